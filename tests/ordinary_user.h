@@ -10,7 +10,7 @@
 
 namespace dovetail::test {
 
-// Permissions hold for root as well while this is there.
+// While this object exists, permissions apply to root too.
 class OrdinaryUser {
  public:
   OrdinaryUser() { set(false); }

@@ -54,7 +54,7 @@ def as_catch_reads_it(name):
 
 def run(programs, name, classes):
     environment = {**os.environ, VARIABLE: name}
-    listings, wanted = {}, {}
+    listings, chosen_names = {}, {}
     for path, shares in dependent((SOURCE / "tests/classes/dependent.txt").read_text()):
         program = program_of(path)
         if program not in listings:
@@ -64,9 +64,9 @@ def run(programs, name, classes):
         found = tests_in(listings[program], path)
         if not found:
             sys.exit(f"{path}: {program} has no tests of it; tests/classes/dependent.txt is out of date")
-        wanted.setdefault(program, []).extend(chosen(found, shares, classes.index(name)))
+        chosen_names.setdefault(program, []).extend(chosen(found, shares, classes.index(name)))
     failed = []
-    for program, names in wanted.items():
+    for program, names in chosen_names.items():
         if not names:
             continue
         print(f"{program}: {len(names)} of {len(listings[program].splitlines())} tests", flush=True)
@@ -78,7 +78,7 @@ def run(programs, name, classes):
         if done.returncode not in (0, SKIPPED) or unknown:
             failed.append(program)
             print(done.stdout + done.stderr)
-    print(f"class {name}: " + (f"failed: {', '.join(failed)}" if failed else f"{sum(map(len, wanted.values()))} tests passed"))
+    print(f"class {name}: " + (f"failed: {', '.join(failed)}" if failed else f"{sum(map(len, chosen_names.values()))} tests passed"))
     return 1 if failed else 0
 
 

@@ -54,7 +54,7 @@ inline void write_by_unit(unsigned char* to, const void* from, std::size_t bytes
   if (offset + bytes <= seen.size()) std::memcpy(seen.data() + offset, from, bytes);
 }
 
-// What is still under way when its phase ends is later than anyone who reads it: it does not land.
+// A copy that is still in flight when its phase ends would arrive after its readers: it is dropped.
 inline void change(void* place) {
   BoxBlock& block = own_box_block();
   BoxSignal& signal = block.signals[place];

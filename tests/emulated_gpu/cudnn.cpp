@@ -175,7 +175,7 @@ double activated(const Activation& activation, double value) {
 }
 
 // Whether the tensors are in the device's memory, packed.
-bool lie(std::initializer_list<std::pair<const Tensor*, const void*>> tensors) {
+bool in_device_memory(std::initializer_list<std::pair<const Tensor*, const void*>> tensors) {
   for (const auto& [tensor, address] : tensors)
     if (!tensor->is_packed() || !Driver::get().holds(address, tensor->bytes())) return false;
   return true;
@@ -191,7 +191,7 @@ int check_convolution(const Convolution& convolution, const Tensor& x, const voi
   if (algorithm != 0 && algorithm != kImplicitPrecomputed) return kNotSupported;
   const std::size_t needed = algorithm == kImplicitPrecomputed ? kWorkspace : 0;
   if (bytes < needed || (needed > 0 && !Driver::get().holds(workspace, bytes))) return kBadParameter;
-  if (!lie({{&x, from}, {&w, weights}, {&y, to}})) return kBadParameter;
+  if (!in_device_memory({{&x, from}, {&w, weights}, {&y, to}})) return kBadParameter;
   return static_cast<int>(setting("EMULATED_CUDNN_STATUS", kSuccess));
 }
 
@@ -319,7 +319,7 @@ int cudnnConvolutionBiasActivationForward(void* handle, const void* alpha1, cons
   std::vector<std::int64_t> dims(y->dims.size(), 1);
   dims[1] = y->dims[1];
   if (bias_tensor->dims != dims || z->dims != y->dims || z->type != y->type) return kBadParameter;
-  if (!lie({{bias_tensor, bias}, {z, added}})) return kBadParameter;
+  if (!in_device_memory({{bias_tensor, bias}, {z, added}})) return kBadParameter;
   if (activation->mode != 1 && (activation->mode != 5 || algorithm != kImplicitPrecomputed)) return kNotSupported;
   return begin(handle, [=, a = scalar(alpha1), b = scalar(alpha2), c = *convolution, in = *x, filter = *w, out = *y,
                         kind = *activation, type = bias_tensor->type] {
@@ -336,7 +336,7 @@ int cudnnConvolutionBiasActivationForward(void* handle, const void* alpha1, cons
 }
 int cudnnAddTensor(void* handle, const void* alpha, const Tensor* a, const void* from, const void* beta,
                    const Tensor* c, void* to) {
-  if (a->dims.size() != c->dims.size() || a->type != c->type || !lie({{a, from}, {c, to}})) return kBadParameter;
+  if (a->dims.size() != c->dims.size() || a->type != c->type || !in_device_memory({{a, from}, {c, to}})) return kBadParameter;
   for (std::size_t i = 0; i < a->dims.size(); ++i)
     if (a->dims[i] != 1 && a->dims[i] != c->dims[i]) return kBadParameter;
   return begin(handle, [=, first = scalar(alpha), second = scalar(beta), x = *a, y = *c] {
@@ -359,7 +359,7 @@ int cudnnSetActivationDescriptor(Activation* activation, int mode, int, double c
 }
 int cudnnActivationForward(void* handle, const Activation* activation, const void* alpha, const Tensor* x,
                            const void* from, const void* beta, const Tensor* y, void* to) {
-  if (activation->mode == 5 || x->dims != y->dims || !lie({{x, from}, {y, to}}) || scalar(beta) != 0)
+  if (activation->mode == 5 || x->dims != y->dims || !in_device_memory({{x, from}, {y, to}}) || scalar(beta) != 0)
     return kBadParameter;
   return begin(handle, [=, a = scalar(alpha), kind = *activation, in = *x, out = *y] {
     for (std::int64_t i = 0; i < in.count(); ++i)
@@ -392,7 +392,7 @@ int cudnnPoolingForward(void* handle, const Pool* pool, const void* alpha, const
                         const void* beta, const Tensor* y, void* to) {
   std::vector<std::int64_t> dims = x->dims;
   if (!output_dims(pool->windows, x->dims, dims) || dims != y->dims || x->type != y->type || scalar(beta) != 0 ||
-      !lie({{x, from}, {y, to}}))
+      !in_device_memory({{x, from}, {y, to}}))
     return kBadParameter;
   return begin(handle, [=, a = scalar(alpha), p = *pool, tensor = *x, result = *y] {
     const auto in = tensor.five(), out = result.five();
@@ -417,7 +417,7 @@ int cudnnPoolingForward(void* handle, const Pool* pool, const void* alpha, const
 int cudnnSoftmaxForward(void* handle, int algorithm, int mode, const void* alpha, const Tensor* x, const void* from,
                         const void* beta, const Tensor* y, void* to) {
   if (algorithm < 0 || algorithm > 2 || mode != 1 || x->dims != y->dims || scalar(beta) != 0 ||
-      !lie({{x, from}, {y, to}}))
+      !in_device_memory({{x, from}, {y, to}}))
     return kBadParameter;
   return begin(handle, [=, a = scalar(alpha), in = *x] {
     const std::int64_t channels = in.dims[1], inner = in.count() / in.dims[0] / channels;

@@ -206,7 +206,7 @@ bool run_waiting(Function& function, void** parameters, std::vector<emulated_gpu
       moved |= now.fibres[i].at != Fibre::At::paused;
     }
     const bool released = let_go_on(now.fibres);
-    // Those that have paused look again, unless they have done so for nothing a few times.
+    // Paused threads check again, unless they have checked without effect this many times.
     constexpr int kMostIdle = 50;
     idle = moved || released || function.module->state->changes != changes ? 0 : idle + 1;
     goes_on = released;
@@ -380,9 +380,9 @@ int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return kSuccess;
 }
 std::size_t emulated_gpu_room(unsigned long long address) {
-  const auto behind = pieces.upper_bound(address);
-  if (behind == pieces.begin()) return 0;
-  const Piece& piece = std::prev(behind)->second;
+  const auto next = pieces.upper_bound(address);
+  if (next == pieces.begin()) return 0;
+  const Piece& piece = std::prev(next)->second;
   const unsigned long long end = reinterpret_cast<std::uintptr_t>(piece.base) + piece.whole - kPage;
   return address < end ? end - address : 0;
 }

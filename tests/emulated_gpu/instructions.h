@@ -44,7 +44,7 @@ inline unsigned below(unsigned count) {
   return static_cast<unsigned>(state >> 33) % count;
 }
 
-// Of the thread that runs. Those of each block begin with nothing started.
+// Copies of the running thread. The threads of each block begin with no copy started.
 inline Copies& own_copies() {
   static std::map<unsigned, Copies> by_thread;
   static std::uint64_t block = 0;  // blocks are counted from 1

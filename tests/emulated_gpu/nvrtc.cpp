@@ -77,7 +77,7 @@ bool compile(Program& program) {
   std::string name = (std::filesystem::temp_directory_path() / "emulated_gpu_XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) return false;
   const std::filesystem::path folder = name;
-  // Of the standard library the machine has more.
+  // The program's standard headers are left out: those of the machine are more complete.
   for (const auto& [header, text] : program.headers) {
     const bool ptx = std::filesystem::path(header).extension() == ".cuh";
     if (ptx) write(folder / header, "#include \"tests/emulated_gpu/warp_operations.h\"\n");

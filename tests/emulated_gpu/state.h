@@ -6,7 +6,7 @@ namespace emulated_gpu {
 struct Index {
   unsigned x = 0, y = 0, z = 0;
 };
-// Of the thread that runs. The driver sets it, and hears of barriers and shuffles.
+// State of the running thread. The driver sets it, and is called at barriers and shuffles.
 struct State {
   Index thread, block, block_extent, grid_extent;
   unsigned long long blocks_begun = 0;    // of all launches, this one included

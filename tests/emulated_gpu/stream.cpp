@@ -39,9 +39,9 @@ std::map<char*, std::size_t>& pinned() {
   return pieces;
 }
 bool is_pinned(const void* bytes) {
-  const auto behind = pinned().upper_bound(static_cast<char*>(const_cast<void*>(bytes)));
-  if (behind == pinned().begin()) return false;
-  const auto& [begin, size] = *std::prev(behind);
+  const auto next = pinned().upper_bound(static_cast<char*>(const_cast<void*>(bytes)));
+  if (next == pinned().begin()) return false;
+  const auto& [begin, size] = *std::prev(next);
   return bytes < begin + size;
 }
 

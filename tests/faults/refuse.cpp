@@ -1,6 +1,6 @@
-// A library to preload (LD_PRELOAD) into a program that has the machine give no more: it stands before the functions of
-// the C library that ask the machine for something, counts their uses, and refuses those that it is asked to refuse.
-// run.py has it do so at every use of a command; the program itself knows nothing of it.
+// A library to preload (LD_PRELOAD) that simulates a machine out of resources: it wraps the functions of the C library
+// that request resources, counts their uses, and refuses the requested ones. run.py has it refuse each use of a command
+// in turn; the program itself is unaware of the library.
 //
 //   DOVETAIL_REFUSE=count:FILE       at the end FILE lists what was used: KIND PLACE USES; then the places that asked
 //                                    for heap memory, with the number of their first use: heap PLACE USE
@@ -232,8 +232,8 @@ bool is_file(int file) {
 
 bool writes(const char* mode) { return std::strpbrk(mode, "wa+") != nullptr; }
 
-// Descriptors that were opened to write alone: closing one may show that the disk is full. Locks and databases, which
-// are opened to read as well, have nothing to lose then.
+// Descriptors that were opened only for writing: closing one may show that the disk is full. Locks and databases, which
+// are opened for reading too, have nothing to lose then.
 std::array<std::atomic<bool>, 1024> written;
 
 }  // namespace

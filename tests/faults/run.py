@@ -9,9 +9,9 @@ refused (default 40), or all that no command before has reached: a heap that has
 same way. What must hold each time:
 
   - the command ends, within a minute, by itself: no signal, no hang
-  - it reports the failure in a diagnostic that is no "internal error", with exit code 1; or it does its work without, says
+  - it reports the failure in a diagnostic other than "internal error", with exit code 1; or it does its work without, says
     so in a note, and its exit code is 0
-  - nothing is left behind: no temporary file or folder, no process, and no output that is only in part there
+  - nothing is left over: no temporary file or folder, no process, and no output that is only in part there
 
 The last lines print how often each kind was refused. Exit status 0: all held.
 """
@@ -145,7 +145,7 @@ def record_line(number):
 
 
 class Place:
-    """A folder for all that commands may leave behind."""
+    """A folder for everything that commands may leave."""
 
     def __init__(self, shelf):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="place-", dir=shelf.root))
@@ -291,10 +291,10 @@ def problems_of(run, sound, kind):
     problems = []
     if run.exit == 0:
         # Sorting asks for a buffer, and does without where there is none. A search names the first candidate it lost.
-        told = "note " in run.out or "note" in run.error or re.search(r"^refused +\d+ candidate.*: error: ", run.out, re.M)
+        reported = "note " in run.out or "note" in run.error or re.search(r"^refused +\d+ candidate.*: error: ", run.out, re.M)
         # How often one that measures asks for something depends on the time that others leave it.
-        if kind != "heap" and run.seen and not told:
-            problems.append("the refusal had no effect that anyone is told of")
+        if kind != "heap" and run.seen and not reported:
+            problems.append("the refusal had no effect that any note reports")
     elif run.exit == 1:
         in_table = run.out.startswith("refused  ") and "total " in run.out  # onnx-test's word on each test
         if not run.error.startswith(("error: ", "note: ")) and "\nerror: " not in run.error and not in_table:
@@ -384,7 +384,7 @@ def refuse(work):
 
 def check_command(shelf, name, pool, allocations, known, refused, all_places):
     sound, uses, places, heap = pool.submit(count_places, shelf, name).result()
-    if sound.exit != 0 and name != "area":  # the stand-in for Yosys fails
+    if sound.exit != 0 and name != "area":  # the fake Yosys fails
         # Engines need SystemC or Verilator, which a machine may lack.
         print(f"{name}: {'skipped' if name.endswith(' engine') else 'it fails by itself'}: {sound.error.strip()}")
         return 0 if name.endswith(" engine") else 1

@@ -39,7 +39,7 @@ FuzzTarget arrays_target();    // base: .npy and .npz
 FuzzTarget loops_target();     // loops: texts of loop programs, in the parser, the verifier and the simplifier
 
 // Every diagnostic says what failed, why, and what to do; empty if so.
-inline std::string speechless(const Diagnostics& diagnostics) {
+inline std::string incomplete_diagnostic(const Diagnostics& diagnostics) {
   if (diagnostics.empty()) return "an error without a diagnostic";
   for (const Diagnostic& diagnostic : diagnostics)
     if (diagnostic.what.empty() || diagnostic.why.empty() || diagnostic.hint.empty())

@@ -93,7 +93,7 @@ class Drawing {
   }
 
  private:
-  // An end now and then, else every order of magnitude alike.
+  // Sometimes an end of the range, otherwise every order of magnitude with the same probability.
   std::int64_t between(Member member, std::int64_t least, std::int64_t most) {
     if (member == forced_) return to_most_ ? most : least;
     const std::uint64_t roll = random_.below(100);

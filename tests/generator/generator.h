@@ -1,5 +1,6 @@
-// Random legal programs: what isa/verify calls clean and every simulator must run alike. Derived from the instruction
-// tables: field widths bound what is drawn, so that a new configuration parameter changes the programs with it.
+// Random legal programs: isa/verify reports no finding, and every simulator must run them with the same result. Derived
+// from the instruction tables: field widths bound the drawn values, so that a new configuration parameter changes the
+// programs with it.
 //
 //   const GeneratedProgram program = generate(random_config(seed), {.seed = seed});
 //
@@ -57,7 +58,7 @@ GeneratedProgram generate(const isa::HardwareConfig& config, const GeneratorOpti
 // often.
 isa::HardwareConfig random_config(std::uint64_t seed);
 
-// What a design may cost besides what isa::validate() allows.
+// What a design may cost, in addition to the limits of isa::validate().
 struct DesignLimits {
   std::int64_t macs = 0;        // of one micro-op
   std::int64_t sram_bytes = 0;  // of the four memories together; a power of two

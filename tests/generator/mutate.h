@@ -21,7 +21,7 @@ enum class Mutation : std::uint8_t {
   short_queues,   // queues run ahead of each other as if they were deep
   flip_bit,       // of an instruction
   reserved_bit,   // one that no field has
-  unknown_code,   // an opcode, memory id or ALU operation that there is not
+  unknown_code,   // an undefined opcode, memory id or ALU operation
   beyond_image,   // a transfer where there is no memory
   beyond_space,   // a transfer after the last address
   beyond_depth,   // micro-op index, or elements, after the end of a memory on chip

@@ -157,8 +157,8 @@ bool Synchronizer::has_room(TokenFifo fifo, std::size_t push) const {
 std::size_t Synchronizer::connect(Queue from, Queue to, std::uint32_t position) {
   const TokenFifo fifo = fifo_between(from, to);
   auto& order = order_[index(from)];
-  // Any later instruction of the queue serves as well. All that pushed before are popped by `to` already, which would
-  // imply the order, so that from `position` on none has pushed.
+  // Any later instruction of the queue serves too. `to` already pops all tokens that were pushed before, which would
+  // imply the order, so no instruction from `position` on has pushed.
   const std::size_t first = position - 1;
   std::size_t chosen = random_.chance(later_percent_) ? random_.between(first, order.size() - 1) : first;
   while (chosen + 1 < order.size() && !has_room(fifo, order[chosen])) ++chosen;

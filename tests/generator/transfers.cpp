@@ -86,9 +86,9 @@ void Builder::draw_shape(isa::Transfer& transfer, PadKind pads, StrideKind strid
                         : stride == StrideKind::gap  ? transfer.x_size + draw(1, 6)
                                                      : static_cast<std::uint32_t>(random_.below(transfer.x_size));
     // At least one of the two pads of a kind.
-    const auto draw_pads = [&](bool wanted, std::uint32_t& first, std::uint32_t& second) {
-      first = wanted && random_.chance(70) ? draw(1, 4) : 0;
-      second = wanted && (first == 0 || random_.chance(60)) ? draw(1, most_pad) : 0;
+    const auto draw_pads = [&](bool padded, std::uint32_t& first, std::uint32_t& second) {
+      first = padded && random_.chance(70) ? draw(1, 4) : 0;
+      second = padded && (first == 0 || random_.chance(60)) ? draw(1, most_pad) : 0;
     };
     draw_pads(row_pads, transfer.y_pad_0, transfer.y_pad_1);
     draw_pads(column_pads, transfer.x_pad_0, transfer.x_pad_1);

@@ -86,7 +86,7 @@ class Build:
 
     def link(self, test, objects, executable):
         """`objects`: the object of each source compiled again. It replaces that of the build; or goes before what holds others too, a library or its sources
-        compiled jointly: of two definitions the linker takes the first. (Sources compiled with it reach it through the linker as well: position-
+        compiled jointly: of two definitions the linker takes the first. (Sources compiled with it reach it through the linker too: position-
         independent code must not bind to its own definitions that another object may replace.)"""
         words = self.link_command(test)
         replaced = {self.unit_of(source).object: new for source, new in objects.items() if self.is_replaced(source)}

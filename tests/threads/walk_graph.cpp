@@ -127,27 +127,27 @@ std::vector<Configuration> configurations() {
   return list;
 }
 
-std::string difference(const NdArray& have, const NdArray& want, double tolerance) {
-  if (have == want) return "";
-  if (have.dtype() != want.dtype() || have.shape() != want.shape()) return "another type or shape";
+std::string difference(const NdArray& actual, const NdArray& expected, double tolerance) {
+  if (actual == expected) return "";
+  if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape()) return "another type or shape";
   double largest = 0;
-  for (std::int64_t i = 0; i < want.count(); ++i)
-    if (const double value = std::abs(want.as_double(i)); std::isfinite(value)) largest = std::max(largest, value);
+  for (std::int64_t i = 0; i < expected.count(); ++i)
+    if (const double value = std::abs(expected.as_double(i)); std::isfinite(value)) largest = std::max(largest, value);
   std::int64_t wrong = 0, a_step = 0, first = -1;
-  for (std::int64_t i = 0; i < want.count(); ++i) {
-    const double a = have.as_double(i), b = want.as_double(i);
+  for (std::int64_t i = 0; i < expected.count(); ++i) {
+    const double a = actual.as_double(i), b = expected.as_double(i);
     const bool close = tolerance > 0 && (a == b || (std::isnan(a) && std::isnan(b)) ||
-                                         (is_floating(want.dtype()) && std::abs(a - b) <= tolerance * largest));
+                                         (is_floating(expected.dtype()) && std::abs(a - b) <= tolerance * largest));
     if (close || (tolerance == 0 && a == b && std::signbit(a) == std::signbit(b))) continue;
-    const bool rounded = tolerance > 0 && !is_floating(want.dtype()) && std::abs(a - b) == 1;
+    const bool rounded = tolerance > 0 && !is_floating(expected.dtype()) && std::abs(a - b) == 1;
     if (wrong + a_step == 0 || (!rounded && wrong == 0)) first = i;
     ++(rounded ? a_step : wrong);
   }
-  // What is rounded to whole numbers may come to be on the other side of a half.
-  if (wrong == 0 && a_step * kFewOf <= want.count()) return tolerance == 0 ? "other bits" : "";
+  // Values that are rounded to integers may end up on the other side of a half.
+  if (wrong == 0 && a_step * kFewOf <= expected.count()) return tolerance == 0 ? "other bits" : "";
   wrong += a_step;
-  return fmt::format("{} of {} elements differ, the first is {}: {} instead of {}", wrong, want.count(), first,
-                     have.as_double(first), want.as_double(first));
+  return fmt::format("{} of {} elements differ, the first is {}: {} instead of {}", wrong, expected.count(), first,
+                     actual.as_double(first), expected.as_double(first));
 }
 
 Walk& Walk::operator+=(const Walk& other) {

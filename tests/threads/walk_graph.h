@@ -28,8 +28,8 @@ struct Configuration {
 // multiplies these unrounded.
 std::vector<Configuration> configurations();
 
-// Schedules, which take long, of groups that were asked for before. A group whose schedule changes constants has one of
-// its own.
+// Schedules take long: those of groups seen before are kept. A group whose schedule changes constants has a separate
+// one.
 class Schedules {
  public:
   Result<std::shared_ptr<const cuda::ScheduledGroup>> of(const FusedGroup& group, const Configuration& configuration);
@@ -38,15 +38,15 @@ class Schedules {
   std::map<std::string, std::shared_ptr<const cuda::ScheduledGroup>> known_;
 };
 
-// Of a group whose sums of floats may be added in any order, a result's distance from the reference's, of the largest
-// element: what `run --check` allows. All else has the reference's bits.
+// For a group whose float sums may be added in any order: the allowed distance of a result from the reference's,
+// relative to the largest element, as in `run --check`. All other groups have the reference's bits.
 inline constexpr double kFreeSums = 1e-4;
-// Where such a sum is rounded to whole numbers, one element of so many may be one apart.
+// Where such a sum is rounded to an integer, one element in this many may differ by 1.
 inline constexpr std::int64_t kFewOf = 100;
 
-// In which elements a tensor differs, in words; empty: nowhere. `tolerance`: of floats, of the largest element, and for
-// whole numbers kFewOf; 0: bits count.
-std::string difference(const NdArray& have, const NdArray& want, double tolerance);
+// Describes the elements in which a tensor differs; empty: none. `tolerance`: of floats, relative to the largest
+// element; for integers it allows one in kFewOf; 0: bits are compared.
+std::string difference(const NdArray& actual, const NdArray& expected, double tolerance);
 
 struct Walk {
   std::int64_t groups = 0;

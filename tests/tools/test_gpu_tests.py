@@ -111,7 +111,7 @@ class GpuTests(unittest.TestCase):
             self.skipTest("test_property_compiler is not built")
         tools = self.root / "bin"
         tools.mkdir()
-        # Runs what it is given, as compute-sanitizer does, and says what it is told to say.
+        # Runs its arguments, as compute-sanitizer does, and prints the given lines.
         (tools / "compute-sanitizer").write_text('#!/bin/sh\n[ "$1" = --version ] && echo Version 1 && exit\nwhile [ "${1#--}" != "$1" ]; do shift 2; done\n'
                                                  '"$@"\necho "========= ERROR SUMMARY: $ERRORS errors"\n')
         (tools / "compute-sanitizer").chmod(0o755)
@@ -121,7 +121,7 @@ class GpuTests(unittest.TestCase):
         status, text, result = self.run_tool("run", *kinds, **path, ERRORS="0")
         self.assertEqual(status, 0, text)
         parts = {part["part"]: part for part in result["parts"]}
-        self.assertEqual(parts["node tests on cuda at -O 2"]["passed"], 1)  # of both, one is wrong on the host as well
+        self.assertEqual(parts["node tests on cuda at -O 2"]["passed"], 1)  # of both, one is wrong on the host too
         self.assertEqual(parts["node tests on cudnn,cublas,cuda at -O 2"]["passed"], 1)
         self.assertEqual(parts["models on cuda at -O 2"]["equal"], 1)
         self.assertEqual(parts["compute-sanitizer racecheck"]["programs"], 1)

@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-# Of the tests of ONNX 1.22 that the list names. Older data hold fewer; there only wrong values count.
+# How many of the listed tests of ONNX 1.22 pass. Older data hold fewer; there only wrong values count.
 PASSES = 954
 
 source, cli = pathlib.Path(os.environ["DOVETAIL_SOURCE_DIR"]), os.environ["DOVETAIL_CLI"]

@@ -118,7 +118,7 @@ bool Campaign::run_right(const isa::HardwareConfig& config, const Engines& engin
   std::vector<simulator::LaunchTrace> trace;
   if (const auto wrong = torture(program, how, engines, &trace)) {
     const GeneratedProgram small = options_.shrink ? minimized(program, how, engines) : program;
-    tell(small, how, explain(small, how, engines));
+    report(small, how, explain(small, how, engines));
     return false;
   }
   programs_.add(program, trace);
@@ -135,7 +135,7 @@ bool Campaign::run_wrong(const isa::HardwareConfig& config, const Engines& engin
     const auto error = slave_error(program, random.bits());
     if (!error) return true;
     if (const auto wrong = torture_slave_error(program, *error, how, engines)) {
-      tell(program, how, *wrong);
+      report(program, how, *wrong);
       return false;
     }
     ++wrong_programs_;
@@ -147,7 +147,7 @@ bool Campaign::run_wrong(const isa::HardwareConfig& config, const Engines& engin
   Observed observed;
   if (const auto wrong = torture_wrong(program, how, engines, &observed)) {
     const GeneratedProgram small = options_.shrink ? minimized_wrong(program, how, engines) : program;
-    tell(small, how,
+    report(small, how,
          fmt::format("mutation {}: {}", kMutationNames[static_cast<std::size_t>(*mutation)],
                      explain_wrong(small, how, engines)));
     return false;
@@ -157,7 +157,7 @@ bool Campaign::run_wrong(const isa::HardwareConfig& config, const Engines& engin
   return true;
 }
 
-void Campaign::tell(const GeneratedProgram& program, const TortureCase& how, const std::string& said) {
+void Campaign::report(const GeneratedProgram& program, const TortureCase& how, const std::string& said) {
   fmt::print("{}\n", said);
   const auto line = write_repro(program, how, options_.folder / program.config.name, "cycle");
   fmt::print("again: {}\n", line.ok() ? *line : to_string(line.errors()));

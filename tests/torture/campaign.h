@@ -42,7 +42,7 @@ class Campaign {
   bool run_random(const isa::HardwareConfig& config, std::uint64_t seed);
   bool run_right(const isa::HardwareConfig& config, const Engines& engines, std::uint64_t seed);
   bool run_wrong(const isa::HardwareConfig& config, const Engines& engines, std::uint64_t seed);
-  void tell(const GeneratedProgram& program, const TortureCase& how, const std::string& said);
+  void report(const GeneratedProgram& program, const TortureCase& how, const std::string& said);
 
   CampaignOptions options_;
   DesignLimits limits_;

@@ -24,12 +24,12 @@ struct TortureCase {
   std::uint64_t power_up_seed = 1;
   std::optional<simulator::AxiSlave> slave = std::nullopt;  // on RTL in the place of the memory
 };
-// A function of both. Programs are shorter where the configuration makes each transfer slow, and longer where SRAM is
-// so large that engines take long to begin.
+// Derived from both arguments. Programs are shorter where the configuration makes each transfer slow, and longer where
+// SRAM is so large that engines take long to begin.
 TortureCase torture_case(const isa::HardwareConfig& config, std::uint64_t seed);
 std::string describe(const TortureCase& torture);
 
-// Of the four memories together.
+// Size of the four memories together.
 std::int64_t sram_bytes(const isa::HardwareConfig& config);
 
 }  // namespace dovetail::test

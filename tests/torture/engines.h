@@ -24,7 +24,7 @@ struct EngineSet {
   std::unique_ptr<simulator::Simulator> functional, cycle, systemc;
   std::unique_ptr<simulator::RtlSimulator> rtl;
 };
-// With traces. Errors: an engine that is not there.
+// The engines record traces. Errors: a missing engine.
 Result<EngineSet> make_engines(const isa::HardwareConfig& config, const TortureCase& how, const Engines& engines,
                                simulator::RtlOptions rtl_options = {});
 

@@ -144,8 +144,8 @@ bool confirms(const Diagnostics& errors, const GeneratedProgram& program, const 
                                                std::span(program.program).subspan(launch.begin, launch.count),
                                                launch.begin);
     case Verdict::illegal: {
-      const Diagnostics wanted = isa::LegalityRules(program.config).check(program.program[*judgment.instruction]);
-      return is_at(*judgment.instruction) && errors.front().what == wanted.front().what;
+      const Diagnostics legality = isa::LegalityRules(program.config).check(program.program[*judgment.instruction]);
+      return is_at(*judgment.instruction) && errors.front().what == legality.front().what;
     }
     case Verdict::bus_error:
     case Verdict::bad_index: return cannot_execute(*judgment.instruction);

@@ -34,7 +34,7 @@ struct Judgment {
   Verdict verdict = Verdict::right;
   std::optional<std::size_t> instruction = std::nullopt;  // illegal, undecodable, bus_error, deadlock: which
   std::optional<std::size_t> launch = std::nullopt;       // in which it shows; the launches before are right
-  bool racing = false;                                    // besides: values depend on time
+  bool racing = false;                                    // in addition: values depend on time
   bool uops_unknown = false;                              // and micro-ops, so that times do too
 };
 Judgment judge(const GeneratedProgram& program);

@@ -181,11 +181,11 @@ class WrongRun {
   }
 
   std::optional<std::string> check_stop(ErrorCode code) {
-    const Stop wanted{static_cast<std::uint32_t>(code), static_cast<std::uint32_t>(*judgment_.instruction)};
+    const Stop expected_stop{static_cast<std::uint32_t>(code), static_cast<std::uint32_t>(*judgment_.instruction)};
     const Stop found = stop_of(*rtl_);
-    if (found == wanted) return std::nullopt;
+    if (found == expected_stop) return std::nullopt;
     return fmt::format("{}: RTL stops with code {} at instruction {}, not with {}", expected(), found.code,
-                       found.instruction, wanted.code);
+                       found.instruction, expected_stop.code);
   }
 
   std::string expected() const {
@@ -252,9 +252,9 @@ std::optional<std::string> torture_slave_error(const GeneratedProgram& program, 
   for (const isa::Launch& launch : program.launches) {
     const auto ran = rtl.launch(std::span(program.program).subspan(launch.begin, launch.count), dram, launch.begin);
     if (ran.ok()) continue;
-    const Stop wanted{static_cast<std::uint32_t>(ErrorCode::slave_error),
+    const Stop expected_stop{static_cast<std::uint32_t>(ErrorCode::slave_error),
                       static_cast<std::uint32_t>(error.instruction)};
-    if (stop_of(rtl) == wanted) return std::nullopt;
+    if (stop_of(rtl) == expected_stop) return std::nullopt;
     return fmt::format("SLVERR at {:#x} belongs to instruction {}, but: {}", error.range.begin, error.instruction,
                        to_string(ran.errors()));
   }

@@ -1,6 +1,6 @@
-// docs/reference/timing.md, transcribed cycle by cycle: every queue, channel and unit is asked in every cycle what it
-// does. Slow, and written for nothing but being read alongside that page; the event-driven simulator and the RTL must
-// give the same times.
+// docs/reference/timing.md, transcribed cycle by cycle: every queue, channel and unit is evaluated in every cycle.
+// Slow, and written only to be read alongside that page; the event-driven simulator and the RTL must give the same
+// times.
 #pragma once
 
 #include <cstdint>

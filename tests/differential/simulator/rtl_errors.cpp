@@ -49,7 +49,7 @@ struct Stopped {
   bool operator==(const Stopped&) const = default;
 };
 
-// Runs the program, which must stop with an error that the registers and the interrupt report alike.
+// Runs the program, which must stop with an error. Registers and interrupt must report the same error.
 Stopped stopped(RtlSimulator& rtl, const std::vector<isa::Instruction>& program, Dram dram, std::size_t first_index,
                 const char* said) {
   REQUIRE(rtl.write_register(kInterruptStatus, 3));
@@ -70,8 +70,8 @@ Stopped stopped(RtlSimulator& rtl, const std::vector<isa::Instruction>& program,
 void works(RtlSimulator& rtl, const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
            const Dram& dram, std::size_t first_index) {
   Dram expected = dram, actual = dram;
-  const auto wanted = simulator::make_functional(config)->launch(program, expected, first_index);
-  REQUIRE(wanted.ok());
+  const auto functional = simulator::make_functional(config)->launch(program, expected, first_index);
+  REQUIRE(functional.ok());
   const auto counters = rtl.launch(program, actual, first_index);
   if (!counters.ok()) FAIL(to_string(counters.errors()));
   CHECK(actual.bytes == expected.bytes);
@@ -162,9 +162,9 @@ TEST_CASE("RTL: a transfer after the image is refused, also where the program is
   constexpr std::size_t kImage = 7 * 4096;
   Dram dram = image(config, {{0, 1, 2}, {3, 2, 1}}, kImage);
   dram.bytes.resize(kImage);
-  const std::uint64_t behind = dram.base + kImage;
+  const std::uint64_t after_image = dram.base + kImage;
   for (const Memory memory : {Memory::uop, Memory::inp, Memory::wgt, Memory::acc})
-    for (const std::uint64_t program_base : {behind, behind + 4096})
+    for (const std::uint64_t program_base : {after_image, after_image + 4096})
       for (const std::uint64_t slave : {0u, 1u, 2u}) {
         RtlOptions options;
         options.engine.program_base = program_base;
@@ -175,13 +175,13 @@ TEST_CASE("RTL: a transfer after the image is refused, also where the program is
         std::vector<isa::Instruction> program = everything(config);
         works(*rtl, config, program, dram, 0);
         program.insert(program.begin() + 2,
-                       load(memory, 0, behind / static_cast<std::uint64_t>(config.element_bytes(memory)), 1));
+                       load(memory, 0, after_image / static_cast<std::uint64_t>(config.element_bytes(memory)), 1));
         CHECK(stopped(*rtl, program, dram, 0, "the memory port answered DECERR") ==
               Stopped{static_cast<std::uint32_t>(ErrorCode::decode_error), 2});
       }
 }
 
-TEST_CASE("RTL: an illegal instruction stops the launch, whatever is under way") {
+TEST_CASE("RTL: an illegal instruction stops the launch, whatever is in flight") {
   for (const char* name : {"tiny", "1x16x16", "1x16x16-ext"}) {
     const auto config = isa::load_config(name).value();
     const isa::Codec codec(config);

@@ -180,16 +180,16 @@ TEST_CASE("what a unit takes alongside an instruction that waits to push is the 
       if (other != kind) check(crossed(3, kind, other), false);
   }
   // Loads after the one that waits to push must have room in the beat buffer for all that they request: 8 beats.
-  const auto behind = [](const std::string& load) {
+  const auto after_waiting_loads = [](const std::string& load) {
     return lines(3, "nop.inp push_next") + load + lines(3, "nop.inp pop_next") + lines(3, "finish push_prev") +
            lines(3, "finish pop_prev");
   };
-  check(behind("load.inp sram=0 dram=0x10 size=1x16 stride=16\n"), true);
-  check(behind("load.inp sram=0 dram=0x11 size=1x16 stride=16\n"), false);  // a beat more, as it begins within one
-  check(behind("load.inp sram=0 dram=0x10 size=2x7 stride=8\n"), true);
-  check(behind("load.inp sram=0 dram=0x11 size=2x7 stride=9\n"), true);
-  check(behind("load.inp sram=0 dram=0x10 size=2x8 stride=9\n"), false);
-  check(behind("load.wgt sram=0 dram=0x10 size=1x4 stride=4\nload.wgt sram=4 dram=0x10 size=1x1 stride=1\n"), false);
+  check(after_waiting_loads("load.inp sram=0 dram=0x10 size=1x16 stride=16\n"), true);
+  check(after_waiting_loads("load.inp sram=0 dram=0x11 size=1x16 stride=16\n"), false);  // a beat more, as it begins within one
+  check(after_waiting_loads("load.inp sram=0 dram=0x10 size=2x7 stride=8\n"), true);
+  check(after_waiting_loads("load.inp sram=0 dram=0x11 size=2x7 stride=9\n"), true);
+  check(after_waiting_loads("load.inp sram=0 dram=0x10 size=2x8 stride=9\n"), false);
+  check(after_waiting_loads("load.wgt sram=0 dram=0x10 size=1x4 stride=4\nload.wgt sram=4 dram=0x10 size=1x1 stride=1\n"), false);
 }
 
 TEST_CASE("tokens that a launch leaves over are an error on every engine, and the next launch works") {

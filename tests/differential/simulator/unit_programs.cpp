@@ -40,7 +40,7 @@ bool has_model(const isa::HardwareConfig& config) {
   return test::judges_everything();
 }
 
-// One simulator for all programs of a configuration: what a launch leaves behind must not matter to the next. Null
+// One simulator for all programs of a configuration: state that a launch leaves must not matter to the next one. Null
 // where there is no model.
 RtlSimulator* design_of(const isa::HardwareConfig& config) {
   static std::map<std::string, std::unique_ptr<RtlSimulator>> simulators;

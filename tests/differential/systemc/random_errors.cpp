@@ -94,11 +94,11 @@ TEST_CASE("SystemC: the registers report the error and the instruction of random
     Random random(seed);
     GeneratedProgram program = generate(random_config(seed), {.seed = seed, .size = 30, .launches = 1});
     if (!mutate(program, random)) continue;
-    const auto wanted = expected(program);
-    if (!wanted) continue;
+    const auto stop = expected(program);
+    if (!stop) continue;
     INFO(describe(program));
     const Reported reported = run_reported(program);
-    REQUIRE(reported == *wanted);
+    REQUIRE(reported == *stop);
     ++found[reported.code];
   }
   for (const ErrorCode code : {ErrorCode::illegal, ErrorCode::decode_error, ErrorCode::leftover_tokens}) {

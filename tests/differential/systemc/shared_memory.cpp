@@ -97,7 +97,7 @@ TEST_CASE("accelerators that share a memory take the cycles that the machines of
 
 TEST_CASE("accelerators that share a memory are served in turn: equal programs end within a burst of each other") {
   const std::vector<Job> jobs{traffic(0), traffic(1), traffic(2)};
-  // One burst at a time in each direction: anyone who is passed over falls behind.
+  // One burst at a time in each direction: a port that is passed over would fall back.
   const PlatformRun shared = run(jobs, "ideal:latency=10,outstanding=1", {});
   REQUIRE(shared.done == std::vector{true, true, true});
   const PlatformRun alone = run({traffic(0)}, "ideal:latency=10,outstanding=1", {});

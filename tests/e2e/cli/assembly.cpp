@@ -215,7 +215,7 @@ TEST_CASE("what cannot be placed or written is named, with a remedy") {
   CHECK_THAT(error({"--dram", raw, "--dram-base", "0x1000"}), ContainsSubstring("another byte than"));
   CHECK_THAT(error({"--dram-base", "0x1000"}), ContainsSubstring("there is no --dram for it to place"));
   CHECK_THAT(error({"--map", raw}), ContainsSubstring("no use for a --map"));
-  // Raw bytes at an address, an address in the result, and a type of one's own.
+  // Raw bytes at an address, an address in the result, and a user-defined type.
   const Finished run = test::dovetail({"simulate", kExample, "--engine", "functional", "--place", raw + "@0x3000",
                                        "--output", folder / "z.npy@0x3000:uint8[8,8]", "--output", folder / "z.bin@y"});
   CHECK(run.error == "");

@@ -40,7 +40,7 @@ void check_accelerator(const Json& row) {
 
 }  // namespace
 
-TEST_CASE("compare: digits on two configurations, the CPU, and a target that is not there") {
+TEST_CASE("compare: digits on two configurations, the CPU, and an unknown target") {
   const test::TemporaryFolder folder;
   const test::Environment none("DOVETAIL_CUBLAS", folder / "none.so");
   const Finished run =

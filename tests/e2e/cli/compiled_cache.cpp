@@ -169,7 +169,7 @@ TEST_CASE("compiled cache: a file that is damaged, or of other hands, is compile
   CHECK_THAT(refused.error, ContainsSubstring(file.parent_path().string()));
 }
 
-TEST_CASE("compiled cache: tensors alongside the model count as well") {
+TEST_CASE("compiled cache: external tensor files are part of the key") {
   using namespace test::onnx;
   const CacheFolder folder;
   const auto path = [&](const char* name) { return (folder.folder / name).string(); };

@@ -31,7 +31,7 @@ std::string write(const fs::path& path, const onnx::Model& model) {
   return path.string();
 }
 
-// while (last > i) v = v + x; the values on the way as well; and which elements of x are not zero.
+// while (last > i) v = v + x; outputs: the intermediate values too, and which elements of x are not zero.
 onnx::Model walking() {
   onnx::Model model;
   model.inputs = {onnx::value_info("x", DType::float32, {3}), onnx::value_info("last", DType::int64, {})};

@@ -89,7 +89,7 @@ TEST_CASE("debug goes by cycles, and its order is the accelerator's") {
   CHECK_THAT(there, ContainsSubstring("acc[0]     4 5 6 7"));
 }
 
-TEST_CASE("debug shows why a program stands still, fails or races") {
+TEST_CASE("debug shows why a program stalls, fails or races") {
   std::string lost = test::kTwoLaunches;
   lost.erase(lost.find(" push_next"), 10);
   const Finished hung = DebugFolder(lost).debug("continue\nprint acc[0]\n");
@@ -118,7 +118,7 @@ TEST_CASE("debug shows why a program stands still, fails or races") {
 TEST_CASE("a wrong command is named with its line, and ends the script") {
   const DebugFolder shop;
   for (const auto& [line, why] : {std::pair{"stpe", "did you mean `step`?"},
-                                  {"step 0", "not a whole number from 1"},
+                                  {"step 0", "from 1"},
                                   {"step 1 2", "one word too many"},
                                   {"cycle x", "it is not a number of cycles"},
                                   {"cycle 99999999999999999999", "it is not a number of cycles"},

@@ -75,7 +75,7 @@ TEST_CASE("simulate --until a cycle is where `debug` is at that cycle") {
   CHECK_THAT(beyond.error, ContainsSubstring("launch 0 takes " + std::to_string(cycles) + " cycles"));
 }
 
-TEST_CASE("simulate --until says where it stands, and what was counted so far") {
+TEST_CASE("simulate --until reports the place where it stopped, and the counters so far") {
   const UntilFolder shop;
   const Finished run = shop.simulate("cycle", "again", {"--report", shop.path("r.json"), "--check"});
   REQUIRE(run.exit == 0);
@@ -116,7 +116,7 @@ TEST_CASE("simulate --until: a place that is not reached, and what fails before 
   }
 }
 
-TEST_CASE("simulate --until: places that there are not, and engines that run to the end") {
+TEST_CASE("simulate --until: unknown places are errors, and so are engines that only run to the end") {
   const UntilFolder shop;
   const auto refused = [&](const std::string& engine, const std::string& until,
                            const std::vector<std::string>& more = {}) {

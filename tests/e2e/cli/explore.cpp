@@ -27,8 +27,8 @@ constexpr const char* kSpace = R"({"hardware": "1x16x16-ext",
   "axes": {"acc_buffer_bytes": [16384, 131072], "bus_bytes": [8, 16], "memory": ["ideal", "ideal:latency=8,bytes=0,outstanding=4"]},
   "together": [[{"block_in": 8, "block_out": 8}, {"block_in": 16, "block_out": 16}]]})";
 
-// The first images or labels of the example, written into the folder: enough to tell models apart, and sooner
-// calibrated.
+// The first images or labels of the example, written into the folder: enough to distinguish models, and faster to
+// calibrate with.
 std::string first_of(const std::string& file, std::int64_t count, const test::TemporaryFolder& folder) {
   const NdArray all = read_npy(test::kDigitsFolder + file).value();
   Shape shape = all.shape();

@@ -1,5 +1,5 @@
-// Stand-ins for Verilator and g++ that take a moment: what they make of any design is a copy of one file. They write
-// down how often they are called, so that tests see who builds what, and when.
+// Replacements for Verilator and g++ that take a moment: what they build from any design is a copy of one file. They
+// log their calls, so that tests see who builds what, and when.
 #pragma once
 
 #include <algorithm>

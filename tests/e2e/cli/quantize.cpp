@@ -111,9 +111,9 @@ TEST_CASE("quantize: pictures become inputs as the model says, for anyone who ru
     run = {"evaluate", what, "--inputs", kDigitsFolder + "test_images.npy", "--output-dir", folder / "b"};
     if (what == model) run.insert(run.end(), {"--target", "cpu"});
     REQUIRE(test::dovetail(run).exit == 0);
-    const NdArray got = read_npy(folder / "a/logits.npy").value(), want = read_npy(folder / "b/logits.npy").value();
+    const NdArray got = read_npy(folder / "a/logits.npy").value(), expected = read_npy(folder / "b/logits.npy").value();
     REQUIRE(got.shape() == Shape{5, 10});
-    for (std::int64_t i = 0; i < got.count(); ++i) CHECK(got.as_double(i) == want.as_double(i));
+    for (std::int64_t i = 0; i < got.count(); ++i) CHECK(got.as_double(i) == expected.as_double(i));
   }
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("quantize: what it refuses") {
   CHECK_FALSE(std::filesystem::exists(folder / "q.onnx"));
 }
 
-TEST_CASE("words: a float model that leaves the accelerator is told how to be quantized") {
+TEST_CASE("words: a float model that leaves the accelerator gets a hint on how to quantize it") {
   const Finished done = test::dovetail(
       {"evaluate", kFloatDigits, "--target", "accel,cpu", "--inputs", kDigitsFolder + "test_images.npy"});
   REQUIRE(done.exit == 0);

@@ -111,7 +111,7 @@ TEST_CASE("engine rtl is the design: what it computes, and what it does with a f
   CHECK_THAT(broken.error, ContainsSubstring("the design violated one of its assertions"));
 }
 
-TEST_CASE("engine rtl builds the model that it needs, with progress, unless it is told not to") {
+TEST_CASE("engine rtl builds the model that it needs, with progress, unless building is switched off") {
   const auto config = isa::load_config("tiny").value();
   const auto model = test::rtl_model(config);
   if (!model) return;

@@ -96,7 +96,7 @@ TEST_CASE("what compile has written for a user runs, and no other machine code w
     CHECK(run(shelf.bundle, {"--trust"}).exit == 0);
     check_untrusted(run(shelf.bundle));  // saying it once is not saying it for ever
   }
-  // A record that others may write to vouches for nothing.
+  // A record that others may write to is not proof of anything.
   fs::permissions(shelf.folder / "state/dovetail", fs::perms::others_write, fs::perm_options::add);
   const Finished shared = run(shelf.bundle);
   check_untrusted(shared);

@@ -65,11 +65,11 @@ TEST_CASE("tune: what it finds is recorded, compiled and faster, and computes th
   const Finished compiled = with("compile", {"--records", records});
   INFO(compiled.error);
   REQUIRE(compiled.exit == 0);
-  // Of those records that make the network faster; all, where it is not slower with all.
+  // The report counts the records that make the network faster: all of them, where the network is not slower with all.
   CHECK_THAT(compiled.out, ContainsSubstring(" by records") && ContainsSubstring("record: ") &&
                                !ContainsSubstring("schedules     0 of "));
   CHECK(cycles_of({"--records", records}) <= cycles_of({}));
-  // Of another memory there are none.
+  // There are no records for another memory.
   CHECK_THAT(with("compile", {"--records", records, "--memory", "ideal:latency=100"}).out,
              ContainsSubstring("schedules     0 of ") && ContainsSubstring("no record"));
 

@@ -88,7 +88,7 @@ TEST_CASE("the C back end takes random chains whole") {
     CHECK(run.error == "");
     REQUIRE(run.exit == 0);
     CHECK_THAT(run.out, ContainsSubstring("equal up to rounding"));
-    // One region: nothing lies between its matches.
+    // One region: no other node is between its matches.
     CHECK(run.out.find("void region(") == run.out.rfind("void region("));
     all += run.out;
   }

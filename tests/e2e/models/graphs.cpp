@@ -251,19 +251,19 @@ TEST_CASE("graphs: UltraFace as exported and simplified is one network, but for 
         structure(b.after, *b.after.find_value("scores"), known_b));
   const std::string boxes = structure(b.after, *b.after.find_value("boxes"), known_b);
   // Every node of the exported model that the simplified one lacks comes after the raw boxes.
-  std::size_t raw = 0, behind = 0;
+  std::size_t raw = 0, decoding = 0;
   std::set<ValueId> decoded;
   for (const NodeId id : a.after.topological_order()) {
     const graph::Node& node = a.after.node(id);
     const bool decodes =
         std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return decoded.count(input) != 0; });
-    behind += decodes;
+    decoding += decodes;
     const bool is_raw = structure(a.after, node.outputs[0], known_a) == boxes;
     raw += is_raw;
     if (decodes || is_raw) decoded.insert(node.outputs[0]);
   }
   CHECK(raw == 1);
-  CHECK(a.after.live_nodes().size() - behind == b.after.live_nodes().size());
+  CHECK(a.after.live_nodes().size() - decoding == b.after.live_nodes().size());
 }
 
 }  // namespace dovetail

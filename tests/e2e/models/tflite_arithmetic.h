@@ -1,7 +1,7 @@
 // The integer arithmetic of TFLite's reference kernels (tensorflow/lite/kernels/internal, gemmlowp's fixed-point
 // rounding), written from its definition: a multiplication by a 31-bit fraction that rounds, then a shift that rounds
-// again. Where it differs from the integer form, which rounds once, is next to ties. TFLite can be built to round once
-// as well.
+// again. It differs from the integer form, which rounds once, only next to ties. TFLite can also be built to round
+// once.
 #pragma once
 
 #include <algorithm>

@@ -39,10 +39,10 @@ std::vector<FuzzSeed> seeds() {
 std::string take(std::span<const std::byte> bytes) {
   if (is_archive(bytes)) {
     const auto arrays = parse_npz(bytes, "fuzz.npz");
-    return arrays ? "" : speechless(arrays.errors());
+    return arrays ? "" : incomplete_diagnostic(arrays.errors());
   }
   const auto array = parse_npy(bytes, "fuzz.npy");
-  if (!array) return speechless(array.errors());
+  if (!array) return incomplete_diagnostic(array.errors());
   const Bytes written = format_npy(*array);
   const auto again = parse_npy(written, "written.npy");
   if (!again) return "what was written is refused: " + to_string(again.errors());

@@ -39,7 +39,7 @@ std::string take_program(std::span<const std::byte> bytes) {
   const HardwareConfig& config = named_configs()[static_cast<std::size_t>(bytes[0]) % named_configs().size()];
   const Codec codec(config);
   const auto program = codec.decode_program(bytes.subspan(1), "fuzz.bin");
-  if (!program) return speechless(program.errors());
+  if (!program) return incomplete_diagnostic(program.errors());
   const auto encoded = codec.encode_program(*program);
   if (!encoded || !std::ranges::equal(*encoded, bytes.subspan(1))) return "decoded, it encodes to something else";
   const LegalityRules rules(config);
@@ -54,7 +54,7 @@ std::string take_program(std::span<const std::byte> bytes) {
     if (known) options.dram = DramImage{0, bytes};
     for (const Finding& finding : verify(config, *program, options).findings) {
       if (finding.instruction >= program->size()) return "a finding of no instruction";
-      if (const std::string broken = speechless({finding.diagnostic}); !broken.empty()) return broken;
+      if (const std::string broken = incomplete_diagnostic({finding.diagnostic}); !broken.empty()) return broken;
     }
   }
   return "";

@@ -76,10 +76,10 @@ Result<Values> run(const Case& one, const char* target, passes::Level level) {
   return std::move(result.outputs);
 }
 
-void compare(const NdArray& want, const NdArray& have) {
-  REQUIRE(graph::TensorType{want.dtype(), want.shape()} == graph::TensorType{have.dtype(), have.shape()});
-  for (std::int64_t i = 0; i < want.count(); ++i) {
-    const double a = want.as_double(i), b = have.as_double(i);
+void compare(const NdArray& expected, const NdArray& actual) {
+  REQUIRE(graph::TensorType{expected.dtype(), expected.shape()} == graph::TensorType{actual.dtype(), actual.shape()});
+  for (std::int64_t i = 0; i < expected.count(); ++i) {
+    const double a = expected.as_double(i), b = actual.as_double(i);
     INFO("element " << i << ": " << b << ", expected " << a);
     REQUIRE((a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-4 * std::max(1.0, std::abs(a))));
   }

@@ -22,7 +22,7 @@ TEST_CASE("diagnostics print one a line") {
   CHECK(to_string(Diagnostics{}).empty());
 }
 
-TEST_CASE("what the machine cannot give is told from what the user got wrong") {
+TEST_CASE("diagnostic: a lack of resources is distinguished from a user's mistake") {
   for (const int error : {ENOSPC, ENOMEM, EAGAIN, EMFILE, EIO}) CHECK(cause_of(error) == Cause::resource);
   for (const int error : {EACCES, ENOENT, ENOTDIR, EROFS}) CHECK(cause_of(error) == Cause::input);
   const Diagnostic input{"a", "", "", ""}, resource{"b", "", "", "", Cause::resource};

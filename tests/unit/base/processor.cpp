@@ -50,7 +50,7 @@ TEST_CASE("processor: the variable leaves what its class has, and no more") {
     CAPTURE(row.cap);
     const test::Environment own(kProcessorVariable, "");
     const std::string machine(machine_class());
-    if (!runs_here(row.cap)) {  // above the machine's: nothing runs, and everybody who asks is told so
+    if (!runs_here(row.cap)) {  // above the machine's: nothing runs, and every caller gets an error
       const test::Environment above(kProcessorVariable, row.cap);
       CHECK(classes_here().empty());
       REQUIRE_FALSE(processor_cap().ok());

@@ -100,7 +100,7 @@ TEST_CASE("image: PNG in its color types, JPEG in color and gray") {
     if (!image) FAIL(to_string(image.errors()));
     CHECK(image->pixels == std::vector<std::uint8_t>{255, 0, 0, 0, 255, 0, 0, 0, 255, 10, 20, 30});
   }
-  const auto near = [](int value, int wanted) { return std::abs(value - wanted) <= 2; };
+  const auto near = [](int value, int expected) { return std::abs(value - expected) <= 2; };
   const auto color = decoded(
       "ffd8ffe000104a46494600010100000100010000ffdb0043000302020302020303030304030304050805050404050a070706080c0a0c0c0b"
       "0a0b0b0d0e12100d0e110e0b0b1016101113141515150c0f171816141812141514ffdb00430103040405040509050509140d0b0d14141414"

@@ -66,7 +66,8 @@ TEST_CASE("an output that the reference does not know is an error, not an agreem
   CHECK_FALSE(check_against_reference(chain(), kInputs, run).ok());
 }
 
-TEST_CASE("whole numbers of floats may be one step alongside where floats may differ, and others follow from them") {
+TEST_CASE(
+    "reference check: integers of floats may differ by one step where floats may differ, and so may their consumers") {
   const Shape shape{200};
   // x -> Relu -> Cast -> q, a byte -> Neg -> y; or q of x itself.
   const auto check = [&](const std::vector<std::int64_t>& steps, std::int64_t of_y, double tolerance,
@@ -103,7 +104,7 @@ TEST_CASE("whole numbers of floats may be one step alongside where floats may di
   CHECK(check({1}, 1, 1e-4).different == 1);  // what integers make of integers is exact
 }
 
-TEST_CASE("the place of a maximum is not a whole number that is rounded") {
+TEST_CASE("reference check: the index of a maximum is not an integer that was rounded") {
   graph::Graph graph;
   const auto x = graph.add_value("x", {DType::float32, {4}}), r = graph.add_value("r", {DType::float32, {4}}),
              y = graph.add_value("y", {DType::int64, {1}});

@@ -55,7 +55,7 @@ std::vector<NdArray> run(const Program& program, const NdArray& x) {
 
 }  // namespace
 
-TEST_CASE("sharing: traversals visit a shared node once, and what they build is shared as well") {
+TEST_CASE("sharing: traversals visit a shared node once, and their results share it too") {
   const Var v = make_var("v"), w = make_var("w");
   const Expr expr = chain(ref(v) * 3, doubled);
   int visited = 0;

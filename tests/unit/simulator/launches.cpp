@@ -29,7 +29,7 @@ std::vector<isa::Instruction> vta_program(const isa::HardwareConfig& config) {
 
 }  // namespace
 
-TEST_CASE("a program in VTA's manner runs, in every order alike") {
+TEST_CASE("a program in VTA's manner gives the same result in every order") {
   for (const isa::HardwareConfig& config : all_configs()) {
     CAPTURE(config.name);
     const Dram dram = image(config, {{0, 0, 0}}, 8192);

@@ -85,7 +85,7 @@ TEST_CASE("an instruction of 10^12 steps is stopped within it, and says where") 
                                        endless(alu_imm(isa::AluOp::add, 1, 0, 1024))}) {
     CAPTURE(isa::format_instruction(body));
     auto program = program_of(config, 1024, {body});
-    program.pop_back();  // the store waits for nothing: an engine with a clock starts it first
+    program.pop_back();  // the store does not wait: an engine with a clock starts it first
     CHECK(estimate_work("functional", config, program).steps > std::uint64_t{1} << 37);
     CHECK(estimate_work("functional", config, program).seconds > 100);
     const auto stops = [&](const std::function<std::unique_ptr<Simulator>(Work*)>& make) {

@@ -46,8 +46,8 @@ std::uint64_t element_at(const isa::HardwareConfig& config, isa::Memory memory, 
 std::vector<isa::HardwareConfig> all_configs();
 std::vector<KernelLevel> supported_levels();
 
-// What else runs every program of check_against_reference(), and holds what comes of it against the last argument:
-// another executable sets it, so that the same cases run on the engines with a clock
+// Another check that runs for every program of check_against_reference() and compares its result with the last
+// argument: another executable sets it, so that the same cases run on the engines with a clock
 // (tests/differential/simulator/unit_programs.cpp).
 using FurtherEngines =
     std::function<void(const isa::HardwareConfig&, const std::vector<isa::Instruction>&, const Dram&, const Dram&)>;

@@ -205,7 +205,7 @@ TEST_CASE("what moves values equals the reference") {
 TEST_CASE("what is concatenated or cut out at borders of blocks is not copied") {
   const isa::HardwareConfig config = *isa::load_config("1x16x16-ext");
   const Shape shape{1, 5, 6, 7};
-  // What others read as well is by itself, and is copied.
+  // A tensor that other nodes read too is stored separately, so it is copied.
   const auto cycles = [&](bool cuts, bool others_read) {
     CopyMaker make;
     const graph::ValueId x = make.input(shape);

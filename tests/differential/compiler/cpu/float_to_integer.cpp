@@ -69,7 +69,7 @@ NdArray floats_of(DType from) {
 
 }  // namespace
 
-TEST_CASE("floats become integers in machine code as in the interpreter, NaN and what does not fit as well") {
+TEST_CASE("floats become integers in machine code as in the interpreter, including NaN and values out of range") {
   constexpr std::array kIntegers{DType::int8,  DType::uint8,  DType::int16, DType::uint16,
                                  DType::int32, DType::uint32, DType::int64, DType::uint64};
   for (const DType from : {DType::float32, DType::float64, DType::float16})

@@ -85,11 +85,11 @@ TEST_CASE("requantization is exact in binary32, in binary64 and in integers") {
       const auto scale = static_cast<float>(std::ldexp(way.largest * fraction, -static_cast<int>(random.next() % 14)));
       const double half = static_cast<double>(random.next() % 4096) - 2048 + 0.5;
       const std::int64_t near = static_cast<std::int64_t>(half / static_cast<double>(scale));
-      const std::int64_t beside = static_cast<std::int64_t>(random.next() % 3) - 1;
+      const std::int64_t offset = static_cast<std::int64_t>(random.next() % 3) - 1;
       const std::int64_t any =
           static_cast<std::int64_t>(random.next() % (2 * static_cast<std::uint64_t>(way.acc))) - way.acc;
       const std::int64_t end = random.next() % 2 == 0 ? way.acc : -way.acc;
-      const std::int64_t acc = i % 16 == 5 ? end : i % 16 == 8 ? any : near + beside;
+      const std::int64_t acc = i % 16 == 5 ? end : i % 16 == 8 ? any : near + offset;
       arguments[0].set_int64(i, std::clamp(acc, -way.acc, way.acc));
       arguments[1].set_double(i, static_cast<double>(i % 3 == 0 ? -scale : scale));
     }
@@ -102,7 +102,7 @@ TEST_CASE("requantization by a literal is exact for each accumulator of nine bit
   SplitMix64 random(11);
   std::vector<std::string> scales{"16384.5", "32767.5",  "32768.5",    "65535.5",
                                   "65536.5", "-98304.5", "4194303.75", "8421504.0"};
-  for (int i = 0; i < 24; ++i)  // mantissas of 24 bits, of which each exponent leaves some behind the point
+  for (int i = 0; i < 24; ++i)  // mantissas of 24 bits: each exponent leaves some fraction bits
     scales.push_back(fmt::format(
         "{:.8f}", std::ldexp(1.0 + static_cast<double>(random.next() % (1 << 23)) / (1 << 23), 8 + i % 15)));
   for (const std::string& scale : scales) {

@@ -1,6 +1,6 @@
-// Every operation of a kernel rounds by itself, whatever was fused: a product of one node and the sum of another are no
-// fused multiply-add. Values that cancel, overflow, vanish or are masked show it. On every target, class of processor
-// and number of threads, against the reference.
+// Every operation of a kernel is rounded separately, whatever was fused: a product of one node and the sum of another
+// must not become a fused multiply-add. Values that cancel, overflow, underflow or are masked show it. On every target,
+// processor class and number of threads, compared with the reference.
 #include <cmath>
 #include <limits>
 
@@ -74,10 +74,10 @@ void hold(const graph::Graph& graph, const Values& inputs, passes::Level level, 
       const Values actual = run(graph, inputs, processor, level, count);
       for (const graph::ValueId id : graph.outputs) {
         const std::string& name = graph.value(id).name;
-        const NdArray &want = expected->at(name), &have = actual.at(name);
-        REQUIRE(want.shape() == have.shape());
-        for (std::int64_t i = 0; i < want.count(); ++i) {
-          const double a = want.as_double(i), b = have.as_double(i);
+        const NdArray &expected_array = expected->at(name), &actual_array = actual.at(name);
+        REQUIRE(expected_array.shape() == actual_array.shape());
+        for (std::int64_t i = 0; i < expected_array.count(); ++i) {
+          const double a = expected_array.as_double(i), b = actual_array.as_double(i);
           if (!same(a, b) && !(std::abs(a - b) <= tolerance * std::abs(a)))
             FAIL(name << " differs at " << i << ": " << b << ", expected " << a << " (" << processor << ", "
                       << static_cast<int>(level) << ", " << count << " threads)\n"

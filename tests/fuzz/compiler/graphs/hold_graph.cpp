@@ -38,7 +38,8 @@ double unit(const Graph& graph) {
   }
   return coarsest;
 }
-// In units. A function has more than one rounding, and what it loses may be what is left behind a difference.
+// Bounds in units of rounding. A function has more than one rounding, and its error may be all that remains after a
+// subtraction.
 constexpr double kSure = 16, kRounding = 1024;
 
 // How often values are moved, to see what rounding decides.
@@ -60,7 +61,7 @@ NdArray widened(const NdArray& array, double unit, std::uint64_t seed = 0) {
 
 bool is_small_integer(double value) { return std::abs(value) <= 0x1p20 && value == std::floor(value); }
 
-// What a node computes is rounded, which moves it as well; not so integers that it makes of integers, or by rounding.
+// The results of a node are rounded, which moves them too; except integers that it makes of integers, or by rounding.
 void move_results(NdArray& results, const graph::Node& node, const std::vector<NdArray>& arguments, double unit,
                   std::uint64_t seed) {
   if (unit == 0 || !is_floating(results.dtype())) return;
@@ -188,18 +189,18 @@ Result<Ran> run(const FuzzGraph& made, const Way& way) {
   return Ran{std::move(compiled.integer), std::move(result.outputs)};
 }
 
-// How near one array must be to another: bits, or within rounding where `sure` says so; `slack` besides.
+// How close two arrays must be: equal bits, or within rounding where `sure` is given; `slack` is added to either.
 struct Bound {
   bool exact = false;
   double relative = 0, slack = 0;
   const Arrays* sure = nullptr;
 };
 
-void compare(const std::string& who, const Arrays& want, const Arrays& have, const Graph& graph, const Bound& bound,
-             std::vector<std::string>& broken) {
+void compare(const std::string& who, const Arrays& expected, const Arrays& actual, const Graph& graph,
+             const Bound& bound, std::vector<std::string>& broken) {
   for (const ValueId id : graph.outputs) {
     const std::string& name = graph.value(id).name;
-    const NdArray &a = want.at(name), &b = have.at(name);
+    const NdArray &a = expected.at(name), &b = actual.at(name);
     if (a.dtype() != b.dtype() || a.shape() != b.shape()) {
       broken.push_back(fmt::format("{}: {} is {}{}, expected {}{}", who, name, dovetail::name(b.dtype()),
                                    to_string(b.shape()), dovetail::name(a.dtype()), to_string(a.shape())));

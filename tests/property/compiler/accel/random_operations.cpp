@@ -51,9 +51,9 @@ void check(const isa::HardwareConfig& config, const RandomInt8Graph& random, std
     for (const auto& [name, array] : result->outputs) {
       INFO("output " << name);
       REQUIRE(array.shape() == expected->at(name).shape());
-      const auto got = array.data<std::int8_t>(), wanted = expected->at(name).data<std::int8_t>();
+      const auto got = array.data<std::int8_t>(), exact = expected->at(name).data<std::int8_t>();
       std::int64_t different = 0;
-      for (std::size_t i = 0; i < got.size(); ++i) different += got[i] != wanted[i];
+      for (std::size_t i = 0; i < got.size(); ++i) different += got[i] != exact[i];
       CHECK(different == 0);
     }
   }

@@ -103,7 +103,7 @@ TEST_CASE("accelerator: a tile takes what the model says, and task and trace mak
         const schedule::Scheduled chosen = check_needs(operation, task, places, config, {});
         ++tiles;
         for (int varied = 0; varied < 3; ++varied) {
-          // What there is to decide besides depends on the tile.
+          // The other decisions depend on the tile.
           for (const schedule::Decision& decision : chosen.decisions)
             if (decision.name.starts_with("tile_"))
               given[decision.name] = decision.space.values[random.next() % decision.space.values.size()];

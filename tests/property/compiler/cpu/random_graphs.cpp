@@ -110,11 +110,12 @@ void check(const graph::Graph& graph, const NdArray& input, Tally& tally,
       const auto run = executor->run({{name, input}});
       REQUIRE((run.ok() ? "" : to_string(run.errors())) == "");
       for (const auto& [output, array] : run->outputs) {
-        const NdArray& want = expected->at(output);
-        REQUIRE(array.shape() == want.shape());
+        const NdArray& expected_array = expected->at(output);
+        REQUIRE(array.shape() == expected_array.shape());
         for (std::int64_t i = 0; i < array.count(); ++i)
-          if (array.as_double(i) != want.as_double(i))
-            FAIL(output << " differs at " << i << ": " << array.as_double(i) << ", expected " << want.as_double(i));
+          if (array.as_double(i) != expected_array.as_double(i))
+            FAIL(output << " differs at " << i << ": " << array.as_double(i) << ", expected "
+                        << expected_array.as_double(i));
       }
     }
   }
@@ -153,7 +154,7 @@ TEST_CASE("random graphs of halves run on the CPU as the reference does") {
       value.type.dtype = half;
       if (value.constant) value.constant = as(half, *value.constant);
     }
-    // Of the kit's own operators some are for float32 alone.
+    // Some of the kit's own operators accept only float32.
     const auto takes = [&](graph::NodeId node) { return ops::infer(random.graph, node).ok(); };
     if (!std::ranges::all_of(random.graph.topological_order(), takes)) continue;
     const NdArray input = random.halves(random.graph.value(random.graph.inputs[0]).type.shape, -3, 3);

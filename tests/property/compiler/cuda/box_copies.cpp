@@ -60,9 +60,9 @@ loops::Program pointwise() {
 }
 
 std::vector<Case> box_cases() {
-  // Panels of 128, 64 and 32 bytes, one and several of them, both ways that factors are stored, 2 to 5 places of a
-  // ring, with and without products that are still under way, ragged rows, columns and depth, parts of the depth, two
-  // groups of warps, more rows than a box has, and one operand that threads fetch.
+  // Panels of 128, 64 and 32 bytes, one and several of them, both storage orders of factors, rings of 2 to 5 slots,
+  // with and without products that are still in flight, ragged rows, columns and depth, parts of the depth, two groups
+  // of warps, more rows than a box has, and one operand that threads fetch.
   const std::vector<Form> forms{{40, 14, 128, DType::float16, true, false, tile("1", "16", "4", "2")},
                                 {64, 64, 128, DType::bfloat16, false, false, tile("1", "64", "2", "3")},
                                 {130, 16, 96, DType::float16, false, false, tile("2", "16", "2", "3")},
@@ -312,7 +312,7 @@ TEST_CASE("cuda: faults planted in the text of copies of boxes are found by the 
 }
 
 TEST_CASE(
-    "cuda: a kernel's boxes are told to the driver with the swizzle of its products, and found wrong with another") {
+    "cuda: the driver gets a kernel's boxes with the swizzle of its products, and another swizzle gives wrong values") {
   const dovetail::test::Environment nvrtc("DOVETAIL_NVRTC", emulated("nvrtc")),
       driver("DOVETAIL_LIBCUDA", emulated("driver"));
   const Case one = pipelined(true);

@@ -75,7 +75,7 @@ inline dovetail::test::Change calls(const std::function<void(loops::CoreCall&)>&
   });
 }
 
-// What is done one after the other, besides products themselves.
+// The other steps between the products, in order.
 inline std::vector<std::string> steps_of(const loops::Core& core) {
   std::vector<std::string> words;
   dovetail::test::changed(core, [&](const loops::Core& inner) {

@@ -22,8 +22,8 @@ using dovetail::test::Change;
 namespace {
 
 std::vector<Case> group_cases() {
-  // Both ways that factors are stored, panels of 128, 64 and 32 bytes, one and several of them, rings with and without
-  // products that are still under way, pieces that are computed into registers, ragged edges, parts of the depth, two
+  // Both storage orders of factors, panels of 128, 64 and 32 bytes, one and several of them, rings with and without
+  // products that are still in flight, pieces that are computed into registers, ragged edges, parts of the depth, two
   // groups of warps. Threads fetch most of them (box_copies.cpp has the others).
   const std::vector<Form> forms{{40, 14, 128, DType::float16, true, false, tile("1", "16", "4", "2"), 4},
                                 {64, 64, 128, DType::bfloat16, false, false, tile("1", "64", "2", "3"), 4},
@@ -44,8 +44,8 @@ std::vector<Case> group_cases() {
   return list;
 }
 
-// Three places of a ring, so that the products of an iteration are under way in the next one. Rows are at multiples of
-// 8 bytes that are none of 16, so that threads fetch them.
+// Three slots of a ring, so that the products of an iteration are in flight in the next one. Rows are at multiples of 8
+// bytes but not of 16, so that threads fetch them.
 Case pipelined(bool turned) {
   return turned ? form_case({64, 32, 128, DType::float16, false, false, tile("1", "32", "2", "3"), 4}, 1)
                 : form_case({40, 16, 256, DType::int8, true, false, tile("1", "16", "2", "3"), 8}, 1);
@@ -231,7 +231,7 @@ TEST_CASE("cuda: faults planted in the text of products of four warps are found 
   }
 }
 
-TEST_CASE("cuda: a pipeline of products of four warps has one barrier for each piece, and products stay under way") {
+TEST_CASE("cuda: a pipeline of four-warp products has one barrier for each piece, and products stay in flight") {
   for (const bool turned : {false, true}) {
     const Case one = pipelined(turned);
     const loops::ThreadKernel& kernel = one.scheduled.kernels.kernels[0];

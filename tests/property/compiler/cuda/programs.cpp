@@ -75,11 +75,11 @@ runtime::Executor ready(bundle::Bundle bundle) {
 std::string launched(runtime::Executor& executor, const Program& program) {
   const auto run = executor.run(program.inputs);
   if (!run.ok()) return to_string(run.errors());
-  const NdArray &have = run->outputs.begin()->second, want = program.expected();
-  if (have.shape() != want.shape()) return "another shape";
+  const NdArray &have = run->outputs.begin()->second, exact = program.expected();
+  if (have.shape() != exact.shape()) return "another shape";
   for (std::int64_t i = 0; i < have.count(); ++i)
-    if (have.as_double(i) != want.as_double(i))
-      return fmt::format("element {} is {}, not {}", i, have.as_double(i), want.as_double(i));
+    if (have.as_double(i) != exact.as_double(i))
+      return fmt::format("element {} is {}, not {}", i, have.as_double(i), exact.as_double(i));
   return run->launched;
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("cuda programs: a run copies its inputs and its outputs, and nothing b
   CHECK(copies.out == 2);
 }
 
-TEST_CASE("cuda programs: a step that cannot be captured is named, and the steps continuee by one from then on") {
+TEST_CASE("cuda programs: a step that cannot be captured is named, and from then the steps run one by one") {
   const EmulatedGpu gpu;
   const Program program;
   runtime::Executor executor = ready(program.compiled());

@@ -278,7 +278,7 @@ TEST_CASE("cuda: windows that overlap have the operator's values, whatever is de
   check_text(list);
 }
 
-TEST_CASE("cuda: where a group has other results besides, threads still share what a whole tensor is reduced to") {
+TEST_CASE("cuda: threads share the reduction of a whole tensor also where the group has further results") {
   std::vector<Case> list;
   SplitMix64 random(3);
   const auto draw = [&](const graph::TensorType& type) { return random_values(type, random); };

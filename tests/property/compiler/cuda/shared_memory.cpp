@@ -1,5 +1,5 @@
-// Blocks that share more than a kernel may declare: the launch gives it, the runtime asks for it, and a device with
-// less is told so.
+// Blocks that share more than a kernel may declare: the launch states the size, the runtime asks for it, and a device
+// with less reports an error.
 #include <fmt/ranges.h>
 
 #include "tests/property/compiler/cuda/decided_layers.h"
@@ -60,7 +60,7 @@ TEST_CASE("cuda: a launch that gives more shared memory than was asked for is re
   REQUIRE(binary.ok());
   const auto context = runtime::cuda::Context::open().value();
   const std::vector<bundle::CudaImage> images{{"sm_80", true, bundle::Blob(std::move(binary->ptx))}};
-  bundle::CudaLaunch form;  // that asks for nothing
+  bundle::CudaLaunch form;  // that requests no extra memory
   form.symbol = source.launches[0].symbol;
   const auto function = context->function(context->module(images).value(), form).value();
   const auto status = [&](std::int64_t bytes) {

@@ -121,7 +121,7 @@ TEST_CASE("cuda: the text of products by workers has the operator's values", "[g
   check_text(all);
 }
 
-TEST_CASE("cuda: products by workers on TF32's tensor cores have the operator's values, whole numbers all bits") {
+TEST_CASE("cuda: products by workers on TF32's tensor cores have the operator's values, integers bit for bit") {
   std::uint64_t seed = 11;
   for (const bool whole_numbers : {true, false}) {
     const std::vector<Case> all = tf32_cases(whole_numbers);
@@ -335,8 +335,7 @@ TEST_CASE("cuda: faults planted in what workers have of tiles are found by run_t
   }
 }
 
-TEST_CASE(
-    "cuda: products of four warps stay under way across pieces, and are waited for where a tile begins and ends") {
+TEST_CASE("cuda: four-warp products stay in flight across pieces, and are waited for where a tile begins and ends") {
   using Step = loops::CoreCallGroup::Step;
   const Case one = case_of({"group_product", 128, 32, 320, DType::int8, true, 3, of_groups("4", "1")}, 5);
   REQUIRE(streams(one));

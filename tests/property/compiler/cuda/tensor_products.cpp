@@ -123,7 +123,7 @@ std::vector<Case> tensor_cases() {
   return list;
 }
 
-// float32 where the user allows TF32: small whole numbers, which it holds, and others.
+// float32 where the user allows TF32: small integers, which TF32 represents exactly, and other values.
 std::vector<Case> tf32_cases(bool whole_numbers, bool allowed = true) {
   constexpr DType kFloat = DType::float32;
   const auto one = [&](const char* op, const std::vector<graph::TensorType>& types, graph::Attributes attributes,

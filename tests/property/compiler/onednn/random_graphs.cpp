@@ -61,11 +61,11 @@ std::map<std::string, int> check(const graph::Graph& graph, const std::map<std::
       const auto run = executor->run(inputs);
       REQUIRE((run.ok() ? "" : to_string(run.errors())) == "");
       for (const auto& [output, array] : run->outputs) {
-        const NdArray& want = expected->at(output);
-        REQUIRE(array.shape() == want.shape());
+        const NdArray& expected_array = expected->at(output);
+        REQUIRE(array.shape() == expected_array.shape());
         for (std::int64_t i = 0; i < array.count(); ++i)
-          if (array.as_double(i) != want.as_double(i))
-            FAIL(output << " differs at " << i << ": " << array.as_double(i) << ", expected " << want.as_double(i));
+          if (array.as_double(i) != expected_array.as_double(i))
+            FAIL(output << " differs at " << i << ": " << array.as_double(i) << ", expected " << expected_array.as_double(i));
       }
     }
   }

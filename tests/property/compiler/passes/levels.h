@@ -66,17 +66,18 @@ struct DrawnGraph {
 
 using Values = std::map<std::string, NdArray>;
 
-// `tolerance`: of a tensor's largest value; `slack`: besides, whatever the tensor holds.
+// `tolerance` is relative to a tensor's largest value; `slack` is absolute and is added to it.
 inline void compare(const Values& expected, const Values& actual, const std::vector<std::string>& names,
                     double tolerance, double slack = 0) {
   for (const std::string& name : names) {
-    const NdArray &want = expected.at(name), &have = actual.at(name);
-    REQUIRE(want.shape() == have.shape());
+    const NdArray &expected_array = expected.at(name), &actual_array = actual.at(name);
+    REQUIRE(expected_array.shape() == actual_array.shape());
     double largest = 1;
-    for (std::int64_t i = 0; i < want.count(); ++i)
-      if (std::isfinite(want.as_double(i))) largest = std::max(largest, std::abs(want.as_double(i)));
-    for (std::int64_t i = 0; i < want.count(); ++i) {
-      const double a = want.as_double(i), b = have.as_double(i);
+    for (std::int64_t i = 0; i < expected_array.count(); ++i)
+      if (std::isfinite(expected_array.as_double(i)))
+        largest = std::max(largest, std::abs(expected_array.as_double(i)));
+    for (std::int64_t i = 0; i < expected_array.count(); ++i) {
+      const double a = expected_array.as_double(i), b = actual_array.as_double(i);
       if (!(a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance * largest + slack))
         FAIL(name << " differs at " << i << ": " << b << ", expected " << a);
     }

@@ -1,5 +1,5 @@
-// What cuBLAS and cuDNN take of graphs, on the emulated GPU, against the reference on naive loop programs: bit for bit,
-// as no sum is rounded. Faults in what the libraries are told are found.
+// Steps of cuBLAS and cuDNN, on the emulated GPU, compared with the reference on naive loop programs: bit for bit, as
+// no sum is rounded. Wrong arguments to the libraries are detected.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -60,12 +60,12 @@ std::string difference(const bundle::Bundle& bundle, const Inputs& inputs,
     if (launched != nullptr) *launched = run->launched;
     if (again % 2 != 0) continue;
     for (const auto& [output, array] : run->outputs) {
-      const NdArray& want = expected.at(output);
-      if (array.shape() != want.shape()) return output + " has another shape";
+      const NdArray& expected_array = expected.at(output);
+      if (array.shape() != expected_array.shape()) return output + " has another shape";
       for (std::int64_t i = 0; i < array.count(); ++i)
-        if (array.as_double(i) != want.as_double(i))
+        if (array.as_double(i) != expected_array.as_double(i))
           return fmt::format("run {}: {} differs at {}: {}, expected {}", again, output, i, array.as_double(i),
-                             want.as_double(i));
+                             expected_array.as_double(i));
     }
   }
   return {};
@@ -349,14 +349,14 @@ TEST_CASE("vendor: a GELU of the form with tanh is computed with its product, th
   const test::GpuUnderTest gpu;
   RandomFloatGraph random(7);
   for (const char* form : {"tanh", "none"})
-    for (const int behind : {0, 1, 2, 3}) {  // a product, with a bias, with a matrix, with both
-      INFO(form << " " << behind);
+    for (const int addends : {0, 1, 2, 3}) {  // a product, with a bias, with a matrix, with both
+      INFO(form << " " << addends);
       test::GraphMaker make;
       Inputs inputs{{"a", random.halves({4, 5}, -2, 2)}};
       ValueId y = make.node(
           "MatMul", "p", {make.input("a", DType::float32, {4, 5}), make.constant("b", random.halves({5, 3}, -1, 1))});
-      if (behind % 2 != 0) y = make.node("Add", "s", {y, make.constant("c", random.halves({3}, -2, 2))});
-      if (behind >= 2) {
+      if (addends % 2 != 0) y = make.node("Add", "s", {y, make.constant("c", random.halves({3}, -2, 2))});
+      if (addends >= 2) {
         y = make.node("Add", "t", {y, make.input("r", DType::float32, {4, 3})});
         inputs.emplace("r", random.halves({4, 3}, -2, 2));
       }
@@ -369,10 +369,11 @@ TEST_CASE("vendor: a GELU of the form with tanh is computed with its product, th
       auto executor = runtime::Executor::make(compiled.bundle, *runtime::simulator_factory("functional"), {1});
       REQUIRE(executor.ok());
       const NdArray got = executor->run(inputs)->outputs.at("y"),
-                    want = Reference::make(make.graph).value().run(inputs)->at("y");
+                    expected_array = Reference::make(make.graph).value().run(inputs)->at("y");
       const double most = test::tests_device() ? 1e-5 : 2e-6;  // cuBLAS has its own function
       for (std::int64_t i = 0; i < got.count(); ++i)
-        CHECK(std::abs(got.as_double(i) - want.as_double(i)) <= most * (1 + std::abs(want.as_double(i))));
+        CHECK(std::abs(got.as_double(i) - expected_array.as_double(i)) <=
+              most * (1 + std::abs(expected_array.as_double(i))));
     }
 }
 
@@ -410,11 +411,11 @@ TEST_CASE("vendor: float32 keeps all of its bits, and softmax is the reference's
   const auto rounded_run = rounded->run(wide);
   const auto exact = Reference::make(make.graph).value().run(wide);
   for (const auto& [output, got] : rounded_run->outputs) {
-    const NdArray& want = exact->at(output);
+    const NdArray& expected_array = exact->at(output);
     double largest = 0, apart = 0;
     for (std::int64_t i = 0; i < got.count(); ++i) {
-      largest = std::max(largest, std::abs(want.as_double(i)));
-      apart = std::max(apart, std::abs(got.as_double(i) - want.as_double(i)));
+      largest = std::max(largest, std::abs(expected_array.as_double(i)));
+      apart = std::max(apart, std::abs(got.as_double(i) - expected_array.as_double(i)));
     }
     INFO(output);
     CHECK((apart > 0 || test::tests_device()));  // cuDNN may take what loses nothing
@@ -431,9 +432,10 @@ TEST_CASE("vendor: float32 keeps all of its bits, and softmax is the reference's
       auto executor = runtime::Executor::make(compiled.bundle, *runtime::simulator_factory("functional"), {1});
       REQUIRE(executor.ok());
       const NdArray got = executor->run(inputs)->outputs.begin()->second,
-                    want = Reference::make(rows.graph).value().run(inputs)->begin()->second;
+                    expected_array = Reference::make(rows.graph).value().run(inputs)->begin()->second;
       for (std::int64_t i = 0; i < got.count(); ++i)
-        CHECK(std::abs(got.as_double(i) - want.as_double(i)) <= 1e-6 * (1 + std::abs(want.as_double(i))));
+        CHECK(std::abs(got.as_double(i) - expected_array.as_double(i)) <=
+              1e-6 * (1 + std::abs(expected_array.as_double(i))));
     }
 }
 

@@ -26,13 +26,13 @@ class Drawer {
     const std::uint64_t in_flight = most_in_flight(first_) + random_.below(3);
     const std::uint64_t waiting = random_.between(1, std::min<std::uint64_t>(in_flight, 3));
     const std::uint64_t pushes = tokens + waiting, answers = tokens + random_.between(1, 2);
-    std::vector<isa::Instruction> ahead, behind;
-    for (std::uint64_t i = 0; i < pushes; ++i) ahead.push_back(instruction(first_, {.push_next = true}));
-    for (std::uint64_t i = waiting; i < in_flight; ++i) ahead.push_back(instruction(first_, {}));
-    for (std::uint64_t i = 0; i < answers; ++i) ahead.push_back(instruction(first_, {.pop_next = true}));
-    for (std::uint64_t i = 0; i < answers; ++i) behind.push_back(instruction(second_, {.push_prev = true}));
-    for (std::uint64_t i = 0; i < pushes; ++i) behind.push_back(instruction(second_, {.pop_prev = true}));
-    return merged(ahead, behind);
+    std::vector<isa::Instruction> first_stream, second_stream;
+    for (std::uint64_t i = 0; i < pushes; ++i) first_stream.push_back(instruction(first_, {.push_next = true}));
+    for (std::uint64_t i = waiting; i < in_flight; ++i) first_stream.push_back(instruction(first_, {}));
+    for (std::uint64_t i = 0; i < answers; ++i) first_stream.push_back(instruction(first_, {.pop_next = true}));
+    for (std::uint64_t i = 0; i < answers; ++i) second_stream.push_back(instruction(second_, {.push_prev = true}));
+    for (std::uint64_t i = 0; i < pushes; ++i) second_stream.push_back(instruction(second_, {.pop_prev = true}));
+    return merged(first_stream, second_stream);
   }
 
  private:

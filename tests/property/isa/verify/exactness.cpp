@@ -219,7 +219,7 @@ TEST_CASE("verify agrees with the oracle when instructions are lost or moved") {
       if (random.chance(50)) std::swap(program.program[a], program.program[random.below(program.program.size())]);
       else program.program[a].body = isa::Finish{};
     }
-    // A load or store that became FINISH may carry flags of another queue, which the compute queue has as well.
+    // A load or store that became FINISH may carry flags of another queue, which the compute queue has too.
     require_agreement(program);
   }
 }

@@ -125,7 +125,7 @@ TEST_CASE("fold_batch_norm: into weights and bias of the convolution in front") 
     CHECK(make.constant_of("conv_node/weight") == NdArray::from<float>({2, 1, 1}, {3, 5}));
     CHECK(make.constant_of("conv_node/bias") == row({8, 16}));
   }
-  SECTION("not where the convolution's result is used as well") {
+  SECTION("not where the convolution's result is used elsewhere too") {
     make.output(norm("y", conv));
     make.output(make.node("Neg", "z", {conv}));
     CHECK(apply(make, passes::fold_batch_norm).changes == 1);

@@ -25,14 +25,14 @@ NdArray filled(DType dtype, Shape shape, std::int64_t value) {
   return array;
 }
 
-// x: int8[1, 2, 4, 4] -> Conv with weight `w`, 3 channels -> what `after` adds -> int8 y of scale 2 and zero point -3.
-template <typename Behind>
-passes::PassOutcome lower_conv(GraphMaker& make, ValueId w, std::vector<ValueId> bias, const Behind& behind) {
+// x: int8[1, 2, 4, 4] -> Conv with weight `w`, 3 channels -> what `add_after` adds -> int8 y of scale 2 and zero point -3.
+template <typename AddAfter>
+passes::PassOutcome lower_conv(GraphMaker& make, ValueId w, std::vector<ValueId> bias, const AddAfter& add_after) {
   const ValueId x = make.int8_input("x", {1, 2, 4, 4}, 0.5f, 10);
   std::vector<ValueId> inputs{x, w};
   inputs.insert(inputs.end(), bias.begin(), bias.end());
   const ValueId conv = make.node("Conv", "conv", inputs, {{"pads", Ints{1, 0, 0, 1}}, {"strides", Ints{2, 2}}});
-  make.output(make.quantize("y", behind(conv), 2.0f, -3));
+  make.output(make.quantize("y", add_after(conv), 2.0f, -3));
   return lower(make);
 }
 const auto kNothing = [](ValueId value) { return value; };

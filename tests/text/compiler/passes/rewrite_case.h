@@ -79,24 +79,24 @@ class RewriteCase {
       if (!actual) FAIL(to_string(actual.errors()));
       for (const graph::ValueId id : before_.outputs) {
         const std::string& name = before_.value(id).name;
-        const NdArray &want = expected->at(name), &have = actual->at(name);
-        REQUIRE(graph::TensorType{want.dtype(), want.shape()} == graph::TensorType{have.dtype(), have.shape()});
+        const NdArray &expected_array = expected->at(name), &actual_array = actual->at(name);
+        REQUIRE(graph::TensorType{expected_array.dtype(), expected_array.shape()} == graph::TensorType{actual_array.dtype(), actual_array.shape()});
         double largest = 1;
-        for (std::int64_t i = 0; i < want.count(); ++i)
-          if (std::isfinite(want.as_double(i))) largest = std::max(largest, std::abs(want.as_double(i)));
-        for (std::int64_t i = 0; i < want.count(); ++i)
-          if (!agree(want.as_double(i), have.as_double(i), agreement,
-                     agreement.specials ? std::abs(want.as_double(i)) : largest))
-            FAIL(name << " differs at " << i << ": " << have.as_double(i) << ", before " << want.as_double(i) << "\n"
+        for (std::int64_t i = 0; i < expected_array.count(); ++i)
+          if (std::isfinite(expected_array.as_double(i))) largest = std::max(largest, std::abs(expected_array.as_double(i)));
+        for (std::int64_t i = 0; i < expected_array.count(); ++i)
+          if (!agree(expected_array.as_double(i), actual_array.as_double(i), agreement,
+                     agreement.specials ? std::abs(expected_array.as_double(i)) : largest))
+            FAIL(name << " differs at " << i << ": " << actual_array.as_double(i) << ", before " << expected_array.as_double(i) << "\n"
                       << graph::to_string(graph()));
       }
     }
   }
 
-  static bool agree(double want, double have, const Agreement& agreement, double scale) {
-    if (std::isnan(want) || std::isnan(have)) return std::isnan(want) && std::isnan(have);
-    if (want == have) return want != 0 || !agreement.signs_of_zero || std::signbit(want) == std::signbit(have);
-    return std::abs(want - have) <= agreement.tolerance * scale;
+  static bool agree(double expected, double actual, const Agreement& agreement, double scale) {
+    if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
+    if (expected == actual) return expected != 0 || !agreement.signs_of_zero || std::signbit(expected) == std::signbit(actual);
+    return std::abs(expected - actual) <= agreement.tolerance * scale;
   }
 
  private:

@@ -121,7 +121,7 @@ TEST_CASE("simplify_movement: extents of 1 go after what is elementwise, where a
                         operands + ")\n");
     CHECK(several.apply(passes::simplify_movement).changes() == 0);
   }
-  // Nothing is computed in front, or others read the convolution as well.
+  // Not where the squeezed value is an input, nor where the convolution has other readers.
   RewriteCase input(R"(graph g(%x: float32[3, 1]) -> (%y)
   constant %axes: int64[1] = [1]
   %s: float32[3] = Squeeze(%x, %axes)

@@ -57,7 +57,7 @@ TEST_CASE("schedule: merge lets sums share a loop of their reduction, after what
       "x[v, r]) } } } }");
 }
 
-TEST_CASE("schedule: merge refuses loops that are not alike, or not alongside each other") {
+TEST_CASE("schedule: merge refuses loops that are not equal, or not adjacent") {
   check_refused(kPair, "merge j i", "j does not come before i");
   check_refused(kPair, "merge i i", "i does not come before i");
   check_refused(kPair, "split i 2 -> o n\nmerge n j", "n and j are not statements of one sequence");

@@ -69,7 +69,7 @@ TEST_CASE("schedule: expressions of decisions") {
   CHECK(factor_of("$(a+xs.0*2-(a/2))") == plain(8));
   CHECK(factor_of("$(min(a,xs.1)*max(1,2))") == plain(4));
   CHECK(factor_of("$(17%a+3)") == plain(4));
-  // In the candidates of another sample as well.
+  // The candidates of another sample may be expressions too.
   CHECK(scheduled(kSampleCopy, "sample a among 4\nsample b among 1,$(a*2) = 8\nsplit i $b -> o n") == plain(8));
 }
 

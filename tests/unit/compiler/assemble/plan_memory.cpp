@@ -60,7 +60,7 @@ TEST_CASE("each memory is planned by itself, after what is given out there; view
     bundle.tensors.back().space = i % 2;
     bundle.steps.push_back(step({next - 1}, {next}));
   }
-  bundle.tensors[2].offset = 0;  // placed by its target, where it has room for nothing else
+  bundle.tensors[2].offset = 0;  // placed by its target, which has no other free room
   bundle.spaces[1].bytes = 640;
   bundle.tensors.push_back({"view", DType::int8, {640}, {}, {}, {}, {}, 6});
   bundle.outputs = {7};

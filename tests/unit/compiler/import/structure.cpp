@@ -202,10 +202,10 @@ TEST_CASE("import: types and shapes that are not tensors of ours") {
 TEST_CASE("import: a bad node does not hide the others, nor is what follows it blamed") {
   Model model = relu();
   model.initializers = {tensor("w", NdArray(DType::float32, {3}))};
-  model.nodes = {node("Add", {"x", "w"}, {"a"}, {}, "bad1"), node("Relu", {"a"}, {"b"}, {}, "behind"),
+  model.nodes = {node("Add", {"x", "w"}, {"a"}, {}, "bad1"), node("Relu", {"a"}, {"b"}, {}, "follower"),
                  node("MatMul", {"x", "w"}, {"c"}, {}, "bad2"), node("Add", {"b", "c"}, {"y"}, {}, "both")};
   const std::string text = structure_errors(model);
-  CHECK_THAT(text, ContainsSubstring("bad1") && ContainsSubstring("bad2") && !ContainsSubstring("behind") &&
+  CHECK_THAT(text, ContainsSubstring("bad1") && ContainsSubstring("bad2") && !ContainsSubstring("follower") &&
                        !ContainsSubstring("both"));
 }
 

@@ -50,7 +50,7 @@ inline NdArray floats(const Shape& shape, const std::vector<float>& values) {
 }
 // int64 list as a constant.
 NdArray list(const std::vector<std::int64_t>& values);
-// Values uniform in [low, high]; whole numbers, so that float sums are exact where they stay small.
+// Uniform integers in [low, high]: float sums are exact while they stay small.
 NdArray random_whole(std::mt19937& rng, DType dtype, const Shape& shape, int low = -4, int high = 4);
 // Equal within `tolerance` relative to max(1, |expected|); dtype and shape equal.
 void require_close(const NdArray& actual, const NdArray& expected, double tolerance = 1e-5);

@@ -62,7 +62,7 @@ TEST_CASE("addition: the largest shift of at most 16 that fits") {
   CHECK(addition({65, 0}, {65, 0}, 1, false)->shift == 15);
   CHECK(addition({1, 0}, {2, 0}, 1, true)->b_multiplier == -131072.0);
   CHECK_FALSE(addition({0x1p24f, 0}, {1, 0}, 1, false).has_value());
-  // Multipliers are binary32, held in binary64: guards against a compiler that keeps the wider intermediate.
+  // Multipliers are binary32, stored in binary64: detects a compiler that keeps the wider intermediate.
   const auto sum = addition({0.03939355f, 0}, {0.10419496f, 0}, 0.050945673f, false);
   CHECK(sum->a_multiplier == static_cast<double>(50675.46875f));
   CHECK(sum->b_multiplier == static_cast<double>(134035.34375f));

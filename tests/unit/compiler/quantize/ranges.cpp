@@ -76,7 +76,7 @@ TEST_CASE("ranges: methods") {
   // One value of 20001 is within the share left out.
   CHECK(greatest_real(choose(outlier, Method::percentile, 1e-3)) < 4);
   // An outlier of 100 costs 100^2 / 20001 = 0.5 in square when cut; keeping it costs (100 / 255)^2 / 12 = 0.013 for
-  // all: it is kept. Of a hundred times as many values it is not.
+  // all: it is kept. Among a hundred times as many values it is cut.
   CHECK(greatest_real(choose(outlier, Method::mse)) > 50);
   CHECK(greatest_real(choose(normal(2000000, {100}), Method::mse)) < 70);
   CHECK(greatest_real(choose(outlier, Method::entropy)) < 50);

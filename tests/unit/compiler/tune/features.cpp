@@ -97,7 +97,7 @@ TEST_CASE("features: operations, touches, bytes and loops of a small product") {
   // b is read again for every row. 8 KiB hold it and more; 1 KiB holds what one column of it needs, and no more.
   CHECK(f.at("past_16m.loaded_bytes") == Approx(log_of((64 * 32 + 32 * 16 + 64 * 16) * 4)));
   CHECK(f.at("past_8k.loaded_bytes") == Approx(log_of((64 * 32 + 64 * 32 * 16 + 64 * 16) * 4)));
-  // With j in lanes a stands still, b and c have the next element.
+  // With j in the lanes, a does not move; b and c advance by one element.
   CHECK(f.at("loads.still") == Approx(1.0 / 3));
   CHECK(f.at("loads.next") == Approx(2.0 / 3));
   CHECK(f.at("loads.far") == Approx(0));

@@ -381,7 +381,7 @@ TEST_CASE("records: paths that are not file are refused, and names that mean som
   fs::current_path(before);
 }
 
-TEST_CASE("records: who may only read the file and its folder reads, and is told when writing") {
+TEST_CASE("records: a user who may only read the file and its folder can read, and gets an error when writing") {
   const TemporaryFolder folder;
   fs::create_directory(folder / "d");
   const fs::path path = folder / "d/r.db";

@@ -191,9 +191,9 @@ TEST_CASE("records: killed at any change of a file, a writer loses nothing commi
   CHECK(kills > 40);
 }
 
-TEST_CASE("records: who may only read is told where a killed writer has left something to undo") {
-  int told = 0;
-  for (int n = 1; told == 0 && n < 100; ++n) {
+TEST_CASE("records: a read-only user gets an error where a killed writer has left a transaction to undo") {
+  int refusals = 0;
+  for (int n = 1; refusals == 0 && n < 100; ++n) {
     const TemporaryFolder folder(fast_folder());
     const fs::path path = folder / "d/r.db";
     REQUIRE(Records::open(path, Open::write).value().add({large_record(1)}).ok());
@@ -207,7 +207,7 @@ TEST_CASE("records: who may only read is told where a killed writer has left som
       fs::permissions(path, fs::perms(0444));
       fs::permissions(folder / "d", fs::perms(0555));
       if (const auto records = Records::open(path, Open::read); !records.ok()) {
-        ++told;
+        ++refusals;
         CHECK_THAT(records.errors()[0].why,
                    Catch::Matchers::ContainsSubstring("a writer was killed during a transaction"));
       }
@@ -216,7 +216,7 @@ TEST_CASE("records: who may only read is told where a killed writer has left som
     }
     CHECK(numbers(path).contains(1));
   }
-  CHECK(told == 1);
+  CHECK(refusals == 1);
 }
 
 TEST_CASE(

@@ -75,7 +75,7 @@ Searched searched(const Case& c, const tune::SearchRow& row, std::uint64_t seed,
 
 }  // namespace
 
-TEST_CASE("search: a name that there is not is refused with those that there are") {
+TEST_CASE("search: an unknown name is refused, and the error lists the known names") {
   CHECK((*tune::find_search("beam"))->name == "beam");
   CHECK_THAT(to_string(tune::find_search("grid").errors()),
              Catch::Matchers::ContainsSubstring("guided, random, annealing, evolutionary, beam"));

@@ -42,7 +42,7 @@ class SyntheticSpace final : public tune::SearchSpace {
     return Diagnostic{"cannot schedule", "synthetic", "no default", ""};
   }
 
-  std::optional<tune::Candidate> complete(const schedule::Decisions& wanted, tune::Rest rest,
+  std::optional<tune::Candidate> complete(const schedule::Decisions& requested, tune::Rest rest,
                                           SplitMix64& random) override {
     ++completed;
     tune::Candidate candidate;
@@ -52,7 +52,7 @@ class SyntheticSpace final : public tune::SearchSpace {
       if (space.empty()) continue;
       std::size_t at = rest == tune::Rest::random ? static_cast<std::size_t>(random.next() % space.size())
                                                   : std::min(each.analytic, space.size() - 1);
-      if (const auto given = wanted.find(each.name); given != wanted.end())
+      if (const auto given = requested.find(each.name); given != requested.end())
         if (const auto found = std::ranges::find(space, std::stoll(given->second)); found != space.end())
           at = static_cast<std::size_t>(found - space.begin());
       values[each.name] = space[at];

@@ -241,7 +241,7 @@ TEST_CASE("tune: a task that gains nothing more ends early") {
   CHECK(results->front().ended == "no gain in the last trials");
 }
 
-TEST_CASE("tune: what cannot be measured again is told of, and not taken") {
+TEST_CASE("tune: a candidate that cannot be measured again is reported, and not taken") {
   Machine machine;
   machine.noisy = machine.refuses_again = true;
   TuneOptions options = options_for(machine);

@@ -1,4 +1,4 @@
-// A child process may end in any way; its parent learns which, and nothing is left behind.
+// A child process may end in any way; its parent learns which, and nothing is left over.
 #include "explore/measure/child.h"
 
 #include <chrono>

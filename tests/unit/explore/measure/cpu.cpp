@@ -253,16 +253,16 @@ TEST_CASE("measure cpu: two measurers take turns") {
   const auto first = machine.measurer(task), second = machine.measurer(task);
   std::atomic<int> done{0};
   std::vector<Measurement> one, other;
-  std::thread running, beside;
+  std::thread first_thread, second_thread;
   {
     const auto held = FileLock::take(machine.folder / "dovetail" / "measure.lock");
     REQUIRE(held.ok());
-    running = std::thread([&] { one = measure(*first, {scheduled, scheduled}), ++done; });
-    beside = std::thread([&] { other = measure(*second, {scheduled, scheduled}), ++done; });
+    first_thread = std::thread([&] { one = measure(*first, {scheduled, scheduled}), ++done; });
+    second_thread = std::thread([&] { other = measure(*second, {scheduled, scheduled}), ++done; });
     ::usleep(300'000);
     CHECK(done == 0);
   }
-  running.join(), beside.join();
+  first_thread.join(), second_thread.join();
   for (const Measurement& measurement : one) check_measured(measurement);
   for (const Measurement& measurement : other) check_measured(measurement);
 }

@@ -1,4 +1,4 @@
-// Random arguments that a program can be run on, and whose results are not all alike.
+// Random arguments that a program accepts, and whose results are not all equal.
 #include "explore/measure/draw_arguments.h"
 
 #include <algorithm>

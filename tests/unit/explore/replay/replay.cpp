@@ -114,17 +114,17 @@ TEST_CASE("replay: a table completes as the task's own space does") {
   for (int i = 0; i < 20; ++i) {
     // Two decisions of a draw, the rest analytic.
     const tune::Candidate drawn = *table.complete({}, tune::Rest::random, random);
-    schedule::Decisions wanted;
+    schedule::Decisions requested;
     for (const std::size_t at : {random.next() % drawn.sampled.size(), random.next() % drawn.sampled.size()})
-      wanted.emplace(drawn.sampled[at].name, drawn.sampled[at].value);
-    const auto there = table.complete(wanted, tune::Rest::analytic, random);
-    const auto expected = own.complete(wanted, tune::Rest::analytic, random);
+      requested.emplace(drawn.sampled[at].name, drawn.sampled[at].value);
+    const auto there = table.complete(requested, tune::Rest::analytic, random);
+    const auto expected = own.complete(requested, tune::Rest::analytic, random);
     REQUIRE(there.has_value() == expected.has_value());
     if (there) CHECK(there->text() == expected->text());
     if (there) CHECK(there->features == expected->features);
-    const auto agreeing = table.complete(wanted, tune::Rest::random, random);
+    const auto agreeing = table.complete(requested, tune::Rest::random, random);
     REQUIRE(agreeing);
-    for (const auto& [name, value] : wanted) CHECK(agreeing->decisions().at(name) == value);
+    for (const auto& [name, value] : requested) CHECK(agreeing->decisions().at(name) == value);
   }
   // What no row has is left to the sketch.
   const auto left_out = table.complete({{"tile_y", "77"}}, tune::Rest::analytic, random);

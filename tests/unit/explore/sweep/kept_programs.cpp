@@ -1,6 +1,6 @@
-// What compilations for several hardware share changes no program: the points of every space of examples/explore,
-// compiled with nothing kept, and with what other points left, in three orders of the points. DOVETAIL_TEST_SCALE
-// multiplies the points of each space; above 1 models of ImageNet's form are compiled as well.
+// Sharing between the compilations for several hardware configurations changes no program: the points of every space of
+// examples/explore, compiled with nothing kept, and with what other points left, in three orders of the points.
+// DOVETAIL_TEST_SCALE multiplies the points of each space; above 1, models of ImageNet's form are compiled too.
 #include <algorithm>
 #include <array>
 #include <filesystem>

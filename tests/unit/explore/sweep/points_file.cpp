@@ -49,7 +49,7 @@ TEST_CASE("points file: a point is measured by one explorer") {
   CHECK(a.all()->size() == 1);
 }
 
-TEST_CASE("points file: what an explorer leaves behind is taken over") {
+TEST_CASE("points file: the points of an interrupted explorer are taken over") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "points.db";
   const pid_t child = ::fork();

@@ -190,7 +190,7 @@ TEST_CASE("sweep: a job of another space is refused") {
   const std::vector<std::string> key{"0000000000000000"};
   const auto refused = do_job(fixture.space, evaluator, false, job_text(genes, key));
   REQUIRE_FALSE(refused.ok());
-  CHECK(to_string(refused.errors()).find("do not do the same work") != std::string::npos);
+  CHECK(to_string(refused.errors()).find("the same work") != std::string::npos);
 }
 
 TEST_CASE("sweep: strategies propose each point once") {
@@ -354,7 +354,7 @@ TEST_CASE("sweep: the energy of the layers, and what is of none, is the energy o
         CAPTURE(layer.name);
         sum += layer.energy_mj;
         counted += layer.counters;
-        // Nobody's: what ALU reads besides, and what passes before and after all layers.
+        // Belongs to no layer: the other reads of ALU, and the transfers before and after all layers.
         if (layer.name.empty()) CHECK(std::abs(layer.energy_mj) < 0.1 * all);
         else CHECK(layer.energy_mj > 0);
       }

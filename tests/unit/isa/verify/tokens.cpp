@@ -165,7 +165,7 @@ finish pop_prev
 }
 
 TEST_CASE("verify: what unlimited queues would wait for is reported alongside what stops the real ones") {
-  // Computation waits for a store that is not there; loads are stopped by what it does not pop.
+  // Compute waits for a missing store; loads are stopped by tokens that compute does not pop.
   Checked checked(R"(
 .config token_queue_depth=1
 finish pop_next

@@ -166,8 +166,8 @@ TEST_CASE(
     const char* axis;
     int shuffles;
   };
-  // Along y, neighbors are as many lanes apart as there are rows; 12 threads of 4 rows share warps of which 4 lanes
-  // each can be told apart.
+  // Along y, neighbors are as many lanes apart as there are rows; 12 threads of 4 rows share warps, of which 4 lanes
+  // each can be distinguished.
   for (const Row& row :
        {Row{4, 16, "thread.x", 4}, Row{3, 8, "thread.x", 3}, Row{8, 12, "thread.x", 2}, Row{5, 7, "thread.x", 0},
         Row{4, 16, "thread.y", 3}, Row{32, 8, "thread.y", 0}, Row{2, 2, "thread.y", 1}, Row{1, 1024, "thread.x", 5}}) {

@@ -21,7 +21,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 // Each block turns a row around: a thread reads what another one has written.
-constexpr const char* kTurn = R"(program turn {
+constexpr const char* kReversedRows = R"(program turn {
   input x: float32[4, 60]
   output y: float32[4, 60]
   alloc s: float32[4, 60]
@@ -78,7 +78,7 @@ std::string why(const Program& program, const ThreadProgram& kernels, std::uint6
 }  // namespace
 
 TEST_CASE("threads: what one thread writes and another reads is shared, with a barrier between") {
-  const Program program = parsed(kTurn);
+  const Program program = parsed(kReversedRows);
   const ThreadProgram kernels = lowered(program);
   REQUIRE(kernels.kernels.size() == 1);
   const ThreadKernel& kernel = kernels.kernels[0];
@@ -94,7 +94,7 @@ TEST_CASE("threads: what one thread writes and another reads is shared, with a b
 }
 
 TEST_CASE("threads: a barrier that is removed is missed, with any seed") {
-  const Program program = parsed(kTurn);
+  const Program program = parsed(kReversedRows);
   const ThreadProgram broken = without_barrier(lowered(program), 0);
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     CHECK_THAT(why(program, broken, seed),
@@ -432,7 +432,7 @@ TEST_CASE("threads: what one thread does before and after the threads of one blo
 }
 
 TEST_CASE("threads: buffers that a block has no room for are refused with both numbers") {
-  const Program program = parsed(kTurn);
+  const Program program = parsed(kReversedRows);
   const auto result = lower_to_threads(compact_buffers(dissolve_blocks(program, {})), program.name,
                                        {.shared_bytes = 100, .local_bytes = 100, .pipeline = {}});
   REQUIRE(!result.ok());

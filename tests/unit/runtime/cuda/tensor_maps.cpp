@@ -1,4 +1,4 @@
-// Tensors of whose boxes kernels are told, on the emulated driver, which holds NVIDIA's rules against them.
+// Tensor maps that the runtime passes to kernels, on the emulated driver, which checks NVIDIA's rules.
 #include "runtime/device/cuda/tensor_maps.h"
 
 #include "runtime/device/cuda/context.h"

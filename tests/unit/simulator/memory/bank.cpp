@@ -42,7 +42,7 @@ class Checker {
   }
 
  private:
-  void want(const char* name, const DramCommand& a, const DramCommand& b, std::int64_t least) {
+  void require_gap(const char* name, const DramCommand& a, const DramCommand& b, std::int64_t least) {
     if (b.clock - a.clock == least) ++tight[name];
     if (b.clock - a.clock < least)
       violations.push_back(fmt::format("{}: {} clocks at {}, at least {}", name, b.clock - a.clock, b.clock, least));
@@ -54,22 +54,22 @@ class Checker {
     const auto column = [&](const DramCommand& c) { return is(c, Kind::read) || is(c, Kind::write); };
     const auto data = [&](const DramCommand& c) { return is(c, Kind::read) ? dram_.cl : dram_.cwl; };
     if (is(a, Kind::activate) && is(b, Kind::activate) && rank)
-      want(group ? "tRRD_L" : "tRRD_S", a, b, group ? dram_.rrd_l : dram_.rrd_s);
-    if (bank && is(a, Kind::activate) && column(b)) want("tRCD", a, b, dram_.rcd);
-    if (bank && is(a, Kind::activate) && is(b, Kind::precharge)) want("tRAS", a, b, dram_.ras);
-    if (bank && is(a, Kind::precharge) && is(b, Kind::activate)) want("tRP", a, b, dram_.rp);
-    if (rank && is(a, Kind::precharge) && is(b, Kind::refresh)) want("tRP before refresh", a, b, dram_.rp);
-    if (rank && is(a, Kind::refresh) && is(b, Kind::activate)) want("tRFC", a, b, dram_.rfc);
-    if (bank && is(a, Kind::read) && is(b, Kind::precharge)) want("tRTP", a, b, dram_.rtp);
+      require_gap(group ? "tRRD_L" : "tRRD_S", a, b, group ? dram_.rrd_l : dram_.rrd_s);
+    if (bank && is(a, Kind::activate) && column(b)) require_gap("tRCD", a, b, dram_.rcd);
+    if (bank && is(a, Kind::activate) && is(b, Kind::precharge)) require_gap("tRAS", a, b, dram_.ras);
+    if (bank && is(a, Kind::precharge) && is(b, Kind::activate)) require_gap("tRP", a, b, dram_.rp);
+    if (rank && is(a, Kind::precharge) && is(b, Kind::refresh)) require_gap("tRP before refresh", a, b, dram_.rp);
+    if (rank && is(a, Kind::refresh) && is(b, Kind::activate)) require_gap("tRFC", a, b, dram_.rfc);
+    if (bank && is(a, Kind::read) && is(b, Kind::precharge)) require_gap("tRTP", a, b, dram_.rtp);
     if (bank && is(a, Kind::write) && is(b, Kind::precharge))
-      want("tWR", a, b, dram_.cwl + dram_.access_clocks + dram_.wr);
+      require_gap("tWR", a, b, dram_.cwl + dram_.access_clocks + dram_.wr);
     if (!column(a) || !column(b)) return;
-    if (a.kind == b.kind && rank) want(group ? "tCCD_L" : "tCCD_S", a, b, group ? dram_.ccd_l : dram_.ccd_s);
+    if (a.kind == b.kind && rank) require_gap(group ? "tCCD_L" : "tCCD_S", a, b, group ? dram_.ccd_l : dram_.ccd_s);
     if (is(a, Kind::write) && is(b, Kind::read) && rank)
-      want(group ? "tWTR_L" : "tWTR_S", a, b, dram_.cwl + dram_.access_clocks + (group ? dram_.wtr_l : dram_.wtr_s));
+      require_gap(group ? "tWTR_L" : "tWTR_S", a, b, dram_.cwl + dram_.access_clocks + (group ? dram_.wtr_l : dram_.wtr_s));
     // One data bus: bursts do not overlap, with a gap where the driver changes.
     const bool turn = !rank || (is(a, Kind::read) && is(b, Kind::write));
-    want(turn ? "bus turn" : "bus", a, b, data(a) + dram_.access_clocks + (turn ? dram_.rtrs : 0) - data(b));
+    require_gap(turn ? "bus turn" : "bus", a, b, data(a) + dram_.access_clocks + (turn ? dram_.rtrs : 0) - data(b));
   }
   void check_window(const std::vector<DramCommand>& commands, std::size_t at) {
     if (commands[at].kind != Kind::activate) return;
@@ -78,7 +78,7 @@ class Checker {
       if (commands[j].kind != Kind::activate || commands[j].channel != commands[at].channel ||
           commands[j].rank != commands[at].rank)
         continue;
-      if (++count == 4) return want("tFAW", commands[j], commands[at], dram_.faw);
+      if (++count == 4) return require_gap("tFAW", commands[j], commands[at], dram_.faw);
     }
   }
   void check_state(const DramCommand& command) {

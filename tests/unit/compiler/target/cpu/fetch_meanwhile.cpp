@@ -1,5 +1,5 @@
-// What kernels fetch in the course of long sums (codegen/fetch_meanwhile.cpp), counted in the code as emitted. Of the
-// class avx512 the second level has 1 MiB.
+// Prefetches of kernels in the course of long sums (codegen/fetch_meanwhile.cpp), counted in the emitted code. The
+// second-level cache of the class avx512 has 1 MiB.
 #include <cstdint>
 #include <ostream>
 #include <string>

@@ -143,7 +143,7 @@ TEST_CASE("tiles: weights that the first level does not hold are loaded for two 
                                       ContainsSubstring("tile_down among 1,2,3,4,5,6 = 2"));
 }
 
-TEST_CASE("tiles: matrix products, of unsigned bytes as well") {
+TEST_CASE("tiles: matrix products of signed and unsigned bytes") {
   check(R"(graph g(%x: int8[50, 100]) -> (%y)
   constant %w: int8[70, 100]
   constant %b: int32[70]

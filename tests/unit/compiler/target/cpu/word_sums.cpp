@@ -81,7 +81,7 @@ TEST_CASE("cpu: products of bytes in lanes are added in one instruction with VNN
   CHECK(word_sums(window("int8", kByte, 8), "avx2-vnni") == 9);
 }
 
-TEST_CASE("cpu: products of what may be no words, in broken vectors or without VNNI are not") {
+TEST_CASE("cpu: no word sums of products that may exceed words, in broken vectors, or without VNNI") {
   CHECK(word_sums(window("uint16", kByte), "avx512-vnni") == 0);
   CHECK(word_sums(window("int16", "(int32(x[t, c]) - 1)"), "avx512-vnni") == 0);
   CHECK(word_sums(window("int8", kByte, 12), "avx512-vnni") == 0);

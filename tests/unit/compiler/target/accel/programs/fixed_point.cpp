@@ -78,10 +78,10 @@ FixedPoint check(const std::vector<float>& scales, const OutputRange& range, std
   at = 0;
   for (std::size_t o = 0; o < scales.size(); ++o)
     for (const std::int32_t value : values[o]) {
-      const std::int32_t wanted = expected(value, bias[o], scales[o], range);
-      if (got.as_int64(at) != wanted) {
+      const std::int32_t exact = expected(value, bias[o], scales[o], range);
+      if (got.as_int64(at) != exact) {
         CAPTURE(scales[o], bias[o], value, range.zero_point, range.y_min, range.y_max);
-        CHECK(got.as_int64(at) == wanted);
+        CHECK(got.as_int64(at) == exact);
         return epilogue.fixed_point;
       }
       ++at;

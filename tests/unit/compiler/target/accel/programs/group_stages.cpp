@@ -89,9 +89,9 @@ TEST_CASE("group stages: values and the order of what works in place stay") {
     auto order = readers(grouped);
     for (auto& [buffer, blocks] : readers(given))
       if (buffer != "constants") CHECK(order[buffer] == blocks);
-    const auto wanted = loops::evaluate(given, std::vector{x, k}), got = loops::evaluate(grouped, std::vector{x, k});
-    REQUIRE((wanted.ok() && got.ok()));
-    CHECK(std::ranges::equal(wanted->front().data<std::int32_t>(), got->front().data<std::int32_t>()));
+    const auto expected = loops::evaluate(given, std::vector{x, k}), got = loops::evaluate(grouped, std::vector{x, k});
+    REQUIRE((expected.ok() && got.ok()));
+    CHECK(std::ranges::equal(expected->front().data<std::int32_t>(), got->front().data<std::int32_t>()));
     before += changes(given), after += changes(grouped);
   }
   CHECK(after * 3 < before * 2);

@@ -10,7 +10,7 @@
 
 namespace dovetail::accel {
 
-TEST_CASE("a task's kept schedules are those of its own order of tiles") {
+TEST_CASE("kept schedules: each order of tiles of a task has its own") {
   const isa::HardwareConfig config = *isa::load_config("1x16x16-ext");
   const TensorLayout layout = make_layout(config, 1, 64, 16, 16);
   MoveSpec clip;

@@ -40,7 +40,7 @@ using Tokens = std::array<std::uint64_t, isa::kTokenFifos>;
 
 }  // namespace
 
-TEST_CASE("insert_tokens: the pads of a load are written as well") {
+TEST_CASE("insert_tokens: the pads of a load count as written") {
   for (const std::uint32_t element : {0u, 7u, 8u}) {
     isa::Load load{transfer(isa::Memory::inp, 0, 0, 0, 4)};  // two rows of zeros, elements 0 to 7
     load.y_pad_0 = load.y_pad_1 = 1;
