@@ -112,8 +112,8 @@ module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
 
   always_comb begin
     // Assumptions about the requesters. A request does not change before its grant. A requester
-    // asks only while its buffer has room for the burst besides all outstanding ones (proven in
-    // dovetail_read_buffer_formal), each of which has at least one beat.
+    // asks only while its buffer has room for the burst in addition to all outstanding ones (proven
+    // in dovetail_read_buffer_formal), each of which has at least one beat.
     if (fetch_waited) assume (fetch_i == fetch);
     if (compute_waited) assume (compute_i == compute);
     if (load_waited) assume (load_i == load);

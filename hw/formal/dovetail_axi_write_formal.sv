@@ -224,8 +224,8 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
     wrapped = sum >= Places ? sum - Places : sum;
   endfunction
 
-  // Beats of the bursts in the queue: of all, and of those before the beat that is followed; and of
-  // its own burst, where that has not begun.
+  // Beats of the bursts in the queue: of all bursts, of those before the tracked beat, and of the
+  // tracked beat's burst while that has not begun.
   logic [CountWidth-1:0] all_beats, beats_before, beats_own, distance, beats_here;
   always_comb begin
     all_beats    = '0;

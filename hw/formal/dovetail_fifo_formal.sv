@@ -74,8 +74,9 @@ module dovetail_fifo_formal #(
     end
   end
 
-  // Inside: the words lie between head and tail, and the one that is followed in its place. The
-  // solver picks a place once for all; a word is followed only if it goes there.
+  // Internal state: the words are stored between head and tail, and the tracked word is in its
+  // place. The solver picks one place for the whole trace; a word is tracked only if it is stored
+  // there.
   (* hierconn *) logic [CountWidth-1:0] \u_dut.count_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.head_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.tail_q ;

@@ -1,6 +1,6 @@
-// The write port: sends a burst only when all its beats are buffered, so that W has no gap of its
-// own. Address and first beat are offered in the same cycle, and neither waits for the other to be
-// accepted. docs/reference/timing.md, section 10.
+// The write port: sends a burst only when all its beats are buffered, so that the port itself
+// causes no gap on W. Address and first beat are offered in the same cycle, and neither waits for
+// the other to be accepted. docs/reference/timing.md, section 10.
 module dovetail_axi_write import dovetail_isa_pkg::*; #(
   parameter int unsigned Depth = 128,      // beats
   parameter int unsigned MostBursts = 128  // sent and not answered; the next one waits

@@ -54,7 +54,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   localparam logic [7:0] LongOps = ALU_SET_LONG;
 
   // ---- The head of the queue --------------------------------------------------------------------
-  alu_t       head;  // tokens and opcode lie at the same places in all instructions
+  alu_t       head;  // tokens and opcode have the same bit positions in all instructions
   logic [1:0] head_kind;
 
   assign head = command_i.instr;

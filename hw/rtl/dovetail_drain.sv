@@ -47,7 +47,7 @@ module dovetail_drain import dovetail_isa_pkg::*; #(
   assign last_o       = slot_o && element_done && x_last && y_last;
   assign write_o      = slot_o && element_done;
   assign pad_o        = !data;
-  // Rows begin with beats of their own: the rest of the beat of a row's last element is dropped.
+  // Each row begins with a new beat: the rest of the beat of a row's last element is dropped.
   assign beat_pop_o   = slot_o && data && (lane_q == lane_last_q || row_done);
   assign addr_o       = addr_q;
   assign lane_o       = lane_q;

@@ -111,7 +111,7 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
     .flush_i,
     .start_i     (drain_start_i && drains),
     .instr_i     (drain_instr_i),
-    // One of the two is 0: an element lies within a beat, or fills beats.
+    // One of the two is 0: an element is within a beat, or fills beats.
     .lane_last_i (LaneWidth'((BUS_BYTES - 1) >> drain_log2)),
     .beat_last_i (10'(~(~32'd0 << drain_log2) >> BUS_BYTES_LOG2)),
     .active_o,
