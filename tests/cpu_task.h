@@ -1,4 +1,4 @@
-// Tasks of the CPU, made of graphs as its target makes them.
+// Tasks of the CPU, made from graphs in the same way as its target makes them.
 #pragma once
 
 #include <string>

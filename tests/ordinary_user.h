@@ -1,4 +1,4 @@
-// Tests of permissions, which root does not have to keep.
+// Tests of file permissions, which do not apply to root.
 #pragma once
 
 #include <cstdint>

@@ -23,10 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The seeds of a random configuration's programs are its own.
+// Each random configuration has separate seeds for its programs.
 constexpr std::uint64_t kProgramsOfConfig = 1'000'000;
 
-// A model that is there as long as this: hundreds of configurations come and go. What all models share stays.
+// Keeps a model for the lifetime of this object: there are hundreds of configurations. Files that all models share
+// stay.
 class PassingModel {
  public:
   PassingModel(const isa::HardwareConfig& config, const fs::path& folder)
@@ -148,8 +149,8 @@ bool Campaign::run_wrong(const isa::HardwareConfig& config, const Engines& engin
   if (const auto wrong = torture_wrong(program, how, engines, &observed)) {
     const GeneratedProgram small = options_.shrink ? minimized_wrong(program, how, engines) : program;
     report(small, how,
-         fmt::format("mutation {}: {}", kMutationNames[static_cast<std::size_t>(*mutation)],
-                     explain_wrong(small, how, engines)));
+           fmt::format("mutation {}: {}", kMutationNames[static_cast<std::size_t>(*mutation)],
+                       explain_wrong(small, how, engines)));
     return false;
   }
   ++wrong_programs_;

@@ -22,7 +22,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tools"))
 import tier  # noqa: E402
 
-# What ./dev test judges: a fault in the order of instructions.
+# The sample of ./dev test: a fault in the order of instructions.
 SAMPLE = ("token popped without need",)
 
 
@@ -74,7 +74,7 @@ def try_fault(arguments, sound, name, file, before, after, changes):
         if problem is not None:
             return False, f"{name}: cannot be planted: {problem}"
         model = next(folder.glob("rtl-*.so"))
-        # Assertions are broken by right programs alone; others may need wrong ones.
+        # Right programs suffice to break assertions; other faults may need wrong ones.
         wrong = "0" if arguments.assertions else "50"
         run = subprocess.run([arguments.torture, arguments.instructions, "--hw", config, "--model", model, "--engines", "rtl",
                               "--wrong", wrong, "--folder", folder / "failed", "--no-shrink"], capture_output=True, text=True, check=False)

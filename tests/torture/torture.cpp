@@ -36,7 +36,7 @@ class Run {
         on_systemc_(expected_),
         on_rtl_(expected_) {}
 
-  // What is wrong. The cycle simulator's timing() is the launch's afterwards.
+  // Returns the difference, if any. Afterwards the cycle simulator's timing() is that of this launch.
   std::optional<std::string> launch(const isa::Launch& launch) {
     const auto part = std::span<const isa::Instruction>(program_.program).subspan(launch.begin, launch.count);
     const auto expected = engines_.functional->launch(part, expected_, launch.begin);
@@ -80,7 +80,7 @@ class Run {
     return std::nullopt;
   }
 
-  // Times and counters against the cycle simulator's.
+  // Compares times and counters with the cycle simulator's.
   std::optional<std::string> compare(std::string_view engine, const simulator::Simulator& simulator,
                                      const simulator::Counters& counted, const simulator::Counters& on_cycle) const {
     if (counted != on_cycle)
