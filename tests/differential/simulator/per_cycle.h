@@ -14,8 +14,8 @@
 
 namespace dovetail::test {
 
-// One launch. `memory` is reset first. `uops` is the micro-op memory: it holds what launches before left, and loads
-// from `image` change it. A launch that comes to a standstill has `cycles` 0.
+// Runs one launch. `memory` is reset first. `uops` is the micro-op memory: it holds the contents left by earlier
+// launches, and loads from `image` change it. A launch that deadlocks has `cycles` 0.
 simulator::LaunchTrace run_per_cycle(const isa::HardwareConfig& config, simulator::Memory& memory,
                                      std::span<const isa::Instruction> program, std::size_t first_index,
                                      std::uint64_t program_address, const isa::DramImage& image,

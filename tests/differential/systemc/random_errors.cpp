@@ -1,5 +1,5 @@
-// Random wrong programs on the SystemC platform: its registers report the code and the instruction that isa/verify
-// says, as those of the design do (the torture test).
+// Random wrong programs on the SystemC platform: its registers must report the code and the instruction that isa/verify
+// reports, as the design's registers do (the torture test).
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -40,7 +40,7 @@ std::ostream& operator<<(std::ostream& out, const Reported& reported) {
   return out << "code " << static_cast<int>(reported.code) << " at " << reported.instruction;
 }
 
-// What the registers must say; nullopt: which error comes first is a matter of time, or there is none.
+// The expected contents of the registers; nullopt: which error comes first depends on time, or there is none.
 std::optional<Reported> expected(const GeneratedProgram& program) {
   const Judgment judgment = judge(program);
   const auto at = static_cast<std::uint32_t>(judgment.instruction.value_or(program.program.size()));
