@@ -1,4 +1,4 @@
-// Models whose If and Loop data decide about, through the command line.
+// Models with If and Loop that depend on data, through the command line.
 #include <filesystem>
 #include <fstream>
 
@@ -87,7 +87,7 @@ TEST_CASE("run: a Loop on data and NonZero give outputs of their real shapes, fr
   CHECK_THAT(inspected.out, ContainsSubstring("walk/body/Add"));
 }
 
-TEST_CASE("run: who reads what has as many elements as values say is refused by name, with what to export instead") {
+TEST_CASE("run: a node whose element count depends on data is refused by name, with a hint on the export") {
   const test::TemporaryFolder folder;
   onnx::Model model = walking();
   model.outputs = {plain("n")};

@@ -54,8 +54,8 @@ inline std::int32_t multiply_once(std::int32_t x, const Multiplier& by) {
                                    shift);
 }
 
-// Sum of two tensors: centered steps are shifted left by 20, brought to the larger scale's double, added, brought to
-// the output's. The scales in units of the output's.
+// Sum of two tensors: centered steps are shifted left by 20, scaled to twice the larger scale, added, and scaled to the
+// output. The scales are in units of the output's.
 class Sum {
  public:
   Sum(double a_scale, double b_scale)
