@@ -41,8 +41,8 @@ std::vector<std::size_t> empty_operands(const graph::Graph& graph, const ops::Op
   return positions;
 }
 
-// For each operand a node whose result has elements though the operand has none, and one whose result has none either,
-// as far as the operator takes them.
+// For each operand without elements a node whose result has elements, and one whose result has none, as far as the
+// operator accepts them.
 std::vector<Case> cases_of(const ops::OpDef& def) {
   std::map<std::pair<std::size_t, bool>, Case> cases;
   for (std::uint64_t seed = 0; seed < kTries; ++seed) {
@@ -120,7 +120,7 @@ TEST_CASE("every operator with operands that have no elements, on every target")
   }
   std::string names;
   for (const std::string_view op : without) names += fmt::format("{} ", op);
-  // Those that the draws miss, because they refuse such operands or need many that fit together.
+  // Operators that the draws miss, because they refuse such operands or need many matching ones.
   INFO("without a case: " << names);
   CHECK(without.size() <= kMostWithout);
   WARN(compared << " runs compared, " << refused << " ended in a diagnostic");

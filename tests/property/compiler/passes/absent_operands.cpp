@@ -1,6 +1,6 @@
 // The graphs that passes match, with every optional operand and attribute absent, at its default and odd: at every
-// level, and with one pass alone, the values stay those of the graph as it came. A pass that makes an operand which was
-// absent must give it the weight that the node's attributes give it.
+// level, and with one pass alone, the values stay those of the original graph. A pass that adds an operand which was
+// absent must give it the weight that the node's attributes imply.
 #include "tests/property/compiler/passes/drawn_patterns.h"
 
 using namespace dovetail;
