@@ -1,4 +1,4 @@
-// The formulas of docs/reference/quantization.md at their edges.
+// The formulas of docs/reference/quantization.md at their limits.
 #include "compiler/passes/qdq/arithmetic.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ TEST_CASE("quantize: half to even, saturated") {
   CHECK(quantize(-200, {1, 100}) == -100);
 }
 
-TEST_CASE("clamp_behind: clamping before quantizing is clamping after it") {
+TEST_CASE("clamp_behind: clamping before quantizing equals clamping after it") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const Quantization q{0.3f, -7};
   for (const auto& [low, high] :
@@ -42,7 +42,7 @@ TEST_CASE("requantization_scale: one rounding from binary64") {
   CHECK(requantization_scale(x, w, y) == static_cast<float>(static_cast<double>(x) * w / y));
 }
 
-TEST_CASE("is_product_scale: the rounding of an exporter, no more") {
+TEST_CASE("is_product_scale: accepts an exporter's rounding, and no more") {
   const float product = 0.1f * 0.3f;
   CHECK(is_product_scale(product, 0.1f, 0.3f));
   CHECK(is_product_scale(std::nextafter(product, 1.0f), 0.1f, 0.3f));
