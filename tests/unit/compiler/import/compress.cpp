@@ -22,7 +22,7 @@ Model compress(const std::vector<int>& holds, const std::vector<Message>& attrib
   model.outputs = {Message().text(1, "y")};
   return model;
 }
-// Of the matrix 0 1 2 / 3 4 5.
+// Applies the model to the matrix 0 1 2 / 3 4 5.
 NdArray compressed(const Model& model) {
   const auto imported = model.import();
   REQUIRE((imported.ok() ? "" : to_string(imported.errors())) == "");

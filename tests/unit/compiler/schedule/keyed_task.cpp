@@ -67,7 +67,7 @@ TEST_CASE("keyed task: every part of a task but its program's name distinguishes
   CHECK(KeyedTask(one, memo) != KeyedTask(other, memo));
 }
 
-TEST_CASE("kept steps: a schedule that takes them is the one that takes them anew") {
+TEST_CASE("kept steps: a schedule that uses them equals one that takes them anew") {
   const Task task{"accel", "copy", program("p")};
   const auto write = [](Context& c) {
     c.split("x", 4, "xo", "xi");
