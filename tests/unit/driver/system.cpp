@@ -44,7 +44,7 @@ TEST_CASE("clock and memory come from the configuration, and options override th
   CHECK(resolve_system(config, "mine.json", {.clock_mhz = 333, .memory = "bank:hbm2,clock-ps=3003"}).ok());
 }
 
-TEST_CASE("a memory's own clock must agree with the system's") {
+TEST_CASE("system: a configuration may set the DRAM's clock, and an ideal memory has none") {
   const auto slow = resolve_system({500, "bank:ddr4-2400", 800}, "mine.json", {});
   REQUIRE(slow.ok());
   CHECK(std::get<simulator::BankMemory>(slow->memory).standard.clock_ps == 1250);
@@ -54,7 +54,7 @@ TEST_CASE("a memory's own clock must agree with the system's") {
   CHECK_THAT(why({500, "ideal", 800}, {}), ContainsSubstring("the memory ideal has no separate clock"));
 }
 
-TEST_CASE("what a bundle stores gives the same system") {
+TEST_CASE("system: the settings stored in a bundle give the same system") {
   for (const isa::SystemConfig& config :
        {isa::SystemConfig{}, isa::SystemConfig{250, "bank:lpddr4"}, isa::SystemConfig{333, "bank:ddr4-2400", 800}}) {
     const System system = resolve_system(config, "mine.json", {}).value();

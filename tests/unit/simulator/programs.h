@@ -1,4 +1,4 @@
-// Instructions and DRAM images for tests, in few words.
+// Short helpers for instructions and DRAM images in tests.
 #pragma once
 
 #include <cstddef>
@@ -53,8 +53,7 @@ using FurtherEngines =
     std::function<void(const isa::HardwareConfig&, const std::vector<isa::Instruction>&, const Dram&, const Dram&)>;
 FurtherEngines& further_engines();
 
-// Runs the program as one launch by itself, on every kernel level; DRAM must come out as the reference has it. Returns
-// it.
+// Runs the program as one launch, on every kernel level; DRAM must equal the reference's. Returns it.
 Dram check_against_reference(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
                              const Dram& dram);
 
