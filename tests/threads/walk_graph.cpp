@@ -29,7 +29,7 @@ NdArray drawn(const graph::TensorType& type, Integers integers, SplitMix64& rand
   return array;
 }
 
-// A group's arguments are those in `values`, which its results join.
+// A group's arguments are those in `values`, which its results are added to.
 class GroupWalk {
  public:
   GroupWalk(const std::string& name, FusedGroup& group, std::map<graph::ValueId, NdArray>& values, Schedules& schedules,
@@ -67,7 +67,7 @@ class GroupWalk {
     walk_.kinds.insert(scheduled.kind);
     std::string text = loops::to_string(scheduled.kernels);
     for (const auto& [position, constant] : scheduled.constants) text += fmt::format(" {}", position);
-    // Of float sums, the reference's order is another one, too.
+    // For sums of floats, the reference has another order too.
     if (!done_.emplace(std::move(text), tolerance == 0).second) return {};
     std::vector<NdArray> arguments = arguments_;
     for (const auto& [position, constant] : scheduled.constants) arguments[position] = constant;
@@ -174,7 +174,7 @@ Result<std::shared_ptr<const cuda::ScheduledGroup>> Schedules::of(const FusedGro
 
 Result<Walk> walk_graph(const graph::Graph& graph, const std::vector<Configuration>& configurations,
                         Schedules& schedules, std::uint64_t seed) {
-  // Where the reference refuses what was drawn, an integer was an index.
+  // Where the reference refuses the drawn values, an integer was an index.
   auto walk = walk_with(graph, configurations, schedules, seed, Integers::any);
   return walk.ok() ? walk : walk_with(graph, configurations, schedules, seed, Integers::small);
 }

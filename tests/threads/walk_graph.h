@@ -1,5 +1,5 @@
-// The kernels that the CUDA back end makes of a graph, on run_threads: group after group, each on what those before it
-// have made, in every way in which the back end schedules it.
+// The kernels that the CUDA back end makes of a graph, on run_threads: group after group, each on the results of
+// earlier groups, in every configuration in which the back end schedules it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace dovetail::test {
 
-// A way to schedule groups: for that machine, with sums of floats in their order or not.
+// A configuration for scheduling groups: the machine, and whether sums of floats keep their order.
 struct Configuration {
   std::string name;  // "sm_80 in order"
   cuda::Gpu gpu;
@@ -50,7 +50,7 @@ std::string difference(const NdArray& actual, const NdArray& expected, double to
 
 struct Walk {
   std::int64_t groups = 0;
-  std::int64_t kernels = 0;  // that have run: of a group, each text once
+  std::int64_t kernels = 0;  // kernels that have run; of a group, each text once
   std::int64_t tensors = 0;  // compared
   std::uint64_t macs = 0;    // of the groups, each once
   std::set<std::string> kinds = {};
@@ -59,12 +59,12 @@ struct Walk {
   Walk& operator+=(const Walk& other);
 };
 
-// The values of the graph's inputs are drawn, as the orders of threads, from `seed`. Error: the graph is none of the
-// back end's.
+// The values of the graph's inputs, and the orders of threads, are drawn from `seed`. Errors: the back end cannot
+// schedule the graph.
 Result<Walk> walk_graph(const graph::Graph& graph, const std::vector<Configuration>& configurations,
                         Schedules& schedules, std::uint64_t seed);
 
-// What the reference counts in the groups of a graph.
+// The reference's counts for the groups of a graph.
 struct Work {
   std::uint64_t macs = 0, steps = 0;
 };

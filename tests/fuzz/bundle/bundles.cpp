@@ -1,4 +1,4 @@
-// Bundles. The checksum, which protects against damage but not against intent, is made right first.
+// Bundles. The checksum, which protects against damage but not against intent, is corrected first.
 #include <cstring>
 
 #include "base/little_endian.h"

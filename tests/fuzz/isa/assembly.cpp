@@ -1,4 +1,4 @@
-// Assembly: what is read prints as what reads as the same.
+// Assembly: printing a parsed text and parsing it again gives the same program.
 #include "isa/text.h"
 #include "tests/fuzz/target.h"
 #include "tests/unit/isa/random_instruction.h"

@@ -1,4 +1,4 @@
-// JSON, and the hardware that it may describe: what is read is legal, and prints as what reads as the same.
+// JSON, and hardware configurations in it: what is read is legal, and printing and reading it gives the same.
 #include "base/json.h"
 #include "isa/config.h"
 #include "tests/fuzz/target.h"

@@ -1,5 +1,5 @@
-// Instruction streams. The first byte chooses the hardware; the rest is the program, and the memory whose micro-ops it
-// loads.
+// Instruction streams. The first byte chooses the hardware; the others are the program, and the memory whose micro-ops
+// it loads.
 #include <algorithm>
 
 #include "isa/codec.h"
@@ -14,7 +14,7 @@ namespace {
 
 using namespace isa;
 
-// Beyond that the verifier's time, which is near-linear in what the program touches, is all that is found.
+// With more instructions the fuzzer only finds the verifier's run time, which is near-linear in the touched elements.
 constexpr std::size_t kMostInstructions = 64;
 
 std::vector<FuzzSeed> program_seeds() {

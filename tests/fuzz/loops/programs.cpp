@@ -1,4 +1,4 @@
-// Texts of loop programs: what is read prints as what reads as the same, and what verifies compiles.
+// Texts of loop programs: printing and parsing gives the same program, and a program that verifies compiles.
 #include "loops/interpreter.h"
 #include "loops/parse.h"
 #include "loops/print.h"

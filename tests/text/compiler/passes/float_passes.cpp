@@ -42,7 +42,7 @@ TEST_CASE("fold_constants: nodes of constants, and shapes") {
   CHECK(fold(make).changes == 0);
 }
 
-TEST_CASE("fold_constants: giants stay, with a note; a caller without an interpreter gets a note") {
+TEST_CASE("fold_constants: huge constants stay, with a note; a caller without an interpreter gets a note") {
   GraphMaker make;
   const ValueId shape = make.constant("shape", NdArray::from<std::int64_t>({2}, {1 << 14, 1 << 13}));
   make.output(make.node("ConstantOfShape", "y", {shape}, {{"value", row({1})}}));

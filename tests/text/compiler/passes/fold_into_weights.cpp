@@ -1,4 +1,4 @@
-// fold_batch_norm, fold_scales and fold_pads: what goes into a convolution, and what may not.
+// fold_batch_norm, fold_scales and fold_pads: what is folded into a convolution, and what must not be.
 #include "compiler/passes/list.h"
 #include "tests/text/compiler/passes/rewrite_case.h"
 
@@ -17,7 +17,7 @@ const std::string kNorm = R"(
 
 }  // namespace
 
-TEST_CASE("fold_batch_norm: what no convolution in front takes is a product and a sum per channel") {
+TEST_CASE("fold_batch_norm: one without a convolution before it becomes a product and a sum per channel") {
   RewriteCase rewritten("graph g(%x: float32[1, 4, 3, 3]) -> (%y)" + kNorm +
                         "  %y: float32[1, 4, 3, 3] = BatchNormalization(%x, %g, %b, %m, %v)\n");
   CHECK(rewritten.apply(passes::fold_batch_norm).nodes() ==
@@ -168,7 +168,7 @@ TEST_CASE("fold_pads: into convolutions and pools with the same pad value") {
         std::string::npos);
 }
 
-TEST_CASE("fold_pads: of integers, where they pad with the zero point, or with what no maximum is") {
+TEST_CASE("fold_pads: of integers, where they pad with the zero point, or with the least value for a maximum") {
   const auto folded = [](const std::string& node, const char* shape, int value, int y_min = -128) {
     RewriteCase rewritten(fmt::format(R"(graph g(%x: int8[1, 2, 4, 4]) -> (%y)
   constant %pads: int64[8] = [0, 0, 0, 0, 0, 0, 1, 1]
