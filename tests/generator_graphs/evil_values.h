@@ -21,7 +21,7 @@ inline constexpr double kEvilReals[] = {
     3.4028234663852886e+38, -3.4028234663852886e+38, // FLT_MAX, as in masks
     65504, -65504, 1e30, -1e30, 1e20, 1e-20, -1e-30, 1e6, -1e6,
     1, 0.99999994, 1.0000001, -1,                    // cancel each other except for the last place
-    16777216, 16777217, 2147483648.0, -2147483648.0, 9.223372036854776e18,  // ends of exact integers and of integer types
+    16777216, 16777217, 2147483648.0, -2147483648.0, 9.223372036854776e18,  // ends of exact and of integer types
     0.5, 1.5, 2.5, -0.5, 88.8, -104, 127.5, 128, -128.5};  // ties; where exp overflows and underflows; ends of int8
 inline constexpr std::int64_t kEvilIntegers[] = {
     0, 1, -1, 2, 127, 128, -128, -129, 255, 256, 32767, -32768, 65535,

@@ -66,8 +66,8 @@ TEST_CASE("graphs that fuzzing has found") {
   }
 }
 
-// Writes graph, newest form of the graph and arrays of each seed, and "SEED.broken" for one that broke a promise, with
-// the smallest part of it that does. "current" names the seed at work, for anyone who finds this process dead.
+// Writes graph, newest form of the graph and arrays of each seed, and "SEED.broken" with the smallest failing part for
+// a graph that broke a promise. "current" names the seed in progress, for a caller that finds this process dead.
 TEST_CASE("hold random graphs and write them", "[.]") {
   const char* variable = std::getenv("DOVETAIL_FUZZ_FOLDER");
   REQUIRE(variable != nullptr);

@@ -42,15 +42,15 @@ double unit(const Graph& graph) {
 // subtraction.
 constexpr double kSure = 16, kRounding = 1024;
 
-// How often values are perturbed, to find those that rounding decides.
+// How often values are varied, to find those that rounding decides.
 constexpr std::uint64_t kMoves = 3;
 
-// Perturbs a value by up to a unit, each by its own amount: equal values no longer cancel.
+// Varies a value by up to a unit, each by its own amount: equal values no longer cancel.
 double moved(double value, double unit, SplitMix64& random) {
   return value * (1 + unit * (static_cast<double>(random.next() >> 11) * 0x1p-52 - 1));
 }
 
-// Real values in binary64, each perturbed where `unit` is not 0.
+// Real values in binary64, each varied where `unit` is not 0.
 NdArray widened(const NdArray& array, double unit, std::uint64_t seed = 0) {
   if (!is_floating(array.dtype())) return array;
   SplitMix64 random(seed);

@@ -17,7 +17,7 @@ struct Held {
   std::vector<std::string> broken;  // one line each
   Arrays reference;
   // Where the reference has a value that rounding does not decide: binary32 and binary64 agree, and so does binary64 on
-  // inputs perturbed by a few units in the last place. bool, by output.
+  // inputs varied by a few units in the last place. bool, by output.
   Arrays sure;
   std::map<std::string, Arrays> runs;  // outputs by "level 0" ...
 };
