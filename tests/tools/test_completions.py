@@ -12,7 +12,7 @@ import unittest
 SOURCE = pathlib.Path(os.environ.get("DOVETAIL_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 CLI = os.environ.get("DOVETAIL_CLI", str(SOURCE / "build/release/bin/dovetail"))
 
-# What is typed: what must be offered, and what must not.
+# (typed line, words that must be offered, words that must not)
 LINES = [
     ("dovetail comp", {"compile", "compare", "completion"}, {"run"}),
     ("dovetail compile m.onnx --ta", {"--target"}, {"--strict"}),

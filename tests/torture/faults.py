@@ -54,14 +54,14 @@ def write_config(folder, changes):
 
 
 def build_model(arguments, config, design, into):
-    """What went wrong, or None."""
+    """The error, or None."""
     built = subprocess.run([arguments.cli, "rtl", "build", "--hw", config, "--fast-build", "--design", design, "--into", into],
                            capture_output=True, text=True, check=False)
     return built.stderr if built.returncode else None
 
 
 def try_fault(arguments, sound, name, file, before, after, changes):
-    """(is it found, what to say); `sound`: the folder of a model without a fault."""
+    """(whether it is found, the message); `sound`: the folder of a model without a fault."""
     with tempfile.TemporaryDirectory() as name_of_folder:
         folder = pathlib.Path(name_of_folder)
         design = folder / "hw"

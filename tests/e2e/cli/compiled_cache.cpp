@@ -139,7 +139,7 @@ TEST_CASE("compiled cache: another model, option, machine or system is another e
   CHECK(finds({folder.folder / "copy.onnx", "--target", "accel"}));
 }
 
-TEST_CASE("compiled cache: an entry that is damaged, or owned by another user, is compiled anew") {
+TEST_CASE("compiled cache: an entry that is damaged, or that others may write to, is compiled anew") {
   const CacheFolder folder;
   const std::vector<std::string> arguments{test::kDigits, "--target", "cpu"};
   CHECK_FALSE(finds(arguments));

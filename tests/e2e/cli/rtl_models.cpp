@@ -145,7 +145,7 @@ TEST_CASE("models are neither kept in nor taken from folders that others may wri
     }
     CHECK(is_found());
   }
-  // A model owned by others is built again; a folder owned by others gets no model.
+  // A model that others may write to is built again; a folder that others may write to gets no model.
   fs::permissions(model, fs::perms::others_write, fs::perm_options::add);
   CHECK(build().exit == 0);
   CHECK(tools.verilations() == 2);

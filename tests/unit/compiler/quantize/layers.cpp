@@ -48,7 +48,7 @@ Quantized quantized_with(const Options& options, int count = 6) {
 
 }  // namespace
 
-TEST_CASE("layers: the worst one is found, and the report's remedies apply to it alone") {
+TEST_CASE("layers: the layer with the largest error is found, and keeping it in float helps") {
   Options options;
   options.weights = WeightScales::per_tensor;
   options.layer_samples = 4;

@@ -65,7 +65,7 @@ void learn(tune::Ranking& ranking, const Samples& all) {
 
 void check_ranking(tune::Ranking& ranking, double least_correlation) {
   const Samples test = samples(1000, 2);
-  // Without samples the predictions are empty.
+  // Without training all predictions are equal.
   const std::vector<double> nothing = ranking.predict(test.features);
   CHECK(std::ranges::min(nothing) == std::ranges::max(nothing));
   CHECK(ranking.predict({}).empty());

@@ -159,7 +159,7 @@ TEST_CASE("threads: several warps store their parts in shared memory, with a bar
   CHECK(count_shuffles(kernels) == 5);
 }
 
-TEST_CASE("threads: rows that share a warp join their sums separately; odd extents and other axes need no tree") {
+TEST_CASE("threads: rows that share a warp join their sums separately; odd extents and distant lanes use no shuffles") {
   struct Row {
     std::int64_t rows, threads;
     const char* axis;
