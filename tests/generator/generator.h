@@ -58,7 +58,7 @@ GeneratedProgram generate(const isa::HardwareConfig& config, const GeneratorOpti
 // same elements.
 isa::HardwareConfig random_config(std::uint64_t seed);
 
-// What a design may cost, in addition to the limits of isa::validate().
+// The limits on a design's size, in addition to those of isa::validate().
 struct DesignLimits {
   std::int64_t macs = 0;        // for each micro-op
   std::int64_t sram_bytes = 0;  // of the four memories together; a power of two

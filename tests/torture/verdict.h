@@ -23,7 +23,7 @@ enum class Verdict : std::uint8_t {
   illegal,      // an illegal field
   undecodable,  // undecodable bits
   bus_error,    // an address where there is no memory
-  several,      // time decides which of them comes first
+  several,      // more than one fault; time decides which comes first
 };
 inline constexpr std::array<std::string_view, 10> kVerdictNames{"right",     "race",     "undefined", "bad_index",
                                                                 "deadlock",  "leftover", "illegal",   "undecodable",

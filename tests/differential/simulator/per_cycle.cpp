@@ -257,7 +257,7 @@ class PerCycle {
 
   std::array<CommandQueue, 3> queues_;
   std::array<Counted, isa::kTokenFifos> tokens_;
-  // What the head of each queue waited for in the previous cycle.
+  // The resources that the head of each queue waited for in the previous cycle.
   struct Before {
     bool unit = false, drain = false, token_prev = false, token_next = false;
   };

@@ -1,5 +1,5 @@
-// What `profile` and `tune` do with a GPU, on the emulated one: its times are meaningless, but the reports must show
-// that they are the device's and what they are compared with.
+// `profile` and `tune` with a GPU, on the emulated one: its times are meaningless, but the reports must show that they
+// are the device's and what they are compared with.
 #include <string>
 
 #include "base/json.h"

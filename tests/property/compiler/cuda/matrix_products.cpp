@@ -165,7 +165,7 @@ TEST_CASE("cuda: faults planted in parts of a depth are found by run_threads") {
   CHECK(found(without));
   std::swap(exchanged.kernels[0], exchanged.kernels[1]);
   CHECK(found(exchanged));
-  // One part is not computed.
+  // A kernel that does not compute one of the parts.
   bool changed = false;
   for (loops::BoundAxis& axis : fewer.kernels[0].axes)
     if (!changed && axis.extent == 4) changed = (axis.extent = 3) == 3;
@@ -228,7 +228,7 @@ TEST_CASE(
         CHECK(is_taken(scheduled(bytes)));
         const auto less = scheduled(bytes - 1);
         CHECK_FALSE(is_taken(less));
-        // It was not tried.
+        // The tile was not tried.
         CHECK_THAT(fmt::format("{}", fmt::join(less.notes, "\n")), !ContainsSubstring("its threads share"));
       }
 }

@@ -207,7 +207,7 @@ TEST_CASE("cuda: faults planted in pipelines of asynchronous copies are found by
        {"a round of the depth too few", [] { return serial_loops(0, -1); }},
        {"a round of the depth too many", [] { return serial_loops(0, 1); }},
        {"sums do not start", [] { return of_kind<CoreStore>(0, [](const CoreStore&) -> Core { return nullptr; }); }}});
-  // Another number of threads.
+  // A kernel with another number of threads.
   for (const int more : {-1, 1}) {
     loops::ThreadProgram kernels = one.scheduled.kernels;
     kernels.kernels[0].axes.back().extent += more;

@@ -174,7 +174,7 @@ TEST_CASE("partition: branches of one target are one region where nothing betwee
         "vec: a_node, s_node | reads x p | gives s\n"
         "a_node not on dsp: no pattern of dsp ends in Neg\n"
         "s_node not on dsp: no pattern of dsp ends in Add\n");
-  // Here it does.
+  // Here the product does.
   Maker through;
   const ValueId z = through.input("x", DType::float32, {2, 4}), b = through.node("Neg", "b", {z});
   through.output(through.node("Add", "s", {b, through.product("p", b, 4)}));

@@ -88,7 +88,7 @@ TEST_CASE("threads: a pipeline has as many slots as stages, and one barrier in a
     REQUIRE(kernels.kernels[0].shared.size() == 1);
     CHECK(kernels.kernels[0].shared[0]->shape.front() == stages);
     CHECK(count_barriers(kernels.kernels[0].body) == 1);
-    // Those before the loop, and the one in it.
+    // The copies before the loop, and the one in it.
     CHECK(copies_of(kernels) == std::vector<std::int64_t>(static_cast<std::size_t>(stages), 1));
     check_values(program, kernels);
   }

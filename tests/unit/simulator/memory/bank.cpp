@@ -28,7 +28,7 @@ class Checker {
   std::map<std::string, int> tight;
   std::vector<std::string> violations;
 
-  // One log, from reset.
+  // Checks one log, from a reset.
   void check(std::vector<DramCommand> commands) {
     open_.clear();
     std::stable_sort(commands.begin(), commands.end(), [](const auto& a, const auto& b) { return a.clock < b.clock; });

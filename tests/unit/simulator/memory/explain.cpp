@@ -34,7 +34,7 @@ TEST_CASE("the ideal memory's delay is its latency, and the time of earlier byte
   CHECK(read(*memory, 5, 0, 4) == split(10, 0));
   CHECK(read(*memory, 6, 64, 4) == split(10, 3));
   const auto narrow = make_memory(IdealMemory{.latency = 10, .bytes_per_cycle = 4}, kExplainedBus);
-  // Half of the time of the burst's bytes: the port could have taken the other half meanwhile.
+  // At 4 bytes per cycle the burst's bytes take 8 cycles, 4 more than the port needs.
   CHECK(read(*narrow, 0, 0, 4) == split(10, 4));
   REQUIRE(memory->accept(5, Direction::write, 0, 4).accepted);
   CHECK(memory->explain(Direction::write) == split(10, 4));
