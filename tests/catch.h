@@ -1,5 +1,5 @@
 // Catch2, of either major version: 2.13 (Debian 12) and 3 (Ubuntu 24.04). Tests include this header and use the names
-// common to both; of the string matchers that is ContainsSubstring, under its name of version 3.
+// common to both; the only string matcher is ContainsSubstring, under its name of version 3.
 #pragma once
 
 #if __has_include(<catch2/catch_test_macros.hpp>)

@@ -1,9 +1,9 @@
-// main() of every test executable; compiled once, because it costs more than all the rest of a small test.
+// main() of every test executable; compiled once, because it takes longer to compile than the rest of a small test.
 #if __has_include(<catch2/catch_session.hpp>)
 #include <catch2/catch_session.hpp>
 #else
 #define CATCH_CONFIG_RUNNER
-// Its signal handler allocates: after a crash inside malloc it waits for ever.
+// Catch2's signal handler allocates: after a crash inside malloc it would hang.
 #define CATCH_CONFIG_NO_POSIX_SIGNALS
 #include <catch2/catch.hpp>
 #endif
@@ -15,7 +15,7 @@
 #include "tests/temporary_folder.h"
 
 int main(int argument_count, char** arguments) {
-  // What the kit remembers for its user, it is not to remember of tests.
+  // The kit's per-user state must not contain anything from tests.
   const dovetail::test::TemporaryFolder state;
   ::setenv("XDG_STATE_HOME", state.path().c_str(), 1);
   const int status = Catch::Session().run(argument_count, arguments);

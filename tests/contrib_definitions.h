@@ -1,5 +1,5 @@
-// The operators of the domain com.microsoft by their published definitions, as plain loops in binary64: what import
-// writes them out as is compared with these.
+// The operators of the domain com.microsoft by their published definitions, as plain loops in binary64. Tests compare
+// the graphs that import writes for these operators with them.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace dovetail::test::contrib {
 
-// Numbers of a tensor, whatever its type was.
+// The elements of a tensor of any type, as doubles.
 struct Reals {
   Shape shape;
   std::vector<double> values;
@@ -29,7 +29,7 @@ struct Reals {
   std::int64_t count() const { return static_cast<std::int64_t>(values.size()); }
   std::int64_t columns() const { return shape.back(); }
   std::int64_t rows() const { return count() / columns(); }
-  // Row-major position.
+  // Row-major offset of an element.
   std::int64_t place(const std::vector<std::int64_t>& position) const {
     std::int64_t flat = 0;
     for (std::size_t i = 0; i < position.size(); ++i) flat = flat * shape[i] + position[i];
@@ -68,7 +68,7 @@ inline double gelu_by_tanh(double x) {
 }
 inline double quick_gelu(double x, double alpha) { return x / (1 + std::exp(-alpha * x)); }
 
-// Rows less their mean, over their deviation; without the mean where `centered` is false. beta may be empty.
+// Normalizes each row: subtracts its mean unless `centered` is false, and divides by its deviation. beta may be empty.
 inline Reals normalized(const Reals& x, const Reals& gamma, const Reals& beta, double epsilon, bool centered) {
   Reals y = x;
   const std::int64_t n = x.columns();
@@ -83,7 +83,7 @@ inline Reals normalized(const Reals& x, const Reals& gamma, const Reals& beta, d
   return y;
 }
 
-// [.., k] times [k, n].
+// Product of [.., k] and [k, n].
 inline Reals product(const Reals& a, const Reals& b) {
   Shape shape = a.shape;
   shape.back() = b.columns();
@@ -94,7 +94,7 @@ inline Reals product(const Reals& a, const Reals& b) {
       for (std::int64_t i = 0; i < k; ++i) y[r * n + c] += a[r * k + i] * b[i * n + c];
   return y;
 }
-inline Reals turned(const Reals& a) {  // a matrix
+inline Reals turned(const Reals& a) {  // transposes a matrix
   Reals y(Shape{a.shape[1], a.shape[0]});
   for (std::int64_t r = 0; r < a.shape[0]; ++r)
     for (std::int64_t c = 0; c < a.shape[1]; ++c) y[c * a.shape[0] + r] = a[r * a.shape[1] + c];
@@ -124,7 +124,7 @@ inline Reals unpacked_weight(const NdArray& b, const NdArray& scales, const NdAr
   return w;
 }
 
-// [batch, positions, heads * size] as [batch, heads, positions, size], and back.
+// Reorders [batch, positions, heads * size] to [batch, heads, positions, size], and back.
 inline Reals heads_first(const Reals& x, std::int64_t heads) {
   const std::int64_t b = x.shape[0], s = x.shape[1], size = x.shape[2] / heads;
   Reals y(Shape{b, heads, s, size});
@@ -143,7 +143,7 @@ inline Reals heads_last(const Reals& x) {
   }
   return y;
 }
-// Along axis 2.
+// Concatenates along axis 2.
 inline Reals joined(const Reals& past, const Reals& x) {
   if (past.values.empty()) return x;
   Reals y(Shape{x.shape[0], x.shape[1], past.shape[2] + x.shape[2], x.shape[3]});
@@ -155,7 +155,7 @@ inline Reals joined(const Reals& past, const Reals& x) {
   return y;
 }
 
-// softmax(q k' * scale + bias(batch, head, query, key)) v of heads; a head of k and v serves several of q.
+// softmax(q k' * scale + bias(batch, head, query, key)) v for all heads; a head of k and v serves several heads of q.
 using ScoreBias = std::function<double(std::int64_t, std::int64_t, std::int64_t, std::int64_t)>;
 inline Reals attention(const Reals& q, const Reals& k, const Reals& v, double scale, const ScoreBias& bias,
                        double softcap = 0) {
@@ -184,7 +184,7 @@ inline Reals attention(const Reals& q, const Reals& k, const Reals& v, double sc
 }
 inline double no_bias(std::int64_t, std::int64_t, std::int64_t, std::int64_t) { return 0; }
 
-// Pairs of the first 2 * columns elements of each head of [batch, heads, positions, size], turned by the angles of
+// Rotates pairs of the first 2 * columns elements of each head of [batch, heads, positions, size] by the angles of
 // their position.
 inline Reals rotated(const Reals& x, const Reals& cos, const Reals& sin,
                      const std::function<std::int64_t(std::int64_t, std::int64_t)>& position, bool interleaved) {
@@ -202,7 +202,7 @@ inline Reals rotated(const Reals& x, const Reals& cos, const Reals& sin,
   return y;
 }
 
-// Columns [from, to) of the last axis.
+// Returns columns [from, to) of the last axis.
 inline Reals columns(const Reals& x, std::int64_t from, std::int64_t to) {
   Shape shape = x.shape;
   shape.back() = to - from;

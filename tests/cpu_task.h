@@ -1,4 +1,4 @@
-// Tasks of the CPU, made of graphs as its target makes them.
+// Tasks of the CPU, made from graphs in the same way as its target makes them.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace dovetail::test {
 
-// Of the graph's only kernel. Constants whose elements the text leaves out are zeros.
+// Returns the task of the graph's only kernel. Constants whose elements the text omits are zeros.
 inline schedule::Task cpu_task(const std::string& text, const std::string& kind, const cpu::Cpu& cpu) {
   const auto graph =
       graph::parse(text, "test", [](auto, const graph::TensorType& type) { return NdArray(type.dtype, type.shape); });

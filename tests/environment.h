@@ -1,4 +1,4 @@
-// An environment variable that has another value until the end of the scope, for programs that a test starts.
+// Sets an environment variable until the end of the scope, for programs that a test starts.
 #pragma once
 
 #include <cstdlib>

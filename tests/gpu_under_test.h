@@ -1,5 +1,5 @@
-// The GPU that a test with the tag [gpu] runs on: the emulated one (tests/emulated_gpu), or the one that the machine
-// has, where `./dev test --cuda` sets DOVETAIL_TEST_GPU=device. For as long as a GpuUnderTest lives.
+// The GPU that a test with the tag [gpu] runs on: the emulated one (tests/emulated_gpu), or the machine's, where `./dev
+// test --cuda` sets DOVETAIL_TEST_GPU=device. In effect for the lifetime of a GpuUnderTest.
 #pragma once
 
 #include <cstdlib>

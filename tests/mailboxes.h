@@ -1,4 +1,4 @@
-// Processes of a command as threads of a test: messages between them through queues.
+// Runs the processes of a command as threads of a test, which exchange messages through queues.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@ class Mailboxes {
  public:
   explicit Mailboxes(int processes) : boxes_(static_cast<std::size_t>(processes)) {}
 
-  // Of a process; of one thread.
+  // The transport of one process; only one thread may use it.
   std::unique_ptr<explore::Transport> transport(int rank) { return std::make_unique<Process>(*this, rank); }
 
  private:

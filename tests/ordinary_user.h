@@ -1,4 +1,4 @@
-// Tests of permissions, which root does not have to keep.
+// Tests of file permissions, which do not apply to root.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace dovetail::test {
 
-// Permissions hold for root as well while this is there.
+// While this object exists, permissions apply to root too.
 class OrdinaryUser {
  public:
   OrdinaryUser() { set(false); }

@@ -1,4 +1,4 @@
-// Lowered programs with a fault planted in them: what run_threads must find.
+// Plants faults into lowered programs, which run_threads must detect.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@ namespace dovetail::test {
 
 using namespace loops;
 
-using Change = std::function<Core(const Core&)>;  // of each statement, those inside first; null removes it
+using Change = std::function<Core(const Core&)>;  // called for each statement, inner ones first; null removes it
 inline Core changed(const Core& core, const Change& change) {
   if (!core) return core;
   CoreNode copy = *core;
@@ -36,7 +36,7 @@ inline int count_barriers(const Core& core) {
   return count;
 }
 
-// Without the barrier of that number.
+// Returns the program without the barrier of that number.
 inline ThreadProgram without_barrier(ThreadProgram program, int number, std::size_t kernel = 0) {
   int at = 0;
   program.kernels[kernel].body = changed(program.kernels[kernel].body, [&](const Core& inner) -> Core {

@@ -1,4 +1,4 @@
-// Runs a program to its end and keeps what it said.
+// Runs a program to its end and keeps its output.
 #pragma once
 
 #include <chrono>
@@ -23,10 +23,10 @@ namespace dovetail::test {
 struct Finished {
   int exit = -1;           // -1: killed by a signal or by the limit
   std::string out, error;  // stdout, stderr
-  int signal = 0;          // that killed it
+  int signal = 0;          // the signal that killed it
 };
 
-// Looks at what a program has written to stderr so far, and says which signal it is to get now; 0: none yet.
+// Inspects the program's stderr so far and returns the signal to send to it now; 0: none yet.
 using SignalWhen = std::function<int(const std::string& error)>;
 
 // stdin is empty. A program that runs for longer than `limit` is killed: a test must never hang.
@@ -77,7 +77,7 @@ inline Finished run_process(const std::vector<std::string>& command,
   return finished;
 }
 
-// The built `dovetail` with these arguments.
+// Runs the built `dovetail` with these arguments.
 inline Finished dovetail(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), DOVETAIL_CLI);
   return run_process(arguments);

@@ -12,7 +12,7 @@
 
 namespace dovetail::test {
 
-// `processor`: a class, or "interpreter".
+// `processor`: a processor class, or "interpreter".
 inline std::vector<TargetPointer> kit_targets(const isa::HardwareConfig& hardware = {},
                                               const std::string& processor = "native") {
   constexpr double kClockMhz = 1000;

@@ -1,4 +1,4 @@
-// A fresh folder that vanishes, with all in it, at the end of the scope.
+// A new folder that is removed with its contents at the end of the scope.
 #pragma once
 
 #include <cstdlib>

@@ -1,10 +1,10 @@
-// Proof of dovetail_axi_read: the arbiter's choice, the address channel, and the way of each beat
-// back to the requester of its burst.
+// Proof of dovetail_axi_read: the arbiter's choice, the address channel, and the routing of each
+// beat back to the requester of its burst.
 //
-// The solver picks one burst to follow when it is granted. The harness counts the bursts before it:
-// when none is left, beats must go to its requester.
+// The solver picks one granted burst to track. The harness counts the bursts before it: when none
+// remains, beats must go to its requester.
 module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
-  parameter int unsigned BufferBeats = 2  // of each requester
+  parameter int unsigned BufferBeats = 2  // beats in the buffer of each requester
 ) (
   input logic   clk_i,
   input logic   halt_i,
@@ -15,7 +15,7 @@ module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
   input axi_r_t r_i,
   input logic   follow_i
 );
-  localparam int unsigned OrderDepth = 3 * BufferBeats + 1;  // as in the top
+  localparam int unsigned OrderDepth = 3 * BufferBeats + 1;  // same value as in dovetail_top
   localparam int unsigned CountWidth = $clog2(OrderDepth + 1);
   localparam int unsigned PtrWidth = $clog2(OrderDepth);
   localparam int unsigned SumWidth = CountWidth + 1;
@@ -46,7 +46,7 @@ module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
     .r_ready_o   (r_ready)
   );
 
-  // The model: outstanding bursts, from grant to last beat; those before the one that is followed.
+  // Model: the outstanding bursts, from grant to last beat, and those before the tracked burst.
   logic [CountWidth-1:0] outstanding, ahead;
   logic                  taken, ended, following;
   logic [1:0]            owner;
@@ -73,7 +73,7 @@ module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
     end
   end
 
-  // What was offered in the cycle before.
+  // Signals offered in the previous cycle.
   logic    fetch_waited, compute_waited, load_waited, ar_waited, granted;
   burst_t  fetch, compute, load, granted_burst;
   axi_ax_t waited_ar;
@@ -90,30 +90,30 @@ module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
     granted_burst  <= grant[0] ? fetch_i : grant[1] ? compute_i : load_i;
   end
 
-  // Inside: the order queue, as in dovetail_fifo_formal.
+  // Internal state: the order queue, as in dovetail_fifo_formal.
   (* hierconn *) logic [CountWidth-1:0] \u_dut.u_order.count_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.u_order.head_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.u_order.tail_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.u_order.formal_place ;
   (* hierconn *) logic [1:0]            \u_dut.u_order.formal_word ;
 
-  // Places: the queue's head and end, the followed burst's, the solver's, the latter's distance
-  // from the head.
+  // Positions in the queue: its head and end, the tracked burst, the position that the solver
+  // picks, and the distance of the latter from the head.
   logic [SumWidth-1:0] head, last, place, chosen, distance;
   assign head     = SumWidth'(\u_dut.u_order.head_q );
   assign last     = head + SumWidth'(outstanding);
   assign place    = head + SumWidth'(ahead);
   assign chosen   = SumWidth'(\u_dut.u_order.formal_place );
   assign distance = chosen >= head ? chosen - head : chosen + SumWidth'(OrderDepth) - head;
-  // Places count modulo the depth.
+  // Positions count modulo the depth.
   function [SumWidth-1:0] wrapped(input logic [SumWidth-1:0] sum);
     wrapped = sum >= SumWidth'(OrderDepth) ? sum - SumWidth'(OrderDepth) : sum;
   endfunction
 
   always_comb begin
     // Assumptions about the requesters. A request does not change before its grant. A requester
-    // asks only while its buffer has room for the burst besides all outstanding ones (proven in
-    // dovetail_read_buffer_formal), each of which has at least one beat.
+    // asks only while its buffer has room for the burst in addition to all outstanding ones (proven
+    // in dovetail_read_buffer_formal), each of which has at least one beat.
     if (fetch_waited) assume (fetch_i == fetch);
     if (compute_waited) assume (compute_i == compute);
     if (load_waited) assume (load_i == load);
@@ -121,12 +121,13 @@ module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
     if (request[1]) assume (compute_i.beats != '0 && compute_i.beats <= 9'd256);
     if (request[2]) assume (load_i.beats != '0 && load_i.beats <= 9'd256);
     if (request != 3'b000) assume (outstanding < CountWidth'(3 * BufferBeats));
-    // The memory answers what it has accepted, and nothing else.
+    // The memory answers only accepted bursts.
     if (r_i.valid) assume (outstanding > CountWidth'(ar.valid));
 
     if (rst_n) begin
-      // The arbiter: at most one grant, to a requester that asks, and whenever the address register
-      // is free. None is passed over except for one before it in the order fetch, compute, load.
+      // Arbiter: at most one grant, to a requester that asks, and whenever the address register is
+      // free. A requester is passed over only for one that precedes it in the order fetch, compute,
+      // load.
       assert (grant == 3'b000 || grant == 3'b001 || grant == 3'b010 || grant == 3'b100);
       assert ((grant & ~request) == 3'b000);
       if (halt_i) assert (grant == 3'b000);
@@ -136,7 +137,7 @@ module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
       end
       if (grant[1]) assert (!request[0]);
       if (grant[2]) assert (!request[0] && !request[1]);
-      // The address channel: a granted burst is offered in the next cycle and held until it is
+      // Address channel: a granted burst is offered in the next cycle and held until it is
       // accepted; nothing else is offered.
       if (granted) begin
         assert (ar.valid && ar.addr == granted_burst.addr);
@@ -144,7 +145,7 @@ module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
       end
       if (ar_waited) assert (ar == waited_ar);
       if (!granted && !ar_waited) assert (!ar.valid);
-      // The way back: at once, unchanged, to the requester of the burst and no other.
+      // Routing: each beat goes in the same cycle, unchanged, to the requester of its burst only.
       assert (r_ready);
       assert (beat_valid == 3'b000 || beat_valid == 3'b001 || beat_valid == 3'b010 ||
               beat_valid == 3'b100);

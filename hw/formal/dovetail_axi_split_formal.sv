@@ -1,7 +1,7 @@
 // Proof of dovetail_axi_split: the bursts of a transfer are exactly its rows, in order, each as
 // long as the rules allow.
 //
-// A model next to the splitter keeps, in full precision, the row and the beat that must come next.
+// A model next to the splitter keeps, in full precision, the next row and the next beat.
 module dovetail_axi_split_formal #(
   parameter int unsigned AddrWidth = 32,
   parameter int unsigned BusBytes = 8,
@@ -47,7 +47,7 @@ module dovetail_axi_split_formal #(
     .ready_i
   );
 
-  // The model: rows from `row` on, of which `beat` is the next beat; `last` is the row's last.
+  // Model: the rows from `row` on; `beat` is the next beat and `last` is the row's last beat.
   logic                  busy;
   logic [AddrWidth:0]    row, bytes, row_end, next_row_end;
   logic [AddrWidth-1:0]  stride, next_row;
@@ -85,8 +85,8 @@ module dovetail_axi_split_formal #(
   end
 
   always_comb begin
-    // Assumptions about the user: it starts only while idle, and with something to transfer; no row
-    // reaches outside the address space.
+    // Assumptions about the user: it starts a transfer only while idle, and the transfer is not
+    // empty; no row exceeds the address space.
     if (start_i) begin
       assume (!valid);
       assume (row_bytes_i != '0 && rows_i != '0);
@@ -97,26 +97,25 @@ module dovetail_axi_split_formal #(
     if (rst_n) begin
       assert (valid == busy);
       if (valid) begin
-        // The rules of AXI4 and of the configuration.
+        // Rules of AXI4 and of the configuration.
         assert (burst_beats != '0);
         assert (burst_beats <= 9'(MaxBeats) && burst_beats <= 9'd256);
         assert (burst_addr[BusLog2-1:0] == '0);
         assert ({1'b0, burst_addr[11:0]} + 13'(burst_beats) * 13'(BusBytes) <= 13'd4096);
-        // From the row's first byte on, without hole or overlap, up to its last byte and not
-        // beyond.
+        // The bursts cover the row from its first byte to its last, without gap or overlap, and no
+        // more.
         assert (burst_addr == AddrWidth'({beat, {BusLog2{1'b0}}}));
         assert (BeatWidth'(burst_beats) <= due);
-        // Never shorter than it must be.
+        // A burst is never shorter than it must be.
         assert (BeatWidth'(burst_beats) == due || burst_beats == 9'(MaxBeats) ||
                 BeatWidth'(burst_beats) == in_page);
-        // Each taken burst brings the end nearer: beats are left in the row, and rows in the
-        // transfer.
+        // Progress: beats remain in the row, and rows in the transfer.
         assert (due != '0 && beat <= last && rows != '0);
       end
     end
   end
 
-  // What is offered is held until it is taken.
+  // An offered burst is held until it is taken.
   logic                 waited;
   logic [AddrWidth-1:0] waited_addr;
   logic [8:0]           waited_beats;
@@ -129,7 +128,7 @@ module dovetail_axi_split_formal #(
     if (rst_n && waited) assert (valid && burst_addr == waited_addr && burst_beats == waited_beats);
   end
 
-  // Inside.
+  // Internal state.
   (* hierconn *) logic [AddrWidth-1:0]  \u_dut.row_q ;
   (* hierconn *) logic [AddrWidth-1:0]  \u_dut.row_bytes_q ;
   (* hierconn *) logic [AddrWidth-1:0]  \u_dut.stride_q ;

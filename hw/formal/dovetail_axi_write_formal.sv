@@ -1,5 +1,5 @@
-// Proof of dovetail_axi_write: bursts go out in order, each beat once and to its address, without a
-// gap, on both channels at once whichever the memory accepts first; every response is waited for,
+// Proof of dovetail_axi_write: bursts are sent in order, each beat once and to its address, without
+// a gap, on both channels at once whichever the memory accepts first; every response is awaited,
 // and the count of outstanding ones never overflows.
 //
 // The environment makes bursts as dovetail_store does: beats enter one by one, and a burst enters
@@ -23,7 +23,7 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
   input logic                    follow_beat_i,
   input logic                    follow_burst_i
 );
-  // No sum below overflows.
+  // Wide enough that no sum below overflows.
   localparam int unsigned CountWidth =
       $clog2((Depth + 2) * MaxBeats + Depth + MostBursts + 1) + 1;
   localparam int unsigned FifoCountWidth = $clog2(Depth + 1);
@@ -68,17 +68,17 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
     .b_ready_o    (b_ready)
   );
 
-  // The model. Beats: all in the buffer, and those of the burst that has not entered yet. Bursts:
-  // entered and not accepted; entered and not all sent; accepted and all sent, and not answered. Of
-  // the burst that is being sent: whether its address is accepted, whether all its beats are sent,
-  // and how many are.
+  // Model. Beats: all beats in the buffer, and those of the burst that has not entered yet. Bursts:
+  // entered and not accepted; entered and not fully sent; accepted, fully sent and not answered.
+  // For the burst that is being sent: whether its address is accepted, whether all its beats are
+  // sent, and how many are.
   logic [CountWidth-1:0] held, open, entered, unsent, due, index, length;
   logic                  addressed, all_sent, accepted, last;
   assign burst_beats = 9'(open + 1'b1);
   assign accepted    = aw.valid && aw_ready_i;
   assign last        = sent && w.last;
-  // What is followed: a beat, with its number in its burst and the bursts before that; a burst,
-  // with the bursts before it.
+  // Tracked: one beat, with its number in its burst and the bursts before that; and one burst, with
+  // the bursts before it.
   logic                    follow_beat, follow_burst;
   logic [CountWidth-1:0]   beats_ahead, beat_number, beat_bursts_ahead, bursts_ahead, of_burst;
   logic [BeatWidth-1:0]    beat;
@@ -106,7 +106,7 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
       all_sent  <= (all_sent || last) && !(addressed || accepted);
       if (sent) index <= last ? '0 : index + 1'b1;
       if (accepted) length <= CountWidth'(aw.len) + 1'b1;
-      // A beat is followed until it is sent, a burst until it is accepted.
+      // A beat is tracked until it is sent, a burst until it is accepted.
       if (follow_beat && sent) begin
         beats_ahead <= beats_ahead - 1'b1;
         if (last) beat_bursts_ahead <= beat_bursts_ahead - 1'b1;
@@ -132,7 +132,7 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
     end
   end
 
-  // What was offered in the cycle before, and whether a burst could begin in it.
+  // Signals offered in the previous cycle, and whether a burst could begin in it.
   logic    aw_waited, w_waited, could_begin, is_free;
   axi_ax_t aw_offered;
   axi_w_t  w_offered;
@@ -146,12 +146,12 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
                    due + CountWidth'(aw.valid || w.valid) < Most;
   end
 
-  // The beats of the burst that is being sent.
+  // The number of beats of the burst that is being sent.
   logic [CountWidth-1:0] of_current;
   assign of_current = addressed ? length : CountWidth'(aw.len) + 1'b1;
 
   always_comb begin
-    // Assumptions about the others: there is a place for each beat; a burst enters with its last
+    // Assumptions about the environment: there is room for each beat; a burst enters with its last
     // beat and has at most MaxBeats; a response comes only where one is outstanding; a flush comes
     // only when nothing is outstanding, at the beginning of a launch or after an error.
     if (beat_valid_i) assume (held < Places && open < Longest);
@@ -161,25 +161,26 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
     if (flush_i) assume (quiet && (halt_i || entered == '0));
 
     if (rst_n) begin
-      // AW and W of a burst are offered at once, and each is held until it is taken; W has no gap.
+      // AW and W of a burst are offered in the same cycle, and each is held until it is taken; W
+      // has no gap.
       if (aw_waited) assert (aw == aw_offered);
       if (w_waited) assert (w == w_offered);
       assert ((aw.valid || addressed) == (w.valid || all_sent));
       assert (!(aw.valid && addressed) && !(w.valid && all_sent));
-      // As many beats as the address says.
+      // The burst has as many beats as its address states.
       if (w.valid) assert (w.last == (index + 1'b1 == of_current));
       // All beats of a burst are buffered before it is offered.
       if (w.valid) assert (held + index >= of_current);
-      // Bursts in order and unchanged; beats too, each in its burst and at its place there.
+      // Bursts are sent in order and unchanged; so are beats, each at its position in its burst.
       if (aw.valid && follow_burst && bursts_ahead == '0) begin
         assert (aw.addr == addr && CountWidth'(aw.len) + 1'b1 == of_burst);
       end
       if (w.valid && follow_beat && beats_ahead == '0) begin
         assert ({w.strb, w.data} == beat && beat_bursts_ahead == '0 && index == beat_number);
       end
-      // A burst begins when it can, so that none waits for ever.
+      // Progress: a burst begins as soon as it can.
       if (could_begin) assert (aw.valid && w.valid);
-      // Responses and the rest.
+      // Responses and remaining outputs.
       assert (b_ready);
       assert (due <= Most && due + CountWidth'(aw.valid || w.valid) <= Most);
       assert (quiet == (!aw.valid && !w.valid && due == '0));
@@ -188,8 +189,8 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
     end
   end
 
-  // Inside: the two queues, as in dovetail_fifo_formal, and the lengths of all bursts that have not
-  // begun.
+  // Internal state: the two queues, as in dovetail_fifo_formal, and the lengths of all bursts that
+  // have not begun.
   (* hierconn *) logic [FifoCountWidth-1:0]   \u_dut.u_bursts.count_q ;
   (* hierconn *) logic [PtrWidth-1:0]         \u_dut.u_bursts.head_q ;
   (* hierconn *) logic [PtrWidth-1:0]         \u_dut.u_bursts.tail_q ;
@@ -216,16 +217,16 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
   assign beats_chosen  = CountWidth'(\u_dut.u_beats.formal_place );
   assign beats         = CountWidth'(\u_dut.beats_q );
   assign left          = w.valid ? CountWidth'(\u_dut.left_q ) : '0;
-  // Bursts in the queue: all, and those before the burst of the beat that is followed.
+  // Bursts in the queue: all of them, and those before the burst of the tracked beat.
   assign waiting       = entered - CountWidth'(aw.valid);
   assign before        = beat_bursts_ahead - CountWidth'(w.valid);
-  // Places count modulo the depth.
+  // Positions count modulo the depth.
   function [CountWidth-1:0] wrapped(input logic [CountWidth-1:0] sum);
     wrapped = sum >= Places ? sum - Places : sum;
   endfunction
 
-  // Beats of the bursts in the queue: of all, and of those before the beat that is followed; and of
-  // its own burst, where that has not begun.
+  // Beats of the bursts in the queue: of all bursts, of those before the tracked beat, and of the
+  // tracked beat's burst while that has not begun.
   logic [CountWidth-1:0] all_beats, beats_before, beats_own, distance, beats_here;
   always_comb begin
     all_beats    = '0;

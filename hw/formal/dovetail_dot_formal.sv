@@ -1,8 +1,8 @@
 // Proof that the two bodies of dovetail_dot are equal: the one that simulates fast and the one that
 // maps well.
 //
-// With Hold the enables are free; without, operands are valid in every cycle, which lets the solver
-// see both sums as one and the same at any length.
+// With Hold the enables are free; without it, operands are valid in every cycle, so that the solver
+// can identify both sums at any length.
 module dovetail_dot_formal #(
   parameter int unsigned Length = 4,
   parameter bit Hold = 1'b1
@@ -36,14 +36,14 @@ module dovetail_dot_formal #(
     .sum_o     (synthesized)
   );
 
-  // Without a reset, registers hold anything until operands have come.
+  // Without a reset, registers have arbitrary values until operands arrive.
   logic first = 1'b0, second = 1'b0;
   always_ff @(posedge clk_i) begin
     if (enable) first <= 1'b1;
     if (enable_2 && first) second <= 1'b1;
   end
 
-  // Inside: the root of the tree is what the other body keeps.
+  // Internal state: the root of the tree equals the register of the other body.
   (* hierconn *) logic signed [31:0] \u_synthesis.node[1] ;
   always_comb begin
     if (first) assert (partial == \u_synthesis.node[1] );

@@ -1,8 +1,7 @@
-// Proof of dovetail_fifo: what was pushed comes out, each word unchanged and in its turn; empty and
-// full are correct.
+// Proof of dovetail_fifo: pushed words come out in order and unchanged; empty and full are correct.
 //
-// The solver picks one word to follow. The harness counts the words before it: when none is left,
-// it must be at the head.
+// The solver picks one word to track. The harness counts the words before it: when none remains, it
+// must be at the head.
 module dovetail_fifo_formal #(
   parameter int unsigned Width = 8,
   parameter int unsigned Depth = 4
@@ -12,7 +11,7 @@ module dovetail_fifo_formal #(
   input logic             push_i,
   input logic [Width-1:0] data_i,
   input logic             pop_i,
-  input logic             follow_i  // the word that is pushed now is the one to follow
+  input logic             follow_i  // the word pushed in this cycle is the one to track
 );
   localparam int unsigned CountWidth = $clog2(Depth + 1);
   localparam int unsigned PtrWidth = Depth > 1 ? $clog2(Depth) : 1;
@@ -38,7 +37,7 @@ module dovetail_fifo_formal #(
     .full_o (full)
   );
 
-  logic [CountWidth-1:0] held, ahead;  // words in the queue; words before the one that is followed
+  logic [CountWidth-1:0] held, ahead;  // words in the queue; words before the tracked one
   logic                  following;
   logic [Width-1:0]      value;
   always_ff @(posedge clk_i) begin
@@ -74,8 +73,9 @@ module dovetail_fifo_formal #(
     end
   end
 
-  // Inside: the words lie between head and tail, and the one that is followed in its place. The
-  // solver picks a place once for all; a word is followed only if it goes there.
+  // Internal state: the words are stored between head and tail, and the tracked word is at its
+  // position. The solver picks one position for the whole trace; a word is tracked only if it is
+  // stored there.
   (* hierconn *) logic [CountWidth-1:0] \u_dut.count_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.head_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.tail_q ;
@@ -85,7 +85,7 @@ module dovetail_fifo_formal #(
   logic [SumWidth-1:0] last, place;
   assign last  = SumWidth'(\u_dut.head_q ) + SumWidth'(held);
   assign place = SumWidth'(\u_dut.head_q ) + SumWidth'(ahead);
-  // Places count modulo the depth.
+  // Positions count modulo the depth.
   function [SumWidth-1:0] wrapped(input logic [SumWidth-1:0] sum);
     wrapped = sum >= SumWidth'(Depth) ? sum - SumWidth'(Depth) : sum;
   endfunction

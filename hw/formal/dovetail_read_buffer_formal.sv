@@ -1,5 +1,5 @@
-// Proof of dovetail_read_buffer: it never requests more than it has room for, requests as soon as
-// it has, and keeps the beats in order.
+// Proof of dovetail_read_buffer: it never requests more beats than it has room for, requests as
+// soon as it has room, and keeps the beats in order.
 module dovetail_read_buffer_formal import dovetail_isa_pkg::*; #(
   parameter int unsigned Depth = 8
 ) (
@@ -40,7 +40,7 @@ module dovetail_read_buffer_formal import dovetail_isa_pkg::*; #(
     .pop_i
   );
 
-  // The model: beats outstanding, beats in the buffer, and the one that is followed.
+  // Model: beats outstanding, beats in the buffer, and beats before the tracked one.
   logic [SumWidth-1:0] outstanding, buffered, ahead;
   logic                following;
   beat_t               value;
@@ -75,16 +75,16 @@ module dovetail_read_buffer_formal import dovetail_isa_pkg::*; #(
   logic [SumWidth-1:0] last, place;
   assign last  = SumWidth'(\u_dut.u_beats.head_q ) + buffered;
   assign place = SumWidth'(\u_dut.u_beats.head_q ) + ahead;
-  // Places count modulo the depth.
+  // Positions count modulo the depth.
   function [SumWidth-1:0] wrapped(input logic [SumWidth-1:0] sum);
     wrapped = sum >= SumWidth'(Depth) ? sum - SumWidth'(Depth) : sum;
   endfunction
 
   always_comb begin
-    // Assumptions about the others. The arbiter grants what is requested, the memory sends what was
-    // granted, the unit takes what is buffered; a flush comes only when nothing is outstanding
-    // (asserted in hw/sva). Bursts are of 1 to Depth beats (dovetail_axi_split_formal: at most
-    // burst_beats and outstanding_beats).
+    // Assumptions about the environment. The arbiter grants what is requested, the memory sends
+    // what was granted, the unit takes what is buffered; a flush comes only when nothing is
+    // outstanding (asserted in hw/sva). Bursts have 1 to Depth beats (dovetail_axi_split_formal: at
+    // most burst_beats and outstanding_beats).
     if (grant_i) assume (request);
     if (beat_valid_i) assume (outstanding != '0);
     if (pop_i) assume (valid);
@@ -93,11 +93,11 @@ module dovetail_read_buffer_formal import dovetail_isa_pkg::*; #(
     if (follow_i) assume (\u_dut.u_beats.tail_q == \u_dut.u_beats.formal_place );
 
     if (rst_n) begin
-      // Room for all that is buffered or outstanding, so that every beat is taken at once.
+      // There is room for all buffered and outstanding beats, so that every beat is taken at once.
       assert (outstanding <= SumWidth'(Depth) && buffered <= SumWidth'(Depth) &&
               outstanding + buffered <= SumWidth'(Depth));
-      // It requests a burst exactly when the burst fits. So it always will: once all that was
-      // granted has come and gone, any burst fits.
+      // A burst is requested exactly when it fits. This is always the case eventually: once all
+      // granted beats have arrived and been taken, any burst fits.
       assert (request == (burst_valid_i && outstanding + buffered + SumWidth'(burst_beats_i) <=
                                            SumWidth'(Depth)));
       if (burst_valid_i && outstanding == '0 && buffered == '0) assert (request);
@@ -108,7 +108,7 @@ module dovetail_read_buffer_formal import dovetail_isa_pkg::*; #(
       end
     end
 
-    // Inside.
+    // Internal state.
     if (rst_n) begin
       assert (SumWidth'(\u_dut.credit_q ) == SumWidth'(Depth) - outstanding - buffered);
       assert (SumWidth'(\u_dut.u_beats.count_q ) == buffered);

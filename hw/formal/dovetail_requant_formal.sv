@@ -1,9 +1,9 @@
 // Proof that a lane of REQUANT computes its formula, clamp_int32(round_half_even((acc + bias) * s)
-// + zero_point), for all operands. The multiplier cuts it in two: its operands, and what becomes of
-// its result, are proven here; the multiplication itself is taken for one.
+// + zero_point), for all operands. The proof is cut at the multiplier: its operands, and the use of
+// its result, are proven here; the multiplication itself is assumed correct.
 //
 // CutProduct: the product is any number that a product can be, so that the second half holds for
-// all of them, and no solver looks into the multiplier.
+// all of them without the solver looking into the multiplier.
 module dovetail_requant_formal #(
   parameter bit CutProduct = 1'b0
 ) (
@@ -32,7 +32,7 @@ module dovetail_requant_formal #(
   (* hierconn *) logic [7:0]  \u_requant.exponent_q ;
   (* hierconn *) logic        \u_requant.negative_q ;
 
-  // ---- The operands of the multiplier, and what is kept of them ---------------------------------
+  // ---- Operands of the multiplier, and the registers that keep them -----------------------------
   logic signed [31:0] sum;
   logic [7:0]         exponent;
   logic [55:0]        product;
@@ -40,7 +40,7 @@ module dovetail_requant_formal #(
   assign exponent = scale_i[30:23];
   assign product  = {24'd0, \u_requant.magnitude } * {32'd0, \u_requant.mantissa };
 
-  // Without a reset, registers hold anything until operands have come.
+  // Without a reset, registers have arbitrary values until operands arrive.
   logic        first = 1'b0;
   logic        negative_q;
   logic [55:0] kept_q;
@@ -65,9 +65,9 @@ module dovetail_requant_formal #(
     end
   end
 
-  // ---- What becomes of the product --------------------------------------------------------------
+  // ---- From the product to the result -----------------------------------------------------------
   // The scale is m * 2^(e - 150): as a fixed-point number with 150 binary places, the product is
-  // that of the integers, shifted left by e places.
+  // the product of the integers, shifted left by e places.
   logic [310:0]        scaled;
   logic [160:0]        whole;
   logic [149:0]        rest;
@@ -85,7 +85,7 @@ module dovetail_requant_formal #(
     if (total > 164'sd2147483647) formula = 32'h7fffffff;
     else if (total < -164'sd2147483648) formula = 32'h80000000;
   end
-  // Unless it is 0, a product is at least the smallest mantissa.
+  // A product other than 0 is at least the smallest mantissa.
   always_comb begin
     if (CutProduct) begin
       assume (product == '0 || product >= 56'h800000);

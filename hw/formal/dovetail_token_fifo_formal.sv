@@ -27,8 +27,8 @@ module dovetail_token_fifo_formal #(
     .count_o    (count)
   );
 
-  // The tokens pushed since the last flush, and those popped, each modulo a number larger than any
-  // difference of the two.
+  // The number of tokens pushed since the last flush, and of those popped, each modulo a number
+  // larger than any difference of the two.
   logic [CountWidth:0] pushed, popped, held;
   assign held = pushed - popped;
   always_ff @(posedge clk_i) begin
@@ -53,7 +53,7 @@ module dovetail_token_fifo_formal #(
     end
   end
 
-  // Inside.
+  // Internal state.
   (* hierconn *) logic [CountWidth-1:0] \u_dut.count_q ;
   always_comb begin
     if (rst_n) assert ({1'b0, \u_dut.count_q } == held);

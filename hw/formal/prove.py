@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Proves what proofs.txt lists, with Yosys and an SMT solver; or plants the faults of faults.txt, each of which a proof must see.
+"""Proves what proofs.txt lists, with Yosys and an SMT solver; or plants the faults of faults.txt, each of which a proof must detect.
 
 usage: prove.py [--faults] [--jobs N] [FILTER]
 
 Every proof consists of a base from reset, an induction step where the line has one, and the cover statements. Exit code 0: all hold; 1: one does
-not, or a fault was not seen; 77: Yosys or the solver is not installed. Without FILTER, those of the tier (tools/tier.py): ./dev test judges one of
+not, or a fault was not detected; 77: Yosys or the solver is not installed. Without FILTER, the proofs of the tier (tools/tier.py): ./dev test runs one of
 each harness.
 """
 
@@ -24,7 +24,7 @@ import tier  # noqa: E402
 import yosys_sources  # noqa: E402
 
 SOLVER = "z3"
-# What ./dev test judges: of each harness a proof, and a fault that it must see, of a few seconds.
+# The sample of ./dev test: for each harness a proof, and a fault that it must detect, of a few seconds.
 PROOFS_SAMPLE = ("token FIFO of 4", "FIFO of 5", "read arbiter, 2 beats", "splitter, 64 bytes a beat", "read buffer of 8", "write port of 4",
                  "bodies of dot, 1 lane", "REQUANT up to its product")
 FAULTS_SAMPLE = ("tokens survive a flush", "head wraps one word early", "length one too long", "longer than allowed by one", "credit not given back",
@@ -49,7 +49,7 @@ def run(*command, folder):
 
 
 def translate(folder, rtl, package, harness, parameters, modules):
-    """The harness with its modules as SMT-LIB; what went wrong, or None. Parameters in upper case are constants of the package."""
+    """Writes the harness with its modules as SMT-LIB; returns the error, or None. Parameters in upper case are constants of the package."""
     values = dict(parameter.split("=") for parameter in parameters.split())
     files = [package] + [rtl / f"dovetail_{module}.sv" for module in modules.split()] + [HARDWARE / "formal" / f"{harness}.sv"]
     files = yosys_sources.write_without_imports(files, folder)
@@ -73,7 +73,7 @@ def translate(folder, rtl, package, harness, parameters, modules):
 
 
 def check(folder, *mode):
-    """(does it hold, what was said of failures)"""
+    """(whether it holds, the report of failures)"""
     done = run("yosys-smtbmc", "--noprogress", "--unroll", "--noincr", "-s", SOLVER, *mode, "design.smt2", folder=folder)
     said = [re.sub(r"^##\s+\S+\s+", "", line) for line in done.stdout.splitlines() if re.search(r"Assert failed|Unreached|Status|rror", line)]
     return done.returncode == 0 and "Status: PASSED" in done.stdout, "; ".join(said) + done.stderr[-500:]

@@ -1,4 +1,4 @@
-// The vector pipe, after stage R: operands arrive in the cycle after the destination was read.
+// The vector pipe, after stage R: operands arrive in the cycle after the destination is read.
 // Results of kind alu are written in that cycle, those of kind alu_long in the next. Lint reports
 // an operation without a case.
 module dovetail_alu import dovetail_isa_pkg::*; #(
@@ -11,11 +11,11 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   // The last cycle of a step in R.
   input  logic                valid_i,
   input  step_t               step_i,
-  // The cycle after: the destination's value, and the operands read before.
+  // The following cycle: the destination's value, and the operands read before.
   input  logic [Lanes*32-1:0] acc_i,
   input  logic [Lanes*32-1:0] source_i,
   input  logic [Lanes*32-1:0] next_i,
-  // A step whose result is not written yet and cannot be forwarded, and its destination.
+  // There is a step whose result is neither written yet nor forwardable; its destination.
   output logic                pending_o,
   output logic [AccWidth-1:0] pending_dst_o,
   output logic                we_o,
@@ -62,8 +62,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   assign waddr_o       = valid_2_q ? dst_2_q : dst_1_q;
   assign last_o        = valid_2_q ? last_2_q : valid_1_q && !long_1 && last_1_q;
 
-  // Operands are used only while there is a step: otherwise neither gates nor a simulator do any
-  // work.
+  // Operands are gated while there is no step, so that neither gates nor a simulator do any work.
   logic [Lanes*32-1:0] short_result, product_q, requantized;
   logic signed [31:0]  value, operand;
   logic [31:0]         immediate;
@@ -85,7 +84,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
           ALU_MIN: short_result[l*32+:32] = value < operand ? value : operand;
           ALU_MAX: short_result[l*32+:32] = value < operand ? operand : value;
           ALU_SHR: begin
-            // Every amount has a meaning: 31 and more are 31, negative amounts shift left. One
+            // All amounts are defined: 31 and above shift by 31, negative amounts shift left. One
             // shifter does both: a shift left by n is a shift right by 32 - n, out of the upper
             // half; for n from 1 to 31, the low bits of the amount -n are 32 - n.
             if (operand[31]) begin

@@ -1,7 +1,7 @@
 // The read port: one address register, after a fixed-priority arbiter (fetch, compute, load), and
-// the way back for the beats. All bursts have one AXI ID, so beats come in the order in which the
-// bursts were accepted. RREADY is always 1: the requesters' buffers have room for what they
-// requested.
+// the routing of the beats to their requesters. All bursts have one AXI ID, so beats arrive in the
+// order in which the bursts were accepted. RREADY is always 1: the requesters' buffers have room
+// for all requested beats.
 module dovetail_axi_read import dovetail_isa_pkg::*; #(
   parameter int unsigned OrderDepth = 384  // bursts that may be outstanding
 ) (
@@ -72,8 +72,8 @@ module dovetail_axi_read import dovetail_isa_pkg::*; #(
   assign ar_o.size  = 3'(BUS_BYTES_LOG2);
   assign ar_o.burst = AXI_BURST_INCR;
 
-  // The requester of each burst, from its grant to its last beat. Never full: every burst holds a
-  // credit of at least one beat.
+  // The requester of each burst, from its grant to its last beat. The queue is never full: every
+  // burst holds a credit of at least one beat.
   dovetail_fifo #(
     .Width(2),
     .Depth(OrderDepth)

@@ -1,5 +1,5 @@
 // Splits rows of bytes into AXI bursts: whole beats, at most MaxBeats, none across a 4 KiB
-// boundary, each row from its own first beat on.
+// boundary. Each row starts with a new burst at its first beat.
 module dovetail_axi_split #(
   parameter int unsigned AddrWidth = 32,
   parameter int unsigned BusBytes = 8,
@@ -10,12 +10,12 @@ module dovetail_axi_split #(
   input  logic                  rst_ni,
   input  logic                  flush_i,
   input  logic                  start_i,       // only while idle; rows and bytes are not 0
-  input  logic [AddrWidth-1:0]  addr_i,        // of the first row's first byte
+  input  logic [AddrWidth-1:0]  addr_i,        // address of the first row's first byte
   input  logic [AddrWidth-1:0]  row_bytes_i,
   input  logic [AddrWidth-1:0]  stride_i,      // bytes from row to row
   input  logic [CountWidth-1:0] rows_i,
   output logic                  valid_o,       // a burst is offered
-  output logic [AddrWidth-1:0]  burst_addr_o,  // of its first beat
+  output logic [AddrWidth-1:0]  burst_addr_o,  // address of the burst's first beat
   output logic [8:0]            burst_beats_o,
   input  logic                  ready_i        // the burst is taken
 );
@@ -24,7 +24,7 @@ module dovetail_axi_split #(
   localparam int unsigned PageBeats = 4096 / BusBytes;
   localparam int unsigned PageWidth = $clog2(PageBeats);
 
-  // The beats that a row touches.
+  // The number of beats that a row touches.
   function [BeatWidth-1:0] beats_of(input logic [AddrWidth-1:0] addr,
                                     input logic [AddrWidth-1:0] bytes);
     logic [AddrWidth:0] last;

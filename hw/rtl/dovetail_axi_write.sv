@@ -1,9 +1,9 @@
-// The write port: sends a burst only when all its beats are buffered, so that W has no gap of its
-// own. Address and first beat are offered in the same cycle, and neither waits for the other to be
-// accepted. docs/reference/timing.md, section 10.
+// The write port: sends a burst only when all its beats are buffered, so that the port itself
+// causes no gap on W. Address and first beat are offered in the same cycle, and neither waits for
+// the other to be accepted. docs/reference/timing.md, section 10.
 module dovetail_axi_write import dovetail_isa_pkg::*; #(
   parameter int unsigned Depth = 128,      // beats
-  parameter int unsigned MostBursts = 128  // sent and not answered; the next one waits
+  parameter int unsigned MostBursts = 128  // bursts without a response; the next one waits
 ) (
   input  logic                   clk_i,
   input  logic                   rst_ni,
@@ -29,12 +29,12 @@ module dovetail_axi_write import dovetail_isa_pkg::*; #(
 );
   localparam int unsigned CountWidth = $clog2(MostBursts + 1);
 
-  // Of the burst that is being sent: its address is not accepted; not all its beats are.
+  // State of the burst that is being sent: address not yet accepted; beats left to send.
   logic                    addr_valid_q, data_valid_q;
   logic [ADDRESS_BITS-1:0] addr_q, burst_addr;
   logic [8:0]              left_q, beats_q, burst_beats;
   logic                    bursts_empty, beats_empty, addr_done, data_done, take;
-  logic [CountWidth-1:0]   unanswered_q;  // bursts
+  logic [CountWidth-1:0]   unanswered_q;  // number of bursts without a response
 
   dovetail_fifo #(
     .Width(ADDRESS_BITS + 9),

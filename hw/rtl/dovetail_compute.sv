@@ -18,9 +18,9 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   input  logic                halt_i,
   output logic                idle_o,
   output error_t              error_o,
-  // Command queue; its head leaves it when it starts.
+  // Command queue; an instruction leaves the queue when it starts.
   input  command_t            command_i,
-  // Load, the previous queue, and store, the next.
+  // Token FIFOs to load (the previous queue) and store (the next).
   input  tokens_t             prev_i,
   output token_use_t          prev_o,
   input  tokens_t             next_i,
@@ -30,17 +30,17 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   input  logic                grant_i,
   input  logic                beat_valid_i,
   input  beat_t               beat_i,
-  // INP and WGT.
+  // Read port of INP and WGT.
   output logic                operand_re_o,
   output logic [InpIndex-1:0] inp_addr_o,
   input  logic [InpBits-1:0]  inp_data_i,
   output logic [WgtIndex-1:0] wgt_addr_o,
   input  logic [WgtBits-1:0]  wgt_data_i,
-  // Every write of ACC, for its shadow.
+  // Every write of ACC, for its shadow in dovetail_store.
   output logic                acc_we_o,
   output logic [AccIndex-1:0] acc_waddr_o,
   output logic [AccBits-1:0]  acc_wdata_o,
-  // For probes.
+  // Events for the probe.
   output logic                start_o,
   output logic                end_o,
   output logic [31:0]         end_index_o
@@ -54,7 +54,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   localparam logic [7:0] LongOps = ALU_SET_LONG;
 
   // ---- The head of the queue --------------------------------------------------------------------
-  alu_t       head;  // tokens and opcode lie at the same places in all instructions
+  alu_t       head;  // tokens and opcode have the same bit positions in all instructions
   logic [1:0] head_kind;
 
   assign head = command_i.instr;
@@ -70,7 +70,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   // ---- Start ------------------------------------------------------------------------------------
   logic       tokens_there, nothing_in_flight, may_overlap, flight_empty, flight_full, serial_busy;
   logic       front_free;
-  logic [1:0] kind_q;  // of the instructions in flight
+  logic [1:0] kind_q;  // kind of the instructions in flight
 
   assign tokens_there      = (!head.pop_prev || prev_i.available) &&
                              (!head.pop_next || next_i.available);
@@ -230,7 +230,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
 
   // ---- End --------------------------------------------------------------------------------------
   localparam int unsigned FlightWidth = $clog2(InFlight + 1);
-  logic [FlightWidth-1:0] complete_q;  // GEMM and ALU instructions that are complete and not ended
+  logic [FlightWidth-1:0] complete_q;  // GEMM and ALU instructions that are complete, not ended
   logic [31:0]            flight_index;
   logic                   flight_push_prev, flight_push_next, flight_end;
 

@@ -2,20 +2,19 @@
 `define DOVETAIL_SYNTHESIS_DOT
 `endif
 
-// The dot product of two vectors of int8, two cycles after its operands. Two bodies of equal
-// latency, proven equal (hw/formal): one for simulation, which is fast (one expression, then
-// another register), and one for synthesis, which maps well (products in registers, then a balanced
-// tree).
+// The dot product of two int8 vectors, two cycles after its operands. Two bodies of equal latency,
+// proven equal (hw/formal): one for simulation, which is fast (one expression, then another
+// register), and one for synthesis, which maps well (products in registers, then a balanced tree).
 module dovetail_dot #(
   parameter int unsigned Length = 16  // a power of two
 ) (
   input  logic                clk_i,
   input  logic                enable_i,    // operands are valid
-  input  logic                enable_2_i,  // operands were valid in the cycle before
+  input  logic                enable_2_i,  // operands were valid in the previous cycle
   input  logic [Length*8-1:0] a_i,
   input  logic [Length*8-1:0] b_i,
-  // The sum, a cycle after its operands: an intermediate result of the body for simulation. It is a
-  // port so that the parent keeps it in an array with those of the other dot products, which the
+  // The sum, one cycle after its operands: an intermediate result of the body for simulation. It is
+  // a port so that the parent keeps it in an array with those of the other dot products, which the
   // C++ compiler can vectorize. 0 in the body for synthesis.
   output logic signed [31:0]  partial_o,
   output logic signed [31:0]  sum_o
@@ -28,7 +27,7 @@ module dovetail_dot #(
     end
   end
   // Node n > 0 of the tree has the children 2n and 2n + 1; the leaves are Length to 2 Length - 1.
-  // This is not a combinational loop, but Verilator takes the array for one signal.
+  // This is not a combinational loop, but Verilator treats the array as one signal.
   // verilator lint_off UNOPTFLAT
   logic signed [31:0] node [2 * Length];
   // verilator lint_on UNOPTFLAT

@@ -1,32 +1,32 @@
-// Walks over the elements that a LOAD writes, in destination order, one slot a cycle: a pad
-// element, a beat, or an element within a beat (docs/reference/timing.md, section 3). Collects the beats of
-// elements that fill several.
+// Iterates over the elements that a LOAD writes, in destination order, one slot per cycle: a pad
+// element, a beat, or an element within a beat (docs/reference/timing.md, section 3). Collects the
+// beats of elements that span several.
 module dovetail_drain import dovetail_isa_pkg::*; #(
-  parameter int unsigned LineBits = 64,  // of the beats before an element's last; at least a beat
+  parameter int unsigned LineBits = 64,  // beats before an element's last; at least one beat
   localparam int unsigned BusBits = 8 * BUS_BYTES,
   localparam int unsigned LaneWidth = BUS_BYTES_LOG2 + 1
 ) (
   input  logic                            clk_i,
   input  logic                            rst_ni,
   input  logic                            flush_i,
-  // The LOAD; x_size is not 0.
+  // The LOAD to drain; its x_size is not 0.
   input  logic                            start_i,
   input  load_t                           instr_i,
   input  logic [LaneWidth-1:0]            lane_last_i,  // elements in a beat - 1
   input  logic [9:0]                      beat_last_i,  // beats of an element - 1
   output logic                            active_o,
-  // Beats.
+  // Beats in.
   input  logic                            beat_valid_i,
   input  logic [BusBits-1:0]              beat_data_i,
   output logic                            beat_pop_o,
-  // Slots.
+  // Slots out.
   output logic                            slot_o,
   output logic                            last_o,   // this slot is the last
   output logic                            write_o,  // this slot completes an element
   output logic                            pad_o,    // the element is zero
   output logic [LOAD_SRAM_BASE_WIDTH-1:0] addr_o,
-  output logic [LaneWidth-1:0]            lane_o,   // of the element in the beat
-  output logic [LineBits-1:0]             line_o    // the beats before, the latest on top
+  output logic [LaneWidth-1:0]            lane_o,   // the element's lane in the beat
+  output logic [LineBits-1:0]             line_o    // the preceding beats, the latest on top
 );
   localparam int unsigned CountWidth = LOAD_X_SIZE_WIDTH + 2;
 
@@ -47,7 +47,7 @@ module dovetail_drain import dovetail_isa_pkg::*; #(
   assign last_o       = slot_o && element_done && x_last && y_last;
   assign write_o      = slot_o && element_done;
   assign pad_o        = !data;
-  // Rows begin with beats of their own: the rest of the beat of a row's last element is dropped.
+  // Each row begins with a new beat: the rest of the beat of a row's last element is dropped.
   assign beat_pop_o   = slot_o && data && (lane_q == lane_last_q || row_done);
   assign addr_o       = addr_q;
   assign lane_o       = lane_q;

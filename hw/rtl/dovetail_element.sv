@@ -1,11 +1,11 @@
-// An element of Bits bits: cut out of a beat, or put together from a beat and those before it.
+// Extracts an element of Bits bits from a beat, or assembles it from a beat and the preceding ones.
 module dovetail_element import dovetail_isa_pkg::*; #(
   parameter int unsigned LineBits = 64,
   parameter int unsigned Bits = 128,
   localparam int unsigned BusBits = 8 * BUS_BYTES
 ) (
   input  logic [BusBits-1:0]      beat_i,
-  input  logic [LineBits-1:0]     line_i,  // the beats before, the latest on top
+  input  logic [LineBits-1:0]     line_i,  // the preceding beats, the latest on top
   input  logic [BUS_BYTES_LOG2:0] lane_i,
   output logic [Bits-1:0]         element_o
 );

@@ -1,4 +1,4 @@
-// Reads a launch's instructions ahead, checks them, and puts each into its command queue.
+// Prefetches a launch's instructions, checks them, and pushes each into its command queue.
 // docs/reference/timing.md, section 6.
 module dovetail_fetch import dovetail_isa_pkg::*; #(
   localparam int unsigned AddrWidth = ADDRESS_BITS,
@@ -11,7 +11,7 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   input  logic                 halt_i,
   output logic                 idle_o,
   output error_t               error_o,
-  // The launch.
+  // The launch to run.
   input  logic                 start_i,
   input  logic [63:0]          program_base_i,
   input  logic [31:0]          begin_i,
@@ -43,15 +43,15 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   logic [9:0]           beat_q;
   logic [LineBits-1:0]  line_q;
   logic [31:0]          left_q, index_q;
-  logic                 bad_q, bad_decode_q;  // an error response to a beat before, and which
+  logic                 bad_q, bad_decode_q;  // an earlier beat had an error response; DECERR
   logic                 error;
   error_code_e          error_code;
   logic [2:0]           queue;
 
   // ---- Addresses of the launch ------------------------------------------------------------------
   // In full precision, since the registers hold more bits than an address has. A launch that ends
-  // outside the address space is refused before anything is fetched, and so is a launch that fills
-  // it, whose length in bytes would not fit an address.
+  // outside the address space is refused before anything is fetched; so is a launch that fills it,
+  // since its length in bytes would not fit an address.
   localparam int unsigned BytesWidth = 33 + InstrLog2;
   logic [BytesWidth-1:0] launch_bytes, bytes_to_end;
   logic [64:0]           launch_end;
@@ -101,7 +101,7 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   );
 
   // ---- Decode -----------------------------------------------------------------------------------
-  load_t load;  // or a STORE, whose memory and size are at the same places
+  load_t load;  // or a STORE, whose memory and size have the same bit positions
   alu_t  alu;
   logic  nop, operand_load;
 

@@ -1,5 +1,5 @@
-// A queue of Depth words. The word at the head is always visible. empty_o and full_o are as at the
-// beginning of the cycle: a full queue takes no word even where one leaves in the same cycle.
+// A queue of Depth words. The word at the head is always visible. empty_o and full_o show the state
+// at the beginning of the cycle: a full queue accepts no word even if one leaves in the same cycle.
 module dovetail_fifo #(
   parameter int unsigned Width = 8,
   parameter int unsigned Depth = 4,
@@ -46,8 +46,8 @@ module dovetail_fifo #(
   end
 
 `ifdef FORMAL
-  // What proofs see of the memory: the word at a place that the solver picks, or all words of a
-  // small memory.
+  // The part of the memory that proofs see: the word at a position that the solver picks, or all
+  // words of a small memory.
   (* anyconst *) logic [PtrWidth-1:0] formal_place;
   logic [Width-1:0] formal_word;
   assign formal_word = mem[formal_place];

@@ -3,7 +3,7 @@
 //
 //   r + 1  operands arrive, products
 //   r + 2  sums; ACC is read
-//   r + 3  ACC arrives, is added to, and written
+//   r + 3  ACC arrives, the sum is added, ACC is written
 module dovetail_gemm import dovetail_isa_pkg::*; #(
   localparam int unsigned Batch = BATCH,
   localparam int unsigned BlockIn = BLOCK_IN,
@@ -14,24 +14,24 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
   input  logic                          clk_i,
   input  logic                          rst_ni,
   input  logic                          flush_i,
-  // Stage R.
+  // The step in stage R.
   input  logic                          valid_i,
   input  step_t                         step_i,
-  // Operands, in the cycle after.
+  // Operands, in the following cycle.
   input  logic [Batch*BlockIn*8-1:0]    inp_i,
   input  logic [BlockOut*BlockIn*8-1:0] wgt_i,
-  // ACC.
+  // Read and write port of ACC.
   output logic                          acc_re_o,
   output logic [AccWidth-1:0]           acc_raddr_o,
   input  logic [Lanes*32-1:0]           acc_rdata_i,
   output logic                          acc_we_o,
   output logic [AccWidth-1:0]           acc_waddr_o,
   output logic [Lanes*32-1:0]           acc_wdata_o,
-  output logic                          last_o  // the last step of an instruction writes
+  output logic                          last_o  // the written step is the last of its instruction
 );
   logic                valid_1_q, valid_2_q, valid_3_q;  // there is a step
   logic                last_1_q, last_2_q, last_3_q;
-  logic                write_1_q, write_2_q, write_3_q;  // it is not empty
+  logic                write_1_q, write_2_q, write_3_q;  // the step is not empty
   logic                reset_1_q, reset_2_q, reset_3_q;
   logic                over_1_q, over_2_q, over_3_q;
   logic [AccWidth-1:0] dst_1_q, dst_2_q, dst_3_q;

@@ -10,9 +10,9 @@ module dovetail_load import dovetail_isa_pkg::*; #(
   input  logic                      halt_i,
   output logic                      idle_o,
   output error_t                    error_o,
-  // Command queue; its head leaves it when it starts.
+  // Command queue; an instruction leaves the queue when it starts.
   input  command_t                  command_i,
-  // Compute, the next queue.
+  // Token FIFOs to compute, the next queue.
   input  tokens_t                   tokens_i,
   output token_use_t                tokens_o,
   // Read port.
@@ -20,14 +20,14 @@ module dovetail_load import dovetail_isa_pkg::*; #(
   input  logic                      grant_i,
   input  logic                      beat_valid_i,
   input  beat_t                     beat_i,
-  // SRAM.
+  // Write ports of INP and WGT.
   output logic                      inp_we_o,
   output logic [INP_DEPTH_LOG2-1:0] inp_addr_o,
   output logic [InpBits-1:0]        inp_data_o,
   output logic                      wgt_we_o,
   output logic [WGT_DEPTH_LOG2-1:0] wgt_addr_o,
   output logic [WgtBits-1:0]        wgt_data_o,
-  // For probes.
+  // Events for the probe.
   output logic                      start_o,
   output logic                      end_o,
   output logic [31:0]               end_index_o
@@ -45,7 +45,7 @@ module dovetail_load import dovetail_isa_pkg::*; #(
   assign start_o = command_i.valid && !halt_i && !requesting && !waiting_full &&
                    (!head.pop_next || tokens_i.available);
 
-  // Started, and not yet drained.
+  // LOADs that have started and are not yet drained.
   load_t       next;
   logic [31:0] next_index;
   logic        drain_start;

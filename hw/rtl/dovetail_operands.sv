@@ -14,19 +14,19 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   output logic                take_o,
   input  logic                valid_i,
   input  step_t               step_i,
-  // The destination of the ALU step before, while its result is not written and cannot be
-  // forwarded.
+  // The destination of the previous ALU step, while its result is neither written nor forwardable.
   input  logic                pending_i,
   input  logic [AccIndex-1:0] pending_dst_i,
-  // The step in R, in its last cycle there: for which pipe, and what it is.
+  // The step in R, in its last cycle there: which pipe takes it, and its fields.
   output logic                gemm_o,
   output logic                alu_o,
   output step_t               step_o,
-  // INP and WGT.
+  // Read port of INP and WGT.
   output logic                operand_re_o,
   output logic [InpIndex-1:0] inp_addr_o,
   output logic [WgtIndex-1:0] wgt_addr_o,
-  // ACC: read data arrives in the cycle after. Sources are kept until the destination arrives.
+  // Read port of ACC: data arrives in the following cycle. Sources are kept until the destination
+  // arrives.
   output logic                acc_re_o,
   output logic [AccIndex-1:0] acc_raddr_o,
   input  logic [AccBits-1:0]  acc_rdata_i,

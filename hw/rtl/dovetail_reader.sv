@@ -1,19 +1,19 @@
-// A unit's way to the memory: splits rows of bytes into bursts, requests each as soon as the buffer
-// has room for its beats, and keeps the beats until they are used.
+// A unit's read path: splits rows of bytes into bursts, requests each as soon as the buffer has
+// room for its beats, and keeps the beats until they are used.
 module dovetail_reader import dovetail_isa_pkg::*; #(
-  parameter int unsigned CountWidth = 16,  // of the number of rows
+  parameter int unsigned CountWidth = 16,  // width of the number of rows
   localparam int unsigned AddrWidth = ADDRESS_BITS
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
   input  logic                  flush_i,
-  // Rows to read; only while not busy.
+  // Rows to read; start only while not busy.
   input  logic                  start_i,
   input  logic [AddrWidth-1:0]  addr_i,
   input  logic [AddrWidth-1:0]  row_bytes_i,
   input  logic [AddrWidth-1:0]  stride_i,
   input  logic [CountWidth-1:0] rows_i,
-  output logic                  busy_o,  // there are bursts to request
+  output logic                  busy_o,  // bursts remain to be requested
   // Read port.
   output burst_t                request_o,
   input  logic                  grant_i,
@@ -28,8 +28,8 @@ module dovetail_reader import dovetail_isa_pkg::*; #(
   logic [AddrWidth-1:0] addr;
   logic [8:0]           beats;
 
-  // Assigned as a whole: members of a struct that depend on each other look like a combinational
-  // loop to a simulator.
+  // Assigned as a whole: a simulator would take members of a struct that depend on each other for a
+  // combinational loop.
   assign request_o = {fits, addr, beats};
 
   dovetail_axi_split #(

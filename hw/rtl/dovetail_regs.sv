@@ -15,18 +15,18 @@ module dovetail_regs import dovetail_isa_pkg::*; (
   output axil_r_t     r_o,
   input  logic        r_ready_i,
   output logic        interrupt_o,
-  // The launch.
+  // Control and status of the launch.
   output logic        start_o,
   output logic [63:0] program_base_o,
   output logic [31:0] begin_o,
   output logic [31:0] count_o,
   input  logic        busy_i,
-  input  logic        done_i,   // it is complete
-  input  logic        error_i,  // it was stopped, or left tokens
+  input  logic        done_i,   // the launch is complete
+  input  logic        error_i,  // the launch was stopped, or left tokens
   input  error_code_e error_code_i,
   input  logic [31:0] error_index_i,
   input  logic [63:0] cycles_i,
-  input  logic [63:0] tokens_i  // in the FIFOs, 16 bits each
+  input  logic [63:0] tokens_i  // tokens in the FIFOs, 16 bits each
 );
   localparam logic [1:0] Okay = 2'b00;
   localparam logic [1:0] SlvErr = 2'b10;
@@ -133,7 +133,7 @@ module dovetail_regs import dovetail_isa_pkg::*; (
           default: ;
         endcase
       end
-      // An event sets its bit even where software clears it in the same cycle.
+      // An event sets its bit even if software clears it in the same cycle.
       if (start_q) begin
         done_q        <= 1'b0;
         error_q       <= 1'b0;

@@ -1,14 +1,14 @@
-// One lane of ALU_REQUANT (isa/semantics/requant.h): sum times scale, exactly, in the first cycle;
-// shifted, rounded half to even, moved by the zero point and clamped in the second. Operands are
-// used only while enabled: otherwise neither gates nor a simulator do any work.
+// One lane of ALU_REQUANT (isa/semantics/requant.h). First cycle: sum times scale, exactly. Second
+// cycle: shifted, rounded half to even, moved by the zero point and clamped. Operands are gated
+// while disabled, so that neither gates nor a simulator do any work.
 module dovetail_requant (
   input  logic        clk_i,
   input  logic        enable_i,
   input  logic [31:0] value_i,
   input  logic [31:0] bias_i,
-  input  logic [31:0] scale_i,       // a binary32's bits
+  input  logic [31:0] scale_i,       // the bits of a binary32
   input  logic        enable_2_i,    // the second cycle
-  input  logic [15:0] zero_point_i,  // of the second cycle
+  input  logic [15:0] zero_point_i,  // used in the second cycle
   output logic [31:0] result_o       // 0 except in the second cycle
 );
   logic [31:0] sum, magnitude;
@@ -35,13 +35,13 @@ module dovetail_requant (
     end
   end
 
-  // A size below 2^33, rounded up, with its sign and any zero point.
+  // Wide enough for a magnitude below 2^33, rounded up, with its sign and any zero point.
   localparam int unsigned SumWidth = 35;
 
   // One right shift serves every exponent: the product starts 16 places to the left of the units
-  // and of the guard bit below them, as multiplied by 2^16. Factors above 2^16 would saturate every
-  // product but 0, as 2^16 does; shifts by more than 79 leave nothing. The bits that are shifted
-  // out below the guard make the sticky bit.
+  // and of the guard bit below them, that is, multiplied by 2^16. Factors above 2^16 would saturate
+  // every product but 0, as 2^16 does; shifts by more than 79 yield 0. The bits that are shifted
+  // out below the guard form the sticky bit.
   logic [6:0]          right;
   logic [5:0]          dropped;
   logic [72:0]         shifted;
@@ -69,8 +69,8 @@ module dovetail_requant (
       shifted  = {product_q, 17'd0} >> right;
       sticky   = ({product_q, 1'b0} & ~({57{1'b1}} << dropped)) != '0;
       up       = shifted[0] & (sticky | shifted[1]);
-      is_large = shifted[72:34] != '0;  // from 2^33 on the result saturates with any zero point
-      // Sign, rounding and zero point in one sum: -(size + up) is ~size + !up. The lowest place is
+      is_large = shifted[72:34] != '0;  // from 2^33 the result saturates with any zero point
+      // Sign, rounding and zero point in one sum: -(size + up) is ~size + !up. The lowest bit is
       // for the carry.
       size     = {2'b00, shifted[33:1]};
       total    = {negative_q ? ~size : size, 1'b1} +

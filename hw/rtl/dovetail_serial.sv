@@ -1,5 +1,5 @@
-// The serial instructions of the compute queue, one at a time: LOADs of UOP, ACC and ACC8, NOPs and
-// FINISH. docs/reference/timing.md, section 9.
+// Executes the serial instructions of the compute queue, one at a time: LOADs of UOP, ACC and ACC8,
+// NOPs and FINISH. docs/reference/timing.md, section 9.
 module dovetail_serial import dovetail_isa_pkg::*; #(
   localparam int unsigned Lanes = BATCH * BLOCK_OUT,
   localparam int unsigned AccBits = 32 * Lanes,
@@ -10,7 +10,7 @@ module dovetail_serial import dovetail_isa_pkg::*; #(
   input  logic                      flush_i,
   input  logic                      halt_i,
   output error_t                    error_o,
-  // The head of the command queue, and whether it starts.
+  // The head of the command queue; start_i: it starts in this cycle.
   input  logic                      start_i,
   input  command_t                  command_i,
   // An instruction is in flight, up to and including the cycle in which it ends.
@@ -27,7 +27,7 @@ module dovetail_serial import dovetail_isa_pkg::*; #(
   input  logic                      grant_i,
   input  logic                      beat_valid_i,
   input  beat_t                     beat_i,
-  // Writes of UOP and ACC.
+  // Write ports of UOP and ACC.
   output logic                      uop_we_o,
   output logic [UOP_DEPTH_LOG2-1:0] uop_waddr_o,
   output logic [UOP_BITS-1:0]       uop_wdata_o,

@@ -1,6 +1,6 @@
-// On-chip memory with one read and one write port. Reads are synchronous and keep their value until
-// the next read; contents are not reset. WriteThrough: a read sees a write of the same cycle to the
-// same word.
+// On-chip memory with one read and one write port. Reads are synchronous, and the read data is kept
+// until the next read; contents are not reset. WriteThrough: a read returns the data of a write to
+// the same word in the same cycle.
 module dovetail_sram #(
   parameter int unsigned Width = 32,
   parameter int unsigned Depth = 16,

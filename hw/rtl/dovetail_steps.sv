@@ -1,5 +1,6 @@
-// The steps of GEMM and ALU instructions, in the order of their loop nest: stage U reads the
-// micro-op, stage X adds its indices to those of the loops. docs/reference/timing.md, section 9.
+// Generates the steps of GEMM and ALU instructions, in the order of their loop nest: stage U reads
+// the micro-op, stage X adds its indices to those of the loops. docs/reference/timing.md, section
+// 9.
 module dovetail_steps import dovetail_isa_pkg::*; #(
   localparam int unsigned InstrBits = INSTRUCTION_BITS,
   localparam int unsigned UopBits = UOP_BITS,
@@ -11,16 +12,17 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
   input  logic                 clk_i,
   input  logic                 rst_ni,
   input  logic                 flush_i,
-  // An instruction, and whether it is GEMM. It may start in cycles in which the front end is free.
+  // An instruction, and whether it is a GEMM. It may start in any cycle in which the front end is
+  // free.
   input  logic                 start_i,
   input  logic                 gemm_i,
   input  logic [InstrBits-1:0] instr_i,
   output logic                 free_o,
-  // Writes of UOP.
+  // Write port of UOP.
   input  logic                 uop_we_i,
   input  logic [UopIndex-1:0]  uop_waddr_i,
   input  logic [UopBits-1:0]   uop_wdata_i,
-  // The step in X. An instruction without steps has one empty step.
+  // The step in X. An instruction without steps yields one empty step.
   input  logic                 step_take_i,
   output logic                 step_valid_o,
   output step_t                step_o
@@ -33,7 +35,7 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
   alu_t  alu;
 
   // ---- Stage U ----------------------------------------------------------------------------------
-  step_t                fe_step_q;  // its indices: what the loops add to those of the micro-op
+  step_t                fe_step_q;  // the loops' part of its indices; the micro-op's is added in X
   logic                 fe_busy_q;
   logic [UopIndex-1:0]  fe_uop_q, fe_uop_begin_q, fe_uop_last_q;
   logic [IterWidth-1:0] fe_x_q, fe_y_q, fe_x_last_q, fe_y_last_q;

@@ -1,5 +1,5 @@
-// Executes STOREs, one at a time: fills beats from the shadow of ACC and hands them to the write
-// port. docs/reference/timing.md, section 10.
+// Executes STOREs, one at a time: assembles beats from the shadow of ACC and passes them to the
+// write port. docs/reference/timing.md, section 10.
 module dovetail_store import dovetail_isa_pkg::*; #(
   localparam int unsigned AddrWidth = ADDRESS_BITS,
   localparam int unsigned BusBytes = BUS_BYTES,
@@ -14,12 +14,12 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   output logic                idle_o,
   output logic                quiet_o,
   output error_t              error_o,
-  // Command queue; its head leaves it when it starts.
+  // Command queue; an instruction leaves the queue when it starts.
   input  command_t            command_i,
-  // Compute, the previous queue.
+  // Token FIFOs to compute, the previous queue.
   input  tokens_t             tokens_i,
   output token_use_t          tokens_o,
-  // Every write of ACC.
+  // Every write of ACC, for the shadow.
   input  logic                acc_we_i,
   input  logic [AccIndex-1:0] acc_waddr_i,
   input  logic [32*Lanes-1:0] acc_wdata_i,
@@ -30,7 +30,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   input  logic                w_ready_i,
   input  axi_b_t              b_i,
   output logic                b_ready_o,
-  // For probes.
+  // Events for the probe.
   output logic                start_o,
   output logic                end_o,
   output logic [31:0]         end_index_o
@@ -65,7 +65,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   assign start_o = command_i.valid && !halt_i && !busy_q &&
                    (!head.pop_prev || tokens_i.available);
 
-  // ---- Fill: one slot a cycle -------------------------------------------------------------------
+  // ---- Fill: one slot per cycle -----------------------------------------------------------------
   logic                             burst_due, burst_done, slot, slot_beat_first, slot_beat_last;
   logic                             element_done, row_done, all_done;
   logic [AddrWidth-1:0]             burst_addr;
@@ -74,7 +74,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   logic [SizeWidth-1:0]             x_q, y_q, x_last_q, y_last_q;
   logic [LaneWidth-1:0]             lane_q, row_lane_q, lane_step_q;
   logic [9:0]                       beat_q;
-  logic [TakenWidth-1:0]            taken_q;  // places of the write buffer that are in use
+  logic [TakenWidth-1:0]            taken_q;  // occupied entries of the write buffer
   logic                             sent, beat_open_q;
 
   localparam logic [LaneWidth-1:0] LaneLast = LaneWidth'(OutLanes - 1);
@@ -152,7 +152,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
     end
   end
 
-  // ---- The shadow of ACC: the lanes of ACC as a STORE may need them -----------------------------
+  // ---- Shadow of ACC: the lanes of ACC that a STORE may need ------------------------------------
   logic [ShadowBits-1:0] shadow_in, shadow;
   logic [OutBits-1:0]    element;
 
@@ -192,7 +192,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
     assign element = shadow;
   end
 
-  // ---- A cycle later: beats ---------------------------------------------------------------------
+  // ---- One cycle later: beats -------------------------------------------------------------------
   logic                 p_valid_q, p_first_q, p_last_q, p_burst_q;
   logic [LaneWidth-1:0] p_lane_q;
   logic [9:0]           p_beat_q;

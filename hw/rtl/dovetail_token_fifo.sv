@@ -1,4 +1,4 @@
-// A FIFO of tokens. They carry no data, so it is a counter.
+// A FIFO of dependency tokens. Tokens carry no data, so it is a counter.
 module dovetail_token_fifo #(
   parameter int unsigned Depth = 64,
   localparam int unsigned CountWidth = $clog2(Depth + 1)
@@ -6,8 +6,8 @@ module dovetail_token_fifo #(
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic        flush_i,
-  input  logic        push_i,  // only while there is room
-  input  logic        pop_i,   // only while available
+  input  logic        push_i,  // only while room_o
+  input  logic        pop_i,   // only while available_o
   output logic        room_o,
   output logic        available_o,
   output logic [15:0] count_o  // for the registers; 65536 tokens count as 65535

@@ -1,5 +1,5 @@
 // The accelerator: AXI4 memory master, AXI4-Lite registers, interrupt. One clock; reset may be
-// asserted at any time and is released in step with the clock.
+// asserted at any time and is released synchronously to the clock.
 module dovetail_top import dovetail_isa_pkg::*; #(
   localparam int unsigned AddrWidth = ADDRESS_BITS,
   localparam int unsigned BusBytes = BUS_BYTES,
@@ -54,7 +54,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
   output logic [1:0]           reg_rresp_o
 );
   localparam int unsigned InstrBits = INSTRUCTION_BITS;
-  localparam int unsigned CommandBits = InstrBits + 32;  // with its index
+  localparam int unsigned CommandBits = InstrBits + 32;  // an instruction with its index
   localparam int unsigned AccBits = 32 * BATCH * BLOCK_OUT;
   localparam int unsigned InpBits = 8 * INP_ELEMENT_BYTES;
   localparam int unsigned WgtBits = 8 * WGT_ELEMENT_BYTES;
@@ -66,32 +66,33 @@ module dovetail_top import dovetail_isa_pkg::*; #(
   logic        start, busy_q, halt_q, flush, finished, left_over, stopped;
   logic [63:0] program_base;
   logic [31:0] launch_begin, launch_count;
-  logic [31:0] instr_index;  // of the next instruction to issue; at the end, of the one after the last
+  logic [31:0] instr_index;  // the next to issue; at the end, one past the last
   logic [63:0] cycle_q;
   logic        fetch_idle, load_idle, compute_idle, store_idle, read_idle, write_quiet;
   logic        any_error;
   error_code_e error_code_q;
   logic [31:0] error_index_q;
   logic [2:0]  queue_empty, queue_full, queue_push;
-  // By token FIFO: 0 load to compute, 1 compute to load, 2 compute to store, 3 store to compute.
+  // Indexed by token FIFO: 0 load to compute, 1 compute to load, 2 compute to store, 3 store to
+  // compute.
   logic [3:0]  token_push, token_pop, token_room, token_available;
   logic [63:0] token_counts;
   error_t      fetch_error, load_error, compute_error, store_error, error;
 
   assign any_error = fetch_error.valid || load_error.valid || compute_error.valid ||
                      store_error.valid;
-  // The one that is reported where several come in one cycle.
+  // Priority of the errors that occur in the same cycle.
   assign error     = fetch_error.valid   ? fetch_error :
                      compute_error.valid ? compute_error :
                      load_error.valid    ? load_error :
                                            store_error;
   assign finished  = busy_q && !halt_q && !any_error && fetch_idle && queue_empty == 3'b111 &&
                      load_idle && compute_idle && store_idle;
-  // A launch must take all of its tokens: the next one begins with empty FIFOs. The tokens left
-  // over can be read until then.
+  // A launch must consume all of its tokens: the next one begins with empty FIFOs. Tokens that are
+  // left over can be read until then.
   assign left_over = finished && token_available != 4'b0000;
-  // After an error no instruction starts and no burst begins; accepted bursts run to their end.
-  // Then the queues and the units are flushed.
+  // After an error no instruction starts and no burst begins; accepted bursts complete. Then the
+  // queues and the units are flushed.
   assign stopped   = busy_q && halt_q && read_idle && write_quiet;
   assign flush     = start || stopped;
 
@@ -210,7 +211,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .instr_o       (instr),
     .index_o       (instr_index)
   );
-  // By unit: 0 load, 1 compute, 2 store. The head of a queue leaves it when it starts.
+  // Indexed by unit: 0 load, 1 compute, 2 store. An instruction leaves its queue when it starts.
   logic [2:0]               starts, ends;
   logic [3*CommandBits-1:0] heads;
   assign load_head    = {!queue_empty[0], heads[0*CommandBits+:CommandBits]};

@@ -1,9 +1,9 @@
-// The memory side of LOADs, in dovetail_load and dovetail_serial: requests the rows of one LOAD,
-// and walks over the elements that a LOAD writes on chip, the same one or an earlier one.
+// The memory side of LOADs, for dovetail_load and dovetail_serial: requests the rows of one LOAD,
+// and iterates over the elements that a LOAD writes on chip, the same one or an earlier one.
 // docs/reference/timing.md, sections 3 and 8.
 module dovetail_transfer import dovetail_isa_pkg::*; #(
   parameter bit Operands = 1'b0,         // LOADs of INP and WGT; otherwise of UOP, ACC and ACC8
-  parameter int unsigned LineBits = 64,  // of the beats before an element's last; at least a beat
+  parameter int unsigned LineBits = 64,  // beats before an element's last; at least one beat
   localparam int unsigned AddrWidth = ADDRESS_BITS,
   localparam int unsigned LaneWidth = BUS_BYTES_LOG2 + 1
 ) (
@@ -12,7 +12,7 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
   input  logic                            flush_i,
   input  logic                            halt_i,
   output error_t                          error_o,
-  // The instruction whose rows are requested; none where it is not a LOAD.
+  // The instruction whose rows are requested; no rows if it is not a LOAD.
   input  logic                            request_start_i,  // only while not requesting
   input  load_t                           request_instr_i,
   output logic                            requesting_o,
@@ -21,15 +21,15 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
   input  logic                            grant_i,
   input  logic                            beat_valid_i,
   input  beat_t                           beat_i,
-  // The instruction whose elements are written; none where it is not a LOAD.
-  input  logic                            drain_start_i,  // only while nothing is drained
+  // The instruction whose elements are written; no elements if it is not a LOAD.
+  input  logic                            drain_start_i,  // only while not draining
   input  load_t                           drain_instr_i,
   input  logic [31:0]                     drain_index_i,
-  output logic                            active_o,       // it has slots to come
-  output logic                            done_o,         // it has none, and has not ended
-  input  logic                            end_i,          // it ends
+  output logic                            active_o,       // slots remain
+  output logic                            done_o,         // no slots remain, the LOAD has not ended
+  input  logic                            end_i,          // the LOAD ends
   output logic [31:0]                     index_o,        // its index
-  // Slots.
+  // Slots out.
   output logic                            slot_o,
   output logic                            write_o,  // this slot completes an element
   output logic                            pad_o,    // the element is zero
@@ -39,7 +39,7 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
   output logic [LineBits-1:0]             line_o,
   output logic [LaneWidth-1:0]            lane_o
 );
-  // ---- What depends on the memory ---------------------------------------------------------------
+  // ---- Element sizes, by memory -----------------------------------------------------------------
   function [4:0] element_log2(input logic [2:0] memory);
     if (Operands) begin
       element_log2 = memory == MEMORY_WGT ? 5'(WGT_ELEMENT_BYTES_LOG2) : 5'(INP_ELEMENT_BYTES_LOG2);
@@ -49,7 +49,7 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
                                              5'(ACC_ELEMENT_BYTES_LOG2);
     end
   endfunction
-  // Shifts by constants: a shift by element_log2 would be a barrel shifter.
+  // Shifts by constants: a shift by element_log2 would become a barrel shifter.
   function [AddrWidth-1:0] bytes_of(input logic [2:0] memory, input logic [AddrWidth-1:0] elements);
     if (Operands) begin
       bytes_of = memory == MEMORY_WGT ? elements << WGT_ELEMENT_BYTES_LOG2 :
@@ -111,7 +111,7 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
     .flush_i,
     .start_i     (drain_start_i && drains),
     .instr_i     (drain_instr_i),
-    // One of the two is 0: an element lies within a beat, or fills beats.
+    // One of the two is 0: an element is within a beat, or fills beats.
     .lane_last_i (LaneWidth'((BUS_BYTES - 1) >> drain_log2)),
     .beat_last_i (10'(~(~32'd0 << drain_log2) >> BUS_BYTES_LOG2)),
     .active_o,

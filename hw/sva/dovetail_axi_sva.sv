@@ -1,8 +1,9 @@
-// The rules of AXI4 at the memory port, and those that the kit adds (docs/reference/timing.md): what the
-// design promises to the memory, and what it needs from it. docs/reference/rtl.md lists the rules of the
-// standard by the names of Arm's protocol assertions, each with the assertion that checks it here.
+// The rules of AXI4 at the memory port, and those that the kit adds (docs/reference/timing.md): the
+// guarantees of the design to the memory, and its requirements on the memory. docs/reference/rtl.md
+// lists the rules of the standard by the names of Arm's protocol assertions, each with the
+// assertion that checks it here.
 module dovetail_axi_sva import dovetail_isa_pkg::*; #(
-  // Outstanding reads: no requester has requested more beats than its buffer holds.
+  // Outstanding reads: no requester requests more beats than its buffer holds.
   localparam int unsigned MaxReads = 3 * OUTSTANDING_BEATS
 ) (
   input logic    clk_i,
@@ -19,8 +20,8 @@ module dovetail_axi_sva import dovetail_isa_pkg::*; #(
   input axi_b_t  b_i,
   input logic    b_ready_i
 );
-  // Reads: the lengths of the accepted bursts with beats outstanding, from the oldest on, and the
-  // beats of the oldest that have come.
+  // Reads: the lengths of the accepted bursts with beats outstanding, from the oldest, and the
+  // number of beats of the oldest that have arrived.
   logic [7:0]  reads [MaxReads];
   logic [31:0] oldest_q, newest_q, reads_q;
   logic [7:0]  beats_q, oldest_len;
@@ -46,8 +47,8 @@ module dovetail_axi_sva import dovetail_isa_pkg::*; #(
     end
   end
 
-  // Writes: of the burst that is being sent, whether its address is accepted, whether all its beats
-  // are, and how many are; responses outstanding.
+  // Writes: for the burst that is being sent, whether its address is accepted, whether all its
+  // beats are, and how many are; the number of outstanding responses.
   logic        addressed_q, sent_q, addressed, sent, aw_done, w_done;
   logic [7:0]  len_q, index_q;
   logic [31:0] due_q;
@@ -74,7 +75,7 @@ module dovetail_axi_sva import dovetail_isa_pkg::*; #(
     was_reset_q <= !rst_ni;
   end
 
-  // INCR, of whole aligned beats, not too long, within 4 KiB.
+  // INCR, whole aligned beats, at most the longest burst, within 4 KiB.
   function automatic logic well_formed(input axi_ax_t ax);
     well_formed = ax.burst == AXI_BURST_INCR && ax.size == 3'($clog2(BUS_BYTES)) &&
                   (32'(ax.addr[11:0]) & (BUS_BYTES - 32'd1)) == '0 &&
@@ -82,14 +83,14 @@ module dovetail_axi_sva import dovetail_isa_pkg::*; #(
                   32'(ax.addr[11:0]) + (32'(ax.len) + 32'd1) * BUS_BYTES <= 32'd4096;
   endfunction
 
-  // Nothing is offered in reset, nor before the first edge after it.
+  // Nothing is offered in reset, nor before the first clock edge after it.
   reset_quiet: assert property (@(posedge clk_i)
       !rst_ni || was_reset_q |-> !ar_i.valid && !aw_i.valid && !w_i.valid)
     else $error("ARVALID, AWVALID or WVALID high in reset");
   reset_memory: assert property (@(posedge clk_i)
       !rst_ni || was_reset_q |-> !r_i.valid && !b_i.valid)
     else $error("memory: RVALID or BVALID high in reset");
-  // Addresses: what is offered is held until it is accepted.
+  // Addresses: an offered address is held until it is accepted.
   ar_stable: assert property (@(posedge clk_i) disable iff (!rst_ni)
       ar_i.valid && !ar_ready_i |=> $stable(ar_i))
     else $error("AR changed while ARREADY was low");
@@ -100,7 +101,8 @@ module dovetail_axi_sva import dovetail_isa_pkg::*; #(
     else $error("AR not INCR, not aligned whole beats, too long, or crossing a 4 KiB boundary");
   aw_form: assert property (@(posedge clk_i) disable iff (!rst_ni) aw_i.valid |-> well_formed(aw_i))
     else $error("AW not INCR, not aligned whole beats, too long, or crossing a 4 KiB boundary");
-  // Write data: stable until taken, as many beats as the address says, each of which writes a byte.
+  // Write data: stable until taken, as many beats as the address states, each of which writes a
+  // byte.
   w_stable: assert property (@(posedge clk_i) disable iff (!rst_ni)
       w_i.valid && !w_ready_i |=> $stable(w_i))
     else $error("W changed while WREADY was low");
@@ -119,8 +121,8 @@ module dovetail_axi_sva import dovetail_isa_pkg::*; #(
     else $error("AW or W of the next burst offered before the current one is accepted");
   always_ready: assert property (@(posedge clk_i) disable iff (!rst_ni) r_ready_i && b_ready_i)
     else $error("RREADY or BREADY low");
-  // The memory's data and responses: only outstanding ones, the last beat marked, none of an
-  // exclusive access.
+  // The memory's data and responses: only outstanding ones, with the last beat marked, and no
+  // response of an exclusive access.
   r_expected: assert property (@(posedge clk_i) disable iff (!rst_ni) r_i.valid |-> reads_q != '0)
     else $error("memory: RVALID without an outstanding read");
   r_count: assert property (@(posedge clk_i) disable iff (!rst_ni)

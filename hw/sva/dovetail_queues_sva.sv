@@ -1,7 +1,7 @@
 // The rules of queues: nothing enters a full queue or leaves an empty one. Bound to every FIFO and
-// every token FIFO of the design, so to the command queues and the beat buffers as well. What
-// follows from the rules (no more words than the depth, none after a flush, order) is proven in
-// hw/formal.
+// every token FIFO of the design, hence also to the command queues and the beat buffers. The
+// properties that follow from the rules (no more words than the depth, none after a flush, order)
+// are proven in hw/formal.
 module dovetail_fifo_sva (
   input logic clk_i,
   input logic rst_ni,

@@ -1,4 +1,4 @@
-// The rules between the requesters, the arbiter and the beat buffers.
+// The rules between the requesters, the arbiter and the read buffers.
 module dovetail_axi_split_sva #(
   parameter int unsigned AddrWidth = 32,
   parameter int unsigned BusBytes = 8,

@@ -1,5 +1,5 @@
-// The constants of isa/spec/timing.h that stage R and the pipes have in their structure: how many
-// cycles a step takes, and when it writes. docs/reference/timing.md, section 9.
+// The constants of isa/spec/timing.h that the structure of stage R and of the pipes implies: the
+// number of cycles of a step, and the cycle of its write. docs/reference/timing.md, section 9.
 module dovetail_operands_timing_sva import dovetail_isa_pkg::*; (
   input logic clk_i,
   input logic rst_ni,
@@ -12,7 +12,7 @@ module dovetail_operands_timing_sva import dovetail_isa_pkg::*; (
   input logic reads_next_i,
   input logic interlock_i
 );
-  logic [3:0]  cycles_q, waits_q;  // of the step in R, before this cycle
+  logic [3:0]  cycles_q, waits_q;  // cycles and waits of the step in R, before this cycle
   int unsigned cost;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -40,8 +40,8 @@ module dovetail_operands_timing_sva import dovetail_isa_pkg::*; (
     else $error("interlock longer than isa/spec/timing.h says");
 endmodule
 
-// A write comes a fixed number of cycles after the last cycle of its step in R, and at no other
-// time.
+// A write comes a fixed number of cycles after the last cycle of its step in R, and never at
+// another time.
 module dovetail_write_timing_sva #(
   parameter int unsigned Cycles = 1,
   parameter int unsigned LongCycles = Cycles
@@ -50,7 +50,7 @@ module dovetail_write_timing_sva #(
   input logic rst_ni,
   input logic flush_i,
   input logic read_i,       // a step that writes leaves R
-  input logic read_long_i,  // likewise, of kind alu_long
+  input logic read_long_i,  // the same, of kind alu_long
   input logic write_i
 );
   logic [Cycles-1:0]     due_q;

@@ -15,7 +15,7 @@ module dovetail_top_sva (
   input logic [3:0] token_pop_i,
   input logic       done_i
 );
-  // A beat that comes after a flush would be taken for another requester's.
+  // A beat that arrived after a flush would be routed to the wrong requester.
   quiet_flush: assert property (@(posedge clk_i) disable iff (!rst_ni)
       flush_i |-> read_idle_i && write_quiet_i)
     else $error("flush with outstanding memory responses");

@@ -1,5 +1,5 @@
-// The memory's side of the design's AXI4 port: with the times of dovetail_rtl_host.accept(), or as a slave of random
-// times and orders (dovetail_rtl_slave). The host has the bytes.
+// The memory at the design's AXI4 port: with the latencies of dovetail_rtl_host.accept(), or as a
+// slave with random latencies and orders (dovetail_rtl_slave). The host holds the bytes.
 #pragma once
 
 #include <array>
@@ -40,15 +40,15 @@ class AxiMemory {
     drive_reads(host, cycle);
     drive_writes(host, cycle);
   }
-  // Does the port do something in this cycle, or will it even if the design does nothing more?
+  // Whether the port is active in this cycle, or will be even if the design does nothing more.
   bool moves() const {
     if (!reads_.empty() || !responses_.empty() || (top_.mem_wvalid_o && top_.mem_wready_i)) return true;
     const bool asks = top_.mem_arvalid_o || top_.mem_awvalid_o;
     const bool accepts = (top_.mem_arvalid_o && top_.mem_arready_i) || (top_.mem_awvalid_o && top_.mem_awready_i);
     return has_times() ? asks : accepts;
   }
-  // The handshakes that the coming edge completes. `granted`: the requester whose burst the edge takes into the address
-  // register, one bit each, bit 0 fetch; 0: none.
+  // Performs the handshakes that the next clock edge completes. `granted`: the requester whose
+  // burst the edge takes into the address register, one bit each, bit 0 fetch; 0: none.
   void take(const dovetail_rtl_host& host, std::uint64_t cycle, std::uint32_t granted) {
     if (top_.mem_rvalid_i && ++reads_.front().done == reads_.front().beats) reads_.pop_front();
     if (top_.mem_arvalid_o && top_.mem_arready_i)
@@ -74,8 +74,8 @@ class AxiMemory {
   static constexpr std::size_t kBus = sizeof(Top::mem_rdata_i);
 
   struct Burst {
-    std::uint64_t address = 0, cycle = 0;  // of the first beat, of the response
-    std::uint64_t data_from = 0;           // a write: no beat is taken before this cycle
+    std::uint64_t address = 0, cycle = 0;  // address of the first beat, cycle of the response
+    std::uint64_t data_from = 0;           // for a write: no beat is taken before this cycle
     std::uint32_t beats = 0, done = 0;
     int response = 0;
     bool of_fetch = false;
@@ -157,7 +157,7 @@ class AxiMemory {
     (is_accepted ? answer : retry) = given;
     return is_accepted;
   }
-  // The beats whose address is known, in order.
+  // Writes the beats whose address is known, in order.
   void write(const dovetail_rtl_host& host, std::uint64_t cycle) {
     for (; !ahead_.empty() && !writes_.empty(); ahead_.pop_front()) {
       Burst& burst = writes_.front();
@@ -176,8 +176,8 @@ class AxiMemory {
   std::uint64_t address_to_data_ = 0;
   std::uint64_t random_ = 0;
   std::deque<Burst> reads_, writes_, responses_;  // accepted, not all sent; accepted, not all received; not answered
-  std::deque<Beat> ahead_;                        // received before their address
+  std::deque<Beat> ahead_;                        // beats received before their address
   std::uint64_t retry_read_ = 0, retry_write_ = 0;
-  std::uint64_t read_answer_ = 0, write_answer_ = 0;  // of a burst accepted in this cycle
+  std::uint64_t read_answer_ = 0, write_answer_ = 0;  // for a burst accepted in this cycle
   bool of_fetch_ = false;                             // the burst in the address register is fetch's
 };

@@ -18,7 +18,7 @@
 
 namespace {
 
-// A failed assertion of the design. It leaves the model in the middle of a cycle.
+// Thrown at a failed assertion of the design. It leaves the model in the middle of a cycle.
 struct AssertionFailed {
   std::string where;
 };
@@ -34,9 +34,10 @@ namespace {
 
 constexpr std::uint32_t kControl = 0x00, kStatus = 0x04, kErrorInstruction = 0x08, kProgramBaseLo = 0x14,
                         kProgramBaseHi = 0x18, kInstructionBegin = 0x1c, kInstructionCount = 0x20;
-// With no memory access outstanding and no unit at work, whatever still moves does so within a few cycles.
+// With no memory access outstanding and no unit busy, all remaining activity ends within a few
+// cycles.
 constexpr std::uint64_t kQuietCycles = 1000;
-// Where the probe's word of the port has the grants (simulator/rtl/port_watch.h).
+// Bit position of the grants in the probe's port word (simulator/rtl/port_watch.h).
 constexpr int kGrant = 3;
 
 class Model {
@@ -61,8 +62,8 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // Runs `work` on the model. False: an assertion fails in it, or has failed before; then the model can only be
-  // destroyed.
+  // Runs `work` on the model. Returns false if an assertion fails in it or has failed before; then
+  // the model can only be destroyed.
   template <typename Work>
   bool run(const Work& work) {
     if (!failed_.empty()) return false;
@@ -109,8 +110,8 @@ class Model {
   }
 
  private:
-  // Verilator's run time uses the thread's context wherever none is named: that of the model that was made last, which
-  // may be destroyed.
+  // Verilator's run time uses the thread's context unless one is passed: that of the most recently
+  // created model, which may be destroyed already.
   void enter() { Verilated::threadContextp(context_.get()); }
   // The response comes in the next cycle.
   void begin_write(std::uint32_t offset, std::uint32_t value, int strobes) {
@@ -159,7 +160,7 @@ class Model {
 #endif
   }
 
-  std::string failed_;  // where an assertion has failed
+  std::string failed_;  // the place of the failed assertion
   std::unique_ptr<VerilatedContext> context_;
   std::unique_ptr<Vdovetail_top> top_;
   std::optional<AxiMemory<Vdovetail_top>> memory_;
@@ -169,7 +170,7 @@ class Model {
 #endif
 };
 
-// Sums of the probe's word of events over the cycles.
+// Sums of the probe's event word over the cycles.
 class EventCounts {
  public:
   void add(std::uint32_t word) {
@@ -184,7 +185,7 @@ class EventCounts {
       std::memcpy(to, from, sizeof(*to) * static_cast<std::size_t>(count));
       from += count;
     };
-    // In the order of the word, from the low bits up.
+    // In the order of the word, from the low bits.
     take(events.sram_reads, 5);
     take(events.sram_writes, 5);
     take(events.beats, 4);
@@ -214,9 +215,9 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
   std::uint64_t quiet = 0, cycle = 0;
   EventCounts events;
   std::uint32_t last_word = 0;
-  unsigned causes = 0;  // of the cycle before
+  unsigned causes = 0;  // of the previous cycle
   std::uint64_t last_start[3] = {~0ull, ~0ull, ~0ull};
-  // By unit, the issue cycles of the instructions that have not started, in order.
+  // For each unit, the issue cycles of the instructions that have not started, in order.
   std::deque<std::uint64_t> issued[3];
   const auto index = [&](int kind, int unit) -> std::uint32_t {
     if (kind == 0) return root->dovetail_top__DOT__u_probe__DOT__issue_index;
@@ -283,7 +284,7 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
   }
   quiet_inputs();
   result.events = events.totals();
-  // The cycle in which everything was found done does not belong to the launch.
+  // The cycle in which the launch was found to be done does not belong to it.
   for (int unit = 0; unit < 3; ++unit) --result.classes[unit][last_word >> (9 + 3 * unit) & 7];
   std::uint32_t status = 0, cycles_lo = 0, cycles_hi = 0;
   read_register(kStatus, status);
@@ -315,7 +316,7 @@ void Model::read_sram(int memory, std::uint64_t index, std::uint8_t* element) co
   }
 }
 
-// No exception leaves the shared object.
+// Exceptions must not leave the shared object.
 const dovetail_rtl_api kApi = {
     .version = DOVETAIL_RTL_API_VERSION,
     .create = [](std::uint64_t seed, int assertions) -> void* {

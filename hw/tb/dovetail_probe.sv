@@ -1,12 +1,12 @@
-// What traces and counters need from each cycle, gathered in one place and bound into the design:
-// it drives nothing. docs/reference/timing.md, section 11, defines classes and causes; their numbers are
-// those of simulator/trace/trace.h.
+// Gathers the signals that traces and counters need from each cycle, bound into the design; it
+// drives nothing. docs/reference/timing.md, section 11, defines classes and causes; their numbers
+// are those of simulator/trace/trace.h.
 module dovetail_probe (
   input logic        rst_ni,
   // Fetch.
   input logic [2:0]  issue_i,
   input logic [31:0] issue_index_i,
-  // By unit: 0 load, 1 compute, 2 store.
+  // Indexed by unit: 0 load, 1 compute, 2 store.
   input logic [2:0]  start_i,
   input logic [31:0] load_start_index_i,
   input logic [31:0] compute_start_index_i,
@@ -16,7 +16,7 @@ module dovetail_probe (
   input logic [31:0] compute_end_index_i,
   input logic [31:0] store_end_index_i,
   input logic [2:0]  head_i,          // the queue has a head
-  input logic [2:0]  prev_missing_i,  // whose token from the previous queue is missing
+  input logic [2:0]  prev_missing_i,  // the token from the previous queue is missing
   input logic [2:0]  next_missing_i,
   input logic        load_requesting_i,
   input logic        load_full_i,
@@ -36,22 +36,22 @@ module dovetail_probe (
   input logic        store_busy_i,
   input logic        store_slot_i,
   input logic        store_complete_i,
-  // Memory port; by reader: 0 fetch, 1 compute, 2 load.
+  // Memory port; indexed by reader: 0 fetch, 1 compute, 2 load.
   input logic [2:0]  port_request_i,
   input logic [2:0]  port_grant_i,
   input logic [2:0]  port_pop_i,       // a beat leaves its buffer
-  input logic        fetch_wanting_i,  // there are instructions to come
-  input logic        fetch_beat_i,     // its next slot has its beat
+  input logic        fetch_wanting_i,  // instructions remain to be fetched
+  input logic        fetch_beat_i,     // the beat of its next slot has arrived
   input logic        fetch_slot_i,
-  input logic [2:0]  fetch_blocked_i,  // by the command queue of each unit
-  input logic        write_ready_i,    // a burst is complete
-  input logic        write_take_i,     // the writer takes one
+  input logic [2:0]  fetch_blocked_i,  // by the full command queue of each unit
+  input logic        write_ready_i,    // a complete burst is buffered
+  input logic        write_take_i,     // the writer takes a burst
   input logic        write_sent_i,     // a W beat
   input logic [31:0] compute_drain_index_i,
-  // Memories; by isa::Memory: 0 uop, 1 wgt, 2 inp, 3 acc, 4 the shadow of acc.
+  // Memories; indexed by isa::Memory: 0 uop, 1 wgt, 2 inp, 3 acc, 4 the shadow of acc.
   input logic [4:0]  sram_read_i,
   input logic [4:0]  sram_write_i,
-  // The memory port and its buffers of beats; by unit, 3 fetch.
+  // The memory port and its beat buffers; indexed by unit, 3 is fetch.
   input logic [3:0]  beat_i,
   input logic [3:0]  burst_i,  // a read's last beat, a write's address
   input logic [3:0]  buffer_read_i,
@@ -77,7 +77,7 @@ module dovetail_probe (
   localparam logic [2:0] TokenPrev = 3'd4;
   localparam logic [2:0] TokenNext = 3'd5;
 
-  logic [8:0] class_all, cause;  // three bits a unit
+  logic [8:0] class_all, cause;  // three bits per unit
   function [2:0] waiting(input logic head, input logic missing);
     waiting = !head ? Fetch : missing ? Token : HandOver;
   endfunction

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs tests that depend on the class of the processor as on a machine of a lower class than this one: DOVETAIL_PROCESSOR=CLASS.
+"""Runs the tests that depend on the processor class as if this machine were of a lower class: DOVETAIL_PROCESSOR=CLASS.
 
 dependent.txt lists them. ./dev test judges a share of each file's tests, other shares for other classes (tools/tier.py). Exit status 77, with the reason in the last line: this machine has no such class below its own.
 """
@@ -33,7 +33,7 @@ def program_of(path):
 
 
 def tests_in(listing, path):
-    """Names, in their order, of the tests of a Catch program whose sources are at the path or below it. A line is NAME<tab>@FILE:LINE."""
+    """The names, in order, of a Catch program's tests whose sources are at the path or below it. A line is NAME<tab>@FILE:LINE."""
     names = []
     for line in listing.splitlines():
         name, _, place = line.partition("\t@")
@@ -48,13 +48,13 @@ def chosen(names, shares, offset):
 
 
 def as_catch_reads_it(name):
-    """A line of --input-file that means this test alone: a comma would end the name, within quotes too."""
+    """A line of --input-file that selects only this test: a comma would end the name, even within quotes."""
     return '"' + "".join("\\" + c if c in '\\",' else c for c in name) + '"'
 
 
 def run(programs, name, classes):
     environment = {**os.environ, VARIABLE: name}
-    listings, wanted = {}, {}
+    listings, chosen_names = {}, {}
     for path, shares in dependent((SOURCE / "tests/classes/dependent.txt").read_text()):
         program = program_of(path)
         if program not in listings:
@@ -64,9 +64,9 @@ def run(programs, name, classes):
         found = tests_in(listings[program], path)
         if not found:
             sys.exit(f"{path}: {program} has no tests of it; tests/classes/dependent.txt is out of date")
-        wanted.setdefault(program, []).extend(chosen(found, shares, classes.index(name)))
+        chosen_names.setdefault(program, []).extend(chosen(found, shares, classes.index(name)))
     failed = []
-    for program, names in wanted.items():
+    for program, names in chosen_names.items():
         if not names:
             continue
         print(f"{program}: {len(names)} of {len(listings[program].splitlines())} tests", flush=True)
@@ -78,7 +78,7 @@ def run(programs, name, classes):
         if done.returncode not in (0, SKIPPED) or unknown:
             failed.append(program)
             print(done.stdout + done.stderr)
-    print(f"class {name}: " + (f"failed: {', '.join(failed)}" if failed else f"{sum(map(len, wanted.values()))} tests passed"))
+    print(f"class {name}: " + (f"failed: {', '.join(failed)}" if failed else f"{sum(map(len, chosen_names.values()))} tests passed"))
     return 1 if failed else 0
 
 

@@ -1,7 +1,7 @@
-// Copies of boxes of tensors on this machine. A line of a box lands at some time from its start on, in any order with
-// others: when a thread starts something, or waits. Until then its place holds a pattern. Signals count as mbarriers
-// do: a phase ends when a thread has arrived and no byte is left that was expected; anyone who expects too many waits
-// for ever.
+// Copies of boxes of tensors on this machine. A line of a box arrives at some time after its start, in any order
+// relative to others: when a thread starts something, or waits. Until then its destination holds a pattern. Signals
+// count as mbarriers do: a phase ends when a thread has arrived and no expected byte is outstanding; a thread that
+// expects too many bytes waits forever.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@
 #include "tests/emulated_gpu/instructions.h"
 #include "tests/emulated_gpu/state.h"
 
-// A parameter of the text's kernels.
+// A parameter of the kernels.
 struct TensorMap {
   unsigned long long words[16];
 };
 
 namespace emulated_gpu {
 
-// 16 bytes of a line, or what of them is outside of the tensor.
+// 16 bytes of a line; elements outside the tensor are zeros.
 struct BoxPiece {
   unsigned char* to = nullptr;
-  std::vector<const unsigned char*> from;  // of each element; null: a zero
-  unsigned bytes = 0;                      // of an element
+  std::vector<const unsigned char*> from;  // source of each element; null: a zero
+  unsigned bytes = 0;                      // bytes of an element
   void* signal = nullptr;
 };
 struct BoxSignal {
   bool started = false, seen_by_units = false;
-  unsigned starter = 0;  // which thread
+  unsigned starter = 0;  // the thread that started it
   unsigned long long phase = 0;
-  long long arrivals = 1, bytes = 0;  // that the phase lacks
+  long long arrivals = 1, bytes = 0;  // what the phase still needs
 };
 struct BoxBlock {
   std::uint64_t number = 0;
@@ -45,7 +45,7 @@ inline BoxBlock& own_box_block() {
   return block;
 }
 
-// What a unit writes, units see at once.
+// Writes of the asynchronous units, which the units see at once.
 inline void write_by_unit(unsigned char* to, const void* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
   std::vector<unsigned char>& seen = own_group_block().seen;
@@ -54,7 +54,7 @@ inline void write_by_unit(unsigned char* to, const void* from, std::size_t bytes
   if (offset + bytes <= seen.size()) std::memcpy(seen.data() + offset, from, bytes);
 }
 
-// What is still under way when its phase ends is later than anyone who reads it: it does not land.
+// A copy that is still in flight when its phase ends would arrive after its readers: it is dropped.
 inline void change(void* place) {
   BoxBlock& block = own_box_block();
   BoxSignal& signal = block.signals[place];
@@ -96,7 +96,7 @@ void start_box(void* to, const TensorMap& map, void* signal, const int (&corner)
   const unsigned in_piece = kPieceBytes / tensor.bytes;
   require(first % kPattern == 0 && (tensor.swizzle == 0 || first % (8 * tensor.swizzle) == 0),
           "a box lands at no multiple of what its swizzle repeats");
-  if (first + std::uint64_t{lines} * line > emulated_gpu_state.given_shared_bytes) return;  // and nothing is counted
+  if (first + std::uint64_t{lines} * line > emulated_gpu_state.given_shared_bytes) return;  // and no byte is counted
   for (unsigned l = 0; l < lines; ++l) {
     long long place[rank];
     unsigned rest = l;
@@ -138,7 +138,7 @@ inline void start_signal(void* signal) {
 }
 inline void expect_bytes(void* signal, int bytes) {
   emulated_gpu::BoxSignal& own = emulated_gpu::own_box_block().signals[signal];
-  if (!own.started) return;  // it holds no counter
+  if (!own.started) return;  // this thread has no counter
   --own.arrivals;
   own.bytes += bytes;
   emulated_gpu::change(signal);

@@ -1,8 +1,8 @@
 // cuBLASLt's functions, as far as the kit calls them, computing by their definition on the emulated GPU's memory: D =
 // alpha op(A) op(B) + beta C, by columns, and the epilogue. Arguments that the library refuses are refused.
 //
-//   EMULATED_CUBLAS_STATUS    what a product gives in place of being computed
-//   EMULATED_CUBLAS_WAITS     a product waits for the stream, which may not capture then
+//   EMULATED_CUBLAS_STATUS    the status that a product returns instead of being computed
+//   EMULATED_CUBLAS_WAITS     a product waits for the stream, so that the stream cannot be captured
 //   EMULATED_CUBLAS_VERSION
 #include <algorithm>
 #include <array>
@@ -71,7 +71,7 @@ std::set<void*>& handles() {
   return all;
 }
 
-// kSuccess where the library has an algorithm.
+// Returns kSuccess where the library has an algorithm.
 int check(const Product& p, const Layout& a, const Layout& b, const Layout& c, const Layout& d) {
   const std::int64_t m = p.transpose_a != 0 ? a.columns : a.rows, k = p.transpose_a != 0 ? a.rows : a.columns;
   const std::int64_t n = p.transpose_b != 0 ? b.rows : b.columns, k_of_b = p.transpose_b != 0 ? b.columns : b.rows;
@@ -125,7 +125,7 @@ void compute(const Call& call) {
   for (std::int64_t batch = 0; batch < call.d_layout.batch; ++batch)
     for (std::int64_t column = 0; column < n; ++column)
       for (std::int64_t row = 0; row < m; ++row) {
-        // Sums in float32 lose nothing where they are exact; bytes are summed in 32 bits.
+        // Sums in float32 are exact for the values of these tests; bytes are summed in 32 bits.
         double sum = 0;
         for (std::int64_t i = 0; i < k; ++i) {
           const double product =
@@ -140,7 +140,7 @@ void compute(const Call& call) {
                                                   batch * call.c_layout.offset + column * call.c_layout.ld + row);
         if ((p.epilogue & 4U) != 0) value += emulated_gpu::load(call.d_layout.type, p.bias, row);
         if ((p.epilogue & 2U) != 0 && value < 0) value = 0;
-        // GELU, as the library has it (cublasLtEpilogue_t, "GELU epilogue").
+        // GELU, as defined by the library (cublasLtEpilogue_t, "GELU epilogue").
         if ((p.epilogue & 32U) != 0)
           value *= 0.5 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (value + 0.044715 * value * value * value)));
         emulated_gpu::store(call.d_layout.type, call.d, at, value);

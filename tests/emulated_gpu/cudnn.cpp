@@ -1,7 +1,7 @@
 // cuDNN's functions, as far as the kit calls them, computing by their definition on the emulated GPU's memory: y =
 // alpha f(x) + beta y. Arguments that the library refuses are refused.
 //
-//   EMULATED_CUDNN_STATUS    what a convolution gives in place of being computed
+//   EMULATED_CUDNN_STATUS    the status that a convolution returns instead of being computed
 //   EMULATED_CUDNN_VERSION
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ struct Handle {
 struct Tensor {
   Element type = Element::float32;
   std::vector<std::int64_t> dims, strides;
-  // Of n, c, d, h, w.
+  // Extents of n, c, d, h, w.
   std::array<std::int64_t, 5> five() const {
     std::array<std::int64_t, 5> list{dims[0], dims[1], 1, 1, 1};
     std::copy(dims.begin() + 2, dims.end(), list.end() - static_cast<std::ptrdiff_t>(dims.size() - 2));
@@ -81,7 +81,7 @@ bool element_of(int type, Element& element) {
   return true;
 }
 
-// Spatial lists before which axes of extent 1 are put.
+// Extends a spatial list with leading axes of extent 1.
 std::array<std::int64_t, 3> three(const std::vector<std::int64_t>& list, std::int64_t fill) {
   std::array<std::int64_t, 3> all{fill, fill, fill};
   std::copy(list.begin(), list.end(), all.end() - static_cast<std::ptrdiff_t>(list.size()));
@@ -98,7 +98,7 @@ bool output_dims(const Windows& windows, const std::vector<std::int64_t>& x, std
   return true;
 }
 
-// The library's own shape of a result; false where the operands do not fit.
+// Computes the library's shape of a result; false where the operands do not fit.
 bool convolution_dims(const Convolution& convolution, const Tensor& x, const Tensor& w, std::vector<std::int64_t>& y) {
   if (x.dims.size() != w.dims.size() || x.type != w.type || w.dims[0] % convolution.groups != 0 ||
       x.dims[1] != w.dims[1] * convolution.groups)
@@ -124,7 +124,7 @@ void for_each_window(const std::array<std::int64_t, 5>& x, const std::array<std:
   for (at[0] = 0; at[0] < y[2]; ++at[0])
     for (at[1] = 0; at[1] < y[3]; ++at[1])
       for (at[2] = 0; at[2] < y[4]; ++at[2]) {
-        std::vector<std::pair<std::int64_t, std::int64_t>> taps;  // within an image and a kernel
+        std::vector<std::pair<std::int64_t, std::int64_t>> taps;  // pairs of offsets in an image and in a kernel
         for (tap[0] = 0; tap[0] < kernel[0]; ++tap[0])
           for (tap[1] = 0; tap[1] < kernel[1]; ++tap[1])
             for (tap[2] = 0; tap[2] < kernel[2]; ++tap[2]) {
@@ -174,8 +174,8 @@ double activated(const Activation& activation, double value) {
                   activation.mode == 3 ? activation.coefficient : std::numeric_limits<double>::infinity());
 }
 
-// Whether the tensors are in the device's memory, packed.
-bool lie(std::initializer_list<std::pair<const Tensor*, const void*>> tensors) {
+// Whether the tensors are packed and in the device's memory.
+bool in_device_memory(std::initializer_list<std::pair<const Tensor*, const void*>> tensors) {
   for (const auto& [tensor, address] : tensors)
     if (!tensor->is_packed() || !Driver::get().holds(address, tensor->bytes())) return false;
   return true;
@@ -191,7 +191,7 @@ int check_convolution(const Convolution& convolution, const Tensor& x, const voi
   if (algorithm != 0 && algorithm != kImplicitPrecomputed) return kNotSupported;
   const std::size_t needed = algorithm == kImplicitPrecomputed ? kWorkspace : 0;
   if (bytes < needed || (needed > 0 && !Driver::get().holds(workspace, bytes))) return kBadParameter;
-  if (!lie({{&x, from}, {&w, weights}, {&y, to}})) return kBadParameter;
+  if (!in_device_memory({{&x, from}, {&w, weights}, {&y, to}})) return kBadParameter;
   return static_cast<int>(setting("EMULATED_CUDNN_STATUS", kSuccess));
 }
 
@@ -274,7 +274,7 @@ int cudnnGetConvolutionNdForwardOutputDim(const Convolution* convolution, const 
   std::copy(made.begin(), made.end(), dims);
   return kSuccess;
 }
-// The first does not work, the second rounds float32 to TF32, the third needs memory, the last is slow.
+// The first algorithm fails, the second rounds float32 to TF32, the third needs workspace, the last is slow.
 int cudnnGetConvolutionForwardAlgorithm_v7(void*, const Tensor* x, const Tensor* w, const Convolution* convolution,
                                            const Tensor* y, int asked, int* given, Performance* list) {
   std::vector<std::int64_t> made;
@@ -319,13 +319,13 @@ int cudnnConvolutionBiasActivationForward(void* handle, const void* alpha1, cons
   std::vector<std::int64_t> dims(y->dims.size(), 1);
   dims[1] = y->dims[1];
   if (bias_tensor->dims != dims || z->dims != y->dims || z->type != y->type) return kBadParameter;
-  if (!lie({{bias_tensor, bias}, {z, added}})) return kBadParameter;
+  if (!in_device_memory({{bias_tensor, bias}, {z, added}})) return kBadParameter;
   if (activation->mode != 1 && (activation->mode != 5 || algorithm != kImplicitPrecomputed)) return kNotSupported;
   return begin(handle, [=, a = scalar(alpha1), b = scalar(alpha2), c = *convolution, in = *x, filter = *w, out = *y,
                         kind = *activation, type = bias_tensor->type] {
     if (bytes > 0) std::memset(workspace, 0x7f, bytes);
     convolve(c, in, from, filter, weights, out, to, [&](std::int64_t channel, std::int64_t element, double sum) {
-      // As an algorithm of the library's does on an H200: the sum is rounded to the result's type before the bias.
+      // As one of the library's algorithms does on an H200: the sum is rounded to the result's type before the bias.
       double rounded = 0;
       emulated_gpu::store(out.type, &rounded, 0, sum);
       rounded = emulated_gpu::load(out.type, &rounded, 0);
@@ -336,7 +336,8 @@ int cudnnConvolutionBiasActivationForward(void* handle, const void* alpha1, cons
 }
 int cudnnAddTensor(void* handle, const void* alpha, const Tensor* a, const void* from, const void* beta,
                    const Tensor* c, void* to) {
-  if (a->dims.size() != c->dims.size() || a->type != c->type || !lie({{a, from}, {c, to}})) return kBadParameter;
+  if (a->dims.size() != c->dims.size() || a->type != c->type || !in_device_memory({{a, from}, {c, to}}))
+    return kBadParameter;
   for (std::size_t i = 0; i < a->dims.size(); ++i)
     if (a->dims[i] != 1 && a->dims[i] != c->dims[i]) return kBadParameter;
   return begin(handle, [=, first = scalar(alpha), second = scalar(beta), x = *a, y = *c] {
@@ -359,7 +360,7 @@ int cudnnSetActivationDescriptor(Activation* activation, int mode, int, double c
 }
 int cudnnActivationForward(void* handle, const Activation* activation, const void* alpha, const Tensor* x,
                            const void* from, const void* beta, const Tensor* y, void* to) {
-  if (activation->mode == 5 || x->dims != y->dims || !lie({{x, from}, {y, to}}) || scalar(beta) != 0)
+  if (activation->mode == 5 || x->dims != y->dims || !in_device_memory({{x, from}, {y, to}}) || scalar(beta) != 0)
     return kBadParameter;
   return begin(handle, [=, a = scalar(alpha), kind = *activation, in = *x, out = *y] {
     for (std::int64_t i = 0; i < in.count(); ++i)
@@ -392,7 +393,7 @@ int cudnnPoolingForward(void* handle, const Pool* pool, const void* alpha, const
                         const void* beta, const Tensor* y, void* to) {
   std::vector<std::int64_t> dims = x->dims;
   if (!output_dims(pool->windows, x->dims, dims) || dims != y->dims || x->type != y->type || scalar(beta) != 0 ||
-      !lie({{x, from}, {y, to}}))
+      !in_device_memory({{x, from}, {y, to}}))
     return kBadParameter;
   return begin(handle, [=, a = scalar(alpha), p = *pool, tensor = *x, result = *y] {
     const auto in = tensor.five(), out = result.five();
@@ -417,7 +418,7 @@ int cudnnPoolingForward(void* handle, const Pool* pool, const void* alpha, const
 int cudnnSoftmaxForward(void* handle, int algorithm, int mode, const void* alpha, const Tensor* x, const void* from,
                         const void* beta, const Tensor* y, void* to) {
   if (algorithm < 0 || algorithm > 2 || mode != 1 || x->dims != y->dims || scalar(beta) != 0 ||
-      !lie({{x, from}, {y, to}}))
+      !in_device_memory({{x, from}, {y, to}}))
     return kBadParameter;
   return begin(handle, [=, a = scalar(alpha), in = *x] {
     const std::int64_t channels = in.dims[1], inner = in.count() / in.dims[0] / channels;

@@ -1,14 +1,14 @@
 // The driver's functions, as far as the kit calls them, on the host's memory: kernels made by
-// tests/emulated_gpu/nvrtc.cpp run in an order that a seed chooses, the threads of a block one after the other up to
-// the barrier that they meet, each time in another order.
+// tests/emulated_gpu/nvrtc.cpp run in an order that a seed chooses; the threads of a block run one after the other up
+// to the next barrier, each time in another order.
 //
-//   EMULATED_GPU_SEED         of the order
-//   EMULATED_GPU_DEVICES      how many there are (1)
+//   EMULATED_GPU_SEED         seed of the order
+//   EMULATED_GPU_DEVICES      number of devices (1)
 //   EMULATED_GPU_CAPABILITY   90 for sm_90
 //   EMULATED_GPU_MEMORY       bytes
 //   EMULATED_GPU_SHARED       bytes that a block may ask for (227 KiB)
-//   EMULATED_GPU_FAULT        a CUresult that the first kernel leaves
-//   EMULATED_GPU_INIT         what starting the driver gives
+//   EMULATED_GPU_FAULT        the CUresult that the first kernel leaves
+//   EMULATED_GPU_INIT         the CUresult of starting the driver
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -57,7 +57,7 @@ struct Function {
   void (*call)(void**) = nullptr;
   bool waits = false;
   std::vector<std::size_t> parameters = {};    // bytes of each
-  unsigned most_given_shared = kStaticShared;  // a launch may ask for
+  unsigned most_given_shared = kStaticShared;  // most bytes that a launch may ask for
 };
 
 std::string from_ptx(const char* text) {
@@ -76,7 +76,7 @@ struct Fibre {
   std::unique_ptr<char[]> stack;
   emulated_gpu::Index index;
   enum class At { running, barrier, warp, shuffle, paused, end } at = At::running;
-  // Of its shuffle: what it gives, then what it gets.
+  // State of its shuffle: the value that it offers, then the value that it receives.
   unsigned mask = 0;
   int distance = 0;
   unsigned long long value = 0;
@@ -90,7 +90,7 @@ struct Block {
   std::size_t running = 0;
   ucontext_t scheduler{};
 };
-Block* block = nullptr;  // that runs
+Block* block = nullptr;  // the running block
 
 void enter_fibre() {
   block->function->call(block->parameters);
@@ -114,9 +114,9 @@ unsigned long long wait_at_shuffle(unsigned mask, unsigned long long offered, in
 }
 
 constexpr std::size_t kWarpLanes = 32;
-constexpr unsigned long long kNobodys = 0xa5a5a5a5a5a5a5a5;  // read from a lane that gives nothing
+constexpr unsigned long long kNobodys = 0xa5a5a5a5a5a5a5a5;  // read from a lane that offers no value
 
-// Lanes of a warp that wait at a shuffle with all others of its mask get what they asked for; whether some did.
+// Exchanges values between lanes of a warp that wait at a shuffle with all others of its mask; returns whether any did.
 bool exchange(std::vector<Fibre>& fibres) {
   bool some = false;
   for (std::size_t warp = 0; warp < fibres.size(); warp += kWarpLanes) {
@@ -151,7 +151,7 @@ bool exchange(std::vector<Fibre>& fibres) {
   return some;
 }
 
-// Has those continue for which all others have come: warps, and else the block. False where none can.
+// Resumes the threads whose warp, or else whose block, has fully arrived. Returns false where there are none.
 bool let_go_on(std::vector<Fibre>& fibres) {
   constexpr std::size_t kWarp = kWarpLanes;
   bool some = exchange(fibres);
@@ -171,7 +171,7 @@ void shuffle(std::vector<std::size_t>& list, dovetail::SplitMix64& random) {
   for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[random.next() % i]);
 }
 
-// False where some threads wait for others that have ended, or that wait elsewhere.
+// Returns false where some threads wait for others that have ended, or that wait elsewhere.
 bool run_waiting(Function& function, void** parameters, std::vector<emulated_gpu::Index> threads,
                  dovetail::SplitMix64& random) {
   static std::vector<std::unique_ptr<char[]>> stacks;
@@ -206,7 +206,7 @@ bool run_waiting(Function& function, void** parameters, std::vector<emulated_gpu
       moved |= now.fibres[i].at != Fibre::At::paused;
     }
     const bool released = let_go_on(now.fibres);
-    // Those that have paused look again, unless they have done so for nothing a few times.
+    // Paused threads check again, unless they have checked without effect this many times.
     constexpr int kMostIdle = 50;
     idle = moved || released || function.module->state->changes != changes ? 0 : idle + 1;
     goes_on = released;
@@ -221,7 +221,7 @@ bool run_waiting(Function& function, void** parameters, std::vector<emulated_gpu
 extern "C" {
 
 int cuInit(unsigned) {
-  // As the driver has it: a process that has used it cannot fork one that does.
+  // As in the driver: a process that has used it cannot fork one that uses it.
   static const pid_t first = ::getpid();
   if (::getpid() != first) return kNotInitialized;
   return static_cast<int>(setting("EMULATED_GPU_INIT", kSuccess));
@@ -295,7 +295,7 @@ int cuModuleLoadData(Module** result, const void* image) {
   const int file = memfd_create("emulated_module", 0);
   if (file < 0 || write(file, object.data(), object.size()) != static_cast<ssize_t>(object.size()))
     return kInvalidImage;
-  // The loader knows objects by their path.
+  // The loader identifies objects by their path.
   static std::vector<int> open_files;
   open_files.push_back(file);
   auto module = std::make_unique<Module>();
@@ -317,7 +317,7 @@ int cuModuleGetFunction(Function** result, Module* module, const char* name) {
   void* const call = dlsym(module->handle, (std::string(name) + "_call").c_str());
   void* const waits = dlsym(module->handle, (std::string(name) + "_waits").c_str());
   if (call == nullptr || waits == nullptr) return kNotFound;
-  static std::vector<std::unique_ptr<Function>> functions;  // nobody gives them back
+  static std::vector<std::unique_ptr<Function>> functions;  // never freed
   functions.push_back(std::make_unique<Function>(
       Function{module, reinterpret_cast<void (*)(void**)>(call), reinterpret_cast<bool (*)()>(waits)()}));
   if (void* const sizes = dlsym(module->handle, (std::string(name) + "_parameters").c_str()))
@@ -336,7 +336,7 @@ int cuFuncSetAttribute(Function* function, int attribute, int value) {
   return kSuccess;
 }
 
-// ---- Memory: each piece ends at a page that nobody may touch
+// ---- Memory: each piece ends at an inaccessible page
 
 namespace {
 constexpr std::size_t kPage = 4096, kAlignment = 256;
@@ -380,9 +380,9 @@ int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return kSuccess;
 }
 std::size_t emulated_gpu_room(unsigned long long address) {
-  const auto behind = pieces.upper_bound(address);
-  if (behind == pieces.begin()) return 0;
-  const Piece& piece = std::prev(behind)->second;
+  const auto next = pieces.upper_bound(address);
+  if (next == pieces.begin()) return 0;
+  const Piece& piece = std::prev(next)->second;
   const unsigned long long end = reinterpret_cast<std::uintptr_t>(piece.base) + piece.whole - kPage;
   return address < end ? end - address : 0;
 }
@@ -416,7 +416,7 @@ int emulated_gpu_launch(void* kernel, unsigned grid_x, unsigned grid_y, unsigned
                         unsigned block_y, unsigned block_z, unsigned shared, void** parameters) {
   auto* const function = static_cast<Function*>(kernel);
   if (fault != kSuccess) return fault;
-  // Of whole 1024 bytes, so that it begins at a multiple of them and ends at a page's end.
+  // Rounded up to 1024 bytes, so that it begins at a multiple of them and ends at a page's end.
   const GivenShared given((shared + kGivenAlignment - 1) / kGivenAlignment * kGivenAlignment);
   static dovetail::SplitMix64 random(setting("EMULATED_GPU_SEED", 1));
   State& state = *function->module->state;
@@ -447,7 +447,7 @@ int emulated_gpu_launch(void* kernel, unsigned grid_x, unsigned grid_y, unsigned
       if (!run_waiting(*function, parameters, std::move(threads), random)) return fault = kLaunchFailed;
       continue;
     }
-    // Forwards or backwards from any thread on: costs nothing.
+    // Forwards or backwards from any thread: an order that is cheap to make.
     const std::size_t first = random.next() % order.size();
     const bool backwards = random.next() % 2 == 0;
     for (std::size_t i = 0; i < order.size(); ++i) {

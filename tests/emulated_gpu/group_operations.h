@@ -1,7 +1,7 @@
-// Products of four warps on this machine, thread by thread: each computes its own sums from shared memory, where the
-// descriptors say that elements are (PTX ISA, "Asynchronous warpgroup level matrix shared memory layout"), at some time
-// between the call and the wait that covers it; until then its registers of sums hold a pattern. What it reads is
-// shared memory as the last fence of a thread has left it. A call that breaks a rule leaves rubbish.
+// Products of four warps on this machine, thread by thread: each thread computes its own sums from shared memory, at
+// the addresses that the descriptors define (PTX ISA, "Asynchronous warpgroup level matrix shared memory layout"), at
+// some time between the call and the wait that covers it; until then its registers of sums hold a pattern. A product
+// reads shared memory as of the last fence of a thread. A call that breaks a rule leaves garbage.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace emulated_gpu {
 
-// Of a block: where shared memory begins for its threads, as on a device after what the system keeps.
+// Where a block's shared memory begins for its threads, as on a device, which reserves the first bytes.
 constexpr std::uint64_t kSharedWindow = 1024;
 
 struct Matrix {
@@ -36,11 +36,11 @@ struct Matrix {
                         : 32u,
             turned};
   }
-  // In bytes of the block's shared memory.
+  // Offset of an element in the block's shared memory.
   std::uint64_t place(unsigned row, unsigned k, unsigned bytes) const {
     const unsigned line = turned ? k : row, byte = (turned ? row : k) * bytes;
     std::uint64_t address = first + byte / swizzle * leading + byte % swizzle + line / 8 * stride + line % 8 * swizzle;
-    // Address bits 4 and on, as many as number the 16 bytes of a line, are changed by those from bit 7 on.
+    // The address bits from 4, as many as number the 16-byte pieces of a line, are XORed with those from bit 7.
     address ^= (address >> 7 & (swizzle / 16 - 1)) << 4;
     return address - kSharedWindow;
   }
@@ -52,10 +52,10 @@ struct GroupCall {
   Matrix a, b;
   unsigned columns, depth, bytes;
   Factors factors;
-  void* sums;  // the first of them: which registers
+  void* sums;  // address of the first sum, which identifies the registers
   bool follows_rules = true, done = false;
 };
-// Registers of sums that calls write; their values, until the last of these is done, are stored here.
+// Registers of sums that calls write; their values are stored here until the last of these calls is done.
 struct Sums {
   std::vector<void*> registers;
   std::vector<std::uint32_t> values;
@@ -71,8 +71,8 @@ struct GroupState {
 struct GroupBlock {
   std::uint64_t number = 0;
   std::map<unsigned, GroupState> threads;
-  std::vector<unsigned char> seen;  // shared memory as units see it
-  // What the first thread of a group said at its call of that number: all must say the same.
+  std::vector<unsigned char> seen;  // shared memory as the units see it
+  // The descriptors that the first thread of a group passed at its call of that number: all threads must pass the same.
   std::map<std::pair<unsigned, unsigned>, std::pair<unsigned long long, unsigned long long>> descriptors;
 };
 
@@ -90,14 +90,14 @@ inline GroupState& own_groups() { return own_group_block().threads[own_thread()]
 inline std::uint64_t element(const Matrix& matrix, unsigned row, unsigned k, unsigned bytes) {
   const std::vector<unsigned char>& seen = own_group_block().seen;
   const std::uint64_t place = matrix.place(row, k, bytes);
-  constexpr std::uint64_t kNothing = 0x5a5a;  // no thread has fenced, or it is outside of the block's memory
+  constexpr std::uint64_t kNothing = 0x5a5a;  // no thread has fenced, or the address is outside the block's memory
   if (place + bytes > seen.size()) return kNothing;
   std::uint64_t bits = 0;
   std::memcpy(&bits, seen.data() + place, bytes);
   return bits;
 }
 
-// 64 x columns sums, of which this thread has row warp * 16 + lane / 4 (+ 8), columns 8 i + lane % 4 * 2 (+ 1).
+// Computes the 64 x columns sums; this thread has row warp * 16 + lane / 4 (+ 8), columns 8 i + lane % 4 * 2 (+ 1).
 inline void carry_out(GroupState& own, GroupCall& call) {
   if (call.done) return;
   call.done = true;
@@ -133,7 +133,7 @@ inline void carry_out(GroupState& own, GroupCall& call) {
   own.sums.erase(call.sums);
 }
 
-// Calls are done in their order.
+// Completes calls in their order.
 inline void carry_out_some(GroupState& own) {
   for (auto& group : own.groups)
     for (GroupCall& call : group)
@@ -152,7 +152,7 @@ void issue(Factors factors, unsigned bytes, unsigned columns, bool a_turned, boo
   GroupState& own = own_groups();
   const auto [said, first] =
       own_group_block().descriptors.emplace(std::pair(own_thread() / 128, own.calls++), std::pair(a, b));
-  // The thread has arrived since its last wait, and all threads of a group give a call the same descriptors.
+  // The thread has fenced since its last wait, and all threads of a group pass a call the same descriptors.
   const bool follows_rules = own.arrived && (first || said->second == std::pair(a, b));
   carry_out_some(own);
   const std::vector<void*> registers{&c...};

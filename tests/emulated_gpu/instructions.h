@@ -1,7 +1,7 @@
-// The functions of compiler/target/cuda/codegen/instructions.cuh on this machine. A copy lands when it starts, when it
-// is waited for, or when its thread next starts or commits one: a sequence of pseudo-random numbers decides. Until then
-// its place holds a pattern, so that anyone who reads it too early finds that; and a place that is used again too early
-// is overwritten by it.
+// The functions of compiler/target/cuda/codegen/instructions.cuh on this machine. A copy arrives when it starts, when
+// it is waited for, or when its thread next starts or commits one: a sequence of pseudo-random numbers decides. Until
+// then its destination holds a pattern, so that a read that comes too early finds the pattern; a destination that is
+// reused too early is overwritten by the copy.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ inline unsigned below(unsigned count) {
   return static_cast<unsigned>(state >> 33) % count;
 }
 
-// Of the thread that runs. Those of each block begin with nothing started.
+// Copies of the running thread. The threads of each block begin with no copy started.
 inline Copies& own_copies() {
   static std::map<unsigned, Copies> by_thread;
   static std::uint64_t block = 0;  // blocks are counted from 1

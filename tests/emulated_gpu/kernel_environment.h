@@ -1,5 +1,5 @@
-// What the text of kernels (compiler/target/cuda/codegen) finds of CUDA C++ where it is compiled for this machine. The
-// emulated compiler puts it before the text.
+// The part of CUDA C++ that the text of kernels (compiler/target/cuda/codegen) needs when it is compiled for this
+// machine. The emulated compiler puts it before the text.
 #pragma once
 
 #include <cmath>
@@ -32,7 +32,7 @@ std::vector<std::size_t> sizes(void (*)(P...)) {
 
 extern "C" {
 emulated_gpu::State emulated_gpu_state;
-// Where the linker puts the buffers that the threads of a block share.
+// Where the linker places the buffers that the threads of a block share.
 extern char __start_emulated_shared[] __attribute__((weak, visibility("hidden")));
 extern char __stop_emulated_shared[] __attribute__((weak, visibility("hidden")));
 char* emulated_gpu_shared_begin() { return __start_emulated_shared; }

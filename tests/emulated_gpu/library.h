@@ -1,4 +1,4 @@
-// What the emulated cuBLAS and cuDNN share: elements of the device's memory, and the driver whose stream they work on.
+// Shared by the emulated cuBLAS and cuDNN: elements of the device's memory, and the driver whose stream they work on.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@
 
 namespace emulated_gpu {
 
-// EMULATED_GPU_PLANT: one kind of fault, as if the kit gave the library that wrong argument.
+// EMULATED_GPU_PLANT names one kind of fault: the library acts as if the kit had passed that wrong argument.
 inline bool is_planted(const char* fault) {
   const char* const text = std::getenv("EMULATED_GPU_PLANT");
   return text != nullptr && std::strcmp(text, fault) == 0;
@@ -80,7 +80,7 @@ inline void store(Element element, void* base, std::int64_t index, double value)
     case Element::int32: return write(base, index, static_cast<std::int32_t>(static_cast<std::int64_t>(value)));
   }
 }
-// What a tensor core makes of a float32: 10 bits of fraction.
+// Rounds a float32 as a tensor core does: to 10 bits of fraction.
 inline double as_tf32(double value) {
   const std::uint32_t bits = dovetail::float16_bits::bits_of(static_cast<float>(value));
   return dovetail::float16_bits::float_of((bits + 0x1000U) & ~0x1fffU);

@@ -1,5 +1,6 @@
-// NVIDIA's management library for the emulated GPU: its counter of energy continues by 500 mJ each time that it is
-// read. EMULATED_NVML_STATUS: what reading it gives in place of a number; EMULATED_NVML_STEP: the millijoules.
+// NVIDIA's management library for the emulated GPU: its energy counter increases by 500 mJ at each read.
+// EMULATED_NVML_STATUS: the status that a read returns instead of a number; EMULATED_NVML_STEP: the increase in
+// millijoules.
 #include <cstdlib>
 #include <cstring>
 

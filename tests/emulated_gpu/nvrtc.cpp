@@ -1,7 +1,7 @@
 // NVRTC's functions, as far as the kit calls them: the text becomes a shared object for this machine, made by its C++
-// compiler. So what the CUDA back end writes is run as it is, by tests/emulated_gpu/driver.cpp.
+// compiler. So tests/emulated_gpu/driver.cpp runs the text of the CUDA back end unchanged.
 //
-//   EMULATED_NVRTC_MAJOR   which version it says it is (13)
+//   EMULATED_NVRTC_MAJOR   the reported major version (13)
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -35,7 +35,7 @@ void write(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// As NVRTC 13.0 was seen to do: a process that has compiled has used the driver, and cannot fork one that does.
+// As observed with NVRTC 13.0: a process that has compiled has used the driver, and cannot fork one that does.
 void use_driver() {
   const char* const path = std::getenv("DOVETAIL_LIBCUDA");
   void* const driver = path == nullptr ? nullptr : ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -43,8 +43,8 @@ void use_driver() {
   if (auto* const init = reinterpret_cast<int (*)(unsigned)>(::dlsym(driver, "cuInit")); init != nullptr) init(0);
 }
 
-// A function that calls each kernel with parameters as the driver has them, and whether its threads wait for one
-// another.
+// Text of a function that calls each kernel with parameters in the driver's form, and a flag that says whether its
+// threads wait for each other.
 std::string entries(const std::string& text) {
   constexpr const char* kHead = "extern \"C\" __global__ void ";
   std::string entries;
@@ -77,7 +77,7 @@ bool compile(Program& program) {
   std::string name = (std::filesystem::temp_directory_path() / "emulated_gpu_XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) return false;
   const std::filesystem::path folder = name;
-  // Of the standard library the machine has more.
+  // The program's standard headers are left out: those of the machine are more complete.
   for (const auto& [header, text] : program.headers) {
     const bool ptx = std::filesystem::path(header).extension() == ".cuh";
     if (ptx) write(folder / header, "#include \"tests/emulated_gpu/warp_operations.h\"\n");
@@ -85,7 +85,7 @@ bool compile(Program& program) {
   }
   write(folder / "kernels.cpp",
         "#include \"tests/emulated_gpu/kernel_environment.h\"\n" + program.text + entries(program.text));
-  // No contraction, as with --fmad=false; what no thread has written is a pattern.
+  // No contraction, as with --fmad=false; uninitialized memory holds a pattern.
   const std::string command = std::string(EMULATED_GPU_COMPILER) +
                               " -std=c++20 -O1 -fPIC -shared -w -ffp-contract=off -ftrivial-auto-var-init=pattern -I " +
                               folder.string() + " -I " + EMULATED_GPU_SOURCE_DIR + " " +

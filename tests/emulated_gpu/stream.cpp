@@ -1,6 +1,6 @@
-// Streams, events, graphs and copies of the emulated driver. Nothing that a stream is given happens before the host
-// waits for it: so a copy from pinned memory sees what is there then, and one that is read too early is not there.
-// While a stream captures, what may not be captured breaks the capture.
+// Streams, events, graphs and copies of the emulated driver. Work on a stream is done only when the host waits for it:
+// so a copy from pinned memory sees the contents of that time, and a result that is read too early is missing. While a
+// stream captures, a call that cannot be captured breaks the capture.
 #include "tests/emulated_gpu/stream.h"
 
 #include <cstdlib>
@@ -39,9 +39,9 @@ std::map<char*, std::size_t>& pinned() {
   return pieces;
 }
 bool is_pinned(const void* bytes) {
-  const auto behind = pinned().upper_bound(static_cast<char*>(const_cast<void*>(bytes)));
-  if (behind == pinned().begin()) return false;
-  const auto& [begin, size] = *std::prev(behind);
+  const auto next = pinned().upper_bound(static_cast<char*>(const_cast<void*>(bytes)));
+  if (next == pinned().begin()) return false;
+  const auto& [begin, size] = *std::prev(next);
   return bytes < begin + size;
 }
 
@@ -201,7 +201,7 @@ int cuMemsetD8Async(unsigned long long address, unsigned char value, std::size_t
   if (!in_device(address, bytes)) return kInvalidValue;
   return give(stream, [=] { std::memset(reinterpret_cast<void*>(address), value, bytes); });
 }
-// CUDA_MEMCPY3D: what matters of it is at these places, in words of 64 bits.
+// CUDA_MEMCPY3D: the fields that matter are at these offsets, in words of 64 bits.
 int cuMemcpy3DAsync_v2(const unsigned long long* copy, void* stream) {
   enum { from_type = 4, from = 6, from_pitch = 9, from_height, to_type = 15, to = 17, to_pitch = 20, to_height, width };
   constexpr unsigned long long kDevice = 2;
@@ -232,7 +232,7 @@ int cuMemcpyHtoDAsync_v2(unsigned long long address, const void* host, std::size
   ++copies_in;
   if (!in_device(address, bytes)) return kInvalidValue;
   if (is_pinned(host)) return give(stream, [=] { std::memcpy(reinterpret_cast<void*>(address), host, bytes); });
-  // What is not pinned is read before the call returns.
+  // Memory that is not pinned is read before the call returns.
   const auto copy =
       std::make_shared<std::vector<char>>(static_cast<const char*>(host), static_cast<const char*>(host) + bytes);
   return give(stream, [=] { std::memcpy(reinterpret_cast<void*>(address), copy->data(), bytes); });
@@ -250,7 +250,7 @@ int cuMemcpyDtoHAsync_v2(void* host, unsigned long long address, std::size_t byt
 int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                    unsigned block_y, unsigned block_z, unsigned shared, void* stream, void** parameters, void**) {
   if (shared > emulated_gpu_most_shared(function)) return kInvalidValue;
-  // Their values are those at the call.
+  // The values of the arguments are those at the call.
   auto values = std::make_shared<std::vector<std::vector<std::byte>>>();
   for (const std::size_t size : emulated_gpu_parameters(function)) {
     const auto* const from = static_cast<const std::byte*>(parameters[values->size()]);

@@ -1,5 +1,5 @@
-// Tensor maps of the emulated driver: what it refuses NVIDIA's driver refuses (cuda.h, cuTensorMapEncodeTiled), and
-// besides tensors that are not in the device's memory.
+// Tensor maps of the emulated driver, which refuses what NVIDIA's driver refuses (cuda.h, cuTensorMapEncodeTiled) and,
+// in addition, tensors that are not in the device's memory.
 #include <cstdint>
 #include <cstring>
 

@@ -1,6 +1,6 @@
-// Matrix products of warps on this machine, lane by lane: each hands in its registers, and computes its own sums from
-// those of all lanes by where PTX says that elements are ("Matrix fragments for mma"), element by element in the order
-// of the depth.
+// Matrix products of warps on this machine, lane by lane: each lane passes its registers, and computes its own sums
+// from those of all lanes, at the positions that PTX defines ("Matrix fragments for mma"), element by element in the
+// order of the depth.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ inline float factor(std::uint16_t bits, bool brain) {
   return brain ? dovetail::float16_bits::from_bfloat16(bits) : dovetail::float16_bits::from_float16(bits);
 }
 
-// Element k of row `row` of A, or of column `column` of B, `packed` to a register.
+// Element k of row `row` of A, or of column `column` of B; a register packs `packed` elements.
 inline unsigned part_of(unsigned bits, unsigned number, unsigned packed) { return bits >> (32 / packed * number); }
 inline unsigned a_bits(const WarpFactors& warp, unsigned row, unsigned k, unsigned packed) {
   const unsigned lane = row % 8 * 4 + k / packed % 4, place = k / (4 * packed) * 2 + row / 8;
@@ -77,8 +77,8 @@ inline unsigned pack_register(std::int8_t a, std::int8_t b, std::int8_t c, std::
 }
 
 inline unsigned after_barrier() { return 0; }
-// As compiler/target/cuda/codegen/instructions.cuh says. A row is read when its lane comes, the earliest that the
-// instruction may: nothing orders what other lanes write before it.
+// As specified in compiler/target/cuda/codegen/instructions.cuh. A row is read when its lane arrives, the earliest time
+// at which the instruction may read it: nothing orders the writes of other lanes before it.
 template <bool turned, std::size_t count>
 void load_matrices(unsigned (&r)[count], const void* row, unsigned) {
   using Row = std::array<unsigned char, 16>;
@@ -131,7 +131,7 @@ inline void mma_int8_uint8(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsi
 inline void mma_tf32(float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
                      unsigned b0, unsigned b1) {
   emulated_gpu::mma<float>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 1, 8, [](unsigned bits) {
-    // To the nearest of 11 bits, of two the one farther from zero; infinities and NaN stay.
+    // Rounds to the nearest value of 11 bits, ties away from zero; infinities and NaN are kept.
     constexpr unsigned kExponent = 0x7f800000, kDropped = 0x1fff;
     if ((bits & kExponent) != kExponent) bits = (bits + (kDropped + 1) / 2) & ~kDropped;
     float value;

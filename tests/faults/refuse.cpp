@@ -1,6 +1,6 @@
-// A library to preload (LD_PRELOAD) into a program that has the machine give no more: it stands before the functions of
-// the C library that ask the machine for something, counts their uses, and refuses those that it is asked to refuse.
-// run.py has it do so at every use of a command; the program itself knows nothing of it.
+// A library to preload (LD_PRELOAD) that simulates a machine out of resources: it wraps the functions of the C library
+// that request resources, counts their uses, and refuses the requested ones. run.py has it refuse each use of a command
+// in turn; the program itself is unaware of the library.
 //
 //   DOVETAIL_REFUSE=count:FILE       at the end FILE lists what was used: KIND PLACE USES; then the places that asked
 //                                    for heap memory, with the number of their first use: heap PLACE USE
@@ -44,12 +44,12 @@ namespace {
 enum Kind : std::size_t { write_kind, map_kind, thread_kind, library_kind, process_kind, kinds };
 struct KindRow {
   const char* name;
-  int error;  // errno of a refusal
+  int error;  // errno of the refusal
 };
 constexpr std::array<KindRow, kinds> kKinds{
     {{"write", ENOSPC}, {"map", ENOMEM}, {"thread", EAGAIN}, {"library", ENOMEM}, {"process", EAGAIN}}};
 
-// Nothing here allocates: heap memory is one of the things that are asked for.
+// Nothing here allocates: heap memory is one of the requested resources.
 bool is_active = false;
 const char *count_into = nullptr, *seen_file = nullptr;
 std::size_t refused_kind = kinds;
@@ -72,7 +72,7 @@ std::array<std::atomic<std::uint64_t>, kinds> uses;
 constexpr int kFrames = 12;
 constexpr std::size_t kCallsOfPlace = 6;
 
-// Within its program or library, which are elsewhere in each run.
+// The offset within the program or library, whose base differs in each run.
 std::uintptr_t offset_of(void* code, bool* in_program) {
   ::dl_find_object object;
   const auto address = reinterpret_cast<std::uintptr_t>(code);
@@ -83,7 +83,7 @@ std::uintptr_t offset_of(void* code, bool* in_program) {
 
 thread_local bool inside = false;  // looking at the stack may need memory too
 
-// Where the program itself is on the way here; 0: nowhere near.
+// The place in the program on this call's stack; 0: none nearby.
 std::uintptr_t place_in_program() {
   std::array<void*, 64> frames;
   const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -106,7 +106,7 @@ void count(Kind kind, const char* function) {
   if (used_count < used.size()) used[used_count++] = {kind, function, place, 1};
 }
 
-// Whether this use of the function is refused; errno then is what it would be.
+// Whether this use of the function is refused; sets errno as the function would.
 bool refuses(Kind kind, const char* function) {
   if (!is_active || inside) return false;
   if (count_into != nullptr) {
@@ -134,8 +134,8 @@ struct HeapPlace {
 };
 std::array<HeapPlace, kPlaces> heap_places;
 std::atomic<std::uint64_t> heap_uses;
-// Looking at the stack takes longer than all else: it begins this much before the use that is asked for, which threads
-// may make earlier or later than when uses were counted.
+// Walking the stack is slow: it begins this many uses before the requested one, which threads may reach earlier or
+// later than in the counting run.
 constexpr std::uint64_t kDrift = 1000;
 
 std::uint64_t heap_place() {
@@ -148,7 +148,7 @@ std::uint64_t heap_place() {
   return place | 1;
 }
 
-// The place has not asked before. A full table: it has.
+// Whether the place has not asked before. With a full table: false.
 bool is_new(std::uint64_t place, std::uint64_t use) {
   for (std::size_t i = 0; i < kPlaces; ++i) {
     HeapPlace& entry = heap_places[(place + i) % kPlaces];
@@ -176,7 +176,7 @@ bool is_new(std::uint64_t place, std::uint64_t use) {
 
 // ---- Begin and end ----
 
-// A request that nobody understands is none: tests see that nothing was refused.
+// An invalid request is ignored: tests see that nothing was refused.
 [[gnu::constructor]] void begin() {
   const char* const request = std::getenv("DOVETAIL_REFUSE");
   seen_file = std::getenv("DOVETAIL_REFUSE_SEEN");
@@ -232,8 +232,8 @@ bool is_file(int file) {
 
 bool writes(const char* mode) { return std::strpbrk(mode, "wa+") != nullptr; }
 
-// Descriptors that were opened to write alone: closing one may show that the disk is full. Locks and databases, which
-// are opened to read as well, have nothing to lose then.
+// Descriptors that were opened only for writing: closing one may show that the disk is full. Locks and databases, which
+// are opened for reading too, have nothing to lose then.
 std::array<std::atomic<bool>, 1024> written;
 
 }  // namespace
@@ -256,7 +256,7 @@ std::array<std::atomic<bool>, 1024> written;
     return writes(mode) && refuses(write_kind, #name) ? nullptr : next(path, mode); \
   }
 
-// SQLite has open64: where it may not open a file to write, it opens it to read, and forgets why.
+// SQLite uses open64: where it cannot open a file for writing, it opens it for reading, and drops the error.
 extern "C" int open(const char* path, int flags, ...) {
   static const auto next = real<int (*)(const char*, int, ...)>("open");
   va_list arguments;
@@ -289,7 +289,7 @@ extern "C" int close(int file) {
   return -1;
 }
 
-// What the program prints: the stream remembers that it could not.
+// The program's output: the stream must record the failure.
 extern "C" int fflush(std::FILE* stream) {
   static const auto next = real<int (*)(std::FILE*)>("fflush");
   if (stream != stdout || !refuses(write_kind, "fflush")) return next(stream);

@@ -1,17 +1,17 @@
-"""Has the machine give no more, at every place of a command that asks it for something (refuse.cpp, which is preloaded).
+"""Simulates a machine out of resources at every place where a command requests some (refuse.cpp, which is preloaded).
 
 run.py --dovetail PROGRAM --library REFUSE.so [--allocations N|all] [--jobs N] [--list] [NAME...]
 
 Each command below first runs to its end, and counts its places: uses of writing, memory outside the heap, threads, shared
 objects and programs, and places that ask for heap memory. Then it runs once for each use, which is refused; and once more
-for each with all that follow refused too, as on a full disk. Of the heap's places --allocations evenly spread ones are
-refused (default 40), or all that no command before has reached: a heap that has no more ends the process, always in the
-same way. What must hold each time:
+for each with all later uses refused too, as on a full disk. For the heap, --allocations evenly spread places are
+refused (default 40), or all that no earlier command has reached: without heap memory the process always ends in the
+same way. Conditions of each run:
 
-  - the command ends, within a minute, by itself: no signal, no hang
-  - it reports the failure in a diagnostic that is no "internal error", with exit code 1; or it does its work without, says
-    so in a note, and its exit code is 0
-  - nothing is left behind: no temporary file or folder, no process, and no output that is only in part there
+  - the command ends within a minute: no signal, no hang
+  - it reports the failure in a diagnostic other than "internal error", with exit code 1; or it does its work without the
+    resource, reports that in a note, and its exit code is 0
+  - nothing is left over: no temporary file or folder, no process, and no partial output
 
 The last lines print how often each kind was refused. Exit status 0: all held.
 """
@@ -44,7 +44,7 @@ DIGITS_FLOAT = ROOT / "examples" / "digits" / "digits_float.onnx"
 KINDS = ["write", "map", "thread", "library", "process", "heap"]
 LIMIT_S = 60
 
-# {d} is the command's fresh folder. Files that commands make are named out*; "prepare" makes what others read.
+# {d} is the command's new folder. Files that commands make are named out*; "prepare" makes the inputs of others.
 PREPARE = [
     ["compile", "{p}/model.onnx", "--target", "cpu", "-o", "{p}/cpu.dvt"],
     ["compile", str(DIGITS), "--target", "accel", "--hw", "tiny", "-o", "{p}/accel.dvt"],
@@ -81,7 +81,7 @@ COMMANDS = {
     "profile": ["profile", "{p}/accel.dvt", "--repeat", "1"],
     "compare": ["compare", "{p}/model.onnx", "--target", "cpu", "--repeat", "2", "--html", "{d}/out.html"],
 }
-STAND_INS = {  # what other tools do, in a moment
+STAND_INS = {  # fast replacements of other tools
     "verilator": """case $1 in
   --version) echo 'Verilator 9.1 2030-01-01 rev fake'; exit ;;
   --getenv) echo /nowhere; exit ;;
@@ -103,7 +103,7 @@ exit 1""",
 
 
 def small_model():
-    """y = Softmax(Exp(w)), so that most of a run is what surrounds the kernels."""
+    """y = Softmax(Exp(w)), so that kernels are a small part of a run."""
 
     def field(number, value):
         if isinstance(value, int):
@@ -124,7 +124,7 @@ def small_model():
 
 
 def tensor_file(values):
-    """float32[2, 3] as a TensorProto, as ONNX's backend tests have them."""
+    """float32[2, 3] as a TensorProto, as in ONNX's backend tests."""
     raw = struct.pack("<6f", *values)
     return bytes([0x08, 2, 0x08, 3, 0x10, 1, 0x4A, len(raw)]) + raw
 
@@ -137,7 +137,7 @@ def array_file(shape, values):
 
 
 def record_line(number):
-    """A record of tuning: some kilobytes, so that several take several writes."""
+    """A tuning record of some kilobytes, so that several records need several writes."""
     texts = dict.fromkeys(("kind", "name", "unit", "why", "search", "time"), "")
     return json.dumps({"version": 1, "task": "t", "machine": "m", "target": "cpu", "sketch_version": 1, "outcome": "measured",
                        "cost": 1, "default_cost": 2, "feature_version": 1, "features": [], "trace": "x" * 2000,
@@ -145,7 +145,7 @@ def record_line(number):
 
 
 class Place:
-    """A folder for all that commands may leave behind."""
+    """A folder for everything that commands may leave."""
 
     def __init__(self, shelf):
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="place-", dir=shelf.root))
@@ -163,7 +163,7 @@ class Place:
         return environment
 
     def left(self):
-        """Files that nobody asked for."""
+        """Unexpected files."""
         left = [str(p.relative_to(self.path)) for p in (self.path / "tmp").rglob("*")]
         for folder in ("d", "state", "cache"):
             for path in (self.path / folder).rglob("*"):
@@ -180,7 +180,7 @@ class Place:
 
 
 class Shelf:
-    """What all commands read."""
+    """Makes the inputs of all commands."""
 
     def __init__(self, dovetail, library):
         self.dovetail, self.library = dovetail, library
@@ -216,12 +216,12 @@ class Shelf:
 
 
 def heed_interrupts():
-    """A shell has its background commands ignore them."""
+    """Restores the signals that a shell makes its background commands ignore."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Run:
-    """One run of a command, with what is left of it."""
+    """One run of a command, with the files and processes that it leaves."""
 
     def __init__(self, shelf, name, request, seconds=LIMIT_S, stop=None, more=None):
         self.place = Place(shelf)
@@ -242,7 +242,7 @@ class Run:
         self.out = (self.place.path / "stdout").read_text(errors="replace")
         self.error = (self.place.path / "stderr").read_text(errors="replace")
         self.orphans = wait_for_orphans()
-        self.seen = (self.place.path / "seen").exists()  # something was refused
+        self.seen = (self.place.path / "seen").exists()  # a request was refused
         self.left = self.place.left()
         self.outputs = self.place.outputs()
         self.broken = [name for name in self.outputs if name.endswith(".dvt") and subprocess.run(
@@ -251,7 +251,7 @@ class Run:
         self.place.remove()
 
     def is_whole(self, shelf, name, output):
-        """A sound database; of imported records it holds all or none. SQLite's journal alongside it undoes what was done in part."""
+        """A valid database, with all imported records or none. SQLite's journal next to it rolls back partial work."""
         if name != "records":
             with contextlib.closing(sqlite3.connect(self.place.path / output)) as database:
                 return database.execute("pragma integrity_check").fetchone() == ("ok",)
@@ -260,7 +260,7 @@ class Run:
 
 
 def has_ended(process, seconds):
-    """Within that time. Popen.wait with a limit looks again and again."""
+    """Waits at most that long. Popen.wait with a limit would poll."""
     descriptor = os.pidfd_open(process.pid)
     try:
         return bool(select.select([descriptor], [], [], seconds)[0])
@@ -269,7 +269,7 @@ def has_ended(process, seconds):
 
 
 def wait_for_orphans():
-    """This process is the reaper of all that commands leave running: how many that were, after a second."""
+    """Kills the processes that commands leave running, which this process adopts; returns their number after a second."""
     end = time.monotonic() + 1
     while True:
         try:
@@ -290,13 +290,13 @@ def wait_for_orphans():
 def problems_of(run, sound, kind):
     problems = []
     if run.exit == 0:
-        # Sorting asks for a buffer, and does without where there is none. A search names the first candidate it lost.
-        told = "note " in run.out or "note" in run.error or re.search(r"^refused +\d+ candidate.*: error: ", run.out, re.M)
-        # How often one that measures asks for something depends on the time that others leave it.
-        if kind != "heap" and run.seen and not told:
-            problems.append("the refusal had no effect that anyone is told of")
+        # Sorting requests a buffer, and works without one. A search names the first candidate that it lost.
+        reported = "note " in run.out or "note" in run.error or re.search(r"^refused +\d+ candidate.*: error: ", run.out, re.M)
+        # The number of requests of a command that measures depends on the load of the machine.
+        if kind != "heap" and run.seen and not reported:
+            problems.append("the refusal had no effect that any note reports")
     elif run.exit == 1:
-        in_table = run.out.startswith("refused  ") and "total " in run.out  # onnx-test's word on each test
+        in_table = run.out.startswith("refused  ") and "total " in run.out  # onnx-test's result of each test
         if not run.error.startswith(("error: ", "note: ")) and "\nerror: " not in run.error and not in_table:
             problems.append("there is no diagnostic")
         if "internal error" in run.error:
@@ -309,7 +309,7 @@ def problems_of(run, sound, kind):
     problems += [f"{name} is in part there" for name in run.broken]
     for name, size in run.outputs.items():
         if sound.outputs.get(name) != size and not name.endswith((".json", ".html", ".dvt", ".db", ".db-journal", ".csv")):
-            # the others hold times, or are looked at above
+            # the others contain times, or are checked above
             problems.append(f"{name} has {size} bytes, whole it has {sound.outputs.get(name)}")
     return problems
 
@@ -332,13 +332,13 @@ def count_places(shelf, name):
 
 
 def functions_of(file, which):
-    """Names of the functions that an ELF file needs, or has for others."""
+    """Names of the functions that an ELF file imports, or exports."""
     listed = subprocess.run(["nm", "--dynamic", which, file], capture_output=True, text=True, check=True).stdout
     return {line.split()[-1].partition("@")[0] for line in listed.splitlines() if line.split()[-2] in ("U", "T")}
 
 
 def check_every_function(shelf, reached):
-    """What the program asks of the machine, and the library can refuse, some command reaches."""
+    """Some command reaches every function of the program's imports that the library can refuse."""
     heap = {"malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "dlerror"}
     needed = functions_of(shelf.dovetail, "--undefined-only") & functions_of(shelf.library, "--defined-only") - heap
     missing = needed - {place.partition("+")[0] for _, place in reached}
@@ -349,7 +349,7 @@ def check_every_function(shelf, reached):
 
 
 def name_of(shelf, place):
-    """A place as the functions on it: what was called, and by whom."""
+    """A place as function names: the function that was called, and its caller."""
     function, _, offset = place.partition("+")
     found = subprocess.run(["addr2line", "-fCe", shelf.dovetail, offset], capture_output=True, text=True, check=False).stdout
     return f"{function} in {found.partition(chr(10))[0] or offset}"
@@ -361,7 +361,7 @@ def spread(items, number):
 
 
 def requests_of(uses, heap, allocations, known):
-    """What to refuse, as DOVETAIL_REFUSE has it. `known`: places of the heap that a command before has reached; grows."""
+    """The refusals, as values of DOVETAIL_REFUSE. `known`: heap places that earlier commands have reached; extended here."""
     requests = [f"{kind}:{n}{lasting}" for kind in KINDS if kind != "heap" for n in range(1, uses[kind] + 1)
                 for lasting in ("", "+")]
     chosen = [(place, use) for place, use in heap if place not in known] if allocations == "all" else spread(heap, int(allocations))
@@ -370,13 +370,13 @@ def requests_of(uses, heap, allocations, known):
 
 
 def become_reaper():
-    """Of all that the commands of this process leave running. It has no other children: the pool's are its parent's."""
+    """Makes this process adopt the processes that its commands leave running. It has no other children: the pool's belong to its parent."""
     subreaper = 36  # PR_SET_CHILD_SUBREAPER
     ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0)
 
 
 def refuse(work):
-    """One run with a refusal: whether the work was done without, the problems, and what it said."""
+    """One run with a refusal: whether the work was done without the resource, the problems, and the output."""
     shelf, name, request, sound = work
     run = Run(shelf, name, request)
     return request, run.exit == 0, problems_of(run, sound, request.partition(":")[0]), run.error
@@ -384,7 +384,7 @@ def refuse(work):
 
 def check_command(shelf, name, pool, allocations, known, refused, all_places):
     sound, uses, places, heap = pool.submit(count_places, shelf, name).result()
-    if sound.exit != 0 and name != "area":  # the stand-in for Yosys fails
+    if sound.exit != 0 and name != "area":  # the fake Yosys fails
         # Engines need SystemC or Verilator, which a machine may lack.
         print(f"{name}: {'skipped' if name.endswith(' engine') else 'it fails by itself'}: {sound.error.strip()}")
         return 0 if name.endswith(" engine") else 1
@@ -405,7 +405,7 @@ def check_command(shelf, name, pool, allocations, known, refused, all_places):
 
 
 def check_signals(shelf):
-    """Commands that have started other programs, and are ended while those work."""
+    """Commands that have started other programs and are ended while those run."""
     failures = 0
     for name in ("build a model of the design", "area"):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):

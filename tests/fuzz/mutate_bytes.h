@@ -1,4 +1,4 @@
-// Changes that know nothing of a format.
+// Changes of bytes without knowledge of a format.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace dovetail::test {
 
-// One to four: bits, numbers that comparisons look for, pieces removed, repeated and taken from `other`.
+// Makes one to four changes: bits, boundary values, pieces removed, repeated and taken from `other`.
 inline Bytes mutate_bytes(std::span<const std::byte> bytes, std::span<const std::byte> other, std::mt19937_64& random,
                           std::size_t most) {
   constexpr std::array<std::uint64_t, 14> kNumbers{0,     1,     127,        128,        255,        256,        32767,

@@ -1,4 +1,4 @@
-// What ./dev test does with a fuzzing target: its seeds, the corpus that libFuzzer has found, and seeded mutations.
+// Replays a fuzzing target in ./dev test: its seeds, the corpus that libFuzzer has found, and seeded mutations.
 #pragma once
 
 #include <cstdlib>
@@ -28,7 +28,7 @@ inline std::vector<FuzzSeed> read_corpus(const std::string& corpus) {
   return inputs;
 }
 
-// `mutations`: how many inputs are made of seeds and corpus.
+// `mutations`: the number of inputs made from seeds and corpus.
 inline void replay(const FuzzTarget& target, const std::string& corpus, unsigned mutations) {
   std::vector<FuzzSeed> inputs = target.seeds();
   for (const FuzzSeed& seed : inputs) {

@@ -1,5 +1,6 @@
-// A fuzzing target: sound inputs to start from, and what every input, however damaged, is put through. libFuzzer runs
-// it (tests/libfuzzer, ./dev fuzz); ./dev test replays what libFuzzer has found, and mutations of it (replay.h).
+// A fuzzing target: valid inputs to start from, and the function that processes every input, however damaged. libFuzzer
+// runs it (tests/libfuzzer, ./dev fuzz); ./dev test replays the inputs that libFuzzer has found, and mutations of them
+// (replay.h).
 #pragma once
 
 #include <cstddef>
@@ -22,24 +23,25 @@ struct FuzzSeed {
 
 struct FuzzTarget {
   std::vector<FuzzSeed> (*seeds)();
-  // Which promise was broken; empty: none. InternalError where the kit itself fails.
+  // Returns the broken promise; empty: none. Throws InternalError where the kit itself fails.
   std::string (*take)(std::span<const std::byte> bytes);
-  // Changes of `bytes` that know the format, with pieces of `other`; at most `most` bytes. Null: there are none.
+  // Changes `bytes` according to the format, with pieces of `other`; at most `most` bytes. Null: there is no such
+  // function.
   Bytes (*mutate)(std::span<const std::byte> bytes, std::span<const std::byte> other, std::mt19937_64& random,
                   std::size_t most) = nullptr;
 };
 
-// The targets, each alongside its corpus.
+// The targets, each next to its corpus.
 FuzzTarget import_target();    // compiler/import: models, through all graph passes and printers
-FuzzTarget bundle_target();    // bundle: bundles, with the checksum made right, and the code of their steps
+FuzzTarget bundle_target();    // bundle: bundles, with a corrected checksum, and the code of their steps
 FuzzTarget program_target();   // isa: instruction streams: decoder, verifier, disassembler
 FuzzTarget assembly_target();  // isa: assembly text
 FuzzTarget hardware_target();  // isa: JSON, and hardware configurations in it
 FuzzTarget arrays_target();    // base: .npy and .npz
 FuzzTarget loops_target();     // loops: texts of loop programs, in the parser, the verifier and the simplifier
 
-// Every diagnostic says what failed, why, and what to do; empty if so.
-inline std::string speechless(const Diagnostics& diagnostics) {
+// Returns "" if every diagnostic says what failed, why, and what to do; otherwise the first that does not.
+inline std::string incomplete_diagnostic(const Diagnostics& diagnostics) {
   if (diagnostics.empty()) return "an error without a diagnostic";
   for (const Diagnostic& diagnostic : diagnostics)
     if (diagnostic.what.empty() || diagnostic.why.empty() || diagnostic.hint.empty())

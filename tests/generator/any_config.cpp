@@ -1,4 +1,4 @@
-// Any legal configuration: where random_config() keeps to small and usual hardware, this goes to the ends of every
+// Any legal configuration: random_config() draws small and usual hardware, any_config() reaches the ends of every
 // parameter's range.
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ using Member = std::int64_t HardwareConfig::*;
 constexpr std::array<Member, 3> kBlocks{&HardwareConfig::batch, &HardwareConfig::block_in, &HardwareConfig::block_out};
 constexpr std::array<Member, 4> kBuffers{&HardwareConfig::uop_buffer_bytes, &HardwareConfig::inp_buffer_bytes,
                                          &HardwareConfig::wgt_buffer_bytes, &HardwareConfig::acc_buffer_bytes};
-// These are drawn by their own rules.
+// Parameters that are drawn by separate rules.
 constexpr std::array<Member, 11> kSpecial{&HardwareConfig::batch,
                                           &HardwareConfig::block_in,
                                           &HardwareConfig::block_out,
@@ -47,7 +47,7 @@ std::int64_t element_bytes(const HardwareConfig& config, Member buffer) {
   return isa::spec::kCompactUopBits / 8;
 }
 
-// Elements and a micro-op's MACs are within the limits.
+// Whether elements and a micro-op's MACs are within the limits.
 bool blocks_fit(const HardwareConfig& config, const DesignLimits& limits) {
   return config.macs_per_uop() <= limits.macs && std::ranges::all_of(kBuffers, [&](Member buffer) {
            return element_bytes(config, buffer) <= limits.element_bytes;
@@ -57,7 +57,7 @@ bool blocks_fit(const HardwareConfig& config, const DesignLimits& limits) {
 std::int64_t least_buffer(const HardwareConfig& config, Member buffer) {
   return isa::spec::kMinDepth * element_bytes(config, buffer);
 }
-// One buffer takes half of the SRAM at most, as the others need some.
+// One buffer takes at most half of the SRAM, as the others need some.
 std::int64_t most_buffer(const HardwareConfig& config, Member buffer, const DesignLimits& limits) {
   const bool uop = buffer == &HardwareConfig::uop_buffer_bytes;
   const std::int64_t indexed = uop ? (std::int64_t{1} << isa::spec::kWideUopBits) * isa::spec::kWideUopTotalBits / 8
@@ -68,7 +68,7 @@ std::int64_t most_buffer(const HardwareConfig& config, Member buffer, const Desi
 class Drawing {
  public:
   Drawing(std::uint64_t seed, const DesignLimits& limits) : seed_(seed), random_(seed ^ 0xa11), limits_(limits) {
-    // Of as many consecutive seeds as there are ends, each goes to one of them.
+    // Among as many consecutive seeds as there are range ends, each seed is sent to another end.
     constexpr std::size_t kRows = isa::spec::kParameters.size();
     forced_ = isa::spec::kParameters[seed % kRows].member;
     to_most_ = seed / kRows % 2 == 1;
@@ -93,7 +93,7 @@ class Drawing {
   }
 
  private:
-  // An end now and then, else every order of magnitude alike.
+  // Sometimes an end of the range, otherwise every order of magnitude with the same probability.
   std::int64_t between(Member member, std::int64_t least, std::int64_t most) {
     if (member == forced_) return to_most_ ? most : least;
     const std::uint64_t roll = random_.below(100);
@@ -106,7 +106,7 @@ class Drawing {
     if (row_of(member).power_of_two) return power;
     return std::clamp(power + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(power))), least, most);
   }
-  // Small numbers are where instructions meet.
+  // Small numbers, so that instructions often touch the same elements.
   std::int64_t few_or_any(Member member) {
     const isa::spec::Parameter& row = row_of(member);
     if (member != forced_ && random_.chance(60))
@@ -114,7 +114,7 @@ class Drawing {
     return between(member, row.minimum, row.maximum);
   }
 
-  // In an order of chance: the first may take all. The one that is sent to its end comes first.
+  // In random order: the first may take everything. A parameter that is sent to its end comes first.
   template <std::size_t kCount>
   std::array<Member, kCount> shuffled(std::array<Member, kCount> members) {
     for (std::size_t i = kCount - 1; i > 0; --i) std::swap(members[i], members[random_.below(i + 1)]);
@@ -124,7 +124,7 @@ class Drawing {
 
   void draw_blocks(HardwareConfig& config) {
     for (const Member block : kBlocks) config.*block = 1;
-    // A buffer is as deep as it may be only where its elements are large enough.
+    // A buffer can have the greatest depth only where its elements are large enough.
     if (to_most_ && forced_is_buffer()) config.batch = config.block_in = config.block_out = 16;
     if (to_most_ && forced_is_buffer() && blocks_fit(config, limits_)) return;
     for (const Member block : kBlocks) config.*block = 1;
@@ -137,7 +137,7 @@ class Drawing {
           forced_ == block || !random_.chance(50) ? between(block, 1, most) : std::int64_t{1} << random_.below(5);
       config.*block = std::min(config.*block, most);
     }
-    // The least buffer of all has the least elements.
+    // The smallest buffer needs the smallest elements.
     if (!to_most_ && forced_is_buffer())
       for (const Member block : kBlocks) config.*block = 1;
   }
@@ -162,7 +162,7 @@ class Drawing {
       for (const Member other : kBuffers) rest -= other == buffer ? 0 : config.*other;
       const std::int64_t room = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(rest)));
       const std::int64_t most = std::min(room, most_buffer(config, buffer, limits_));
-      // Mostly shallow, so that instructions meet in it.
+      // Mostly shallow, so that instructions often touch the same elements.
       const std::int64_t shallow = std::min(most, 256 * element_bytes(config, buffer));
       const bool deep = buffer == forced_ || (!uop_least() && random_.chance(30));
       config.*buffer = between(buffer, config.*buffer, deep ? most : shallow);
@@ -178,14 +178,14 @@ class Drawing {
                               : static_cast<std::int64_t>(random_.between(16, static_cast<std::uint64_t>(row.maximum)));
   }
 
-  // Four micro-ops are the least buffer only where they are compact.
+  // Four micro-ops are the smallest buffer only with the compact encoding.
   bool uop_least() const { return forced_ == &HardwareConfig::uop_buffer_bytes && !to_most_; }
   bool forced_is_buffer() const { return std::ranges::find(kBuffers, forced_) != kBuffers.end(); }
 
   std::uint64_t seed_;
   Random random_;
   DesignLimits limits_;
-  Member forced_ = nullptr;  // is sent to an end of its range
+  Member forced_ = nullptr;  // the parameter that is sent to an end of its range
   bool to_most_ = false;
 };
 

@@ -14,7 +14,7 @@ constexpr std::uint64_t kPage = 4096;
 // Deeper queues are not filled.
 constexpr std::uint64_t kMostFilled = 1024;
 
-// Bytes that transfers of every memory reach: their field counts elements.
+// Bytes that transfers of every memory can address: their field counts elements.
 std::uint64_t reach(const isa::HardwareConfig& config) {
   const auto most = isa::spec::range_of<isa::Load, &isa::Transfer::dram_base>(config).most;
   std::int64_t least = isa::spec::kMaxElementBytes;
@@ -45,7 +45,7 @@ void Builder::fill_image() {
   DOVETAIL_CHECK(uops + data + space / 4 <= space, "the image does not fit the address space");
   const std::uint64_t last = (space / 4 * 3 - uops - data) / kPage;
   base_ = kPage * random_.between(0, std::min<std::uint64_t>(3, last));
-  // At the end of the address space the program is before the image.
+  // At the end of the address space the program precedes the image.
   if (options_.anywhere && random_.chance(50))
     base_ = random_.chance(40) ? space - uops - data : kPage * random_.between(0, last);
   most_instructions_ = space / 4 / static_cast<std::uint64_t>(config_.instruction_bytes());
@@ -54,9 +54,9 @@ void Builder::fill_image() {
   image_.resize(data_end_ - base_);
   for (std::byte& byte : image_) byte = static_cast<std::byte>(random_.below(256));
 
-  // In most programs loops stay within a part of a deep memory, so that they are not mostly definitions.
+  // In most programs loops stay within a part of a deep memory; otherwise most instructions would be definitions.
   part_ = {random_.bits(), random_.chance(80) ? 64 : UINT64_MAX};
-  // Kernels of related micro-ops. Low indices leave room for factors; now and then one is anywhere.
+  // Kernels of related micro-ops. Low indices leave room for factors; sometimes an index is arbitrary.
   while (pool_.size() < uop_count_) {
     const auto start = [&](isa::Memory memory) {
       const isa::Extent range = random_.chance(98) ? part_of(memory) : isa::Extent{0, depth(memory)};
@@ -88,7 +88,7 @@ isa::Extent Builder::part_of(isa::Memory memory) const {
 
 GeneratedProgram Builder::build() && {
   const std::size_t launches = random_.between(1, std::max<std::size_t>(1, options_.launches));
-  // Micro-ops first: nothing computes without. All of UOP, so that any kernel can be picked.
+  // Micro-ops first: computing needs them. All of UOP, so that any kernel can be picked.
   for (std::uint64_t at = 0; at < uops_.size();) {
     isa::Load load{isa::Transfer{.memory = isa::Memory::uop, .sram_base = static_cast<std::uint32_t>(at), .y_size = 1}};
     load.x_size = static_cast<std::uint32_t>(std::min<std::uint64_t>(uop_count_, uops_.size() - at));
@@ -146,7 +146,7 @@ void Builder::draw_burst() {
   }
 }
 
-// As many as fill any queue. Few do something, so that a deep queue does not cost a long run.
+// As many instructions as fill any queue. Few of them move data, so that a deep queue does not cost a long run.
 void Builder::fill_queue() {
   const auto queue = random_.pick({isa::Queue::load, isa::Queue::compute, isa::Queue::store});
   for (std::int64_t i = 0; i < config_.command_queue_depth + 2; ++i) {
@@ -159,7 +159,7 @@ void Builder::fill_queue() {
   }
 }
 
-// More tokens than a FIFO takes, after something that keeps their consumer busy.
+// More tokens than a FIFO holds, after an instruction that keeps their consumer busy.
 void Builder::fill_tokens() {
   const auto [from, to] = random_.pick(
       {std::pair{isa::Queue::load, isa::Queue::compute}, std::pair{isa::Queue::compute, isa::Queue::load},
@@ -169,7 +169,7 @@ void Builder::fill_tokens() {
   synchronizer_->append_token_run(from, to, static_cast<std::size_t>(config_.token_queue_depth) + random_.below(8));
 }
 
-// Whatever the instruction reads and nothing has written yet is loaded first.
+// Elements that the instruction reads and that are not written yet are loaded first.
 void Builder::emit(const isa::Instruction& instruction) {
   const Touches touched = touches(config_, instruction, uops_);
   for (std::size_t m = 0; m < kSharedMemories; ++m) {

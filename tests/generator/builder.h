@@ -1,4 +1,4 @@
-// Draws instructions in a serially correct order and hands them to the Synchronizer.
+// Draws instructions in a serially correct order and passes them to the Synchronizer.
 #pragma once
 
 #include <array>
@@ -46,13 +46,13 @@ class Builder {
   struct Limit {
     std::uint32_t isa::Uop::*field;
     isa::Memory memory;
-    std::uint64_t beyond;  // elements read after the index
+    std::uint64_t beyond;  // number of elements read after the index
     std::uint32_t* factor_out;
     std::uint32_t* factor_in;
   };
   void draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits);
 
-  // Where loops and transfers of this program mostly stay.
+  // The region in which most loops and transfers of this program stay.
   isa::Extent part_of(isa::Memory memory) const;
   std::uint64_t depth(isa::Memory memory) const { return static_cast<std::uint64_t>(config_.depth(memory)); }
   std::uint64_t bytes(isa::Memory memory) const { return static_cast<std::uint64_t>(config_.element_bytes(memory)); }
@@ -64,7 +64,7 @@ class Builder {
 
   // The image: micro-ops first, then data, which begins at a page.
   std::uint64_t base_ = 0, uop_count_ = 0, data_begin_ = 0, data_end_ = 0;
-  std::uint64_t most_instructions_ = 0;  // for which the address space has room alongside the image
+  std::uint64_t most_instructions_ = 0;  // that fit the address space in addition to the image
   std::vector<std::byte> image_;
   std::vector<isa::Uop> pool_;  // the micro-ops in the image
   struct Part {
@@ -72,7 +72,7 @@ class Builder {
   };
   Part part_;
 
-  // SRAM as program order leaves it.
+  // Contents of SRAM in program order.
   std::vector<isa::Uop> uops_;
   std::vector<bool> uop_loaded_;
   std::array<std::vector<bool>, kSharedMemories> defined_;
@@ -80,7 +80,7 @@ class Builder {
   std::optional<Synchronizer> synchronizer_;
 };
 
-// Interleaves the queues' streams again; order within each queue stays. The result runs to completion at the
+// Interleaves the queues' streams; the order within each queue stays. The result runs to completion at the
 // configuration's queue depths.
 void interleave(GeneratedProgram& program, Random& random);
 

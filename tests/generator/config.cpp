@@ -20,7 +20,7 @@ isa::HardwareConfig random_config(std::uint64_t seed) {
   config.block_in = random.pick({1, 2, 4, 8, 16, 16, 32});
   config.block_out = random.pick({1, 2, 4, 8, 16, 16, 32});
   const bool wide = random.chance(30);
-  // A depth beyond 2^11 leaves no room in 32-bit micro-ops, whatever the rest.
+  // A depth above 2^11 leaves no room in 32-bit micro-ops, whatever the other parameters are.
   const auto depth = [&](std::initializer_list<int> choices) {
     return static_cast<std::int64_t>(random.pick(choices));
   };
@@ -37,7 +37,7 @@ isa::HardwareConfig random_config(std::uint64_t seed) {
   config.requant = random.chance(50);
   config.saturate = random.chance(50);
   config.overwrite = random.chance(50);
-  // Parameters without their own numbers above.
+  // Parameters that are not set above.
   for (const isa::spec::Parameter& row : isa::spec::kParameters)
     if (config.*row.member == 0)
       config.*row.member = std::clamp<std::int64_t>(random.pick({1, 2, 4, 8}), row.minimum, row.maximum);

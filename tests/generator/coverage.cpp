@@ -100,7 +100,7 @@ void Coverage::add(const GeneratedProgram& program) {
     machine.run();
     for (const isa::Queue queue : isa::kAllQueues) {
       bins_[fmt::format("{} queue full", name(queue))] += machine.peak_commands(queue) >= depths.commands;
-      // Empty while its unit could have worked: something else was executed with nothing there.
+      // The queue was empty while its unit could have worked: another instruction was executed meanwhile.
       bins_[fmt::format("{} queue empty", name(queue))] += machine.ran_dry(queue);
     }
     for (std::size_t f = 0; f < isa::kTokenFifos; ++f) {

@@ -15,9 +15,9 @@ bool completes(std::span<const isa::Instruction> launch, const isa::HardwareConf
 
 }  // namespace
 
-// Each queue's stream runs ahead of the others, or after, by a drawn number of instructions, with some noise. Only the
-// queue depths can object, as tokens speak about order within queues; then the streams are brought nearer to each
-// other, in the end to serial order.
+// Each queue's stream runs ahead of the others, or after them, by a drawn number of instructions, with some noise. Only
+// the queue depths can prevent an order, as tokens constrain the order within queues; then the streams are moved closer
+// to each other, in the end to serial order.
 void interleave(GeneratedProgram& program, Random& random) {
   for (const isa::Launch& launch : program.launches) {
     const auto begin = program.program.begin() + static_cast<std::ptrdiff_t>(launch.begin);

@@ -1,4 +1,4 @@
-// GEMM and ALU over micro-ops that are loaded, with trip counts and factors that keep every index within its memory.
+// GEMM and ALU over loaded micro-ops, with trip counts and factors that keep every index within its memory.
 #include <algorithm>
 
 #include "isa/spec/alu_ops.h"
@@ -63,7 +63,7 @@ isa::Instruction Builder::draw_gemm() {
     limits.push_back({&isa::Uop::src, isa::Memory::inp, 0, &gemm.src_factor_out, &gemm.src_factor_in});
     limits.push_back({&isa::Uop::wgt, isa::Memory::wgt, 0, &gemm.wgt_factor_out, &gemm.wgt_factor_in});
   } else {
-    // Operands are not read, so that their factors are free.
+    // Operands are not read, so their factors are arbitrary.
     gemm.src_factor_out = static_cast<std::uint32_t>(random_.below(depth(isa::Memory::inp)));
     gemm.wgt_factor_in = static_cast<std::uint32_t>(random_.below(depth(isa::Memory::wgt)));
   }

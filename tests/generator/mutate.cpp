@@ -30,7 +30,7 @@ bool runs(const isa::UopLoop* loop) {
   return loop != nullptr && loop->iter_out != 0 && loop->iter_in != 0 && loop->uop_begin < loop->uop_end;
 }
 
-// One of the instructions that `fits`.
+// Picks an instruction for which `fits` is true.
 template <typename Fits>
 isa::Instruction* any_instruction(GeneratedProgram& program, Random& random, Fits&& fits) {
   const std::size_t begin = random.below(program.program.size());
@@ -73,18 +73,18 @@ bool flip_bit(GeneratedProgram& program, Random& random) {
   const std::size_t at = random.below(program.program.size());
   std::vector<std::byte> bytes;
   if (!codec.encode(program.program[at], bytes).ok()) return false;
-  // Header, memory id and their neighbors decide more than the rest.
+  // Header, memory id and their neighbors have more effect than other bits.
   const std::uint64_t bit = random.below(random.chance(40) ? 16 : 8 * bytes.size());
   bytes[bit / 8] ^= std::byte{1} << bit % 8;
   if (const auto decoded = codec.decode(bytes); decoded.ok()) program.program[at] = *decoded;
   else program.patches[at] = bytes;
-  // A loop of hours shows nothing that a shorter one does not.
+  // A loop that runs for hours shows nothing that a shorter one does not show.
   const isa::UopLoop* loop = loop_of(program.program[at]);
   return loop == nullptr || !runs(loop) ||
          std::uint64_t{loop->iter_out} * loop->iter_in * (loop->uop_end - loop->uop_begin) <= kMostSteps;
 }
 
-// A bit after the header whose change makes the instruction none.
+// Flips a bit after the header such that the instruction no longer decodes.
 bool reserved_bit(GeneratedProgram& program, Random& random) {
   constexpr std::size_t kHeaderBits = 10;  // opcode, flags and memory id
   const isa::Codec codec(program.config);
@@ -102,7 +102,7 @@ bool reserved_bit(GeneratedProgram& program, Random& random) {
   return false;
 }
 
-// One of the three fields that not every value is legal in.
+// One of the three fields that have illegal values.
 bool unknown_code(GeneratedProgram& program, Random& random) {
   const isa::HardwareConfig& config = program.config;
   const isa::Codec codec(config);
@@ -132,7 +132,7 @@ bool unknown_code(GeneratedProgram& program, Random& random) {
 }
 
 bool beyond_image(GeneratedProgram& program, Random& random) {
-  // Neither in the image nor in the program alongside it: half an address space away.
+  // Neither in the image nor in the program: half an address space away.
   const std::uint64_t space = std::uint64_t{1} << program.config.address_bits, page = 4096;
   const std::uint64_t program_bytes =
       program.program.size() * static_cast<std::uint64_t>(program.config.instruction_bytes());
@@ -167,7 +167,7 @@ bool beyond_space(GeneratedProgram& program, Random& random) {
   if (instruction == nullptr) return false;
   isa::Transfer& transfer = *transfer_of(*instruction);
   const std::uint64_t elements = space / static_cast<std::uint64_t>(program.config.element_bytes(transfer.memory));
-  // The first address after the last, or the last row reaching it.
+  // The first address after the last one, or the last row reaching it.
   transfer.dram_base = elements - (random.chance(50) ? 0 : std::min<std::uint64_t>(transfer.x_size - 1, elements));
   return true;
 }
@@ -192,7 +192,7 @@ bool beyond_depth(GeneratedProgram& program, Random& random) {
   return true;
 }
 
-// The rows that a LOAD UOP would have written keep what is there.
+// The rows that a LOAD UOP would have written keep their old contents.
 bool unmapped_uops(GeneratedProgram& program, Random& random) {
   isa::Instruction* instruction = any_instruction(program, random, [](const isa::Instruction& candidate) {
     const auto* load = std::get_if<isa::Load>(&candidate.body);
@@ -217,7 +217,7 @@ bool change(Mutation mutation, GeneratedProgram& program, Random& random) {
     }
     case Mutation::swap_flags: return swap_flags(program, random);
     case Mutation::short_queues: {
-      // In an order of queues that ran ahead of each other as far as they could.
+      // An order in which the queues ran ahead of each other as far as they could.
       GeneratedProgram deep = program;
       deep.config.command_queue_depth = deep.config.token_queue_depth = 1000;
       interleave(deep, random);
@@ -237,7 +237,7 @@ bool change(Mutation mutation, GeneratedProgram& program, Random& random) {
 
 }  // namespace
 
-// What no encoding has is not a program.
+// A change without an encoding does not give a program.
 bool apply(Mutation mutation, GeneratedProgram& program, Random& random) {
   return change(mutation, program, random) && isa::Codec(program.config).encode_program(program.program).ok();
 }

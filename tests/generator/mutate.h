@@ -1,4 +1,4 @@
-// Wrong programs: a right one with one thing changed.
+// Wrong programs: a right program with one change.
 #pragma once
 
 #include <array>
@@ -13,26 +13,26 @@ namespace dovetail::test {
 
 enum class Mutation : std::uint8_t {
   drop_push,      // a token is missing
-  drop_pop,       // one is left over, or taken by the next pop
-  drop_token,     // push and pop: an order less
-  add_push,       // left over
-  add_pop,        // missing
+  drop_pop,       // a token is left over, or taken by the next pop
+  drop_token,     // push and pop: one ordering is missing
+  add_push,       // a token is left over
+  add_pop,        // a token is missing
   swap_flags,     // of two instructions of one queue
   short_queues,   // queues run ahead of each other as if they were deep
-  flip_bit,       // of an instruction
-  reserved_bit,   // one that no field has
-  unknown_code,   // an opcode, memory id or ALU operation that there is not
+  flip_bit,       // of any field of an instruction
+  reserved_bit,   // a bit that belongs to no field
+  unknown_code,   // an undefined opcode, memory id or ALU operation
   beyond_image,   // a transfer where there is no memory
   beyond_space,   // a transfer after the last address
   beyond_depth,   // micro-op index, or elements, after the end of a memory on chip
-  unmapped_uops,  // micro-ops that nothing has loaded
+  unmapped_uops,  // micro-ops that were never loaded
 };
 inline constexpr std::array<std::string_view, 14> kMutationNames{
     "drop_push", "drop_pop",     "drop_token",   "add_push",     "add_pop",      "swap_flags",   "short_queues",
     "flip_bit",  "reserved_bit", "unknown_code", "beyond_image", "beyond_space", "beyond_depth", "unmapped_uops"};
 
-// Changes one thing of a random kind, or nothing where the program has nothing of the kind: nullopt. What the result
-// is, if not right, isa/verify says: a flipped bit can be one without effect.
+// Makes one random change, or returns nullopt where the program has nothing to change in that way. isa/verify decides
+// which fault the result has, if any: a flipped bit may have no effect.
 std::optional<Mutation> mutate(GeneratedProgram& program, Random& random);
 bool apply(Mutation mutation, GeneratedProgram& program, Random& random);
 

@@ -1,5 +1,5 @@
-// Deterministic randomness: the same seed gives the same stream with every compiler and library (std distributions do
-// not).
+// Deterministic randomness: the same seed gives the same stream with every compiler and library, unlike distributions
+// of std.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ bool& pop_flag(isa::Instruction& instruction, std::size_t fifo) {
   return prev ? instruction.flags.pop_prev : instruction.flags.pop_next;
 }
 
-// Removes instructions [begin, end) and the tokens that they are partners in.
+// Removes instructions [begin, end) and the partners of their tokens.
 GeneratedProgram without(GeneratedProgram program, std::size_t begin, std::size_t end) {
   for (const TokenPair& token : token_pairs(program))
     if ((token.push >= begin && token.push < end) || (token.pop >= begin && token.pop < end))
@@ -75,7 +75,7 @@ bool drop_tokens(GeneratedProgram& program, const Predicate& fails) {
   return changed;
 }
 
-// Single flags, for programs whose tokens do not match.
+// Drops single flags, for programs whose tokens do not match.
 bool drop_flags(GeneratedProgram& program, const Predicate& fails) {
   bool changed = false;
   for (std::size_t i = 0; i < program.program.size(); ++i)
@@ -99,7 +99,7 @@ bool simplify_fields(GeneratedProgram& program, const Predicate& fails) {
     changed |= keep_if_failing(program, std::move(candidate), fails);
   };
   for (std::size_t i = 0; i < program.program.size(); ++i) {
-    attempt(i, [](isa::Instruction& instruction) {  // does nothing any more, but keeps its tokens
+    attempt(i, [](isa::Instruction& instruction) {  // no longer does anything, but keeps its tokens
       if (auto* load = std::get_if<isa::Load>(&instruction.body)) load->x_size = 0;
       else if (auto* store = std::get_if<isa::Store>(&instruction.body)) store->x_size = 0;
       else if (instruction.opcode() != isa::Opcode::finish) instruction.body = isa::Finish{};

@@ -137,7 +137,7 @@ void Synchronizer::place(isa::Instruction instruction, Clock after) {
     const auto position = std::lower_bound(order.begin(), order.end(), pusher) - order.begin() + 1;
     now[index(other)] = std::max(now[index(other)], static_cast<std::uint32_t>(position));
   }
-  // All relays and NOPs are in place, so this is where the instruction goes.
+  // All relays and NOPs are placed, so this is the position of the instruction.
   for (const TokenFifo fifo : popped) edges_[index(fifo)].back().pop = program_.size();
   clocks_.push_back(now);
   order_[index(queue)].push_back(program_.size());
@@ -145,8 +145,9 @@ void Synchronizer::place(isa::Instruction instruction, Clock after) {
   program_.push_back(std::move(instruction));
 }
 
-// A token that is in flight from `push` on, in program order. If the FIFO has room when instructions run one by one in
-// program order, the program cannot deadlock on its depth, because every execution makes the same moves.
+// Whether the FIFO has room for a token that is in flight from `push`, in program order. If it has room when
+// instructions run one by one in program order, the program cannot deadlock on its depth, because every execution makes
+// the same moves.
 bool Synchronizer::has_room(TokenFifo fifo, std::size_t push) const {
   const auto& edges = edges_[index(fifo)];
   std::int64_t in_flight = 0;
@@ -157,8 +158,8 @@ bool Synchronizer::has_room(TokenFifo fifo, std::size_t push) const {
 std::size_t Synchronizer::connect(Queue from, Queue to, std::uint32_t position) {
   const TokenFifo fifo = fifo_between(from, to);
   auto& order = order_[index(from)];
-  // Any later instruction of the queue serves as well. All that pushed before are popped by `to` already, which would
-  // imply the order, so that from `position` on none has pushed.
+  // Any later instruction of the queue serves too. `to` already pops all tokens that were pushed before, which would
+  // imply the order, so no instruction from `position` on has pushed.
   const std::size_t first = position - 1;
   std::size_t chosen = random_.chance(later_percent_) ? random_.between(first, order.size() - 1) : first;
   while (chosen + 1 < order.size() && !has_room(fifo, order[chosen])) ++chosen;

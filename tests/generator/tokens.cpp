@@ -71,7 +71,7 @@ class Drawer {
     return load;
   }
 
-  // A token from one instruction to a later one of a neighboring queue, if both have the flag free.
+  // Adds a token from one instruction to a later one of a neighboring queue, if both have the flag free.
   void pair(std::vector<isa::Instruction>& program) {
     const std::size_t a = random_.below(program.size()), b = random_.below(program.size());
     isa::Instruction &from = program[std::min(a, b)], &to = program[std::max(a, b)];

@@ -1,6 +1,6 @@
-// What an instruction touches, element by element, found by walking its loops with the executable semantics: slow and
-// plainly right. The generator places tokens by it and the tests' oracle judges by it; isa/verify computes the same
-// sets in its own, fast way.
+// The elements that an instruction touches, found by walking its loops with the executable semantics: slow and plainly
+// right. The generator places tokens by them and the tests' oracle judges by them; isa/verify computes the same sets in
+// a faster way.
 #pragma once
 
 #include <array>
@@ -15,23 +15,22 @@
 
 namespace dovetail::test {
 
-// INP, WGT, ACC: the memories that two queues share.
+// The memories that two queues share.
 inline constexpr std::size_t kSharedMemories = 3;
 inline constexpr std::array<isa::Memory, kSharedMemories> kShared = {isa::Memory::inp, isa::Memory::wgt,
                                                                      isa::Memory::acc};
 
 struct Touches {
-  // By kShared; ascending, each element once. An element may be in both.
+  // Indexed by kShared; ascending, each element once. An element may be in both.
   std::array<std::vector<std::uint32_t>, kSharedMemories> reads, writes;
-  // Of LOADs and STOREs, but not of LOAD UOP; byte addresses, one extent per row, in row order.
+  // For LOADs and STOREs, but not for LOAD UOP; byte addresses, one extent for each row, in row order.
   std::vector<isa::Extent> dram_reads, dram_writes;
-  std::vector<isa::Extent> uop_reads;        // of LOAD UOP
+  std::vector<isa::Extent> uop_reads;        // for LOAD UOP
   std::vector<std::uint32_t> uops_executed;  // UOP elements
   std::uint64_t operations = 0;              // elements moved (pads included), or loop steps
 };
 
-// `uops`: the UOP memory. Precondition: indices may exceed the memories, but no loop has more than some millions of
-// steps.
+// `uops`: the UOP memory. Precondition: indices may exceed the memories, but no loop has more than a few million steps.
 Touches touches(const isa::HardwareConfig& config, const isa::Instruction& instruction, std::span<const isa::Uop> uops);
 
 }  // namespace dovetail::test

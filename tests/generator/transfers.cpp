@@ -42,7 +42,7 @@ isa::Instruction Builder::draw_store() {
   return {{}, store};
 }
 
-// Moves nothing whatever its other fields say.
+// An instruction that moves nothing, whatever its other fields are.
 isa::Instruction Builder::draw_nop(bool store) {
   isa::Transfer nop;
   const auto up_to = [&](std::uint64_t most) { return static_cast<std::uint32_t>(random_.below(most + 1)); };
@@ -62,11 +62,11 @@ isa::Instruction Builder::draw_nop(bool store) {
   return {{}, isa::Load{nop}};
 }
 
-// Draws sizes of the given kind until they fit SRAM and DRAM, smaller from try to try; one element fits always.
+// Draws sizes of the given kind until they fit SRAM and DRAM, smaller at each try; one element always fits.
 void Builder::draw_shape(isa::Transfer& transfer, PadKind pads, StrideKind stride, bool no_rows) {
   const bool row_pads = pads == PadKind::rows || pads == PadKind::both;
   const bool column_pads = pads == PadKind::columns || pads == PadKind::both;
-  // Now and then rows of several bursts.
+  // Sometimes rows of several bursts.
   const bool long_rows = random_.chance(4);
   const std::uint64_t longest =
       3 * static_cast<std::uint64_t>(config_.burst_beats * config_.bus_bytes) / bytes(transfer.memory);
@@ -86,9 +86,9 @@ void Builder::draw_shape(isa::Transfer& transfer, PadKind pads, StrideKind strid
                         : stride == StrideKind::gap  ? transfer.x_size + draw(1, 6)
                                                      : static_cast<std::uint32_t>(random_.below(transfer.x_size));
     // At least one of the two pads of a kind.
-    const auto draw_pads = [&](bool wanted, std::uint32_t& first, std::uint32_t& second) {
-      first = wanted && random_.chance(70) ? draw(1, 4) : 0;
-      second = wanted && (first == 0 || random_.chance(60)) ? draw(1, most_pad) : 0;
+    const auto draw_pads = [&](bool padded, std::uint32_t& first, std::uint32_t& second) {
+      first = padded && random_.chance(70) ? draw(1, 4) : 0;
+      second = padded && (first == 0 || random_.chance(60)) ? draw(1, most_pad) : 0;
     };
     draw_pads(row_pads, transfer.y_pad_0, transfer.y_pad_1);
     draw_pads(column_pads, transfer.x_pad_0, transfer.x_pad_1);
@@ -99,7 +99,7 @@ void Builder::draw_shape(isa::Transfer& transfer, PadKind pads, StrideKind strid
   place_in_dram(transfer);
 }
 
-// Chooses both bases. False: the transfer fits no place.
+// Chooses both base addresses. Returns false if the transfer fits nowhere.
 bool Builder::place_in_dram(isa::Transfer& transfer) {
   const std::uint64_t rows = std::uint64_t{transfer.y_pad_0} + transfer.y_size + transfer.y_pad_1;
   const std::uint64_t elements = rows * (std::uint64_t{transfer.x_pad_0} + transfer.x_size + transfer.x_pad_1);
@@ -112,14 +112,14 @@ bool Builder::place_in_dram(isa::Transfer& transfer) {
   else
     transfer.sram_base =
         static_cast<std::uint32_t>(random_.chance(20) ? room - elements : random_.below(room - elements + 1));
-  // A transfer of nothing may begin after the last element, but for its field.
+  // A transfer of nothing may begin after the last element, as far as its field allows.
   transfer.sram_base =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(transfer.sram_base, most<&isa::Transfer::sram_base>(config_)));
   const std::uint64_t hull =
       transfer.y_size == 0 ? 0 : std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size;
   const std::uint64_t available = dram_elements(transfer.memory);
   if (hull > available) return false;
-  // Stores keep to one half mostly, loads to the other: every meeting costs a detour over the compute queue.
+  // Stores mostly keep to one half, loads to the other: every conflict needs a relay through the compute queue.
   const bool store = transfer.memory == isa::Memory::out;
   std::uint64_t first = 0, last = available - hull;
   if (!is_uop(transfer) && random_.chance(80) && hull <= available / 2) {
@@ -130,7 +130,7 @@ bool Builder::place_in_dram(isa::Transfer& transfer) {
   return true;
 }
 
-// Loads that cover `elements`, ascending, and what is between and after them, so that few are needed.
+// Loads that cover `elements`, ascending, and the elements between and after them, so that few loads are needed.
 void Builder::define(isa::Memory memory, const std::vector<std::uint32_t>& elements) {
   for (std::size_t i = 0; i < elements.size();) {
     std::size_t last = i;

@@ -1,4 +1,4 @@
-// Operands that fit together, for operators whose operands independent draws seldom make fit.
+// Operands with matching shapes, for operators whose operands independent draws seldom match.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 namespace dovetail::test {
 
 // The shape of an operand, as words: "2", an extent that is drawn once for a node ("h"), or a multiple of one ("4h").
-// With "!" in front the operand is a constant list that holds those numbers.
+// With a leading "!" the operand is a constant list that holds those numbers.
 struct FittingOperands {
   std::vector<std::string_view> operands;
   std::map<std::string_view, std::string_view> attributes = {};  // integers, and lists of them

@@ -1,4 +1,4 @@
-// A node of a given operator: operands and attributes are drawn from what its signature allows.
+// A node of a given operator, with operands and attributes drawn from those that its signature allows.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +23,11 @@ class RandomNode {
   RandomNode(const ops::OpDef& def, std::uint64_t seed, std::vector<std::int64_t> extents)
       : def_(def), draw_(seed), extents_(std::move(extents)) {}
 
-  // Values that the node may read in its own place inputs, where its operator takes their type.
+  // Values that the node may read instead of inputs, where its operator accepts their type.
   void offer(std::vector<graph::ValueId> values) { offered_ = std::move(values); }
 
   // Adds the node to `graph`, its other operands as inputs named `prefix`0, ... and constants, its results as outputs.
-  // False, and the graph is as it was, where the operator refuses what was drawn, which is most of the time.
+  // Returns false and leaves the graph unchanged where the operator refuses the draw, which is the usual case.
   bool add_to(graph::Graph& graph, const std::string& prefix) {
     graph::Graph candidate = graph;
     fitting_ = fitting_operands(def_.op);
@@ -80,7 +80,7 @@ class RandomNode {
     for (std::int64_t& extent : drawn) extent = draw_.one_of(extents_);
     return drawn;
   }
-  // Often the common one, or one number per channel of it.
+  // Often the common shape, or one number for each channel of it.
   Shape operand_shape(const Shape& common) {
     switch (draw_.between(0, 7)) {
       case 0: return shape();
@@ -105,7 +105,7 @@ class RandomNode {
     return drawn;
   }
 
-  // Two times in three one of those offered that the rule allows, if there is any.
+  // Two times in three one of the offered values that the rule allows, if there is any.
   graph::ValueId offered(const graph::Graph& graph, const ops::InputRule& rule) {
     if (offered_.empty() || draw_.one_in(3)) return {};
     const auto given = types_.find(rule.variable);
@@ -119,7 +119,7 @@ class RandomNode {
     if (rule.variable != 0) types_.try_emplace(rule.variable, graph.value(value).type.dtype);
     return value;
   }
-  // Whether the operand may be present: of fitting operands those that the table has.
+  // Whether the operand may be present; with fitting operands, only those of the table are.
   bool fits(std::size_t position) const { return !fitting_ || position < fitting_->operands.size(); }
   // The numbers of a row of the table: "2 4h".
   std::vector<std::int64_t> fitting_numbers(std::string_view words) {

@@ -104,7 +104,7 @@ class ProgramGenerator {
     return load(buffer, indices);
   }
 
-  // select(0 <= i < extent, buffer[i], otherwise): what a padded convolution reads.
+  // select(0 <= i < extent, buffer[i], otherwise): the read of a padded convolution.
   Expr padded_load(const Buffer& buffer, Expr otherwise) {
     std::vector<Expr> indices;
     Expr inside;
@@ -174,7 +174,7 @@ class ProgramGenerator {
     static constexpr BinaryOp kDivision[] = {BinaryOp::div, BinaryOp::mod, BinaryOp::floor_div, BinaryOp::floor_mod};
     if (!chance(25)) return binary(kInteger[pick(10)], value(dtype, depth - 1), value(dtype, depth - 1));
     const Expr divisor =
-        chance(97) ? int_imm(1 + pick(9), dtype) : value(dtype, depth - 1);  // now and then a division by zero
+        chance(97) ? int_imm(1 + pick(9), dtype) : value(dtype, depth - 1);  // sometimes a division by zero
     return binary(kDivision[pick(4)], value(dtype, depth - 1), divisor);
   }
 
@@ -260,7 +260,8 @@ class ProgramGenerator {
     Block block;
     block.name = "b" + std::to_string(number);
     if (chance(5) && to->shape[0] > 1)
-      block.predicate = binary(BinaryOp::lt, ref(axes[0].var), int_imm(to->shape[0] - 1));  // the rest is never written
+      block.predicate = binary(BinaryOp::lt, ref(axes[0].var),
+                               int_imm(to->shape[0] - 1));  // the remaining elements are never written
     block.body = store(to, refs(axes), value(to->dtype, 3));
     if (chance(15))
       block.body = make_stmt(If{value(DType::boolean, 2), block.body, store(to, refs(axes), value(to->dtype, 2))});
@@ -310,7 +311,7 @@ class ProgramGenerator {
     return nest(std::move(block), axes, true);
   }
 
-  // All elements set, then some of them again at places that depend on data.
+  // Sets all elements, then some of them again at positions that depend on data.
   Stmt scatter(int number, bool output) {
     const DType dtype = any_type();
     const Buffer to = result_buffer(number, output, dtype, {1 + pick(9)});

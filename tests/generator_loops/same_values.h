@@ -1,4 +1,4 @@
-// Whether two runs gave the same bits; one NaN is as good as another.
+// Whether two runs gave the same bits; all NaNs count as equal.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// A second, direct reading of loop programs: walks the tree one statement and one element at a time. Slow and simple;
-// what the bytecode interpreter is compared with. Errors (bounds, division by zero, reads of what was never written)
+// A second, direct evaluation of loop programs: walks the tree one statement and one element at a time. Slow and
+// simple; the bytecode interpreter is compared with it. Errors (bounds, division by zero, reads of unwritten elements)
 // are exceptions.
 #pragma once
 

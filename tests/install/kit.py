@@ -1,6 +1,6 @@
 """The installed kit that the tests of this folder share.  usage, as the fixture: kit.py
 
-It is installed into one folder and moved to another: nothing that it holds may count on where it was. No test changes it.
+It is installed into one folder and moved to another: no file of it may depend on the first folder. No test changes it.
 """
 
 import os
@@ -19,14 +19,14 @@ PAGE = SOURCE / "docs" / "howto" / "installing.md"
 
 
 def environment(**changes):
-    """Of a user who has set nothing. A value of None takes a variable away."""
+    """The environment of a user who has set no variables. A value of None removes a variable."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("DOVETAIL_", "XDG_"))}
     plain |= {"XDG_CACHE_HOME": str(WORK / "cache"), "XDG_STATE_HOME": str(WORK / "state"), **changes}
     return {name: str(value) for name, value in plain.items() if value is not None}
 
 
 def run(*command, status=0, cwd=None, **changes):
-    """What it prints on both channels; fails where it does not leave with `status`."""
+    """The output on both channels; fails where the exit status is not `status`."""
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd, env=environment(**changes), check=False)
     if done.returncode != status:
         raise AssertionError(f"{' '.join(map(str, command))} left with {done.returncode}, not {status}:\n{done.stdout}")
@@ -34,7 +34,7 @@ def run(*command, status=0, cwd=None, **changes):
 
 
 def configure(source, build, *options, status=0):
-    """A user's project, configured anew against the moved kit with the compiler and flags of the kit's own build. Returns what CMake prints."""
+    """Configures a user's project from scratch against the moved kit with the compiler and flags of the kit's own build. Returns the output of CMake."""
     shutil.rmtree(build, ignore_errors=True)
     return run("cmake", "-S", source, "-B", build, "-G", os.environ["DOVETAIL_GENERATOR"], f"-DCMAKE_CXX_COMPILER={os.environ['DOVETAIL_CXX']}",
                f"-DCMAKE_CXX_FLAGS={os.environ.get('DOVETAIL_CXX_FLAGS', '')}", f"-DCMAKE_PREFIX_PATH={PREFIX}", *options, status=status)

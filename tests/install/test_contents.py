@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An installed kit has all that belongs to it, and refers to nothing else of this machine."""
+"""An installed kit is complete, and refers to no other file of this machine."""
 
 import pathlib
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The installed examples: built by themselves against the kit, and run. ./dev test builds one that is C++, and sweeps one space (tools/tier.py)."""
+"""The installed examples, built separately against the kit, and run. ./dev test builds one in C++, and sweeps one space (tools/tier.py)."""
 
 import shutil
 import sys
@@ -34,11 +34,11 @@ class Examples(unittest.TestCase):
 
     def test_digits(self):
         program = self.build("digits_demo")
-        # A program of the user's: the design and its models are those of the kit on the PATH, or there are none.
+        # A user's program: it finds the design and its models through the kit on the PATH.
         self.assertIn("All agree, bit for bit.", run(program, FOLDER, "--images", "4", PATH=f"{self.without_verilator()}:{PREFIX / 'bin'}:/usr/bin:/bin"))
 
     def without_verilator(self):
-        """A folder for the front of the PATH whose verilator is none."""
+        """A folder for the beginning of the PATH whose verilator does not work."""
         folder = FOLDER / "no_verilator"
         folder.mkdir(exist_ok=True)
         script = folder / "verilator"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""find_package(dovetail) where something is missing: what is left out is said with the command that brings it, and is an error where it was asked for."""
+"""find_package(dovetail) with missing dependencies: each missing part is reported with the command that installs it, and is an error where it was requested."""
 
 import unittest
 
@@ -22,12 +22,12 @@ class FindPackage(unittest.TestCase):
         if "systemc" in exported():
             self.assertNotIn("left out", said)
 
-    def test_what_is_left_out_names_what_brings_it(self):
+    def test_a_missing_part_is_named_with_its_installation(self):
         said = self.find("", NO_SYSTEMC, NO_LLVM, targets=["runtime", "accel", "simulator"])
         self.assertIn("dovetail::cpu, dovetail::explore and dovetail::driver need LLVM 19: sudo apt-get install llvm-19-dev liblld-19-dev", said)
         self.assertIn("sudo apt-get install libsystemc-dev pkgconf" if "systemc" in exported() else "./dev deps", said)
 
-    def test_what_was_asked_for_and_is_missing_is_an_error(self):
+    def test_a_requested_part_that_is_missing_is_an_error(self):
         self.assertIn("llvm-19-dev", self.find("COMPONENTS runtime cpu", NO_LLVM, status=1))
         self.assertIn("libsystemc-dev" if "systemc" in exported() else "./dev deps", self.find("COMPONENTS systemc", NO_SYSTEMC, status=1))
         self.assertIn("nonesuch", self.find("COMPONENTS nonesuch", status=1))

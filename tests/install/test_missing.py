@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The installed kit where an engine or a target lacks something: each names the command that brings it. And engine rtl, where it lacks nothing."""
+"""The installed kit where an engine or a target lacks a dependency: each names the command that installs it. And engine rtl without missing parts."""
 
 import json
 import pathlib
@@ -35,7 +35,7 @@ class Missing(unittest.TestCase):
         return prefix
 
     def programs(self, *names):
-        """A PATH with these alone."""
+        """A PATH with only these programs."""
         tools = self.folder / "tools"
         tools.mkdir(exist_ok=True)
         for name in names:
@@ -51,7 +51,7 @@ class Missing(unittest.TestCase):
             self.assertIn("there is no g++ on the PATH. Hint: sudo apt-get install g++", self.engine("rtl", PATH=path))
 
     def test_areas_without_yosys(self):
-        self.assertIn("LUT", run(PROGRAM, "hw", "area", "tiny", "--flow", "xc7", PATH="/nonexistent"))  # which the kit has
+        self.assertIn("LUT", run(PROGRAM, "hw", "area", "tiny", "--flow", "xc7", PATH="/nonexistent"))  # its area is part of the kit
         said = run(PROGRAM, "hw", "area", "tiny,inp_buffer_bytes=2048", status=2, PATH="/nonexistent")
         self.assertIn("apt-get install --no-install-recommends yosys", said)
 
@@ -78,7 +78,7 @@ class Missing(unittest.TestCase):
         self.assertIn("cannot work in several processes", said)
         self.assertRegex(said, "DOVETAIL_PREFIX|`./dev deps`")
         self.assertRegex(json.loads(run(prefix / "bin/dovetail", "doctor", "--json"))["mpi"], "^no: .*(DOVETAIL_PREFIX|`./dev deps`)")
-        run(prefix / "bin/dovetail", *sweep, cwd=self.folder)  # one process needs none
+        run(prefix / "bin/dovetail", *sweep, cwd=self.folder)  # one process does not need MPI
 
     def test_a_target_without_its_compiler(self):
         said = run(PROGRAM, "compile", MODEL, "--target", "cuda", status=2, cwd=self.folder, DOVETAIL_NVRTC="/nonexistent", XDG_CACHE_HOME=self.folder)

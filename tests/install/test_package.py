@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Debian packages: what they hold and depend on, and that the program runs where they are unpacked."""
+"""The Debian packages: their contents and dependencies, and that the program runs where they are unpacked."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ from kit import BINARY, PREFIX, SOURCE, WORK, environment, run
 FOLDER = WORK / "packages"
 
 TOOLS = ("cpack", "dpkg-shlibdeps", "dpkg-deb", "file")
-# What lintian would have and a package that is not Debian's does without.
+# Requirements of lintian that do not apply to a package outside Debian.
 NOT_DEBIANS = {"no-changelog", "bogus-mail-host", "copyright-without-copyright-notice"}
 
 
@@ -21,7 +21,7 @@ class Package(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         shutil.rmtree(FOLDER, ignore_errors=True)
-        # Compressed as little as can be: a tenth of the time.
+        # The least compression takes a tenth of the time.
         run("cpack", "--config", BINARY / "CPackConfig.cmake", "-B", FOLDER, "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip")
         cls.root = FOLDER / "root"
         cls.files, cls.fields = {}, {}

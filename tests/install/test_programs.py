@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/howto/installing.md has a program for every target of the package; each is built from the page's text, runs, and prints what the page says.
+"""docs/howto/installing.md has a program for every target of the package; each is built from the page's text, runs, and prints the output on the page.
 
 ./dev test builds those of SAMPLE (tools/tier.py).
 """
@@ -20,14 +20,14 @@ import tier  # noqa: E402
 SECTION = re.compile(r"^### `dovetail::(\w+)`\n+```cpp\n(.*?)^```\n+```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FOLDER, BUILD = WORK / "programs", WORK / "programs" / "build"
 
-# base has the headers that the others share; runtime is what an application links that runs bundles, accel the compiler.
+# base has the headers that the others share; runtime is for applications that run bundles, accel for those that compile.
 SAMPLE = ("base", "runtime", "accel")
 # Headers that most of them include, compiled once. systemc is compiled with its own definition.
 COMMON = "<cstdio> <functional> <map> <optional> <span> <string> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>"
 
 
 def first_image(folder):
-    """The first of the digits' test images, as an .its own npy."""
+    """The first of the digits' test images, as a separate .npy."""
     images = (PREFIX / "share/dovetail/examples/digits/test_images.npy").read_bytes()
     data = 10 + struct.unpack_from("<H", images, 8)[0]
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 8, 8), }".ljust(117) + b"\n"
@@ -64,7 +64,7 @@ class Programs(unittest.TestCase):
                 lines += [f"target_precompile_headers(base PRIVATE {COMMON})"]
             elif name != "systemc":
                 lines += [f"target_precompile_headers({name} REUSE_FROM base)"]
-        # The program of the kit, as the page has it.
+        # The program of the kit, as on the page.
         lines += [re.search(r"^add_custom_command\(.*\)$", page, re.MULTILINE).group(), "add_custom_target(header ALL DEPENDS dovetail_isa.h)"]
         (FOLDER / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
         configure(FOLDER, BUILD)
@@ -76,8 +76,8 @@ class Programs(unittest.TestCase):
         for name in self.programs:
             self.assertRegex(PAGE.read_text(), rf"(?m)^\|.*`dovetail::{name}`.*\|$")
 
-    def test_each_prints_what_the_page_says(self):
-        path = f"{PREFIX / 'bin'}:{os.environ['PATH']}"  # of which the area model's files are found
+    def test_each_prints_the_output_on_the_page(self):
+        path = f"{PREFIX / 'bin'}:{os.environ['PATH']}"  # through which the area model's files are found
         for name in self.here:
             with self.subTest(name):
                 command = [str(word) for word in (BUILD / name, *arguments_of(name))]

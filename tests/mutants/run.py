@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Plants the faults that mutants.txt lists, one at a time, and demands that the test named alongside each fails.
+"""Plants the faults that mutants.txt lists, one at a time, and requires the test named with each to fail.
 
-A mutant is a copy of one file with one snippet replaced, in a temporary folder before the sources. Only the sources it names are
+A mutant is a copy of one file with one snippet replaced, in a temporary folder that precedes the sources. Only the sources it names are
 compiled again, then linked with the objects and libraries of an existing build. The same test must pass on the unchanged build.
 
-usage: run.py [--build FOLDER] [--jobs N] [NAME...]     (those whose name contains one of the NAMEs; default: those of the tier, see tools/tier.py)
+usage: run.py [--build FOLDER] [--jobs N] [NAME...]     (faults whose name contains one of the NAMEs; default: those of the tier, see tools/tier.py)
 """
 
 import argparse
@@ -27,7 +27,7 @@ import tier  # noqa: E402
 from build_units import read_units  # noqa: E402
 
 LIST = pathlib.Path(__file__).with_name("mutants.txt")
-# What ./dev test judges: one fault each that a unit test of the ISA, a property of the schedules, the text of a pass and the design find.
+# The sample of ./dev test: one fault each for a unit test of the ISA, a property of the schedules, the text of a pass, and the design.
 SAMPLE = ("requant: ties away from zero", "tiles: buffer overfilled by one", "qdq: clips in the wrong order", "cycle: loads before computation at the arbiter")
 TEST_SECONDS = 120
 TEST_MEMORY_BYTES = 8 << 30
@@ -39,7 +39,7 @@ class Broken(Exception):
 
 
 def replaced_once(path, old, new):
-    """The file's text with `old` replaced, which must occur exactly once; how its words are spaced and broken into lines does not matter."""
+    """The file's text with `old` replaced, which must occur exactly once; blanks and line breaks between its words do not matter."""
     try:
         text = path.read_text()
     except FileNotFoundError:
@@ -73,11 +73,11 @@ class Build:
         return self.units[source]
 
     def is_replaced(self, source):
-        """Whether all that is compiled with `source` is compiled again: nothing else, or test cases, of which no program holds two of one name."""
+        """Whether all sources compiled jointly with `source` are compiled again: none, or test cases, of which no program may contain two with one name."""
         return self.unit_of(source).file == SOURCE / source or pathlib.Path(source).parts[0] == "tests"
 
     def compile(self, source, overlay, obj):
-        """Compiles `source`, or its copy below `overlay` where there is one, alone or, of tests, with what it is compiled with; includes prefer `overlay`."""
+        """Compiles `source`, or its copy below `overlay` where there is one, alone or, for tests, with the sources of its joint build; includes prefer `overlay`."""
         unit = self.unit_of(source)
         copy = overlay / source if (overlay / source).exists() else unit.file if self.is_replaced(source) else SOURCE / source
         words = unit.command[1:] if pathlib.Path(unit.command[0]).name == "ccache" else unit.command
@@ -85,8 +85,8 @@ class Build:
         return subprocess.run(command + ["-O1", "-w"], cwd=self.folder, capture_output=True, text=True)
 
     def link(self, test, objects, executable):
-        """`objects`: the object of each source compiled again. It replaces that of the build; or goes before what holds others too, a library or its sources
-        compiled jointly: of two definitions the linker takes the first. (Sources compiled with it reach it through the linker as well: position-
+        """`objects`: the object of each source compiled again. It replaces that of the build; or precedes one that also contains others, a library or its sources
+        compiled jointly: of two definitions the linker takes the first. (Sources compiled with it reach it through the linker too: position-
         independent code must not bind to its own definitions that another object may replace.)"""
         words = self.link_command(test)
         replaced = {self.unit_of(source).object: new for source, new in objects.items() if self.is_replaced(source)}
@@ -97,7 +97,7 @@ class Build:
 
 
 def run_test(executable, arguments):
-    """None where it passes, else how it failed."""
+    """None if it passes, otherwise how it failed."""
     limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (TEST_MEMORY_BYTES, TEST_MEMORY_BYTES))
     with tempfile.TemporaryDirectory() as work:
         try:
@@ -139,7 +139,7 @@ def judge(build, name, mutant):
 
 
 def processor_classes(build):
-    """Those whose code runs here, DOVETAIL_PROCESSOR considered, and the empty one, which is everywhere."""
+    """The classes whose code runs here under DOVETAIL_PROCESSOR, and the empty one, which runs everywhere."""
     report = subprocess.run([build / "bin/dovetail", "doctor", "--json"], capture_output=True, text=True, check=True)
     return {"", *json.loads(report.stdout)["processor"]["runs"]}
 

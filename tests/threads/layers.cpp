@@ -21,11 +21,11 @@ namespace {
 
 using graph::Graph, graph::NodeId, graph::ValueId;
 
-// Which dimensions are halved, of tensors that are not constants, or of all.
+// Which dimensions are halved: of tensors that are not constants, or of all tensors.
 struct Way {
   const char* name;
   bool constants;
-  // Whether those of that axis of a tensor of that rank are.
+  // Whether this axis of a tensor of that rank may be halved.
   bool (*takes)(std::size_t axis, std::size_t rank);
 };
 constexpr std::array<Way, 6> kWays{{
@@ -69,7 +69,7 @@ struct Cut {
   }
 };
 
-// The nodes of a group alone, after these cuts. nullopt: operators refuse them.
+// Only the nodes of a group, after these cuts. nullopt: operators refuse them.
 std::optional<Graph> alone(const Graph& whole, const std::vector<NodeId>& nodes, const std::vector<Cut>& cuts) {
   Graph made;
   made.name = whole.name;
@@ -147,7 +147,7 @@ class Smaller {
           Schedules& schedules, std::uint64_t most_steps)
       : whole_(whole), nodes_(nodes), configurations_(configurations), schedules_(schedules), most_steps_(most_steps) {}
 
-  // Error: the back end has no schedule for the layer as it is.
+  // Errors: the back end has no schedule for the layer as it is.
   Result<Layer> make(std::string name) {
     now_ = state_of(alone(whole_, nodes_, {}));
     if (!now_) return Diagnostic{"a layer cannot stand alone", name, "its operators refuse it", ""};
@@ -162,7 +162,7 @@ class Smaller {
   }
 
  private:
-  // At best all at once, else one way after the other, and where that does not suffice with other kinds.
+  // Tries all cuts at once, then one way after the other, and where that is not enough allows other kinds.
   bool keep_kinds() {
     const std::shared_ptr<const State> before = now_;
     halve_constants();
@@ -188,7 +188,7 @@ class Smaller {
     return kinds.ok() && *kinds == kinds_;
   }
 
-  // Each element of a constant takes a step, so that nothing else than to cut it would do.
+  // Each element of a constant takes a step, so only cutting it helps.
   void halve_constants() {
     while (largest_constant() > most_steps_) {
       const std::size_t count = cuts_.size();
@@ -197,7 +197,7 @@ class Smaller {
     }
   }
 
-  // As far as it is necessary and the kinds stay: at best at once, as schedules take long, else one by one.
+  // As far as necessary while the kinds stay: first all at once, as schedules take long, else one by one.
   void halve_carefully(const Way& way) {
     if (now_->work.steps <= most_steps_) return;
     const std::shared_ptr<const State> before = now_;
@@ -218,7 +218,7 @@ class Smaller {
     }
   }
 
-  // The largest extent that can be, until no more than so many steps are left, or nothing can be.
+  // Halves the largest possible extent until at most that many steps are left, or no extent can be halved.
   void halve(const Way& way, std::uint64_t steps) {
     while (now_->work.steps > steps) {
       std::shared_ptr<const State> next;

@@ -1,4 +1,4 @@
-// dovetail_threads: a model's kernels for GPUs on run_threads. See usage(); ./dev threads runs it on all models.
+// dovetail_threads: runs a model's CUDA kernels on run_threads. See usage(); ./dev threads runs it on all models.
 #include <chrono>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""All kernels that the CUDA back end makes of models, with threads in adversarial orders (loops/threads/run_threads.h), against the reference.
+"""Runs all kernels that the CUDA back end makes of models, with threads in adversarial orders (loops/threads/run_threads.h), and compares with the reference.
 
 usage: run.py --program dovetail_threads --cli dovetail [OPTIONS] [NAME...]
 
@@ -29,7 +29,7 @@ LIGHT = "light_"  # models without weights
 
 
 def models_of(options):
-    """Names, and what makes the model's file in a folder."""
+    """Names, and the function that makes the model's file in a folder."""
 
     def there(file):
         return lambda folder: file

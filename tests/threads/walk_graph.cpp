@@ -29,7 +29,7 @@ NdArray drawn(const graph::TensorType& type, Integers integers, SplitMix64& rand
   return array;
 }
 
-// A group's arguments are those in `values`, which its results join.
+// A group's arguments are those in `values`, which its results are added to.
 class GroupWalk {
  public:
   GroupWalk(const std::string& name, FusedGroup& group, std::map<graph::ValueId, NdArray>& values, Schedules& schedules,
@@ -67,7 +67,7 @@ class GroupWalk {
     walk_.kinds.insert(scheduled.kind);
     std::string text = loops::to_string(scheduled.kernels);
     for (const auto& [position, constant] : scheduled.constants) text += fmt::format(" {}", position);
-    // Of float sums, the reference's order is another one, too.
+    // For sums of floats, the reference has another order too.
     if (!done_.emplace(std::move(text), tolerance == 0).second) return {};
     std::vector<NdArray> arguments = arguments_;
     for (const auto& [position, constant] : scheduled.constants) arguments[position] = constant;
@@ -127,27 +127,27 @@ std::vector<Configuration> configurations() {
   return list;
 }
 
-std::string difference(const NdArray& have, const NdArray& want, double tolerance) {
-  if (have == want) return "";
-  if (have.dtype() != want.dtype() || have.shape() != want.shape()) return "another type or shape";
+std::string difference(const NdArray& actual, const NdArray& expected, double tolerance) {
+  if (actual == expected) return "";
+  if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape()) return "another type or shape";
   double largest = 0;
-  for (std::int64_t i = 0; i < want.count(); ++i)
-    if (const double value = std::abs(want.as_double(i)); std::isfinite(value)) largest = std::max(largest, value);
+  for (std::int64_t i = 0; i < expected.count(); ++i)
+    if (const double value = std::abs(expected.as_double(i)); std::isfinite(value)) largest = std::max(largest, value);
   std::int64_t wrong = 0, a_step = 0, first = -1;
-  for (std::int64_t i = 0; i < want.count(); ++i) {
-    const double a = have.as_double(i), b = want.as_double(i);
+  for (std::int64_t i = 0; i < expected.count(); ++i) {
+    const double a = actual.as_double(i), b = expected.as_double(i);
     const bool close = tolerance > 0 && (a == b || (std::isnan(a) && std::isnan(b)) ||
-                                         (is_floating(want.dtype()) && std::abs(a - b) <= tolerance * largest));
+                                         (is_floating(expected.dtype()) && std::abs(a - b) <= tolerance * largest));
     if (close || (tolerance == 0 && a == b && std::signbit(a) == std::signbit(b))) continue;
-    const bool rounded = tolerance > 0 && !is_floating(want.dtype()) && std::abs(a - b) == 1;
+    const bool rounded = tolerance > 0 && !is_floating(expected.dtype()) && std::abs(a - b) == 1;
     if (wrong + a_step == 0 || (!rounded && wrong == 0)) first = i;
     ++(rounded ? a_step : wrong);
   }
-  // What is rounded to whole numbers may come to be on the other side of a half.
-  if (wrong == 0 && a_step * kFewOf <= want.count()) return tolerance == 0 ? "other bits" : "";
+  // Values that are rounded to integers may end up on the other side of a half.
+  if (wrong == 0 && a_step * kFewOf <= expected.count()) return tolerance == 0 ? "other bits" : "";
   wrong += a_step;
-  return fmt::format("{} of {} elements differ, the first is {}: {} instead of {}", wrong, want.count(), first,
-                     have.as_double(first), want.as_double(first));
+  return fmt::format("{} of {} elements differ, the first is {}: {} instead of {}", wrong, expected.count(), first,
+                     actual.as_double(first), expected.as_double(first));
 }
 
 Walk& Walk::operator+=(const Walk& other) {
@@ -174,7 +174,7 @@ Result<std::shared_ptr<const cuda::ScheduledGroup>> Schedules::of(const FusedGro
 
 Result<Walk> walk_graph(const graph::Graph& graph, const std::vector<Configuration>& configurations,
                         Schedules& schedules, std::uint64_t seed) {
-  // Where the reference refuses what was drawn, an integer was an index.
+  // Where the reference refuses the drawn values, an integer was an index.
   auto walk = walk_with(graph, configurations, schedules, seed, Integers::any);
   return walk.ok() ? walk : walk_with(graph, configurations, schedules, seed, Integers::small);
 }

@@ -1,5 +1,5 @@
-// The kernels that the CUDA back end makes of a graph, on run_threads: group after group, each on what those before it
-// have made, in every way in which the back end schedules it.
+// The kernels that the CUDA back end makes of a graph, on run_threads: group after group, each on the results of
+// earlier groups, in every configuration in which the back end schedules it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace dovetail::test {
 
-// A way to schedule groups: for that machine, with sums of floats in their order or not.
+// A configuration for scheduling groups: the machine, and whether sums of floats keep their order.
 struct Configuration {
   std::string name;  // "sm_80 in order"
   cuda::Gpu gpu;
@@ -28,8 +28,8 @@ struct Configuration {
 // multiplies these unrounded.
 std::vector<Configuration> configurations();
 
-// Schedules, which take long, of groups that were asked for before. A group whose schedule changes constants has one of
-// its own.
+// Schedules take long: those of groups seen before are kept. A group whose schedule changes constants has a separate
+// one.
 class Schedules {
  public:
   Result<std::shared_ptr<const cuda::ScheduledGroup>> of(const FusedGroup& group, const Configuration& configuration);
@@ -38,19 +38,19 @@ class Schedules {
   std::map<std::string, std::shared_ptr<const cuda::ScheduledGroup>> known_;
 };
 
-// Of a group whose sums of floats may be added in any order, a result's distance from the reference's, of the largest
-// element: what `run --check` allows. All else has the reference's bits.
+// For a group whose float sums may be added in any order: the allowed distance of a result from the reference's,
+// relative to the largest element, as in `run --check`. All other groups have the reference's bits.
 inline constexpr double kFreeSums = 1e-4;
-// Where such a sum is rounded to whole numbers, one element of so many may be one apart.
+// Where such a sum is rounded to an integer, one element in this many may differ by 1.
 inline constexpr std::int64_t kFewOf = 100;
 
-// In which elements a tensor differs, in words; empty: nowhere. `tolerance`: of floats, of the largest element, and for
-// whole numbers kFewOf; 0: bits count.
-std::string difference(const NdArray& have, const NdArray& want, double tolerance);
+// Describes the elements in which a tensor differs; empty: none. `tolerance`: of floats, relative to the largest
+// element; for integers it allows one in kFewOf; 0: bits are compared.
+std::string difference(const NdArray& actual, const NdArray& expected, double tolerance);
 
 struct Walk {
   std::int64_t groups = 0;
-  std::int64_t kernels = 0;  // that have run: of a group, each text once
+  std::int64_t kernels = 0;  // kernels that have run; of a group, each text once
   std::int64_t tensors = 0;  // compared
   std::uint64_t macs = 0;    // of the groups, each once
   std::set<std::string> kinds = {};
@@ -59,12 +59,12 @@ struct Walk {
   Walk& operator+=(const Walk& other);
 };
 
-// The values of the graph's inputs are drawn, as the orders of threads, from `seed`. Error: the graph is none of the
-// back end's.
+// The values of the graph's inputs, and the orders of threads, are drawn from `seed`. Errors: the back end cannot
+// schedule the graph.
 Result<Walk> walk_graph(const graph::Graph& graph, const std::vector<Configuration>& configurations,
                         Schedules& schedules, std::uint64_t seed);
 
-// What the reference counts in the groups of a graph.
+// The reference's counts for the groups of a graph.
 struct Work {
   std::uint64_t macs = 0, steps = 0;
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages docs/howto/adding-*.md end with the exact list of files that their case takes.
+"""The pages docs/howto/adding-*.md end with the exact list of files that their case needs.
 
 Each page leads through a real case of the tree, and has a section of this form:
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The kept areas (hw/syn/results) are complete and sound: blocks sum up, SRAMs are block RAM, multipliers are DSPs. ./dev test --all demands too that they
+"""The kept areas (hw/syn/results) are complete and consistent: blocks sum up, SRAMs are block RAM, multipliers are DSPs. ./dev test --all demands too that they
 are of the design as it is (./dev area makes those that are not), and that `tiny` comes out again as it is kept."""
 
 import json
@@ -24,7 +24,7 @@ def run(*command):
 
 
 def sram_bits(config):
-    """Of each SRAM, by path."""
+    """The bits of each SRAM, by path."""
     bits = {path: 8 * config[f"{memory}_buffer_bytes"] for path, memory in
             (("u_inp", "inp"), ("u_wgt", "wgt"), ("u_compute/u_steps/u_uop", "uop"), ("u_compute/u_acc", "acc"))}
     bits["u_store/u_out"] = bits["u_compute/u_acc"] // 4

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench_cuda on the emulated GPU, at tiny sizes: its rows, its contenders, and that it holds their values. Its times mean nothing there."""
+"""bench_cuda on the emulated GPU, at tiny sizes: its rows, its contenders, and the comparison of their values. Its times are meaningless there."""
 
 import datetime
 import importlib.util
@@ -25,7 +25,7 @@ class BenchCuda(unittest.TestCase):
         done = subprocess.run([PROGRAM, *TINY, *arguments], capture_output=True, text=True, env={**os.environ, **EMULATED, **environment})
         return done.returncode, done.stderr, json.loads(done.stdout) if done.stdout else None
 
-    def test_products_of_each_type_stand_beside_the_library(self):
+    def test_products_of_each_type_are_compared_with_the_library(self):
         with tempfile.TemporaryDirectory() as folder:
             status, text, report = self.run_bench("--filter", "product", "--results", folder)
             self.assertEqual(status, 0, text)
@@ -54,7 +54,7 @@ class BenchCuda(unittest.TestCase):
     def test_a_convolution_a_chain_and_a_network(self):
         status, text, report = self.run_bench("--filter", "convolution 1 x 1, 256 to 64", "--number", "float32", "--batches", "1")
         self.assertEqual(status, 0, text)
-        self.assertEqual([row["count"] for row in report["rows"]], [2])  # ResNet-50 has it twice
+        self.assertEqual([row["count"] for row in report["rows"]], [2])  # twice in ResNet-50
         status, text, report = self.run_bench("--filter", "bias, residual sum and layer norm")
         self.assertEqual(status, 0, text)
         for row in report["rows"]:  # ours fused, the peer a step for each operator
@@ -70,7 +70,7 @@ class BenchCuda(unittest.TestCase):
         self.assertIn("wrong result (vendor, a product of [32, 32] by [32, 32])", report["rows"][0]["failure"])
         self.assertNotIn("contenders", report["rows"][0])
 
-    def test_what_is_missing_is_said(self):
+    def test_missing_parts_are_reported(self):
         status, text, report = self.run_bench("--filter", "product", "--number", "float32", DOVETAIL_CUDNN="/none.so")
         self.assertEqual(status, 0, text)
         self.assertEqual(list(report["rows"][0]["contenders"]), ["cuda"])
@@ -81,7 +81,7 @@ class BenchCuda(unittest.TestCase):
             self.assertEqual((status, report), (2, None), text)
             self.assertIn(words, text)
 
-    def test_what_is_mistyped_is_refused(self):
+    def test_mistyped_options_are_refused(self):
         for arguments, words in ((["--sizes", "0"], '"0" must be a number >= 1'), (["--smaples", "3"], "unknown option"), (["--filter"], "missing value"),
                                  (["--filter", "nothing"], "no case has this name"), (["--networks", "resnet51"], "no such network"),
                                  (["--provider", "CPU"], "--onnxruntime")):

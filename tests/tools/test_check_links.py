@@ -27,14 +27,14 @@ class CheckLinks(unittest.TestCase):
     def test_a_link_that_leads_nowhere(self):
         self.assertEqual(self.problems("see [a](gone.md)"), ["docs/page.md: the target of the link gone.md does not exist"])
 
-    def test_code_is_no_link(self):
+    def test_code_is_not_a_link(self):
         self.assertEqual(self.problems("`acc[d](x)`\n```\na[i](b)\n```\n"), [])
 
-    def test_a_path_that_is_no_file(self):
+    def test_a_path_that_is_not_a_file(self):
         self.assertEqual(self.problems("see `docs/there.md`, not\n`docs/gone.md`"), ["docs/page.md:2: docs/gone.md is not a file of the tree"])
         self.assertEqual(self.problems("int i;  // (docs/gone.h)\n", "docs/a.cpp"), ["docs/a.cpp:1: docs/gone.h is not a file of the tree"])
 
-    def test_what_is_no_path_of_the_tree(self):
+    def test_paths_outside_the_tree_are_ignored(self):
         self.assertEqual(self.problems("docs/*.md, docs/{a,b}.md, docs/<name>.md, docs/NAME.md, other/gone.md, /docs/gone.md"), [])
         self.assertEqual(self.problems('open("docs/gone.h");  // docs/there.md\n', "docs/a.cpp"), [])
 

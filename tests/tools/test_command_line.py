@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Habits that all commands share (docs/reference/command-line.md): help, suggestions, colors, widths, pipes, `-`, folders, and children that end."""
+"""Behavior that all commands share (docs/reference/command-line.md): help, suggestions, colors, widths, pipes, `-`, folders, and children that end."""
 import fcntl
 import os
 import pathlib
@@ -36,7 +36,7 @@ def errors(finished: subprocess.CompletedProcess) -> str:
 
 
 def on_terminal(arguments: list, columns: int = COLUMNS, seconds: float = 120, **variables: str) -> tuple[int, str]:
-    """The exit status, and what a terminal of that width gets of stdout and stderr."""
+    """The exit status, and stdout and stderr on a terminal of that width."""
     process, terminal = pty.fork()
     if process == 0:
         os.environ.update({"TERM": "xterm", "NO_COLOR": "", **variables})
@@ -114,7 +114,7 @@ class Help(Case):
 
 
 class Colors(Case):
-    def test_only_where_they_are_wanted(self) -> None:
+    def test_only_where_they_are_requested(self) -> None:
         missing = ["inspect", self.file("missing")]
         for arguments in (missing, ["hw", "list"]):
             self.assertNotIn("\x1b", text(run(*arguments)) + errors(run(*arguments)))
@@ -167,7 +167,7 @@ class Pipes(Case):
     def test_a_reader_that_leaves(self) -> None:
         finished = self.shell("dovetail operators --json | head -1; echo ${PIPESTATUS[0]}")
         self.assertEqual((finished.stderr, finished.stdout.splitlines()[-1]), (b"", b"141"))
-        # What is to be written is written, though nobody reads the report.
+        # The outputs are written even if no process reads the report.
         finished = self.shell(f"dovetail compile {DIGITS} --target accel --dump all -o d.dvt | head -1")
         self.assertEqual(finished.stderr, b"")
         self.assertEqual(run("run", self.file("d.dvt")).returncode, 0)
@@ -250,7 +250,7 @@ class Progress(Case):
     def test_time_left_on_a_terminal_alone(self) -> None:
         model = self.file("vgg.onnx")
         self.assertEqual(run("zoo", "resnet18", "-o", model).returncode, 0)
-        # Interpreted layer by layer it takes long enough to be shown.
+        # Interpreted layer by layer, it takes long enough that the time left is shown.
         line = ["run", model, "--target", "host", "--limit", "6s", "--color=never"]
         _, shown = on_terminal(line)
         self.assertRegex(shown, r"\r\[#* *\] \d+ % of .*, about .* to go")
@@ -260,7 +260,7 @@ class Progress(Case):
 
 
 def processes_of(marker: str) -> list[int]:
-    """Those that have this word in their environment, and have not ended."""
+    """The running processes that have this word in their environment."""
     found = []
     for folder in pathlib.Path("/proc").iterdir():
         if not folder.name.isdigit():
@@ -280,7 +280,7 @@ class Children(Case):
         with subprocess.Popen([CLI, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               env={**os.environ, name: value, **variables}) as process:
             try:
-                # Counted once: in the middle of an exec a process has no environment to be known by.
+                # Counted once: during an exec a process has no environment that identifies it.
                 begun, end = 0, time.monotonic() + 60
                 while begun < begins and time.monotonic() < end:
                     self.assertIsNone(process.poll(), "it has ended before it had children")
@@ -295,7 +295,7 @@ class Children(Case):
         self.assertEqual(processes_of(marker), [])
 
     def fake(self, program: str) -> str:
-        """A PATH with a program of that name that takes for ever."""
+        """A PATH with a program of that name that never ends."""
         path = pathlib.Path(self.file("bin")) / program
         path.parent.mkdir(exist_ok=True)
         path.write_text('#!/bin/sh\n[ "$1" = --version ] && { echo "Verilator 5.006"; exit; }\nsleep 1000 & sleep 1000\n')

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/compile_alone.py: a source that lives on what another includes, or on the precompiled header, is found."""
+"""tools/compile_alone.py: a source that depends on the includes of another, or on the precompiled header, is detected."""
 
 import json
 import os
@@ -42,19 +42,19 @@ class CompileAlone(unittest.TestCase):
                               check=False)
         return done.returncode, done.stdout
 
-    def test_a_source_that_lives_on_its_neighbor(self):
+    def test_a_source_that_depends_on_its_neighbor(self):
         self.joint(self.source("a.cpp", "#include <string>\n" + USES), self.source("b.cpp", USES))
         status, text = self.check()
         self.assertEqual(status, 1)
         self.assertIn("b.cpp does not compile alone", text)
         self.assertIn("2 sources, 1 do not compile alone", text)
 
-    def test_a_source_that_lives_on_the_precompiled_header(self):
+    def test_a_source_that_depends_on_the_precompiled_header(self):
         header = self.source("cmake_pch.hxx", "#include <string>\n")
         self.unit(self.source("a.cpp", USES), "-Winvalid-pch", "-include", str(header))
         self.assertEqual(self.check()[0], 1)
 
-    def test_a_header_without_a_source_of_its_own(self):
+    def test_a_header_without_its_own_source(self):
         self.joint(self.source("a.cpp", "int x;\n"))
         self.source("h.h", USES)
         (self.build / "header_check").mkdir()

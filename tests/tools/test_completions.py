@@ -12,7 +12,7 @@ import unittest
 SOURCE = pathlib.Path(os.environ.get("DOVETAIL_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 CLI = os.environ.get("DOVETAIL_CLI", str(SOURCE / "build/release/bin/dovetail"))
 
-# What is typed: what must be offered, and what must not.
+# (typed line, words that must be offered, words that must not)
 LINES = [
     ("dovetail comp", {"compile", "compare", "completion"}, {"run"}),
     ("dovetail compile m.onnx --ta", {"--target"}, {"--strict"}),
@@ -35,7 +35,7 @@ source "$1" || exit 1
 COMP_LINE=$2
 read -ra words <<<"$COMP_LINE"
 COMP_WORDS=()
-for word in "${words[@]}"; do   # as readline divides them: at '=' as well
+for word in "${words[@]}"; do   # as readline divides them: at '=' too
   while [[ $word == *=* ]]; do [[ ${word%%=*} ]] && COMP_WORDS+=("${word%%=*}"); COMP_WORDS+=(=); word=${word#*=}; done
   [[ $word ]] && COMP_WORDS+=("$word")
 done
@@ -45,7 +45,7 @@ _dovetail
 printf '%s\n' "${COMPREPLY[@]}"
 """
 
-# zsh completes in a terminal alone: a second one, of which `compadd` tells what it would add.
+# zsh completes only in a terminal: this script opens one and prints what `compadd` would add.
 ZSH = r"""
 zmodload zsh/zpty
 zpty z zsh -f -i
@@ -75,10 +75,10 @@ class Completions(unittest.TestCase):
         self.assertEqual(made.returncode, 0, made.stderr)
 
     def check(self, offered_for) -> None:
-        for line, wanted, unwanted in LINES:
+        for line, required, unwanted in LINES:
             with self.subTest(line=line):
                 offered = offered_for(line)
-                self.assertEqual(wanted - offered, set(), f"offered: {sorted(offered)}")
+                self.assertEqual(required - offered, set(), f"offered: {sorted(offered)}")
                 self.assertEqual(unwanted & offered, set())
 
     def offered_by_bash(self, line: str) -> set[str]:

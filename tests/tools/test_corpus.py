@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/corpus.py: what is packed comes back; equal folders give equal archives; the limit holds; no name leads out of the folder."""
+"""tools/corpus.py: packed files are unpacked unchanged; equal folders give equal archives; the limit holds; no name leads out of the folder."""
 import os
 import pathlib
 import subprocess

@@ -22,7 +22,7 @@ CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()=>][0-9A-Za-z]?|\x07")
 
 
 class Terminal:
-    """A program at a terminal, and what it has printed since the last expect()."""
+    """A program at a terminal, and its output since the last expect()."""
 
     def __init__(self, *words):
         self.child, self.file = pty.fork()
@@ -53,7 +53,7 @@ class Terminal:
         return before
 
     def wait_for_editor(self):
-        """The prompt is there a moment before the editor has the terminal; a build without one never takes it."""
+        """Waits until the editor controls the terminal, shortly after the prompt; a build without an editor never does."""
         end = time.monotonic() + 1
         while termios.tcgetattr(self.file)[3] & termios.ECHO and time.monotonic() < end:
             time.sleep(0.01)
@@ -131,7 +131,7 @@ class DebugTerminal(unittest.TestCase):
         self.assertNotIn("error", said)
 
     def endless(self):
-        """A program whose launch takes long to step through, and little to time."""
+        """A program whose launch takes long to step through, but is timed quickly."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         path = pathlib.Path(folder.name) / "long.s"
@@ -141,7 +141,7 @@ class DebugTerminal(unittest.TestCase):
 
     def test_control_c_stops_what_runs(self):
         terminal = self.debug(self.endless())
-        terminal.send("watch acc[5]\r")  # a look after each instruction
+        terminal.send("watch acc[5]\r")  # a check after each instruction
         terminal.expect("(debug) ")
         terminal.send("continue\r")
         time.sleep(0.5)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""./dev: the package list under DOVETAIL_NO_INSTALL=1, the tiers of the tests, generated files, formatting, and two of them at once in one tree."""
+"""./dev: the package list under DOVETAIL_NO_INSTALL=1, the tiers of the tests, generated files, formatting, and two ./dev at once in one tree."""
 
 import json
 import os
@@ -35,7 +35,7 @@ class Dev(unittest.TestCase):
         self.assertEqual(self.deps("build bash bash shell", "test dpkg - packages", "fuzz no-such-x no-such-x x"), (0, ""))
 
     @unittest.skipUnless(shutil.which("dpkg-query"), "not a Debian system")
-    def test_a_missing_test_package_is_told_and_no_obstacle(self):
+    def test_a_missing_test_package_is_reported_and_not_an_error(self):
         status, text = self.deps("build bash bash shell", "test no-such-x no-such-x x")
         self.assertEqual(status, 0)
         self.assertIn("packages missing: no-such-x", text)
@@ -116,7 +116,7 @@ class Dev(unittest.TestCase):
         self.assertEqual(self.run_dev("gen", "--check", self.root / "none")[0], 77)
 
     def programs(self, **texts):
-        """Programs in place of those of the machine, each a shell script; and the environment in which ./dev finds them."""
+        """Replacements of the machine's programs, each a shell script; and the environment in which ./dev finds them."""
         (self.root / "packages.txt").write_text("build bash bash shell\n")
         (self.root / "bin").mkdir()
         for name, text in texts.items():
@@ -182,17 +182,17 @@ class Dev(unittest.TestCase):
         self.assertIn("as on a machine of class avx2", text)
         self.assertEqual([path.name for path in sorted((self.root / "build/release").glob("*.xml"))],
                          ["tests-avx2.xml", "tests-baseline.xml", "tests-busy.xml", "tests.xml"])
-        # A failure in one of them is one of the whole, and the others run.
+        # A failure in one class is a failure of the run, and the other classes run.
         status, text, classes, _ = runs("--all", STATUS="fail")
         self.assertEqual((status, len(classes)), (1, 4))
-        # Without --all once, with what samples the lower classes.
+        # Without --all once, with the sample of the lower classes.
         status, text, classes, lines = runs("some")
         self.assertEqual((status, classes), (0, [""]))
         self.assertNotIn("-LE", lines[0])
 
     @unittest.skipUnless(shutil.which("flock"), "no flock")
     def test_a_second_one_in_a_tree_waits_for_the_first(self):
-        # The first build ends when the second command waits, and within the first another ./its own dev runs.
+        # The first build ends when the second command waits, and within the first it runs ./dev itself.
         environment = self.programs(cmake=
             'case "$*" in *--build*) ;; *) exit 0 ;; esac\n'
             'echo "begin $WHO" >> order.log\n'
@@ -205,7 +205,7 @@ class Dev(unittest.TestCase):
         self.waits_for(environment, first, "build")
         self.assertEqual(log.read_text().split("\n")[:-1],
                          ["begin first", "begin nested", "end nested", "end first", "begin second", "end second"])
-        # A lock that nobody holds any more is in nobody's way.
+        # A lock without a holder does not block.
         self.assertTrue((self.root / "build/release.lock").exists())
         self.assertEqual(self.run_dev("build", **environment, WHO="third")[0], 0)
 

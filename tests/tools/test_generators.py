@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs that write programs, in C++ and in Python (examples/generator): both write what the assembler makes of the text."""
+"""Programs that write programs, in C++ and in Python (examples/generator): both write the bytes that the assembler gives for the text."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/gpu_tests.py on the emulated GPU: what passes and what fails is counted, what is missing is not a success, compute-sanitizer is read, and a run
+"""tools/gpu_tests.py on the emulated GPU: passes and failures are counted, a missing part is not a success, compute-sanitizer is read, and a run
 continues where it was ended."""
 
 import json
@@ -106,12 +106,12 @@ class GpuTests(unittest.TestCase):
             self.assertIn("gpu_tests: missing: ", text)
             self.assertIn(words, text)
 
-    def test_a_run_is_held_against_the_reference_and_under_the_sanitizer(self):
+    def test_a_run_is_compared_with_the_reference_and_sanitized(self):
         if not (CLI.parent / "test_property_compiler").exists():
             self.skipTest("test_property_compiler is not built")
         tools = self.root / "bin"
         tools.mkdir()
-        # Runs what it is given, as compute-sanitizer does, and says what it is told to say.
+        # Runs its arguments, as compute-sanitizer does, and prints the given lines.
         (tools / "compute-sanitizer").write_text('#!/bin/sh\n[ "$1" = --version ] && echo Version 1 && exit\nwhile [ "${1#--}" != "$1" ]; do shift 2; done\n'
                                                  '"$@"\necho "========= ERROR SUMMARY: $ERRORS errors"\n')
         (tools / "compute-sanitizer").chmod(0o755)
@@ -121,7 +121,7 @@ class GpuTests(unittest.TestCase):
         status, text, result = self.run_tool("run", *kinds, **path, ERRORS="0")
         self.assertEqual(status, 0, text)
         parts = {part["part"]: part for part in result["parts"]}
-        self.assertEqual(parts["node tests on cuda at -O 2"]["passed"], 1)  # of both, one is wrong on the host as well
+        self.assertEqual(parts["node tests on cuda at -O 2"]["passed"], 1)  # of both, one is wrong on the host too
         self.assertEqual(parts["node tests on cudnn,cublas,cuda at -O 2"]["passed"], 1)
         self.assertEqual(parts["models on cuda at -O 2"]["equal"], 1)
         self.assertEqual(parts["compute-sanitizer racecheck"]["programs"], 1)
@@ -169,11 +169,11 @@ class GpuTests(unittest.TestCase):
         status, text, result = self.run_tool("run")
         self.assertEqual((status, self.items()), (0, before), text)
         self.assertEqual(result["parts"][0]["tests"], 2)
-        # Another commit's is.
+        # An item of another commit is run again.
         self.assertEqual(self.run_tool("run", "--commit", "c2")[0], 0)
         self.assertEqual(len(self.items()), 2 * len(before))
 
-    def test_a_run_that_is_killed_goes_on(self):
+    def test_a_run_that_was_killed_continues(self):
         journal = self.root / "journal.jsonl"
         with subprocess.Popen(self.command("run"), stdout=subprocess.DEVNULL, env={**os.environ, **EMULATED}) as process:
             for _ in range(600):
@@ -222,10 +222,10 @@ class GpuTests(unittest.TestCase):
             self.assertEqual(status, 1, text)
             self.assertEqual(len(result["failures"]), 1)
 
-    def test_bench_cuda_is_a_part_in_commands_of_its_own(self):
+    def test_bench_cuda_is_a_part_in_separate_commands(self):
         if not (CLI.parent / "bench_cuda").exists():
             self.skipTest("bench_cuda is not built")
-        # Of 35 commands the seventh: a product.
+        # The seventh of 35 commands: a product.
         tiny = "--samples 2 --warm 0 --sizes 32"
         status, text, _ = self.run_tool("run", "--what", "bench", "--part", "7/35", "--bench", tiny)
         self.assertEqual(status, 0, text)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python module of `dovetail isa --format python`: what it encodes is what the assembler encodes."""
+"""The Python module of `dovetail isa --format python`: its encodings are equal to the assembler's."""
 import importlib.util
 import os
 import pathlib
@@ -65,7 +65,7 @@ class IsaPython(unittest.TestCase):
             isa.alu(imm=-32769)
         with self.assertRaises(TypeError):
             isa.gemm(sram_base=1)
-        with self.assertRaises(TypeError):  # an extension that is off has no field
+        with self.assertRaises(TypeError):  # a disabled extension has no field
             isa.gemm(overwrite=1)
         self.assertEqual(len(self.module("1x16x16-wide").finish()), 32)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the commands print with --json is what docs/schema says: each real output validates, and each schema is used and documented."""
+"""The output of commands with --json conforms to docs/schema: each real output validates, and each schema is used and documented."""
 import functools
 import json
 import os
@@ -84,7 +84,7 @@ OPTIONAL = {"rtl"}  # needs a model that Verilator has made
 SPACE = {"hardware": "1x16x16-ext", "axes": {"bus_bytes": [8, 16]}}
 SEVERAL = {"hardware": "1x16x16-ext", "axes": {"accelerators": [1, 2]}}
 NUMERIC = {"hardware": "1x16x16-ext", "axes": {"scales": ["any", "power-of-two"]}}
-# What other schemas refer to.
+# Schemas that others refer to.
 PARTS = {"shared"}
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 
@@ -101,7 +101,7 @@ def load(path: pathlib.Path) -> dict:
 
 
 def referred(reference: str, file: pathlib.Path) -> tuple[dict, pathlib.Path]:
-    """What a $ref in that file refers to, and the file that it is in."""
+    """The target of a $ref in that file, and the file that contains it."""
     path, _, place = reference.partition("#")
     file = file.parent / path if path else file
     schema = load(file)
@@ -111,7 +111,7 @@ def referred(reference: str, file: pathlib.Path) -> tuple[dict, pathlib.Path]:
 
 
 def problems(value: object, schema: dict, file: pathlib.Path, where: str = "$") -> list[str]:
-    """The keywords of JSON Schema that docs/schema uses; an unknown one is an error. `file`: which holds the schema."""
+    """The keywords of JSON Schema that docs/schema uses; an unknown one is an error. `file`: the file of the schema."""
     known = {"$schema", "title", "description", "default", "$defs", "$ref", "type", "properties", "required", "additionalProperties", "unevaluatedProperties",
              "items", "enum", "const", "anyOf", "minimum", "maximum"}
     if extra := set(schema) - known:
@@ -153,7 +153,7 @@ def problems(value: object, schema: dict, file: pathlib.Path, where: str = "$") 
 
 
 class Validator(unittest.TestCase):
-    def test_it_finds_what_is_wrong(self) -> None:
+    def test_errors_are_found(self) -> None:
         schema = {"type": "object", "required": ["a"], "additionalProperties": False,
                   "properties": {"a": {"type": "integer"}, "b": {"type": "array", "items": {"enum": ["x"]}}, "c": {"$ref": "#/$defs/d"}},
                   "$defs": {"d": {"anyOf": [{"type": "null"}, {"const": 2}]}}}
@@ -172,7 +172,7 @@ class Validator(unittest.TestCase):
 
 
 class Outputs(unittest.TestCase):
-    def test_every_output_is_what_its_schema_says(self) -> None:
+    def test_every_output_conforms_to_its_schema(self) -> None:
         used = set()
         with tempfile.TemporaryDirectory() as folder:
             self.prepare(pathlib.Path(folder))

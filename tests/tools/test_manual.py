@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 from check_links import FENCED, INLINE_CODE, LINK  # noqa: E402
 
 COLUMNS = 120
-COLUMNS_IN_BLOCKS = 200  # rows of tables cannot be wrapped; code and output stay as they are elsewhere
+COLUMNS_IN_BLOCKS = 200  # rows of tables cannot be wrapped; code and output are quoted unchanged
 README_LINES, README_BYTES = 120, 7168
 # Pages whose lines may be longer, with the reason. Generated pages (gen/) may, too.
 LONG_LINES = {
@@ -99,7 +99,7 @@ class Manual(unittest.TestCase):
         self.assertEqual(list(long_lines(ROOT, ["README.md", "CHANGELOG.md", *pages_of(ROOT)])), [])
 
     def test_pages_and_figures_of_this_tree_are_current(self):
-        """Those that need no program; ./dev gen --check compares the others."""
+        """Checks the pages that need no program; ./dev gen --check compares the others."""
         listed = subprocess.run(["./dev", "gen", "--list"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         tools = [line.split() for line in listed.splitlines() if " tools/" in line and "PROGRAM" not in line]
         self.assertGreaterEqual(len(tools), 6)

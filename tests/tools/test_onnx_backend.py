@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The ONNX backend's node tests that tests/onnx/tier_a.txt lists, on the host: as many pass as did before, and none gives wrong values. The data are
+"""The ONNX backend's node tests that tests/onnx/tier_a.txt lists, on the host: at least as many pass as before, and none gives wrong values. The data are
 those below DOVETAIL_ONNX_TESTS (a folder of test folders), of the Python package onnx, or of Debian's libonnx-testdata; skipped where there are none."""
 
 import importlib.util
@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-# Of the tests of ONNX 1.22 that the list names. Older data hold fewer; there only wrong values count.
+# How many of the listed tests of ONNX 1.22 pass. Older data hold fewer; there only wrong values count.
 PASSES = 954
 
 source, cli = pathlib.Path(os.environ["DOVETAIL_SOURCE_DIR"]), os.environ["DOVETAIL_CLI"]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The commands that pages show, and what they print, of all pages with a mark `<!-- run ...` (tools/run_page.py): ./dev test
+"""Runs the commands of all pages, and compares their output, where a page has a mark `<!-- run ...` (tools/run_page.py): ./dev test
 judges those of SAMPLE (tools/tier.py).
 
-To accept what is printed now: python3 tools/run_page.py --update --dovetail build/release/bin/dovetail PAGE
+To accept the present output: python3 tools/run_page.py --update --dovetail build/release/bin/dovetail PAGE
 """
 
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pages that commands write need no scrolling sideways at 400 pixels, but for tables in their own boxes; asked of Chromium, where it is installed."""
+"""Pages that commands write need no horizontal scrolling at 400 pixels, except for tables in boxes; checked with Chromium, where it is installed."""
 import os
 import pathlib
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/run_page.py: what it runs, what it compares, and what it refuses to leave out."""
+"""tools/run_page.py: the commands that it runs, the comparison of outputs, and refused omissions."""
 
 import os
 import pathlib
@@ -34,7 +34,7 @@ class RunPage(unittest.TestCase):
     def problems(self, *blocks, **more):
         return self.run_page(*blocks, **more)[0]
 
-    def test_what_is_equal(self):
+    def test_equal_output_passes(self):
         self.assertEqual(self.run_page(self.block("$ echo one; echo two >&2\none\ntwo\n$ echo a \\\n  b\na b\n$ true")), ([], 3))
 
     def test_sessions_share_a_folder_and_have_the_program_and_the_examples(self):
@@ -73,21 +73,21 @@ class RunPage(unittest.TestCase):
         self.assertEqual(self.problems(self.block("$ exit 1", "exit 1")), [])
         self.assertIn("ends with 1, not 0", self.problems(self.block("$ exit 1"))[0])
         self.assertIn("ends with 0, not 1", self.problems(self.block("$ true", "exit 1"))[0])
-        self.assertEqual(len(self.problems(self.block("$ false\n$ false", "exit 1"))), 1)  # the last one alone may fail
+        self.assertEqual(len(self.problems(self.block("$ false\n$ false", "exit 1"))), 1)  # only the last one may fail
 
-    def test_what_varies(self):
+    def test_varying_parts(self):
         took = "<!-- run: page -->\n<!-- varies: took (\\S+) ms -->\n"
         self.assertEqual(self.problems(self.block("$ echo took 12.5 ms, 7 cycles\ntook 3 ms, 7 cycles"), head=took), [])
         self.assertEqual(len(self.problems(self.block("$ echo took 12.5 ms, 8 cycles\ntook 3 ms, 7 cycles"), head=took)), 1)
         unused = self.problems(self.block("$ echo a\na"), head=took)
         self.assertIn("nothing matches `varies: took", unused[0])
 
-    def test_what_is_exact_cannot_vary(self):
+    def test_exact_output_cannot_vary(self):
         for pattern in ("time (.*)", "(.* cycles)", "time +(\\d+) cycles"):
             with self.assertRaisesRegex(run_page.PageError, "which is exact"):
                 self.problems(self.block("$ echo time 12 cycles\ntime 12 cycles"), head=f"<!-- run: page -->\n<!-- varies: {pattern} -->\n")
 
-    def test_what_is_near(self):
+    def test_near_numbers(self):
         near = "<!-- run: page -->\n<!-- near: (\\S+) dB within 0.2 -->\n"
         self.assertEqual(self.problems(self.block("$ echo 30.1 dB, 7\n30.3 dB, 7"), head=near), [])
         self.assertEqual(len(self.problems(self.block("$ echo 30.1 dB\n30.4 dB"), head=near)), 1)
@@ -99,7 +99,7 @@ class RunPage(unittest.TestCase):
         with self.assertRaisesRegex(run_page.PageError, "a block without its end"):
             self.problems("```\n$ true")
 
-    def test_files_and_what_is_not_run(self):
+    def test_files_and_blocks_that_are_not_run(self):
         blocks = [self.block("content", "file f.txt"), self.block("$ exit 3", "no, it fails"), self.block("$ cat f.txt\ncontent")]
         self.assertEqual(self.run_page(*blocks), ([], 1))
 
@@ -117,9 +117,9 @@ class RunPage(unittest.TestCase):
         self.assertEqual(self.updated("$ seq 3"), "$ seq 3\n1\n2\n3")
         text = "$ printf 'x\\ntop 7 of 9\\ny\\nend 4\\n'\n...\ntop 5 of 9\n...\nend 3"
         self.assertEqual(self.updated(text), text.replace("5", "7").replace("end 3", "end 4"))
-        self.assertEqual(self.updated("$ echo a\n...\nz"), "$ echo a\nz\n...")  # nothing is like it
+        self.assertEqual(self.updated("$ echo a\n...\nz"), "$ echo a\nz\n...")  # there is no similar line
         self.assertIn("no longer prints a line like `z`", self.run_page(self.block("$ echo a\n...\nz"), update=True)[0][0])
-        took = "<!-- run: page -->\n<!-- varies: took (\\S+) -->\n"  # what only varies stays
+        took = "<!-- run: page -->\n<!-- varies: took (\\S+) -->\n"  # lines that only vary are kept
         self.assertEqual(self.updated("$ printf 'took 5\\nb\\n'\ntook 4\na", head=took), "$ printf 'took 5\\nb\\n'\ntook 4\nb")
         self.assertEqual(run_page.run_page(self.page, self.folder / "dovetail")[0], [])
 

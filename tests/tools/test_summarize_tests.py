@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/summarize_tests.py counts what CTest wrote, and takes a test that could not run for a failure."""
+"""tools/summarize_tests.py counts the results of CTest, and treats a test that could not run as a failure."""
 
 import contextlib
 import io
@@ -34,7 +34,7 @@ class SummarizeTests(unittest.TestCase):
     def test_all_passed(self):
         self.assertEqual(self.summary(PASSED, PASSED), (0, ["2 passed, 0 failed, 0 skipped"]))
 
-    def test_a_skip_tells_its_reason(self):
+    def test_a_skip_states_its_reason(self):
         self.assertEqual(self.summary(PASSED, SKIPPED), (0, ["skipped: c: no numpy here", "1 passed, 0 failed, 1 skipped"]))
 
     def test_a_failure(self):
@@ -54,7 +54,7 @@ class SummarizeTests(unittest.TestCase):
                 self.summary(*cases)
             self.assertEqual(self.time, f"time: 36 s for {words}; by kind: e2e 30 s, unit 4 s")
 
-    def test_no_test_at_all_is_no_success(self):
+    def test_no_test_at_all_is_not_a_success(self):
         self.assertEqual(self.summary(), (1, ["0 passed, 0 failed, 0 skipped"]))
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/threads/run.py: rows, failures and what is missing; and a model that has run is not run again."""
+"""tests/threads/run.py: rows, failures and missing results; and a model that has run is not run again."""
 
 import json
 import os
@@ -53,7 +53,7 @@ class Threads(unittest.TestCase):
         self.assertLess(row["macs_run"], row["macs"])
         self.assertEqual(row["of_other_kinds"], [])
 
-    def test_what_differs_is_named_and_fails(self):
+    def test_a_difference_is_named_and_fails(self):
         row = '{"macs": 1, "whole": true, "groups": 1, "kernels": 1, "tensors": 1, "seconds": 0, "failures": ["conv: result 0: other bits"]}'
         status, text, result = self.run_tool("digits_again", program=self.fake(row, 1))
         self.assertEqual(status, 1, text)
@@ -64,7 +64,7 @@ class Threads(unittest.TestCase):
         self.assertEqual(status, 1, text)
         self.assertIn("status 3", result["failures"][0])
 
-    def test_what_is_missing_is_no_success(self):
+    def test_missing_results_are_not_a_success(self):
         for arguments, missing in ((["no_such_model"], "a model whose name contains no_such_model"), (["zoo_resnet8"], "the zoo's resnet8 in float32: error: none of these")):
             status, text, result = self.run_tool(*arguments)
             self.assertEqual((status, result), (2, None), text)

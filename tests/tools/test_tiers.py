@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The two tiers of the tests (tools/tier.py, tests/long.txt), and what the sample of ./dev test does not run: that every planted fault can be planted."""
+"""The two tiers of the tests (tools/tier.py, tests/long.txt), and a check that the sample of ./dev test does not include: every fault can be planted."""
 
 import configparser
 import fnmatch

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every constant of isa/spec/timing.h is obeyed: the cycle engine reads it (by name, or through a row of the ALU's operations), and the design is compared with that
+"""Every constant of isa/spec/timing.h is used: the cycle engine reads it (by name, or through a row of the ALU's operations), and the design is compared with that
 engine instruction by instruction; or it is a size that the design takes from its package."""
 
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What examples/first_week/train.py exports with PyTorch is quantized, and runs on the accelerator alone."""
+"""The model that examples/first_week/train.py exports with PyTorch is quantized, and runs entirely on the accelerator."""
 
 import importlib.util
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page of a run (simulator/trace/page.h): it holds the trace, refers to nothing outside, is well-formed, and no name of a node gets out of its place."""
+"""The page of a run (simulator/trace/page.h): it holds the trace, refers to nothing outside, is well-formed, and no node name is interpreted as markup."""
 
 import base64
 import html.parser
@@ -24,7 +24,7 @@ VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
 class Page(html.parser.HTMLParser):
-    """Elements in order, with the text of scripts; complains about what does not nest."""
+    """Elements in order, with the text of scripts; reports elements that do not nest."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -71,7 +71,7 @@ class Numbers:
 
 
 def decode(data):
-    """Events as the trace file has them, the instructions' texts and token flags, and waits."""
+    """The trace file's events, the instructions' texts and token flags, and waits."""
     columns = {name: Numbers(text) for name, text in data["columns"].items()}
     last = [[0] * len(re.findall("[\x01\x02]", words)) for words in data["templates"]]
     launches, texts, tokens, source = [], [], [], 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The host changes no cycle: a program has the same trace and values under valgrind, whose processor is another and slower one, and breaks no rule of memory there."""
+"""The host changes no cycle: a program has the same trace and values under valgrind, which emulates another, slower processor, and has no memory errors there."""
 
 import json
 import os

@@ -23,10 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The seeds of a random configuration's programs are its own.
+// Each random configuration has separate seeds for its programs.
 constexpr std::uint64_t kProgramsOfConfig = 1'000'000;
 
-// A model that is there as long as this: hundreds of configurations come and go. What all models share stays.
+// Keeps a model for the lifetime of this object: there are hundreds of configurations. Files that all models share
+// stay.
 class PassingModel {
  public:
   PassingModel(const isa::HardwareConfig& config, const fs::path& folder)
@@ -118,7 +119,7 @@ bool Campaign::run_right(const isa::HardwareConfig& config, const Engines& engin
   std::vector<simulator::LaunchTrace> trace;
   if (const auto wrong = torture(program, how, engines, &trace)) {
     const GeneratedProgram small = options_.shrink ? minimized(program, how, engines) : program;
-    tell(small, how, explain(small, how, engines));
+    report(small, how, explain(small, how, engines));
     return false;
   }
   programs_.add(program, trace);
@@ -135,7 +136,7 @@ bool Campaign::run_wrong(const isa::HardwareConfig& config, const Engines& engin
     const auto error = slave_error(program, random.bits());
     if (!error) return true;
     if (const auto wrong = torture_slave_error(program, *error, how, engines)) {
-      tell(program, how, *wrong);
+      report(program, how, *wrong);
       return false;
     }
     ++wrong_programs_;
@@ -147,9 +148,9 @@ bool Campaign::run_wrong(const isa::HardwareConfig& config, const Engines& engin
   Observed observed;
   if (const auto wrong = torture_wrong(program, how, engines, &observed)) {
     const GeneratedProgram small = options_.shrink ? minimized_wrong(program, how, engines) : program;
-    tell(small, how,
-         fmt::format("mutation {}: {}", kMutationNames[static_cast<std::size_t>(*mutation)],
-                     explain_wrong(small, how, engines)));
+    report(small, how,
+           fmt::format("mutation {}: {}", kMutationNames[static_cast<std::size_t>(*mutation)],
+                       explain_wrong(small, how, engines)));
     return false;
   }
   ++wrong_programs_;
@@ -157,7 +158,7 @@ bool Campaign::run_wrong(const isa::HardwareConfig& config, const Engines& engin
   return true;
 }
 
-void Campaign::tell(const GeneratedProgram& program, const TortureCase& how, const std::string& said) {
+void Campaign::report(const GeneratedProgram& program, const TortureCase& how, const std::string& said) {
   fmt::print("{}\n", said);
   const auto line = write_repro(program, how, options_.folder / program.config.name, "cycle");
   fmt::print("again: {}\n", line.ok() ? *line : to_string(line.errors()));

@@ -1,4 +1,4 @@
-// Configurations, named or random, each under right and wrong random programs on all engines.
+// Runs right and wrong random programs on all engines, for each named or random configuration.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 namespace dovetail::test {
 
 struct CampaignOptions {
-  std::size_t instructions = 0;  // of right programs, for each configuration
+  std::size_t instructions = 0;  // in right programs, for each configuration
   std::uint64_t seed = 1;        // of the first program of a named configuration, or of the first random configuration
-  unsigned wrong_percent = 0;    // of all programs
+  unsigned wrong_percent = 0;    // share of wrong programs
   Engines engines;
   std::optional<DesignLimits> limits = std::nullopt;  // of random configurations; default: those of the engines
   bool shrink = true;
@@ -28,9 +28,11 @@ class Campaign {
  public:
   explicit Campaign(const CampaignOptions& options);
 
-  // One configuration, of which there is a model. Prints a line, or what differs. False: something does.
+  // Runs one configuration, for which there is a model. Prints a line, or the difference. Returns false on a
+  // difference.
   bool run(const isa::HardwareConfig& config);
-  // So many random configurations, each verilated where RTL is among the engines. Returns how many have a difference.
+  // Runs that many random configurations, each verilated where RTL is among the engines. Returns how many have a
+  // difference.
   std::size_t run_random(std::size_t configs);
 
   const TortureCoverage& programs() const { return programs_; }
@@ -42,7 +44,7 @@ class Campaign {
   bool run_random(const isa::HardwareConfig& config, std::uint64_t seed);
   bool run_right(const isa::HardwareConfig& config, const Engines& engines, std::uint64_t seed);
   bool run_wrong(const isa::HardwareConfig& config, const Engines& engines, std::uint64_t seed);
-  void tell(const GeneratedProgram& program, const TortureCase& how, const std::string& said);
+  void report(const GeneratedProgram& program, const TortureCase& how, const std::string& said);
 
   CampaignOptions options_;
   DesignLimits limits_;

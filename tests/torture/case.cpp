@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kMostTransferCycles = 4000, kMostProgramCycles = 300'000;
 constexpr std::int64_t kLargeSramBytes = std::int64_t{4} << 20;
 
-// Any memory: bursts one at a time or any number of them, slower and faster than the bus, near and far.
+// Any memory: one outstanding burst or any number of them, slower and faster than the bus, low and high latency.
 simulator::MemorySpec random_memory(Random& random, std::int64_t bus_bytes) {
   const auto number = [&](std::uint64_t least, std::uint64_t most) {
     return static_cast<std::int64_t>(random.between(least, most));
@@ -41,7 +41,7 @@ simulator::MemorySpec random_memory(Random& random, std::int64_t bus_bytes) {
   }
 }
 
-// Roughly, of a long transfer.
+// Approximate cycles for each beat of a long transfer.
 std::uint64_t cycles_per_beat(const isa::HardwareConfig& config, const simulator::MemorySpec& memory) {
   std::int64_t latency = 0, bytes = 0, bursts = 1;
   if (const auto* ideal = std::get_if<simulator::IdealMemory>(&memory)) {
@@ -79,7 +79,7 @@ TortureCase torture_case(const isa::HardwareConfig& config, std::uint64_t seed) 
   std::uint64_t largest = 0;
   for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc})
     largest = std::max(largest, static_cast<std::uint64_t>(config.element_bytes(memory)));
-  // Definitions are their own transfers.
+  // Loads that define operands are separate transfers.
   const std::uint64_t instruction_cycles = 100 + 4 * per_beat * ((largest + bus - 1) / bus);
   size = std::min<std::size_t>(size, kMostProgramCycles / instruction_cycles);
   // Small address spaces have little room for programs.

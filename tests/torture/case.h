@@ -1,5 +1,4 @@
-// How a random program is run: under which memory, or with which slave that AXI4 allows in its place, and from which
-// contents at power-up.
+// How a random program is run: the memory model, or a random AXI4 slave in its place, and the contents at power-up.
 #pragma once
 
 #include <array>
@@ -14,7 +13,7 @@
 
 namespace dovetail::test {
 
-// The accelerator's clocks under which a DRAM is tried.
+// Clock periods of the accelerator that are combined with a DRAM.
 inline constexpr std::array<std::int64_t, 4> kBankClocksPs{500, 1000, 2000, 5000};
 
 struct TortureCase {
@@ -22,14 +21,14 @@ struct TortureCase {
   GeneratorOptions program;
   simulator::MemorySpec memory;
   std::uint64_t power_up_seed = 1;
-  std::optional<simulator::AxiSlave> slave = std::nullopt;  // on RTL in the place of the memory
+  std::optional<simulator::AxiSlave> slave = std::nullopt;  // on RTL instead of the memory
 };
-// A function of both. Programs are shorter where the configuration makes each transfer slow, and longer where SRAM is
-// so large that engines take long to begin.
+// Derived from both arguments. Programs are shorter where the configuration makes each transfer slow, and longer where
+// SRAM is so large that engines take long to begin.
 TortureCase torture_case(const isa::HardwareConfig& config, std::uint64_t seed);
 std::string describe(const TortureCase& torture);
 
-// Of the four memories together.
+// Size of the four memories together.
 std::int64_t sram_bytes(const isa::HardwareConfig& config);
 
 }  // namespace dovetail::test

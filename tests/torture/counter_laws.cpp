@@ -13,7 +13,7 @@ using isa::Memory;
 using simulator::Counters;
 using simulator::DramCommand;
 
-// Collects the first law that does not hold.
+// Collects the first violated law.
 class Laws {
  public:
   void equal(const char* law, std::uint64_t left, std::uint64_t right) {
@@ -52,7 +52,7 @@ void check_dram(Laws& laws, const simulator::BankMemory& memory, const simulator
   laws.at_most("ACTIVATEs <= READs + WRITEs", dram[Kind::activate], dram[Kind::read] + dram[Kind::write]);
   const std::uint64_t clocks =
       (cycles * number(memory.clock_ps) + number(standard.clock_ps) - 1) / number(standard.clock_ps);
-  // Traffic that is late keeps a rank past the end of the launch.
+  // Traffic that is late keeps a rank busy after the end of the launch.
   laws.at_most("a REFRESH of each rank per tREFI", clocks / number(standard.refi) * ranks, dram[Kind::refresh]);
 }
 

@@ -1,4 +1,4 @@
-// What holds of the counters of every launch that completes, whatever its program.
+// Laws that the counters of every completed launch satisfy, for any program.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace dovetail::test {
 
-// The law that an engine with a clock breaks, with its numbers. `cycles`: of the launch; empty where no memory model
-// timed it, so that there is no DRAM either.
+// Returns the law that an engine with a clock breaks, with its numbers. `cycles`: those of the launch; empty where no
+// memory model timed it, so that there is no DRAM either.
 std::optional<std::string> broken_law(const isa::HardwareConfig& config, const simulator::MemorySpec& memory,
                                       const simulator::Counters& counters, std::optional<std::uint64_t> cycles);
 

@@ -72,7 +72,7 @@ void TortureCoverage::add(const GeneratedProgram& program, const std::vector<sim
   for (const char* bin : {"gemm forwards to the next step", "alu forwards a destination", "alu forwards to a source",
                           "alu interlock", "alu operand repeated", "alu operand repeated, but written"})
     bins_[bin];
-  // Causes and classes that a unit can have.
+  // The causes and classes that each unit can have.
   for (const auto& [unit, causes] : {std::pair{"load", "fetch none unit drain token_next"},
                                      {"compute", "fetch none unit drain token_prev token_next"},
                                      {"store", "fetch unit token_prev"}})

@@ -1,4 +1,4 @@
-// What a set of runs has exercised besides the generator's own bins: bursts, stalls, forwarding, interlock.
+// Coverage of a set of runs in addition to the generator's bins: bursts, stalls, forwarding, interlock.
 #pragma once
 
 #include <cstdint>

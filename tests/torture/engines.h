@@ -12,19 +12,19 @@
 
 namespace dovetail::test {
 
-// Which run alongside the functional and the cycle simulator, which always do.
+// The engines that run in addition to the functional and the cycle simulator, which always run.
 struct Engines {
   bool systemc = false;
   bool rtl = true;
-  std::optional<std::filesystem::path> model = std::nullopt;  // of the RTL; default: the one that is found
+  std::optional<std::filesystem::path> model = std::nullopt;  // RTL model; default: the one that is found
 };
 
-// One program's simulators; null: not asked for.
+// The simulators of one program; null: not requested.
 struct EngineSet {
   std::unique_ptr<simulator::Simulator> functional, cycle, systemc;
   std::unique_ptr<simulator::RtlSimulator> rtl;
 };
-// With traces. Errors: an engine that is not there.
+// The engines record traces. Errors: a missing engine.
 Result<EngineSet> make_engines(const isa::HardwareConfig& config, const TortureCase& how, const Engines& engines,
                                simulator::RtlOptions rtl_options = {});
 

@@ -22,7 +22,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tools"))
 import tier  # noqa: E402
 
-# What ./dev test judges: a fault in the order of instructions.
+# The sample of ./dev test: a fault in the order of instructions.
 SAMPLE = ("token popped without need",)
 
 
@@ -54,14 +54,14 @@ def write_config(folder, changes):
 
 
 def build_model(arguments, config, design, into):
-    """What went wrong, or None."""
+    """The error, or None."""
     built = subprocess.run([arguments.cli, "rtl", "build", "--hw", config, "--fast-build", "--design", design, "--into", into],
                            capture_output=True, text=True, check=False)
     return built.stderr if built.returncode else None
 
 
 def try_fault(arguments, sound, name, file, before, after, changes):
-    """(is it found, what to say); `sound`: the folder of a model without a fault."""
+    """(whether it is found, the message); `sound`: the folder of a model without a fault."""
     with tempfile.TemporaryDirectory() as name_of_folder:
         folder = pathlib.Path(name_of_folder)
         design = folder / "hw"
@@ -74,7 +74,7 @@ def try_fault(arguments, sound, name, file, before, after, changes):
         if problem is not None:
             return False, f"{name}: cannot be planted: {problem}"
         model = next(folder.glob("rtl-*.so"))
-        # Assertions are broken by right programs alone; others may need wrong ones.
+        # Right programs suffice to break assertions; other faults may need wrong ones.
         wrong = "0" if arguments.assertions else "50"
         run = subprocess.run([arguments.torture, arguments.instructions, "--hw", config, "--model", model, "--engines", "rtl",
                               "--wrong", wrong, "--folder", folder / "failed", "--no-shrink"], capture_output=True, text=True, check=False)

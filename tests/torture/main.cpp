@@ -44,7 +44,7 @@ struct Arguments {
   bool coverage = false;
 };
 
-// functional and cycle always run, and may be named.
+// functional and cycle always run, and may be named too.
 bool read_engines(const Arguments& arguments, test::Engines& engines) {
   const bool systemc = simulator::find_systemc_engine().has_value();
   engines = {.systemc = systemc && arguments.random_configs != 0, .model = arguments.model};
@@ -66,7 +66,7 @@ bool is_complete(const std::string& name, const std::vector<std::string>& missin
   return false;
 }
 
-// What is reached is counted for each named configuration, and for all random ones together.
+// Coverage is counted for each named configuration, and for all random ones together.
 bool run(const isa::HardwareConfig& config, const Arguments& arguments) {
   test::Campaign campaign(arguments.campaign);
   if (!campaign.run(config)) return false;

@@ -13,7 +13,7 @@ namespace dovetail::test {
 namespace fs = std::filesystem;
 
 std::optional<fs::path> rtl_model(const isa::HardwareConfig& config, bool waves) {
-  // The cache of tests is alongside the build, also for the programs that a test starts.
+  // The cache of tests is next to the build, also for the programs that a test starts.
   setenv("XDG_CACHE_HOME", DOVETAIL_BINARY_DIR "/rtl/tests", 1);
   if (!simulator::verilator_version() && !simulator::find_rtl_model(config, waves).ok()) {
     skip("Verilator is not installed, and there is no RTL model of " + config.name);

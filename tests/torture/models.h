@@ -8,9 +8,10 @@
 
 namespace dovetail::test {
 
-// The model of the configuration: the kit's own, that of the fixture "rtl models/<name>" (named configurations), or one
-// that the first test to ask for it builds, with little optimization, into the build folder; it stays until the design
-// or Verilator changes. nullopt: there is no Verilator, and a skip is noted. Throws where the design does not build.
+// Returns the model of the configuration: the kit's own, that of the fixture "rtl models/<name>" (named
+// configurations), or one that the first test to request it builds, with little optimization, into the build folder,
+// where it stays until the design or Verilator changes. nullopt: there is no Verilator, and a skip is noted. Throws
+// where the design does not build.
 std::optional<std::filesystem::path> rtl_model(const isa::HardwareConfig& config, bool waves = false);
 
 }  // namespace dovetail::test

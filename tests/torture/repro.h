@@ -1,4 +1,4 @@
-// A program that fails, as files that `dovetail` runs.
+// Writes a failing program as files that `dovetail` runs.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,8 @@
 
 namespace dovetail::test {
 
-// Writes hw.json, program.bin, program.s (without what does not decode) and dram.bin into the folder, and returns the
-// line that simulates them on `engine`.
+// Writes hw.json, program.bin, program.s (without undecodable instructions) and dram.bin into the folder, and returns
+// the command line that simulates them on `engine`.
 Result<std::string> write_repro(const GeneratedProgram& program, const TortureCase& how,
                                 const std::filesystem::path& folder, std::string_view engine);
 

@@ -27,7 +27,7 @@ std::string end_bin(std::string_view parameter, RangeEnd end) {
 std::string encoding_bin(isa::Encoding encoding) {
   return fmt::format("encoding {}", kEncodingNames[static_cast<std::size_t>(encoding)]);
 }
-// Bit i of the subset: row i of the table.
+// Bit i of the subset stands for row i of the table.
 std::string extensions_bin(std::size_t subset) {
   std::string text = "extensions";
   for (std::size_t i = 0; i < isa::spec::kExtensions.size(); ++i)

@@ -1,4 +1,4 @@
-// Which parts of the space of configurations, memories and wrong programs a campaign has reached.
+// Coverage of the space of configurations, memories and wrong programs by a campaign.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace dovetail::test {
 class SpaceCoverage {
  public:
   // Expects both ends of every parameter within the limits, encodings, subsets of the extensions, memories, kinds of
-  // mutations, verdicts, and with RTL its error codes. `wrong`: are there wrong programs?
+  // mutations, verdicts, and with RTL its error codes. `wrong`: whether there are wrong programs.
   SpaceCoverage(const DesignLimits& limits, const Engines& engines, bool wrong);
 
   void add(const isa::HardwareConfig& config);

@@ -1,5 +1,5 @@
-// What SRAM holds after a program, by isa/semantics: for engines whose SRAM can be looked into. Elements that nothing
-// has written since reset are not defined.
+// The contents of SRAM after a program, by isa/semantics: for engines whose SRAM can be inspected. Elements that have
+// not been written since reset are undefined.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ class SramModel {
  public:
   explicit SramModel(const isa::HardwareConfig& config);
 
-  // Runs the launch in an order that its tokens allow. Precondition: it is legal and race-free; `dram` is changed as by
-  // every engine.
+  // Runs the launch in an order that its tokens allow. Precondition: it is legal and race-free. `dram` changes in the
+  // same way as on every engine.
   void launch(std::span<const isa::Instruction> program, simulator::Dram& dram);
 
   std::uint64_t depth(isa::Memory memory) const { return buffer(memory).defined.size(); }
-  // As it is in SRAM; empty: not defined. Micro-ops: the fields' bits alone count.
+  // The bytes of an element in SRAM; empty: undefined. Of micro-ops only the bits of fields count.
   std::span<const std::byte> element(isa::Memory memory, std::uint64_t index) const;
 
  private:

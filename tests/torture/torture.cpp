@@ -36,22 +36,22 @@ class Run {
         on_systemc_(expected_),
         on_rtl_(expected_) {}
 
-  // What is wrong. The cycle simulator's timing() is the launch's afterwards.
+  // Returns the difference, if any. Afterwards the cycle simulator's timing() is that of this launch.
   std::optional<std::string> launch(const isa::Launch& launch) {
     const auto part = std::span<const isa::Instruction>(program_.program).subspan(launch.begin, launch.count);
-    const auto wanted = engines_.functional->launch(part, expected_, launch.begin);
-    if (!wanted.ok()) return "the functional simulator: " + to_string(wanted.errors());
+    const auto expected = engines_.functional->launch(part, expected_, launch.begin);
+    if (!expected.ok()) return "the functional simulator: " + to_string(expected.errors());
     sram_.launch(part, by_semantics_);
     if (by_semantics_.bytes != expected_.bytes) return "isa/semantics and the functional simulator differ";
     simulator::Counters by_cycle, counted;
-    if (auto wrong = run(*engines_.cycle, launch, on_cycle_, *wanted, true, by_cycle)) return wrong;
+    if (auto wrong = run(*engines_.cycle, launch, on_cycle_, *expected, true, by_cycle)) return wrong;
     if (auto wrong = check_trace(program_, launch, *engines_.cycle->timing())) return wrong;
     if (engines_.systemc) {
-      if (auto wrong = run(*engines_.systemc, launch, on_systemc_, *wanted, true, counted)) return wrong;
+      if (auto wrong = run(*engines_.systemc, launch, on_systemc_, *expected, true, counted)) return wrong;
       if (auto wrong = compare("SystemC", *engines_.systemc, counted, by_cycle)) return wrong;
     }
     if (!engines_.rtl) return std::nullopt;
-    if (auto wrong = run(*engines_.rtl, launch, on_rtl_, *wanted, !how_.slave, counted)) return wrong;
+    if (auto wrong = run(*engines_.rtl, launch, on_rtl_, *expected, !how_.slave, counted)) return wrong;
     if (!how_.slave)
       if (auto wrong = compare("RTL", *engines_.rtl, counted, by_cycle)) return wrong;
     return compare_sram(launch);
@@ -60,14 +60,14 @@ class Run {
  private:
   // `memory`: the engine's times are those of the memory model.
   std::optional<std::string> run(simulator::Simulator& engine, const isa::Launch& launch, simulator::Dram& dram,
-                                 const simulator::Counters& wanted, bool by_memory, simulator::Counters& counted) {
+                                 const simulator::Counters& expected, bool by_memory, simulator::Counters& counted) {
     const auto part = std::span<const isa::Instruction>(program_.program).subspan(launch.begin, launch.count);
     const auto counters = engine.launch(part, dram, launch.begin);
     if (!counters.ok()) return fmt::format("engine {}: {}", engine.name(), to_string(counters.errors()));
     counted = *counters;
-    if (without_time(counted) != wanted)
+    if (without_time(counted) != expected)
       return fmt::format("engine {} counts otherwise than the functional simulator: {}", engine.name(),
-                         difference(counted, wanted));
+                         difference(counted, expected));
     const std::uint64_t cycles = engine.timing()->cycles;
     if (auto broken =
             broken_law(program_.config, how_.memory, counted, by_memory ? std::optional(cycles) : std::nullopt))
@@ -80,7 +80,7 @@ class Run {
     return std::nullopt;
   }
 
-  // Times and counters against the cycle simulator's.
+  // Compares times and counters with the cycle simulator's.
   std::optional<std::string> compare(std::string_view engine, const simulator::Simulator& simulator,
                                      const simulator::Counters& counted, const simulator::Counters& on_cycle) const {
     if (counted != on_cycle)

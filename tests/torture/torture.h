@@ -1,7 +1,7 @@
-// The torture test: random legal programs on every engine. The functional simulator has every DRAM byte right,
-// isa/semantics every defined SRAM element of the RTL, and the engines with a clock have the same issue, start, end and
-// stall cause of every instruction; under random memories, random power-up contents and, on RTL every fourth time,
-// any slave that AXI4 allows in the place of the memory.
+// The torture test: random legal programs on every engine. The functional simulator is the reference for every DRAM
+// byte, isa/semantics for every defined SRAM element of the RTL, and the engines with a clock must agree on issue,
+// start, end and stall cause of every instruction; under random memories, random power-up contents and, on RTL every
+// fourth time, a random AXI4 slave instead of the memory.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@
 
 namespace dovetail::test {
 
-// What is wrong, or nothing. `trace` receives the cycle simulator's, launch by launch, which the others' are equal to;
-// where RTL has a slave in the place of the memory, it has its own times.
+// Returns the difference, if any. `trace` receives the cycle simulator's trace, launch by launch, which equals those of
+// the other engines, except where RTL has a slave instead of the memory: then it has its own times.
 std::optional<std::string> torture(const GeneratedProgram& program, const TortureCase& how, const Engines& engines = {},
                                    std::vector<simulator::LaunchTrace>* trace = nullptr);
 
-// A failure's program made small, as long as it is legal and fails.
+// Minimizes a failing program while it is legal and still fails.
 GeneratedProgram minimized(const GeneratedProgram& program, const TortureCase& how, const Engines& engines = {});
-// What is wrong with it, and its assembly.
+// Describes the failure, with the program's assembly.
 std::string explain(const GeneratedProgram& program, const TortureCase& how, const Engines& engines = {});
 
 }  // namespace dovetail::test

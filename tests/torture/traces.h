@@ -1,4 +1,4 @@
-// What is true of every trace, and what two engines' traces of one launch must agree on.
+// Invariants of every trace, and the comparison of two engines' traces of one launch.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ namespace dovetail::test {
 std::optional<std::string> check_trace(const GeneratedProgram& program, const isa::Launch& launch,
                                        const simulator::LaunchTrace& trace);
 
-// The events of an engine against the cycle simulator's: of launches that come to a standstill, all up to there.
+// Compares an engine's events with the cycle simulator's: in launches that deadlock, all events up to the deadlock.
 std::optional<std::string> compare_events(std::string_view engine, const simulator::LaunchTrace& trace,
                                           const simulator::LaunchTrace& cycle);
-// Its whole trace: every event, every class, and what waits for memory were for.
+// Compares the whole trace: every event, every class, and the causes of waits for memory.
 std::optional<std::string> compare_times(std::string_view engine, const simulator::LaunchTrace& trace,
                                          const simulator::LaunchTrace& cycle);
 

@@ -37,7 +37,7 @@ Verdict verdict_of(const GeneratedProgram& program, const isa::LegalityRules& ru
   return transfer ? Verdict::bus_error : Verdict::bad_index;
 }
 
-// What stops the launch first: with one thing wrong, the others follow from it. Nothing: several could.
+// The fault that stops the launch first: others follow from it. nullopt: more than one fault could be first.
 std::optional<Verdict> first_of(const std::array<bool, kVerdictNames.size()>& found) {
   const auto is = [&](Verdict verdict) { return found[static_cast<std::size_t>(verdict)]; };
   for (const Verdict verdict : {Verdict::illegal, Verdict::bus_error, Verdict::bad_index}) {
@@ -45,13 +45,14 @@ std::optional<Verdict> first_of(const std::array<bool, kVerdictNames.size()>& fo
     if (is(Verdict::deadlock)) return std::nullopt;
     return verdict;
   }
-  // What is undefined or races changes values, and no tokens.
+  // Undefined values and races change values, but no tokens.
   for (const Verdict verdict : {Verdict::deadlock, Verdict::leftover, Verdict::undefined, Verdict::race})
     if (is(verdict)) return verdict;
   return Verdict::right;
 }
 
-// Whether a later instruction may start although `offender` has not: it is in another queue, and no token keeps it.
+// Whether a later instruction may start although `offender` has not: it is in another queue, and no token holds it
+// back.
 bool starts_without(const GeneratedProgram& program, const isa::Launch& launch, std::size_t offender,
                     std::size_t later) {
   const auto instructions = std::span(program.program).subspan(launch.begin, launch.count);
@@ -112,7 +113,7 @@ Judgment judge(const GeneratedProgram& program) {
   const auto verdict = first_of(found);
   const bool by_uops = uops_unknown && (verdict == Verdict::race || verdict == Verdict::bad_index);
   const bool one_stops = verdict == Verdict::illegal || verdict == Verdict::bus_error || verdict == Verdict::bad_index;
-  // What it leaves undefined is read by later ones, some of which need not wait for it.
+  // Later instructions read the elements that it leaves undefined, and some of them need not wait for it.
   const bool undefined_before =
       one_stops && std::ranges::any_of(report.findings, [&](const isa::Finding& finding) {
         return finding.kind == isa::FindingKind::undefined_read && launch_of(program, finding.instruction) == launch &&
@@ -144,12 +145,12 @@ bool confirms(const Diagnostics& errors, const GeneratedProgram& program, const 
                                                std::span(program.program).subspan(launch.begin, launch.count),
                                                launch.begin);
     case Verdict::illegal: {
-      const Diagnostics wanted = isa::LegalityRules(program.config).check(program.program[*judgment.instruction]);
-      return is_at(*judgment.instruction) && errors.front().what == wanted.front().what;
+      const Diagnostics legality = isa::LegalityRules(program.config).check(program.program[*judgment.instruction]);
+      return is_at(*judgment.instruction) && errors.front().what == legality.front().what;
     }
     case Verdict::bus_error:
     case Verdict::bad_index: return cannot_execute(*judgment.instruction);
-    case Verdict::undefined:  // which of several comes first is not a matter of the program alone
+    case Verdict::undefined:  // the program alone does not determine which of several comes first
       for (std::size_t i = launch.begin; i < launch.begin + launch.count; ++i)
         if (is_at(i)) return cannot_execute(i);
       return false;

@@ -33,7 +33,7 @@ Stop stop_of(simulator::RtlSimulator& rtl) {
   return {rtl.read_register(kStatus).value_or(0) >> 4 & 0xf, rtl.read_register(kErrorInstruction).value_or(0)};
 }
 
-// A wrong program on the engines, launch by launch up to the one that is wrong. Each engine has its own memory.
+// Runs a wrong program on the engines, launch by launch up to the wrong launch. Each engine has its own memory.
 class WrongRun {
  public:
   WrongRun(const GeneratedProgram& program, const TortureCase& how, EngineSet& engines, const Judgment& judgment)
@@ -80,7 +80,7 @@ class WrongRun {
   struct Engine {
     Simulator* simulator;
     simulator::Dram dram;
-    bool looks_at_values;  // so that it finds undefined reads and bad indices
+    bool looks_at_values;  // so that it detects undefined reads and bad indices
   };
   using Chosen = std::vector<Engine*>;
 
@@ -101,7 +101,7 @@ class WrongRun {
                                     launch.begin);
   }
 
-  // All of them stop, and say why as isa/verify does.
+  // All engines must stop, and report the same reason as isa/verify.
   std::optional<std::string> refuse(const Chosen& engines) {
     for (Engine* engine : engines) {
       const std::string_view name = engine->simulator->name();
@@ -113,7 +113,7 @@ class WrongRun {
     return std::nullopt;
   }
 
-  // Until tokens stop it, or to its end if some are left over, a launch is as any other.
+  // Until tokens stop it, or to its end if some are left over, a launch behaves like any other.
   std::optional<std::string> run_wrong_tokens() {
     const Chosen engines = judgment_.racing ? with_values(false) : all();
     if (auto wrong = refuse(engines)) return wrong;
@@ -135,7 +135,7 @@ class WrongRun {
     return std::nullopt;
   }
 
-  // The design does not look at indices, and whatever is wrong, it ends.
+  // The design does not check indices; whatever the fault is, the launch must end.
   std::optional<std::string> run_to_any_end() {
     for (Engine* engine : with_values(false))
       if (const auto ran = launch(*engine, *judgment_.launch); !ran.ok())
@@ -145,7 +145,7 @@ class WrongRun {
     return std::nullopt;
   }
 
-  // Values are a matter of time, times are not.
+  // Values depend on time, times do not.
   std::optional<std::string> run_undefined() {
     if (judgment_.uops_unknown) {
       if (auto wrong = run_to_any_end()) return wrong;
@@ -181,11 +181,11 @@ class WrongRun {
   }
 
   std::optional<std::string> check_stop(ErrorCode code) {
-    const Stop wanted{static_cast<std::uint32_t>(code), static_cast<std::uint32_t>(*judgment_.instruction)};
+    const Stop expected_stop{static_cast<std::uint32_t>(code), static_cast<std::uint32_t>(*judgment_.instruction)};
     const Stop found = stop_of(*rtl_);
-    if (found == wanted) return std::nullopt;
+    if (found == expected_stop) return std::nullopt;
     return fmt::format("{}: RTL stops with code {} at instruction {}, not with {}", expected(), found.code,
-                       found.instruction, wanted.code);
+                       found.instruction, expected_stop.code);
   }
 
   std::string expected() const {
@@ -222,7 +222,7 @@ std::optional<std::string> torture_wrong(const GeneratedProgram& program, const 
 std::optional<SlaveError> slave_error(const GeneratedProgram& program, std::uint64_t seed) {
   Random random(seed);
   const auto bus = static_cast<std::uint64_t>(program.config.bus_bytes);
-  // How many instructions move each beat of the image.
+  // The number of instructions that move each beat of the image.
   constexpr std::size_t kNone = SIZE_MAX, kSeveral = SIZE_MAX - 1;
   std::vector<std::size_t> owner(program.dram.size() / bus, kNone);
   for (std::size_t i = 0; i < program.program.size(); ++i) {
@@ -252,9 +252,9 @@ std::optional<std::string> torture_slave_error(const GeneratedProgram& program, 
   for (const isa::Launch& launch : program.launches) {
     const auto ran = rtl.launch(std::span(program.program).subspan(launch.begin, launch.count), dram, launch.begin);
     if (ran.ok()) continue;
-    const Stop wanted{static_cast<std::uint32_t>(ErrorCode::slave_error),
-                      static_cast<std::uint32_t>(error.instruction)};
-    if (stop_of(rtl) == wanted) return std::nullopt;
+    const Stop expected_stop{static_cast<std::uint32_t>(ErrorCode::slave_error),
+                             static_cast<std::uint32_t>(error.instruction)};
+    if (stop_of(rtl) == expected_stop) return std::nullopt;
     return fmt::format("SLVERR at {:#x} belongs to instruction {}, but: {}", error.range.begin, error.instruction,
                        to_string(ran.errors()));
   }
@@ -263,7 +263,7 @@ std::optional<std::string> torture_slave_error(const GeneratedProgram& program, 
 }
 
 GeneratedProgram minimized_wrong(const GeneratedProgram& program, const TortureCase& how, const Engines& engines) {
-  // It stays wrong in the way that it is: what fails otherwise is another failure.
+  // Only programs with the same verdict are tried: a program with another verdict fails for another reason.
   const Verdict verdict = judge(program).verdict;
   return shrink(program, [&](const GeneratedProgram& candidate) {
     return judge(candidate).verdict == verdict && torture_wrong(candidate, how, engines).has_value();

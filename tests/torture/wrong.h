@@ -1,5 +1,5 @@
-// The torture test on wrong programs: what isa/verify says is what every engine says, of the same instruction, and up
-// to there their times are equal.
+// The torture test on wrong programs: every engine must report the same fault as isa/verify, at the same instruction,
+// and up to there the engines' times are equal.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace dovetail::test {
 
-// What a wrong program was, for coverage.
+// Properties of a wrong program, for coverage.
 struct Observed {
   Judgment judgment;
-  isa::spec::ErrorCode code = isa::spec::ErrorCode::none;  // in STATUS of the RTL
+  isa::spec::ErrorCode code = isa::spec::ErrorCode::none;  // STATUS of the RTL
   bool timed = false;  // deadlock, leftover: engines' times up to there were compared
 };
 
-// What is wrong with the engines, or nothing.
+// Returns the engines' error, if any.
 std::optional<std::string> torture_wrong(const GeneratedProgram& program, const TortureCase& how,
                                          const Engines& engines = {}, Observed* observed = nullptr);
 
-// A right program with one part of memory answering SLVERR, which one instruction alone reads or writes: RTL stops
-// there. nullopt: no part is of one instruction alone.
+// A right program in which one part of memory, which only one instruction reads or writes, answers SLVERR: RTL must
+// stop there. nullopt: there is no such part.
 struct SlaveError {
   simulator::RtlOptions::BadRange range;
   std::size_t instruction = 0;

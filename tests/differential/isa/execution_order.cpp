@@ -1,5 +1,5 @@
-// Programs that verify calls clean give the same bytes whatever the order of execution, and the functional simulator
-// gives these.
+// Programs without a finding of verify give the same bytes in every order of execution, and so does the functional
+// simulator.
 #include <fmt/format.h>
 
 #include "isa/verify.h"
@@ -11,7 +11,7 @@
 namespace dovetail::test {
 namespace {
 
-// What differs; empty: nothing.
+// Describes the difference; empty: none.
 std::string simulate(const GeneratedProgram& program, simulator::ExecutionOrder order, simulator::Dram& dram) {
   simulator::FunctionalOptions options;
   options.order = order;
@@ -61,7 +61,7 @@ TEST_CASE("clean programs give the same bytes in every execution order") {
   for (std::uint64_t seed = 0; seed < scaled(4); ++seed) check(isa::HardwareConfig{}, {.seed = seed, .size = 200});
 }
 
-// The converse, as far as running can show: where two orders give different bytes, verify has found something.
+// The converse, as far as running can show it: where two orders give different bytes, verify has a finding.
 TEST_CASE("verify finds something wherever two execution orders differ") {
   std::size_t different = 0, dirty = 0;
   for (std::uint64_t seed = 0; seed < scaled(400); ++seed) {
@@ -86,7 +86,7 @@ TEST_CASE("verify finds something wherever two execution orders differ") {
       break;
     }
   }
-  // The test means something only if such programs are met.
+  // The test is meaningful only if there are such programs.
   CHECK(different * 20 >= scaled(400));
   CHECK(dirty >= different);
 }
@@ -97,7 +97,7 @@ TEST_CASE("verify and the functional simulator agree about deadlock and leftover
     GeneratedProgram program =
         generate(random_config(seed), {.seed = seed, .size = 30, .launches = 1, .max_steps = 20});
     Random random(seed);
-    // Order on the FIFOs is at stake, not data: every instruction keeps its queue and moves nothing but tokens.
+    // Only the order on the FIFOs matters, not data: every instruction keeps its queue and moves only tokens.
     for (isa::Instruction& instruction : program.program) {
       if (auto* load = std::get_if<isa::Load>(&instruction.body)) load->x_size = 0;
       else if (auto* store = std::get_if<isa::Store>(&instruction.body)) store->x_size = 0;

@@ -33,8 +33,8 @@ bool ReferenceMachine::run(std::uint64_t seed) {
                      [&](const isa::Launch& launch) { return run_launch(launch, random); });
 }
 
-// Where a queue is left alone for long, orders are reached that a fair coin would not find: the favorite changes now
-// and then.
+// A queue that is not served for long reaches orders that uniform choices would not reach: the preferred queue changes
+// occasionally.
 bool ReferenceMachine::run_launch(const isa::Launch& launch, Random& random) {
   std::array<std::vector<std::size_t>, isa::kQueues> queues;
   for (std::size_t i = launch.begin; i < launch.begin + launch.count; ++i)

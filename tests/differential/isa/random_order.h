@@ -1,5 +1,5 @@
-// A reference executor: the executable semantics and nothing else, one instruction at a time, in a random order that
-// tokens and queues allow. What isa/verify calls clean must give the same bytes in every such order, and the same as
+// A reference executor: only the executable semantics, one instruction at a time, in a random order that tokens and
+// queues allow. Programs without a finding of isa/verify must give the same bytes in every such order, and the same as
 // the simulators.
 #pragma once
 
@@ -19,7 +19,7 @@ class ReferenceMachine {
   explicit ReferenceMachine(const GeneratedProgram& program);
 
   // Runs all launches in an order drawn from `seed`, with queues of unlimited depth: any linear extension of the order
-  // of tokens and queues. False: a launch gets stuck. Precondition: the program is legal.
+  // of tokens and queues. Returns false if a launch deadlocks. Precondition: the program is legal.
   bool run(std::uint64_t seed);
   const std::vector<std::byte>& dram() const { return dram_; }
 

@@ -1,5 +1,5 @@
-// The event-driven simulator gives, for every instruction, the cycles that docs/reference/timing.md read cycle by cycle
-// gives.
+// For every instruction, the event-driven simulator gives the same cycles as docs/reference/timing.md evaluated cycle
+// by cycle.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,7 +26,7 @@ std::string describe(const TraceEvent& event) {
                      event.issue, event.start, kStallCauseNames[static_cast<std::size_t>(event.cause)], event.end);
 }
 
-// Empty: equal.
+// Describes the difference; empty: none.
 std::string difference(const LaunchTrace& expected, const LaunchTrace& actual) {
   if (expected.events.size() != actual.events.size())
     return fmt::format("{} events, not {}", actual.events.size(), expected.events.size());
@@ -69,7 +69,7 @@ std::string difference(const LaunchTrace& expected, const LaunchTrace& actual) {
   return {};
 }
 
-// The memory has seen the bursts and beats that the units count.
+// The memory must have seen the bursts and beats that the units count.
 std::string traffic_difference(const MemoryStatistics& after, const MemoryStatistics& before,
                                const isa::HardwareConfig& config, const Counters& counters) {
   const auto bus = static_cast<std::uint64_t>(config.bus_bytes);
@@ -83,7 +83,7 @@ std::string traffic_difference(const MemoryStatistics& after, const MemoryStatis
   return fmt::format("the memory has seen {} of bursts and beats read, and written; counted are {}", seen, counted);
 }
 
-// Runs both; the DRAM that the event-driven one leaves must be the functional simulator's.
+// Runs both; the DRAM after the event-driven run must equal the functional simulator's.
 std::string compare(const test::GeneratedProgram& program, const std::string& memory_text) {
   const MemorySpec spec = parse_memory(memory_text).value();
   const auto cycle = make_cycle(program.config, {.memory = spec, .trace = true});

@@ -17,13 +17,13 @@ namespace dovetail::test {
 // The configuration `tiny` (queues of 4, tokens of 2, bursts of 4 beats, buffers of 8) with another bus.
 isa::HardwareConfig tiny(std::int64_t bus_bytes = 8);
 
-// Under memories that answer at once, late, in small pieces and at random, and with two of the slaves
-// that AXI4 allows. Returns the traces
-// by the first: `at once`, with a latency of 1 and a beat a cycle. The program's tokens are its own.
+// Runs under memories that answer at once, late, in small pieces and at random, and with two AXI4 slaves. Returns the
+// traces with the first memory, `at once`, with a latency of 1 and a beat per cycle. The program has its tokens
+// already.
 std::vector<simulator::LaunchTrace> agree(const isa::HardwareConfig& config,
                                           const std::vector<isa::Instruction>& program, const simulator::Dram& dram,
                                           std::vector<isa::Launch> launches = {});
-// The same of a program without tokens, which get computed; one launch.
+// The same for a program without tokens, which are computed; one launch.
 simulator::LaunchTrace agree_in_order(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
                                       const simulator::Dram& dram);
 

@@ -1,5 +1,5 @@
 // The events of docs/reference/events.md, worked out by hand for two programs, on every engine; the design counts them
-// by its own signals.
+// from its own signals.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,7 +22,7 @@ using isa::AluOp;
 using isa::Memory;
 using isa::Queue;
 
-// Engines that there are here, each ready to run.
+// The engines that this build has, ready to run.
 std::vector<std::unique_ptr<Simulator>> engines(const isa::HardwareConfig& config, const EngineOptions& options) {
   std::vector<std::unique_ptr<Simulator>> all;
   all.push_back(make_functional(config));

@@ -89,20 +89,20 @@ Geometry geometry_of(const isa::HardwareConfig& config, const isa::Transfer& tra
 
 // A requester and its beat buffer.
 struct Reader {
-  std::deque<BurstOf> left;  // to be asked for
+  std::deque<BurstOf> left;  // bursts to request
   Cycle active_from = kNever;
-  std::int64_t credits = 0, credits_given = 0;  // as of the beginning of the cycle, and what changes it
+  std::int64_t credits = 0, credits_given = 0;  // at the beginning of the cycle, and their change
   std::deque<Cycle> beats;                      // arrival of each beat that has not left
-  std::deque<BurstOf> granted;                  // and not accepted
+  std::deque<BurstOf> granted;                  // bursts granted and not accepted
   Cycle last_grant = kNever;
-  // Of each burst from the one that asks back to the oldest whose beats have not all left: what its delay was for, and
-  // how many beats are left.
+  // For each burst, from the requesting one back to the oldest whose beats have not all left: the causes of its delay,
+  // and the number of beats left.
   struct Delay {
     MemorySplit parts;
     std::uint32_t beats = 0;
   };
   std::deque<Delay> delays;
-  Cycle waited = 0;  // by the unit, for the oldest of them
+  Cycle waited = 0;  // by the unit, for the oldest burst
 
   bool asks(Cycle c) const { return !left.empty() && c >= active_from && credits >= left.front().beats; }
   bool idle(Cycle c) const { return left.empty() && (last_grant == kNever || last_grant < c); }
@@ -114,14 +114,14 @@ struct Reader {
     ++credits_given;
     if (--delays.front().beats == 0) delays.pop_front();
   }
-  // The burst that asks, or is to ask next, comes after those that are granted and not used up.
+  // The burst that requests, or is to request next, follows those that are granted and not used up.
   Delay& asking() {
     if (asking_is_listed) return delays.back();
     asking_is_listed = true;
     return delays.emplace_back(Delay{{}, left.front().beats});
   }
   bool asking_is_listed = false;
-  // Of the burst at AR, which is the last of those that have been granted.
+  // The burst at AR, which is the latest granted one.
   Delay& at_address() { return delays[delays.size() - 1 - (asking_is_listed ? 1 : 0)]; }
   void grant(Cycle c) {
     active_from = c + 1;
@@ -142,7 +142,7 @@ struct Reader {
   }
 };
 
-// Section 11: cycle by cycle, from the part that comes first in the order.
+// Section 11: cycle by cycle, from the first part in the order.
 MemorySplit divide(Cycle wait, MemorySplit parts) {
   MemorySplit split;
   for (; wait > 0; --wait) {
@@ -156,7 +156,7 @@ MemorySplit divide(Cycle wait, MemorySplit parts) {
   return split;
 }
 
-// Something counted, whose changes are seen in the next cycle.
+// A counter whose changes are visible in the next cycle.
 struct Counted {
   std::int64_t count = 0, change = 0;
   void commit() {
@@ -257,7 +257,7 @@ class PerCycle {
 
   std::array<CommandQueue, 3> queues_;
   std::array<Counted, isa::kTokenFifos> tokens_;
-  // Of the head in the cycle before.
+  // The resources that the head of each queue waited for in the previous cycle.
   struct Before {
     bool unit = false, drain = false, token_prev = false, token_next = false;
   };
@@ -265,7 +265,7 @@ class PerCycle {
 
   // Memory port.
   Reader fetch_reader_, compute_reader_, load_reader_;
-  Reader* address_ = nullptr;  // who holds the address register
+  Reader* address_ = nullptr;  // the owner of the address register
   Cycle address_valid_ = 0;
 
   // Fetch.
@@ -308,14 +308,14 @@ class PerCycle {
   // Store.
   std::optional<Running> stored_;
   std::deque<Slot> fill_slots_;
-  std::deque<BurstOf> store_bursts_;  // to be filled
+  std::deque<BurstOf> store_bursts_;  // bursts to be filled
   Counted places_;
   std::uint32_t filled_of_burst_ = 0;
   struct Full {
     BurstOf burst;
     Cycle p;
   };
-  // Of each burst of the instruction that has been taken: what its way was for.
+  // For each burst of the instruction that has been taken: the causes of its latency.
   struct Way {
     std::uint64_t first_beat = 0, beats = 0;  // of the instruction
     MemorySplit to_address, memory;
@@ -448,7 +448,7 @@ void PerCycle::fetch(Cycle c) {
 }
 
 void PerCycle::load(Cycle c) {
-  // Drainer: it takes in max(s + 1, end of the one before), works, and ends.
+  // Drainer: it takes the instruction in max(s + 1, previous end), works, and ends.
   bool work = false, memory = false, push = false;
   const bool was_draining = drained_.has_value();
   if (drained_ && c > take_) {
@@ -515,12 +515,12 @@ PerCycle::Kind PerCycle::kind_of(const isa::Instruction& instruction) const {
   return Kind::serial;
 }
 
-// Step by step through the recurrence of section 9.
+// Expands the steps by the recurrence of section 9.
 void PerCycle::expand(const isa::Instruction& instruction, Cycle s, Running& running) {
   const Kind kind = kind_of(instruction);
   if (last_kind_ != kind) last_step_.reset();
   last_kind_ = kind;
-  std::optional<Step> within;  // the step before, of this instruction
+  std::optional<Step> within;  // the previous step of this instruction
   Cycle to_write = 0;
   const auto enter = [&](Step step, Cycle cost, std::optional<std::uint64_t> first_read) {
     step.u = s + value(kStartToStep);
@@ -598,13 +598,13 @@ void PerCycle::compute(Cycle c) {
       running.complete = running.start + 1;
     }
   }
-  // They end in order: only the oldest waits to push.
+  // Instructions end in order: only the oldest waits to push.
   if (!in_flight_.empty()) {
     const Running& oldest = in_flight_.front();
     push = oldest.complete != kNever && c >= oldest.complete && !has_room(oldest.use);
   }
 
-  // In flight as of this cycle, before anything starts in it.
+  // In flight as of this cycle, before an instruction starts in it.
   const std::size_t flying = in_flight_.size();
   const bool at = at_head(Queue::compute, c);
   if (work) add(Queue::compute, UnitClass::work);
@@ -628,7 +628,7 @@ void PerCycle::compute(Cycle c) {
   if (!classed && flying == 0 && !may_start) add_idle(Queue::compute, c);
   else if (!classed) add(Queue::compute, UnitClass::pipeline);
 
-  // The oldest that has not ended.
+  // The oldest instruction that has not ended.
   for (Running& running : in_flight_) {
     if (running.end != kNever) continue;
     if (running.complete != kNever && c >= running.complete && (last_compute_end_ == kNever || c > last_compute_end_) &&
@@ -682,7 +682,7 @@ void PerCycle::store(Cycle c) {
       } else {
         work = true;
         if (store_waited_ > 0) {
-          // The place was that of the beat which is as many beats before this one as there are places.
+          // The entry was used by the beat that precedes this one by the number of entries.
           const std::uint64_t sent = beats_opened_ - static_cast<std::uint64_t>(config_.outstanding_beats);
           const auto way =
               std::find_if(ways_.begin(), ways_.end(), [&](const Way& w) { return sent < w.first_beat + w.beats; });
@@ -754,7 +754,7 @@ void PerCycle::writer(Cycle c) {
     if (--sending_.front().beats == 0) sending_.pop_front();
     else sending_.front().begin = c + 1;
   }
-  // It takes the next burst when the last W beat of the one before goes out.
+  // It takes the next burst when the last W beat of the previous burst is sent.
   if (!aw_from_ && !full_.empty() && c >= full_.front().p && (last_data_ == kNever || c >= last_data_)) {
     aw_ = full_.front().burst;
     Way way{.first_beat = ways_.empty() ? 0 : ways_.back().first_beat + ways_.back().beats,

@@ -1,6 +1,6 @@
-// docs/reference/timing.md, transcribed cycle by cycle: every queue, channel and unit is asked in every cycle what it
-// does. Slow, and written for nothing but being read alongside that page; the event-driven simulator and the RTL must
-// give the same times.
+// docs/reference/timing.md, transcribed cycle by cycle: every queue, channel and unit is evaluated in every cycle.
+// Slow, and written only to be read alongside that page; the event-driven simulator and the RTL must give the same
+// times.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace dovetail::test {
 
-// One launch. `memory` is reset first. `uops` is the micro-op memory: it holds what launches before left, and loads
-// from `image` change it. A launch that comes to a standstill has `cycles` 0.
+// Runs one launch. `memory` is reset first. `uops` is the micro-op memory: it holds the contents left by earlier
+// launches, and loads from `image` change it. A launch that deadlocks has `cycles` 0.
 simulator::LaunchTrace run_per_cycle(const isa::HardwareConfig& config, simulator::Memory& memory,
                                      std::span<const isa::Instruction> program, std::size_t first_index,
                                      std::uint64_t program_address, const isa::DramImage& image,

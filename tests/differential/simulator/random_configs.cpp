@@ -1,5 +1,5 @@
-// Any configuration under right and wrong programs, with the budget of every build: ./dev torture N --random-configs
-// COUNT runs more.
+// Random configurations under right and wrong programs, with the budget of every build: ./dev torture N
+// --random-configs COUNT runs more.
 #include "simulator/rtl/model_file.h"
 #include "simulator/systemc_engine.h"
 #include "tests/catch.h"

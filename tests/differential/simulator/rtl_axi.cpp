@@ -1,5 +1,5 @@
-// The design at its memory port: responses that come late are all waited for, and no slave that AXI4 allows hangs it or
-// makes it write anything else.
+// The design at its memory port: all late responses are awaited, and no AXI4 slave makes it hang or changes what it
+// writes.
 #include <string>
 #include <vector>
 
@@ -60,7 +60,7 @@ TEST_CASE("RTL: a STORE of more bursts than the write buffer has places waits fo
   CHECK(trace[0].cycles == 687343);
 }
 
-TEST_CASE("RTL: write buffers of few places, and many responses due") {
+TEST_CASE("RTL: write buffers with few entries, and many outstanding responses") {
   for (const auto& [burst, outstanding] : {std::pair{1, 1}, {1, 2}, {2, 2}, {2, 3}}) {
     const auto config = tiny_with(burst, outstanding);
     CAPTURE(config.name);
@@ -68,7 +68,7 @@ TEST_CASE("RTL: write buffers of few places, and many responses due") {
   }
 }
 
-TEST_CASE("RTL: every slave that AXI4 allows, quick, slow and at random, gets every byte to its place") {
+TEST_CASE("RTL: with every AXI4 slave, fast, slow and random, all bytes are written correctly") {
   for (const std::int64_t bus : {4, 8, 64}) {
     const auto config = tiny(bus);
     const auto model = rtl_model(config);

@@ -1,4 +1,4 @@
-// Fetch, queues, tokens, and the compute unit with its pipes, at their borders. As rtl_transfers.cpp.
+// Fetch, queues, tokens, and the compute unit with its pipes, at their limits. Structured as rtl_transfers.cpp.
 #include <algorithm>
 #include <vector>
 
@@ -29,7 +29,7 @@ isa::Instruction times(isa::Instruction instruction, std::uint32_t iterations, s
   return instruction;
 }
 
-// What all of these need: micro-ops 0 to `uops`, INP, WGT and ACC.
+// Definitions that all of these programs need: micro-ops 0 to `uops`, INP, WGT and ACC.
 std::vector<isa::Instruction> defined(const isa::HardwareConfig& config, std::uint32_t uops,
                                       std::uint32_t elements = 8) {
   const auto at = [&](Memory memory) { return kOperands / static_cast<std::uint64_t>(config.element_bytes(memory)); };
@@ -38,7 +38,8 @@ std::vector<isa::Instruction> defined(const isa::HardwareConfig& config, std::ui
           load(Memory::acc, 0, at(Memory::acc), elements)};
 }
 
-// A launch that defines, and one of `program`, which touches only SRAM and what compute's queue orders. Its trace.
+// Runs a launch that defines operands, then one of `program`, which touches only SRAM and what compute's queue orders;
+// returns the trace of the second.
 LaunchTrace second_launch(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops,
                           const std::vector<isa::Instruction>& program) {
   std::vector<isa::Instruction> all = defined(config, static_cast<std::uint32_t>(uops.size()));
@@ -50,10 +51,10 @@ LaunchTrace second_launch(const isa::HardwareConfig& config, const std::vector<i
 
 }  // namespace
 
-TEST_CASE("RTL: fetch of launches of every length and beginning, instructions smaller and larger than a beat") {
+TEST_CASE("RTL: fetch of launches of every length and beginning, with instructions smaller and larger than a beat") {
   for (const std::int64_t bus : {4, 8, 64}) {
     const auto config = tiny(bus);
-    // The program is after the image at a 4 KiB boundary; launches reach over the next one.
+    // The program follows the image at a 4 KiB boundary; launches cross the next boundary.
     std::vector<isa::Instruction> program(280, finish());
     std::vector<isa::Launch> launches{{0, 1}};
     for (std::size_t length = 1, at = 1; at + length <= 60; at += length, length = length % 11 + 1)
@@ -67,23 +68,23 @@ TEST_CASE("RTL: fetch of launches of every length and beginning, instructions sm
   }
 }
 
-TEST_CASE("RTL: the first instruction of a launch") {
+TEST_CASE("RTL: the cycles of the first instruction of a launch are those of the timing page") {
   const auto config = isa::load_config("1x16x16").value();
   const auto traces = agree(config, {finish()}, image(config, {}, 100));
   if (traces.empty()) return;
-  // Fetch asks in 1, ARVALID in 2, beats in 3 and 4, used in 4 and 5: the issue. Start in 6, end in 7, done in 8.
+  // Fetch requests in 1, ARVALID in 2, beats in 3 and 4, used in 4 and 5: the issue. Start in 6, end in 7, done in 8.
   const simulator::TraceEvent expected{
       .instruction = 0, .unit = Queue::compute, .issue = 5, .start = 6, .end = 7, .cause = StallCause::fetch};
   CHECK(traces[0].events == std::vector{expected});
   CHECK(traces[0].cycles == 8);
 }
 
-TEST_CASE("RTL: fetch waits for room in each command queue, and what is after waits with it") {
+TEST_CASE("RTL: fetch waits for room in each command queue, and so do later instructions") {
   const auto config = tiny();
   const auto depth = static_cast<std::size_t>(config.command_queue_depth);
   for (const Queue queue : {Queue::load, Queue::compute, Queue::store}) {
-    // A head that waits for a token, and enough after it to fill its queue; the token comes from what was issued
-    // before.
+    // A head that waits for a token, and enough instructions after it to fill its queue; earlier instructions push the
+    // token.
     std::vector<isa::Instruction> program = defined(config, 1);
     const std::size_t slow = program.size();
     if (queue == Queue::compute) {
@@ -101,7 +102,7 @@ TEST_CASE("RTL: fetch waits for room in each command queue, and what is after wa
         agree(config, program, image(config, {{0, 0, 0}}, 5 * 4096), {{0, begin}, {begin, program.size() - begin}});
     if (traces.empty()) return;
     const auto& events = traces[1].events;
-    // Event 1 is the head; `depth` fit with it, the next is issued in the cycle after it has left.
+    // Event 1 is the head; `depth` instructions fit with it; the next is issued in the cycle after the head has left.
     CAPTURE(static_cast<int>(queue));
     CHECK(events[1].start == events[0].end + 1);
     CHECK(events[depth].issue < events[1].start);
@@ -110,7 +111,7 @@ TEST_CASE("RTL: fetch waits for room in each command queue, and what is after wa
   }
 }
 
-TEST_CASE("RTL: a full token FIFO holds back an end until the cycle after a pop") {
+TEST_CASE("RTL: a full token FIFO delays an end until the cycle after a pop") {
   const auto config = tiny();  // two tokens
   std::vector<isa::Instruction> program = defined(config, 1);
   const std::size_t begin = program.size();
@@ -127,7 +128,7 @@ TEST_CASE("RTL: a full token FIFO holds back an end until the cycle after a pop"
   CHECK(traces[1].classes[isa::index(Queue::load)][static_cast<std::size_t>(simulator::UnitClass::push)] > 0);
 }
 
-TEST_CASE("RTL: GEMM of n steps is followed by the next n cycles later, and a change of kind drains") {
+TEST_CASE("RTL: after a GEMM of n steps the next starts n cycles later, and a change of kind drains the pipe") {
   for (const char* name : {"tiny", "1x16x16"}) {
     const auto config = isa::load_config(name).value();
     const LaunchTrace trace =
@@ -138,7 +139,7 @@ TEST_CASE("RTL: GEMM of n steps is followed by the next n cycles later, and a ch
     const auto& e = trace.events;
     const std::uint64_t s = e[0].start;
     CHECK(e[0].end == s + 3 + 9 + 3 + 1);
-    // The command queue of `tiny` is shallow, but fetch is ahead by then.
+    // The command queue of `tiny` is shallow, but fetch is ahead at this point.
     CHECK(e[1].start == s + 10);
     CHECK(e[2].start == s + 11);
     CHECK(e[3].start == s + 31);  // zero-trip: one step
@@ -153,13 +154,14 @@ TEST_CASE("RTL: GEMM of n steps is followed by the next n cycles later, and a ch
   }
 }
 
-TEST_CASE("RTL: instructions complete in the pipe wait for room for their tokens, compute_in_flight of them at most") {
+TEST_CASE("RTL: up to compute_in_flight complete instructions wait in the pipe for room for their tokens") {
   auto config = tiny();
   config.name += "-one-token";
   config.command_queue_depth = 32, config.token_queue_depth = 1, config.inp_buffer_bytes = 4096;
   std::vector<isa::Instruction> program = defined(config, 1);
   const std::size_t begin = program.size();
-  // After a long load, load_waiting NOPs take a token each; one more is in the FIFO; the others' GEMMs cannot end.
+  // After a long load, load_waiting NOPs take a token each; one more is in the FIFO; the GEMMs of the others cannot
+  // end.
   program.push_back(load(Memory::inp, 100, kOperands / 4, 900));
   for (int i = 0; i < 20; ++i) {
     program.push_back(times(gemm(0, 1, kPushPrev), 1));
@@ -187,18 +189,18 @@ TEST_CASE("RTL: the cycles of every ALU step: immediate, vector, repeated, REQUA
                                    {1, 6, 0}, {2, 6, 0}, {3, 6, 0}, {4, 6, 0}};
   struct Case {
     isa::Instruction instruction;
-    std::uint64_t cost;  // cycles in R, sum of c(i) but for waits between steps
+    std::uint64_t cost;  // cycles in R, the sum of c(i) without waits between steps
     std::uint64_t to_write;
   };
   const auto requant = [&](std::uint32_t begin, std::uint32_t end) { return alu(AluOp::requant, begin, end); };
   const std::vector<Case> cases{
-      {alu_imm(AluOp::add, 3, 0, 4), 4, 1},  // an immediate: one each
+      {alu_imm(AluOp::add, 3, 0, 4), 4, 1},  // an immediate: one cycle each
       {alu_imm(AluOp::mul, 3, 0, 4), 4, 2},
-      {alu(AluOp::add, 0, 4), 2 + 3, 1},  // the operand of the step before
+      {alu(AluOp::add, 0, 4), 2 + 3, 1},  // the operand of the previous step
       {alu(AluOp::min, 4, 8), 2 * 4, 1},  // another operand each time
       {alu(AluOp::mul, 4, 8), 2 * 4, 2},
-      {requant(12, 16), 3 + 3, 2},                // scale and bias of the step before
-      {requant(0, 4), 3 + 3 + 2, 2},              // the first writes the bias of the others
+      {requant(12, 16), 3 + 3, 2},                // scale and bias of the previous step
+      {requant(0, 4), 3 + 3 + 2, 2},              // the first step writes the bias of the others
       {alu_imm(AluOp::mul, 3, 8, 10), 2 + 1, 2},  // interlocked: its destination is pending
       {alu(AluOp::add, 8, 10), 2 + 2, 1},         // the same index, but it was written: not repeated; no interlock
       {alu(AluOp::mul, 8, 10), 2 + 2 + 1, 2},
@@ -207,10 +209,10 @@ TEST_CASE("RTL: the cycles of every ALU step: immediate, vector, repeated, REQUA
     const LaunchTrace trace = second_launch(config, uops, {c.instruction});
     if (trace.events.empty()) return;
     CAPTURE(isa::format_instruction(c.instruction));
-    // U in s + 1, R from s + 3 on, then the pipe, then the end.
+    // U in s + 1, R from s + 3, then the pipe, then the end.
     CHECK(trace.events[0].end == trace.events[0].start + 3 + c.cost - 1 + c.to_write + 1);
   }
-  // All of them in a row, and every operation over every kind of step.
+  // All of them in sequence, and every operation over every kind of step.
   std::vector<isa::Instruction> all;
   for (const Case& c : cases) all.push_back(c.instruction);
   for (std::uint32_t op = 0; op < 6; ++op)
@@ -225,10 +227,10 @@ TEST_CASE("RTL: the cycles of every ALU step: immediate, vector, repeated, REQUA
   second_launch(config, uops, all);
 }
 
-TEST_CASE("RTL: forwarding and write-through: the next step, and the one after, read what a step writes") {
+TEST_CASE("RTL: forwarding and write-through: the next two steps read the value that a step writes") {
   for (const char* name : {"1x16x16-ext", "4x8x8"}) {
     const auto config = isa::load_config(name).value();
-    // Each destination comes back after 1, 2, 3 and 4 steps.
+    // Each destination occurs again after 1, 2, 3 and 4 steps.
     const std::vector<isa::Uop> uops{{1, 0, 0}, {1, 1, 1}, {2, 1, 2}, {1, 2, 3}, {3, 1, 0}, {2, 3, 1},
                                      {1, 1, 2}, {4, 2, 3}, {4, 4, 0}, {1, 4, 1}, {2, 1, 0}, {3, 2, 1}};
     std::vector<isa::Instruction> program{times(gemm(0, 12), 3), gemm(0, 1), gemm(0, 1), gemm(1, 2)};
@@ -241,7 +243,7 @@ TEST_CASE("RTL: forwarding and write-through: the next step, and the one after, 
   }
 }
 
-TEST_CASE("RTL: SRAM and micro-ops stay from launch to launch, whatever power-up left") {
+TEST_CASE("RTL: SRAM and micro-ops are kept from launch to launch, for any contents at power-up") {
   const auto config = tiny();
   std::vector<isa::Instruction> program = defined(config, 2);
   program.push_back(gemm(0, 2));

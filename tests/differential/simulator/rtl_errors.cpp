@@ -1,5 +1,5 @@
-// The error path of the design: SLVERR, DECERR and illegal instructions stop a launch, report where, raise the
-// interrupt, and never hang; the next launch works.
+// The error path of the design: SLVERR, DECERR and illegal instructions stop a launch, are reported with their place,
+// raise the interrupt, and never hang; the next launch works.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -49,7 +49,7 @@ struct Stopped {
   bool operator==(const Stopped&) const = default;
 };
 
-// Runs the program, which must stop with an error that the registers and the interrupt report alike.
+// Runs the program, which must stop with an error. Registers and interrupt must report the same error.
 Stopped stopped(RtlSimulator& rtl, const std::vector<isa::Instruction>& program, Dram dram, std::size_t first_index,
                 const char* said) {
   REQUIRE(rtl.write_register(kInterruptStatus, 3));
@@ -61,7 +61,7 @@ Stopped stopped(RtlSimulator& rtl, const std::vector<isa::Instruction>& program,
   CHECK(rtl.interrupt());
   CHECK(rtl.read_register(kInterruptStatus) == 2);
   const std::uint32_t status = rtl.read_register(kStatus).value();
-  CHECK((status & 0xf) == 4);  // error, and neither busy nor done
+  CHECK((status & 0xf) == 4);  // error, neither busy nor done
   REQUIRE(rtl.write_register(kInterruptStatus, 2));
   CHECK_FALSE(rtl.interrupt());
   return {status >> 4, rtl.read_register(kErrorInstruction).value()};
@@ -70,15 +70,15 @@ Stopped stopped(RtlSimulator& rtl, const std::vector<isa::Instruction>& program,
 void works(RtlSimulator& rtl, const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
            const Dram& dram, std::size_t first_index) {
   Dram expected = dram, actual = dram;
-  const auto wanted = simulator::make_functional(config)->launch(program, expected, first_index);
-  REQUIRE(wanted.ok());
+  const auto functional = simulator::make_functional(config)->launch(program, expected, first_index);
+  REQUIRE(functional.ok());
   const auto counters = rtl.launch(program, actual, first_index);
   if (!counters.ok()) FAIL(to_string(counters.errors()));
   CHECK(actual.bytes == expected.bytes);
   CHECK(rtl.read_register(kStatus) == 2);
 }
 
-// 0: the memory with its times.
+// 0: the memory model.
 std::optional<simulator::AxiSlave> slave_of(std::uint64_t seed) {
   return seed == 0 ? std::nullopt : std::optional(simulator::any_axi_slave(seed));
 }
@@ -90,10 +90,10 @@ std::unique_ptr<RtlSimulator> design_with(const isa::HardwareConfig& config, Rtl
 
 }  // namespace
 
-TEST_CASE("RTL: an error response stops the launch at the instruction that met it, and the next launch works") {
+TEST_CASE("RTL: an error response stops the launch at the instruction that received it, and the next launch works") {
   const auto config = tiny();
   Dram dram = image(config, {{0, 1, 2}, {3, 2, 1}}, 7 * 4096);
-  // The same program on data elsewhere, where nothing is bad.
+  // The same program on data at another address, where no response is an error.
   std::copy_n(dram.bytes.begin(), 8, dram.bytes.begin() + 2048);
   std::vector<isa::Instruction> elsewhere = everything(config);
   for (isa::Instruction& instruction : elsewhere) {
@@ -123,14 +123,14 @@ TEST_CASE("RTL: an error response stops the launch at the instruction that met i
         const auto code = static_cast<std::uint32_t>(response == 2 ? ErrorCode::slave_error : ErrorCode::decode_error);
         CHECK(stopped(*rtl, everything(config), dram, 0, said) == Stopped{code, bad.instruction});
         works(*rtl, config, elsewhere, dram, 0);
-        // Again, counted from further on; then after a reset.
+        // Again, with instructions counted from another number; then after a reset.
         CHECK(stopped(*rtl, everything(config), dram, 7, said) == Stopped{code, 7 + bad.instruction});
         rtl->reset();
         works(*rtl, config, elsewhere, dram, 0);
       }
 }
 
-TEST_CASE("RTL: an error response to fetch stops the launch at the instruction that it is a part of") {
+TEST_CASE("RTL: an error response to fetch stops the launch at the instruction that it belongs to") {
   for (const std::int64_t bus : {4, 8, 64}) {
     const auto config = tiny(bus);
     const Dram dram = image(config, {}, 100);
@@ -147,7 +147,7 @@ TEST_CASE("RTL: an error response to fetch stops the launch at the instruction t
         const auto rtl = design_with(config, options);
         if (!rtl) return;
         CAPTURE(bus, at, slave);
-        // The first instruction of a beat that holds several meets it.
+        // The first instruction of a beat that holds several receives it.
         const auto first = static_cast<std::uint32_t>((begin - program_base) / 16);
         CHECK(stopped(*rtl, program, dram, 0, "DECERR") ==
               Stopped{static_cast<std::uint32_t>(ErrorCode::decode_error), first});
@@ -157,14 +157,14 @@ TEST_CASE("RTL: an error response to fetch stops the launch at the instruction t
   }
 }
 
-TEST_CASE("RTL: a transfer after the image is refused, also where the program is stored") {
+TEST_CASE("RTL: a transfer after the image is refused, also at the program's address") {
   const auto config = tiny();
   constexpr std::size_t kImage = 7 * 4096;
   Dram dram = image(config, {{0, 1, 2}, {3, 2, 1}}, kImage);
   dram.bytes.resize(kImage);
-  const std::uint64_t behind = dram.base + kImage;
+  const std::uint64_t after_image = dram.base + kImage;
   for (const Memory memory : {Memory::uop, Memory::inp, Memory::wgt, Memory::acc})
-    for (const std::uint64_t program_base : {behind, behind + 4096})
+    for (const std::uint64_t program_base : {after_image, after_image + 4096})
       for (const std::uint64_t slave : {0u, 1u, 2u}) {
         RtlOptions options;
         options.engine.program_base = program_base;
@@ -175,13 +175,13 @@ TEST_CASE("RTL: a transfer after the image is refused, also where the program is
         std::vector<isa::Instruction> program = everything(config);
         works(*rtl, config, program, dram, 0);
         program.insert(program.begin() + 2,
-                       load(memory, 0, behind / static_cast<std::uint64_t>(config.element_bytes(memory)), 1));
+                       load(memory, 0, after_image / static_cast<std::uint64_t>(config.element_bytes(memory)), 1));
         CHECK(stopped(*rtl, program, dram, 0, "the memory port answered DECERR") ==
               Stopped{static_cast<std::uint32_t>(ErrorCode::decode_error), 2});
       }
 }
 
-TEST_CASE("RTL: an illegal instruction stops the launch, whatever is under way") {
+TEST_CASE("RTL: an illegal instruction stops the launch, whatever is in flight") {
   for (const char* name : {"tiny", "1x16x16", "1x16x16-ext"}) {
     const auto config = isa::load_config(name).value();
     const isa::Codec codec(config);
@@ -196,13 +196,14 @@ TEST_CASE("RTL: an illegal instruction stops the launch, whatever is under way")
       illegal.push_back(bytes);
     };
     for (const int opcode : {5, 6, 7}) with(finish(), {{0, opcode & 1}, {1, opcode >> 1 & 1}, {2, opcode >> 2}});
-    with(finish(), {{127, 1}});                                                        // a reserved bit
-    with(load(Memory::inp, 0, 64, 1), {{7, 0}, {8, 0}, {9, 1}});                       // LOAD of OUT
-    with(load(Memory::inp, 0, 64, 1), {{7, 0}, {8, 1}, {9, 1}});                       // memory 6
-    with(load(Memory::inp, 0, 64, 1), {{7, 1}, {8, 1}, {9, 1}});                       // memory 7
-    with(store(0, 64, 1), {{7, 1}, {8, 1}, {9, 0}});                                   // STORE to ACC
-    if (!config.saturate) with(store(0, 64, 1), {{58, 1}});                            // extensions that are off
-    if (!config.overwrite) with(gemm(0, 1), {{config.name == "tiny" ? 127 : 63, 1}});  // on `tiny` bit 63 is a factor's
+    with(finish(), {{127, 1}});                                   // a reserved bit
+    with(load(Memory::inp, 0, 64, 1), {{7, 0}, {8, 0}, {9, 1}});  // LOAD of OUT
+    with(load(Memory::inp, 0, 64, 1), {{7, 0}, {8, 1}, {9, 1}});  // memory 6
+    with(load(Memory::inp, 0, 64, 1), {{7, 1}, {8, 1}, {9, 1}});  // memory 7
+    with(store(0, 64, 1), {{7, 1}, {8, 1}, {9, 0}});              // STORE to ACC
+    if (!config.saturate) with(store(0, 64, 1), {{58, 1}});       // extensions that are off
+    if (!config.overwrite)
+      with(gemm(0, 1), {{config.name == "tiny" ? 127 : 63, 1}});  // on `tiny` bit 63 is part of a factor
     if (!config.requant) {
       isa::HardwareConfig more = config;
       more.requant = true;
@@ -225,7 +226,7 @@ TEST_CASE("RTL: an illegal instruction stops the launch, whatever is under way")
   }
 }
 
-TEST_CASE("RTL: random programs with a bad address anywhere end, and random programs after them are right") {
+TEST_CASE("RTL: random programs with a bad address end, and random programs after them are correct") {
   const auto config = tiny();
   std::size_t errors = 0, clean = 0;
   for (std::uint64_t seed = 0; seed < scaled(150); ++seed) {
@@ -253,7 +254,7 @@ TEST_CASE("RTL: random programs with a bad address anywhere end, and random prog
       REQUIRE_THAT(to_string(counters.errors()), ContainsSubstring("the memory port answered"));
       break;
     }
-    // What follows may run into the bad range too. Where it does not, it is right.
+    // Later instructions may reach the bad range too. Where they do not, the result is correct.
     Dram expected{after.dram_base, after.dram}, actual = expected;
     const auto functional = simulator::make_functional(config);
     for (const isa::Launch& launch : after.launches) {

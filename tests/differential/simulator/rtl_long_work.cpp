@@ -1,4 +1,4 @@
-// Work without end on the design: stopped within an instruction, and the next launch finds it as after power-up.
+// Endless work on the design: stopped within an instruction; the next launch starts as after power-up.
 #include "base/work.h"
 #include "isa/config.h"
 #include "simulator/rtl/model_api.h"
@@ -10,7 +10,7 @@ namespace dovetail::simulator {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("the design's simulation is stopped within an instruction, and starts anew after it") {
+TEST_CASE("RTL: the simulation is stopped within an instruction, and starts anew after it") {
   const isa::HardwareConfig config = isa::load_config("tiny").value();
   const auto model = test::rtl_model(config);
   if (!model) return;
@@ -35,7 +35,7 @@ TEST_CASE("the design's simulation is stopped within an instruction, and starts 
   CHECK_THAT(to_string(stopped.errors()),
              ContainsSubstring("the work was stopped (cycle ") && ContainsSubstring("its limit has passed"));
   CHECK(work.done() == DOVETAIL_RTL_POLL_CYCLES);
-  CHECK((*rtl)->launch(std::span(program).first(2), dram).ok());  // ends before anyone looks
+  CHECK((*rtl)->launch(std::span(program).first(2), dram).ok());  // ends before the limit is checked
 }
 
 }  // namespace dovetail::simulator

@@ -1,4 +1,4 @@
-// What the design reaches of what it could: a micro-op a cycle.
+// The design's throughput compared with its peak: one micro-op per cycle.
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,8 +16,8 @@ namespace {
 using namespace simulator::testing;
 using isa::Memory;
 
-// The cycles of a launch of `program`, after one that defines micro-ops 0 to 15 and what they use; nullopt: skipped.
-// Prints achieved and ideal.
+// Returns the cycles of a launch of `program`, after one that defines micro-ops 0 to 15 and their operands; nullopt:
+// skipped. Prints the measured and the ideal number.
 std::optional<std::uint64_t> cycles_of(const char* what, const std::vector<isa::Instruction>& program,
                                        std::uint64_t steps) {
   const auto config = isa::load_config("1x16x16").value();
@@ -35,7 +35,7 @@ std::optional<std::uint64_t> cycles_of(const char* what, const std::vector<isa::
   if (!counters.ok()) FAIL(to_string(counters.errors()));
   CHECK(counters->gemm_uops == steps);
   const std::uint64_t cycles = rtl->timing()->cycles;
-  // A work cycle for each step: nothing in the pipe pauses.
+  // A work cycle for each step: the pipe never pauses.
   CHECK(rtl->timing()->classes[isa::index(isa::Queue::compute)][static_cast<std::size_t>(simulator::UnitClass::work)] ==
         steps);
   fmt::print("{}: {} micro-ops in {} cycles, achieved/ideal {:.4f}\n", what, steps, cycles,
@@ -45,7 +45,7 @@ std::optional<std::uint64_t> cycles_of(const char* what, const std::vector<isa::
 
 }  // namespace
 
-TEST_CASE("RTL: a long resident GEMM retires a micro-op a cycle") {
+TEST_CASE("RTL: a long resident GEMM retires one micro-op per cycle") {
   isa::Instruction loop = gemm(0, 16);
   auto& body = std::get<isa::Gemm>(loop.body);
   body.iter_out = 10, body.iter_in = 100, body.dst_factor_out = 16, body.src_factor_in = 2;
@@ -55,7 +55,7 @@ TEST_CASE("RTL: a long resident GEMM retires a micro-op a cycle") {
   if (cycles) CHECK(*cycles == 69 + 3 + 16000 - 1 + 3 + 1 + 1);
 }
 
-TEST_CASE("RTL: a thousand GEMM instructions of 16 micro-ops reach 0.95 of a micro-op a cycle") {
+TEST_CASE("RTL: a thousand GEMM instructions of 16 micro-ops reach 0.95 micro-ops per cycle") {
   const auto cycles = cycles_of("1,000 GEMMs of 16", std::vector<isa::Instruction>(1000, gemm(0, 16)), 16000);
   if (cycles) CHECK(16000.0 / static_cast<double>(*cycles) >= 0.95);
 }

@@ -42,12 +42,12 @@ const Register& row(std::string_view name) {
   throw std::runtime_error("no register " + std::string(name));
 }
 
-// Bits that a write of `value` to CONTROL must not have: it would start a launch.
+// Whether writing `value` to CONTROL would start a launch: the tests must not write such bits.
 bool starts(const Register& row, std::uint32_t value) { return (mask_of(row, Access::write_one_start) & value) != 0; }
 
 }  // namespace
 
-TEST_CASE("RTL: registers read as the table says after reset, and what is alongside them answers with an error") {
+TEST_CASE("RTL: registers read as the table says after reset, and other addresses answer with an error") {
   for (const char* name : {"tiny", "1x16x16-ext", "4x8x8"}) {
     const auto config = isa::load_config(name).value();
     const auto rtl = design(config);
@@ -64,12 +64,12 @@ TEST_CASE("RTL: registers read as the table says after reset, and what is alongs
       REQUIRE_FALSE(rtl->read_register(offset).has_value());
       REQUIRE_FALSE(rtl->write_register(offset, ~0u));
     }
-    // Nothing of that had an effect.
+    // None of these writes had an effect.
     for (const Register& each : isa::spec::kRegisters) CHECK(rtl->read_register(each.offset) == each.reset(config));
   }
 }
 
-TEST_CASE("RTL: every register keeps what may be written, byte by byte, and nothing else") {
+TEST_CASE("RTL: every register keeps its writable bits, byte by byte, and no others") {
   const auto config = tiny();
   const auto rtl = design(config);
   if (!rtl) return;
@@ -94,7 +94,7 @@ TEST_CASE("RTL: every register keeps what may be written, byte by byte, and noth
   }
 }
 
-TEST_CASE("RTL: a launch reports its end, raises the interrupt where enabled, and only a written one clears it") {
+TEST_CASE("RTL: a launch reports its end and raises the interrupt where enabled, and only writing a one clears it") {
   const auto config = tiny();
   const auto rtl = design(config);
   if (!rtl) return;
@@ -104,13 +104,13 @@ TEST_CASE("RTL: a launch reports its end, raises the interrupt where enabled, an
   CHECK_FALSE(rtl->interrupt());
   for (const std::size_t count : {std::size_t{0}, std::size_t{3}}) {
     const std::vector<isa::Instruction> program(count, finish());
-    // Not enabled: an event, and no line.
+    // Not enabled: an event, but no interrupt line.
     REQUIRE(rtl->write_register(enable, 0));
     REQUIRE(rtl->launch(program, dram).ok());
     CHECK(rtl->read_register(status) == 2);
     CHECK(rtl->read_register(events) == 1);
     CHECK_FALSE(rtl->interrupt());
-    // The line is a matter of level: enabling shows it.
+    // The line is level-sensitive: enabling raises it.
     REQUIRE(rtl->write_register(enable, 2));
     CHECK_FALSE(rtl->interrupt());
     REQUIRE(rtl->write_register(enable, 1));
@@ -124,7 +124,7 @@ TEST_CASE("RTL: a launch reports its end, raises the interrupt where enabled, an
     CHECK(rtl->read_register(events) == 0);
     CHECK_FALSE(rtl->interrupt());
     CHECK(rtl->read_register(status) == 2);
-    // The next one raises it again, and CYCLES reports its cycles.
+    // The next launch raises it again, and CYCLES reports its cycles.
     REQUIRE(rtl->launch(program, dram).ok());
     CHECK(rtl->interrupt());
     CHECK(rtl->read_register(row("CYCLES_LO").offset) == rtl->timing()->cycles);
@@ -162,7 +162,7 @@ TEST_CASE("RTL: a launch that ends beyond the address space, or fills it, is ref
     CHECK(rtl->read_register(events) == 2);
     REQUIRE(rtl->write_register(events, 3));
   }
-  // What ends with the address space runs; the same on engine cycle.
+  // A launch that ends exactly at the end of the address space runs; the same on engine cycle.
   simulator::RtlOptions options;
   options.model = rtl_model(config);
   Dram dram = image(config, {}, 4096);
@@ -180,7 +180,7 @@ TEST_CASE("RTL: a launch that ends beyond the address space, or fills it, is ref
   }
 }
 
-TEST_CASE("RTL: of two designs in one thread either may go first") {
+TEST_CASE("RTL: two designs in one thread may run in either order") {
   const auto config = tiny();
   for (const bool newer_goes : {false, true}) {
     auto older = design(config), newer = design(config);
@@ -193,7 +193,7 @@ TEST_CASE("RTL: of two designs in one thread either may go first") {
   }
 }
 
-TEST_CASE("RTL: every power-up seed leaves other contents in SRAM") {
+TEST_CASE("RTL: each power-up seed gives other contents of SRAM") {
   const auto config = tiny();
   simulator::RtlOptions options;
   options.model = rtl_model(config);

@@ -40,7 +40,7 @@ TEST_CASE("random programs on RTL of the default size agree with the functional 
   }
 }
 
-TEST_CASE("what RTL computes does not depend on the latency of memory") {
+TEST_CASE("RTL: results do not depend on the latency of memory") {
   const auto config = isa::load_config("tiny").value();
   if (!rtl_model(config)) return;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {

@@ -1,6 +1,6 @@
-// The units that move data, at their borders: load, the serial loads of compute, store, and what they are made of:
-// splitter, beat buffers, arbiter, drain, elements, write port. Values, SRAM and cycles are compared by agree(); times
-// that docs/reference/timing.md lets one work out by hand are here.
+// The units that move data, at their limits: load, the serial loads of compute, store, and their parts: splitter, beat
+// buffers, arbiter, drain, elements, write port. agree() compares values, SRAM and cycles; the cycles that can be
+// derived by hand from docs/reference/timing.md are checked here.
 #include <algorithm>
 #include <vector>
 
@@ -28,14 +28,14 @@ std::vector<isa::Launch> one_by_one(const std::vector<isa::Instruction>& program
   return launches;
 }
 
-// One launch each, SRAM compared after every one; then all of them at once.
+// One launch each, with SRAM compared after every launch; then all of them in one launch.
 void alone_and_together(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
                         const Dram& dram) {
   agree(config, program, dram, one_by_one(program));
   agree(config, program, dram);
 }
 
-// Rows of every length up to two bursts and a beat, from every place around a 4 KiB boundary that they reach: unaligned
+// Rows of every length up to two bursts and a beat, from every start around a 4 KiB boundary that they reach: unaligned
 // heads and tails, bursts of exactly burst_beats, one less and one more, cut by the boundary after every beat.
 template <typename MakeRow>
 std::vector<isa::Instruction> rows_around_the_edge(const isa::HardwareConfig& config, Memory memory,
@@ -54,7 +54,7 @@ std::vector<isa::Instruction> rows_around_the_edge(const isa::HardwareConfig& co
   return program;
 }
 
-// Lengths of bursts +- an element, for configurations where all places would take long.
+// Lengths of bursts +- an element, for configurations where all starts would take long.
 template <typename MakeRow>
 std::vector<isa::Instruction> bursts_around_the_edge(const isa::HardwareConfig& config, Memory memory,
                                                      const MakeRow& row) {
@@ -105,7 +105,7 @@ TEST_CASE("RTL: loads of whole bursts, one element less and one more, around a 4
   }
 }
 
-TEST_CASE("RTL: pads of 0 to 15 on each side and on all, around data and alone") {
+TEST_CASE("RTL: pads of 0 to 15 on each side and on all sides, around data and without data") {
   const auto config = isa::load_config("1x16x16").value();
   const Dram dram = image(config, {}, kTransferImageBytes);
   for (const Memory memory : kLoadable) {
@@ -126,7 +126,7 @@ TEST_CASE("RTL: pads of 0 to 15 on each side and on all, around data and alone")
   }
 }
 
-TEST_CASE("RTL: a LOAD or STORE of x_size 0 moves nothing, of y_size 0 pads alone") {
+TEST_CASE("RTL: a LOAD or STORE with x_size 0 moves nothing, with y_size 0 only pads") {
   const auto config = tiny();
   const Dram dram = image(config, {}, kTransferImageBytes);
   std::vector<isa::Instruction> program;
@@ -154,20 +154,20 @@ TEST_CASE("RTL: a LOAD or STORE of x_size 0 moves nothing, of y_size 0 pads alon
 TEST_CASE("RTL: the load unit's slots follow beats, and its requester runs ahead") {
   const auto config = isa::load_config("1x16x16").value();
   const Dram dram = image(config, {}, kTransferImageBytes);
-  // Two elements of 16 bytes: four beats. Asked in s + 1, ARVALID in s + 2, first beat in s + 3, slots in s + 4 to s +
-  // 7, end in s + 8.
+  // Two elements of 16 bytes: four beats. Requested in s + 1, ARVALID in s + 2, first beat in s + 3, slots in s + 4 to
+  // s + 7, end in s + 8.
   auto traces = agree(config, {load(Memory::inp, 0, kEdge / 16, 2)}, dram);
   if (traces.empty()) return;
   CHECK(traces[0].events[0].end == traces[0].events[0].start + 8);
 
-  // Pads need no beats: 3 rows of 4 columns from t + 1 on, with t = s + 1.
+  // Pads need no beats: 3 rows of 4 columns from t + 1, with t = s + 1.
   isa::Instruction pads = padded(Memory::inp, config, 4, 0);
   std::get<isa::Load>(pads.body).y_pad_0 = 3;
   traces = agree(config, {pads}, dram);
   CHECK(traces[0].events[0].end == traces[0].events[0].start + 2 + 11 + 1);
 
-  // A long one at the drainer, and short ones after: each starts when the one before has asked for its burst, until
-  // load_waiting are taken in.
+  // A long load at the drainer, and short ones after it: each starts when the previous one has requested its burst,
+  // until load_waiting loads are taken in.
   std::vector<isa::Instruction> many{load(Memory::inp, 0, kEdge / 16, 200)};
   for (std::uint32_t i = 0; i < 8; ++i) many.push_back(load(Memory::inp, 200 + i, kEdge / 16 + i, 1));
   traces = agree(config, many, dram);
@@ -179,7 +179,7 @@ TEST_CASE("RTL: the load unit's slots follow beats, and its requester runs ahead
         events, [&](const auto& other) { return other.instruction < event.instruction && other.end > event.start; }));
     most = std::max(most, taken_in);
   }
-  CHECK(most == 4);  // one at the drainer, and with the one that starts load_waiting after it
+  CHECK(most == 4);  // one at the drainer, and load_waiting after it, including the one that starts
 }
 
 TEST_CASE("RTL: stores of every length around a 4 KiB boundary, elements smaller and larger than a beat") {
@@ -187,7 +187,7 @@ TEST_CASE("RTL: stores of every length around a 4 KiB boundary, elements smaller
     const auto config = tiny(bus);
     const Dram dram = image(config, {}, kTransferImageBytes);
     std::vector<isa::Instruction> program = rows_around_the_edge(config, Memory::out, row_of(Memory::out));
-    // Rows with gaps, over one another, and back to back.
+    // Rows with gaps, overlapping, and back to back.
     for (const std::uint32_t stride : {0u, 1u, 2u, 3u, 5u})
       for (std::uint64_t at = 0; at < 4; ++at) {
         program.push_back(store(1, kEdge / 4 - 5 + at, 3));
@@ -232,12 +232,12 @@ TEST_CASE("RTL: a store ends with its last response, and bursts leave one idle c
   // end after that.
   CHECK(one == 9);
   CHECK(time_of(16) == 9 + 30 + 30);       // a burst of 32 beats is filled and then sent
-  CHECK(time_of(32) == time_of(16) + 33);  // the second is filled meanwhile: its beats and the idle cycle
+  CHECK(time_of(32) == time_of(16) + 33);  // the second burst is filled meanwhile: its beats and the idle cycle
   CHECK(time_of(96) == time_of(16) + 5 * 33);
 }
 
 TEST_CASE("RTL: a store waits while its write buffer is full") {
-  // Eight places, two bursts: slots run ahead of W by no more.
+  // Eight entries, two bursts: slots run ahead of W by no more.
   const auto config = tiny();
   const Dram dram = image(config, {}, kTransferImageBytes);
   const isa::Instruction rows = store(0, kEdge / 4, 16, kPopPrev);
@@ -245,16 +245,16 @@ TEST_CASE("RTL: a store waits while its write buffer is full") {
   if (traces.empty()) return;
   isa::Instruction more = store(0, kEdge / 4, 4, kPopPrev);
   std::get<isa::Store>(more.body).y_size = 4,
-  std::get<isa::Store>(more.body).x_stride = 1024;  // each row its own burst, of two beats
+  std::get<isa::Store>(more.body).x_stride = 1024;  // each row is its own burst, of two beats
   agree(config, {load(Memory::acc, 0, kEdge / 16, 16, kPushNext), more}, image(config, {}, 20 * 4096));
-  // Eight beats of two slots each fit at once; 16 slots of work, and the rest is the memory's.
+  // Eight beats of two slots each fit at once; 16 slots of work, and the remaining cycles wait for memory.
   const auto& classes = traces[0].classes[isa::index(isa::Queue::store)];
   CHECK(classes[static_cast<std::size_t>(simulator::UnitClass::work)] == 16);
   CHECK(classes[static_cast<std::size_t>(simulator::UnitClass::memory)] > 0);
 }
 
-TEST_CASE("RTL: the arbiter lets fetch before compute before load") {
-  // All three ask all the time: long loads in both queues while fetch has instructions to read.
+TEST_CASE("RTL: the arbiter serves fetch before compute before load") {
+  // All three request all the time: long loads in both queues while fetch has instructions to read.
   const auto config = isa::load_config("1x16x16").value();
   const Dram dram = image(config, {}, 40 * 4096);
   std::vector<isa::Instruction> program;
@@ -265,7 +265,7 @@ TEST_CASE("RTL: the arbiter lets fetch before compute before load") {
   }
   const auto traces = agree(config, program, dram);
   if (traces.empty()) return;
-  // Compute's loads are done before load's, which have more bytes and are asked last.
+  // Compute's loads finish before load's, which have more bytes and are served last.
   CHECK(traces[0].events[program.size() - 42 + 1].end < traces[0].events[program.size() - 42].end);
 }
 

@@ -68,7 +68,7 @@ TEST_CASE("random programs on several accelerators have the same cycles, events 
           CHECK(*counters == *same);
           CHECK((*cycle->timing() == *(*systemc)->timing()));
           CHECK((expected.bytes == actual.bytes));
-          // Who shares a memory computes the same, and no command of the DRAM is lost.
+          // Accelerators that share a memory compute the same values, and no command of the DRAM is lost.
           CHECK((expected.bytes == one.bytes));
           CHECK(without_time(*counters) == without_time(*own));
           if (own->dram)

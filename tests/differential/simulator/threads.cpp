@@ -1,4 +1,4 @@
-// A simulator object has no state outside itself: many at a time give what one after the other gives.
+// A simulator object has no external state: many at a time give the same results as one after the other.
 #include <atomic>
 #include <string>
 #include <thread>

@@ -1,5 +1,5 @@
-// One verdict on tokens: verifier, functional and cycle simulator, SystemC platform and design let the same launches
-// end, stop at the same instruction, and report it in the same words.
+// One verdict on tokens: verifier, functional and cycle simulator, SystemC platform and design complete the same
+// launches, stop at the same instruction, and report it in the same words.
 #include <fmt/format.h>
 
 #include <memory>
@@ -55,7 +55,7 @@ std::vector<Engine> engines_with(const isa::HardwareConfig& config, Rtl rtl) {
   return all;
 }
 
-// What the engine reports of the first launch that fails; empty: none does.
+// The engine's report on the first launch that fails; empty: none fails.
 std::string outcome(Simulator& simulator, const GeneratedProgram& program) {
   Dram dram{program.dram_base, program.dram};
   simulator.reset();
@@ -67,11 +67,11 @@ std::string outcome(Simulator& simulator, const GeneratedProgram& program) {
   return {};
 }
 
-// What verify finds in the first launch that it finds anything in, as engines word it.
+// verify's first finding, in the words of the engines.
 std::string verdict(const GeneratedProgram& program) {
   const isa::VerifyReport report = isa::verify(program.config, program.program, program.verify_options());
   for (const isa::Launch& launch : program.launches) {
-    // Where a launch stops, what it would leave over is hypothetical.
+    // Where a launch stops, the tokens that it would leave over are hypothetical.
     bool stops = false;
     std::vector<isa::Finding> findings;
     for (const isa::Finding& finding : report.findings)
@@ -79,7 +79,7 @@ std::string verdict(const GeneratedProgram& program) {
         stops |= finding.kind == isa::FindingKind::deadlock;
         findings.push_back(finding);
       }
-    // Engines report a launch's FIFOs in their order, verify in that of instructions.
+    // Engines report a launch's FIFOs in their order, verify in the order of instructions.
     std::vector<std::string> lines;
     for (isa::Finding& finding : findings) {
       if (stops && finding.kind != isa::FindingKind::deadlock) continue;
@@ -157,7 +157,7 @@ TEST_CASE("a unit takes the next instruction's tokens while the one before waits
     }
 }
 
-TEST_CASE("what a unit takes alongside an instruction that waits to push is the same on every engine") {
+TEST_CASE("the instructions that a unit takes while one waits to push are the same on every engine") {
   const isa::HardwareConfig config = tiny();
   std::vector<Engine> all = engines_with(config, Rtl::included);
   const auto check = [&](const std::string& text, bool ends) {
@@ -179,17 +179,20 @@ TEST_CASE("what a unit takes alongside an instruction that waits to push is the 
     for (const char* other : {kGemm, kAdd, kMul})
       if (other != kind) check(crossed(3, kind, other), false);
   }
-  // Loads after the one that waits to push must have room in the beat buffer for all that they request: 8 beats.
-  const auto behind = [](const std::string& load) {
+  // Loads after the load that waits to push need room in the beat buffer for all beats that they request: 8.
+  const auto after_waiting_loads = [](const std::string& load) {
     return lines(3, "nop.inp push_next") + load + lines(3, "nop.inp pop_next") + lines(3, "finish push_prev") +
            lines(3, "finish pop_prev");
   };
-  check(behind("load.inp sram=0 dram=0x10 size=1x16 stride=16\n"), true);
-  check(behind("load.inp sram=0 dram=0x11 size=1x16 stride=16\n"), false);  // a beat more, as it begins within one
-  check(behind("load.inp sram=0 dram=0x10 size=2x7 stride=8\n"), true);
-  check(behind("load.inp sram=0 dram=0x11 size=2x7 stride=9\n"), true);
-  check(behind("load.inp sram=0 dram=0x10 size=2x8 stride=9\n"), false);
-  check(behind("load.wgt sram=0 dram=0x10 size=1x4 stride=4\nload.wgt sram=4 dram=0x10 size=1x1 stride=1\n"), false);
+  check(after_waiting_loads("load.inp sram=0 dram=0x10 size=1x16 stride=16\n"), true);
+  check(after_waiting_loads("load.inp sram=0 dram=0x11 size=1x16 stride=16\n"),
+        false);  // a beat more, as it begins within one
+  check(after_waiting_loads("load.inp sram=0 dram=0x10 size=2x7 stride=8\n"), true);
+  check(after_waiting_loads("load.inp sram=0 dram=0x11 size=2x7 stride=9\n"), true);
+  check(after_waiting_loads("load.inp sram=0 dram=0x10 size=2x8 stride=9\n"), false);
+  check(
+      after_waiting_loads("load.wgt sram=0 dram=0x10 size=1x4 stride=4\nload.wgt sram=4 dram=0x10 size=1x1 stride=1\n"),
+      false);
 }
 
 TEST_CASE("tokens that a launch leaves over are an error on every engine, and the next launch works") {
@@ -204,7 +207,7 @@ TEST_CASE("tokens that a launch leaves over are an error on every engine, and th
     for (const GeneratedProgram* each : {&program, &right, &program, &waits, &right}) agree_on(all, *each);
 }
 
-TEST_CASE("the design's registers report leftover tokens when the launch has come to its end") {
+TEST_CASE("the design's registers report leftover tokens when the launch has ended") {
   const isa::HardwareConfig config = tiny();
   simulator::RtlOptions options;
   options.model = rtl_model(config);
@@ -229,7 +232,7 @@ TEST_CASE("the design's registers report leftover tokens when the launch has com
   CHECK(rtl->read_register(offset("ERROR_INSTRUCTION")) == 5 + program.program.size());
   CHECK(rtl->read_register(offset("TOKENS_LOAD")) == (1u << 16 | 2u));
   CHECK(rtl->read_register(offset("TOKENS_STORE")) == (1u << 16 | 2u));
-  // The launch ends, and only then something is wrong: CYCLES and classes of cycles are as always.
+  // The launch ends, and only then is the error raised: CYCLES and classes of cycles are as always.
   const auto cycle = simulator::make_cycle(config);
   REQUIRE_FALSE(cycle->launch(program.program, dram, 5).ok());
   REQUIRE(rtl->timing() != nullptr);

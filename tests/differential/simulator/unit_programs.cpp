@@ -1,7 +1,6 @@
-// The programs of tests/unit/simulator, which the functional simulator runs there and their own reference judges,
+// The programs of tests/unit/simulator, which the functional simulator runs there and compares with a reference, here
 // on the engines with a clock: every opcode, memory, pad, stride, shift, wrap-around, in VTA's six shapes and others.
-// Bytes and counters are the same on all.
-// They are compiled here once more, sources and all.
+// Bytes and counters are the same on all engines. The sources are compiled again in this executable.
 #include "tests/unit/simulator/compute.cpp"
 #include "tests/unit/simulator/launches.cpp"
 #include "tests/unit/simulator/programs.cpp"
@@ -33,14 +32,14 @@ Counters run_on(Simulator& simulator, const isa::HardwareConfig& config, const s
   return *counters;
 }
 
-// The models of named configurations are there already (fixtures). That of another one takes a quarter of a minute: the
-// sample of ./dev test goes without.
+// The models of named configurations exist already (fixtures). Building another one takes 15 seconds: the sample of
+// ./dev test skips it.
 bool has_model(const isa::HardwareConfig& config) {
   if (const auto named = isa::load_config(config.name); named.ok() && *named == config) return true;
   return test::judges_everything();
 }
 
-// One simulator for all programs of a configuration: what a launch leaves behind must not matter to the next. Null
+// One simulator for all programs of a configuration: state that a launch leaves must not matter to the next one. Null
 // where there is no model.
 RtlSimulator* design_of(const isa::HardwareConfig& config) {
   static std::map<std::string, std::unique_ptr<RtlSimulator>> simulators;
@@ -74,11 +73,12 @@ const bool with_clocks = [] {
 
 }  // namespace
 
-TEST_CASE("SRAM and memory stay from launch to launch on every engine") {
+TEST_CASE("SRAM and memory are kept from launch to launch on every engine") {
   for (const isa::HardwareConfig& config : all_configs()) {
     CAPTURE(config.name);
     const Dram dram = image(config, {{0, 0, 0}}, 8192);
-    // Accumulated twice in place: the third launch stores what the second left, which began with what the first loaded.
+    // Accumulated twice in place: the third launch stores the result of the second, which began with the data of the
+    // first.
     const std::vector<std::vector<isa::Instruction>> launches{
         {load(isa::Memory::acc, 0, element_at(config, isa::Memory::acc, 1024), 1, kPopPrev),
          load(isa::Memory::inp, 0, element_at(config, isa::Memory::inp, 1024), 1),

@@ -1,5 +1,5 @@
-// What the registers of the SystemC platform report of launches that are stopped: the code and the instruction of the
-// design (tests/differential/simulator/rtl_errors.cpp), and nothing of a launch before.
+// The registers of the SystemC platform after launches that are stopped: the code and the instruction that the design
+// reports (tests/differential/simulator/rtl_errors.cpp), without anything of an earlier launch.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -28,7 +28,7 @@ using isa::spec::ErrorCode;
 
 constexpr std::uint64_t kMemoryBytes = 0x4000, kProgram = 0x3000, kSource = 0x1000, kTarget = 0x2000;
 
-// A memory of somebody else's that answers bursts of one command which reach into a range with an error.
+// A third-party memory that answers bursts of one command which reach into a range with an error.
 class Memory : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket<Memory> port;
@@ -108,7 +108,7 @@ class Driver : public sc_core::sc_module {
   std::function<void(Driver&)> work_;
 };
 
-// On `tiny`: an UOP load, an INP load, an ACC load, a STORE, FINISH. All of a program is one word of them.
+// On `tiny`: an UOP load, an INP load, an ACC load, a STORE, FINISH. Each instruction is one word.
 std::vector<isa::Instruction> everything() {
   const auto transfer = [](auto body, isa::Memory memory, std::uint64_t element, std::uint32_t elements) {
     body.memory = memory, body.dram_base = element, body.y_size = 1, body.x_size = body.x_stride = elements;
@@ -136,7 +136,7 @@ ReportedError stopped(ErrorCode code, std::uint32_t instruction) {
 }
 constexpr ReportedError kDone{2, 0, 1};
 
-// One accelerator, a memory that `prepare` may spoil, and a driver that does `work`.
+// One accelerator, a memory that `prepare` may corrupt, and a driver that runs `work`.
 void on_platform(const std::function<void(Memory&)>& prepare, const std::function<void(Driver&)>& work) {
   simulator::systemc::in_fresh_kernel([&] {
     const auto config = isa::load_config("tiny").value();
@@ -158,7 +158,7 @@ void on_platform(const std::function<void(Memory&)>& prepare, const std::functio
 
 }  // namespace
 
-TEST_CASE("SystemC: an illegal instruction is named, wherever the launch begins, and forgotten when the next starts") {
+TEST_CASE("SystemC: an illegal instruction is reported, wherever the launch begins, and cleared when the next starts") {
   std::vector<ReportedError> reported;
   std::uint32_t during = ~0u;
   on_platform([](Memory& memory) { memory.bytes[kProgram + 3 * 16] = std::byte{7}; },
@@ -179,7 +179,7 @@ TEST_CASE("SystemC: an illegal instruction is named, wherever the launch begins,
   CHECK(during == 0);
 }
 
-TEST_CASE("SystemC: an error response of memory stops the launch at the instruction that met it") {
+TEST_CASE("SystemC: an error response of memory stops the launch at the instruction that received it") {
   struct Case {
     tlm::tlm_command command;
     std::uint64_t begin, bytes;
@@ -223,7 +223,7 @@ TEST_CASE("SystemC: an error response of memory stops the launch at the instruct
     }
 }
 
-TEST_CASE("SystemC: an instruction that reaches beyond memory meets an address that nobody decodes") {
+TEST_CASE("SystemC: an instruction that reaches beyond memory gets a decode error") {
   isa::Load far;
   far.memory = isa::Memory::inp;
   far.dram_base = kMemoryBytes / 4 - 1;
@@ -263,7 +263,7 @@ TEST_CASE("SystemC: a launch that ends beyond the address space, or fills it, is
                 launch(0, kSpace - 16, 0, 2);
                 launch(1, 0, 0, 1);
                 launch(0, 0, ~0u, ~0u);
-                launch(1, 0, 9, 0);  // nothing
+                launch(1, 0, 9, 0);  // an empty launch
               });
   std::vector<ReportedError> expected(6, stopped(ErrorCode::address_space, 0));
   expected[1].instruction = 7;

@@ -22,7 +22,7 @@
 
 namespace dovetail::test {
 
-// An accelerator's program, and where it is stored.
+// An accelerator's program, and its address.
 struct Job {
   std::vector<isa::Instruction> program;
   std::uint64_t program_base = 0;
@@ -37,7 +37,7 @@ struct PlatformRun {
 struct PlatformOptions {
   isa::HardwareConfig config;
   std::string memory = "ideal";
-  // The order in which the accelerators are made, and so that of SystemC's processes; empty: that of the jobs.
+  // The order in which the accelerators are constructed, which is that of SystemC's processes; empty: that of the jobs.
   std::vector<std::size_t> made = {};
 };
 

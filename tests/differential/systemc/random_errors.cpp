@@ -1,5 +1,5 @@
-// Random wrong programs on the SystemC platform: its registers report the code and the instruction that isa/verify
-// says, as those of the design do (the torture test).
+// Random wrong programs on the SystemC platform: its registers must report the code and the instruction that isa/verify
+// reports, as the design's registers do (the torture test).
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -40,7 +40,7 @@ std::ostream& operator<<(std::ostream& out, const Reported& reported) {
   return out << "code " << static_cast<int>(reported.code) << " at " << reported.instruction;
 }
 
-// What the registers must say; nullopt: which error comes first is a matter of time, or there is none.
+// The expected contents of the registers; nullopt: which error comes first depends on time, or there is none.
 std::optional<Reported> expected(const GeneratedProgram& program) {
   const Judgment judgment = judge(program);
   const auto at = static_cast<std::uint32_t>(judgment.instruction.value_or(program.program.size()));
@@ -94,11 +94,11 @@ TEST_CASE("SystemC: the registers report the error and the instruction of random
     Random random(seed);
     GeneratedProgram program = generate(random_config(seed), {.seed = seed, .size = 30, .launches = 1});
     if (!mutate(program, random)) continue;
-    const auto wanted = expected(program);
-    if (!wanted) continue;
+    const auto stop = expected(program);
+    if (!stop) continue;
     INFO(describe(program));
     const Reported reported = run_reported(program);
-    REQUIRE(reported == *wanted);
+    REQUIRE(reported == *stop);
     ++found[reported.code];
   }
   for (const ErrorCode code : {ErrorCode::illegal, ErrorCode::decode_error, ErrorCode::leftover_tokens}) {

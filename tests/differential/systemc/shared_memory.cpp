@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kElementBytes = 4, kSharedBytes = 0x10000;
 
-// On `tiny`: 40 loads and 40 stores of 16 elements, each queue as fast as its memory lets it.
+// On `tiny`: 40 loads and 40 stores of 16 elements, each queue as fast as its memory allows.
 Job traffic(std::uint64_t number) {
   const std::uint64_t base = number * 0x4000;
   const auto transfer = [&](auto body, isa::Memory memory, std::uint64_t address) {
@@ -46,7 +46,7 @@ std::vector<std::uint64_t> cycles_of(const std::vector<Job>& jobs, const char* m
   const isa::HardwareConfig config = isa::load_config("tiny").value();
   const auto model = make_memory(parse_memory(memory).value(), config.bus_bytes);
   SharedMachines machines(config, *model, jobs.size());
-  machines.begin(0);  // each job has its own addresses already
+  machines.begin(0);  // each job has separate addresses already
   Dram image{0, std::vector<std::byte>(kSharedBytes)};
   std::vector<std::unique_ptr<Execution>> executions;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -63,7 +63,7 @@ const char* const kMemories[] = {"ideal", "ideal:latency=3,outstanding=1", "bank
 
 }  // namespace
 
-TEST_CASE("accelerators that share a memory take the same cycles whatever the order of SystemC's processes") {
+TEST_CASE("SystemC: accelerators that share a memory take the same cycles, whatever the order of SystemC's processes") {
   const std::vector<Job> jobs{traffic(0), traffic(1), traffic(2)};
   for (const char* memory : kMemories) {
     CAPTURE(memory);
@@ -79,9 +79,9 @@ TEST_CASE("accelerators that share a memory take the same cycles whatever the or
   }
 }
 
-TEST_CASE("accelerators that share a memory take the cycles that the machines of the cycle engine take") {
+TEST_CASE("SystemC: accelerators that share a memory take the same cycles as the machines of the cycle engine") {
   std::vector<Job> jobs{traffic(0), traffic(1), traffic(2), traffic(3)};
-  // One ends early, one late: turns continue without those that have ended.
+  // One accelerator ends early, one late: the turns skip those that have ended.
   jobs[1].program.resize(10);
   const std::vector<isa::Instruction> again = jobs[2].program;
   jobs[2].program.insert(jobs[2].program.end(), again.begin(), again.end());
@@ -95,9 +95,10 @@ TEST_CASE("accelerators that share a memory take the cycles that the machines of
     }
 }
 
-TEST_CASE("accelerators that share a memory are served in turn: equal programs end within a burst of each other") {
+TEST_CASE(
+    "SystemC: accelerators that share a memory are served in turn: equal programs end within a burst of each other") {
   const std::vector<Job> jobs{traffic(0), traffic(1), traffic(2)};
-  // One burst at a time in each direction: anyone who is passed over falls behind.
+  // One burst at a time in each direction: a port that is passed over would fall back.
   const PlatformRun shared = run(jobs, "ideal:latency=10,outstanding=1", {});
   REQUIRE(shared.done == std::vector{true, true, true});
   const PlatformRun alone = run({traffic(0)}, "ideal:latency=10,outstanding=1", {});

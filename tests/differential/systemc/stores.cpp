@@ -1,4 +1,4 @@
-// Accelerators that store side by side, down to neighboring bytes of one beat.
+// Accelerators that store at the same time, down to neighboring bytes of one beat.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kStoredBytes = 4, kStoreSource = 0x1000, kStoreTarget = 0x2000, kStoreMemoryBytes = 0x4000;
 constexpr std::uint32_t kElements = 8;
 
-// Copies elements from `source` on to every second one from `target` on, in one STORE.
+// Copies elements from `source` to every second one from `target`, in one STORE.
 std::vector<isa::Instruction> every_second(std::uint64_t source, std::uint64_t target) {
   isa::Load load;
   load.memory = isa::Memory::acc8;
@@ -32,7 +32,7 @@ std::vector<isa::Instruction> every_second(std::uint64_t source, std::uint64_t t
 
 }  // namespace
 
-TEST_CASE("two accelerators that store neighboring elements of one beat lose none, on one SystemC platform") {
+TEST_CASE("SystemC: two accelerators that store neighboring elements of one beat lose none") {
   std::vector<std::byte> image(kStoreMemoryBytes);
   for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<std::byte>(i * 31 + i / 256 + 1);
   const std::uint64_t bytes = kElements * kStoredBytes;
@@ -50,7 +50,7 @@ TEST_CASE("two accelerators that store neighboring elements of one beat lose non
           CHECK(run.bytes[kStoreTarget + (2 * element + who) * kStoredBytes + b] ==
                 image[kStoreSource + who * bytes + element * kStoredBytes + b]);
         }
-    // Nothing alongside.
+    // The neighboring bytes are unchanged.
     CHECK(run.bytes[kStoreTarget - 1] == image[kStoreTarget - 1]);
     CHECK(run.bytes[kStoreTarget + 2 * bytes] == image[kStoreTarget + 2 * bytes]);
   }

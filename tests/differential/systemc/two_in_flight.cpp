@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint32_t kBeats = 4, kBeatBytes = 8;
 
-// Threads, each of which asks for one burst in cycle 0, and again whenever the memory says that it may.
+// Threads, each of which requests one burst in cycle 0, and again whenever the memory allows it.
 class ManyThreads : public sc_core::sc_module {
  public:
   tlm_utils::simple_initiator_socket<ManyThreads> socket;
@@ -66,7 +66,7 @@ class ManyThreads : public sc_core::sc_module {
 
 }  // namespace
 
-TEST_CASE("SystemC: of an initiator with several requests in one cycle each is served, once") {
+TEST_CASE("SystemC: several requests of one initiator in one cycle are each served once") {
   std::vector<std::byte> image(0x1000);
   for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<std::byte>(i * 13 + i / 256);
   const auto memory = simulator::parse_memory("ideal:latency=10,outstanding=64").value();
@@ -82,11 +82,11 @@ TEST_CASE("SystemC: of an initiator with several requests in one cycle each is s
   for (const ManyThreads::Read& read : reads) {
     CAPTURE(read.address, read.answers, read.answer.cycle);
     CHECK(read.answer.accepted);
-    CHECK(cycles.insert(read.answer.cycle).second);  // one bus brings them
+    CHECK(cycles.insert(read.answer.cycle).second);  // one bus transfers them
     for (std::size_t i = 0; i < read.bytes.size(); ++i) REQUIRE(std::byte{read.bytes[i]} == image[read.address + i]);
   }
   CHECK(reads[0].answer.cycle < reads[1].answer.cycle);
-  // Three bursts and no more, one right after the other.
+  // Exactly three bursts, one immediately after the other.
   const auto alone = simulator::make_memory(memory, kBeatBytes)->accept(0, simulator::Direction::read, 0x100, kBeats);
   CHECK(*cycles.begin() == alone.cycle);
   CHECK(*cycles.rbegin() == alone.cycle + 2 * kBeats);

@@ -1,4 +1,4 @@
-// Assembly text that lays out its own memory, from text to arrays: asm, check, simulate, trace diff.
+// Assembly text that defines its memory layout, from text to arrays: asm, check, simulate, trace diff.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -18,7 +18,7 @@ namespace {
 const std::string kExample = DOVETAIL_SOURCE_DIR "/examples/assembly/matmul.s";
 constexpr int kRows = 4, kBlocks = 3, kLanes = 16;
 
-// What examples/assembly/matmul.s says that it computes, of these inputs and its own weights and bias.
+// The result that examples/assembly/matmul.s documents, for these inputs and its weights and bias.
 std::vector<std::int8_t> expected(const std::vector<std::int8_t>& x) {
   const int weights[] = {5, 4, -3, 2, 1, -6}, bias[] = {100, -100};
   std::vector<std::int8_t> y;
@@ -49,7 +49,7 @@ std::vector<std::int8_t> values_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("text is checked and simulated as it is, and its names take and give arrays") {
+TEST_CASE("assembly: text is checked and simulated directly, and its names accept and return arrays") {
   const test::TemporaryFolder folder;
   const std::string y = folder / "y.npy", x = folder / "x.npy";
   CHECK(test::dovetail({"check", kExample}).exit == 0);
@@ -70,7 +70,7 @@ TEST_CASE("text is checked and simulated as it is, and its names take and give a
   CHECK(values_of(y) == expected(other));
 }
 
-TEST_CASE("asm's program, image and map give what the text gives") {
+TEST_CASE("assembly: program, image and map of asm give the same results as the text") {
   const test::TemporaryFolder folder;
   const std::string p = folder / "p.bin", image = folder / "i.bin", map = folder / "m.json", y = folder / "y.npy";
   const Finished assembled = test::dovetail({"asm", kExample, "-o", p, "--image", image, "--map", map});
@@ -87,7 +87,7 @@ TEST_CASE("asm's program, image and map give what the text gives") {
   CHECK(values_of(y) == expected(pattern()));
   CHECK(test::dovetail({"check", p, "--map", map, "--dram", image}).exit == 0);
 
-  // A map of another program, of other hardware, and one that is stored.
+  // A map of another program, of other hardware, and a wrong map file.
   CHECK_THAT(test::dovetail({"check", p, "--map", map, "--hw", "1x8x8"}).error,
              ContainsSubstring("it is for configuration") && ContainsSubstring("Hint: "));
   Json wrong = json;
@@ -111,7 +111,7 @@ TEST_CASE("asm's program, image and map give what the text gives") {
   }
 }
 
-TEST_CASE("nothing of the image is lost in silence") {
+TEST_CASE("assembly: nothing of the image is dropped without a diagnostic") {
   const test::TemporaryFolder folder;
   const Finished lost = test::dovetail({"asm", kExample, "-o", folder / "p.bin"});
   CHECK(lost.exit == 2);
@@ -119,7 +119,7 @@ TEST_CASE("nothing of the image is lost in silence") {
   CHECK_FALSE(std::filesystem::exists(folder / "p.bin"));
 }
 
-TEST_CASE("findings and failures name the lines of the text") {
+TEST_CASE("assembly: findings and failures name the lines of the text") {
   const test::TemporaryFolder folder;
   const std::string text = folder / "race.s";
   REQUIRE(write_text_file(text, R"(.config 1x16x16
@@ -158,7 +158,7 @@ kernel: .uop 0, 0, 0
   }
 }
 
-TEST_CASE("a .npy is never read as bytes with its header") {
+TEST_CASE("assembly: a .npy file is never read as raw bytes with its header") {
   const test::TemporaryFolder folder;
   const std::string npy = folder / "image.npy", raw = folder / "image.bin", out = folder / "out.npy",
                     wide = folder / "wide.npy", p = folder / "p.bin", i = folder / "i.bin", m = folder / "m.json";
@@ -185,7 +185,7 @@ TEST_CASE("a .npy is never read as bytes with its header") {
   CHECK_THAT(test::dovetail({"disasm", kExample, "--hw", "1x16x16"}).error, ContainsSubstring("it is text"));
 }
 
-TEST_CASE("what cannot be placed or written is named, with a remedy") {
+TEST_CASE("assembly: data that cannot be placed or written is named, with a remedy") {
   const test::TemporaryFolder folder;
   const std::string x = folder / "x.npy", y = folder / "y.npy", raw = folder / "raw.bin";
   REQUIRE(write_npy(x, NdArray(DType::int8, {kRows * kBlocks * kLanes + 1})).ok());
@@ -215,7 +215,7 @@ TEST_CASE("what cannot be placed or written is named, with a remedy") {
   CHECK_THAT(error({"--dram", raw, "--dram-base", "0x1000"}), ContainsSubstring("differs from that of"));
   CHECK_THAT(error({"--dram-base", "0x1000"}), ContainsSubstring("it needs --dram"));
   CHECK_THAT(error({"--map", raw}), ContainsSubstring("needs no --map"));
-  // Raw bytes at an address, an address in the result, and a type of one's own.
+  // Raw bytes at an address, an address in the result, and a user-defined type.
   const Finished run = test::dovetail({"simulate", kExample, "--engine", "functional", "--place", raw + "@0x3000",
                                        "--output", folder / "z.npy@0x3000:uint8[8,8]", "--output", folder / "z.bin@y"});
   CHECK(run.error == "");
@@ -224,7 +224,7 @@ TEST_CASE("what cannot be placed or written is named, with a remedy") {
   CHECK(read_file(folder / "z.bin").value().size() == 64);
 }
 
-TEST_CASE("trace diff sees another address where all times agree") {
+TEST_CASE("trace diff reports a different address where all times agree") {
   const test::TemporaryFolder folder;
   std::string text = read_text_file(kExample).value();
   const std::string moved = folder / "moved.s", a = folder / "a.json", b = folder / "b.json";

@@ -1,4 +1,4 @@
-// `run` and `inspect` on a bundle made by hand, which needs no compiler.
+// `run` and `inspect` on a hand-made bundle, which needs no compiler.
 #include <string>
 #include <vector>
 
@@ -65,7 +65,7 @@ TEST_CASE("a model gives the same bundle every time, byte for byte") {
   }
 }
 
-TEST_CASE("random inputs are announced and the same every time") {
+TEST_CASE("random inputs are announced, and the same in each run") {
   const BundleShelf shelf;
   const Finished first = test::dovetail({"run", shelf.path("s.dvt"), "--output-dir", shelf.path("a")});
   REQUIRE(first.exit == 0);
@@ -76,7 +76,7 @@ TEST_CASE("random inputs are announced and the same every time") {
   CHECK_FALSE(read_npy(shelf.path("a/out_y.npy")).value() == read_npy(shelf.path("c/out_y.npy")).value());
 }
 
-TEST_CASE("what a bundle has settled is compared or refused") {
+TEST_CASE("options that a bundle has fixed must agree with it, or the command is refused") {
   const BundleShelf shelf;
   const auto error = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"run", shelf.path("s.dvt")});
@@ -91,13 +91,13 @@ TEST_CASE("what a bundle has settled is compared or refused") {
   CHECK_THAT(error({"--input", "z=" + shelf.path("x.npy")}), ContainsSubstring("the model has no input of that name"));
   CHECK_THAT(error({"--input", "data_0=" + shelf.path("s.dvt")}), ContainsSubstring("cannot read tensor"));
   CHECK_THAT(error({"--waves", "w.fst"}), ContainsSubstring("engine functional has no waveforms"));
-  // What no target of the list takes runs on the CPU.
+  // Nodes that no listed target takes run on the CPU.
   const std::string floats = DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx";
   REQUIRE(test::dovetail({"compile", floats, "--target", "accel", "-o", shelf.path("f.dvt")}).exit == 0);
   CHECK(test::dovetail({"run", shelf.path("f.dvt"), "--target", "accel"}).exit == 0);
 }
 
-TEST_CASE("inspect describes what we write") {
+TEST_CASE("inspect describes the bundle that was written") {
   const BundleShelf shelf;
   const Finished text = test::dovetail({"inspect", shelf.path("s.dvt")});
   CHECK(text.exit == 0);

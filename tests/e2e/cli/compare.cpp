@@ -1,4 +1,4 @@
-// `dovetail compare`: the same network on each target, outputs against one reference, in all three forms.
+// `dovetail compare`: the same network on each target, with outputs compared with one reference, in all three forms.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ using test::kDigits;
 
 namespace {
 
-// What holds of every accelerator row.
+// Properties of every accelerator row.
 void check_accelerator(const Json& row) {
   CHECK(row["arithmetic"] == "integer");
   const Json& accel = row["accelerator"];
@@ -32,15 +32,15 @@ void check_accelerator(const Json& row) {
   double sum = 0;
   for (const Json& part : row["energy"]["parts"]) sum += part["joules"].get<double>();
   CHECK(row["joules"].get<double>() == Approx(sum));
-  // On the chip an 8-bit MAC at 45 nm costs 0.3 pJ; weights, inputs and accumulators of 1x16x16 come from SRAM in every
-  // step, which is 2 pJ more, and the clock half a picojoule where every cycle multiplies, several where few do.
+  // On the chip an 8-bit MAC at 45 nm costs 0.3 pJ; in every step weights, inputs and accumulators of 1x16x16 come from
+  // SRAM, which adds 2 pJ; the clock adds half a picojoule where every cycle multiplies, and several where few do.
   CHECK(row["energy"]["pj_per_mac"]["chip"].get<double>() > 2);
   CHECK(row["energy"]["pj_per_mac"]["chip"].get<double>() < 12);
 }
 
 }  // namespace
 
-TEST_CASE("compare: digits on two configurations, the CPU, and a target that is not there") {
+TEST_CASE("compare: digits on two configurations, the CPU, and an unknown target") {
   const test::TemporaryFolder folder;
   const test::Environment none("DOVETAIL_CUBLAS", folder / "none.so");
   const Finished run =
@@ -61,7 +61,7 @@ TEST_CASE("compare: digits on two configurations, the CPU, and a target that is 
     CHECK(rows[2]["measured"]["runs"] == 3);
     CHECK(rows[2]["shares"]["cpu"] == 1);
     CHECK(rows[2]["measured"]["low_ms"].get<double>() <= rows[2]["measured"]["high_ms"].get<double>());
-    // Either a number and what says so, or the reason that there is none.
+    // Either a number and its source, or the reason why there is none.
     CHECK(!rows[2]["energy_from"].get<std::string>().empty());
     // The same network without the rounding of its activations.
     REQUIRE(rows.size() == 5);
@@ -78,7 +78,7 @@ TEST_CASE("compare: digits on two configurations, the CPU, and a target that is 
   CHECK_THAT(page, ContainsSubstring("digits_int8.onnx") && ContainsSubstring("1x8x8,requant=true"));
 }
 
-TEST_CASE("compare: cycles and energy are those that run reports") {
+TEST_CASE("compare: cycles and energy are the same as in run's report") {
   const test::TemporaryFolder folder;
   const Finished compared = test::dovetail(
       {"compare", kDigits, "--target", "accel", "--hw", "1x16x16-ext", "--memory", "bank:lpddr4", "--json"});
@@ -92,7 +92,7 @@ TEST_CASE("compare: cycles and energy are those that run reports") {
   CHECK(row["joules"].get<double>() == Approx(report["energy"]["joules"].get<double>()));
 }
 
-TEST_CASE("compare: several accelerators: cycles of the batch as run has them, rate of all, energy of one inference") {
+TEST_CASE("compare: several accelerators: batch cycles as in run, the rate of all, energy of one inference") {
   const test::TemporaryFolder folder;
   const std::string memory = "bank:ddr4-2400";
   const Finished compared =
@@ -116,7 +116,7 @@ TEST_CASE("compare: several accelerators: cycles of the batch as run has them, r
     INFO(run.error);
     REQUIRE(run.exit == 0);
     const Json report = read_json_file(folder / "r.json").value();
-    // The same in every run, wherever the image is in this machine's memory.
+    // The same in every run, wherever this machine places the image in memory.
     CHECK(report["cycles"] == rows[1]["accelerator"]["cycles"]);
     CHECK(report["energy"]["joules"].get<double>() == Approx(rows[1]["energy"]["joules"].get<double>()));
     CHECK(report["system"]["accelerators"] == 4);
@@ -163,7 +163,7 @@ TEST_CASE("compare: bad usage is refused before anything runs") {
   refused({kDigits, "--energy", folder / "e.json"}, "1e+17 pJ is out of 0.003 to 10");
 }
 
-TEST_CASE("compare: where no target of the list runs, the command has failed") {
+TEST_CASE("compare: where no listed target runs, the command fails") {
   const Finished run =
       test::run_process({"/usr/bin/env", "DOVETAIL_ONEDNN=/no/such/library", "DOVETAIL_CUBLAS=/no/such/library",
                          DOVETAIL_CLI, "compare", kDigits, "--target", "cublas,onednn"});
@@ -173,7 +173,7 @@ TEST_CASE("compare: where no target of the list runs, the command has failed") {
   CHECK_THAT(run.error, ContainsSubstring("nothing was compared"));
 }
 
-TEST_CASE("compare: oneDNN runs the float network, or a row says that it is not there") {
+TEST_CASE("compare: oneDNN runs the float network, or a row says that it is missing") {
   const Finished run =
       test::dovetail({"compare", kDigits, "--target", "cpu,onednn", "--repeat", "3", "--threads", "1", "--json"});
   REQUIRE(run.exit == 0);
@@ -187,7 +187,7 @@ TEST_CASE("compare: oneDNN runs the float network, or a row says that it is not 
   CHECK(row["shares"]["onednn"] == 1);
 }
 
-TEST_CASE("run: oneDNN's values are those of the reference, and a library that is none is named") {
+TEST_CASE("run: oneDNN's values are those of the reference, and a wrong library file is named") {
   const std::string digits = DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx";
   const Finished none = test::run_process(
       {"/usr/bin/env", "DOVETAIL_ONEDNN=/no/such/library", DOVETAIL_CLI, "run", digits, "--target", "onednn"});

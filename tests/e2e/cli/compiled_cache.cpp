@@ -1,4 +1,4 @@
-// --cache: what is kept, when it counts, and when it does not.
+// --cache: what is kept, when an entry is used, and when it is not.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -39,7 +39,7 @@ Finished cached(std::vector<std::string> arguments) {
   REQUIRE(done.exit == 0);
   return done;
 }
-// Whether it was found, not compiled. `report`: of `compile`.
+// Whether the result was found rather than compiled. `report`: of `compile`.
 bool was_found(const Json& report) { return report.at("stages").at(0).at("name") == "cache"; }
 bool finds(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "compile");
@@ -48,7 +48,7 @@ bool finds(std::vector<std::string> arguments) {
 
 }  // namespace
 
-TEST_CASE("compiled cache: what is found is what compiling gives") {
+TEST_CASE("compiled cache: an entry that is found equals the result of compiling") {
   const CacheFolder folder;
   for (const char* target : {"accel", "accel,cpu", "cpu"}) {
     std::vector<std::string> bundles;
@@ -77,7 +77,7 @@ TEST_CASE("compiled cache: what is found is what compiling gives") {
   CHECK(folder.kept().size() == 3);
 }
 
-TEST_CASE("compiled cache: run and profile take what compile has kept, and the words are the same") {
+TEST_CASE("compiled cache: run and profile use what compile has kept, with the same output") {
   const CacheFolder folder;
   const std::vector<std::string> of_model{test::kDigits, "--target", "accel,cpu", "--engine", "cycle"};
   const auto text_of = [&](const char* command, bool cache) {
@@ -134,12 +134,12 @@ TEST_CASE("compiled cache: another model, option, machine or system is another e
   }
   CHECK(folder.kept().size() == all.size());
   for (const auto& arguments : all) CHECK(finds(arguments));
-  // The content counts, not the name.
+  // The key is the content, not the name.
   fs::copy_file(test::kDigits, folder.folder / "copy.onnx");
   CHECK(finds({folder.folder / "copy.onnx", "--target", "accel"}));
 }
 
-TEST_CASE("compiled cache: a file that is damaged, or of other hands, is compiled anew") {
+TEST_CASE("compiled cache: an entry that is damaged, or that others may write to, is compiled anew") {
   const CacheFolder folder;
   const std::vector<std::string> arguments{test::kDigits, "--target", "cpu"};
   CHECK_FALSE(finds(arguments));
@@ -158,7 +158,7 @@ TEST_CASE("compiled cache: a file that is damaged, or of other hands, is compile
   fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
   CHECK_FALSE(finds(arguments));
   CHECK(finds(arguments));
-  // A bundle, but not one that was kept: its report does not say what it should.
+  // A bundle that was not kept: its report lacks the required entry.
   const std::string bundle = folder.folder / "b.dvt";
   REQUIRE(test::dovetail({"compile", test::kDigits, "--target", "cpu", "-o", bundle}).exit == 0);
   fs::copy_file(bundle, file, fs::copy_options::overwrite_existing);
@@ -169,7 +169,7 @@ TEST_CASE("compiled cache: a file that is damaged, or of other hands, is compile
   CHECK_THAT(refused.error, ContainsSubstring(file.parent_path().string()));
 }
 
-TEST_CASE("compiled cache: tensors alongside the model count as well") {
+TEST_CASE("compiled cache: external tensor files are part of the key") {
   using namespace test::onnx;
   const CacheFolder folder;
   const auto path = [&](const char* name) { return (folder.folder / name).string(); };
@@ -193,7 +193,7 @@ TEST_CASE("compiled cache: tensors alongside the model count as well") {
   CHECK(finds({path("m.onnx"), "--target", "cpu"}));
   CHECK(sum_with(4) == 4);
   CHECK(finds({path("m.onnx"), "--target", "cpu"}));
-  // The same model alongside other tensors.
+  // The same model with other external tensors.
   fs::create_directories(path("other"));
   fs::copy_file(path("m.onnx"), path("other/m.onnx"));
   fs::copy_file(path("x.npy"), path("other/w.bin"));
@@ -203,7 +203,7 @@ TEST_CASE("compiled cache: tensors alongside the model count as well") {
   CHECK(folder.kept().size() == 1);
 }
 
-TEST_CASE("compiled cache: over a gigabyte, what was used longest ago goes") {
+TEST_CASE("compiled cache: above a gigabyte, the least recently used entry is removed") {
   const CacheFolder folder;
   const std::vector<std::string> first{test::kDigits, "--target", "cpu"}, second{test::kDigits, "--target", "accel"};
   CHECK_FALSE(finds(first));
@@ -213,14 +213,14 @@ TEST_CASE("compiled cache: over a gigabyte, what was used longest ago goes") {
   const auto hours_ago = [](int hours) { return fs::file_time_type::clock::now() - std::chrono::hours(hours); };
   fs::last_write_time(small, hours_ago(2));
   fs::last_write_time(large, hours_ago(1));
-  CHECK(finds(first));  // which is a use
+  CHECK(finds(first));  // which counts as a use
   CHECK_FALSE(finds(second));
   CHECK_FALSE(fs::exists(large));
   CHECK(fs::exists(small));
   CHECK(finds(first));
 }
 
-TEST_CASE("compiled cache: what it does not hold is bad usage") {
+TEST_CASE("compiled cache: --cache is refused where the result cannot be cached") {
   const CacheFolder folder;
   const auto refused = [&](std::vector<std::string> arguments, const char* why) {
     arguments.emplace_back("--cache");

@@ -1,4 +1,4 @@
-// Models whose If and Loop data decide about, through the command line.
+// Models with If and Loop that depend on data, through the command line.
 #include <filesystem>
 #include <fstream>
 
@@ -31,7 +31,7 @@ std::string write(const fs::path& path, const onnx::Model& model) {
   return path.string();
 }
 
-// while (last > i) v = v + x; the values on the way as well; and which elements of x are not zero.
+// while (last > i) v = v + x; outputs: the intermediate values too, and which elements of x are not zero.
 onnx::Model walking() {
   onnx::Model model;
   model.inputs = {onnx::value_info("x", DType::float32, {3}), onnx::value_info("last", DType::int64, {})};
@@ -87,7 +87,7 @@ TEST_CASE("run: a Loop on data and NonZero give outputs of their real shapes, fr
   CHECK_THAT(inspected.out, ContainsSubstring("walk/body/Add"));
 }
 
-TEST_CASE("run: who reads what has as many elements as values say is refused by name, with what to export instead") {
+TEST_CASE("run: a node whose element count depends on data is refused by name, with a hint on the export") {
   const test::TemporaryFolder folder;
   onnx::Model model = walking();
   model.outputs = {plain("n")};

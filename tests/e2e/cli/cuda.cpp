@@ -1,5 +1,5 @@
-// Models on the CUDA back end where there is no GPU: compiled and run by tests/emulated_gpu, which runs the text that
-// the back end writes. And what users read where a part of it is missing.
+// Models on the CUDA back end without a GPU: compiled and run by tests/emulated_gpu, which runs the generated text. And
+// the diagnostics where a part of CUDA is missing.
 #include <string>
 
 #include "base/json.h"
@@ -56,7 +56,8 @@ TEST_CASE(
   CHECK_THAT(groups({"--target", "cuda,cpu", "--dump", "graph"}), !ContainsSubstring("dovetail.attention"));
 }
 
-TEST_CASE("cuda: --check holds float kernels to every bit where they keep the order of sums, else to the tolerance") {
+TEST_CASE(
+    "cuda: --check compares float kernels bit for bit where they keep the order of sums, else with the tolerance") {
   const EmulatedGpu gpu;
   const std::string model = std::string(DOVETAIL_SOURCE_DIR) + "/examples/digits/digits_float.onnx";
   const auto check = [&](const char* level) {
@@ -69,7 +70,7 @@ TEST_CASE("cuda: --check holds float kernels to every bit where they keep the or
   CHECK_THAT(check("1"), ContainsSubstring("all equal\n"));
 }
 
-TEST_CASE("cuda: a bundle is made with one compiler and run later; steps alongside it on the CPU share its tensors") {
+TEST_CASE("cuda: a bundle compiled with one compiler runs later, and its CPU steps share tensors with the GPU's") {
   const EmulatedGpu gpu;
   const test::TemporaryFolder folder;
   const Environment state("XDG_STATE_HOME", folder / "state");
@@ -91,7 +92,7 @@ TEST_CASE("cuda: a bundle is made with one compiler and run later; steps alongsi
   CHECK(elsewhere.exit == 2);
   CHECK_THAT(elsewhere.error, ContainsSubstring("it was compiled for cuda, --target is cpu"));
   {
-    // An older device than the machine code is for takes the PTX, one that is older still nothing.
+    // A device that the machine code is not for uses the PTX; one that is older still is refused.
     const Environment device("EMULATED_GPU_CAPABILITY", "120");
     CHECK(test::dovetail({"run", folder / "d.dvt"}).exit == 0);
     const Environment old("EMULATED_GPU_CAPABILITY", "75");
@@ -167,7 +168,7 @@ TEST_CASE("cuda: compare asks NVML for the GPU's energy, and says why there is n
   CHECK_THAT(missing(), ContainsSubstring("NVML: ") && ContainsSubstring("/nowhere/nvml.so"));
 }
 
-TEST_CASE("cuda: without NVRTC compiling is refused with the command that brings it") {
+TEST_CASE("cuda: without NVRTC compiling is refused, with the command that installs it") {
   const test::TemporaryFolder folder;
   const Environment none("DOVETAIL_NVRTC", folder / "none.so");
   const Finished refused = test::dovetail({"compile", kDigits, "--target", "cuda", "-o", folder / "d.dvt"});

@@ -1,5 +1,5 @@
-// What `profile` and `tune` do with a GPU, on the emulated one: its times say nothing, that they are of the device, and
-// what stands alongside them, does.
+// `profile` and `tune` with a GPU, on the emulated one: its times are meaningless, but the reports must show that they
+// are the device's and what they are compared with.
 #include <string>
 
 #include "base/json.h"
@@ -21,7 +21,7 @@ namespace {
 const std::string kDigitsForProfile = DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx";
 }
 
-TEST_CASE("cuda: profile shows rates alongside measured ceilings, and what each kernel takes") {
+TEST_CASE("cuda: profile shows rates with measured ceilings, and the time of each kernel") {
   const EmulatedGpu gpu;
   const Finished run = test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place",
                                        "res1_add=cuda", "--repeat", "3", "--details"});
@@ -30,7 +30,7 @@ TEST_CASE("cuda: profile shows rates alongside measured ceilings, and what each 
   CHECK_THAT(run.out, ContainsSubstring("TFLOP/s float32 outside of tensor cores") &&
                           ContainsSubstring("tensor cores  ") && ContainsSubstring("occupancy") &&
                           ContainsSubstring("launched      a graph of 9 steps"));
-  // The processor's table leaves them to the GPU's.
+  // The processor's table leaves these steps to the GPU's.
   CHECK_THAT(run.out, ContainsSubstring("see below") && !ContainsSubstring("moves"));
   const Finished json = test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place",
                                         "res1_add=cuda", "--repeat", "3", "--json"});
@@ -43,7 +43,7 @@ TEST_CASE("cuda: profile shows rates alongside measured ceilings, and what each 
     CHECK(report["gpu"]["tensor_cores_flop_per_s"][kind].get<double>() > 0);
   for (const Json& step : report["steps"]) {
     INFO(step.dump());
-    CHECK(step["seconds"].get<double>() == Approx(0.25e-3));  // of the device's events, also within a graph
+    CHECK(step["seconds"].get<double>() == Approx(0.25e-3));  // by the device's events, also within a graph
     CHECK(step["gpu"]["bytes"].get<std::uint64_t>() > 0);
     CHECK(step["gpu"]["flop_per_s"].get<double>() == Approx(step["gpu"]["operations"].get<double>() / 0.25e-3));
     CHECK(step["gpu"]["kernels"].empty() == (step["target"] != "cuda"));
@@ -53,7 +53,7 @@ TEST_CASE("cuda: profile shows rates alongside measured ceilings, and what each 
       CHECK(kernel["occupancy"].get<double>() > 0.9);
     }
   }
-  // Where nothing compiles, the ceilings are missing with their reason, and the rest is there.
+  // Where nothing compiles, the ceilings are missing with their reason; everything else is present.
   const test::TemporaryFolder folder;
   REQUIRE(test::dovetail({"compile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place", "res1_add=cuda",
                           "-o", folder / "d.dvt"})
@@ -65,7 +65,7 @@ TEST_CASE("cuda: profile shows rates alongside measured ceilings, and what each 
   CHECK_THAT(without.out, ContainsSubstring("its ceilings were not measured") && ContainsSubstring("none.so"));
 }
 
-TEST_CASE("cuda: a run that keeps tensors, or cannot be captured, runs step by step and says so") {
+TEST_CASE("cuda: a run that keeps tensors, or cannot be captured, runs step by step, and a note says so") {
   const EmulatedGpu gpu;
   const Environment refused("EMULATED_GPU_NO_CAPTURE", "900");
   const Finished run = test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place",
@@ -76,7 +76,7 @@ TEST_CASE("cuda: a run that keeps tensors, or cannot be captured, runs step by s
              ContainsSubstring("launched      step by step: a graph cannot be made: ") && ContainsSubstring("(900)"));
 }
 
-TEST_CASE("cuda: tune measures in a child process, records by the device's name, and compile takes what it found") {
+TEST_CASE("cuda: tune measures in a child process, records by the device's name, and compile uses the records") {
   const EmulatedGpu gpu;
   const test::TemporaryFolder folder;
   const Environment state("XDG_STATE_HOME", folder / "state");
@@ -108,7 +108,7 @@ TEST_CASE("cuda: tune measures in a child process, records by the device's name,
     CHECK_THAT(refused.error, ContainsSubstring("it is sm_80, and the kernels are for sm_90a") &&
                                   ContainsSubstring("add sm_80 to --gpu"));
   }
-  // Also where no GPU is.
+  // Also on a machine without a GPU.
   const Environment none("DOVETAIL_LIBCUDA", folder / "none.so");
   const Finished compiled = test::dovetail({"compile", kDigitsForProfile, "--target", "cuda", "--records", records,
                                             "--report", folder / "report.json", "-o", folder / "d.dvt"});

@@ -1,4 +1,4 @@
-// `dovetail debug`: scripts of commands on a program, and what they show.
+// `dovetail debug`: scripts of commands on a program, and their output.
 #include "base/file.h"
 #include "base/npy.h"
 #include "tests/catch.h"
@@ -59,7 +59,7 @@ TEST_CASE("debug stops at instructions, labels, lines, elements, addresses and t
   CHECK_THAT(deleted.out, ContainsSubstring("break 2: again"));
 }
 
-TEST_CASE("debug watches, saves, and leaves a launch before its end") {
+TEST_CASE("debug watches, saves, and can leave a launch before its end") {
   const DebugFolder shop;
   const Finished run = shop.debug("watch acc[0]\nc\nc\nsave " + shop.path("acc.npy") + " acc[0..1]\nsave " +
                                   shop.path("y.npy") + " y\nquit\nnonsense\n");
@@ -74,12 +74,12 @@ TEST_CASE("debug watches, saves, and leaves a launch before its end") {
   CHECK(read_npy(shop.path("y.npy")).value() == NdArray(DType::int8, {1, 16}));  // the store has not run
 }
 
-TEST_CASE("debug goes by cycles, and its order is the accelerator's") {
+TEST_CASE("debug steps by cycles, in the order of the accelerator") {
   const DebugFolder shop;
   const Finished run = shop.debug("cycle @1\nwhere\ncycle 1000000\nstep\n");
   CHECK(run.exit == 0);
   CHECK_THAT(run.out, ContainsSubstring("launch 0 of 2, cycle 1\nnext cycle"));
-  // What starts at a cycle has run when the cycle is reached; one cycle before, it has not.
+  // An instruction that starts at a cycle has run when the cycle is reached, and not one cycle before.
   const std::string where = shop.debug("step 2\nwhere\n").out;
   const std::size_t at = where.rfind("next cycle ") + 11;
   const std::int64_t start = std::stoll(where.substr(at));
@@ -89,7 +89,7 @@ TEST_CASE("debug goes by cycles, and its order is the accelerator's") {
   CHECK_THAT(there, ContainsSubstring("acc[0]     4 5 6 7"));
 }
 
-TEST_CASE("debug shows why a program stands still, fails or races") {
+TEST_CASE("debug shows why a program stalls, fails or races") {
   std::string lost = test::kTwoLaunches;
   lost.erase(lost.find(" push_next"), 10);
   const Finished hung = DebugFolder(lost).debug("continue\nprint acc[0]\n");
@@ -115,7 +115,7 @@ TEST_CASE("debug shows why a program stands still, fails or races") {
                             ContainsSubstring("acc[0]     4 5 6 7"));
 }
 
-TEST_CASE("a wrong command is named with its line, and ends the script") {
+TEST_CASE("debug: a wrong command is reported with its line, and ends the script") {
   const DebugFolder shop;
   for (const auto& [line, why] : {std::pair{"stpe", "did you mean `step`?"},
                                   {"step 0", "must be an integer from 1"},
@@ -150,7 +150,7 @@ TEST_CASE("a wrong command is named with its line, and ends the script") {
   CHECK(test::dovetail({"debug", shop.path("p.s")}).exit == 0);  // stdin is empty
 }
 
-TEST_CASE("debug takes a region of a bundle, and stops at its layers") {
+TEST_CASE("debug accepts a region of a bundle, and stops at its layers") {
   const test::TemporaryFolder folder;
   const std::string bundle = folder / "digits.dvt", commands = folder / "commands";
   REQUIRE(test::dovetail({"compile", DOVETAIL_SOURCE_DIR "/examples/digits/digits_int8.onnx", "--target", "accel,cpu",
@@ -164,7 +164,7 @@ TEST_CASE("debug takes a region of a bundle, and stops at its layers") {
   CHECK(test::dovetail({"debug", bundle, "--region", "99"}).exit == 2);
 }
 
-TEST_CASE("simulate --sram-out writes what the launches leave on chip") {
+TEST_CASE("simulate --sram-out writes the SRAM contents after the launches") {
   const DebugFolder shop;
   for (const std::string engine : {"functional", "cycle"}) {
     const Finished run = test::dovetail({"simulate", shop.path("p.s"), "--engine", engine, "--sram-out",

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMacs = 64 * 16 * 9 * 1 + 64 * 32 * 9 * 16 + 2 * 16 * 32
 
 }  // namespace
 
-TEST_CASE("run --check: every tensor of the integer graph, and the work is the accelerator's") {
+TEST_CASE("run --check: every tensor of the integer graph is compared, and the accelerator does the work") {
   for (const auto& [name, hardware] : {std::pair{"digits_int8.onnx", "1x16x16-ext"},
                                        {"digits_int8.onnx", "1x16x16"},
                                        {"digits_int8.onnx", "4x8x8"},
@@ -35,11 +35,11 @@ TEST_CASE("run --check: every tensor of the integer graph, and the work is the a
     const Json report = read_json_file(folder / "r.json").value();
     const bool complete = report["check"]["tensors"] == 12;
     CHECK(complete != (run.out.find("(the others are never stored outside a kernel)") != std::string::npos));
-    // input, six layers, of which one holds the sum and one a pooling, the other pooling at least, and the output
+    // The input, six layers (one contains the sum, one a pooling), the other pooling, and the output.
     CHECK(report["check"]["tensors"].get<int>() >= 9);
     CHECK(report["check"]["different"] == 0);
     CHECK(report["counters"]["macs"].get<std::uint64_t>() >= kMacs);
-    // The host converts between float and int8 and rearranges; it computes nothing else.
+    // The host only converts between float and int8 and rearranges.
     for (const Json& step : report["steps"]) {
       const std::string step_name = step["name"];
       INFO(step_name);
@@ -140,7 +140,7 @@ TEST_CASE("compile dumps, stops, places and refuses") {
   CHECK_THAT(compile({"--records", "db"}).error, ContainsSubstring("db"));
 }
 
-TEST_CASE("the demonstration agrees on some images and says so") {
+TEST_CASE("the demonstration agrees on some images, and reports it") {
   const test::TemporaryFolder folder;
   const Finished demo = test::run_process({DOVETAIL_BINARY_DIR "/bin/digits_demo", folder / "demo", "--images", "12"});
   CHECK(demo.error == "");
@@ -185,7 +185,7 @@ TEST_CASE("the digits run on the CPU for every class of processor, interpreted o
   CHECK(test::dovetail({"run", model("digits_int8.onnx"), "--target", "cpu", "--cpu", "z80"}).exit != 0);
 }
 
-TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
+TEST_CASE("run --engine cycle: the same values, and a table of where the cycles went") {
   const test::TemporaryFolder folder;
   for (const char* memory : {"ideal", "bank:ddr4-2400"}) {
     const Finished run =
@@ -202,7 +202,7 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
       if (step["target"] != "accel") continue;
       const Json& timing = step["timing"];
       CHECK(timing["cycles"] == cycles);
-      // Every cycle of every unit has its class and its layer.
+      // Every cycle of every unit has a class and a layer.
       for (const auto& [unit, classes] : timing["units"].items()) {
         std::uint64_t by_class = 0, by_layer = 0;
         for (const Json& part : classes) by_class += part.get<std::uint64_t>();
@@ -215,7 +215,7 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
       CHECK(timing["of_tightest_bound"].get<double>() > 0.3);
       CHECK(timing["of_tightest_bound"].get<double>() <= 1);
       CHECK(timing["what_if"].size() == 8);
-      // Waits for memory are divided without a rest, and a DRAM has causes that an ideal memory does not.
+      // Waits for memory are divided without a remainder, and a DRAM has causes that an ideal memory does not have.
       std::uint64_t row_misses = 0;
       for (const auto& [unit, classes] : timing["units"].items()) {
         std::uint64_t divided = 0, by_layer = 0;
@@ -257,14 +257,14 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
   CHECK(different.exit == 1);
   CHECK_THAT(different.out, ContainsSubstring("different     launch 0, instruction 0 of conv1: issue"));
 
-  // What did not run on the accelerator has no page.
+  // Steps that did not run on the accelerator have no page.
   const Finished nothing = test::dovetail(
       {"run", model("digits_int8.onnx"), "--target", "cpu", "--engine", "cycle", "--html", folder / "n.html"});
   CHECK(nothing.exit == 2);
   CHECK_THAT(nothing.error, ContainsSubstring("nothing ran on the accelerator"));
   CHECK_FALSE(std::filesystem::exists(folder / "n.html"));
 
-  // profile reports the cycles of what runs on the accelerator without being asked for an engine, and writes the page.
+  // profile reports the accelerator's cycles even without --engine, and writes the page.
   const Finished profile =
       test::dovetail({"profile", model("digits_int8.onnx"), "--target", "accel", "--hw", "1x16x16-ext", "--repeat", "1",
                       "--html", folder / "p.html", "--report", folder / "p.json", "--details"});
@@ -283,7 +283,7 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
   CHECK(layers >= 9);
 }
 
-TEST_CASE("count-cycles: no more cycles, the same values, and where schedules come from") {
+TEST_CASE("count-cycles: at most as many cycles, the same values, and the source of each schedule") {
   const auto cycles = [](std::vector<std::string> more) {
     std::vector<std::string> arguments{"run",      model("digits_int8.onnx"),
                                        "--target", "accel",

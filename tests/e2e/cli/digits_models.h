@@ -1,4 +1,4 @@
-// The models and pictures of the digits example, on which commands are tried.
+// The models and pictures of the digits example, which the tests of commands use.
 #pragma once
 
 #include <string>

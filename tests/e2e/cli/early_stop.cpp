@@ -1,4 +1,4 @@
-// `simulate --until`: the state of a program in its middle.
+// `simulate --until`: the state of a program before its end.
 #include "base/file.h"
 #include "base/json.h"
 #include "base/npy.h"
@@ -20,7 +20,7 @@ struct UntilFolder : test::ProgramFolder {
     words.insert(words.end(), more.begin(), more.end());
     return test::dovetail(words);
   }
-  // acc[0][lane] and y[lane] at the place.
+  // acc[0][lane] and y[lane] at that place.
   std::pair<std::int32_t, std::int8_t> state(const std::string& engine, const std::string& until,
                                              std::size_t lane = 0) const {
     const Finished run =
@@ -36,7 +36,7 @@ using State = std::pair<std::int32_t, std::int8_t>;
 
 }  // namespace
 
-TEST_CASE("simulate --until stops before an instruction, on chip and in memory") {
+TEST_CASE("simulate --until an instruction stops before it, in SRAM and in memory") {
   const UntilFolder shop;
   for (const std::string engine : {"functional", "cycle"}) {
     CHECK(shop.state(engine, "#0", 1) == State{0, 0});
@@ -52,7 +52,7 @@ TEST_CASE("simulate --until stops before an instruction, on chip and in memory")
   }
 }
 
-TEST_CASE("simulate --until a cycle is where `debug` is at that cycle") {
+TEST_CASE("simulate --until a cycle stops in the same state as `debug` at that cycle") {
   const UntilFolder shop;
   const auto debug = [&](const std::string& commands) {
     REQUIRE(write_text_file(shop.path("commands"), commands).ok());
@@ -64,7 +64,7 @@ TEST_CASE("simulate --until a cycle is where `debug` is at that cycle") {
   CHECK(shop.state("cycle", "@" + std::to_string(start), 1) == State{5, 0});
   CHECK(shop.state("cycle", "0@" + std::to_string(start), 1) == State{5, 0});
   CHECK(shop.state("cycle", "1@0", 1) == State{5, 5});
-  // At its last cycle all of a launch has run.
+  // At its last cycle a launch has run completely.
   const Finished whole = test::dovetail(
       {"simulate", shop.path("p.s"), "--engine", "cycle", "--launch", "0:4", "--report", shop.path("r.json")});
   REQUIRE(whole.exit == 0);
@@ -75,7 +75,7 @@ TEST_CASE("simulate --until a cycle is where `debug` is at that cycle") {
   CHECK_THAT(beyond.error, ContainsSubstring("launch 0 takes " + std::to_string(cycles) + " cycles"));
 }
 
-TEST_CASE("simulate --until says where it stands, and what was counted so far") {
+TEST_CASE("simulate --until reports the place where it stopped, and the counters so far") {
   const UntilFolder shop;
   const Finished run = shop.simulate("cycle", "again", {"--report", shop.path("r.json"), "--check"});
   REQUIRE(run.exit == 0);
@@ -87,21 +87,21 @@ TEST_CASE("simulate --until says where it stands, and what was counted so far") 
   CHECK(report["until"] == Json{{"place", "again"}, {"launch", 1}, {"instruction", 4}, {"cycle", 0}});
   CHECK(report["counters"]["instructions"]["total"] == 4);
   CHECK(report["counters"]["bytes_stored"] == 16);
-  // The same of an engine without a clock.
+  // The same on an engine without a clock.
   const Finished other = shop.simulate("functional", "again", {"--report", shop.path("r.json")});
   CHECK(read_json_file(shop.path("r.json")).value()["counters"] == report["counters"]);
   CHECK(read_json_file(shop.path("r.json")).value()["until"] ==
         Json{{"place", "again"}, {"launch", 1}, {"instruction", 4}});
 }
 
-TEST_CASE("simulate --until: a place that is not reached, and what fails before it") {
+TEST_CASE("simulate --until: a place that is not reached, and a failure before it") {
   const UntilFolder shop;
   for (const std::string engine : {"functional", "cycle"}) {
     const Finished never = shop.simulate(engine, "acc[7]", {"--dram-out", shop.path("out.bin")});
     CHECK(never.exit == 1);
     CHECK_THAT(never.error, ContainsSubstring("ends without reaching it") && ContainsSubstring("Hint: "));
     CHECK_FALSE(std::filesystem::exists(shop.path("out.bin")));
-    // Not in the launches that run.
+    // The place is not in the launches that run.
     CHECK(shop.simulate(engine, "again", {"--launch", "0:4"}).exit == 1);
   }
   std::string lost = test::kTwoLaunches;
@@ -112,11 +112,11 @@ TEST_CASE("simulate --until: a place that is not reached, and what fails before 
     const Finished failed = hung.simulate(engine, "#3");
     CHECK(failed.exit == 1);
     CHECK_THAT(failed.error, ContainsSubstring("deadlock"));
-    CHECK(hung.simulate(engine, "plus", {"--check"}).exit == 1);  // which finds it first
+    CHECK(hung.simulate(engine, "plus", {"--check"}).exit == 1);  // which reports it first
   }
 }
 
-TEST_CASE("simulate --until: places that there are not, and engines that run to the end") {
+TEST_CASE("simulate --until: unknown places are errors, and so are engines that only run to the end") {
   const UntilFolder shop;
   const auto refused = [&](const std::string& engine, const std::string& until,
                            const std::vector<std::string>& more = {}) {

@@ -1,4 +1,4 @@
-// `compile --emit`: a region as files, and every way back: simulate, check, asm, a driver in C.
+// `compile --emit`: a region as files, and every use of them: simulate, check, asm, a driver in C.
 #include <algorithm>
 #include <filesystem>
 
@@ -42,7 +42,7 @@ std::vector<std::string> simulate_words(const std::string& region, const std::st
 
 }  // namespace
 
-TEST_CASE("a region that is emitted computes and takes what it does in a run of the model") {
+TEST_CASE("emit: a region has the values and cycles that it has in a run of the model") {
   const test::TemporaryFolder folder;
   const std::string out = folder / "out", report = folder / "run.json";
   std::filesystem::create_directory(out);
@@ -70,10 +70,10 @@ TEST_CASE("a region that is emitted computes and takes what it does in a run of 
     }
     const Json simulated = read_json_file(folder / "simulate.json").value();
     for (const Json& launch : simulated["timing"]["launches"]) total += launch.get<std::int64_t>();
-    // The text is the program.
+    // Assembling the text gives the program.
     REQUIRE(test::dovetail({"asm", region + "/program.s", "-o", folder / "again.bin"}).exit == 0);
     CHECK(read_file(folder / "again.bin").value() == read_file(region + "/program.bin").value());
-    // The image holds it too, where the map says.
+    // The image contains it too, at the address in the map.
     const auto image = read_file(region + "/image.bin").value(), program = read_file(region + "/program.bin").value();
     const std::uint64_t at = map["program_base"].get<std::uint64_t>() - map["image"]["base"].get<std::uint64_t>();
     REQUIRE(at + program.size() <= image.size());
@@ -84,11 +84,12 @@ TEST_CASE("a region that is emitted computes and takes what it does in a run of 
   CHECK(read_json_file(report).value()["cycles"] == total);
 }
 
-TEST_CASE("the header and the driver of a region compile as C99") {
+TEST_CASE("emit: the header and the driver of a region compile as C99") {
   const test::TemporaryFolder folder;
   const std::string region = emitted(folder / "regions", "1x16x16-ext").front();
   const std::string main = folder / "main.c";
-  // A device that is not an accelerator, then one that completes at once: what a driver sees of registers.
+  // Stub devices: one that is not an accelerator, then one that completes at once; they log the driver's register
+  // accesses.
   REQUIRE(write_text_file(main,
                           "#include \"dovetail_driver.h\"\n#include \"region.h\"\n"
                           R"(static uint32_t registers[1024];
@@ -139,14 +140,14 @@ int main(void) {
 }
 
 #ifdef DOVETAIL_SYSTEMC_REGION
-TEST_CASE("the SystemC platform runs an emitted region through the driver in C") {
+TEST_CASE("emit: the SystemC platform runs a region through the driver in C") {
   const test::TemporaryFolder folder;
   for (const std::string& region : emitted(folder / "regions", "tiny")) {
     const Finished run = test::run_process({DOVETAIL_SYSTEMC_REGION, region});
     INFO(region);
     CHECK_THAT(run.out, ContainsSubstring("outputs as expected"));
     CHECK(run.exit == 0);
-    // Another number in the image, and it notices.
+    // With another number in the image the driver reports an error.
     auto image = read_file(region + "/image.bin").value();
     std::fill(image.begin(), image.end(), std::byte{0});
     REQUIRE(write_file(region + "/image.bin", image).ok());
@@ -155,7 +156,7 @@ TEST_CASE("the SystemC platform runs an emitted region through the driver in C")
 }
 #endif
 
-TEST_CASE("what cannot be emitted is named") {
+TEST_CASE("emit: a region that cannot be emitted is named") {
   const test::TemporaryFolder folder;
   const Finished none = test::dovetail({"compile", kDigits, "--target", "cpu", "--emit", folder / "regions"});
   CHECK(none.exit == 2);

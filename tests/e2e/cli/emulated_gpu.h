@@ -1,5 +1,5 @@
-// The CUDA back end where there is no GPU: NVRTC, driver, cuBLAS and cuDNN of tests/emulated_gpu, for as long as an
-// EmulatedGpu lives.
+// The CUDA back end without a GPU: NVRTC, driver, cuBLAS and cuDNN of tests/emulated_gpu, for the lifetime of an
+// EmulatedGpu.
 #pragma once
 
 #include <string>

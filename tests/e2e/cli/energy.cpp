@@ -1,4 +1,4 @@
-// Energy in the reports of run, profile and simulate; what each engine knows of it; the user's own table.
+// Energy in the reports of run, profile and simulate; the part that each engine can report; the user's own table.
 #include "base/file.h"
 #include "base/json.h"
 #include "tests/catch.h"
@@ -32,7 +32,7 @@ double part(const Json& energy, std::string_view component) {
 
 }  // namespace
 
-TEST_CASE("energy: what passes with time needs an engine with a clock") {
+TEST_CASE("energy: parts that depend on time need an engine with a clock") {
   const Json functional = energy_report("run", "functional")["energy"], cycle = energy_report("run", "cycle")["energy"];
   CHECK(part(functional, "clock") == 0);
   CHECK(part(functional, "leakage of SRAM") == 0);
@@ -73,7 +73,7 @@ TEST_CASE("energy: profile and run report the same, and a file replaces rows") {
   CHECK_THAT(changed["statement"].get<std::string>(), ContainsSubstring("table cmos45 with "));
 }
 
-TEST_CASE("energy: an overlay that cannot be meant is bad input") {
+TEST_CASE("energy: an invalid overlay is bad input") {
   const test::TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "mine.json", R"({"rows": {"mac.int9": {"value": -1, "unit": "pJ", "source": "x"}}})")
               .ok());

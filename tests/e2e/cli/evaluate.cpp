@@ -41,7 +41,7 @@ TEST_CASE("evaluate: accuracy of the digits, and agreement with the float model"
   CHECK(report["against"]["accuracy"]["top1"] == 359);
   CHECK(report["agreement"][0]["same"].get<int>() >= 355);
   CHECK(report["agreement"][0]["largest_difference"].get<double>() > 0);
-  // Those of the integer form, which other code has computed: the same but for scale and zero point.
+  // The logits of the integer form, which other code has computed: equal except for scale and zero point.
   const NdArray logits = read_npy(folder / "out/logits.npy").value(),
                 expected = read_npy(kDigitsFolder + "expected_int8_logits.npy").value();
   REQUIRE(logits.shape() == expected.shape());
@@ -54,7 +54,7 @@ TEST_CASE("evaluate: accuracy of the digits, and agreement with the float model"
   CHECK(wrong == 0);
 }
 
-TEST_CASE("evaluate: two targets of one model, bundles, and what does not fit") {
+TEST_CASE("evaluate: two targets of one model, bundles, and mismatched inputs") {
   const test::TemporaryFolder folder;
   const std::string bundle = folder / "m.dvt", model = kDigits;
   auto line = evaluate_words(model, "cpu");

@@ -1,4 +1,4 @@
-// From models and a space to points, a front and a page; and back to a point by hand.
+// From models and a space to points, a front and a page; then each point by hand.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -27,8 +27,8 @@ constexpr const char* kSpace = R"({"hardware": "1x16x16-ext",
   "axes": {"acc_buffer_bytes": [16384, 131072], "bus_bytes": [8, 16], "memory": ["ideal", "ideal:latency=8,bytes=0,outstanding=4"]},
   "together": [[{"block_in": 8, "block_out": 8}, {"block_in": 16, "block_out": 16}]]})";
 
-// The first images or labels of the example, written into the folder: enough to tell models apart, and sooner
-// calibrated.
+// The first images or labels of the example, written into the folder: enough to distinguish models, and faster to
+// calibrate with.
 std::string first_of(const std::string& file, std::int64_t count, const test::TemporaryFolder& folder) {
   const NdArray all = read_npy(test::kDigitsFolder + file).value();
   Shape shape = all.shape();
@@ -49,7 +49,7 @@ std::string words_of(const std::string& command, std::vector<std::string>& words
 
 }  // namespace
 
-TEST_CASE("explore: every point, the front, and each of its points again by hand") {
+TEST_CASE("explore: every point, the front, and each of its points reproduced by hand") {
   const test::TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "space.json", kSpace).ok());
   const std::string out = folder / "out";
@@ -89,14 +89,14 @@ TEST_CASE("explore: every point, the front, and each of its points again by hand
   CHECK(second["front"].size() == front["front"].size());
   CHECK(read_text_file(std::filesystem::path(out) / "points.csv").value() == csv);
 
-  // Another space does not mix with it.
+  // Another space is not mixed with it.
   REQUIRE(write_text_file(folder / "other.json", R"({"axes": {"bus_bytes": [8, 16]}})").ok());
   const Finished other = test::dovetail({"explore", kDigits, folder / "other.json", "-o", out});
   CHECK(other.exit == 2);
   CHECK_THAT(other.error, ContainsSubstring("another sweep") && ContainsSubstring("space"));
 }
 
-TEST_CASE("explore: several accelerators, each point again by hand and on the SystemC platform") {
+TEST_CASE("explore: several accelerators, each point reproduced by hand and on the SystemC platform") {
   const test::TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "space.json",
                           R"({"hardware": "1x16x16-ext", "axes": {"accelerators": [1, 2, 4], "bus_bytes": [8, 16]}})")
@@ -130,7 +130,7 @@ TEST_CASE("explore: several accelerators, each point again by hand and on the Sy
   CHECK(counts == std::set<std::int64_t>{1, 2, 4});
 }
 
-TEST_CASE("explore: numeric choices, with the accuracy of each and the files that do it again") {
+TEST_CASE("explore: numeric choices, with the accuracy of each and the files that reproduce it") {
   const test::TemporaryFolder folder;
   const std::string images = first_of("test_images.npy", 90, folder), labels = first_of("test_labels.npy", 90, folder);
   REQUIRE(
@@ -156,7 +156,7 @@ TEST_CASE("explore: numeric choices, with the accuracy of each and the files tha
     const double value = point["values"]["accuracy"];
     CHECK(value > 0.8);
     CHECK(value <= 1);
-    // No hardware changes it.
+    // Hardware does not change the accuracy.
     CHECK(accuracy.try_emplace(numerics, value).first->second == value);
   }
   CHECK(accuracy.size() == 4);
@@ -196,7 +196,7 @@ TEST_CASE("explore: numeric choices, with the accuracy of each and the files tha
   refused({"explore", kDigits, folder / "plain.json", "-o", out, "--samples", images}, "no numeric choices");
 }
 
-TEST_CASE("explore: what one step more of a resource gives") {
+TEST_CASE("explore: the gain from one more step of a resource") {
   const Finished table = test::dovetail({"explore", kDigits, "--what-if", "1x16x16-ext"});
   INFO(table.error);
   REQUIRE(table.exit == 0);
@@ -206,7 +206,7 @@ TEST_CASE("explore: what one step more of a resource gives") {
   CHECK(parse_json(json.out, "json").value()["kind"] == "what-if");
 }
 
-TEST_CASE("explore: what it cannot take is refused with a remedy") {
+TEST_CASE("explore: an invalid input is refused with a remedy") {
   const test::TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "space.json", kSpace).ok());
   const auto refused = [&](std::vector<std::string> arguments, const std::string& text) {

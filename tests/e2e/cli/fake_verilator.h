@@ -1,5 +1,5 @@
-// Stand-ins for Verilator and g++ that take a moment: what they make of any design is a copy of one file. They write
-// down how often they are called, so that tests see who builds what, and when.
+// Replacements for Verilator and g++ that take a moment: what they build from any design is a copy of one file. They
+// log their calls, so that tests see who builds what, and when.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace dovetail::test {
 
 class FakeVerilator {
  public:
-  // First on the PATH as long as this lives. `seconds`: of a verilation.
+  // First on the PATH for the lifetime of this object. `seconds`: the duration of a verilation.
   FakeVerilator(const std::string& version, const std::string& seconds, const std::filesystem::path& model)
       : path_("PATH", folder_.path().string() + ":" + std::getenv("PATH")) {
     write_script("verilator", fmt::format(R"(case $1 in

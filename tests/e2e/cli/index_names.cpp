@@ -1,4 +1,4 @@
-// An index outside of a tensor: the message has the model's names, and the input that held the index.
+// An index outside a tensor: the message has the model's names, and the input that held the index.
 #include "base/file.h"
 #include "base/npy.h"
 #include "tests/catch.h"
@@ -47,7 +47,7 @@ TEST_CASE("an index out of range names the tensor, and the input of the model th
     CHECK_THAT(read.error, ContainsSubstring("12") && ContainsSubstring("words") &&
                                ContainsSubstring("the indices come from token_ids (an input of the model)") &&
                                !ContainsSubstring("in0") && !ContainsSubstring("in1"));
-    // Computed: what it was computed from.
+    // A computed index: the input that it was computed from.
     const Finished computed = run(target, numbers({1, 2, 3}), numbers({0, 20, 0}));
     CHECK(computed.exit == 1);
     CHECK_THAT(computed.error, ContainsSubstring("22") && ContainsSubstring("token_ids") &&
@@ -55,7 +55,7 @@ TEST_CASE("an index out of range names the tensor, and the input of the model th
   }
 }
 
-TEST_CASE("an index of a constant that is out of range names the constant") {
+TEST_CASE("a constant index that is out of range names the constant") {
   const test::TemporaryFolder folder;
   Model model;
   model.inputs = {value_info("x", DType::float32, {3})};

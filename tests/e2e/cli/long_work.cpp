@@ -1,5 +1,5 @@
-// Work without end: announced, limited, interrupted; and windows that cost what they touch. The design's simulation is
-// stopped in tests/differential/simulator/rtl_long_work.cpp.
+// Very long work: announced, limited, interrupted; and windows whose cost is proportional to the elements they touch.
+// tests/differential/simulator/rtl_long_work.cpp stops the design's simulation.
 #include <chrono>
 #include <filesystem>
 #include <utility>
@@ -111,7 +111,7 @@ finish
   CHECK(finished.error == "");
 }
 
-// 4·10^11 multiply-adds of a megabyte: the interpreter looks at the clock, a kernel of machine code is ended with the
+// 4·10^11 multiply-adds on a megabyte: the interpreter checks the clock; a kernel of machine code is stopped with the
 // process.
 TEST_CASE("a model whose kernel runs for hours ends by its limit") {
   const test::EmulatedGpu gpu;
@@ -138,7 +138,7 @@ TEST_CASE("a model whose kernel runs for hours ends by its limit") {
   }
 }
 
-// Of few bytes, and of many steps that no float holds: more than 2^64, of indices' type, of comparisons.
+// Models of few bytes with more steps than a float represents exactly: more than 2^64, of index types, of comparisons.
 std::vector<std::pair<std::string, test::onnx::Model>> models_of_many_steps() {
   using test::onnx::attribute, test::onnx::node, test::onnx::value_info;
   std::vector<std::pair<std::string, test::onnx::Model>> models;
@@ -161,7 +161,7 @@ std::vector<std::pair<std::string, test::onnx::Model>> models_of_many_steps() {
   return models;
 }
 
-TEST_CASE("steps on values of any type count, and no number of them is too large to be counted") {
+TEST_CASE("steps on values of any type count, and no number of steps is too large to count") {
   const test::EmulatedGpu gpu;
   for (const auto& [name, model] : models_of_many_steps()) {
     const test::TemporaryFolder folder;
@@ -221,7 +221,9 @@ std::vector<std::pair<std::string, test::onnx::Model>> models_of_endless_windows
   return models;
 }
 
-TEST_CASE("a window over 2^31 - 1 elements, nearly all of them padding, costs what it touches on every target") {
+TEST_CASE(
+    "a window over 2^31 - 1 elements, nearly all of them padding, costs only the elements it touches, on every "
+    "target") {
   const test::EmulatedGpu gpu;
   for (const auto& [name, model] : models_of_endless_windows()) {
     const test::TemporaryFolder folder;
@@ -229,12 +231,12 @@ TEST_CASE("a window over 2^31 - 1 elements, nearly all of them padding, costs wh
     std::vector<std::vector<std::string>> targets{{"cpu"},        {"cpu", "-O", "0"}, {"cpu", "--cpu", "interpreter"},
                                                   {"onednn,cpu"}, {"accel,cpu"},      {"cuda", "--strict"}};
     if (name == "MaxPool, dilation 1") targets.push_back({"cudnn", "--strict"});
-    if (name.find("int8") != std::string::npos)  // clipped, it is small enough for the accelerator
+    if (name.find("int8") != std::string::npos)  // with a clipped window it is small enough for the accelerator
       for (const char* hardware : {"1x16x16", "1x16x16-ext"})
         targets.push_back({"accel", "--strict", "--offload", "always", "--hw", hardware});
     for (const std::vector<std::string>& target : targets) {
       CAPTURE(name, target);
-      // What it would cost to visit every element of the window is refused.
+      // A limit below the cost of visiting every element of the window must suffice.
       std::vector<std::string> command{DOVETAIL_CLI, "run",      folder / "m.onnx", "--check",
                                        "--limit",    "1e8steps", "--target"};
       command.insert(command.end(), target.begin(), target.end());

@@ -1,4 +1,4 @@
-// `dovetail onnx-test` on folders written here: one that passes, one with a wrong value, one that is refused.
+// `dovetail onnx-test` on folders written here: a test that passes, one with a wrong value, one that is refused.
 #include <filesystem>
 #include <fstream>
 
@@ -43,7 +43,7 @@ void write_unknown(const fs::path& folder) {
   write_message(folder / "test_data_set_0/input_0.pb", test::onnx::tensor("", NdArray::from<float>({2}, {1, 2})));
 }
 
-TEST_CASE("onnx-test: tests in the form of the ONNX backend's pass, are wrong, or are refused with the reason") {
+TEST_CASE("onnx-test: tests in the form of the ONNX backend's pass, fail, or are refused with the reason") {
   const test::TemporaryFolder folder;
   write_reshape(folder.path() / "deep" / "test_right", {1, 2, 3, 4});
   const auto right = test::dovetail({"onnx-test", folder.path().string(), "--target", "host"});
@@ -60,13 +60,13 @@ TEST_CASE("onnx-test: tests in the form of the ONNX backend's pass, are wrong, o
   CHECK_THAT(both.out, ContainsSubstring("refused  test_unknown: cannot import the model: operator NoSuchOperator"));
   CHECK_THAT(both.out, ContainsSubstring("total    3 tests: 1 passed, 1 refused, 1 wrong, 0 failed\n"));
 
-  // What would be wrong compiles.
+  // With --compile-only the test with the wrong value passes.
   const auto compiled = test::dovetail({"onnx-test", folder.path().string(), "--target", "host", "--compile-only"});
   CHECK(compiled.exit == 1);
   CHECK_THAT(compiled.out, ContainsSubstring("passed   test_wrong\n"));
   CHECK_THAT(compiled.out, ContainsSubstring("total    3 tests: 2 passed, 1 refused, 0 wrong, 0 failed\n"));
 
-  // data.json widens the tolerance.
+  // data.json sets a larger tolerance.
   std::ofstream(folder.path() / "test_wrong/data.json") << R"({"rtol": 0.3})";
   std::ofstream(folder.path() / "list") << "Reshape (2): right test_wrong  # two names\nOther (1): absent\n";
   const auto listed = test::dovetail(

@@ -1,5 +1,5 @@
-// Sweeps and tuning in several processes, which mpirun starts on this machine: the results of one process, and what
-// comes of processes that fail or are killed.
+// Sweeps and tuning in several processes, which mpirun starts on this machine: they give the results of one process,
+// also where processes fail or are killed.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -35,7 +35,7 @@ bool has_mpi() {
   return here;
 }
 
-// Commands of one launch, a process each.
+// The commands of one launch, one for each process.
 Finished mpirun(const std::vector<std::vector<std::string>>& processes) {
   std::vector<std::string> words{kMpirun, "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"};
   for (const std::vector<std::string>& process : processes) {
@@ -56,7 +56,7 @@ std::string csv_of(const std::string& folder) {
 
 }  // namespace
 
-TEST_CASE("processes: a sweep's points are those of one process") {
+TEST_CASE("processes: a sweep has the same points as in one process") {
   if (!has_mpi()) return;
   const test::TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "space.json", kManyPoints).ok());
@@ -66,11 +66,11 @@ TEST_CASE("processes: a sweep's points are those of one process") {
   INFO(together.error << together.out);
   REQUIRE(together.exit == 0);
   CHECK_THAT(together.out, ContainsSubstring("64 of 64 points") && ContainsSubstring("processes     3, "));
-  CHECK(together.out.find("explored") == together.out.rfind("explored"));  // one process speaks
+  CHECK(together.out.find("explored") == together.out.rfind("explored"));  // only one process prints
   CHECK(csv_of(folder / "together") == csv_of(folder / "alone"));
 }
 
-TEST_CASE("processes: one that has other files, or none, ends the sweep with its name") {
+TEST_CASE("processes: a process with other files, or none, ends the sweep with its name") {
   if (!has_mpi()) return;
   const test::TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "space.json", kManyPoints).ok());
@@ -93,7 +93,7 @@ TEST_CASE("processes: one that has other files, or none, ends the sweep with its
   CHECK_THAT(jobs.error, ContainsSubstring("--jobs"));
 }
 
-TEST_CASE("processes: one that is killed loses no point that is finished") {
+TEST_CASE("processes: a killed process loses no finished point") {
   if (!has_mpi()) return;
   const test::TemporaryFolder folder;
   Json space = parse_json(kManyPoints, "space").value();
@@ -111,7 +111,7 @@ TEST_CASE("processes: one that is killed loses no point that is finished") {
   INFO(failed.error << failed.out);
   CHECK(failed.exit != 0);
   CHECK_THAT(failed.error, ContainsSubstring("signal 9"));
-  // The same command continues: what was finished is not done again.
+  // The same command continues: finished points are not measured again.
   std::vector<std::string> again = command(out);
   again.emplace_back("--json");
   const Finished rest = test::run_process(again);
@@ -124,7 +124,7 @@ TEST_CASE("processes: one that is killed loses no point that is finished") {
   CHECK(csv_of(out) == csv_of(folder / "alone"));
 }
 
-TEST_CASE("processes: tuning finds what one process finds") {
+TEST_CASE("processes: tuning finds the same candidates as one process") {
   if (!has_mpi()) return;
   const test::TemporaryFolder folder;
   const auto tune = [&](const std::string& name) {

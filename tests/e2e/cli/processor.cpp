@@ -39,7 +39,7 @@ TEST_CASE("DOVETAIL_PROCESSOR lowers the class of everything that a command uses
       CHECK_THAT(test::dovetail({"doctor"}).out,
                  ContainsSubstring("DOVETAIL_PROCESSOR=" + processor + ": the machine itself is of class " +
                                    std::string(machine_class())));
-    // Code is made and runs; what is made for more is refused where it is to run, not where it is made.
+    // Code is compiled and runs; code for a higher class is refused where it is to run, not where it is compiled.
     const test::TemporaryFolder folder;
     for (const std::string target : {"cpu", "accel,cpu"}) {
       const Finished run = test::dovetail({"run", test::kDigits, "--target", target, "--check"});
@@ -60,7 +60,7 @@ TEST_CASE("DOVETAIL_PROCESSOR lowers the class of everything that a command uses
   }
 }
 
-TEST_CASE("DOVETAIL_PROCESSOR: what this machine is not ends every command with exit code 2") {
+TEST_CASE("DOVETAIL_PROCESSOR: a class above this machine's ends every command with exit code 2") {
   const std::vector<std::string> digits{"run", test::kDigits, "--target", "accel"};
   const test::Environment unknown(kProcessorVariable, "avx3");
   for (const std::vector<std::string>& command : {digits, {"doctor"}, {"hw", "list"}}) {
@@ -72,7 +72,7 @@ TEST_CASE("DOVETAIL_PROCESSOR: what this machine is not ends every command with 
   }
 }
 
-// The table of cli/shell/environment_variables.cpp, that of the page, and what the sources ask for.
+// The table of cli/shell/environment_variables.cpp, the table of the page, and the variables that the sources read.
 TEST_CASE(
     "every environment variable of the kit is listed by `dovetail --help` and in docs/reference/command-line.md") {
   namespace fs = std::filesystem;
@@ -87,7 +87,7 @@ TEST_CASE(
     for (const fs::directory_entry& file : fs::recursive_directory_iterator(root / folder)) {
       if (file.path().filename() == "environment_variables.cpp") continue;
       if (file.path().extension() != ".cpp" && file.path().extension() != ".h") continue;
-      // Those of tests are in docs/reference/trust-and-limits.md.
+      // The variables of tests are in docs/reference/trust-and-limits.md.
       asked.merge(names_in(read_text_file(file.path().string()).value(), std::regex("\"(DOVETAIL_(?!TEST)[A-Z_]+)\"")));
     }
   CHECK(asked.contains("DOVETAIL_PROCESSOR"));

@@ -1,4 +1,4 @@
-// The life of a raw program: asm, disasm, check, simulate, inspect.
+// Commands on a raw program: asm, disasm, check, simulate, inspect.
 #include "base/file.h"
 #include "base/json.h"
 #include "tests/catch.h"
@@ -75,7 +75,7 @@ TEST_CASE("simulate runs launches in order over one state and writes the image")
   for (unsigned i = 0; i < 16; ++i) CHECK(out[0x80 + i] == static_cast<std::byte>(i + 103));
 }
 
-TEST_CASE("simulate --engine cycle writes the functional engine's image, and times each launch") {
+TEST_CASE("simulate --engine cycle writes the functional engine's image, and the time of each launch") {
   const Workshop shop;
   const auto simulate = [&](const std::string& engine, const std::string& memory, const char* out) {
     std::vector<std::string> words{"simulate",    shop.path("p.bin"),
@@ -104,7 +104,7 @@ TEST_CASE("simulate --engine cycle writes the functional engine's image, and tim
   CHECK_THAT(test::dovetail({"trace", shop.path("t.json")}).out, ContainsSubstring("2 launches, 6 instructions"));
 }
 
-TEST_CASE("VTA's own configuration file is taken") {
+TEST_CASE("VTA's own configuration file is accepted") {
   const Workshop shop;
   REQUIRE(
       write_text_file(
@@ -133,7 +133,7 @@ TEST_CASE("check: clean, a race, a lost token, and an unreadable program") {
   CHECK(found.exit == 1);
   CHECK_THAT(found.out, ContainsSubstring("deadlock"));
   CHECK_THAT(found.error, ContainsSubstring("error: "));
-  // Of the text itself, the same finding with its line.
+  // On the text itself: the same finding with its line.
   const Finished in_text = test::dovetail({"check", shop.path("p.s")});
   CHECK(in_text.exit == 1);
   CHECK_THAT(in_text.out, ContainsSubstring("deadlock") && ContainsSubstring("#3 (" + shop.path("p.s") + ":6)"));
@@ -166,7 +166,7 @@ TEST_CASE("asm never drops micro-ops, and compares configurations") {
           .exit == 2);
 }
 
-TEST_CASE("simulate refuses what it cannot place") {
+TEST_CASE("simulate refuses data that it cannot place") {
   const Workshop shop;
   CHECK_THAT(shop.simulate({"--launch", "0:7"}).error, ContainsSubstring("exceeds the program's 6 instructions"));
   CHECK_THAT(shop.simulate({"--program-base", "0x1008"}).error,
@@ -185,7 +185,7 @@ TEST_CASE("simulate refuses what it cannot place") {
   }
 }
 
-TEST_CASE("inspect knows programs by their configuration") {
+TEST_CASE("inspect shows a program according to its configuration") {
   const Workshop shop;
   CHECK_THAT(test::dovetail({"inspect", shop.path("p.bin"), "--hw", "1x16x16"}).out,
              ContainsSubstring("6 instructions"));

@@ -1,4 +1,4 @@
-// A user's own model: from float to int8, with arrays and with pictures.
+// A user's own model: from float to int8, calibrated with arrays and with pictures.
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -40,7 +40,7 @@ std::int64_t right_of(const test::TemporaryFolder& folder, const std::string& mo
 
 }  // namespace
 
-TEST_CASE("quantize: the digits lose nothing, and all of them goes to the accelerator") {
+TEST_CASE("quantize: the digits keep their accuracy, and all of them run on the accelerator") {
   const test::TemporaryFolder folder;
   const Finished done = quantized(folder, {"--report", folder / "r.json", "--html", folder / "p.html"});
   INFO(done.error);
@@ -80,7 +80,7 @@ TEST_CASE("quantize: every method and grid keeps the digits") {
   }
 }
 
-TEST_CASE("quantize: pictures become inputs as the model says, for anyone who runs it") {
+TEST_CASE("quantize: pictures become inputs as the model states, in every command") {
   const test::TemporaryFolder folder;
   const NdArray images = read_npy(kDigitsFolder + "test_images.npy").value();
   for (int i = 0; i < 5; ++i) {
@@ -100,7 +100,7 @@ TEST_CASE("quantize: pictures become inputs as the model says, for anyone who ru
   const Finished done = test::dovetail(line);
   INFO(done.error);
   REQUIRE(done.exit == 0);
-  // The model, and a bundle of it, do the same to pictures: the same as the arrays that they were made of.
+  // The model, and a bundle of it, convert pictures in the same way: the result equals the arrays they were made from.
   const Finished compiled = test::dovetail({"compile", model, "--target", "accel,cpu", "-o", folder / "q.dvt"});
   REQUIRE(compiled.exit == 0);
   for (const std::string& what : {model, std::string(folder / "q.dvt")}) {
@@ -112,13 +112,13 @@ TEST_CASE("quantize: pictures become inputs as the model says, for anyone who ru
     run = {"evaluate", what, "--inputs", kDigitsFolder + "test_images.npy", "--output-dir", folder / "b"};
     if (what == model) run.insert(run.end(), {"--target", "cpu"});
     REQUIRE(test::dovetail(run).exit == 0);
-    const NdArray got = read_npy(folder / "a/logits.npy").value(), want = read_npy(folder / "b/logits.npy").value();
+    const NdArray got = read_npy(folder / "a/logits.npy").value(), expected = read_npy(folder / "b/logits.npy").value();
     REQUIRE(got.shape() == Shape{5, 10});
-    for (std::int64_t i = 0; i < got.count(); ++i) CHECK(got.as_double(i) == want.as_double(i));
+    for (std::int64_t i = 0; i < got.count(); ++i) CHECK(got.as_double(i) == expected.as_double(i));
   }
 }
 
-TEST_CASE("quantize: what it refuses") {
+TEST_CASE("quantize: invalid inputs are refused") {
   const test::TemporaryFolder folder;
   const auto refused = [&](const std::vector<std::string>& more) {
     const Finished done = quantized(folder, more);
@@ -136,7 +136,7 @@ TEST_CASE("quantize: what it refuses") {
   CHECK_FALSE(std::filesystem::exists(folder / "q.onnx"));
 }
 
-TEST_CASE("words: a float model that leaves the accelerator is told how to be quantized") {
+TEST_CASE("words: a float model that leaves the accelerator gets a hint on how to quantize it") {
   const Finished done = test::dovetail(
       {"evaluate", kFloatDigits, "--target", "accel,cpu", "--inputs", kDigitsFolder + "test_images.npy"});
   REQUIRE(done.exit == 0);

@@ -1,4 +1,4 @@
-// dovetail records: list, show, merge, export and import, and what they refuse.
+// dovetail records: list, show, merge, export and import, and the inputs that they refuse.
 #include <filesystem>
 
 #include "base/file.h"
@@ -73,7 +73,7 @@ TEST_CASE("records list has a line for each task, machine and sketch") {
   CHECK(json[2]["cost"] == nullptr);
 }
 
-TEST_CASE("records show has the best of a task with its trace, and all candidates") {
+TEST_CASE("records show prints the best candidate of a task with its trace, and all candidates") {
   const test::TemporaryFolder folder;
   Record other_machine = sample_record(7, 90);
   other_machine.machine = "another";
@@ -122,7 +122,7 @@ TEST_CASE("records export and import give the same database") {
   CHECK_THAT(test::dovetail({"records", "import", copy, lines}).out, ContainsSubstring(": 0 added, 0 replaced"));
   check_records_refused(test::dovetail({"records", "export", path, "-o", path}), "-o would overwrite what DB reads");
 
-  // A name that no terminal and no line of text could take comes through as it is.
+  // A name with characters that are unsafe in a terminal or a line of text is preserved.
   Record evil = sample_record(1);
   evil.name = "a\x1b[31m\n\x7f\xe2\x80\xae";
   const Finished printed = test::dovetail({"records", "export", database(folder / "evil.db", {evil})});
@@ -130,7 +130,7 @@ TEST_CASE("records export and import give the same database") {
   CHECK(tune::record_from_json(parse_json(printed.out, "line").value()).value() == evil);
 }
 
-TEST_CASE("records merge takes from several databases, and from itself nothing") {
+TEST_CASE("records merge takes records from several databases, and nothing from the target itself") {
   const test::TemporaryFolder folder;
   const std::string a = database(folder / "a.db", {sample_record(1), sample_record(2)}),
                     b = database(folder / "b.db", {sample_record(2), sample_record(3)}), into = folder / "into.db";
@@ -144,7 +144,7 @@ TEST_CASE("records merge takes from several databases, and from itself nothing")
   CHECK_THAT(test::dovetail({"records", "merge", into, into, a}).out, ContainsSubstring(": 0 added, 0 replaced"));
 }
 
-TEST_CASE("records import of a file with a bad line names it, and takes nothing") {
+TEST_CASE("records import of a file with a bad line names it, and imports nothing") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "r.db", lines = folder / "r.jsonl";
   const auto import_of = [&](const std::string& text) {
@@ -161,14 +161,15 @@ TEST_CASE("records import of a file with a bad line names it, and takes nothing"
   for (int i = 0; i < 1000; ++i) many += "[]\n";
   const Finished refused = import_of(many);
   CHECK(refused.exit == 2);
-  CHECK(std::ranges::count(refused.error, '\n') == 1);  // reading ends after a hundred bad lines, which are one message
+  CHECK(std::ranges::count(refused.error, '\n') ==
+        1);  // reading ends after a hundred bad lines, which give one message
   CHECK_THAT(refused.error, ContainsSubstring("r.jsonl:1 and 99 more: "));
   CHECK_FALSE(fs::exists(path));
   CHECK(import_of(good + "\n" + good).exit == 0);
   CHECK(records_of(path).size() == 1);
 }
 
-TEST_CASE("records refuses what is not a database, and leaves it alone") {
+TEST_CASE("records refuses a file that is not a database, and does not change it") {
   const test::TemporaryFolder folder;
   const std::string good = database(folder / "good.db", {sample_record(1)}), text = folder / "text",
                     lines = folder / "lines";
@@ -190,7 +191,7 @@ TEST_CASE("records refuses what is not a database, and leaves it alone") {
   CHECK(read_text_file(text).value() == before);
 }
 
-TEST_CASE("records on a full disk: exit code 1, and what was there is there") {
+TEST_CASE("records on a full disk: exit code 1, and the old records are kept") {
   const test::TemporaryFolder folder;
   const std::string path = database(folder / "r.db", {sample_record(1)}), lines = folder / "lines";
   Record large = sample_record(2);

@@ -1,4 +1,4 @@
-// run --repeat: latencies of all runs, everything else of the last.
+// run --repeat: the latencies of all runs, everything else from the last run.
 #include "base/json.h"
 #include "base/npy.h"
 #include "tests/catch.h"
@@ -44,7 +44,7 @@ TEST_CASE("run --repeat: cycles are the same in every run, one run is not repeat
   const Finished once = test::dovetail({"run", kDigits, "--target", "accel", "--json"});
   const Json report = parse_json(once.out, "run").value();
   CHECK(report["repeated"].is_null());
-  CHECK(report["time_shares"].empty());  // the functional engine knows no time
+  CHECK(report["time_shares"].empty());  // the functional engine has no times
   CHECK(report["mac_shares"]["accel"].get<double>() > 0.9);
   for (const char* wrong : {"0", "-1", "two", "1.5"})
     CHECK(test::dovetail({"run", kDigits, "--target", "cpu", "--repeat", wrong}).exit == 2);

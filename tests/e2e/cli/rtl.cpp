@@ -64,7 +64,7 @@ std::string content(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Simulates with a copy of the design in which a line is another.
+// Simulates with a copy of the design in which one line is replaced.
 Finished simulate_with_fault(const Files& files, const fs::path& folder, const char* file, const std::string& before,
                              const std::string& after) {
   fs::create_directories(folder);
@@ -104,14 +104,14 @@ TEST_CASE("engine rtl is the design: what it computes, and what it does with a f
   REQUIRE(faulty.exit == 0);
   CHECK(content(files.output) != expected);
 
-  // A rule of the read port is broken from the reset on: an assertion sees it before there is a launch.
+  // A rule of the read port is broken from the reset: an assertion fails before there is a launch.
   const Finished broken = simulate_with_fault(files, folder / "ready", "dovetail_axi_read.sv", "r_ready_o    = 1'b1",
                                               "r_ready_o    = 1'b0");
   CHECK(broken.exit == 1);
   CHECK_THAT(broken.error, ContainsSubstring("the design violated one of its assertions"));
 }
 
-TEST_CASE("engine rtl builds the model that it needs, with progress, unless it is told not to") {
+TEST_CASE("engine rtl builds the model that it needs, with progress, unless building is switched off") {
   const auto config = isa::load_config("tiny").value();
   const auto model = test::rtl_model(config);
   if (!model) return;
@@ -127,7 +127,7 @@ TEST_CASE("engine rtl builds the model that it needs, with progress, unless it i
   CHECK(refused.exit == 2);
   CHECK_THAT(refused.error, ContainsSubstring("there is no RTL model of this configuration (tiny)") &&
                                 ContainsSubstring("dovetail rtl build --hw tiny"));
-  // The name that a file gives its configuration is none that --hw takes.
+  // A file may give its configuration a name that --hw does not accept.
   Json mine = isa::config_to_json(config);
   mine["name"] = "mine";
   REQUIRE(write_text_file(folder / "mine.json", mine.dump()).ok());
@@ -157,7 +157,7 @@ TEST_CASE("engine rtl builds the model that it needs, with progress, unless it i
   CHECK_THAT(nothing_to_assert.error, ContainsSubstring("engine cycle is not a design"));
 }
 
-TEST_CASE("the design writes its signals with --waves, one file for each region, and says where") {
+TEST_CASE("the design writes its signals with --waves, one file for each region, and prints the paths") {
   const auto config = isa::load_config("tiny").value();
   if (!test::rtl_model(config, true)) return;
   const test::TemporaryFolder folder;
@@ -177,7 +177,7 @@ TEST_CASE("the design writes its signals with --waves, one file for each region,
     CHECK_THAT(signals, ContainsSubstring("$scope module dovetail_top") && ContainsSubstring("u_compute") &&
                             ContainsSubstring("mem_araddr_o"));
   }
-  // The file cannot be written; the engine has none.
+  // The file cannot be written; the engine has no waveforms.
   const Finished nowhere = simulate(files, "rtl", {"--waves", folder / "no" / "w.fst"});
   CHECK(nowhere.exit == 2);
   CHECK_THAT(nowhere.error, ContainsSubstring("there is no folder"));

@@ -1,4 +1,4 @@
-// Files of Verilated models: what they are found for, and what becomes of builds that meet or are cut short.
+// Files of Verilated models: which model is found, and builds that run at the same time or are killed.
 #include <chrono>
 #include <filesystem>
 #include <future>
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A copy of the design, a file that is taken for a model of it, and its own cache.
+// A copy of the design, a file that serves as its model, and a separate cache.
 struct Place {
   test::TemporaryFolder folder;
   fs::path model = folder / "model", design = folder / "hw", models = folder / "cache" / "dovetail" / "rtl";
@@ -37,7 +37,7 @@ struct Place {
   static void append(const fs::path& path, const std::string& text) {
     REQUIRE(write_text_file(path, read_text_file(path).value() + text).ok());
   }
-  // Files of a kind, by the end of their names.
+  // Files with this suffix.
   std::vector<fs::path> files(const std::string& end) const {
     std::vector<fs::path> found;
     if (!fs::exists(models)) return found;
@@ -63,13 +63,13 @@ bool is_found(const std::string& hardware = "tiny", const std::vector<std::strin
 TEST_CASE("a Verilated model is found for the design and the Verilator that it was made from, and for no other") {
   const Place place;
   const FakeVerilator tools("9.1", "0", place.model);
-  CHECK_FALSE(is_found());  // models alongside the build are of another design
+  CHECK_FALSE(is_found());  // models next to the build belong to another design
   const Finished built = build();
   CHECK_THAT(built.error, ContainsSubstring("tiny: verilating") && ContainsSubstring("tiny: compiling the model"));
   REQUIRE(built.exit == 0);
   CHECK(is_found());
 
-  // Of an equal configuration with another name, but of no other, and of no other kind.
+  // Found for an equal configuration with another name, but for no other configuration or kind.
   Json mine = read_json_file(DOVETAIL_SOURCE_DIR "/isa/configs/tiny.json").value();
   mine["name"] = "mine";
   REQUIRE(write_text_file(place.folder / "mine.json", mine.dump()).ok());
@@ -95,7 +95,7 @@ TEST_CASE("a Verilated model is found for the design and the Verilator that it w
     CHECK(newer.verilations() == 1);
     CHECK(is_found());
   }
-  // Where there is no Verilator, there is none that the model could be older than.
+  // Without Verilator the model cannot be older than Verilator.
   const Environment nothing("PATH", place.folder / "nothing");
   CHECK(is_found());
 }
@@ -121,7 +121,7 @@ TEST_CASE("a truncated model is reported, and built again") {
   CHECK(tools.verilations() == 4);
 }
 
-TEST_CASE("models are neither kept in nor taken from places that others write to") {
+TEST_CASE("models are neither kept in nor taken from folders that others may write to") {
   const Place place;
   const FakeVerilator tools("9.1", "0", place.model);
   REQUIRE(build().exit == 0);
@@ -145,7 +145,7 @@ TEST_CASE("models are neither kept in nor taken from places that others write to
     }
     CHECK(is_found());
   }
-  // A model of other hands is built again, a folder of other hands gets none.
+  // A model that others may write to is built again; a folder that others may write to gets no model.
   fs::permissions(model, fs::perms::others_write, fs::perm_options::add);
   CHECK(build().exit == 0);
   CHECK(tools.verilations() == 2);
@@ -154,19 +154,19 @@ TEST_CASE("models are neither kept in nor taken from places that others write to
   CHECK(shared.exit == 1);
   CHECK_THAT(shared.error, ContainsSubstring("can be written by everyone") && ContainsSubstring("chmod go-w"));
 
-  // Nobody's folder: no shared one takes its place.
+  // No folder for the user: no shared folder is used instead.
   const Environment cache("XDG_CACHE_HOME", ""), home("HOME", ""), temporary("TMPDIR", place.folder / "tmp");
   fs::create_directory(place.folder / "tmp");
   const Finished homeless = build();
   CHECK(homeless.exit == 1);
   CHECK_THAT(homeless.error, ContainsSubstring("set XDG_CACHE_HOME to a folder that no other user can write to"));
   CHECK(fs::is_empty(place.folder / "tmp"));
-  // A folder that the user names is the user's affair.
+  // A folder that the user names is used without these checks.
   const Environment models("DOVETAIL_RTL_MODELS", place.models);
   CHECK(is_found());
 }
 
-TEST_CASE("of two processes that need a model, one builds it and the other waits for that") {
+TEST_CASE("of two processes that need a model, one builds it and the other waits for it") {
   const Place place;
   const FakeVerilator tools("9.1", "1", place.model);
   auto other = std::async(std::launch::async, [] { return build(); });
@@ -178,7 +178,7 @@ TEST_CASE("of two processes that need a model, one builds it and the other waits
   CHECK_THAT(one.out + two.out, ContainsSubstring("built  ") && ContainsSubstring("is there  "));
 }
 
-TEST_CASE("a build that is killed or fails leaves no model, and nothing in the way of the next") {
+TEST_CASE("a build that is killed or fails leaves no model, and does not hinder the next build") {
   const Place place;
   {
     const FakeVerilator slow("9.1", "600", place.model);
@@ -195,7 +195,7 @@ TEST_CASE("a build that is killed or fails leaves no model, and nothing in the w
     CHECK_THAT(failed.error, ContainsSubstring("compiling Verilator's run time failed") &&
                                  ContainsSubstring("the whole log is " + place.models.string()));
     CHECK(place.files(".so").empty());
-    CHECK(place.files(".work").empty());  // nor that of the killed one
+    CHECK(place.files(".work").empty());  // nor the killed build's
   }
   const FakeVerilator sound("9.1", "0", place.model);
   REQUIRE(build().exit == 0);

@@ -1,4 +1,4 @@
-// A model for several shapes of its inputs: one bundle, a program for each.
+// A model for several shapes of its inputs: one bundle, a program for each shape.
 #include "base/file.h"
 #include "base/json.h"
 #include "base/npy.h"
@@ -10,7 +10,7 @@ using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using test::Finished;
 
-TEST_CASE("a bundle for several shapes runs the program for the inputs that it is given") {
+TEST_CASE("a bundle for several shapes runs the program for the given inputs") {
   using namespace test::onnx;
   const test::TemporaryFolder folder;
   const auto path = [&](const char* name) { return (folder / name).string(); };
@@ -32,7 +32,7 @@ TEST_CASE("a bundle for several shapes runs the program for the inputs that it i
   CHECK_THAT(test::dovetail({"inspect", path("m.dvt")}).out,
              ContainsSubstring("input         x: float32[1, 3, 8, 8]\nor            x: float32[3, 3, 8, 8]\n"));
 
-  // Three images at once give what each of them gives.
+  // Three images at once give the same results as each of them alone.
   NdArray images(DType::float32, {3, 3, 8, 8});
   for (std::int64_t i = 0; i < images.count(); ++i) images.set_double(i, static_cast<double>(i * i % 31) / 16 - 1);
   const std::int64_t size = 3 * 8 * 8;
@@ -72,7 +72,7 @@ TEST_CASE("a bundle for several shapes runs the program for the inputs that it i
   CHECK_THAT(check.error, ContainsSubstring("give one shape at a time"));
 }
 
-TEST_CASE("inspect lists the inputs of a model whose shapes are open") {
+TEST_CASE("inspect lists the inputs of a model with open shapes") {
   using namespace test::onnx;
   const test::TemporaryFolder folder;
   Model model;
@@ -95,7 +95,7 @@ TEST_CASE("inspect lists the inputs of a model whose shapes are open") {
   model.inputs = {value_info("x", DType::float32, {1, 3, 2, 8}), value_info("ids", DType::int64, {1, 2})};
   REQUIRE(write_file(folder / "f.onnx", model.message().bytes()).ok());
   CHECK_THAT(test::dovetail({"inspect", folder / "f.onnx"}).out, ContainsSubstring("output        n: int64[1, 2]\n"));
-  // What is open does not hide what else is wrong.
+  // An open shape does not hide other errors.
   model.inputs[0] = value_info("x", DType::float32, {"N", 3, "H", 8});
   model.nodes[0] = node("NoSuchOperator", {"x"}, {"y"});
   REQUIRE(write_file(folder / "w.onnx", model.message().bytes()).ok());

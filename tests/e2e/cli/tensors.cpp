@@ -1,4 +1,4 @@
-// Looking inside a run: every tensor written, and compared with values from elsewhere.
+// Inspecting a run: every tensor written, and compared with values from elsewhere.
 #include <filesystem>
 
 #include "base/file.h"
@@ -50,7 +50,7 @@ TEST_CASE("run --expect names the first tensor that leaves the tolerance") {
   std::map<std::string, NdArray> arrays;
   for (const Json& row : index)
     arrays.emplace(row["name"].get<std::string>(), read_npy(own + "/" + row["file"].get<std::string>()).value());
-  // A step more in one of the last tensors but one, of int8.
+  // The last int8 tensor is changed by a step.
   std::string changed;
   for (const Json& row : index)
     if (row["dtype"] == "int8") changed = row["name"];
@@ -62,7 +62,7 @@ TEST_CASE("run --expect names the first tensor that leaves the tolerance") {
   CHECK_THAT(left.error, ContainsSubstring("the run differs from the expectation (tensor " + changed) &&
                              ContainsSubstring("1 of ") && ContainsSubstring("Hint: "));
   CHECK(test::dovetail({"run", kDigits, "--target", "cpu", "--expect", archive, "--tolerance-steps", "1"}).exit == 0);
-  // Of a bundle too; one without that tensor says that it was not compared.
+  // With a bundle too; a bundle without that tensor reports that it was not compared.
   const std::string bundle = folder / "m.dvt";
   REQUIRE(test::dovetail({"compile", kDigits, "--target", "accel", "--all-tensors", "-o", bundle}).exit == 0);
   const Finished bundled = test::dovetail({"run", bundle, "--expect", archive, "--trust"});
@@ -77,7 +77,7 @@ TEST_CASE("run --expect names the first tensor that leaves the tolerance") {
   CHECK(test::dovetail({"run", kDigits, "--target", "cpu", "--expect", archive, "--tolerance", "-1"}).exit == 2);
 }
 
-TEST_CASE("run takes many samples, and stacks their outputs") {
+TEST_CASE("run accepts many samples, and stacks their outputs") {
   const test::TemporaryFolder folder;
   const std::string images = kDigitsFolder + "test_images.npy";
   const Finished run =
@@ -100,7 +100,7 @@ TEST_CASE("run takes many samples, and stacks their outputs") {
              ContainsSubstring("it compares one run with the reference, and the inputs are for 360"));
 }
 
-TEST_CASE("names of any writing: files and --input follow one rule, and two names for one file are refused") {
+TEST_CASE("names in any writing: files and --input follow one rule, and two names for one file are refused") {
   using namespace test::onnx;
   const test::TemporaryFolder folder;
   const auto write = [&](const std::vector<std::string>& outputs) {

@@ -1,4 +1,4 @@
-// Clock, memory, milliseconds and inferences a second, in every report.
+// Clock, memory, milliseconds and inferences per second, in every report.
 #include "base/file.h"
 #include "base/json.h"
 #include "tests/catch.h"
@@ -46,9 +46,9 @@ TEST_CASE("run: cycles by the clock of the configuration's JSON, and by --clock"
   const Json overridden = time_report(faster, path);
   CHECK(overridden["system"]["clock_from"] == "--clock");
   CHECK(overridden["system"]["memory"] == "bank:ddr4-2400,clock-ps=2000,controller=8,outstanding=16");
-  CHECK(overridden["cycles"].get<double>() > cycles);  // the same DRAM, in cycles that are shorter
+  CHECK(overridden["cycles"].get<double>() > cycles);  // the same DRAM, in shorter cycles
 
-  // What was compiled for a system runs with it, and with any other that is asked for.
+  // A bundle compiled for a system runs with that system, and with any other that is requested.
   const std::string bundle = folder / "m.dvt";
   REQUIRE(test::dovetail({"compile", kDigits, "--target", "accel,cpu", "--hw", hardware, "-o", bundle}).exit == 0);
   const Json bundled = time_report({"run", bundle, "--engine", "cycle"}, path);
@@ -59,7 +59,7 @@ TEST_CASE("run: cycles by the clock of the configuration's JSON, and by --clock"
              ContainsSubstring("engine functional has no clock"));
 }
 
-TEST_CASE("every report has cycles, milliseconds and how often a second") {
+TEST_CASE("every report has cycles, milliseconds and inferences per second") {
   const test::TemporaryFolder folder;
   const std::string trace = folder / "t.json", page = folder / "p.html", path = folder / "r.json";
   const Finished run = test::dovetail({"run", kDigits, "--target", "accel,cpu", "--engine", "cycle", "--clock", "250",
@@ -91,7 +91,7 @@ TEST_CASE("every report has cycles, milliseconds and how often a second") {
   CHECK(compiled["left_accelerator"].is_null());
 }
 
-TEST_CASE("a model that leaves the accelerator altogether: why, and what changes that") {
+TEST_CASE("a model that leaves the accelerator completely: the report says why, and what would change that") {
   const std::string model = DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx";
   for (const char* command : {"run", "compile", "profile"}) {
     const Finished done = test::dovetail({command, model, "--target", "accel,cpu"});
@@ -103,7 +103,7 @@ TEST_CASE("a model that leaves the accelerator altogether: why, and what changes
   }
 }
 
-TEST_CASE("an edited configuration says from which it comes") {
+TEST_CASE("an edited configuration names the configuration that it is derived from") {
   const std::string hardware = "1x16x16-ext,inp_buffer_bytes=512,clock_mhz=200";
   const Finished run = test::dovetail({"compile", kDigits, "--target", "accel", "--hw", hardware});
   REQUIRE(run.exit == 0);

@@ -1,4 +1,4 @@
-// Machine code in files: which of it runs, and what keeps the rest from running (docs/reference/trust-and-limits.md).
+// Machine code in files: which code runs, and how other code is kept from running (docs/reference/trust-and-limits.md).
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A bundle with machine code, and the its own record user.
+// A bundle with machine code, and a user with a separate record.
 struct Shelf {
   test::TemporaryFolder folder;
   Environment state{"XDG_STATE_HOME", folder / "state"};
@@ -64,7 +64,7 @@ bool loads_code(const std::vector<std::string>& line) {
 
 }  // namespace
 
-TEST_CASE("what compile has written for a user runs, and no other machine code without --trust") {
+TEST_CASE("code that compile has written for a user runs, and no other machine code without --trust") {
   const Shelf shelf;
   CHECK(run(shelf.bundle).exit == 0);
   CHECK(test::dovetail({"profile", shelf.bundle, "--repeat", "1"}).exit == 0);
@@ -74,7 +74,7 @@ TEST_CASE("what compile has written for a user runs, and no other machine code w
   fs::copy(shelf.bundle, shelf.folder / "moved.dvt");  // the content counts, not the name
   CHECK(run(shelf.folder / "moved.dvt").exit == 0);
 
-  // One weight is another, and the checksum is right.
+  // One weight is changed, and the checksum is correct.
   const std::string other = shelf.changed([](bundle::Bundle& bundle) {
     for (bundle::Tensor& tensor : bundle.tensors)
       if (tensor.constant && tensor.dtype == DType::float32) {
@@ -94,15 +94,15 @@ TEST_CASE("what compile has written for a user runs, and no other machine code w
     const Environment state("XDG_STATE_HOME", shelf.folder / "another user's");
     check_untrusted(run(shelf.bundle));
     CHECK(run(shelf.bundle, {"--trust"}).exit == 0);
-    check_untrusted(run(shelf.bundle));  // saying it once is not saying it for ever
+    check_untrusted(run(shelf.bundle));  // trusting it once does not trust it permanently
   }
-  // A record that others may write to vouches for nothing.
+  // A record that others may write to is not proof of anything.
   fs::permissions(shelf.folder / "state/dovetail", fs::perms::others_write, fs::perm_options::add);
   const Finished shared = run(shelf.bundle);
   check_untrusted(shared);
   CHECK_THAT(shared.error, ContainsSubstring("can be written by everyone"));
 
-  // Without a place for the record the bundle is made all the same, and compile says what that means.
+  // Without a place for the record the bundle is still written, and compile explains the consequence.
   const Environment state("XDG_STATE_HOME", ""), home("HOME", "");
   const Finished compiled = test::dovetail({"compile", kFloatDigits, "--target", "cpu", "-o", shelf.bundle});
   CHECK(compiled.exit == 0);
@@ -146,7 +146,7 @@ TEST_CASE("code is loaded only from files named .dvt") {
   CHECK_THAT(misnamed.error, ContainsSubstring("d.bin does not end in .dvt"));
   CHECK_FALSE(fs::exists(shelf.folder / "d.bin"));
 
-  // Looking at a bundle and compiling load nothing; running it does, or this test would see nothing.
+  // Inspecting a bundle and compiling load no code; running does, which shows that this test can detect it.
   CHECK(loads_code({"run", shelf.bundle, "--threads", "1"}));
   CHECK_FALSE(loads_code({"inspect", shelf.bundle}));
   CHECK_FALSE(loads_code({"compile", kFloatDigits, "--target", "cpu", "-o", shelf.bundle}));
@@ -155,7 +155,7 @@ TEST_CASE("code is loaded only from files named .dvt") {
   CHECK_FALSE(loads_code({"run", shelf.bundle, "--threads", "1"}));
 }
 
-TEST_CASE("kernels are called with what they take, whatever a trusted bundle says") {
+TEST_CASE("kernels are called with their own parameters, whatever a trusted bundle says") {
   const Shelf shelf;
   const auto forged = [&](const std::function<void(bundle::Bundle&, bundle::Step&, bundle::CpuCode&)>& change) {
     const std::string file = shelf.changed([&](bundle::Bundle& bundle) {

@@ -33,7 +33,7 @@ std::uint64_t cycles_of(const std::vector<std::string>& more) {
 
 }  // namespace
 
-TEST_CASE("tune: what it finds is recorded, compiled and faster, and computes the same") {
+TEST_CASE("tune: its schedules are recorded, compiled, faster, and compute the same") {
   const test::TemporaryFolder folder;
   const std::string records = folder / "r.db";
   const std::vector<std::string> model{kDigits, "--target", "accel", "--hw", "1x16x16-ext"};
@@ -57,7 +57,7 @@ TEST_CASE("tune: what it finds is recorded, compiled and faster, and computes th
     CHECK(task["best_cost"].get<double>() <= task["default_cost"].get<double>());
     CHECK(task["unit"] == "cycles");
   }
-  CHECK(trials > report["tasks"].size());  // some have few schedules on hardware that small
+  CHECK(trials > report["tasks"].size());  // some have few schedules on such small hardware
   CHECK(trials <= 6 * report["tasks"].size());
   const std::string page = read_text_file(folder / "t.html").value();
   CHECK_THAT(page, ContainsSubstring("<svg") && ContainsSubstring("dense1") && !ContainsSubstring("<script"));
@@ -65,15 +65,15 @@ TEST_CASE("tune: what it finds is recorded, compiled and faster, and computes th
   const Finished compiled = with("compile", {"--records", records});
   INFO(compiled.error);
   REQUIRE(compiled.exit == 0);
-  // Of those records that make the network faster; all, where it is not slower with all.
+  // The report counts the records that make the network faster: all of them, where the network is not slower with all.
   CHECK_THAT(compiled.out, ContainsSubstring(" by records") && ContainsSubstring("record: ") &&
                                !ContainsSubstring("schedules     0 of "));
   CHECK(cycles_of({"--records", records}) <= cycles_of({}));
-  // Of another memory there are none.
+  // There are no records for another memory.
   CHECK_THAT(with("compile", {"--records", records, "--memory", "ideal:latency=100"}).out,
              ContainsSubstring("schedules     0 of ") && ContainsSubstring("no record"));
 
-  // The same again measures what is new, of one kernel.
+  // The same command again measures only new candidates, of one kernel.
   const Finished again = with("tune", {"--trials", "2", "--task", "res1_conv1", "--search", "random", "--records",
                                        records, "--report", folder / "u.json"});
   INFO(again.error << again.out);
@@ -83,7 +83,7 @@ TEST_CASE("tune: what it finds is recorded, compiled and faster, and computes th
   CHECK(more["tasks"][0]["known"].get<int>() > 0);
 }
 
-TEST_CASE("tune: of two at one database one is killed; nothing is lost, and nothing there twice") {
+TEST_CASE("tune: of two processes on one database one is killed; no record is lost or duplicated") {
   const test::TemporaryFolder folder;
   const auto tune = [&](int trials, int seed, const std::string& report) {
     return fmt::format(
@@ -124,9 +124,9 @@ TEST_CASE("tune: of two at one database one is killed; nothing is lost, and noth
   CHECK(found >= 40);
 }
 
-TEST_CASE("tune: Ctrl-C ends it with what it has found, which stays recorded") {
+TEST_CASE("tune: Ctrl-C ends it with its results so far, which stay recorded") {
   const test::TemporaryFolder folder;
-  // When the defaults of the eight tasks are recorded, and some candidates.
+  // As soon as the defaults of the eight tasks are recorded, and some candidates.
   const Finished interrupted = test::run_process(
       {"/bin/sh", "-c",
        fmt::format(
@@ -142,13 +142,13 @@ TEST_CASE("tune: Ctrl-C ends it with what it has found, which stays recorded") {
   CHECK_THAT(list.out, ContainsSubstring("conv"));
 }
 
-TEST_CASE("tune: tasks of no model, by name") {
+TEST_CASE("tune: tasks without a model, by name") {
   const test::TemporaryFolder folder;
   const Finished list = test::dovetail({"tune", "--list", "--target", "accel"});
   REQUIRE(list.exit == 0);
   CHECK_THAT(list.out, ContainsSubstring("accel.conv3x3_small") && !ContainsSubstring("cpu.matmul"));
   CHECK_THAT(test::dovetail({"tune", "--list"}).out, ContainsSubstring("cpu.matmul"));
-  // For the hardware that is asked for.
+  // For the requested hardware.
   const auto key_on = [&](const char* hardware) {
     const Finished one = test::dovetail({"tune", "--list", "--json", "--task", "accel.conv1x1", "--hw", hardware});
     REQUIRE(one.exit == 0);

@@ -1,4 +1,4 @@
-// A program of two launches, as a file, for the commands that stop in its middle.
+// A program of two launches, as a file, for the commands that stop before its end.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ TEST_CASE("every command's help ends with an example and exit code 0") {
   }
 }
 
-TEST_CASE("without a command, dovetail lists what there is") {
+TEST_CASE("without a command, dovetail lists the commands") {
   const Finished bare = test::dovetail({});
   CHECK(bare.exit == 2);
   CHECK(bare.out.empty());
@@ -95,7 +95,7 @@ TEST_CASE("bad usage is exit code 2 and one paragraph") {
   }
 }
 
-TEST_CASE("hw show --json gives a configuration that --hw takes") {
+TEST_CASE("hw show --json gives a configuration that --hw accepts") {
   const test::TemporaryFolder folder;
   const Json listed = parse_json(test::dovetail({"hw", "list", "--json"}).out, "list").value();
   CHECK(listed.size() >= 7);
@@ -110,7 +110,7 @@ TEST_CASE("hw show --json gives a configuration that --hw takes") {
   }
 }
 
-TEST_CASE("zoo writes a model that other commands take") {
+TEST_CASE("zoo writes a model that other commands accept") {
   const test::TemporaryFolder folder;
   const std::string file = folder / "resnet8.onnx";
   const Finished written = test::dovetail({"zoo", "resnet8", "-o", file, "--image", "16", "--seed", "5", "--json"});
@@ -181,6 +181,6 @@ TEST_CASE("doctor reports engines, targets and versions") {
   CHECK(json["engines"][0]["available"] == true);
   CHECK(json["versions"]["LLVM"].get<std::string>().starts_with("19."));
   CHECK(json["versions"]["SQLite"].get<std::string>().starts_with("3."));
-  CHECK(json["cpu"] != "");  // what code for this machine is made for
+  CHECK(json["cpu"] != "");  // the processor that code for this machine is compiled for
   CHECK_THAT(text.out, ContainsSubstring(json["cpu"].get<std::string>()));
 }

@@ -1,5 +1,5 @@
-// cuBLAS and cuDNN where there is no GPU: whole models on tests/emulated_gpu, and what users read where a library is
-// missing, too old, or refuses.
+// cuBLAS and cuDNN without a GPU: whole models on tests/emulated_gpu, and the diagnostics where a library is missing,
+// too old, or refuses.
 #include <map>
 #include <string>
 
@@ -30,11 +30,12 @@ std::string error_of(std::vector<std::string> arguments, int exit) {
 
 }  // namespace
 
-TEST_CASE("vendor: a network runs on cuDNN, cuBLAS and our kernels, and nothing between them passes through the host") {
+TEST_CASE(
+    "vendor: a network runs on cuDNN, cuBLAS and our kernels, and no tensor between them passes through the host") {
   const EmulatedGpu gpu;
   for (const bool ours : {true, false}) {
     std::vector<std::string> run{"run", kFloatDigits, "--target", "cudnn,cublas,cuda", "--check", "--json"};
-    if (ours) run.insert(run.end(), {"--place", "res1_add=cuda"});  // else it is part of a convolution's call
+    if (ours) run.insert(run.end(), {"--place", "res1_add=cuda"});  // otherwise it is part of a convolution's call
     const Finished checked = test::dovetail(run);
     INFO(checked.out << checked.error);
     REQUIRE(checked.exit == 0);
@@ -45,7 +46,7 @@ TEST_CASE("vendor: a network runs on cuDNN, cuBLAS and our kernels, and nothing 
     CHECK(steps["cublas"] == 2);
     CHECK(steps["cuda"] == (ours ? 1 : 0));
   }
-  // Results are in one memory; the host's holds none.
+  // Results are in one memory; the host's memory is not used.
   const test::TemporaryFolder folder;
   const Finished made = test::dovetail({"compile", kFloatDigits, "--target", "cudnn,cublas,cuda", "--place",
                                         "res1_add=cuda", "-o", folder / "d.dvt", "--report", folder / "r.json"});
@@ -72,7 +73,7 @@ TEST_CASE("vendor: steps of libraries alone are not machine code") {
   CHECK(error_of({"run", folder / "d.dvt"}, 0) == "");
 }
 
-TEST_CASE("vendor: what is missing, too old or refused is named") {
+TEST_CASE("vendor: a library that is missing, too old or refuses is named") {
   const EmulatedGpu gpu;
   const test::TemporaryFolder folder;
   const std::vector<std::string> run{"run", kFloatDigits, "--target", "cudnn,cublas,cuda"};
@@ -113,7 +114,7 @@ TEST_CASE("vendor: what is missing, too old or refused is named") {
              ContainsSubstring("cuBLAS    13.0 (") && ContainsSubstring("cuDNN     9.19.0 ("));
 }
 
-TEST_CASE("vendor: compare has rows of the libraries, with our kernels for what they leave") {
+TEST_CASE("vendor: compare has rows for the libraries, with our kernels for the remaining nodes") {
   const EmulatedGpu gpu;
   const Finished run =
       test::dovetail({"compare", kFloatDigits, "--target", "cuda,cudnn,cublas", "--repeat", "3", "--json"});

@@ -1,4 +1,4 @@
-// What the CLI prints and where it writes, under hostile names, closed streams, and paths that meet.
+// Output of the CLI and the files it writes, under hostile names, closed streams, and equal paths.
 #include <filesystem>
 
 #include "base/file.h"
@@ -47,7 +47,7 @@ std::string write(const Model& model, const std::string& path) {
   return path;
 }
 
-// How every refusal of this kind looks.
+// The form of every refusal of this kind.
 void check_refused(const Finished& finished, const std::string& by, const std::string& what) {
   INFO(finished.error);
   CHECK(finished.exit == 2);
@@ -56,7 +56,7 @@ void check_refused(const Finished& finished, const std::string& by, const std::s
 
 }  // namespace
 
-TEST_CASE("names from files reach no terminal as they are") {
+TEST_CASE("names from files are never printed to a terminal unescaped") {
   const test::TemporaryFolder folder;
   const std::string model = write(relu(kEvil), folder / "m.onnx"), bundle = folder / "m.dvt";
   const std::string hardware = folder / "evil.json";
@@ -86,7 +86,7 @@ TEST_CASE("names from files reach no terminal as they are") {
   CHECK(is_harmless(read_text_file(report).value()));
 }
 
-TEST_CASE("a stream that is closed or full is not a reason to abort") {
+TEST_CASE("a closed or full stream does not abort the command") {
   for (const std::string to : {"2>&-", "2>/dev/full", ">&- 2>&-"}) {
     INFO(to);
     CHECK(shell("dovetail fly " + to).exit == 2);
@@ -103,7 +103,7 @@ TEST_CASE("a stream that is closed or full is not a reason to abort") {
   }
 }
 
-TEST_CASE("nothing that a command reads or writes is overwritten by what it writes") {
+TEST_CASE("no output of a command overwrites a file that the command reads or writes") {
   const test::TemporaryFolder folder;
   const std::string model = write(relu(""), folder / "m.onnx"), linked = folder / "link.onnx";
   fs::create_symlink(model, linked);
@@ -124,11 +124,11 @@ TEST_CASE("nothing that a command reads or writes is overwritten by what it writ
                 "--output-dir", "--input reads");
   CHECK(read_file(model).value() == before);
   CHECK_FALSE(fs::exists(folder / "new"));
-  // Devices are written as often as one likes.
+  // Devices may be written more than once.
   CHECK(test::dovetail({"compile", model, "--target", "cpu", "-o", "/dev/null", "--report", "/dev/null"}).exit == 0);
 }
 
-TEST_CASE("a bare file name has its external data alongside it, for every command") {
+TEST_CASE("a bare file name finds its external data next to it, for every command") {
   const test::TemporaryFolder folder;
   Model model = relu("");
   model.nodes = {node("Add", {"x", "w"}, {"y"}, {}, "add")};

@@ -1,5 +1,5 @@
-// The example of a back end of the user's own: its code gives the reference's values, on the digits and on random
-// chains that it takes whole.
+// The example of a user-written back end: its code gives the reference's values, on the digits and on random chains
+// that it takes whole.
 #include <random>
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ Finished backend_c(std::vector<std::string> arguments) {
   return test::run_process(arguments);
 }
 
-// Products with and without bias, sums, rectifiers, values that are read twice.
+// Products with and without bias, sums, rectifiers, values with two readers.
 graph::Graph random_chain(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
@@ -56,7 +56,7 @@ graph::Graph random_chain(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("the C back end computes what it takes of the digits, and the kit the rest") {
+TEST_CASE("the C back end computes its part of the digits, and the kit the rest") {
   for (const char* targets : {"c,cpu", "c,accel,cpu", "c,host", "cpu"}) {
     const Finished run = backend_c({DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx", "--target", targets});
     INFO(targets);
@@ -88,7 +88,7 @@ TEST_CASE("the C back end takes random chains whole") {
     CHECK(run.error == "");
     REQUIRE(run.exit == 0);
     CHECK_THAT(run.out, ContainsSubstring("equal up to rounding"));
-    // One region: nothing lies between its matches.
+    // One region: no other node is between its matches.
     CHECK(run.out.find("void region(") == run.out.rfind("void region("));
     all += run.out;
   }

@@ -1,4 +1,4 @@
-// What ./dev demo runs, on a few images.
+// Runs ./dev demo on a few images.
 #include <filesystem>
 
 #include "base/json.h"

@@ -1,4 +1,4 @@
-// What the report says of integer nodes that the accelerator does not take.
+// The report's reasons for integer nodes that the accelerator does not take.
 #include "compiler/pipeline.h"
 #include "tests/targets.h"
 #include "tests/text/compiler/passes/make_graph.h"

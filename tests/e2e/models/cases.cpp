@@ -1,4 +1,4 @@
-// Small models that other tools wrote (shared/cases alongside the repository), against ONNX Runtime's outputs:
+// Small models written by other tools (shared/cases next to the repository), compared with ONNX Runtime's outputs:
 // imported, then run by the reference and through the whole pipeline.
 #include <cmath>
 #include <optional>
@@ -22,14 +22,14 @@ using Values = std::map<std::string, NdArray>;
 struct ModelCase {
   const char* folder;
   double tolerance;  // of an output's largest value
-  // Outputs in which ONNX Runtime itself departs from the standard; the unit test that decides by the standard.
+  // Outputs in which ONNX Runtime itself departs from the standard; for each, a unit test decides by the standard.
   std::set<std::string> departs = {};
 };
 const ModelCase kModelCases[] = {
-    // Cubic samples outside of the image with corners aligned: ONNX Runtime moves neighbors to the border where the
+    // Cubic samples outside the image with corners aligned: ONNX Runtime moves neighbors to the border where the
     // standard's text and reference move the place (unit/compiler: GridSample).
     {"29_gridsample", 2e-5, {"y15"}},
-    // An LSTM with `clip`: the test below.
+    // An LSTM with `clip`: tested below.
     {"30_gru_lstm", 1e-5, {"y3", "h3", "c3"}},
     {"13_int4_blocked_matmul", 1e-5},
     {"13b_int8_blocked_matmul", 1e-5},
@@ -67,7 +67,7 @@ void check_values(const ModelCase& model, const Values& actual, const Values& ex
 }
 
 // LSTM by the equations of the standard, in binary64: default activations, both directions, peepholes, lengths, `clip`
-// on the input of activations. Whether the activation of the cell has its input clipped is the question.
+// on the input of activations. The parameter decides whether the input of the cell's activation is clipped.
 struct Lstm {
   NdArray x, w, r, b, lengths, h, c, p;
   double clip;
@@ -131,8 +131,8 @@ double largest_difference(const NdArray& a, const NdArray& b) {
 
 }  // namespace
 
-// "Clipping [..] is applied to the input of activations" (ONNX, LSTM): that of the cell, h(Ct), is one of them.
-TEST_CASE("An LSTM with clip and peepholes is the standard's, of which ONNX Runtime leaves out one clip") {
+// "Clipping [..] is applied to the input of activations" (ONNX, LSTM): the cell's activation h(Ct) is one of them.
+TEST_CASE("An LSTM with clip and peepholes follows the standard, while ONNX Runtime omits one clip") {
   const path folder = test::cases_folder() / "30_gru_lstm", file = folder / "model.onnx";
   if (!test::fs::exists(file)) return test::skip(file.string() + " is not there");
   const auto imported = import::import_onnx_file(file);

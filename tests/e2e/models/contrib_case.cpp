@@ -1,5 +1,5 @@
-// A model of seventeen operators of the domain com.microsoft (shared/cases alongside the repository): each result
-// against the operator's published definition, written out here.
+// A model of seventeen operators of the domain com.microsoft (shared/cases next to the repository): each result is
+// compared with the operator's published definition, written out here.
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -35,7 +35,7 @@ std::string file_bytes(const test::fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// The file's bytes with `from` replaced by `to`, as long, after the only place of `mark`.
+// The file's bytes with `from` replaced by `to`, of the same length, after the only occurrence of `mark`.
 std::string patched(std::string bytes, const std::string& mark, const std::string& from, const std::string& to) {
   REQUIRE(from.size() == to.size());
   const std::size_t marked = bytes.rfind(mark), at = bytes.find(from, marked);
@@ -43,7 +43,7 @@ std::string patched(std::string bytes, const std::string& mark, const std::strin
   return bytes.replace(at, from.size(), to);
 }
 
-// An initializer of which import keeps another form: its name is followed by its bytes.
+// An initializer that import keeps in another form: its name is followed by its bytes.
 NdArray initializer(const std::string& bytes, const std::string& name, DType dtype, const Shape& shape) {
   NdArray array(dtype, shape);
   const std::string mark = std::string("\x42") + static_cast<char>(name.size()) + name + "\x4a";
@@ -69,8 +69,8 @@ struct ContribModel {
   }
 };
 
-// Convolution of an image with the channels last by a kernel [outputs, channels, h, w], all zero points and scales
-// those of the operands: quantized.
+// Convolution of an image with the channels last by a kernel [outputs, channels, h, w], with the operands' zero points
+// and scales, quantized.
 Reals quantized_convolution(const ContribModel& m) {
   const Reals x = m("xn"), w = m("cw8");
   const double scale = m("s1")[0], zero = m("z1")[0];
@@ -152,7 +152,7 @@ void check_inverse(const Reals& x, const NdArray& y) {
 void check_results(const ContribModel& model, const Values& results) {
   for (const auto& [name, expected] : expected_results(model)) {
     INFO(name);
-    // Of quantized results a step.
+    // The tolerance of quantized results is one step.
     check_close(results.at(name), expected, name == "a17" ? 1.0 / 255 : 3e-5);
   }
   check_inverse(model("sq"), results.at("a15"));
@@ -160,7 +160,7 @@ void check_results(const ContribModel& model, const Values& results) {
 
 }  // namespace
 
-TEST_CASE("A model of com.microsoft's operators gives what their definitions say") {
+TEST_CASE("A model of com.microsoft's operators gives the values of their definitions") {
   const test::fs::path file = test::cases_folder() / "17b_contrib_many" / "model.onnx";
   if (!test::fs::exists(file)) return test::skip(file.string() + " is not there");
   // The file gives QAttention a scale for its bias, and declares float32 for two results of uint8: both are refused.
@@ -170,7 +170,7 @@ TEST_CASE("A model of com.microsoft's operators gives what their definitions say
              Catch::Matchers::ContainsSubstring("cannot import com.microsoft.QAttention") &&
                  Catch::Matchers::ContainsSubstring("input 4 (weight_scale) is missing"));
   std::string bytes = file_bytes(file);
-  // Operands: a length and the letters each.
+  // Operands, each as a length and the letters.
   const std::string none("\x0a\0", 2), scale("\x0a\x02qs"), weight_scale("\x0a\x02ws");
   bytes = patched(std::move(bytes), "\x0a\x02wq" + scale, scale + weight_scale + none + none,
                   none + scale + weight_scale + none);
@@ -191,7 +191,7 @@ TEST_CASE("A model of com.microsoft's operators gives what their definitions say
     for (std::int64_t i = 0; i < array.count(); ++i) {
       if (value.name == "pid") array.set_int64(i, 7 - i);
       if (value.name == "ids") array.set_int64(i, (i * 11 + 3) % 30);
-      if (value.name == "sl") array.set_int64(i, 3);  // one less than all positions
+      if (value.name == "sl") array.set_int64(i, 3);  // one less than the number of positions
       if (value.name == "tl") array.set_int64(i, 4);
       if (value.name == "sq" && i % 4 == 0) array.set_double(i, array.as_double(i) + 3);  // far from singular
     }

@@ -1,5 +1,5 @@
-// The digits models against goldens that its own implementation computed from the definition of the integer form
-// (examples/digits).
+// The digits models compared with goldens that a separate implementation computed from the definition of the integer
+// form (examples/digits).
 #include "compiler/import/onnx.h"
 #include "compiler/passes/list.h"
 #include "compiler/reference/reference.h"

@@ -28,9 +28,9 @@ using Values = std::map<std::string, NdArray>;
 
 struct EngineCase {
   const char* model;
-  int scale;  // from which DOVETAIL_TEST_SCALE on
+  int scale;  // the least DOVETAIL_TEST_SCALE that runs it
 };
-// Of examples/digits, of the models alongside the repository, and of the zoo.
+// Models of examples/digits, of the folder next to the repository, and of the zoo.
 constexpr EngineCase kDigits[] = {{"digits_int8", 1}, {"digits_int8_pow2", 1}};
 constexpr EngineCase kEngineCases[] = {
     {"kws_dscnn_int8", 1},           {"ad_autoencoder_int8", 1}, {"resnet8_int8", 1},
@@ -69,8 +69,8 @@ std::string difference_of_values(const Values& actual, const Values& expected) {
   return actual.size() == expected.size() ? "" : "there are more tensors";
 }
 
-// The design's engine where a model of the configuration was built.
-std::vector<std::string> engines_beside_cycle(const isa::HardwareConfig& config) {
+// The design's engine, where a model of the configuration was built.
+std::vector<std::string> engines_compared_with_cycle(const isa::HardwareConfig& config) {
   std::vector<std::string> engines;
   if (simulator::find_systemc_engine()) engines.emplace_back("systemc");
   else test::skip("engine systemc: this build found no SystemC (libsystemc-dev)");
@@ -87,7 +87,7 @@ void compare_engines(const std::string& name, const graph::Graph& model, const V
   options.targets = {"accel"};
   const auto compiled = compile({model, {}}, options);
   if (!compiled) FAIL(to_string(compiled.errors()));
-  const std::vector<std::string> engines = engines_beside_cycle(config);
+  const std::vector<std::string> engines = engines_compared_with_cycle(config);
 
   const Ran functional = run_bundle(compiled->bundle, inputs, "functional", memories.front());
   REQUIRE(functional.result.counters.macs > 0);
@@ -196,7 +196,7 @@ TEST_CASE("networks on several accelerators have the same cycles and events on t
         CHECK((cycle.trace == systemc.trace));
         CHECK(difference_of_values(cycle.result.tensors, alone.result.tensors) == "");
         CHECK(difference_of_values(systemc.result.tensors, alone.result.tensors) == "");
-        // Each adds traffic to a memory that is busy already, and takes less than its own turn.
+        // Each accelerator adds traffic to a memory that is already busy, and takes less than its own turn.
         CHECK(cycles_of(cycle) > before);
         CHECK(cycles_of(cycle) < static_cast<std::uint64_t>(accelerators) * cycles_of(alone));
         before = cycles_of(cycle);

@@ -1,4 +1,4 @@
-// Float models against ONNX Runtime's outputs: import, then every way of running them that kWays lists.
+// Float models compared with ONNX Runtime's outputs: import, then every way of running them that kWays lists.
 #include <cmath>
 #include <functional>
 
@@ -15,7 +15,8 @@ namespace {
 
 using test::fs::path;
 
-constexpr double kTolerance = 1e-4;  // of the largest value: two orders of summation of up to 25088 binary32 products
+constexpr double kTolerance =
+    1e-4;  // relative to the largest value: two orders of summation of up to 25088 binary32 products
 
 enum class Effort {
   quick,
@@ -26,8 +27,8 @@ struct FloatCase {
   const char* model;
   Effort effort;
 };
-// The weights of the light models are all equal, and so are their outputs: running two of them shows as much as running
-// all for minutes.
+// The weights of the light models are all equal, and so are their outputs: two of them show as much as all of them,
+// which would take minutes.
 constexpr FloatCase kFloatCases[] = {
     {"mnist_cnn", Effort::quick},
     {"cifar10_cnn", Effort::quick},
@@ -77,7 +78,7 @@ Result<Run> on_target(const import::Imported& model, const std::string& target) 
 }
 
 constexpr std::string_view kReference = "reference";
-// A target more is a word more.
+// To test another target, add its name here.
 constexpr std::string_view kWays[] = {kReference, "cpu"};
 
 Result<Run> make_run(std::string_view way, const import::Imported& model) {

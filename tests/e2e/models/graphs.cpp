@@ -1,5 +1,5 @@
-// What the passes make of every model, as a golden file; and what must hold of all of them: the clutter of exporters is
-// gone, and no activation, bias or normalization is its own kernel.
+// The graph of every model after the passes, as a golden file; and properties of all of them: the clutter of exporters
+// is gone, and no activation, bias or normalization is a separate kernel.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -22,7 +22,7 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-// Those that the importer takes.
+// The models that the importer accepts.
 const std::vector<std::string> kGraphModels{
     "ad_autoencoder_f32", "ad_autoencoder_int8", "cct_2_32_opset20",
     "cifar10_cnn",        "kws_dscnn_int8",      "kws_dscnn_int8_qoperator",
@@ -44,7 +44,7 @@ struct Made {
   std::size_t copies = 0;
 };
 
-// Where the accelerator and the CPU divide the model between them, and what crosses.
+// How the accelerator and the CPU divide the model, and the bytes that cross between them.
 void divide(const std::filesystem::path& file, Made& made) {
   CompileOptions options;
   options.available = test::kit_targets({}, "avx2");  // whichever machine this is
@@ -94,7 +94,7 @@ std::string operators(const Graph& graph) {
   return text;
 }
 
-// One line a fact, "key value"; another fact is another line.
+// One line for each fact, "key value".
 std::string section(const std::string& name, const Made& made) {
   std::string passes;
   for (const auto& [pass, changes] : made.changes)
@@ -119,7 +119,7 @@ std::map<std::string, std::string> sections(const std::string& text) {
   return found;
 }
 
-// The lines of both, those of one side marked.
+// The lines of both texts, with those of only one side marked.
 std::string difference(const std::string& golden, const std::string& now) {
   std::istringstream a(golden), b(now);
   std::string left, right, text;
@@ -142,13 +142,13 @@ bool is_activation(const std::string& op) {
       "Gelu", "Tanh", "Elu",       "dovetail.qclip"};
   return kOps.count(op) != 0;
 }
-// Adds or multiplies a constant: a bias, or what is left of a BatchNormalization.
+// Whether the node adds or multiplies a constant: a bias, or the remainder of a BatchNormalization.
 bool is_bias(const Graph& graph, const graph::Node& node) {
   return (node.op == "Add" || node.op == "Mul" || node.op == "Sub" || node.op == "Div") &&
          std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return graph.is_constant(input); });
 }
 
-// What a value is made of, names and numbers left out: two graphs that agree here are the same network.
+// The structure of a value without names and numbers: two graphs with equal structures are the same network.
 std::string structure(const Graph& graph, ValueId value, std::map<ValueId, std::string>& known) {
   if (!value.valid()) return "_";
   const auto it = known.find(value);
@@ -162,7 +162,8 @@ std::string structure(const Graph& graph, ValueId value, std::map<ValueId, std::
     for (const ValueId input : node.inputs)
       text += fmt::format("{:x} ", std::hash<std::string>{}(structure(graph, input, known)));
     for (const auto& [name, attribute] : node.attributes) {
-      if (name == "kernel_shape" || name == "group" || name == "dilations") continue;  // the weight's, or the default
+      if (name == "kernel_shape" || name == "group" || name == "dilations")
+        continue;  // implied by the weight, or the default
       text += name;
       if (const auto* i = std::get_if<std::int64_t>(&attribute)) text += fmt::format("={} ", *i);
       if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute)) text += to_string(Shape(*list));
@@ -175,7 +176,7 @@ std::string structure(const Graph& graph, ValueId value, std::map<ValueId, std::
 
 }  // namespace
 
-TEST_CASE("graphs: what the passes make of every model is the golden file") {
+TEST_CASE("graphs: every model after the passes equals the golden file") {
   const std::filesystem::path golden_file =
       std::filesystem::path(DOVETAIL_SOURCE_DIR) / "tests" / "e2e" / "models" / "graphs.golden";
   std::string golden, now;
@@ -208,7 +209,7 @@ TEST_CASE("graphs: what the passes make of every model is the golden file") {
        << differences << "accept with: DOVETAIL_ACCEPT=1 build/release/bin/test_e2e_models \"graphs: what*\"");
 }
 
-TEST_CASE("graphs: no activation, bias or normalization is its own kernel") {
+TEST_CASE("graphs: no activation, bias or normalization is a separate kernel") {
   for (const std::string& model : kGraphModels) {
     const auto file = test::model_file(model);
     if (file.empty()) continue;
@@ -234,14 +235,14 @@ TEST_CASE("graphs: the digits models have no elementwise kernel") {
       const graph::Node& anchor = made.after.node(group.anchor);
       INFO(anchor.name << " (" << anchor.op << ")");
       const bool moves = anchor.op == "Reshape" || anchor.op == "Flatten";
-      // What turns the model's input into integers comes before everything.
+      // The conversion of the model's input to integers is the first node.
       const bool border = anchor.op == "QuantizeLinear" && anchor.inputs[0] == made.after.inputs[0];
       CHECK((ops::find(anchor.op)->category != ops::Category::injective || moves || border));
     }
   }
 }
 
-TEST_CASE("graphs: UltraFace as exported and simplified is one network, but for the decoding of boxes") {
+TEST_CASE("graphs: UltraFace as exported and simplified is one network, except for the decoding of boxes") {
   const auto exported = test::model_file("ultraface_slim_320"),
              simplified = test::model_file("ultraface_slim_320_simplified");
   if (exported.empty() || simplified.empty()) return;
@@ -251,19 +252,19 @@ TEST_CASE("graphs: UltraFace as exported and simplified is one network, but for 
         structure(b.after, *b.after.find_value("scores"), known_b));
   const std::string boxes = structure(b.after, *b.after.find_value("boxes"), known_b);
   // Every node of the exported model that the simplified one lacks comes after the raw boxes.
-  std::size_t raw = 0, behind = 0;
+  std::size_t raw = 0, decoding = 0;
   std::set<ValueId> decoded;
   for (const NodeId id : a.after.topological_order()) {
     const graph::Node& node = a.after.node(id);
     const bool decodes =
         std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return decoded.count(input) != 0; });
-    behind += decodes;
+    decoding += decodes;
     const bool is_raw = structure(a.after, node.outputs[0], known_a) == boxes;
     raw += is_raw;
     if (decodes || is_raw) decoded.insert(node.outputs[0]);
   }
   CHECK(raw == 1);
-  CHECK(a.after.live_nodes().size() - behind == b.after.live_nodes().size());
+  CHECK(a.after.live_nodes().size() - decoding == b.after.live_nodes().size());
 }
 
 }  // namespace dovetail

@@ -1,5 +1,5 @@
-// Int8 models: the integer form against the float evaluation of the same QDQ graph, node by node, and whole nets by
-// their first choice.
+// Int8 models: the integer form compared with the float evaluation of the same QDQ graph, node by node, and whole
+// networks by their first choice.
 #include <cmath>
 
 #include "compiler/import/onnx.h"
@@ -21,8 +21,8 @@ using Values = std::map<std::string, NdArray>;
 
 struct Int8Case {
   const char* model;
-  const char* near_tie;  // a sample whose first choice rounding decides
-  std::size_t samples;   // in the ordinary run
+  const char* near_tie;  // a sample whose first choice depends on rounding
+  std::size_t samples;   // without DOVETAIL_TEST_SCALE
 };
 constexpr Int8Case kInt8Cases[] = {
     {"resnet8_int8", "dog", 2},          {"kws_dscnn_int8", "", 3}, {"kws_dscnn_int8_qoperator", "", 1},
@@ -50,9 +50,9 @@ std::vector<NdArray> evaluate(const graph::Graph& graph, NodeId id, const Values
   return *std::move(outputs);
 }
 
-// The share of a node's values that may differ by a step. Floats sum and scale with several roundings, so exact ties of
-// the integer form are where they differ: rare, but in averages of few values, and where mobilenetv2 subtracts 127.5
-// steps (1.0 at a scale of 2/255) from its input.
+// The share of a node's values that may differ by a step. Floats sum and scale with several roundings, so they differ
+// at exact ties of the integer form: these are rare, except in averages of few values, and where mobilenetv2 subtracts
+// 127.5 steps (1.0 at a scale of 2/255) from its input.
 double tolerated_share(const graph::Graph& imported, const graph::Node& node) {
   for (const std::string& origin : node.origins) {
     const auto found = imported.find_node(origin);
@@ -63,7 +63,7 @@ double tolerated_share(const graph::Graph& imported, const graph::Node& node) {
 }
 
 // Each int8 result that both graphs name, computed from the float graph's int8 operands: at most one step away, and
-// seldom that.
+// rarely that.
 void check_nodes(const graph::Graph& imported, const graph::Graph& integer, Values values) {
   std::int64_t nodes = 0;
   for (NodeId id : integer.topological_order()) {
@@ -84,7 +84,7 @@ void check_nodes(const graph::Graph& imported, const graph::Graph& integer, Valu
       }
       INFO(node.name << " (" << node.op << "): " << different << " of " << results[i].count() << " differ");
       CHECK(furthest <= 1);
-      // One value more, for results of a handful of values.
+      // One more value, for results of a handful of values.
       CHECK(static_cast<double>(different) <=
             tolerated_share(imported, node) * static_cast<double>(results[i].count()) + 1);
       ++nodes;
@@ -105,7 +105,7 @@ TEST_CASE("int8 models in integers are one step from float QDQ per node, and cho
   graph::Graph integer = imported->graph;
   const auto lowered = passes::lower_qdq(integer);
   if (!lowered) FAIL(to_string(lowered.errors()));
-  // Softmax alone stays float.
+  // Only Softmax stays float.
   for (const std::string& note : lowered->notes)
     CHECK_THAT(note, Catch::Matchers::ContainsSubstring("(Softmax) stays float"));
   for (NodeId id : integer.live_nodes()) CHECK(integer.node(id).op != "Conv");

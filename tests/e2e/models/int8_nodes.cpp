@@ -1,5 +1,5 @@
-// Every quantized node of the int8 models, fed the float evaluation's operands: the same bits on interpreter, CPU and
-// accelerator, and one step from TFLite's arithmetic.
+// Every quantized node of the int8 models, with the operands of the float evaluation: the same bits on interpreter, CPU
+// and accelerator, and at most one step from TFLite's arithmetic.
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
@@ -32,7 +32,7 @@ using Values = std::map<std::string, NdArray>;
 constexpr const char* kNodeModels[] = {
     "resnet8_int8", "kws_dscnn_int8",       "kws_dscnn_int8_qoperator", "ad_autoencoder_int8",
     "vww96_int8",   "vww96_int8_qoperator", "mobilenetv2_035_160_int8"};
-// Of these the sample of ./dev test has the first three.
+// The sample of ./dev test has the first three of these.
 std::span<const char* const> node_models() {
   return std::span(kNodeModels).first(test::judges_everything() ? std::size(kNodeModels) : 3);
 }
@@ -59,8 +59,8 @@ Prepared prepare(const test::fs::path& file, const test::fs::path& sample) {
   return prepared;
 }
 
-// Every node of the integer graph on its own: what the float evaluation knows of its operands becomes a graph input,
-// every result an output. Float nodes are left out.
+// Every node of the integer graph separately: operands known from the float evaluation become graph inputs, every
+// result an output. Float nodes are left out.
 Graph cut(const Prepared& prepared, Values& inputs) {
   Graph graph = prepared.integer;
   const std::vector<NodeId> nodes = graph.topological_order();
@@ -153,15 +153,15 @@ std::vector<std::int64_t> accumulators(const Graph& graph, const Node& node, con
 
 struct Theirs {
   std::vector<std::int64_t> steps;
-  std::vector<std::int64_t>
-      rounded_once;  // what a build with TFLITE_SINGLE_ROUNDING makes of it, where the kernel rounds twice otherwise
-  // By value: the exact product is so near to a tie that TFLite's first rounding, to 2^shift of a step, may carry it
-  // across for the second one. A convolution of few terms has large scales, hence few bits after the point: up to some
-  // percent of its values are such.
-  std::vector<bool> beside_tie;
+  // The results of a build with TFLITE_SINGLE_ROUNDING, where the kernel otherwise rounds twice.
+  std::vector<std::int64_t> rounded_once;
+  // Whether, for each value, the exact product is so close to a tie that TFLite's first rounding, to 2^shift of a step,
+  // may carry it across for the second rounding. A convolution of few terms has large scales, hence few fraction bits:
+  // up to several percent of its values are next to a tie.
+  std::vector<bool> next_to_tie;
 };
 
-// What TFLite's kernel makes of the node's operands; nothing for operators that move or bound steps.
+// The result of TFLite's kernel for the node's operands; nullopt for operators that only move or bound steps.
 std::optional<Theirs> tflite_result(const Graph& graph, const Node& node, const Values& values) {
   const auto operand = [&](std::size_t i) -> const NdArray& {
     const graph::Value& value = graph.value(node.inputs[i]);
@@ -202,7 +202,7 @@ std::optional<Theirs> tflite_result(const Graph& graph, const Node& node, const 
     else put(test::tflite::multiply(sum, by));
     if (!is_mean) result.rounded_once.push_back(std::clamp(test::tflite::multiply_once(sum, by) + zy, low, high));
     const double exact = static_cast<double>(sum) * scale.as_double(o), beyond = exact - std::floor(exact);
-    result.beside_tie.push_back(!is_mean && std::abs(beyond - 0.5) <= std::ldexp(0.5, std::min(by.shift, 0)) + 1e-6);
+    result.next_to_tie.push_back(!is_mean && std::abs(beyond - 0.5) <= std::ldexp(0.5, std::min(by.shift, 0)) + 1e-6);
   }
   return result;
 }
@@ -214,7 +214,7 @@ bool is_average(const Graph& imported, const Node& node) {
   });
 }
 
-// Fed 127.5 steps to subtract, mobilenetv2's input normalization is nothing but ties.
+// With 127.5 steps to subtract, all values of mobilenetv2's input normalization are ties.
 bool subtracts_half_steps(const Graph& imported, const Node& node) {
   return std::any_of(node.origins.begin(), node.origins.end(), [&](const std::string& origin) {
     const auto found = imported.find_node(origin);
@@ -275,9 +275,9 @@ TEST_CASE("every quantized node of the int8 models is one step from TFLite's ari
       std::int64_t different = 0, rounded_twice = 0, furthest = 0, once_different = 0, once_furthest = 0;
       for (std::size_t i = 0; i < theirs->steps.size(); ++i) {
         const std::int64_t apart = std::abs(ours.as_int64(static_cast<std::int64_t>(i)) - theirs->steps[i]);
-        const bool beside_tie = !theirs->beside_tie.empty() && theirs->beside_tie[i];
-        different += apart != 0 && !beside_tie;
-        rounded_twice += apart != 0 && beside_tie;
+        const bool next_to_tie = !theirs->next_to_tie.empty() && theirs->next_to_tie[i];
+        different += apart != 0 && !next_to_tie;
+        rounded_twice += apart != 0 && next_to_tie;
         furthest = std::max(furthest, apart);
       }
       for (std::size_t i = 0; i < theirs->rounded_once.size(); ++i) {
@@ -292,7 +292,7 @@ TEST_CASE("every quantized node of the int8 models is one step from TFLite's ari
       CHECK(once_furthest <= 1);
       CHECK(static_cast<double>(once_different) <= 0.005 * static_cast<double>(ours.count()) + 1);
       all_once += once_different;
-      // One value more, for results of a handful of values.
+      // One more value, for results of a handful of values.
       const double share = is_average(prepared.imported, node)             ? 0.05
                            : subtracts_half_steps(prepared.imported, node) ? 0.10
                                                                            : 0.005;
@@ -302,14 +302,15 @@ TEST_CASE("every quantized node of the int8 models is one step from TFLite's ari
       sum += ours.count();
     }
     CHECK(compared > 5);
-    // Over all of a model's values, what the second rounding costs is seldom too: 0.1 % to 1 % of them.
+    // Over all of a model's values, the second rounding rarely matters: in 0.1 % to 1 % of them.
     INFO(sum_twice << " of " << sum << " values were rounded twice; " << all_once
                    << " differ where TFLite rounds once");
     CHECK(static_cast<double>(sum_twice) <= 0.015 * static_cast<double>(sum));
   }
 }
 
-// ONNX Runtime's own values, where DOVETAIL_ORT_VALUES names the folder that tools/onnxruntime_values.py wrote.
+// Compares with ONNX Runtime's values, where DOVETAIL_ORT_VALUES names the folder that tools/onnxruntime_values.py
+// wrote.
 TEST_CASE("every quantized node of the int8 models is one step from ONNX Runtime") {
   const char* values_folder = std::getenv("DOVETAIL_ORT_VALUES");
   if (values_folder == nullptr) {
@@ -375,7 +376,7 @@ TEST_CASE("the int8 models choose the stored class on every target") {
   runtime::Executor executor =
       must(runtime::Executor::make(std::move(compiled.bundle), must(runtime::simulator_factory("functional"))));
   for (const test::fs::path& sample : test::samples_of(file)) {
-    // Two classes of equal worth: rounding decides.
+    // Two classes with equal logits: rounding decides.
     if (std::string(model) == "resnet8_int8" && sample.filename() == "dog") continue;
     INFO(sample.filename().string());
     const Values outputs =

@@ -1,5 +1,5 @@
-// Models whose feature maps reach the limits of instructions, from shared/cases, whole on the accelerator: the tensors
-// of the integer graph, bit for bit.
+// Models whose feature maps reach the limits of instructions, from shared/cases, entirely on the accelerator: the
+// tensors of the integer graph, bit for bit.
 #include "compiler/import/onnx.h"
 #include "compiler/passes/list.h"
 #include "compiler/zoo/inputs.h"

@@ -1,4 +1,4 @@
-// The models and samples alongside the repository (shared/models): where they are, and a sample's arrays by graph value
+// The models and samples next to the repository (shared/models): their paths, and a sample's arrays by graph value
 // name.
 #pragma once
 
@@ -23,13 +23,13 @@ inline fs::path models_folder() { return fs::path(DOVETAIL_SOURCE_DIR) / ".." / 
 // Small models that other tools wrote.
 inline fs::path cases_folder() { return fs::path(DOVETAIL_SOURCE_DIR) / ".." / "shared" / "cases"; }
 
-// 1: what every run of the tests should cover; 2 and more: everything. Set by DOVETAIL_TEST_SCALE.
+// 1: models that every run of the tests covers; 2 and more: all models. Set by DOVETAIL_TEST_SCALE.
 inline int test_scale() {
   const char* text = std::getenv("DOVETAIL_TEST_SCALE");
   return text ? std::max(1, std::atoi(text)) : 1;
 }
 
-// The model's file; empty, and the test skipped, where it is not there.
+// The model's file; empty, with the test skipped, where it is missing.
 inline fs::path model_file(const std::string& model) {
   const fs::path file = models_folder() / model / "model.onnx";
   if (fs::exists(file)) return file;
@@ -37,8 +37,7 @@ inline fs::path model_file(const std::string& model) {
   return {};
 }
 
-// A file of the small inputs alongside the repository (shared/cases); empty, and the test skipped, where it is not
-// there.
+// A file of the small inputs next to the repository (shared/cases); empty, with the test skipped, where it is missing.
 inline fs::path shared_case(const std::string& name) {
   const fs::path file = cases_folder() / name;
   if (fs::exists(file)) return file;

@@ -1,7 +1,7 @@
 // The integer arithmetic of TFLite's reference kernels (tensorflow/lite/kernels/internal, gemmlowp's fixed-point
 // rounding), written from its definition: a multiplication by a 31-bit fraction that rounds, then a shift that rounds
-// again. Where it differs from the integer form, which rounds once, is next to ties. TFLite can be built to round once
-// as well.
+// again. It differs from the integer form, which rounds once, only next to ties. TFLite can also be built to round
+// once.
 #pragma once
 
 #include <algorithm>
@@ -54,8 +54,8 @@ inline std::int32_t multiply_once(std::int32_t x, const Multiplier& by) {
                                    shift);
 }
 
-// Sum of two tensors: centered steps are shifted left by 20, brought to the larger scale's double, added, brought to
-// the output's. The scales in units of the output's.
+// Sum of two tensors: centered steps are shifted left by 20, scaled to twice the larger scale, added, and scaled to the
+// output. The scales are in units of the output's.
 class Sum {
  public:
   Sum(double a_scale, double b_scale)

@@ -1,5 +1,5 @@
 // The zoo's models quantized on seeded samples: no tensor is saturated or empty, different inputs give different
-// results, and what is written is read again. The sample of ./dev test has the first three; large models are tested
+// results, and a written model can be read again. The sample of ./dev test has the first three; large models are tested
 // with DOVETAIL_TEST_SCALE.
 #include <set>
 
@@ -18,7 +18,7 @@ namespace {
 
 struct ZooCase {
   const char* model;
-  int scale;               // from which DOVETAIL_TEST_SCALE on
+  int scale;               // the least DOVETAIL_TEST_SCALE that runs it
   std::int64_t image = 0;  // smaller than the standard, for the ordinary run
 };
 constexpr ZooCase kZooCases[] = {
@@ -48,7 +48,7 @@ TEST_CASE("zoo models quantize well") {
     CHECK(tensor.signal_to_noise_db > 5);
   }
 
-  // Written, read, in integers: nothing but normalizations, Softmax and what touches them is float.
+  // Written, read, in integers: only normalizations, Softmax and their neighbors are float.
   const auto bytes = export_onnx(quantized->graph, each.model);
   REQUIRE(bytes.ok());
   auto imported = import::import_onnx(*bytes, each.model, {});
@@ -62,7 +62,7 @@ TEST_CASE("zoo models quantize well") {
     CHECK((op != "Conv" && op != "Gemm" && op != "MatMul"));
   }
 
-  // Inputs that calibration has not seen: tensors stay alive, and results differ.
+  // Inputs that calibration has not seen: tensors are not constant, and results differ.
   auto forward = test::compiled_forward()(imported->graph);
   if (!forward) FAIL(to_string(forward.errors()));
   std::set<std::vector<std::byte>> results;

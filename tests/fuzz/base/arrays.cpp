@@ -1,4 +1,4 @@
-// Arrays in files: .npy, and .npz with its archive. What is read is written and read again.
+// Arrays in files: .npy, and .npz with its archive. An array that is read is written and read again.
 #include "base/npy.h"
 #include "base/zip.h"
 #include "tests/fuzz/target.h"
@@ -12,7 +12,7 @@ NdArray counting(DType dtype, Shape shape) {
   return array;
 }
 
-// By its first bytes, as nothing else says what the input is.
+// By its first bytes, as there is no other information about the input.
 bool is_archive(std::span<const std::byte> bytes) { return text_of(bytes).starts_with("PK"); }
 
 std::vector<FuzzSeed> seeds() {
@@ -39,14 +39,14 @@ std::vector<FuzzSeed> seeds() {
 std::string take(std::span<const std::byte> bytes) {
   if (is_archive(bytes)) {
     const auto arrays = parse_npz(bytes, "fuzz.npz");
-    return arrays ? "" : speechless(arrays.errors());
+    return arrays ? "" : incomplete_diagnostic(arrays.errors());
   }
   const auto array = parse_npy(bytes, "fuzz.npy");
-  if (!array) return speechless(array.errors());
+  if (!array) return incomplete_diagnostic(array.errors());
   const Bytes written = format_npy(*array);
   const auto again = parse_npy(written, "written.npy");
   if (!again) return "what was written is refused: " + to_string(again.errors());
-  // bfloat16 is written as uint16, which is what it is read from too.
+  // bfloat16 is written as uint16, as it is read.
   return *again == *array ? "" : "what was written is read as something else";
 }
 

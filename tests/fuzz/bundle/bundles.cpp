@@ -1,4 +1,4 @@
-// Bundles. The checksum, which protects against damage but not against intent, is made right first.
+// Bundles. The checksum, which protects against damage but not against intent, is corrected first.
 #include <cstring>
 
 #include "base/little_endian.h"
@@ -37,7 +37,7 @@ std::vector<FuzzSeed> seeds() {
 
 template <typename T>
 std::string words(const Result<T>& result) {
-  return result ? "" : speechless(result.errors());
+  return result ? "" : incomplete_diagnostic(result.errors());
 }
 
 std::string take(std::span<const std::byte> bytes) {
@@ -48,7 +48,7 @@ std::string take(std::span<const std::byte> bytes) {
     std::memcpy(file.data() + bundle::format::kChecksumOffset, checksum.data(), checksum.size());
   }
   const auto read = bundle::parse(file, "fuzz.dvt", bundle::MachineCode::untrusted);
-  if (!read) return speechless(read.errors());
+  if (!read) return incomplete_diagnostic(read.errors());
   if (!bundle::verify(*read)) return "what was read does not verify";
   const Bytes written = bundle::serialize(*read);
   const auto again = bundle::parse(written, "written.dvt", bundle::MachineCode::untrusted);

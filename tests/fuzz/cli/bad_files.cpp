@@ -1,4 +1,4 @@
-// Truncated, oversized, random, empty and missing files, and folders, given to every command: exit code 2 and a
+// Truncated, oversized, random, empty and missing files, and folders, given to every command: exit code 2 and one
 // paragraph, nothing written.
 #include <algorithm>
 #include <functional>
@@ -17,14 +17,14 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// A file of each kind, and the command lines that read one; FILE represents its path, GOOD for a bundle, OUT for a file
+// A file of each kind, and the command lines that read one; FILE stands for its path, GOOD for a bundle, OUT for a file
 // that must not appear.
 struct Kind {
   std::string name, extension;
   Bytes good;
   std::vector<std::vector<std::string>> commands;
-  bool text = false;            // a prefix of a text may be a text
-  bool end_is_ignored = false;  // bytes after it are
+  bool text = false;            // a prefix of a text may be a valid text
+  bool end_is_ignored = false;  // bytes after the end are ignored
 };
 
 std::vector<Kind> kinds() {
@@ -115,10 +115,10 @@ std::vector<Bad> damaged(const Kind& kind, std::mt19937& random) {
   for (const std::size_t size : {1u, 15u, 16u, 100u, 4096u}) {
     Bytes noise(size);
     for (std::byte& byte : noise) byte = static_cast<std::byte>(random());
-    noise[0] = std::byte{0xff};  // 16 random bytes may be an instruction: 0xff is none, nor a letter
+    noise[0] = std::byte{0xff};  // 16 random bytes may be an instruction: 0xff is not one, nor a letter
     list.push_back({"random", noise});
     if (size <= kind.good.size()) continue;
-    Bytes head = cut(std::min<std::size_t>(kind.good.size(), 12));  // a right beginning
+    Bytes head = cut(std::min<std::size_t>(kind.good.size(), 12));  // a correct beginning
     head.insert(head.end(), noise.begin(), noise.end());
     list.push_back({"random after a right beginning", head});
   }
@@ -168,7 +168,7 @@ TEST_CASE("damaged files are refused by every command that reads them") {
     }
 }
 
-TEST_CASE("bundles whose code is stored are refused by every command that reads them") {
+TEST_CASE("bundles with wrong code are refused by every command that reads them") {
   const Desk desk;
   const auto refused = [&](const std::string& what, const std::function<void(bundle::Bundle&)>& change) {
     bundle::Bundle bundle = test::sample_bundle();
@@ -205,7 +205,7 @@ TEST_CASE("missing files, folders and files too large for any memory are refused
     if (!error) desk.expect_refusal(kind, "1 TiB", large);
     std::filesystem::remove(large);
   }
-  // A memory image may hold anything, but must be there.
+  // A memory image may contain anything, but must exist.
   Kind image{
       "image",
       ".bin",

@@ -1,4 +1,4 @@
-// Assembly: what is read prints as what reads as the same.
+// Assembly: printing a parsed text and parsing it again gives the same program.
 #include "isa/text.h"
 #include "tests/fuzz/target.h"
 #include "tests/unit/isa/random_instruction.h"
@@ -38,7 +38,7 @@ finish
 
 std::string take_assembly(std::span<const std::byte> bytes) {
   const auto read = parse_assembly(text_of(bytes), "fuzz.s");
-  if (!read) return speechless(read.errors());
+  if (!read) return incomplete_diagnostic(read.errors());
   const auto again = parse_assembly(format_assembly(*read), "again.s");
   if (!again) return "printed, it is refused: " + to_string(again.errors());
   if (again->program != read->program || again->uops != read->uops) return "printed, it is another program";

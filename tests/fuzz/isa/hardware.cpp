@@ -1,4 +1,4 @@
-// JSON, and the hardware that it may describe: what is read is legal, and prints as what reads as the same.
+// JSON, and hardware configurations in it: what is read is legal, and printing and reading it gives the same.
 #include "base/json.h"
 #include "isa/config.h"
 #include "tests/fuzz/target.h"
@@ -20,11 +20,11 @@ std::vector<FuzzSeed> hardware_seeds() {
 
 std::string take_hardware(std::span<const std::byte> bytes) {
   const auto json = parse_json(text_of(bytes), "fuzz.json");
-  if (!json) return speechless(json.errors());
+  if (!json) return incomplete_diagnostic(json.errors());
   const auto again = parse_json(json->dump(), "again.json");
   if (!again) return "printed, it is refused: " + to_string(again.errors());
   const auto config = config_from_json(*json, "fuzz.json");
-  if (!config) return speechless(config.errors());
+  if (!config) return incomplete_diagnostic(config.errors());
   if (!validate(*config)) return "what was read is not legal";
   const auto same = config_from_json(config_to_json(*config), "again.json");
   if (!same) return "written, the hardware is refused: " + to_string(same.errors());

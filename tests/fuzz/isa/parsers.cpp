@@ -1,5 +1,5 @@
-// Bytes and text nobody wrote: decoder, assembler and configuration reader answer or diagnose, and never crash or drop
-// a bit.
+// Random bytes and text: decoder, assembler and configuration reader return a result or diagnostics, and never crash or
+// drop a bit.
 #include <string>
 
 #include "isa/codec.h"
@@ -31,7 +31,7 @@ std::string mutate(test::Random& random, std::string text) {
 
 }  // namespace
 
-TEST_CASE("random bytes decode to what encodes to them, or are diagnosed") {
+TEST_CASE("random bytes decode to an instruction that encodes to them, or are diagnosed") {
   test::Random random(71);
   for (const HardwareConfig& config : test::named_and_random_configs(72, 20)) {
     const Codec codec(config);
@@ -108,7 +108,7 @@ load.acc dram=y size=(1)x(1)
   CHECK(assembled > 10);
 }
 
-TEST_CASE("random text is not an assembly, and no crash") {
+TEST_CASE("random text is diagnosed as wrong assembly, without a crash") {
   test::Random random(91);
   for (int round = 0; round < 2000; ++round) {
     std::string text(random() % 400, ' ');

@@ -1,5 +1,5 @@
-// Instruction streams. The first byte chooses the hardware; the rest is the program, and the memory whose micro-ops it
-// loads.
+// Instruction streams. The first byte chooses the hardware; the others are the program, and the memory whose micro-ops
+// it loads.
 #include <algorithm>
 
 #include "isa/codec.h"
@@ -14,7 +14,7 @@ namespace {
 
 using namespace isa;
 
-// Beyond that the verifier's time, which is near-linear in what the program touches, is all that is found.
+// With more instructions the fuzzer only finds the verifier's run time, which is near-linear in the touched elements.
 constexpr std::size_t kMostInstructions = 64;
 
 std::vector<FuzzSeed> program_seeds() {
@@ -39,7 +39,7 @@ std::string take_program(std::span<const std::byte> bytes) {
   const HardwareConfig& config = named_configs()[static_cast<std::size_t>(bytes[0]) % named_configs().size()];
   const Codec codec(config);
   const auto program = codec.decode_program(bytes.subspan(1), "fuzz.bin");
-  if (!program) return speechless(program.errors());
+  if (!program) return incomplete_diagnostic(program.errors());
   const auto encoded = codec.encode_program(*program);
   if (!encoded || !std::ranges::equal(*encoded, bytes.subspan(1))) return "decoded, it encodes to something else";
   const LegalityRules rules(config);
@@ -54,7 +54,7 @@ std::string take_program(std::span<const std::byte> bytes) {
     if (known) options.dram = DramImage{0, bytes};
     for (const Finding& finding : verify(config, *program, options).findings) {
       if (finding.instruction >= program->size()) return "a finding of no instruction";
-      if (const std::string broken = speechless({finding.diagnostic}); !broken.empty()) return broken;
+      if (const std::string broken = incomplete_diagnostic({finding.diagnostic}); !broken.empty()) return broken;
     }
   }
   return "";

@@ -1,5 +1,4 @@
-// Mutated program text: the parser answers with a program or diagnostics, never otherwise; what it accepts, it can
-// print and read again.
+// Mutated program text: the parser returns a program or diagnostics; what it accepts, it can print and read again.
 #include <random>
 #include <string>
 
@@ -13,7 +12,7 @@
 using namespace dovetail;
 using namespace dovetail::loops;
 
-TEST_CASE("mutated program text neither crashes the parser nor the verifier") {
+TEST_CASE("mutated program text crashes neither the parser nor the verifier") {
   static const std::string kPieces[] = {"{",
                                         "}",
                                         "[",

@@ -1,4 +1,4 @@
-// Texts of loop programs: what is read prints as what reads as the same, and what verifies compiles.
+// Texts of loop programs: printing and parsing gives the same program, and a program that verifies compiles.
 #include "loops/interpreter.h"
 #include "loops/parse.h"
 #include "loops/print.h"
@@ -19,13 +19,13 @@ std::vector<FuzzSeed> seeds() {
 
 std::string take(std::span<const std::byte> bytes) {
   const auto program = loops::parse_program(text_of(bytes), "fuzz");
-  if (!program) return speechless(program.errors());
+  if (!program) return incomplete_diagnostic(program.errors());
   const std::string printed = to_string(*program);
   const auto again = loops::parse_program(printed, "printed");
   if (!again) return "printed, it is refused: " + to_string(again.errors()) + "\n" + printed;
   if (to_string(*again) != printed) return "printed, it is another program";
   const auto verified = loops::verify(*program);
-  if (!verified) return speechless(verified.errors());
+  if (!verified) return incomplete_diagnostic(verified.errors());
   return loops::compile(*program) ? "" : "it verifies, and does not compile";
 }
 

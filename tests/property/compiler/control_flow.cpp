@@ -1,4 +1,4 @@
-// Random graphs with ifs and loops in one another, on the interpreter and on the CPU, against their evaluation node by
+// Random graphs with nested ifs and loops, on the interpreter and on the CPU, compared with their evaluation node by
 // node: bit for bit, as all operators in them are exact.
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kType = "float32[4]";
 
-// The text of a graph whose values are all of one type.
+// The text of a graph whose values all have one type.
 class RandomText {
  public:
   explicit RandomText(std::uint64_t seed) : draw_(seed) {}
@@ -44,7 +44,7 @@ class RandomText {
     text += fmt::format("constant %{}: {} = {}\n", name, type, elements);
     return name;
   }
-  // A number of a value's elements that both branches and iterations of loops turn on.
+  // A sum over a value's elements, on which branches and iterations of loops depend.
   std::string sum(const std::string& value, std::string& text) {
     const std::string axes = constant("int64[1]", "[0]", text);
     return add("ReduceSum", fmt::format("%{}, %{}", value, axes), text, "float32[]", " {keepdims=0}");
@@ -79,7 +79,7 @@ class RandomText {
     }
   }
 
-  // A graph whose inputs are those, under its own names; and the names.
+  // A graph with these inputs, and with separate names for its values; returns the names.
   std::string subgraph(const std::string& name, const std::vector<std::string>& first, std::size_t inputs, int depth,
                        std::size_t results, std::vector<std::string> outputs_before, std::string before) {
     std::vector<std::string> values;
@@ -133,7 +133,7 @@ class RandomText {
     }
     if (scanned) types += fmt::format(", %{}: float32[5, 4], %{}: int64[1]", fresh(), fresh());
     text += fmt::format("{} = dovetail.loop({}) {{carried={}, limit=5}}\n", types, operands, carried);
-    // It continues while the iteration is below a number, so that it ends before the limit.
+    // The loop continues while the iteration is below a number, so that it ends before the limit.
     std::string before;
     const std::string iteration = fresh(), last = constant("int64[]", fmt::format("{}", draw_.between(0, 3)), before),
                       again = add("Less", fmt::format("%{}, %{}", iteration, last), before, "bool[]");
@@ -150,7 +150,7 @@ void check_graph(std::uint64_t seed) {
   INFO("seed " << seed << "\n" << text);
   auto graph = graph::parse(text, "random");
   REQUIRE((graph.ok() ? "" : to_string(graph.errors())) == "");
-  // Read back: the same text.
+  // Parsed again, it gives the same text.
   const std::string printed = graph::to_string(*graph, graph::Elements::all);
   const auto again = graph::parse(printed, "printed");
   REQUIRE((again.ok() ? "" : to_string(again.errors())) == "");

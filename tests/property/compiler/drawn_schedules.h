@@ -1,4 +1,4 @@
-// Schedules drawn at random instead of recorded ones: a compiler that takes them must be as right as with its own.
+// Random schedules in place of recorded ones: a compiler that uses them must be as correct as with its own.
 #pragma once
 
 #include <cstdint>

@@ -41,8 +41,8 @@ std::vector<std::size_t> empty_operands(const graph::Graph& graph, const ops::Op
   return positions;
 }
 
-// For each operand a node whose result has elements though the operand has none, and one whose result has none either,
-// as far as the operator takes them.
+// For each operand without elements a node whose result has elements, and one whose result has none, as far as the
+// operator accepts them.
 std::vector<Case> cases_of(const ops::OpDef& def) {
   std::map<std::pair<std::size_t, bool>, Case> cases;
   for (std::uint64_t seed = 0; seed < kTries; ++seed) {
@@ -76,10 +76,10 @@ Result<Values> run(const Case& one, const char* target, passes::Level level) {
   return std::move(result.outputs);
 }
 
-void compare(const NdArray& want, const NdArray& have) {
-  REQUIRE(graph::TensorType{want.dtype(), want.shape()} == graph::TensorType{have.dtype(), have.shape()});
-  for (std::int64_t i = 0; i < want.count(); ++i) {
-    const double a = want.as_double(i), b = have.as_double(i);
+void compare(const NdArray& expected, const NdArray& actual) {
+  REQUIRE(graph::TensorType{expected.dtype(), expected.shape()} == graph::TensorType{actual.dtype(), actual.shape()});
+  for (std::int64_t i = 0; i < expected.count(); ++i) {
+    const double a = expected.as_double(i), b = actual.as_double(i);
     INFO("element " << i << ": " << b << ", expected " << a);
     REQUIRE((a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-4 * std::max(1.0, std::abs(a))));
   }
@@ -120,7 +120,7 @@ TEST_CASE("every operator with operands that have no elements, on every target")
   }
   std::string names;
   for (const std::string_view op : without) names += fmt::format("{} ", op);
-  // Those that the draws miss, because they refuse such operands or need many that fit together.
+  // Operators that the draws miss, because they refuse such operands or need many matching ones.
   INFO("without a case: " << names);
   CHECK(without.size() <= kMostWithout);
   WARN(compared << " runs compared, " << refused << " ended in a diagnostic");

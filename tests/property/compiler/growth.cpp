@@ -1,6 +1,6 @@
-// The compiler's work grows as the graph does. Effort is counted in allocations, which no other job on the machine
-// changes; bench/compile measures time. Programs whose nodes read an operand twice, which would have 2^n nodes if they
-// were written out, run as the reference does.
+// The compiler's work grows linearly with the graph. Effort is counted in allocations, which no other job on the
+// machine changes; bench/compile measures time. Programs whose nodes read an operand twice, which would have 2^n nodes
+// if they were written out, give the reference's values.
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -73,7 +73,7 @@ void check_run(const graph::Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("growth: four times the nodes are four times the work, in every family") {
+TEST_CASE("growth: four times the nodes cost about four times the work, in every family") {
   constexpr std::size_t kSmall = 100, kLarge = 400;
   constexpr double kMost = 5.3;  // 4 to the power of 1.2
   for (const zoo::Growth& family : zoo::growth_families()) {
@@ -85,12 +85,13 @@ TEST_CASE("growth: four times the nodes are four times the work, in every family
   }
 }
 
-TEST_CASE("growth: a chain of nodes that read one operand twice is compiled, and runs as the reference does") {
+TEST_CASE("growth: a chain of nodes that read one operand twice compiles, and equals the reference") {
   for (const zoo::Growth& family : zoo::growth_families())
     if (family.name == "chain twice" || family.name == "diamonds twice") check_run(family.make(80));
 }
 
-TEST_CASE("growth: a chain of nodes that choose between two functions of one operand") {
+TEST_CASE(
+    "growth: a chain of nodes that choose between two functions of one operand compiles, and equals the reference") {
   test::GraphMaker make;
   graph::ValueId x = make.input("x", DType::float32, {2, 16});
   const graph::ValueId zero = make.constant("zero", NdArray::scalar(0.0F)),

@@ -16,8 +16,8 @@
 
 namespace dovetail::test {
 
-// A chain of operators over images. Elements are small multiples of a half: sums are exact in any order as long as
-// there are few layers, and a constant that is cut off to an integer shows.
+// A chain of operators over images. Elements are small multiples of a half: sums of a few layers are exact in any
+// order, and a constant that is truncated to an integer shows.
 struct RandomFloatGraph {
   graph::Graph graph;
   Draw draw;
@@ -45,7 +45,7 @@ struct RandomFloatGraph {
   }
   using Ints = std::vector<std::int64_t>;
 
-  // x, int8 weights of small integers, scales of 1, and now and then a bias and zero points.
+  // x, int8 weights of small integers, scales of 1, and sometimes a bias and zero points.
   std::vector<graph::ValueId> int8_weight(graph::ValueId x, const Shape& shape, std::int64_t outputs) {
     const bool zero_points = draw.between(0, 2) == 0;
     std::vector<graph::ValueId> operands{x, graph.add_constant("w", draw.int8(shape, -1, 1)),
@@ -97,7 +97,7 @@ struct RandomFloatGraph {
     for (std::size_t d = 0; d < shape.size(); ++d) to.set_int64(static_cast<std::int64_t>(d), shape[d]);
     return add("Reshape", {x, graph.add_constant("shape", to)});
   }
-  // A convolution in one dimension or in three, dense or in groups; images before and after it.
+  // A convolution in one dimension or in three, dense or grouped; images before and after it.
   graph::ValueId other_rank(graph::ValueId x) {
     const Shape image = graph.value(x).type.shape;
     const Shape shape =

@@ -1,6 +1,6 @@
-// Random chains of int8 operators with one graph input, as quantized models have them: those that the accelerator takes
-// (dovetail.qconv, averages among them, qgemm, qadd, MaxPool, what moves values, tables of two lines), or every form
-// that lower_qdq makes.
+// Random chains of int8 operators with one graph input, as in quantized models: those that the accelerator takes
+// (dovetail.qconv, including averages, qgemm, qadd, MaxPool, movements, tables of two lines), or every form that
+// lower_qdq makes.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ enum class Forms : std::uint8_t { accelerated, all };
 struct RandomInt8Graph {
   graph::Graph graph;
   Draw draw;
-  bool shifts_only;                                  // scales that hardware without `requant` can do
+  bool shifts_only;                                  // scales that hardware without `requant` supports
   std::map<std::int32_t, std::int32_t> zero_points;  // by value: producers and consumers agree, as in a quantized model
 
   Forms forms;
@@ -149,7 +149,7 @@ struct RandomInt8Graph {
     return y;
   }
 
-  // Convolutions with max-poolings after them, some of whose windows share elements or reach beyond the image.
+  // Convolutions followed by max-poolings, some of whose windows share elements or reach beyond the image.
   void build_of_poolings(int pairs) {
     graph::ValueId x = input({draw.between(1, 2), draw.between(1, 40), draw.between(3, 24), draw.between(3, 24)});
     for (int i = 0; i < pairs; ++i) {
@@ -163,12 +163,12 @@ struct RandomInt8Graph {
   graph::ValueId integers(const std::vector<std::int64_t>& values) {
     return graph.add_constant("k", NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
   }
-  // Values put elsewhere, as they are. `same_shape` may be x.
+  // Moves values without changing them. `same_shape` may be x.
   graph::ValueId movement(graph::ValueId x, graph::ValueId same_shape) {
     const Shape shape = graph.value(x).type.shape;
     const std::int64_t n = shape[0], c = shape[1], h = shape[2], w = shape[3];
     const auto any = [&](std::int64_t extent) { return draw.between(0, extent - 1); };
-    const bool small = c * h * w < 2000;  // so that graphs do not grow without end
+    const bool small = c * h * w < 2000;  // so that graphs do not grow without bound
     switch (draw.between(0, 6)) {
       case 0:
         if (small) return keep(x, add("Concat", {x, same_shape}, {{"axis", draw.between(1, 3)}}));
@@ -237,7 +237,7 @@ struct RandomInt8Graph {
     zero_points[y.index] = static_cast<std::int32_t>(draw.between(-128, 127));
     return y;
   }
-  // By another tensor of this shape, by a gate per channel, or by a constant.
+  // Multiplied by another tensor of this shape, by a gate for each channel, or by a constant.
   graph::ValueId product(graph::ValueId a, graph::ValueId same_shape) {
     const Shape shape = graph.value(a).type.shape;
     graph::ValueId b = same_shape;
@@ -275,7 +275,7 @@ struct RandomInt8Graph {
     remember(y, attributes);
     return y;
   }
-  // Depthwise with random weights, with a zero point for each channel now and then.
+  // Depthwise with random weights, sometimes with a zero point for each channel.
   graph::ValueId depthwise(graph::ValueId x) {
     const Shape shape = graph.value(x).type.shape;
     const std::int64_t k = draw.between(1, std::min<std::int64_t>(3, std::min(shape[2], shape[3])));
@@ -337,8 +337,8 @@ struct RandomInt8Graph {
     }
   }
 
-  // Queries, keys and values of heads, all of one matrix or its own each, and what is made of them side by side
-  // again: what is between blocks differs from graph to graph.
+  // Queries, keys and values of heads, all from one matrix or each from its own, whose results are joined again: the
+  // nodes between blocks differ from graph to graph.
   graph::ValueId heads(graph::ValueId x) {
     const Shape shape = graph.value(x).type.shape;
     const std::int64_t images = shape[0], tokens = shape[1], count = draw.between(1, 3),
@@ -380,7 +380,7 @@ struct RandomInt8Graph {
     remember(y, attributes);
     return y;
   }
-  // Matrices of [images, tokens, channels], as transformers have them.
+  // Matrices of [images, tokens, channels], as in transformers.
   void build_of_tokens(int operators) {
     graph::ValueId x =
         input({draw.between(1, 2), draw.coin() ? 16 * draw.between(1, 2) : draw.between(2, 30), draw.between(1, 40)});

@@ -1,4 +1,4 @@
-// Configurations from all of the space, and programs for them.
+// Configurations from the whole space, and programs for them.
 #include <set>
 #include <string>
 
@@ -11,7 +11,7 @@
 
 namespace dovetail::test {
 
-TEST_CASE("any 26 consecutive configurations go to both ends of every parameter, and have every subset of extensions") {
+TEST_CASE("any 26 consecutive configurations reach both ends of every parameter, and have every subset of extensions") {
   for (const DesignLimits& limits : {kRtlLimits, kModelLimits})
     for (const std::uint64_t first : {0, 1, 77}) {
       std::set<std::string> ends;
@@ -32,7 +32,7 @@ TEST_CASE("any 26 consecutive configurations go to both ends of every parameter,
     }
 }
 
-TEST_CASE("any number of configurations is legal, within any limits") {
+TEST_CASE("all drawn configurations are legal, within any limits") {
   for (const DesignLimits& limits : {kRtlLimits, kModelLimits, DesignLimits{.macs = 16, .sram_bytes = 4096}})
     for (std::uint64_t seed = 0; seed < scaled(3000); ++seed) {
       const isa::HardwareConfig config = any_config(seed, limits);
@@ -46,7 +46,7 @@ TEST_CASE("any number of configurations is legal, within any limits") {
     }
 }
 
-TEST_CASE("random programs of any configuration are clean under verify, wherever their image is stored") {
+TEST_CASE("random programs of any configuration have no finding of verify, wherever their image is stored") {
   for (std::uint64_t seed = 0; seed < scaled(26); ++seed) {
     const GeneratedProgram program =
         generate(any_config(seed, kRtlLimits),

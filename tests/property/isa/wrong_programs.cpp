@@ -1,4 +1,4 @@
-// Wrong programs: right ones with one thing changed.
+// Wrong programs: right ones with one change.
 #include <cstddef>
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 namespace dovetail::test {
 
-TEST_CASE("every mutation of a random program is found by verify somewhere") {
+TEST_CASE("every mutation of a random program is reported by verify somewhere") {
   for (std::size_t m = 0; m < kMutationNames.size(); ++m) {
     CAPTURE(kMutationNames[m]);
     bool found = false;
@@ -25,7 +25,7 @@ TEST_CASE("every mutation of a random program is found by verify somewhere") {
   }
 }
 
-TEST_CASE("bits that no instruction has stay with their place when a wrong program is made small") {
+TEST_CASE("undecodable instructions keep their place when a wrong program is minimized") {
   GeneratedProgram program = generate(random_config(5), {.seed = 5, .size = 40});
   const std::size_t at = program.program.size() / 2;
   program.patches[at] = std::vector<std::byte>(static_cast<std::size_t>(program.config.instruction_bytes()));

@@ -1,4 +1,4 @@
-// The bytecode interpreter against a direct tree walk, and the text form, on random programs.
+// The bytecode interpreter compared with a direct tree walk, and the text form, on random programs.
 #include "loops/interpreter.h"
 #include "loops/parse.h"
 #include "loops/print.h"
@@ -41,10 +41,10 @@ TEST_CASE("bytecode agrees with a tree walk on random programs") {
     REQUIRE(actual->size() == expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(test::same_values((*actual)[i], expected[i]));
   }
-  CHECK(failed_runs < kPrograms / 4);  // most programs must get through for the comparison to mean something
+  CHECK(failed_runs < kPrograms / 4);  // most programs must succeed for a meaningful comparison
 }
 
-TEST_CASE("print, parse, print is the identity on random programs, and the parsed program means the same") {
+TEST_CASE("printing and parsing is the identity on random programs, and the parsed program computes the same") {
   for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
     const auto random = test::random_program(seed);
     const std::string text = to_string(random.program);

@@ -1,5 +1,5 @@
-// Timing a program takes memory for what is alive in the machine, not for its length. This executable's own operator
-// new counts.
+// The memory for timing a program depends on the machine's live state, not on the program's length. This executable's
+// own operator new counts.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 namespace {
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr bool kCounts = false;  // the sanitizer's own operator new stays
+constexpr bool kCounts = false;  // the sanitizer's operator new must not be replaced
 #else
 constexpr bool kCounts = true;
 #endif
@@ -24,7 +24,7 @@ std::atomic<std::int64_t> in_use{0}, most{0};
 namespace {
 
 void* counted(std::size_t size) {
-  // Its size before the block, at the distance that keeps every alignment new promises.
+  // Its size is stored before the block, at the distance that keeps new's alignment.
   constexpr std::size_t kHeader = alignof(std::max_align_t);
   auto* block = static_cast<char*>(std::malloc(size + kHeader));
   if (block == nullptr) throw std::bad_alloc();
@@ -55,7 +55,7 @@ namespace dovetail::simulator {
 
 namespace {
 
-// Loads, computation and stores in a ring of tokens: `rounds` times the same.
+// Loads, computation and stores with a ring of tokens, repeated `rounds` times.
 std::vector<isa::Instruction> stream(std::size_t rounds) {
   std::vector<isa::Instruction> program;
   program.push_back({{}, isa::Load{{.memory = isa::Memory::uop, .y_size = 1, .x_size = 1, .x_stride = 1}}});
@@ -83,7 +83,7 @@ std::vector<isa::Instruction> stream(std::size_t rounds) {
 
 struct Cost {
   std::uint64_t cycles = 0;
-  std::int64_t bytes = 0;  // at the most, beyond those before
+  std::int64_t bytes = 0;  // at most, in addition to earlier allocations
 };
 
 Cost time(std::size_t rounds, const std::string& memory, bool trace) {
@@ -101,14 +101,14 @@ Cost time(std::size_t rounds, const std::string& memory, bool trace) {
 
 }  // namespace
 
-TEST_CASE("timing a program that is ten times as long takes no more memory") {
+TEST_CASE("timing a program that is ten times as long needs no more memory") {
   if (!kCounts) return test::skip("AddressSanitizer keeps its own operator new");
   for (const char* memory : {"ideal", "bank:ddr4-2400", "ideal:latency=2000,outstanding=64"}) {
     const Cost one = time(1000, memory, false), ten = time(10000, memory, false);
     CAPTURE(memory, one.cycles, one.bytes, ten.cycles, ten.bytes);
     CHECK(ten.cycles > 9 * one.cycles);
     CHECK(ten.bytes < one.bytes + 1024);
-    // What is recorded of every instruction is kept: the count is not blind.
+    // A record of every instruction is counted, which shows that the count works.
     CHECK(time(1000, memory, true).bytes > one.bytes + 3000 * static_cast<std::int64_t>(sizeof(TraceEvent)));
   }
 }

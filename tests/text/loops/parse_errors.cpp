@@ -61,7 +61,7 @@ TEST_CASE("deep nesting and long chains are diagnosed") {
   CHECK_THAT(errors_of(loops), Catch::Matchers::ContainsSubstring("nesting is deeper than 256 levels"));
 }
 
-TEST_CASE("every feature survives print, parse, print") {
+TEST_CASE("every feature survives printing and parsing") {
   const std::string text = R"(program "all of it" {
   free k: int64
   input x: float32[4, 8]

@@ -1,4 +1,4 @@
-// Each rule of the verifier, broken once: the text that the user sees.
+// Each rule of the verifier, violated once: the text that the user sees.
 #include <string>
 
 #include "loops/free_vars.h"
@@ -43,7 +43,7 @@ std::string verify_errors_of(const std::string& body) {
 
 }  // namespace
 
-TEST_CASE("each broken rule is reported with its place and numbers") {
+TEST_CASE("each violated rule is reported with its place and numbers") {
   const auto [body, message] = GENERATE(table<std::string, std::string>({
       {"y[0] = 1", "buffer y is stored outside any block"},
       {"call t.relu(y[0] step [1], y[0] step [1])", "intrinsic t.relu is called outside any block"},
@@ -94,7 +94,7 @@ TEST_CASE("each broken rule is reported with its place and numbers") {
   CHECK_THAT(text, Catch::Matchers::ContainsSubstring(message));
 }
 
-TEST_CASE("what is right passes: splits under predicates, guarded and data-dependent indices, windows of intrinsics") {
+TEST_CASE("correct programs pass: splits under predicates, guarded and data-dependent indices, windows of intrinsics") {
   CHECK(verify_errors_of(
             "for i in 3 { for j in 3 { block b { spatial v in 8 = i * 3 + j where v < 8 reads x[v] writes y[v] "
             "y[v] = x[v] } } }") == "");

@@ -12,17 +12,17 @@ TEST_CASE("a diagnostic prints as one paragraph") {
   CHECK(to_string(full, "warning").starts_with("warning: cannot lower conv3"));
 }
 
-TEST_CASE("a diagnostic leaves out what is empty") {
+TEST_CASE("a diagnostic omits empty parts") {
   CHECK(to_string(Diagnostic{"cannot lower conv3", "", "", ""}) == "error: cannot lower conv3");
   CHECK(to_string(Diagnostic{"a", "", "b", ""}) == "error: a: b");
 }
 
-TEST_CASE("diagnostics print one a line") {
+TEST_CASE("diagnostics print one to a line") {
   CHECK(to_string(Diagnostics{{"a", "", "", ""}, {"b", "", "", ""}}) == "error: a\nerror: b");
   CHECK(to_string(Diagnostics{}).empty());
 }
 
-TEST_CASE("what the machine cannot give is told from what the user got wrong") {
+TEST_CASE("diagnostic: a lack of resources is distinguished from a user's mistake") {
   for (const int error : {ENOSPC, ENOMEM, EAGAIN, EMFILE, EIO}) CHECK(cause_of(error) == Cause::resource);
   for (const int error : {EACCES, ENOENT, ENOTDIR, EROFS}) CHECK(cause_of(error) == Cause::input);
   const Diagnostic input{"a", "", "", ""}, resource{"b", "", "", "", Cause::resource};

@@ -29,7 +29,7 @@ TEST_CASE("difference: without a tolerance, bits are compared") {
   CHECK(text_of_difference(bytes({1, 2}), bytes({1, 3})) == "1 of 2 elements; first at [1]: 3, expected 2");
 }
 
-TEST_CASE("difference: floats may differ by a part of the largest") {
+TEST_CASE("difference: floats may differ by a fraction of the largest") {
   const NdArray expected = floats({1000, 1, 0, -1});
   CHECK(text_of_difference(expected, floats({1000, 1.0625F, -0.0F, -1.0625F}), {1e-4}).empty());
   CHECK(text_of_difference(expected, floats({1000, 1.125F, 0, -1}), {1e-4}) ==
@@ -37,7 +37,7 @@ TEST_CASE("difference: floats may differ by a part of the largest") {
   CHECK(text_of_difference(floats({0, 0}), floats({-0.0F, 0}), {1e-4}).empty());
 }
 
-TEST_CASE("difference: NaNs agree with each other only, and infinities with their like") {
+TEST_CASE("difference: NaN equals only NaN, and an infinity only the same infinity") {
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   for (const double tolerance : {0.0, 1e-4}) {
     CHECK(text_of_difference(floats({nan, 1}), floats({-nan, 1}), {tolerance}).empty());

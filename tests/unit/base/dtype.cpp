@@ -7,7 +7,7 @@
 
 namespace dovetail {
 
-TEST_CASE("names, ONNX numbers and .npy descriptors of the dtype table are unique and found again") {
+TEST_CASE("names, ONNX numbers and .npy descriptors of the dtype table are unique, and look-ups find them") {
   std::set<std::string_view> names;
   std::set<int> numbers;
   for (const DTypeInfo& row : kDTypes) {
@@ -35,7 +35,7 @@ TEST_CASE("the dtype table agrees with the C++ types") {
   CHECK(is_floating(DType::bfloat16));
 }
 
-TEST_CASE("unknown dtypes are not found") {
+TEST_CASE("looking up an unknown dtype finds nothing") {
   CHECK(!dtype_from_name("float128"));
   CHECK(!dtype_from_name(""));
   CHECK(!dtype_from_onnx(8));  // string

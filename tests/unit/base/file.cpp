@@ -21,7 +21,7 @@ TEST_CASE("a written file reads back") {
   CHECK(read_file(folder / "new/deep/file.txt")->size() == text.size());
 }
 
-TEST_CASE("writing replaces a file and leaves nothing alongside it") {
+TEST_CASE("writing replaces a file and leaves no other file") {
   const TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "a", "long content").ok());
   REQUIRE(write_text_file(folder / "a", "").ok());
@@ -51,7 +51,7 @@ TEST_CASE("read errors name the path and the reason") {
   CHECK_THAT(to_string(read_file(folder.path()).errors()), ContainsSubstring("it is a directory"));
 }
 
-TEST_CASE("the size limit holds, also where the size is not known before") {
+TEST_CASE("the size limit holds, also where the size is not known in advance") {
   const TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "five", "12345").ok());
   CHECK(read_file(folder / "five", 5).ok());

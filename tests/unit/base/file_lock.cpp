@@ -9,7 +9,7 @@
 
 namespace dovetail {
 
-TEST_CASE("a file lock is one holder's at a time, and who waits is told so once") {
+TEST_CASE("file lock: one holder at a time, and a waiting process is notified once") {
   const test::TemporaryFolder folder;
   const auto path = folder / "lock";
   std::promise<void> waits;

@@ -37,7 +37,7 @@ struct Format {
 const Format kFloat16{5, 10, float16_to_float, float_to_float16};
 const Format kBFloat16{8, 7, bfloat16_to_float, float_to_bfloat16};
 
-// One CHECK a pattern would take seconds: count, and name the first.
+// A CHECK for each pattern would take seconds: count the failures, and name the first.
 void check_all_patterns(const Format& format) {
   for (std::uint32_t bits = 0; bits < kPatterns; ++bits) {
     const float value = format.decode(static_cast<std::uint16_t>(bits));
@@ -51,11 +51,11 @@ void check_all_patterns(const Format& format) {
   }
 }
 
-// Between two neighbors: the midpoint goes to the even one, one step of float alongside it to the nearer.
+// Between two neighbors: the midpoint rounds to the even one, the floats next to it round to the nearer one.
 void check_all_ties(const Format& format) {
   for (std::uint32_t bits = 0; bits < format.infinity(); ++bits) {
     const double low = value_of(bits, format.exponent_bits, format.fraction_bits);
-    // Past the largest number is stored what would be the next: from its midpoint on everything is infinite.
+    // Beyond the largest number, infinity has the place of the next number: from their midpoint everything is infinite.
     const double high = bits + 1 < format.infinity()
                             ? value_of(bits + 1, format.exponent_bits, format.fraction_bits)
                             : 2 * low - value_of(bits - 1, format.exponent_bits, format.fraction_bits);
@@ -90,7 +90,7 @@ TEST_CASE("float16 limits") {
   CHECK(float_to_float16(-0.0f) == 0x8000);
 }
 
-TEST_CASE("a NaN whose payload does not fit stays a NaN") {
+TEST_CASE("a NaN whose payload is too long stays a NaN") {
   const auto nan = std::bit_cast<float>(std::uint32_t{0x7f800001});
   CHECK(float_to_float16(nan) == 0x7e00);
   CHECK(float_to_bfloat16(nan) == 0x7fc0);

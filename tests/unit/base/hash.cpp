@@ -11,7 +11,7 @@ TEST_CASE("FNV-1a gives its authors' values") {
   CHECK(fnv1a("foobar") == 0x85944171f73967e8);
 }
 
-TEST_CASE("a hash keeps texts apart") {
+TEST_CASE("a hash of several texts depends on their borders") {
   Hash one, two;
   one.add("ab");
   two.add("a");

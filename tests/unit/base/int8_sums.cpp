@@ -19,7 +19,7 @@ TEST_CASE("sums of int8 values are exact for any number of them") {
     CHECK(sum(values) == expected);
     CHECK(sum_of_distances(values, 5) == distances);
   }
-  // An int32 holds no such sum.
+  // The sum exceeds int32.
   const std::vector<std::int8_t> lowest(std::size_t{1} << 25, -128);
   CHECK(sum(lowest) == -(std::int64_t{128} << 25));
   CHECK(sum_of_distances(lowest, 127) == std::int64_t{255} << 25);

@@ -1,4 +1,4 @@
-// Where the kit's own files are looked for. What an installed program finds is tested by tests/install.
+// Where the kit's own files are searched. tests/install tests an installed program.
 #include "base/kit_folder.h"
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 using namespace dovetail;
 namespace fs = std::filesystem;
 
-TEST_CASE("the kit's files are those of the build that a program is part of, unless DOVETAIL_PREFIX says otherwise") {
+TEST_CASE("the kit's files are those of the program's build, unless DOVETAIL_PREFIX says otherwise") {
   CHECK(fs::equivalent(kit_prefix(), DOVETAIL_BINARY_DIR));
   CHECK(kit_is_a_build());
   CHECK(fs::is_directory(kit_prefix() / "share" / "dovetail" / "hw" / "rtl"));
@@ -21,7 +21,7 @@ TEST_CASE("the kit's files are those of the build that a program is part of, unl
   CHECK_FALSE(kit_is_a_build());
 }
 
-TEST_CASE("another kit on the PATH does not come before a program's own") {
+TEST_CASE("another kit on the PATH does not precede a program's own") {
   const test::TemporaryFolder folder;
   fs::create_directories(folder / "bin");
   fs::create_directories(folder / "share/dovetail");

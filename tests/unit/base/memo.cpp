@@ -34,7 +34,7 @@ struct Twice {
 
 }  // namespace
 
-TEST_CASE("memo: an answer is made once, and each type of question has its own") {
+TEST_CASE("memo: an answer is computed once, and each type of question has its own") {
   Memo memo;
   answered = 0;
   for (int round = 0; round < 3; ++round)
@@ -54,7 +54,7 @@ TEST_CASE("memo: errors are not kept") {
   CHECK(answered == 2);
 }
 
-TEST_CASE("memo: what was used the longest time ago is forgotten") {
+TEST_CASE("memo: the least recently used answers are forgotten") {
   Memo memo(2);
   const auto found = [&](int number) {
     const std::uint64_t before = memo.uses<Half>().found;
@@ -70,7 +70,7 @@ TEST_CASE("memo: what was used the longest time ago is forgotten") {
   CHECK_FALSE(found(2));
 }
 
-TEST_CASE("memo: one that keeps nothing answers all the same") {
+TEST_CASE("memo: a memo of capacity 0 still answers") {
   Memo memo(0);
   for (int round = 0; round < 2; ++round) CHECK(**memo.ask(Half{8}) == 4);
   CHECK(memo.uses<Half>().found == 0);

@@ -1,4 +1,4 @@
-// Files and pipes that are in memory, for libraries that take paths alone.
+// Files and pipes in memory, for libraries that accept only paths.
 #include "base/memory_file.h"
 
 #include <filesystem>
@@ -20,7 +20,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-TEST_CASE("a file in memory is read where its path says, as long as it is held") {
+TEST_CASE("a file in memory can be read at its path while it is held") {
   std::string path;
   {
     auto file = MemoryFile::make("test");
@@ -35,7 +35,7 @@ TEST_CASE("a file in memory is read where its path says, as long as it is held")
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE("what is written into a collecting pipe comes out of it, however much it is") {
+TEST_CASE("everything written into a collecting pipe can be read from it, whatever the size") {
   for (const std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{3} << 20}) {
     auto pipe = CollectingPipe::make();
     REQUIRE(pipe.ok());

@@ -19,7 +19,7 @@ TEST_CASE("bytes are written with binary units") {
     CHECK(parse_bytes(text) == std::nullopt);
 }
 
-TEST_CASE("the limit of memory is the environment's, or a part of the machine's") {
+TEST_CASE("the memory limit is the environment's, or a fraction of the machine's") {
   {
     const test::Environment variable("DOVETAIL_MEMORY_LIMIT", "3MiB");
     CHECK(memory_limit().value() == std::uint64_t{3} << 20);
@@ -37,15 +37,15 @@ TEST_CASE("the limit of memory is the environment's, or a part of the machine's"
   CHECK(memory_limit().value() > std::uint64_t{1} << 27);
 }
 
-TEST_CASE("a file that is larger than the limit of memory is not read") {
+TEST_CASE("a file that exceeds the memory limit is not read") {
   const test::TemporaryFolder folder;
   REQUIRE(write_file(folder / "f", std::vector<std::byte>(1000)).ok());
   const test::Environment variable("DOVETAIL_MEMORY_LIMIT", "999");
   CHECK_THAT(to_string(read_file(folder / "f").errors()), ContainsSubstring("1000 bytes of memory > limit 999"));
 }
 
-// Deflated zeros: a thousandth of their bytes in the file, which alone is bounded by what there is.
-TEST_CASE("an archive that inflates beyond the limit of memory is refused by its directory, naming the member") {
+// Deflated zeros: the file has a thousandth of their bytes, and only the file's size is limited by the disk.
+TEST_CASE("an archive that inflates beyond the memory limit is refused by its directory, naming the member") {
   const auto deflated = read_file(std::filesystem::path(DOVETAIL_SOURCE_DIR) / "tests/unit/base/data/deflated.npz");
   const auto arrays = parse_npz(*deflated, "deflated.npz");
   REQUIRE(arrays.ok());

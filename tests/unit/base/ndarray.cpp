@@ -59,7 +59,7 @@ TEST_CASE("arrays of bool come from std::vector<bool>") {
   CHECK(array.as_double(1) == 0);
 }
 
-TEST_CASE("broken preconditions are internal errors that show the numbers") {
+TEST_CASE("violated preconditions are internal errors that show the numbers") {
   using Catch::Matchers::ContainsSubstring;
   NdArray array(DType::int8, {2, 3});
   CHECK_THROWS_WITH(NdArray(DType::int16, {2}, std::vector<std::byte>(3)), ContainsSubstring("3 bytes for int16 [2]"));
@@ -118,7 +118,7 @@ TEST_CASE("real numbers are truncated when stored as integers, and saturate") {
   CHECK(NdArray::scalar(-2.75f).as_int64(0) == -2);
 }
 
-TEST_CASE("int64 goes through an array unharmed") {
+TEST_CASE("int64 values are stored exactly") {
   NdArray array(DType::int64, {2});
   array.set_int64(0, kInt64Max);
   array.set_int64(1, kInt64Min);
@@ -127,7 +127,7 @@ TEST_CASE("int64 goes through an array unharmed") {
 }
 
 TEST_CASE("the narrow floats are rounded once, not through float") {
-  // Just above a tie of float16; binary32 would round it onto the tie first.
+  // Just above a tie of float16; rounding to binary32 first would give the tie.
   CHECK(stored(DType::float16, 1 + 0x1p-11 + 0x1p-40) == 1 + 0x1p-10);
   CHECK(stored(DType::float16, 1 + 0x1p-11) == 1);
   CHECK(stored(DType::float16, 1 + 3 * 0x1p-11 - 0x1p-40) == 1 + 0x1p-10);

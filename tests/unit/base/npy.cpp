@@ -21,7 +21,7 @@ NdArray ramp(DType dtype) {
   return array;
 }
 
-// A format 1.0 file with this header text and so many zero bytes of data.
+// A format 1.0 file with this header text and that many zero bytes of data.
 std::vector<std::byte> file_with(std::string header, std::size_t data_bytes) {
   std::string text = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size() & 0xff) +
                      static_cast<char>(header.size() >> 8) + header + std::string(data_bytes, '\0');
@@ -104,13 +104,13 @@ TEST_CASE("random bytes after the npy magic give an array or an error, never a c
   }
 }
 
-TEST_CASE("npy headers may vary as Python's literals do") {
+TEST_CASE("npy headers may vary as Python's literals may") {
   CHECK(npy_problem("{'descr':'<i2','fortran_order':False,'shape':(3,)}", 6) == "no problem");
   CHECK(npy_problem("{ \"shape\" : ( 3L , 1 ), \"descr\": \"=i2\", 'fortran_order': True } \n", 6) == "no problem");
   CHECK(npy_problem("{'descr': '>i1', 'fortran_order': False, 'shape': ()}", 1) == "no problem");
 }
 
-TEST_CASE("npy errors name the broken rule") {
+TEST_CASE("npy errors name the violated rule") {
   CHECK_THAT(to_string(parse_npy({}, "f.npy").errors()), ContainsSubstring("does not start with"));
   CHECK_THAT(npy_problem("{'descr': '<i2', 'fortran_order': False, 'shape': (3,), }", 5),
              ContainsSubstring("f.npy") && ContainsSubstring("int16 [3] does not match the 5 bytes"));
@@ -150,7 +150,7 @@ TEST_CASE("npy shapes that overflow or claim terabytes are refused without alloc
              ContainsSubstring("more than 64 dimensions"));
 }
 
-TEST_CASE("boolean bytes of npy become 0 or 1") {
+TEST_CASE("bytes of a boolean npy array become 0 or 1") {
   std::vector<std::byte> bytes = format_npy(NdArray::from<bool>({2}, {true, false}));
   bytes[bytes.size() - 2] = std::byte{7};
   CHECK(*parse_npy(bytes, "f.npy") == NdArray::from<bool>({2}, {true, false}));

@@ -69,7 +69,7 @@ TEST_CASE("an npz file cut off anywhere is an error") {
 }
 
 TEST_CASE("a changed byte of an npz file gives the same arrays or an error") {
-  // Bytes that carry no meaning (dates, versions, local copies) may change; what is read must not.
+  // Bytes without meaning (dates, versions, local copies) may change; the arrays must not.
   const auto expected = expected_members();
   std::mt19937 random(7);
   for (const char* name : {"stored.npz", "deflated.npz"}) {
@@ -144,7 +144,7 @@ TEST_CASE("npz members may not share their bytes") {
   CHECK_THAT(npz_problem(bytes), ContainsSubstring("members of 200 bytes > 170 bytes before the directory"));
 }
 
-// Run by tests/tools/test_npz_numpy.py, which reads the result with numpy.
+// tests/tools/test_npz_numpy.py runs this test and reads the result with numpy.
 TEST_CASE("write an npz file for numpy", "[.][numpy]") {
   const char* path = std::getenv("DOVETAIL_NPZ_PATH");
   REQUIRE(path != nullptr);

@@ -22,7 +22,7 @@ struct End {
   std::string stderr_text;
 };
 
-// Of a process that does `work` and then, where that comes back, ends with 3.
+// Runs `work` in a child process, which ends with exit code 3 if `work` returns.
 template <typename Work>
 End end_of(Work&& work) {
   int pipe[2];
@@ -52,7 +52,7 @@ End end_of(Work&& work) {
 
 }  // namespace
 
-TEST_CASE("out of memory: the process ends with its word, and what vanishes goes") {
+TEST_CASE("out of memory: the process ends with its message, and removes its temporary files") {
   const test::TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "half written";
   const End end = end_of([&] {

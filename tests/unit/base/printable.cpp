@@ -7,11 +7,11 @@
 
 namespace dovetail {
 
-TEST_CASE("printable: text of every language stays") {
+TEST_CASE("printable: text of every language is unchanged") {
   for (const char* text : {"", "conv1/weights:0", "größe", "名前", "😀", "«×»"}) CHECK(printable(text) == text);
 }
 
-TEST_CASE("printable: what a terminal obeys, or no text is, becomes hexadecimal") {
+TEST_CASE("printable: control sequences and invalid text become hexadecimal") {
   CHECK(printable("a\x1b[31m") == "a\\x1b[31m");
   CHECK(printable("\xc2\x9b") == "\\xc2\\x9b");  // C1: control sequence introducer
   CHECK(printable("\x9b"
@@ -25,13 +25,13 @@ TEST_CASE("printable: what a terminal obeys, or no text is, becomes hexadecimal"
   CHECK(printable(std::string_view("\0", 1)) == "\\x00");
 }
 
-TEST_CASE("printable: line breaks and tabs are structure of a text, and none of a name") {
+TEST_CASE("printable: line breaks and tabs are kept in a text, and escaped in a name") {
   CHECK(printable("a\n\tb", Lines::keep) == "a\n\tb");
   CHECK(printable("a\n\tb") == "a\\x0a\\x09b");
   CHECK(printable("a\r", Lines::keep) == "a\\x0d");
 }
 
-TEST_CASE("printable: every byte alone and in every place of a sequence") {
+TEST_CASE("printable: every byte alone and in every position of a sequence") {
   std::set<std::string> seen;
   for (int first = 0; first < 256; ++first)
     for (int second = 0; second < 256; ++second) {

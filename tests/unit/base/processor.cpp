@@ -1,4 +1,4 @@
-// Which classes of processors run here, and what DOVETAIL_PROCESSOR leaves of them.
+// Which classes of processors run here, and how DOVETAIL_PROCESSOR limits them.
 #include "base/processor.h"
 
 #include <string>
@@ -34,7 +34,7 @@ TEST_CASE("processor: the machine's class is the last that runs, and unknown nam
     if (!runs_here(name)) CHECK(why_not_here(name) == "this machine is of class " + std::string(machine_class()));
 }
 
-TEST_CASE("processor: the variable leaves what its class has, and no more") {
+TEST_CASE("processor: the variable limits the features to those of its class") {
   struct Row {
     std::string cap;
     Names left;
@@ -50,7 +50,7 @@ TEST_CASE("processor: the variable leaves what its class has, and no more") {
     CAPTURE(row.cap);
     const test::Environment own(kProcessorVariable, "");
     const std::string machine(machine_class());
-    if (!runs_here(row.cap)) {  // above the machine's: nothing runs, and everybody who asks is told so
+    if (!runs_here(row.cap)) {  // above the machine's: nothing runs, and every caller gets an error
       const test::Environment above(kProcessorVariable, row.cap);
       CHECK(classes_here().empty());
       REQUIRE_FALSE(processor_cap().ok());
@@ -69,7 +69,7 @@ TEST_CASE("processor: the variable leaves what its class has, and no more") {
   }
 }
 
-TEST_CASE("processor: a value that names no class is an error that lists those of this machine") {
+TEST_CASE("processor: a value that names no class is an error that lists the classes of this machine") {
   for (const char* value : {"avx3", "AVX2", "avx2 ", "native"}) {
     const test::Environment bad(kProcessorVariable, value);
     CHECK(classes_here().empty());

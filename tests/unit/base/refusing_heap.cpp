@@ -6,11 +6,11 @@
 
 namespace {
 
-thread_local int requests_left = -1;  // before the one that is refused; below 0: none is, or it has been
+thread_local int requests_left = -1;  // requests before the refused one; below 0: none is refused, or it has been
 
 }  // namespace
 
-// Other forms of new and delete come to these, also where a sanitizer has its own.
+// The other forms of new and delete call these, also where a sanitizer has its own.
 void* operator new(std::size_t bytes) {
   if (requests_left >= 0 && requests_left-- == 0) throw std::bad_alloc();
   for (;;) {

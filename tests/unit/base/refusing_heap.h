@@ -1,9 +1,9 @@
-// A heap of this test program's that has no memory for one of the next requests.
+// A heap of this test program that refuses one of the next requests.
 #pragma once
 
 namespace dovetail::test {
 
-// While one lives, the n-th request of this thread throws std::bad_alloc, counted from 0.
+// While an object of this class exists, the n-th request of this thread throws std::bad_alloc, counted from 0.
 class RefusedMemory {
  public:
   explicit RefusedMemory(int n);

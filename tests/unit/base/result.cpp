@@ -32,19 +32,19 @@ TEST_CASE("a Result holds a value or diagnostics") {
   CHECK(count(false).errors() == Diagnostics{kProblem});
 }
 
-TEST_CASE("DOVETAIL_ASSIGN and DOVETAIL_TRY hand diagnostics on") {
+TEST_CASE("DOVETAIL_ASSIGN and DOVETAIL_TRY propagate diagnostics") {
   CHECK(*count_in_words(true) == "6");
   CHECK(count_in_words(false).errors() == Diagnostics{kProblem});
   CHECK(count_only(true).ok());
   CHECK(count_only(false).errors() == Diagnostics{kProblem});
 }
 
-TEST_CASE("the value of a failed Result is an internal error that shows the diagnostics") {
+TEST_CASE("taking the value of a failed Result is an internal error that shows the diagnostics") {
   CHECK_THROWS_AS(*count(false), InternalError);
   CHECK_THROWS_WITH(*count(false), Catch::Matchers::ContainsSubstring("cannot count (sheep): 7 > 6"));
 }
 
-TEST_CASE("a Result carries move-only values") {
+TEST_CASE("a Result holds move-only values") {
   Result<std::unique_ptr<int>> result(std::make_unique<int>(7));
   const std::unique_ptr<int> value = *std::move(result);
   CHECK(*value == 7);

@@ -1,4 +1,4 @@
-// What is there for a moment is gone afterwards, also when a signal ends the process.
+// Temporary files, folders and processes are removed at the end, also when a signal ends the process.
 #include "base/temporary.h"
 
 #include <csignal>
@@ -25,12 +25,12 @@ void fill(const fs::path& folder) {
   REQUIRE(write_text_file(folder / "below" / "file", "x").ok());
 }
 
-// The test framework has its own handlers.
+// Removes the handlers of the test framework.
 void forget_handlers() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
 }
 
-// In its own process, which ends by the signal.
+// Runs in a separate process, which ends by the signal.
 template <typename Work>
 int signal_that_ends(Work&& work) {
   const pid_t child = ::fork();
@@ -58,7 +58,7 @@ bool ends(pid_t process) {
 
 }  // namespace
 
-TEST_CASE("temporary folders are made in TMPDIR and removed with what is in them") {
+TEST_CASE("temporary folders are made in TMPDIR and removed with their contents") {
   const test::TemporaryFolder place;
   const Environment temporary("TMPDIR", place.path());
   fs::path made;
@@ -100,12 +100,12 @@ TEST_CASE("a signal that ends the process removes files and folders first") {
   }
 }
 
-TEST_CASE("programs run in their folder, with their variables, into their log") {
+TEST_CASE("programs run in their folder, with their variables, and write to their log") {
   const test::TemporaryFolder place;
   const auto end = run_child(
       {"pwd; echo \"$word\"; echo problem >&2; read line || exit 3", place.path(), {{"word", "a b"}}, place / "log"});
   REQUIRE(end.ok());
-  CHECK(end->exit == 3);  // there was nothing to read
+  CHECK(end->exit == 3);  // stdin was empty
   CHECK(read_text_file(place / "log").value() == place.path().string() + "\na b\nproblem\n");
   CHECK(run_child({"kill -9 $$"})->signal == SIGKILL);
   CHECK(output_of("echo said").value() == "said\n");
@@ -114,7 +114,7 @@ TEST_CASE("programs run in their folder, with their variables, into their log") 
   CHECK_FALSE(is_on_path("no such program"));
 }
 
-TEST_CASE("what a program has started ends with it, and with this process, however that ends") {
+TEST_CASE("programs started by a program end with it, and with this process, however it ends") {
   const test::TemporaryFolder place;
   const std::string sleeps = "sleep 1000 & echo $! > child; ";
   REQUIRE(run_child({sleeps + "exit 0", place.path()}).ok());

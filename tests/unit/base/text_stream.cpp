@@ -13,7 +13,7 @@ using namespace dovetail;
 
 namespace {
 
-const std::string kWord(200, 'w');  // longer than what a string holds without the heap
+const std::string kWord(200, 'w');  // too long for a string without heap memory
 const std::string kText = kWord + " " + kWord + "\n" + kWord + "\n";
 
 template <typename Stream>
@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(Stream&& stream) {
   return lines;
 }
 
-// Whatever request is refused, what was read is whole, or std::bad_alloc.
+// Whichever request is refused, the read data is complete, or std::bad_alloc is thrown.
 template <typename Read>
 void check_refusals(const Read& read) {
   const auto expected = read();
@@ -59,12 +59,12 @@ TEST_CASE("a text is read word by word and line by line") {
   CHECK(lines_of(TextStream(kText)) == std::vector{kWord + " " + kWord, kWord});
 }
 
-TEST_CASE("no word and no line of a text ends early where memory runs out") {
+TEST_CASE("out of memory, no word or line of a text is truncated") {
   check_refusals([] { return words_of(TextStream(kText)); });
   check_refusals([] { return lines_of(TextStream(kText)); });
 }
 
-TEST_CASE("no line of a file ends early where memory runs out, and of a missing file there is none") {
+TEST_CASE("out of memory, no line of a file is truncated; a missing file has no lines") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "text";
   std::ofstream(path) << kText;

@@ -1,4 +1,4 @@
-// Loops on several threads, and what becomes of one whose body fails.
+// Loops on several threads, and loops whose body throws.
 #include "base/thread_pool.h"
 
 #include <atomic>
@@ -30,7 +30,7 @@ TEST_CASE("every iteration of a parallel loop runs once") {
   }
 }
 
-TEST_CASE("what a body throws reaches the caller, and the pool continues") {
+TEST_CASE("an exception of the body reaches the caller, and the pool continues") {
   for (const int threads : {1, 4}) {
     ThreadPool pool(threads, false);
     for (int round = 0; round < 3; ++round) {
@@ -46,7 +46,7 @@ TEST_CASE("what a body throws reaches the caller, and the pool continues") {
   }
 }
 
-TEST_CASE("a pool that has no memory for one of its threads ends the others, and says so") {
+TEST_CASE("a pool without memory for one of its threads ends the others, and reports it") {
   int refused = 0;
   for (int n = 0;; ++n) {
     bool happened = false;

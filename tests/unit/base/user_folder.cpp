@@ -1,4 +1,4 @@
-// The folders of a user, and files that may be somebody else's.
+// The folders of a user, and files that may belong to others.
 #include "base/user_folder.h"
 
 #include <sys/stat.h>
@@ -14,7 +14,7 @@ using Catch::Matchers::ContainsSubstring;
 using test::Environment;
 namespace fs = std::filesystem;
 
-TEST_CASE("a user's folders are where the variables say, and never one that is shared") {
+TEST_CASE("a user's folders are those of the variables, and never a shared one") {
   const Environment home("HOME", "/home/a"), cache("XDG_CACHE_HOME", ""), state("XDG_STATE_HOME", "/s");
   CHECK(user_folder(UserFolder::cache).value() == "/home/a/.cache/dovetail");
   CHECK(user_folder(UserFolder::state).value() == "/s/dovetail");
@@ -30,7 +30,7 @@ TEST_CASE("a user's folders are where the variables say, and never one that is s
              ContainsSubstring("set XDG_CACHE_HOME to a folder that no other user can write to"));
 }
 
-TEST_CASE("private folders are made for their user alone") {
+TEST_CASE("private folders are accessible only to their user") {
   const test::TemporaryFolder folder;
   const mode_t before = ::umask(0);
   const auto made = make_private_folder(folder / "a/b/c");
@@ -44,7 +44,7 @@ TEST_CASE("private folders are made for their user alone") {
   CHECK_FALSE(make_private_folder(folder / "file/d").ok());
 }
 
-TEST_CASE("what others own or may write to is of other hands") {
+TEST_CASE("a file that others own or may write to is not trusted") {
   const test::TemporaryFolder folder;
   const fs::path path = folder / "f";
   CHECK_FALSE(other_hands(path).has_value());  // not there

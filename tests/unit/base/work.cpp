@@ -8,7 +8,7 @@ namespace dovetail {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("a meter reports its steps in grains, and the rest when it goes") {
+TEST_CASE("a meter reports its steps in grains, and the remainder in its destructor") {
   Work work;
   {
     WorkMeter meter(&work);
@@ -22,7 +22,7 @@ TEST_CASE("a meter reports its steps in grains, and the rest when it goes") {
   CHECK(work.done() == WorkMeter::kGrain + 7);
 }
 
-TEST_CASE("anyone who works sees within a grain that the work was stopped, and why") {
+TEST_CASE("work in progress notices within a grain that it was stopped, and why") {
   Work work;
   WorkMeter meter(&work);
   REQUIRE(work.expect("p.bin", {.steps = 1000, .seconds = 1}).ok());

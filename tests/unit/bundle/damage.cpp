@@ -1,4 +1,4 @@
-// Files from anywhere: every prefix, every flipped byte, and manifests that are after a right checksum.
+// Untrusted files: every prefix, every flipped byte, and wrong manifests with a correct checksum.
 #include <cstring>
 #include <functional>
 #include <random>
@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Makes the checksum right again, so that what is after it is reached.
+// Corrects the checksum, so that the reader gets past it.
 void seal(std::vector<std::byte>& bytes) {
   const std::uint32_t checksum = bundle::format::checksum({bytes});
   for (std::size_t i = 0; i < 4; ++i)
@@ -49,7 +49,7 @@ std::vector<std::byte> put_together(const Parts& parts) {
 
 std::string errors(const Result<bundle::Bundle>& result) { return result.ok() ? "" : to_string(result.errors()); }
 
-// The sample with one change to its manifest; what reading it says.
+// The diagnostic of reading the sample with one change to its manifest.
 std::string errors_of_directory(const std::function<void(Json&)>& change) {
   Parts parts = take_apart(bundle::serialize(test::sample_bundle()));
   change(parts.manifest);
@@ -58,14 +58,14 @@ std::string errors_of_directory(const std::function<void(Json&)>& change) {
 
 }  // namespace
 
-TEST_CASE("taking a bundle apart and together again changes nothing") {
+TEST_CASE("splitting a bundle and joining it again changes nothing") {
   for (const bundle::Bundle& sample : {test::sample_bundle(), test::loop_bundle()}) {
     const auto bytes = bundle::serialize(sample);
     CHECK(put_together(take_apart(bytes)) == bytes);
   }
 }
 
-TEST_CASE("every prefix of a bundle, and a longer one, is refused") {
+TEST_CASE("every prefix of a bundle, and a longer file, is refused") {
   auto bytes = bundle::serialize(test::sample_bundle());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     INFO("size " << size);
@@ -82,7 +82,7 @@ TEST_CASE("every prefix of a bundle, and a longer one, is refused") {
              ContainsSubstring("the blobs end at byte"));
 }
 
-TEST_CASE("a flipped byte is noticed") {
+TEST_CASE("a flipped byte is detected") {
   const auto bytes = bundle::serialize(test::sample_bundle());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     auto damaged = bytes;
@@ -92,7 +92,7 @@ TEST_CASE("a flipped byte is noticed") {
   }
 }
 
-TEST_CASE("random changes after a right checksum: refused, or a bundle that verifies") {
+TEST_CASE("random changes with a correct checksum: refused, or a bundle that verifies") {
   const std::vector<std::vector<std::byte>> samples{bundle::serialize(test::sample_bundle()),
                                                     bundle::serialize(test::if_bundle()),
                                                     bundle::serialize(test::loop_bundle())};
@@ -114,7 +114,7 @@ TEST_CASE("random changes after a right checksum: refused, or a bundle that veri
     if (parsed.ok()) {
       ++accepted;
       REQUIRE(bundle::verify(*parsed).ok());
-      // The code is checked by those who know it, whatever it has become.
+      // The owner of the code checks it, whatever it has become.
       refused +=
           !bundle::host_steps(*parsed).ok() || !bundle::accel_steps(*parsed).ok() || !bundle::flow_steps(*parsed).ok();
     }
@@ -124,7 +124,7 @@ TEST_CASE("random changes after a right checksum: refused, or a bundle that veri
   CHECK(refused < accepted);
 }
 
-TEST_CASE("a manifest that is stored is reported with the place") {
+TEST_CASE("a wrong manifest is reported with the place") {
   CHECK_THAT(errors_of_directory([](Json& m) { m.erase("steps"); }), ContainsSubstring("\"steps\" is missing"));
   CHECK_THAT(errors_of_directory([](Json& m) { m["tensors"][0]["dtype"] = "int9"; }),
              ContainsSubstring("tensors[0].dtype: unknown type \"int9\""));
@@ -158,7 +158,7 @@ TEST_CASE("a manifest that is stored is reported with the place") {
              ContainsSubstring("modules[0].code: 6 > 5"));
 }
 
-TEST_CASE("a file of another version says which") {
+TEST_CASE("a file of another version is refused with its version") {
   for (const auto& [version, said] : {std::pair{bundle::format::kOldestVersion - 1, "it was made by an older version"},
                                       std::pair{bundle::format::kVersion + 1, "it was made by a newer version"}}) {
     std::vector<std::byte> bytes = bundle::serialize(test::sample_bundle());
@@ -168,7 +168,7 @@ TEST_CASE("a file of another version says which") {
   }
 }
 
-TEST_CASE("a manifest that is stored about programs of steps is reported with the place") {
+TEST_CASE("a wrong manifest of nested programs is reported with the place") {
   const auto errors_of = [](const std::function<void(Json&)>& change) {
     Parts parts = take_apart(bundle::serialize(test::loop_bundle()));
     change(parts.manifest["steps"][0]);

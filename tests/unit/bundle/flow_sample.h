@@ -1,4 +1,4 @@
-// Bundles made by hand whose steps choose and repeat: y = c ? x + 1 : x * 2, and v doubled as often as n says.
+// Hand-made bundles whose steps choose and repeat: y = c ? x + 1 : x * 2, and v doubled n times.
 #pragma once
 
 #include "bundle/code/flow.h"
@@ -36,8 +36,8 @@ inline bundle::Bundle if_bundle() {
   return bundle;
 }
 
-// Results: v after the loop, `all` of v after each iteration, and how many there were. `trips`: n is given, else the
-// loop never ends by itself.
+// Results: v after the loop, `all` v after each iteration, and the number of iterations. `trips`: n is given, otherwise
+// the loop has no trip count.
 inline bundle::Bundle loop_bundle(bool trips = true, std::int64_t limit = 5) {
   bundle::Bundle bundle, body = elementwise_program("body", "x[i] * 2");
   NdArray yes(DType::boolean, {});

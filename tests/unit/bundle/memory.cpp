@@ -52,7 +52,7 @@ TEST_CASE("live ranges: from the step that writes to the last that reads, throug
   CHECK(bundle::live_ranges(bundle)[4].last == 3);
 }
 
-TEST_CASE("tensors share memory only while they do not live together") {
+TEST_CASE("tensors share memory only if their lifetimes do not overlap") {
   CHECK(errors_of_spaces([](auto& b) { place(b, 0, 128, 0, 256); }) == "");
   CHECK(errors_of_spaces([](auto& b) { place(b, 0, 128, 256, 356); }) == "");
   CHECK_THAT(
@@ -103,8 +103,8 @@ TEST_CASE("places, views and layouts survive the file") {
   CHECK(read->tensors[4].logical == "one");
 }
 
-TEST_CASE("tensors are in spaces that exist, and at an offset there") {
-  // Two and three are in a memory of a device.
+TEST_CASE("tensors are in existing spaces, and at an offset there") {
+  // Two and three are in a device's memory.
   const auto errors_on_device = [](const std::function<void(bundle::Bundle&)>& change) {
     return errors_of_spaces([&](bundle::Bundle& b) {
       b.spaces.push_back({"gpu", "vram", 0x4000, 256});

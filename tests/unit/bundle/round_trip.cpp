@@ -30,7 +30,7 @@ TEST_CASE("a bundle is read back as it was written") {
   }
 }
 
-TEST_CASE("large pieces of a bundle are written as they are stored, small ones between them") {
+TEST_CASE("large pieces of a bundle are written in place, small ones are collected between them") {
   bundle::Bundle original = test::sample_bundle();
   const auto blob = [](std::size_t size) {
     std::vector<std::byte> bytes(size);
@@ -52,7 +52,7 @@ TEST_CASE("large pieces of a bundle are written as they are stored, small ones b
   CHECK(*written == bytes);
 }
 
-TEST_CASE("code of a target that nobody knows, and modules, are carried as they are") {
+TEST_CASE("code of an unknown target, and modules, are preserved") {
   bundle::Bundle original = test::sample_bundle();
   original.steps[2].target = "abacus";
   original.steps[2].code = {std::byte{7}, std::byte{0}};
@@ -70,7 +70,7 @@ TEST_CASE("code of a target that nobody knows, and modules, are carried as they 
   CHECK(bundle::find_module(*parsed, "cpu") == nullptr);
 }
 
-TEST_CASE("equal data is one piece, in the file and once it is read") {
+TEST_CASE("equal data is one piece, in the file and after reading") {
   const std::vector<std::byte> weights(10000, std::byte{5});
   bundle::Bundle original = test::sample_bundle();
   const std::size_t without = bundle::serialize(original).size();
@@ -98,7 +98,7 @@ TEST_CASE("constants of every type survive, scalars and empty ones too") {
     CHECK(parsed->tensors[i].constant == original.tensors[i].constant);
 }
 
-TEST_CASE("a file is written whole, and a wrong bundle not at all") {
+TEST_CASE("a file is written completely, and a wrong bundle not at all") {
   const test::TemporaryFolder folder;
   REQUIRE(bundle::write_bundle(folder / "s.dvt", test::sample_bundle()).ok());
   CHECK(bundle::read_bundle(folder / "s.dvt", bundle::MachineCode::untrusted).ok());

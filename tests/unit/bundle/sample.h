@@ -1,5 +1,5 @@
-// A bundle made by hand: x -> host (x + 1) -> accelerator (+ 3, one element of 16 lanes) -> host (* 2 with a constant)
-// -> y. What goes into the accelerator and comes from it is in its memory.
+// A hand-made bundle: x -> host (x + 1) -> accelerator (+ 3, one element of 16 lanes) -> host (* 2 with a constant) ->
+// y. The accelerator's operands and results are in its memory.
 #pragma once
 
 #include <string>
@@ -77,7 +77,7 @@ inline bundle::Step accel_step(std::string name, const bundle::AccelCode& code,
   return step;
 }
 
-// The code of a bundle's step, changed.
+// Changes the code of a bundle's step.
 template <typename Change>
 void change_accel(bundle::Step& step, const Change& change) {
   bundle::AccelCode code = bundle::decode_accel(step).value();

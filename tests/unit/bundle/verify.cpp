@@ -1,4 +1,4 @@
-// Each rule of bundle::verify, broken once.
+// Each rule of bundle::verify, violated once.
 #include <functional>
 
 #include "tests/catch.h"
@@ -17,7 +17,7 @@ std::string errors_of(const std::function<void(bundle::Bundle&)>& change) {
 }
 }  // namespace
 
-TEST_CASE("tensors: named, once, with constants of their type") {
+TEST_CASE("tensors: named, unique, with constants of their type") {
   CHECK(errors_of([](auto&) {}) == "");
   CHECK_THAT(errors_of([](auto& b) { b.tensors[1].name = "x"; }), ContainsSubstring("its name \"x\" is taken"));
   CHECK_THAT(errors_of([](auto& b) { b.tensors[1].name = ""; }), ContainsSubstring("it has no name"));
@@ -25,7 +25,7 @@ TEST_CASE("tensors: named, once, with constants of their type") {
              ContainsSubstring("\"two\" is int8[2], its constant int8[1]"));
 }
 
-TEST_CASE("order: every tensor defined once, before it is used") {
+TEST_CASE("order: every tensor is defined once, before it is used") {
   CHECK_THAT(errors_of([](auto& b) { b.inputs = {}; }),
              ContainsSubstring("an argument uses tensor \"x\", which no step has computed yet"));
   CHECK_THAT(errors_of([](auto& b) {
@@ -38,7 +38,7 @@ TEST_CASE("order: every tensor defined once, before it is used") {
   CHECK_THAT(errors_of([](auto& b) { b.outputs = {4, 4}; }), ContainsSubstring("tensor \"y\" is listed twice"));
 }
 
-TEST_CASE("steps name a target, modules another each") {
+TEST_CASE("steps name a target; each module names another one") {
   CHECK_THAT(errors_of([](auto& b) { b.steps[2].target = ""; }),
              ContainsSubstring("steps[2] \"twice\"): it names no target"));
   CHECK(errors_of([](auto& b) { b.steps[2].target = "abacus", b.steps[2].code = {}; }) == "");

@@ -54,7 +54,7 @@ const NodePlacement& find(const Compiled& compiled, const std::string& node) {
 
 }  // namespace
 
-TEST_CASE("report: nodes that are gone say into what, why, and by which pass") {
+TEST_CASE("report: eliminated nodes state into what, why, and by which pass") {
   const Compiled compiled = compiled_for({"accel", "cpu"});
   REQUIRE(compiled.placement.size() == compiled.imported.live_nodes().size());
   const auto folded = [&](const std::string& node) {
@@ -70,7 +70,7 @@ TEST_CASE("report: nodes that are gone say into what, why, and by which pass") {
   CHECK(folded("unused") == "nothing reads it |  | eliminate_dead_nodes");
 }
 
-TEST_CASE("report: nodes with code say where, as what, with whom, at what cost, and why not elsewhere") {
+TEST_CASE("report: nodes with code state where, as what, with which nodes, at what cost, and why not elsewhere") {
   const Compiled compiled = compiled_for({"accel", "cpu"});
   const NodePlacement& conv = find(compiled, "conv");
   CHECK(conv.target == "cpu");
@@ -99,7 +99,7 @@ TEST_CASE("report: nodes with code say where, as what, with whom, at what cost, 
   CHECK(to_json(find(compiled, "product"))["into"].is_null());
 }
 
-TEST_CASE("report: a node that has become several is listed by the one with its products, at the cost of all") {
+TEST_CASE("report: a node that became several is listed by the one with its products, at the cost of all") {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::uint8, {4, 8}), zero = make.input("zero", DType::uint8, {});
   NdArray weights(DType::int8, {8, 16});
@@ -121,7 +121,7 @@ TEST_CASE("report: a node that has become several is listed by the one with its 
   CHECK(row.why.find("quantized as they come") != std::string::npos);
 }
 
-TEST_CASE("report: what JSON says of nodes and regions can be read again") {
+TEST_CASE("report: JSON of nodes and regions can be read back") {
   const Compiled compiled = compiled_for({"host", "cpu"}, {{"relu_node", "cpu"}});
   for (const NodePlacement& row : compiled.placement) CHECK(to_json(placement_from_json(to_json(row))) == to_json(row));
   CHECK(to_json(summary_from_json(to_json(compiled.summary))) == to_json(compiled.summary));
@@ -129,7 +129,7 @@ TEST_CASE("report: what JSON says of nodes and regions can be read again") {
 }
 
 TEST_CASE("report: regions, and the bytes that move between targets") {
-  // The float nodes are on the interpreter but for two: x -> [host] -> conv, relu -> [cpu] ... and back.
+  // The float nodes are on the interpreter except two: x -> [host] -> conv, relu -> [cpu] ... and back.
   const Compiled compiled = compiled_for({"host", "cpu"}, {{"relu_node", "cpu"}});
   const PlacementSummary& summary = compiled.summary;
   REQUIRE(summary.regions.size() == 3);

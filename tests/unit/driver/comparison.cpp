@@ -1,4 +1,4 @@
-// What a comparison makes of its numbers: spread, agreement, speed-ups.
+// How a comparison evaluates its numbers: spread, agreement, speedups.
 #include "driver/comparison.h"
 
 #include <cmath>
@@ -45,7 +45,7 @@ TEST_CASE("comparison: agreement counts and measures differences") {
   CHECK(std::isinf(agreement_of(outputs({nan}), outputs({1})).largest));
 }
 
-TEST_CASE("comparison: speed-ups are over the slowest that runs") {
+TEST_CASE("comparison: speedups are relative to the slowest target that runs") {
   ComparedModel model;
   for (const double seconds : {0.5e-3, 2e-3})
     model.rows.push_back({.target = "cpu", .machine = "-", .seconds = seconds});

@@ -6,8 +6,8 @@ using namespace dovetail;
 using namespace dovetail::driver;
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("top-1 and top-5, the first of equal scores") {
-  // Labels at places 1, 5 and 6 of seven.
+TEST_CASE("top-1 and top-5 accuracy, the first among equal scores") {
+  // Labels at ranks 1, 5 and 6 of seven.
   const auto scores = NdArray::from<float>({3, 7}, {9, 9, 1, 0, 0, 0, 0,  //
                                                     5, 4, 3, 2, 1, 1, 0,  //
                                                     1, 2, 3, 4, 5, 6, 0});

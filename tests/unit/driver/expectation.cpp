@@ -24,7 +24,7 @@ TEST_CASE("tensors are compared with the user's, and the first beyond the tolera
   const auto strict = compare(expected, run(), {1e-4, 0});
   REQUIRE(strict.ok());
   REQUIRE(strict->tensors.size() == 3);
-  CHECK(strict->tensors[0].why.empty());  // uint8 less 128 is the int8 of the run
+  CHECK(strict->tensors[0].why.empty());  // uint8 minus 128 equals the int8 of the run
   REQUIRE(strict->first() != nullptr);
   CHECK(strict->first()->name == "b");
   CHECK(strict->first()->step == "step1");
@@ -37,7 +37,7 @@ TEST_CASE("tensors are compared with the user's, and the first beyond the tolera
   CHECK(compare(expected, run(), {1.0, 0})->first() == nullptr);
 }
 
-TEST_CASE("integers have their own tolerance, and other types do not compare") {
+TEST_CASE("integers have their own tolerance, and other types are not compared") {
   const std::map<std::string, NdArray> near{{"a_0", NdArray::from<std::int8_t>({3}, {-127, 0, 5})}};
   CHECK(compare(near, run(), {1.0, 0})->first() != nullptr);
   CHECK(compare(near, run(), {0, 1})->first() == nullptr);

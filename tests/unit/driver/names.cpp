@@ -17,7 +17,7 @@ std::string errors(const Result<T>& result) {
 
 TEST_CASE("names match plainly, and only one") {
   CHECK(plain_name("data:0/x y.z-1_") == "data_0_x_y.z-1_");
-  // A character of two, three and four bytes each, a letter with its own accent, and bytes that are not UTF-8.
+  // A character of two, three and four bytes each, a letter with a separate accent, and bytes that are not UTF-8.
   CHECK(plain_name("größe") == "gr__e");
   CHECK(plain_name("入力_0") == "___0");
   CHECK(plain_name("a\xF0\x9F\x98\x80z") == "a_z");

@@ -55,7 +55,7 @@ bundle::Bundle model(const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("image: PPM and PGM, comments, and what is damaged") {
+TEST_CASE("image: PPM and PGM, comments, and damaged files") {
   const auto image = decode_image(bytes_of(std::string_view("P6 # two by one\n2 1\n255\nabcdef")), "x.ppm");
   REQUIRE(image.ok());
   CHECK(image->width == 2);
@@ -92,7 +92,7 @@ TEST_CASE("image: PNG in its color types, JPEG in color and gray") {
         // A palette.
         "89504e470d0a1a0a0000000d49484452000000020000000202030000000fd8e5b70000000c504c544500ff000a141eff00000000ffbc2a"
         "b2a10000000c4944415478da636860b80000025401515fdb824d0000000049454e44ae426082",
-        // With alpha 255, 128, 0, 255: it is left out.
+        // With alpha 255, 128, 0, 255: alpha is dropped.
         "89504e470d0a1a0a0000000d494844520000000200000002080600000072b60d240000001a4944415478da63f8cfc0f09fe13f43030303"
         "c37f062e11b9ff00378005b8a0baca200000000049454e44ae426082"}) {
     const auto image = decoded(png);
@@ -100,7 +100,7 @@ TEST_CASE("image: PNG in its color types, JPEG in color and gray") {
     if (!image) FAIL(to_string(image.errors()));
     CHECK(image->pixels == std::vector<std::uint8_t>{255, 0, 0, 0, 255, 0, 0, 0, 255, 10, 20, 30});
   }
-  const auto near = [](int value, int wanted) { return std::abs(value - wanted) <= 2; };
+  const auto near = [](int value, int expected) { return std::abs(value - expected) <= 2; };
   const auto color = decoded(
       "ffd8ffe000104a46494600010100000100010000ffdb0043000302020302020303030304030304050805050404050a070706080c0a0c0c0b"
       "0a0b0b0d0e12100d0e110e0b0b1016101113141515150c0f171816141812141514ffdb00430103040405040509050509140d0b0d14141414"
@@ -124,7 +124,7 @@ TEST_CASE("image: PNG in its color types, JPEG in color and gray") {
   }
 }
 
-// What Pillow's resize gives: `Image.fromarray(a).resize((w, h), Image.BILINEAR)`, by its definition.
+// The results of Pillow's resize, `Image.fromarray(a).resize((w, h), Image.BILINEAR)`, by its definition.
 TEST_CASE("image: resizing with and without antialiasing, and to the nearest") {
   const Image row = gray(1, 8, {0, 10, 20, 30, 40, 50, 60, 255});
   CHECK(reds(resized(row, 1, 2, Filter::bilinear, true)) == std::vector<int>{19, 84});
@@ -143,7 +143,7 @@ TEST_CASE("preprocess: order of channels, layout, mean, deviation, crop") {
       R"({"crop": [2, 2], "channels": "BGR", "layout": "NCHW", "scale": 0.5, "mean": [1, 0, 0], "deviation": [1, 2, 4]})");
   const auto first = planes.apply(image, DType::float32, {1, 3, 2, 2}, "i");
   REQUIRE(first.ok());
-  // Blue of the middle pixels, 5 8 17 20, halved, less 1; green 4 7 16 19; red 3 6 15 18.
+  // Blue of the middle pixels, 5 8 17 20, halved, minus 1; green 4 7 16 19; red 3 6 15 18.
   CHECK(*first == NdArray::from<float>({1, 3, 2, 2}, {1.5, 3, 7.5, 9, 1, 1.75, 4, 4.75, .375, .75, 1.875, 2.25}));
   const Preprocess pixels = parsed(R"({"channels": "RGB", "layout": "NHWC", "scale": 1, "mean": 128})");
   const auto second = pixels.apply(image, DType::int8, {1, 2, 4, 3}, "i");
@@ -159,7 +159,7 @@ TEST_CASE("preprocess: order of channels, layout, mean, deviation, crop") {
   CHECK(side.apply(image, DType::float32, {1, 4, 4, 3}, "i").ok());
 }
 
-TEST_CASE("preprocess: text and back, and all that is wrong with it at once") {
+TEST_CASE("preprocess: text and back, and all errors at once") {
   const Preprocess one = parsed(R"({"resize": [8, 9], "filter": "nearest", "channels": "RGB", "layout": "NHWC",
                                     "scale": 0.1, "mean": [1, 2, 3], "input": "x"})");
   CHECK(Preprocess::parse(one.to_json(), "again")->to_json() == one.to_json());

@@ -30,7 +30,7 @@ runtime::RunResult right() {
 
 }  // namespace
 
-TEST_CASE("a right run: all tensors compared, none differs") {
+TEST_CASE("a correct run: all tensors are compared, none differs") {
   const auto check = check_against_reference(chain(), kInputs, right());
   REQUIRE((check.ok() ? "" : to_string(check.errors())) == "");
   CHECK(check->compared == 2);
@@ -60,15 +60,16 @@ TEST_CASE("a sign of zero and a type are differences") {
              ContainsSubstring("it is float32[4], expected float32[2, 2]"));
 }
 
-TEST_CASE("an output that the reference does not know is an error, not an agreement") {
+TEST_CASE("an output that the reference does not have is an error, not an agreement") {
   runtime::RunResult run = right();
   run.outputs["z"] = run.outputs["y"];
   CHECK_FALSE(check_against_reference(chain(), kInputs, run).ok());
 }
 
-TEST_CASE("whole numbers of floats may be one step alongside where floats may differ, and others follow from them") {
+TEST_CASE(
+    "reference check: integers of floats may differ by one step where floats may differ, and so may their consumers") {
   const Shape shape{200};
-  // x -> Relu -> Cast -> q, a byte -> Neg -> y; or q of x itself.
+  // x -> Relu -> Cast -> q, a byte -> Neg -> y; or q from x directly.
   const auto check = [&](const std::vector<std::int64_t>& steps, std::int64_t of_y, double tolerance,
                          bool computed = true) {
     graph::Graph graph;
@@ -96,14 +97,14 @@ TEST_CASE("whole numbers of floats may be one step alongside where floats may di
   const auto stepped = check({1, -1}, 0, 1e-4);
   CHECK(stepped.different == 0);
   CHECK(stepped.stepped == 2);
-  CHECK(check({1, -1}, 0, 0).different == 2);            // floats are the reference's
+  CHECK(check({1, -1}, 0, 0).different == 2);            // with tolerance 0 floats are the reference's
   CHECK(check({1, -1}, 0, 1e-4, false).different == 2);  // those of the input have one result
   CHECK(check({1, -1, 1}, 0, 1e-4).different == 2);      // more than one in a hundred
   CHECK(check({2}, 0, 1e-4).different == 2);
-  CHECK(check({1}, 1, 1e-4).different == 1);  // what integers make of integers is exact
+  CHECK(check({1}, 1, 1e-4).different == 1);  // integer operations on integers are exact
 }
 
-TEST_CASE("the place of a maximum is not a whole number that is rounded") {
+TEST_CASE("reference check: the index of a maximum is not an integer that was rounded") {
   graph::Graph graph;
   const auto x = graph.add_value("x", {DType::float32, {4}}), r = graph.add_value("r", {DType::float32, {4}}),
              y = graph.add_value("y", {DType::int64, {1}});

@@ -26,7 +26,7 @@ NdArray rows(std::int64_t count, std::int64_t width = 2) {
 
 }  // namespace
 
-TEST_CASE("many samples are run batch by batch, and their results stacked") {
+TEST_CASE("many samples run batch by batch, and their results are stacked") {
   const auto samples = Samples::make(program({{2, 2}, {3}}), {{"a", rows(5)}, {"b", NdArray(DType::int8, {3})}});
   REQUIRE(samples.ok());
   CHECK(samples->runs() == 3);
@@ -34,7 +34,7 @@ TEST_CASE("many samples are run batch by batch, and their results stacked") {
   CHECK(samples->inputs(1).at("a") == NdArray::from<std::int8_t>({2, 2}, {4, 5, 6, 7}));
   CHECK(samples->inputs(2).at("a") == NdArray::from<std::int8_t>({2, 2}, {8, 9, 8, 9}));  // the last row again
   CHECK(samples->inputs(2).at("b").shape() == Shape{3});
-  // By rows, without those that fill the last batch; and one of each run where there is no batch.
+  // By rows, without those that fill the last batch; and one result for each run where there is no batch.
   const auto run = [](std::int8_t x) {
     return NdArray::from<std::int8_t>({2, 1}, {x, static_cast<std::int8_t>(x + 1)});
   };
@@ -43,7 +43,7 @@ TEST_CASE("many samples are run batch by batch, and their results stacked") {
   CHECK(samples->stacked({scalar(7), scalar(8), scalar(9)}) == NdArray::from<std::int8_t>({3}, {7, 8, 9}));
 }
 
-TEST_CASE("one batch is one run, with what the program takes") {
+TEST_CASE("one batch is one run, with the program's inputs") {
   const auto samples = Samples::make(program({{2, 2}}), {{"a", rows(2)}});
   REQUIRE(samples.ok());
   CHECK(samples->runs() == 1);
@@ -61,7 +61,7 @@ TEST_CASE("a batch of no rows is one run") {
   CHECK(samples->stacked({rows(0)}) == rows(0));
 }
 
-TEST_CASE("samples that do not fit are refused") {
+TEST_CASE("samples with wrong shapes are refused") {
   const auto why = [](const Result<Samples>& samples) { return samples.ok() ? "" : to_string(samples.errors()); };
   CHECK_THAT(why(Samples::make(program({{1, 2}, {1, 2}}), {{"a", rows(5)}, {"b", rows(4)}})),
              ContainsSubstring("it has 4 rows for a batch of 1, a has 5 for a batch of 1"));

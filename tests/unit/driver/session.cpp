@@ -41,7 +41,7 @@ Diagnostic error_of(const Result<T>& result) {
 
 }  // namespace
 
-TEST_CASE("session: a model is compiled, run and checked against the reference, again and again in one process") {
+TEST_CASE("session: a model is compiled, run and checked against the reference, repeatedly in one process") {
   std::map<std::string, NdArray> outputs;
   for (int time = 0; time < 2; ++time) {
     Session session = compiled(digits({"accel", "cpu"}, "cycle"), true);
@@ -58,13 +58,13 @@ TEST_CASE("session: a model is compiled, run and checked against the reference, 
     REQUIRE(check.ok());
     CHECK(check->compared > 1);
     CHECK(check->different == 0);
-    // Another way of compiling in the same session begins anew.
+    // Compiling with other options in the same session starts anew.
     REQUIRE(session.compile({}).ok());
     CHECK(session.run(inputs.tensors)->outputs == outputs);
   }
 }
 
-TEST_CASE("session: samples one by one and on several threads give the same, and most of it right") {
+TEST_CASE("session: samples one by one and on several threads give the same results, most of them correct") {
   Session session = compiled(digits({"accel", "cpu"}));
   auto tensors = read_samples("the test", kDigits + "test_images.npy", session.bundle(), std::nullopt);
   REQUIRE(tensors.ok());
@@ -82,7 +82,7 @@ TEST_CASE("session: samples one by one and on several threads give the same, and
   CHECK(accuracy->top1 * 10 > accuracy->samples * 9);
 }
 
-TEST_CASE("session: a bundle runs as its model does, and has no graph to be checked with") {
+TEST_CASE("session: a bundle runs as its model does, and cannot be checked without a graph") {
   test::TemporaryFolder folder;
   const Session model = compiled(digits({"accel", "host"}));
   const std::string path = (folder.path() / "digits.dvt").string();
@@ -112,7 +112,7 @@ TEST_CASE("session: repeated runs have latencies, and kept tensors names") {
   CHECK(runs->kept.size() > runs->outputs.size());
 }
 
-TEST_CASE("session: what is wrong is a diagnostic, of the input or of the work") {
+TEST_CASE("session: errors of input or of work are diagnostics") {
   SessionOptions options = digits({});
   auto session = Session::open(options);
   REQUIRE(session.ok());
@@ -129,7 +129,7 @@ TEST_CASE("session: what is wrong is a diagnostic, of the input or of the work")
   options.model.path = "nowhere.onnx";
   CHECK(error_of(Session::open(options)->compile()).cause == Cause::input);
 
-  // The accelerator takes no floats, and is not to leave any.
+  // The accelerator does not take floats, and no other target may.
   options = digits({"accel"});
   options.model.path = kDigits + "digits_float.onnx";
   options.model.strict = true;

@@ -27,7 +27,7 @@ TEST_CASE("clock and memory come from the configuration, and options override th
   CHECK(clock_ps(*own) == 10000);
   CHECK(own->seconds(1'000'000) == 0.01);
 
-  // The DRAM counts with the accelerator's clock, wherever that comes from.
+  // The DRAM uses the accelerator's clock, whatever its source.
   const auto faster = resolve_system(config, "mine.json", {.clock_mhz = 333});
   CHECK(clock_ps(*faster) == 3003);
   CHECK(faster->clock_from == "--clock");
@@ -37,14 +37,14 @@ TEST_CASE("clock and memory come from the configuration, and options override th
   CHECK(other->memory_from == "--memory");
   CHECK(other->clock_from == "mine.json");
 
-  // --memory alone may state it, as the text of a memory has it.
+  // --memory alone may state it, in the text of a memory.
   const auto stated = resolve_system(config, "mine.json", {.memory = "bank:hbm2,clock-ps=2500"});
   CHECK(stated->clock_mhz == 400);
   CHECK(stated->clock_from == "--memory");
   CHECK(resolve_system(config, "mine.json", {.clock_mhz = 333, .memory = "bank:hbm2,clock-ps=3003"}).ok());
 }
 
-TEST_CASE("a memory's own clock") {
+TEST_CASE("system: a configuration may set the DRAM's clock, and an ideal memory has none") {
   const auto slow = resolve_system({500, "bank:ddr4-2400", 800}, "mine.json", {});
   REQUIRE(slow.ok());
   CHECK(std::get<simulator::BankMemory>(slow->memory).standard.clock_ps == 1250);
@@ -54,7 +54,7 @@ TEST_CASE("a memory's own clock") {
   CHECK_THAT(why({500, "ideal", 800}, {}), ContainsSubstring("the memory ideal has no separate clock"));
 }
 
-TEST_CASE("what a bundle remembers gives the same system") {
+TEST_CASE("system: the settings stored in a bundle give the same system") {
   for (const isa::SystemConfig& config :
        {isa::SystemConfig{}, isa::SystemConfig{250, "bank:lpddr4"}, isa::SystemConfig{333, "bank:ddr4-2400", 800}}) {
     const System system = resolve_system(config, "mine.json", {}).value();
@@ -64,7 +64,7 @@ TEST_CASE("what a bundle remembers gives the same system") {
   }
 }
 
-TEST_CASE("accelerators come from the configuration, the bundle or a change of them") {
+TEST_CASE("the number of accelerators comes from the configuration, the bundle or a change of them") {
   isa::SystemConfig config;
   config.accelerators = 2;
   const System own = resolve_system(config, "mine.json", {}).value();
@@ -83,7 +83,7 @@ TEST_CASE("accelerators come from the configuration, the bundle or a change of t
   }
 }
 
-TEST_CASE("clocks and memories that there are not, or that differ") {
+TEST_CASE("system: unknown or mismatched clocks and memories are errors") {
   for (const double wrong : {0.0, -1.0, 1000001.0, 0.5, std::nan("")})
     CHECK_THAT(why({}, {.clock_mhz = wrong}),
                ContainsSubstring("bad value of --clock") && ContainsSubstring("it must be a number from 1 to 1000000"));

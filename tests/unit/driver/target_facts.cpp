@@ -1,4 +1,4 @@
-// Every target that the kit knows anywhere says its facts.
+// Every target of the kit has facts.
 #include "bundle/code/target_facts.h"
 
 #include <set>
@@ -23,19 +23,19 @@ bundle::Step step_of(std::string target) {
 
 }  // namespace
 
-TEST_CASE("target facts: every device, library and target of the kit has a row, and no row is of another") {
+TEST_CASE("target facts: every device, library and target of the kit has a row, and there is no other row") {
   std::set<std::string> known, rows;
   for (const driver::TargetRow& row : driver::target_table()) known.emplace(row.name());
   for (const auto& device : runtime::built_in_devices({})) {
     known.emplace(device->name());
     for (const auto& library : device->library_targets()) known.emplace(library);
   }
-  known.emplace("flow");  // its device is made of the others
+  known.emplace("flow");  // its device consists of the others
   for (const bundle::TargetFacts* const facts : bundle::all_target_facts()) CHECK(rows.emplace(facts->name).second);
   CHECK(rows == known);
 }
 
-TEST_CASE("target facts: what a step says of itself") {
+TEST_CASE("target facts: the description of a step") {
   CHECK(bundle::has_clock("accel"));
   CHECK_FALSE(bundle::has_clock("cpu"));
   CHECK(bundle::runs_on(TargetDevice::gpu, "cudnn"));
@@ -44,7 +44,7 @@ TEST_CASE("target facts: what a step says of itself") {
   CHECK_FALSE(bundle::rounds_freely(step_of("host")));
 }
 
-TEST_CASE("target facts: a target of the caller's keeps every bit, and is described by its size") {
+TEST_CASE("target facts: a user's target keeps every bit, and is described by its size") {
   bundle::Step step = step_of("c");
   step.code.resize(7);
   CHECK(bundle::find_target_facts("c") == nullptr);

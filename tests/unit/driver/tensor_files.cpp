@@ -25,7 +25,7 @@ bundle::Bundle inputs_of(std::vector<bundle::Tensor> tensors) {
 
 }  // namespace
 
-TEST_CASE("random inputs depend on seed and name only, and keep to their range") {
+TEST_CASE("random inputs depend only on seed and name, and keep to their range") {
   std::vector<bundle::Tensor> tensors;
   for (const DTypeInfo& row : kDTypes) tensors.push_back({std::string(row.name), row.dtype, {500}, {}});
   const auto a = gather_inputs(inputs_of(tensors), {}, 1),
@@ -66,7 +66,7 @@ TEST_CASE("inputs come from files by plain name, and every problem is reported")
              ContainsSubstring("it is int32[2], the model takes float32[2]"));
 }
 
-TEST_CASE("outputs are named plainly, and never share a file") {
+TEST_CASE("outputs have plain file names, and never share a file") {
   const test::TemporaryFolder folder;
   const auto paths =
       write_outputs(folder / "o", {{"out:0", NdArray::scalar<float>(1)}, {"y", NdArray::scalar<float>(2)}});

@@ -29,7 +29,7 @@ TEST_CASE("shares of the multiplications") {
   CHECK(mac_shares(macs(0, 0)).empty());
 }
 
-TEST_CASE("why nothing is on the accelerator: the most frequent refusal, and what changes it") {
+TEST_CASE("why nothing is on the accelerator: the most frequent refusal, and its remedy") {
   const std::vector<NodePlacement> rows{
       node("cpu", "Conv computes in floating point, and the accelerator in int8"),
       node("cpu", "Gemm computes in floating point, and the accelerator in int8"),
@@ -43,11 +43,12 @@ TEST_CASE("why nothing is on the accelerator: the most frequent refusal, and wha
   CHECK(left->of == 4);
   CHECK(left->remedy.find("--int8") != std::string::npos);
 
-  CHECK_FALSE(left_accelerator(rows, macs(1, 399), kAccelFirst));                      // not all of it left
-  CHECK_FALSE(left_accelerator(rows, macs(0, 400), std::vector<std::string>{"cpu"}));  // nobody asked
+  CHECK_FALSE(left_accelerator(rows, macs(1, 399), kAccelFirst));  // some of it is on the accelerator
+  CHECK_FALSE(
+      left_accelerator(rows, macs(0, 400), std::vector<std::string>{"cpu"}));  // the accelerator was not requested
 }
 
-TEST_CASE("what changes each refusal") {
+TEST_CASE("the remedy of each refusal") {
   const auto remedy = [](const char* why, std::vector<std::string> targets) {
     return left_accelerator(std::vector{node("cpu", why)}, macs(0, 100), targets).value().remedy;
   };

@@ -27,7 +27,7 @@ Diagnostic only_error(const Diagnostics& errors) {
   return errors.front();
 }
 
-// Each field of Body at 0 and at its extremes, alone and with all other fields at theirs.
+// Each field of Body at 0 and at its extremes, alone and with all other fields at their extremes.
 template <typename Body>
 void check_extremes(const Codec& codec) {
   const HardwareConfig& config = codec.config();
@@ -95,7 +95,7 @@ TEST_CASE("every field at its extremes, in every configuration") {
   }
 }
 
-TEST_CASE("decoding undoes encoding") {
+TEST_CASE("decoding inverts encoding") {
   test::Random random(31);
   for (const HardwareConfig& config : test::named_and_random_configs(32, 40)) {
     const Codec codec(config);
@@ -110,7 +110,7 @@ TEST_CASE("decoding undoes encoding") {
   }
 }
 
-TEST_CASE("encoding undoes decoding of every legal word, and a reserved bit is refused") {
+TEST_CASE("encoding inverts decoding of every legal word, and a reserved bit is refused") {
   test::Random random(41);
   for (const HardwareConfig& config : test::named_and_random_configs(42, 40)) {
     const Codec codec(config);
@@ -129,7 +129,7 @@ TEST_CASE("encoding undoes decoding of every legal word, and a reserved bit is r
   }
 }
 
-TEST_CASE("a NOP keeps whatever memory id and pads it has") {
+TEST_CASE("a NOP keeps any memory id and pads") {
   const Codec codec{HardwareConfig{}};
   for (int id = 0; id < 8; ++id) {
     Load load;
@@ -147,7 +147,7 @@ TEST_CASE("a NOP keeps whatever memory id and pads it has") {
   }
 }
 
-TEST_CASE("decoding names what is wrong") {
+TEST_CASE("decoding names the error") {
   const Codec codec{HardwareConfig{}};
   std::vector<std::byte> bytes = bytes_of(codec, {{}, Finish{}});
   SECTION("opcode") {
@@ -168,7 +168,7 @@ TEST_CASE("decoding names what is wrong") {
             fmt::format("bit {} of load is 1 and reserved: it must be 0", bit));
     }
   }
-  SECTION("extension bits that are off") {
+  SECTION("extension bits of disabled extensions") {
     bytes = bytes_of(codec, {{}, Gemm{}});
     flip(bytes, 63);
     CHECK(to_string(codec.decode(bytes).errors()) ==
@@ -180,7 +180,7 @@ TEST_CASE("decoding names what is wrong") {
     CHECK(only_error(codec.decode(bytes).errors()).why ==
           "bit 58 of store is `saturate` of the extension `saturate`, which is off");
   }
-  SECTION("the same bits while on") {
+  SECTION("the same bits of enabled extensions") {
     const Codec extended(*load_config("1x16x16-ext"));
     bytes = bytes_of(codec, {{}, Gemm{}});
     flip(bytes, 63);
@@ -246,7 +246,7 @@ TEST_CASE("errors of a program name the instruction") {
         "instruction, or choose a configuration with wider fields");
 }
 
-TEST_CASE("an extension that is off cannot be encoded") {
+TEST_CASE("an instruction of a disabled extension cannot be encoded") {
   const Codec codec{HardwareConfig{}};
   std::vector<std::byte> bytes;
   Gemm gemm;

@@ -87,7 +87,7 @@ TEST_CASE("VTA's configuration files are read") {
   CHECK(*other == expected);
 }
 
-TEST_CASE("a wrong configuration file is diagnosed, all of it at once") {
+TEST_CASE("all errors of a configuration file are diagnosed at once") {
   CHECK(to_string(read(R"({"LOG_INP_WIDTH": 2})").errors()) ==
         "error: cannot read the hardware configuration (hw.json, \"LOG_INP_WIDTH\"): 2^2 bits, and input operands have "
         "8 bits: 2^3. Hint: set "

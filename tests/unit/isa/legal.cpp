@@ -9,8 +9,7 @@ using namespace dovetail::isa;
 
 namespace {
 
-// What is wrong with one line of assembly; the rules do not look at the encoding, so a field may hold more than it
-// encodes.
+// The errors of one line of assembly; the rules do not check the encoding, so a field may hold more than it encodes.
 std::vector<std::string> wrong(const HardwareConfig& config, const Instruction& instruction) {
   std::vector<std::string> texts;
   for (const Diagnostic& error : check_instruction(config, instruction)) {
@@ -32,7 +31,7 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("flags toward queues that do not exist are illegal") {
+TEST_CASE("flags for queues that do not exist are illegal") {
   CHECK(wrong("nop.inp pop_next push_next").empty());
   CHECK(wrong("nop.inp pop_prev") == Texts{"pop_prev on a load of inp: the load queue has no previous queue"});
   CHECK(wrong("load.wgt size=1x1 push_prev") ==
@@ -81,7 +80,7 @@ TEST_CASE("transfers stay below 2^address_bits, in full precision") {
   load.y_size = load.x_size = 0xffffff;
   load.x_stride = 0xffffffff;
   CHECK(wrong(wide, {{}, load}).size() == 2);
-  // The last row begins at 2^16 * 2^16 = 2^32, which 32 bits would take for 0. (The other mistake is the size on chip.)
+  // The last row begins at 2^16 * 2^16 = 2^32, which is 0 in 32 bits. (The other error is the size on chip.)
   load.dram_base = 0;
   load.y_size = 0x10001;
   load.x_size = 1;
@@ -100,7 +99,7 @@ TEST_CASE("stores have no pads, instructions no foreign memory") {
   CHECK(wrong(HardwareConfig{}, {{}, load}) == Texts{"memory id 4 is not valid for load"});
 }
 
-TEST_CASE("micro-op ranges") {
+TEST_CASE("micro-op ranges are within the buffer") {
   CHECK(wrong("gemm uop=3:3").empty());
   CHECK(wrong("gemm uop=4:3") == Texts{"uop_begin 4 > uop_end 3"});
   CHECK(wrong("alu.add uop=4:3 iter=0x0") == Texts{"uop_begin 4 > uop_end 3"});

@@ -1,5 +1,5 @@
-// Random instructions and configurations drawn from the field tables: every field anywhere in its range, its extremes
-// often.
+// Random instructions and configurations drawn from the field tables: every field anywhere in its range, often at its
+// extremes.
 #pragma once
 
 #include <random>
@@ -31,7 +31,7 @@ T value_of(std::uint64_t bits, const spec::FieldSpec& field, spec::Slot slot) {
   return static_cast<T>(bits);
 }
 
-// Calls visit(field, slot) for the fields of Body that are present.
+// Calls visit(field, slot) for the fields of Body that exist.
 template <typename Body, typename Visit>
 void for_each_present_field(const HardwareConfig& config, Visit&& visit) {
   const spec::Layout layout = spec::instruction_layout(Instruction{{}, Body{}}.opcode(), config, config.encoding());
@@ -73,7 +73,7 @@ Body random_body(Random& random, const HardwareConfig& config) {
   return body;
 }
 
-// Encodable, not necessarily legal: what is in the fields may be out of the buffers' range.
+// Encodable, not necessarily legal: fields may exceed the buffers.
 inline Instruction random_instruction(Random& random, const HardwareConfig& config) {
   Instruction instruction;
   const auto flags = random();

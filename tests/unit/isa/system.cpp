@@ -40,7 +40,7 @@ TEST_CASE("the system of a configuration survives JSON, and is not part of the h
     CHECK(emit(other->hardware) == emit(machine->hardware));
 }
 
-TEST_CASE("several accelerators are of the system, and one is not written") {
+TEST_CASE("several accelerators are part of the system, and a single one is not written") {
   const auto machine = read_machine(R"({"system": {"accelerators": 4}})");
   REQUIRE(machine.ok());
   CHECK(machine->system.accelerators == 4);
@@ -83,11 +83,11 @@ TEST_CASE("a wrong system is named with its place and a remedy") {
   CHECK_THAT(errors(read_machine(R"({"system": {"clok_mhz": 3}})")), ContainsSubstring("did you mean `clock_mhz`?"));
   CHECK_THAT(errors(read_machine(R"({"system": 3})")), ContainsSubstring("a JSON number where an object is expected"));
   CHECK_THAT(errors(read_machine(R"({"sistem": {}})")), ContainsSubstring("did you mean `system`?"));
-  // All of them at once.
+  // All errors at once.
   CHECK(read_machine(R"({"system": {"clock_mhz": 0, "memory": ""}, "batch": "x"})").errors().size() == 3);
 }
 
-TEST_CASE("a configuration is changed after its name, and says so in it") {
+TEST_CASE("changes may follow a configuration's name, and its new name contains them") {
   const auto changed = load_machine("1x16x16,inp_buffer_bytes=512,requant=true,clock_mhz=200,memory=bank:hbm2");
   REQUIRE(changed.ok());
   HardwareConfig expected = *load_config("1x16x16");
@@ -96,9 +96,9 @@ TEST_CASE("a configuration is changed after its name, and says so in it") {
   expected.name = "1x16x16,inp_buffer_bytes=512,requant=true";
   CHECK(changed->hardware == expected);
   CHECK(changed->system == SystemConfig{200, "bank:hbm2"});
-  // The name is again what --hw takes.
+  // --hw accepts the new name.
   CHECK(*load_config(changed->hardware.name) == expected);
-  // Other hardware it is not.
+  // The hardware stays the same.
   CHECK(load_machine("1x16x16,clock_mhz=200")->hardware == *load_config("1x16x16"));
 
   const test::TemporaryFolder folder;

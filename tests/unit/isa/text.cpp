@@ -32,7 +32,7 @@ Instruction one(std::string_view line, const HardwareConfig& config = {}) {
 
 }  // namespace
 
-TEST_CASE("instructions print as one would write them") {
+TEST_CASE("instructions are printed in their shortest form") {
   Load load;
   load.memory = Memory::inp;
   load.dram_base = 64;
@@ -60,7 +60,7 @@ TEST_CASE("instructions print as one would write them") {
   CHECK(format_instruction({{}, Finish{}}) == "finish");
 }
 
-TEST_CASE("what is printed parses back, for every configuration") {
+TEST_CASE("printed instructions parse back, for every configuration") {
   test::Random random(61);
   for (const HardwareConfig& config : test::named_and_random_configs(62, 20)) {
     Assembly assembly;
@@ -84,7 +84,7 @@ TEST_CASE("what is printed parses back, for every configuration") {
   }
 }
 
-TEST_CASE("a .config line holds what differs from the default") {
+TEST_CASE("a .config line holds the differences from the default") {
   CHECK(format_config_line(HardwareConfig{}) == ".config");
   CHECK(format_config_line(*load_config("1x32x16")) == ".config block_in=32");
   CHECK(format_config_line(*load_config("1x16x16-ext")) == ".config requant=true saturate=true overwrite=true");
@@ -114,7 +114,7 @@ TEST_CASE("labels, comments, blanks and defaults") {
   CHECK(parse_assembly("", "k.s", *load_config("tiny"))->config == *load_config("tiny"));
 }
 
-TEST_CASE("mistakes are named with line and column, all of them") {
+TEST_CASE("all errors are reported with line and column") {
   CHECK(errors_of("gem uop=0:1\n  load.input size=1x1\nalu.sub uop=0:1\nfinish now") ==
         Texts{"k.s:1:1: no instruction, directive or macro `gem`. did you mean `gemm`?",
               "k.s:2:3: no instruction, directive or macro `load.input`. did you mean `load.inp`?",
@@ -143,7 +143,7 @@ TEST_CASE("mistakes are named with line and column, all of them") {
                                                    "in a macro, `\\@` is another number at each use"});
 }
 
-TEST_CASE("what does not fit the configuration is named at its line") {
+TEST_CASE("an instruction that does not fit the configuration is reported at its line") {
   CHECK(errors_of("finish\n gemm uop=0:1 iter=1x16384") ==
         Texts{"k.s:2:2: iter_in: 16384 > 16383, the most that 14 bits hold. split the instruction, or choose a "
               "configuration with wider fields"});
@@ -177,7 +177,7 @@ TEST_CASE(".config is checked, and compared with the command line") {
         Texts{"k.s:2:1: a second `.config`; the first is in line 1. keep one of the two"});
 }
 
-TEST_CASE("beyond a hundred errors are counted") {
+TEST_CASE("errors beyond a hundred are only counted") {
   std::string text;
   for (int i = 0; i < 150; ++i) text += "nonsense\n";
   const Texts errors = errors_of(text);

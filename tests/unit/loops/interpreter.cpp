@@ -67,7 +67,7 @@ TEST_CASE("division and remainder, truncating and flooring") {
             .data<std::uint64_t>()[0] == ~std::uint64_t{0} / 3);
 }
 
-TEST_CASE("minimum and maximum pass NaN on") {
+TEST_CASE("minimum and maximum propagate NaN") {
   const auto x = NdArray::from<float>({3}, {kNaN, 1, -1});
   CHECK(std::isnan(map(DType::float32, x, "max(x[i], 0.0)").as_double(0)));
   CHECK(std::isnan(map(DType::float32, x, "min(0.0, x[i])").as_double(0)));
@@ -113,7 +113,7 @@ TEST_CASE("float16 and bfloat16 round after every operation") {
   CHECK(map(DType::bfloat16, n, "bfloat16(x[i])").as_double(0) == std::ldexp(1, 40) + std::ldexp(1, 33));
 }
 
-TEST_CASE("what goes wrong at run time is reported with block, buffer and numbers") {
+TEST_CASE("run-time errors are reported with block, buffer and numbers") {
   using Catch::Matchers::ContainsSubstring;
   const std::string gather =
       "program p { input x: int32[4] input k: int64[3] output y: int32[3] for a in 3 { block g { spatial i in 3 = a "

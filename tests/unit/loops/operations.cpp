@@ -40,7 +40,7 @@ Program summed(const std::string& dtype, std::int64_t extent, const std::string&
 
 }  // namespace
 
-TEST_CASE("a multiply-add counts as two operations and steps, on int64 as steps alone") {
+TEST_CASE("a multiply-add counts as two operations and steps, on int64 only as steps") {
   const Program real = summed("float32", 10, "y[i] + x[i] * w[k]"), whole = summed("int64", 10, "y[i] + x[i] * w[k]");
   CHECK(count_operations(real).floating == 200);
   CHECK(count_operations(real).macs == 100);
@@ -54,7 +54,7 @@ TEST_CASE("steps: comparisons and choices count, moves are one each, indices non
   CHECK(count_steps(summed("float32", 10, "w[(i + k) // 2]")) == 100);
 }
 
-TEST_CASE("counts beyond 2^64 stay at the largest number") {
+TEST_CASE("counts beyond 2^64 saturate") {
   const std::int64_t extent = std::int64_t{1} << 32;
   const Program endless = summed("float32", extent, "y[i] + x[i] * w[k]");
   CHECK(count_operations(endless).floating == UINT64_MAX);
@@ -66,7 +66,7 @@ TEST_CASE("counts beyond 2^64 stay at the largest number") {
   CHECK(saturating_product(std::uint64_t{1} << 32, std::uint64_t{1} << 31) == std::uint64_t{1} << 63);
 }
 
-TEST_CASE("rounding: what calls a library of mathematics, and what joins floats in an order") {
+TEST_CASE("rounding: detects calls of a math library, and ordered float reductions") {
   CHECK(calls_mathematics(summed("float32", 3, "y[i] + exp(x[i])")));
   CHECK(calls_mathematics(summed("float32", 3, "y[i] + pow(x[i], w[k])")));
   CHECK_FALSE(calls_mathematics(summed("float32", 3, "y[i] + sqrt(x[i]) / w[k]")));

@@ -9,7 +9,7 @@ using namespace dovetail::loops;
 
 namespace {
 
-// The inferred regions of the first block of a program, as it prints them.
+// The inferred regions of the first block of a program, as text.
 std::string regions_of(const std::string& body) {
   const auto program =
       parse_program("program p { input x: int8[8, 16] input k: int64[8] output y: int8[8, 16] " + body + " }", "test");

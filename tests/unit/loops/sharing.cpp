@@ -1,5 +1,5 @@
-// Expressions whose nodes are held many times over: written out they would have 2^60 nodes, so whatever does not visit
-// a shared node once does not end.
+// Expressions with shared nodes: written out they would have 2^60 nodes, so a traversal that visits a shared node more
+// than once does not end.
 #include "loops/sharing.h"
 
 #include "loops/facts.h"
@@ -55,7 +55,7 @@ std::vector<NdArray> run(const Program& program, const NdArray& x) {
 
 }  // namespace
 
-TEST_CASE("sharing: traversals visit a shared node once, and what they build is shared as well") {
+TEST_CASE("sharing: traversals visit a shared node once, and their results share it too") {
   const Var v = make_var("v"), w = make_var("w");
   const Expr expr = chain(ref(v) * 3, doubled);
   int visited = 0;
@@ -91,7 +91,7 @@ TEST_CASE("sharing: linear forms, ranges and rules") {
   CHECK(facts.in_range(ref(v), 5));
 }
 
-TEST_CASE("sharing: a long expression is printed with names, a short one as it is, and both are read back") {
+TEST_CASE("sharing: a long expression is printed with names, a short one directly, and both are read back") {
   const auto square = [](const Expr& x) { return x * unary(UnaryOp::abs, x + 1); };
   const auto of_links = [&](int links) {
     return program_of(DType::int32, [&](const Expr& x) { return chain(x, square, links); });
@@ -107,7 +107,7 @@ TEST_CASE("sharing: a long expression is printed with names, a short one as it i
   CHECK_THAT(to_string(chain(ref(make_var("v")), square)), Catch::Matchers::ContainsSubstring(" where s0 = "));
 }
 
-TEST_CASE("sharing: names of a text are those of the store that follows") {
+TEST_CASE("sharing: names in a text belong to the following store") {
   const auto errors = [](const std::string& lines) {
     const auto parsed = parse_program(
         "program p {\n  output y: int32[4]\n  block b {\n    spatial i in 4 = 0\n"
@@ -132,7 +132,7 @@ TEST_CASE("sharing: the interpreter computes a shared node once") {
         NdArray::from<std::int32_t>({4}, {-1, 0, 1, 7}));
 }
 
-TEST_CASE("sharing: both sides of a select may need what it selects from") {
+TEST_CASE("sharing: both sides of a select may need the value that it selects by") {
   const auto step = [](const Expr& e) {
     const Expr even = binary(BinaryOp::eq, binary(BinaryOp::bit_and, e, int_imm(1, e->dtype)), int_imm(0, e->dtype));
     return select(even, binary(BinaryOp::shr, e, int_imm(1, e->dtype)), e * 3 + 1);  // Collatz
@@ -147,7 +147,7 @@ TEST_CASE("sharing: both sides of a select may need what it selects from") {
   CHECK(run(program_of(DType::int32, [&](const Expr& e) { return chain(e, step); }), x)[0] == expected);
 }
 
-TEST_CASE("sharing: what both sides of a select hold below their own condition is computed there alone") {
+TEST_CASE("sharing: nodes that a select's sides share below their own condition are computed only there") {
   // x[i] is read at i + 2 only where that exists.
   const Program program = program_of(DType::int32, [](const Expr& x) {
     const auto& load_x = std::get<LoadExpr>(x->node);

@@ -42,7 +42,7 @@ void check_same(const Expr& a, const Expr& b) {
   });
 }
 
-// Written out: a node counts at every place that holds it.
+// The number of nodes of the expression written out: a shared node counts at every use.
 int nodes(const Expr& expr) {
   int count = 1;
   each_operand(expr, [&](const Expr& operand) { count += nodes(operand); });
@@ -51,7 +51,7 @@ int nodes(const Expr& expr) {
 
 Expr compare(BinaryOp op, Expr a, std::int64_t b) { return binary(op, a, int_imm(b)); }
 
-// For every rule, expressions on which it fires (children are simplified already).
+// For every rule, expressions to which it applies (children are simplified already).
 std::map<std::string_view, std::vector<Expr>> rule_cases() {
   const Expr cond = compare(BinaryOp::lt, x(), 3);
   const auto op = [](BinaryOp o, Expr a, Expr b) { return binary(o, a, b); };
@@ -144,7 +144,7 @@ TEST_CASE("every simplifier rule fires on its cases and keeps their value") {
   CHECK(cases.size() == simplify_rules().size());
 }
 
-TEST_CASE("index expressions of split and fused loops become what one would write") {
+TEST_CASE("index expressions of split and fused loops become what a person would write") {
   const auto text = [](const Expr& expr) { return to_string(simplify(expr, kBounds)); };
   CHECK(text(floor_div(i() * 4 + j(), 4)) == "i");
   CHECK(text(floor_mod(i() * 4 + j(), 4)) == "j");
@@ -210,7 +210,7 @@ TEST_CASE("simplify keeps the value of random expressions, and bound contains it
   }
 }
 
-TEST_CASE("sums that are said to be collected are as collecting them makes them") {
+TEST_CASE("sums that are reported as collected equal their collected form") {
   int collected = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     std::mt19937_64 random(seed);
@@ -248,7 +248,7 @@ TEST_CASE("indices through random splits and fuses keep their value and do not g
       std::int64_t extent;
     };
     std::vector<Loop> loops;
-    std::vector<Expr> indices;  // the first loops' variables, in terms of the loops there are
+    std::vector<Expr> indices;  // the first loops' variables, in terms of the present loops
     Expr predicate = bool_imm(true);
     int made = 0;
     const auto add_loop = [&](std::size_t at, std::int64_t extent) {
@@ -342,7 +342,7 @@ TEST_CASE("a requantized value is bounded where its scale is known") {
   CHECK(by(std::numeric_limits<double>::infinity()) == all);
 }
 
-TEST_CASE("what may overflow is left alone") {
+TEST_CASE("expressions that may overflow are not changed") {
   const Var v = make_var("v", DType::int32);
   const Expr e = binary(BinaryOp::lt, ref(v), ref(v) + 1);
   CHECK(simplify(e) != nullptr);

@@ -1,4 +1,4 @@
-// A device of the caller runs the steps that name it.
+// A user's device runs the steps that name it.
 #include "runtime/device.h"
 
 #include "runtime/executor.h"
@@ -46,7 +46,7 @@ class Other : public Scaler {
  public:
   std::string_view name() const override { return "other"; }
 };
-// Runs what the interpreter of the kit would run: the caller's devices come first.
+// Runs the steps of the kit's interpreter: a user's devices come first.
 class OwnHost : public Scaler {
  public:
   std::string_view name() const override { return "host"; }
@@ -80,7 +80,7 @@ TEST_CASE("a step runs on the device of its target's name") {
   CHECK_THAT(to_string(broken.errors()), ContainsSubstring("the scaler broke (step scale): 99 is too much for it"));
 }
 
-TEST_CASE("a device that nobody gave, and code that it refuses") {
+TEST_CASE("a missing device, and code that a device refuses, are errors") {
   const auto none = made_with(test::sample_bundle_with_scaler(), {}),
              other = made_with(test::sample_bundle_with_scaler(), {std::make_shared<Other>()});
   REQUIRE_FALSE(none.ok());
@@ -97,7 +97,7 @@ TEST_CASE("a device that nobody gave, and code that it refuses") {
   CHECK_THAT(to_string(refused.errors()), ContainsSubstring("the code is not a factor"));
 }
 
-TEST_CASE("a device of the caller's comes before one of the kit of the same name") {
+TEST_CASE("a user's device precedes one of the kit with the same name") {
   const auto made = made_with(test::sample_bundle(), {std::make_shared<OwnHost>()});
   REQUIRE_FALSE(made.ok());
   CHECK_THAT(to_string(made.errors()), ContainsSubstring("it was asked"));

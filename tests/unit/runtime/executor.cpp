@@ -40,11 +40,11 @@ TEST_CASE("a bundle of host and accelerator steps computes, run after run") {
   }
 }
 
-TEST_CASE("a run that times no steps has the same results, wherever its inputs are stored") {
+TEST_CASE("a run without timing of steps has the same results, wherever its inputs are stored") {
   runtime::Executor executor = make();
   const NdArray other = ramp();
   for (int round = 0; round < 4; ++round) {
-    NdArray x = ramp();  // each time elsewhere
+    NdArray x = ramp();  // each time at another address
     x.set_int64(3, round);
     const bool times = round % 2 == 0;
     const auto result = executor.run({{"x", round == 3 ? other : x}}, {.time_steps = times});
@@ -94,13 +94,13 @@ TEST_CASE("a deadlock in a step names step and instruction") {
   CHECK_THAT(to_string(result.errors()), ContainsSubstring("deadlock"));
 }
 
-TEST_CASE("a bundle that does not verify makes no executor") {
+TEST_CASE("a bundle that does not verify gives no executor") {
   bundle::Bundle bundle = test::sample_bundle();
   bundle.inputs.clear();
   CHECK_FALSE(runtime::Executor::make(bundle, runtime::simulator_factory("functional").value()).ok());
 }
 
-TEST_CASE("code that is not in order makes no executor, in a program for another shape neither") {
+TEST_CASE("wrong code gives no executor, also in a program for another shape") {
   const auto errors = [](const bundle::Bundle& bundle) {
     const auto made = runtime::Executor::make(bundle, runtime::simulator_factory("functional").value());
     return made.ok() ? "" : to_string(made.errors());
@@ -123,7 +123,7 @@ TEST_CASE("code that is not in order makes no executor, in a program for another
              ContainsSubstring("(tensor y): it is in memory \"vram\", which no device \"gpu\" of the steps has"));
 }
 
-TEST_CASE("engines: the ones of this build, and the others distinguished") {
+TEST_CASE("engines: those of this build, and the others") {
   for (const runtime::Engine& engine : runtime::engines()) {
     const auto made = runtime::simulator_factory(engine.name);
     CHECK(made.ok() == engine.available);
@@ -155,12 +155,12 @@ TEST_CASE("tensors that share memory and views give the same values, kept ones t
   }
 }
 
-TEST_CASE("an accelerator step reads what another left in the memory that both share, or a copy of it") {
+TEST_CASE("an accelerator step reads what another step left in shared memory, or a copy of it") {
   const bool shared = GENERATE(true, false);
   bundle::Bundle bundle = test::sample_bundle();
   bundle.steps.pop_back();
   bundle::AccelCode second = test::sample_accel_code();
-  // The same program two pages further up, or in its own memory.
+  // The same program two pages higher, or in its own memory.
   constexpr std::uint64_t kShift = 0x2000;
   if (shared) {
     bundle.spaces[1].bytes += kShift;
@@ -184,7 +184,7 @@ TEST_CASE("an accelerator step reads what another left in the memory that both s
   for (std::int64_t i = 0; i < 16; ++i) CHECK(result->outputs.at("y").as_int64(i) == i - 8 + 1 + 3 + 3);
 }
 
-TEST_CASE("tensors of an accelerator step may be elsewhere than where its program expects them") {
+TEST_CASE("tensors of an accelerator step may be at other addresses than its program expects") {
   const bool at_zero = GENERATE(false, true);
   bundle::Bundle bundle = test::sample_bundle();
   if (at_zero) bundle.spaces[1].base = 0, bundle.spaces[1].bytes = 0x3000;  // below the alignment that tensors need

@@ -1,4 +1,4 @@
-// Steps that choose and repeat programs: values, limits, stops, and what a profile says of the programs.
+// Steps that choose and repeat programs: values, limits, stops, and the profile of the programs.
 #include "runtime/device/all.h"
 #include "runtime/executor.h"
 #include "runtime/machine_code.h"
@@ -41,7 +41,7 @@ TEST_CASE("an if runs the program that its condition chooses, run after run") {
   }
 }
 
-TEST_CASE("a loop carries values, stacks others, and cuts what it stacked to its iterations") {
+TEST_CASE("a loop carries values, stacks others, and cuts the stacked ones to its iterations") {
   runtime::Executor executor = executor_of(test::loop_bundle());
   for (const std::int64_t n : {3, 0, 5, -1, 1}) {
     const auto result = executor.run({{"n", NdArray::scalar(n)}, {"x", kX}});
@@ -60,7 +60,7 @@ TEST_CASE("a loop carries values, stacks others, and cuts what it stacked to its
   }
 }
 
-TEST_CASE("a loop that continues beyond its limit is an error that says so") {
+TEST_CASE("a loop that exceeds its limit is an error that says so") {
   runtime::Executor counted = executor_of(test::loop_bundle());
   for (runtime::Executor executor : {executor_of(test::loop_bundle(false)), counted}) {
     const auto result = executor.run({{"n", NdArray::scalar(std::int64_t{6})}, {"x", kX}});
@@ -72,7 +72,7 @@ TEST_CASE("a loop that continues beyond its limit is an error that says so") {
   CHECK(counted.run({{"n", NdArray::scalar(std::int64_t{2})}, {"x", kX}}).ok());  // and none for the next run
 }
 
-TEST_CASE("a loop ends where its work is stopped, and counts iterations as they come") {
+TEST_CASE("a loop ends where its work is stopped, and counts its iterations") {
   Work stopped;
   stopped.stop("the user has stopped it", "");
   const auto result =
@@ -94,7 +94,7 @@ TEST_CASE("a loop ends where its work is stopped, and counts iterations as they 
   CHECK(limited.done() <= 3 * once);
 }
 
-TEST_CASE("code in programs of steps is checked before anything runs, and machine code in them found") {
+TEST_CASE("code in nested programs is checked before anything runs, and its machine code is found") {
   bundle::Bundle damaged = test::if_bundle();
   damaged.steps[0].programs[1].steps[0].code = {};
   CHECK_FALSE(runtime::Executor::make(damaged, {}).ok());

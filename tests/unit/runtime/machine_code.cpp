@@ -1,4 +1,4 @@
-// Which code of a bundle is machine code, and the record of what was compiled.
+// Which code of a bundle is machine code, and the record of compiled code.
 #include "runtime/machine_code.h"
 
 #include <filesystem>
@@ -50,7 +50,7 @@ TEST_CASE("SHA-256 is that of FIPS 180-4") {
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
 }
 
-TEST_CASE("an untrusted bundle runs on the accelerator and the interpreter, and gets no other code loaded") {
+TEST_CASE("an untrusted bundle runs on the accelerator and the interpreter, and loads no other code") {
   bundle::Bundle plain = test::sample_bundle(), scaled = test::sample_bundle_with_scaler();
   plain.machine_code = scaled.machine_code = bundle::MachineCode::untrusted;
   CHECK(error_of(plain, {}) == "");
@@ -70,7 +70,7 @@ TEST_CASE("an untrusted bundle runs on the accelerator and the interpreter, and 
   CHECK(runtime::machine_code_targets(plain, devices) == std::vector<std::string>{"cpu"});
 }
 
-TEST_CASE("the record vouches for what was recorded, as long as nobody else may write to it") {
+TEST_CASE("the record proves which code was recorded, if no other user may write to it") {
   const test::TemporaryFolder folder;
   const Environment state("XDG_STATE_HOME", folder / "state");
   const auto one = bytes_of("one"), two = bytes_of("two");
@@ -84,7 +84,7 @@ TEST_CASE("the record vouches for what was recorded, as long as nobody else may 
   CHECK_THAT(text, ContainsSubstring(runtime::sha256(one) + "  ") && ContainsSubstring("a\\x0ab.dvt\n"));
   CHECK(std::count(text.begin(), text.end(), '\n') == 1);
 
-  // What a killed writer left of its line hides no other.
+  // An incomplete line of a killed writer hides no other line.
   REQUIRE(write_text_file(record, text + runtime::sha256(two).substr(0, 40)).ok());
   CHECK(runtime::not_recorded(two).has_value());
   REQUIRE(runtime::record_bundle({two}, "two.dvt").ok());

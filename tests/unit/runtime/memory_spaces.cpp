@@ -1,4 +1,4 @@
-// A device with a memory that the host cannot reach, as a GPU has: what passes between its own steps stays there.
+// A device with a memory that the host cannot reach, such as a GPU: tensors between its own steps stay there.
 #include "runtime/device.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kElements = 100;
 
-// What the tests ask a device afterwards.
+// Counts that the tests inspect afterwards.
 struct Log {
   int begun = 0, copied_in = 0, copied_out = 0, own = 0, foreign = 0;  // the last two: operands
 };
@@ -91,7 +91,7 @@ class Gpu : public runtime::Device {
   std::shared_ptr<Vram> memory;
 };
 
-// x -> host (+ 1) -> gpu (+ 2) -> gpu (+ 3) -> host (+ 1) -> y, and what the gpu's second step makes, z, in another
+// x -> host (+ 1) -> gpu (+ 2) -> gpu (+ 3) -> host (+ 1) -> y, and the result of the gpu's second step, z, in another
 // shape. Tensors that the gpu reads or writes are in its memory.
 bundle::Bundle chain() {
   bundle::Bundle bundle;
@@ -159,7 +159,7 @@ TEST_CASE("tensors are kept from a memory that the host cannot reach") {
   CHECK(result->tensors.at("c").as_int64(5) == 11);
 }
 
-TEST_CASE("what a device reads and writes outside of its memory it gets in the host's") {
+TEST_CASE("tensors of a device's step outside its memory are in the host's memory") {
   const auto gpu = std::make_shared<Gpu>();
   bundle::Bundle bundle = chain();
   for (const std::size_t outside : {1u, 3u, 5u}) {
@@ -174,7 +174,7 @@ TEST_CASE("what a device reads and writes outside of its memory it gets in the h
   CHECK(gpu->log.copied_in + gpu->log.copied_out == 0);
 }
 
-TEST_CASE("places in a device's memory that are used again are copied again") {
+TEST_CASE("reused places in a device's memory are copied again") {
   const auto gpu = std::make_shared<Gpu>();
   bundle::Bundle bundle = chain();
   bundle.tensors[3].offset = 0;  // where a was
@@ -186,7 +186,7 @@ TEST_CASE("places in a device's memory that are used again are copied again") {
   CHECK(result->outputs.at("y").as_int64(5) == 12);
 }
 
-TEST_CASE("a copy that fails names the step that it is for") {
+TEST_CASE("a copy that fails names its step") {
   const auto gpu = std::make_shared<Gpu>();
   runtime::Executor executor = made_on(chain(), gpu);
   gpu->memory->broken = true;

@@ -1,4 +1,4 @@
-// The sample bundle with its last step on a device of the user's: y = a * code[0].
+// The sample bundle with its last step on a user's device: y = a * code[0].
 #pragma once
 
 #include "tests/unit/bundle/sample.h"

@@ -25,7 +25,7 @@ void check(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops,
     program.push_back(load(memory, 0, element_at(config, memory, data), kElements));
   program.insert(program.end(), body.begin(), body.end());
   program.push_back(store(0, element_at(config, isa::Memory::out, data), kElements));
-  // The low 8 bits say little about 32: shift the rest down and store it too.
+  // The low 8 bits show little of the 32: shift the others down and store them too.
   for (std::uint32_t i = 1; i < 4; ++i) {
     isa::Instruction shift = alu_imm(isa::AluOp::shr, 8, 0, 1);
     auto& all = std::get<isa::Alu>(shift.body);
@@ -95,9 +95,9 @@ TEST_CASE("every ALU operation, with an immediate and with a vector") {
       body.iter_out = 2, body.iter_in = 2, body.dst_factor_out = 1, body.dst_factor_in = 2, body.src_factor_out = 2,
       body.src_factor_in = 1;
       check(config, kUops, {vector});
-      // A small amount, so that vector shifts are not all saturated.
+      // A small amount, so that not all vector shifts saturate.
       check(config, kUops, {alu_imm(isa::AluOp::shr, 26, 1, 2), alu_imm(isa::AluOp::shr, 27, 3, 4), vector});
-      std::get<isa::Alu>(vector.body).reset = true;  // VTA has the bit; it does nothing
+      std::get<isa::Alu>(vector.body).reset = true;  // VTA has the bit; it has no effect
       check(config, kUops, {vector});
     }
   }

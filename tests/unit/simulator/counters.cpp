@@ -1,4 +1,4 @@
-// Counters as values: sums, JSON both ways, and what differs.
+// Counters as values: sums, JSON in both directions, and differences.
 #include "simulator/counters.h"
 
 #include "tests/catch.h"
@@ -7,7 +7,7 @@ namespace dovetail::simulator {
 
 namespace {
 
-// Every number another one.
+// All numbers are different.
 Counters distinct(std::uint64_t first) {
   Counters counters;
   counters.fetch.emplace();
@@ -19,7 +19,7 @@ Counters distinct(std::uint64_t first) {
 
 }  // namespace
 
-TEST_CASE("counters survive JSON, with the parts that an engine may lack and without") {
+TEST_CASE("counters survive JSON, with and without the parts that an engine may lack") {
   const Counters all = distinct(1);
   CHECK(all.sram_of(isa::Memory::acc).reads != all.sram_of(isa::Memory::acc).writes);
   CHECK(counters_from_json(to_json(all)) == all);
@@ -49,7 +49,7 @@ TEST_CASE("counters sum number by number, and a missing part adds nothing") {
   CHECK(with_nothing == one);
 }
 
-TEST_CASE("the first difference of counters is named, and what one of them lacks is none") {
+TEST_CASE("the first difference of counters is named, and a missing part is not a difference") {
   const Counters counters = distinct(1);
   CHECK(difference(counters, counters).empty());
   CHECK(difference(counters, without_time(counters)).empty());

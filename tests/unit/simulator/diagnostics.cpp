@@ -1,4 +1,4 @@
-// What the functional simulator says about programs that cannot run.
+// The functional simulator's diagnostics of programs that cannot run.
 #include <vector>
 
 #include "tests/catch.h"
@@ -25,7 +25,7 @@ isa::Instruction load_acc(std::uint32_t sram, std::uint32_t count) {
 
 }  // namespace
 
-TEST_CASE("a pop without a push is a deadlock, reported with what each queue waits for") {
+TEST_CASE("a pop without a push is a deadlock, reported with the wait of each queue") {
   const std::string text =
       failure_of({load(isa::Memory::inp, 0, 256, 1), gemm(0, 1, kPopPrev), store(0, 0, 0, kPopPrev)}, 100);
   CHECK_THAT(text,
@@ -55,7 +55,7 @@ TEST_CASE("a token queue that is full for a while is not a failure; one that sta
                                       ContainsSubstring("because load -> compute holds 64 of 64 tokens"));
 }
 
-TEST_CASE("two units that both wait to push are stopped by depths alone; one more token of depth cures it") {
+TEST_CASE("two units that both wait to push are stopped only by depths; one more token of depth resolves it") {
   for (const std::size_t tokens : {std::size_t{64}, std::size_t{65}}) {
     std::vector<isa::Instruction> program;
     for (const auto& [queue, flags] : {std::pair{isa::Queue::store, kPushPrev},
@@ -75,7 +75,7 @@ TEST_CASE("two units that both wait to push are stopped by depths alone; one mor
   }
 }
 
-TEST_CASE("fetch stops at a full command queue, and what it does not reach cannot help") {
+TEST_CASE("fetch stops at a full command queue, and instructions that it does not reach cannot help") {
   for (std::size_t waiting : {128u, 129u}) {
     // The first waits for the load at the end; after it, instructions fill the compute queue.
     std::vector<isa::Instruction> program{nop(isa::Queue::compute, kPopPrev)};
@@ -112,7 +112,7 @@ TEST_CASE("an index beyond its memory is an error, in full precision") {
                        "micro-op 1 at iteration (out 0, in 1) has the index dst 2048, but acc has 2048 elements"));
 }
 
-TEST_CASE("the bias after REQUANT's source is within ACC too") {
+TEST_CASE("the bias after REQUANT's source must be within ACC too") {
   isa::HardwareConfig config;
   config.requant = true;
   const std::vector<isa::Instruction> program{load_uops(1), load_acc(0, 1), load_acc(2047, 1),
@@ -134,7 +134,7 @@ TEST_CASE("SRAM and DRAM ranges are checked") {
   CHECK(failure_of({load_acc(0, 2), store(0, 0x2ff, 1)}) == "no failure");
 }
 
-TEST_CASE("reading SRAM that nothing has written is an error that names the element") {
+TEST_CASE("reading unwritten SRAM is an error that names the element") {
   CHECK_THAT(failure_of({load_acc(0, 2), store(1, 512, 2)}), ContainsSubstring("element 2 of acc is stored"));
   CHECK_THAT(failure_of({load_uops(1), load_acc(0, 1), alu_imm(isa::AluOp::add, 1, 0, 2)}),
              ContainsSubstring("micro-op 1 is executed"));
@@ -156,7 +156,7 @@ TEST_CASE("elements between those that are read may be undefined") {
   CHECK(make_functional(config)->launch(program, dram).ok());
 }
 
-TEST_CASE("without the check, SRAM that nothing has written reads as zero") {
+TEST_CASE("without the check, unwritten SRAM reads as zero") {
   Dram dram = image(kConfig, {{0, 0, 0}}, 8192);
   const std::vector<isa::Instruction> program{load_uops(1), gemm(0, 1), alu_imm(isa::AluOp::add, 3, 0, 1),
                                               store(0, 512, 1)};

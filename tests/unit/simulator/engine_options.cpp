@@ -1,11 +1,11 @@
-// Where the program is stored, for engines that fetch it.
+// The address of the program, for engines that fetch it.
 #include "simulator/engine_options.h"
 
 #include "tests/catch.h"
 
 namespace dovetail::simulator {
 
-TEST_CASE("a program is after the image, before it where the address space ends, or nowhere") {
+TEST_CASE("a program follows the image, precedes it at the end of the address space, or has no room") {
   isa::HardwareConfig config;
   config.address_bits = 16;
   CHECK(program_place(config, 0x1000, 0x1000, 16).value() == 0x2000);
@@ -16,7 +16,7 @@ TEST_CASE("a program is after the image, before it where the address space ends,
   CHECK_FALSE(program_place(config, 0x1000, 0xe001, 0x1001).ok());
 }
 
-TEST_CASE("windows hold image and program, and do not depend on where the image is in the host's memory") {
+TEST_CASE("windows hold image and program, and do not depend on the image's address in the host's memory") {
   CHECK(window_bytes(0x1000, 0x1000, 0x2000, 0x10) == 0x3000);
   CHECK(window_bytes(0x1000, 0x1001, 0x3000, 0x1000) == 0x4000);
   CHECK(window_bytes(0x8000, 0x8000, 0x7000, 0x20) == 0xa000);

@@ -1,4 +1,4 @@
-// A race-free program gives one result: in every execution order, on every kernel level, and by the plain reference.
+// A race-free program gives one result: in every execution order, on every kernel level, and by the reference.
 #include <random>
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace dovetail::simulator::testing {
 
 namespace {
 
-// Tiles through two contexts, as double buffering does: loads of one run alongside the computation of the other.
+// Tiles through two contexts, as in double buffering: loads of one run during the computation of the other.
 std::vector<isa::Instruction> double_buffered(const isa::HardwareConfig& config, std::uint64_t data,
                                               std::uint32_t tiles, std::mt19937& random) {
   const std::uint64_t inp = element_at(config, isa::Memory::inp, data),
@@ -45,8 +45,8 @@ TEST_CASE("double-buffered programs give one result in every order and on every 
   for (const isa::HardwareConfig& config : all_configs()) {
     if (config.depth(isa::Memory::inp) < 4 || config.depth(isa::Memory::wgt) < 4 || config.depth(isa::Memory::acc) < 4)
       continue;
-    // Micro-op i works on element i of everything; reads come from the front of the data, results go over it only where
-    // no later tile reads.
+    // Micro-op i works on element i of every memory; reads are from the front of the data, results overwrite it only
+    // where no later tile reads.
     const std::uint64_t data = 4 * static_cast<std::uint64_t>(config.uop_bytes());
     const auto extra = static_cast<std::size_t>(8 * config.element_bytes(isa::Memory::wgt) +
                                                 64 * config.element_bytes(isa::Memory::inp) +

@@ -29,7 +29,7 @@ std::vector<isa::Instruction> vta_program(const isa::HardwareConfig& config) {
 
 }  // namespace
 
-TEST_CASE("a program in VTA's manner runs, in every order alike") {
+TEST_CASE("a program in VTA's manner gives the same result in every order") {
   for (const isa::HardwareConfig& config : all_configs()) {
     CAPTURE(config.name);
     const Dram dram = image(config, {{0, 0, 0}}, 8192);
@@ -42,7 +42,7 @@ TEST_CASE("a program in VTA's manner runs, in every order alike") {
   }
 }
 
-TEST_CASE("an order other than the program's brings a missing token to light") {
+TEST_CASE("an order other than the program's reveals a missing token") {
   const isa::HardwareConfig config;
   std::vector<isa::Instruction> program = vta_program(config);
   program[4].flags.push_next = program[5].flags.pop_prev = false;  // the store no longer waits for the GEMM
@@ -67,7 +67,7 @@ TEST_CASE("a computation that waits for a later load starts when the load is don
   CHECK(actual.bytes == expected.bytes);
 }
 
-TEST_CASE("SRAM persists between launches until reset, and FINISH ends nothing") {
+TEST_CASE("SRAM persists between launches until reset, and FINISH does not clear it") {
   const isa::HardwareConfig config;
   const Dram dram = image(config, {{0, 0, 0}}, 8192);
   const std::vector<isa::Instruction> first{finish(),
@@ -82,7 +82,7 @@ TEST_CASE("SRAM persists between launches until reset, and FINISH ends nothing")
   CHECK(!simulator->launch(second, actual).ok());
 }
 
-TEST_CASE("a failed launch leaves no tokens after") {
+TEST_CASE("a failed launch leaves no tokens") {
   const isa::HardwareConfig config;
   Dram dram = image(config, {}, 64);
   const auto simulator = make_functional(config);

@@ -1,4 +1,4 @@
-// Instructions of very many steps: executed in slices, with the same values, and stopped within one.
+// Instructions with very many steps: executed in slices, with the same values, and stopped within one.
 #include <functional>
 
 #include "isa/text.h"
@@ -42,7 +42,7 @@ std::vector<isa::Instruction> program_of(const isa::HardwareConfig& config, std:
 
 }  // namespace
 
-TEST_CASE("loops of more steps than a slice give the same values, whole rows at a time and parts of a row") {
+TEST_CASE("loops of more steps than a slice give the same values, by whole rows and by parts of a row") {
   const isa::HardwareConfig config = small_blocks();
   std::vector<isa::Uop> uops;
   for (std::uint32_t i = 0; i < 129; ++i) uops.push_back({i % 7, i % 5, i % 3});
@@ -72,7 +72,7 @@ TEST_CASE("loops of more steps than a slice give the same values, whole rows at 
   }
 }
 
-TEST_CASE("an instruction of 10^12 steps is stopped within it, and says where") {
+TEST_CASE("an instruction of 10^12 steps is stopped within it, and the report says where") {
   const isa::HardwareConfig config = small_blocks();
   std::vector<isa::Uop> uops(2048);
   const Dram dram = image(config, uops, 65536);
@@ -85,12 +85,12 @@ TEST_CASE("an instruction of 10^12 steps is stopped within it, and says where") 
                                        endless(alu_imm(isa::AluOp::add, 1, 0, 1024))}) {
     CAPTURE(isa::format_instruction(body));
     auto program = program_of(config, 1024, {body});
-    program.pop_back();  // the store waits for nothing: an engine with a clock starts it first
+    program.pop_back();  // the store does not wait: an engine with a clock starts it first
     CHECK(estimate_work("functional", config, program).steps > std::uint64_t{1} << 37);
     CHECK(estimate_work("functional", config, program).seconds > 100);
     const auto stops = [&](const std::function<std::unique_ptr<Simulator>(Work*)>& make) {
       Work work;
-      work.stop("its limit has passed", "raise it");  // before: the first look is one slice of steps later
+      work.stop("its limit has passed", "raise it");  // before the launch: the first check is one slice of steps later
       Dram memory = dram;
       const auto result = make(&work)->launch(program, memory, 10);
       REQUIRE_FALSE(result.ok());
@@ -102,7 +102,7 @@ TEST_CASE("an instruction of 10^12 steps is stopped within it, and says where") 
   }
 }
 
-TEST_CASE("a reset of 10^12 steps takes as long as its elements") {
+TEST_CASE("a reset of 10^12 steps takes time only for its elements") {
   const isa::HardwareConfig config = small_blocks();
   const std::vector<isa::Uop> uops(1024, isa::Uop{3, 0, 0});
   isa::Instruction cleared = reset(0, 1024);

@@ -1,4 +1,4 @@
-// Instructions and DRAM images for tests, in few words.
+// Short helpers for instructions and DRAM images in tests.
 #pragma once
 
 #include <cstddef>
@@ -46,15 +46,14 @@ std::uint64_t element_at(const isa::HardwareConfig& config, isa::Memory memory, 
 std::vector<isa::HardwareConfig> all_configs();
 std::vector<KernelLevel> supported_levels();
 
-// What else runs every program of check_against_reference(), and holds what comes of it against the last argument:
-// another executable sets it, so that the same cases run on the engines with a clock
+// Another check that runs for every program of check_against_reference() and compares its result with the last
+// argument: another executable sets it, so that the same cases run on the engines with a clock
 // (tests/differential/simulator/unit_programs.cpp).
 using FurtherEngines =
     std::function<void(const isa::HardwareConfig&, const std::vector<isa::Instruction>&, const Dram&, const Dram&)>;
 FurtherEngines& further_engines();
 
-// Runs the program as one launch by itself, on every kernel level; DRAM must come out as the reference has it. Returns
-// it.
+// Runs the program as one launch, on every kernel level; DRAM must equal the reference's. Returns it.
 Dram check_against_reference(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
                              const Dram& dram);
 

@@ -32,7 +32,7 @@ std::int32_t shifted(std::int32_t value, std::int64_t amount) {
   return wrapped(static_cast<std::int64_t>(value) * (std::int64_t{1} << std::min<std::int64_t>(-amount, 31)));
 }
 
-// long double holds 64 bits: the product of 31 and 24 is exact, and nearbyint rounds half to even.
+// long double holds 64 bits: the product of 31 and 24 bits is exact, and nearbyint rounds half to even.
 std::int32_t requantized(std::int32_t acc, std::int32_t bias, std::uint32_t scale, std::int32_t zero_point) {
   const int exponent = static_cast<int>((scale >> 23) & 255);
   const long double mantissa = exponent == 0 ? 0.0L : static_cast<long double>((scale & 0x7fffff) + 0x800000);

@@ -1,5 +1,5 @@
-// A second opinion on what a program computes: VTA's rules written out plainly, one lane at a time, in program order,
-// sharing nothing with isa/semantics or the simulators. Legal programs only.
+// An independent reference for programs: VTA's rules written out plainly, one lane at a time, in program order, sharing
+// nothing with isa/semantics or the simulators. Legal programs only.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class Reference {
   void store(const isa::Store& store, Dram& dram) const;
   void gemm(const isa::Gemm& gemm);
   void alu(const isa::Alu& alu);
-  // One DRAM element, or a zero element for a null pointer, into SRAM.
+  // Writes one DRAM element, or a zero element for a null pointer, into SRAM.
   void put(isa::Memory memory, std::size_t index, const std::byte* element);
 
   isa::HardwareConfig config_;

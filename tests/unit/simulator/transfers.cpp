@@ -36,7 +36,7 @@ TEST_CASE("a load puts zeros around its rows, in every memory and configuration"
           const Dram dram = image(config, uops, 40 * static_cast<std::size_t>(widest));
           const std::uint64_t data = uops.size() * static_cast<std::uint64_t>(config.uop_bytes());
 
-          // Random elements everywhere; then the padded load goes over them. A GEMM shows what is in INP and WGT:
+          // Random elements everywhere, then the padded load over them. A GEMM shows the contents of INP and WGT:
           // micro-op i adds the product of INP i and WGT i to ACC i.
           std::vector<isa::Instruction> program{
               load(isa::Memory::uop, 0, element_at(config, isa::Memory::uop, 0), count)};
@@ -61,7 +61,7 @@ TEST_CASE("a load puts zeros around its rows, in every memory and configuration"
 TEST_CASE("micro-ops load in two dimensions, and pads are micro-ops of zeros") {
   for (const isa::HardwareConfig& config : all_configs()) {
     if (config.depth(isa::Memory::acc) < 4) continue;
-    // Over A, B, C: two rows of one micro-op out of three, a micro-op of zeros to the left: 0, A, 0, C.
+    // Over A, B, C: two rows of one micro-op out of three, with a zero micro-op to the left: 0, A, 0, C.
     std::vector<isa::Uop> uops{{.dst = 1}, {.dst = 2}, {.dst = 3}};
     const Dram dram = image(config, uops, 64 * static_cast<std::size_t>(config.element_bytes(isa::Memory::acc)));
     isa::Load padded;
@@ -79,7 +79,7 @@ TEST_CASE("micro-ops load in two dimensions, and pads are micro-ops of zeros") {
   }
 }
 
-TEST_CASE("a store keeps the low bits, or saturates where asked") {
+TEST_CASE("a store keeps the low bits, or saturates where requested") {
   const isa::HardwareConfig config = isa::load_config("1x16x16-ext").value();
   Dram dram = image(config, {}, 4096);
   for (std::size_t i = 0; i < 2048; ++i)
@@ -91,7 +91,7 @@ TEST_CASE("a store keeps the low bits, or saturates where asked") {
       config, {load(isa::Memory::acc, 0, element_at(config, isa::Memory::acc, 0), 16), wrap, saturate}, dram);
 }
 
-TEST_CASE("a strided store leaves the gaps alone, and y_size 0 or x_size 0 store nothing") {
+TEST_CASE("a strided store does not write the gaps, and y_size 0 or x_size 0 store nothing") {
   for (const isa::HardwareConfig& config : all_configs()) {
     const auto size = static_cast<std::size_t>(config.element_bytes(isa::Memory::acc));
     const Dram dram = image(config, {}, 32 * size);
@@ -108,7 +108,7 @@ TEST_CASE("a strided store leaves the gaps alone, and y_size 0 or x_size 0 store
   }
 }
 
-TEST_CASE("x_size 0 loads nothing, whatever else the instruction says") {
+TEST_CASE("x_size 0 loads nothing, whatever the other fields are") {
   const isa::HardwareConfig config;
   isa::Instruction nothing = load(isa::Memory::acc, 0, 0, 0);  // address 0 is outside the image
   auto& body = std::get<isa::Load>(nothing.body);

@@ -1,5 +1,5 @@
-// Operators that copy through ACC (Clip, and those that move values), and additions of constants, between convolutions
-// whose borders their tensors carry.
+// Operators that copy through ACC (Clip, and movements), and additions of constants, between convolutions whose borders
+// their tensors carry.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -20,7 +20,7 @@ namespace {
 struct CopyMaker : test::Int8GraphMaker {
   test::Draw draw{7};
 
-  // 3 x 3 with a border of the input's zero point.
+  // A convolution of 3 x 3 with a border of the input's zero point.
   graph::ValueId conv(const std::string& name, graph::ValueId x, std::int64_t outputs, std::int64_t zero_point = 5) {
     const std::int64_t inputs = graph.value(x).type.shape[1];
     NdArray bias(DType::int32, {outputs}), scale(DType::float32, {outputs});
@@ -33,7 +33,7 @@ struct CopyMaker : test::Int8GraphMaker {
 
 }  // namespace
 
-TEST_CASE("clips and concatenations at block borders copy through ACC") {
+TEST_CASE("accel: clips, and concatenations at block borders, copy through ACC") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const std::int64_t batch : {1, 3}) {
       CopyMaker make;
@@ -47,7 +47,7 @@ TEST_CASE("clips and concatenations at block borders copy through ACC") {
     }
 }
 
-TEST_CASE("a constant of each channel, or one, is added on the accelerator") {
+TEST_CASE("accel: a constant of each channel, or one constant for all, is added on the accelerator") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const auto& [constant, first] : {std::pair(Shape{}, true), std::pair(Shape{20, 1, 1}, false)}) {
       CopyMaker make;
@@ -94,7 +94,7 @@ graph::ValueId concatenated(CopyMaker& make, const std::vector<graph::ValueId>& 
   return make.node("Concat", make.graph.unique_node_name("concat"), parts, {{"axis", axis}});
 }
 
-// Of x [n, 36, 6, 8] and y [n, 5, 6, 8], both made on the accelerator.
+// Movements of x [n, 36, 6, 8] and y [n, 5, 6, 8], both computed on the accelerator.
 struct Movement {
   const char* name;
   graph::ValueId (*make)(CopyMaker& make, graph::ValueId x, graph::ValueId y, std::int64_t n);
@@ -168,7 +168,7 @@ const Movement kMovements[] = {
      }},
 };
 
-// The named ones, and blocks of both unequal kinds with the extensions.
+// The named configurations, and blocks of both unequal kinds with the extensions.
 std::vector<isa::HardwareConfig> machines() {
   const auto named = isa::named_configs();
   std::vector<isa::HardwareConfig> all(named.begin(), named.end());
@@ -183,7 +183,7 @@ std::vector<isa::HardwareConfig> machines() {
 
 }  // namespace
 
-TEST_CASE("what moves values equals the reference") {
+TEST_CASE("accel: operators that move values equal the reference") {
   for (const isa::HardwareConfig& config : machines())
     for (const Movement& movement : kMovements) {
       if (!test::is_judged(config.name + movement.name, 2)) continue;
@@ -192,7 +192,7 @@ TEST_CASE("what moves values equals the reference") {
         CopyMaker make;
         const Shape shape{n, 3, 6, 8};
         const graph::ValueId x = make.input(shape), a = make.conv("a", x, 36), b = make.conv("b", x, 5);
-        // Of another zero point than what "pads" writes: that would become the convolution's own pads.
+        // Another zero point than the one that "pads" writes: with the same one the pad would become the convolution's.
         make.conv("last", movement.make(make, a, b, n), 4, 6);
         const test::Ran ran =
             test::run_on_accelerator(make.graph, config, {{"x", make.draw.int8(shape)}}, test::Demand::what_fits);
@@ -202,10 +202,10 @@ TEST_CASE("what moves values equals the reference") {
     }
 }
 
-TEST_CASE("what is concatenated or cut out at borders of blocks is not copied") {
+TEST_CASE("accel: parts that are concatenated or cut out at block borders are not copied") {
   const isa::HardwareConfig config = *isa::load_config("1x16x16-ext");
   const Shape shape{1, 5, 6, 7};
-  // What others read as well is by itself, and is copied.
+  // A tensor that other nodes read too is stored separately, so it is copied.
   const auto cycles = [&](bool cuts, bool others_read) {
     CopyMaker make;
     const graph::ValueId x = make.input(shape);
@@ -224,7 +224,7 @@ TEST_CASE("what is concatenated or cut out at borders of blocks is not copied") 
   CHECK(cycles(true, false) < cycles(true, true));
 }
 
-TEST_CASE("a Split is taken part by part") {
+TEST_CASE("accel: a Split runs part by part") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{32, 64}, {20, 76}})
       DYNAMIC_SECTION(config.name << ", " << sizes[0]) {
@@ -249,7 +249,7 @@ TEST_CASE("a Split is taken part by part") {
       }
 }
 
-TEST_CASE("depth to space that leaves the chip costs nothing there") {
+TEST_CASE("accel: a depth-to-space whose result leaves the accelerator costs no cycles there") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const auto& [channels, mode] : {std::pair(1, "DCR"), std::pair(5, "DCR"), std::pair(5, "CRD")})
       DYNAMIC_SECTION(config.name << ", " << channels << " " << mode) {
@@ -263,7 +263,7 @@ TEST_CASE("depth to space that leaves the chip costs nothing there") {
           if (last != Last::conv)
             outputs = {
                 make.node("DepthToSpace", "move", {a}, {{"blocksize", std::int64_t{3}}, {"mode", std::string(mode)}})};
-          // The operand is there for others that read it, too.
+          // The operand is stored for its other readers.
           if (last == Last::moved_and_read)
             outputs.push_back(make.node("dovetail.qclip", "clip", {a}, {{"y_max", std::int64_t{40}}}));
           make.graph.outputs = outputs;
@@ -277,10 +277,10 @@ TEST_CASE("depth to space that leaves the chip costs nothing there") {
       }
 }
 
-TEST_CASE("values that are within others have the borders of all that read them") {
+TEST_CASE("accel: tensors stored within others have the borders that all readers need") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const std::int64_t other_zero_point : {5, -7}) {
-      // Each result is concatenated with all before it, and a part is cut out again.
+      // Each result is concatenated with all earlier results, and a part is cut out again.
       CopyMaker make;
       const Shape shape{1, 3, 7, 6};
       const graph::ValueId x = make.input(shape), a = make.conv("a", x, 32),
@@ -296,7 +296,7 @@ TEST_CASE("values that are within others have the borders of all that read them"
     }
 }
 
-TEST_CASE("a quantized transposed convolution is a convolution, whose phases are moved") {
+TEST_CASE("accel: a quantized transposed convolution runs as a convolution whose phases are moved") {
   for (const isa::HardwareConfig& config : isa::named_configs()) DYNAMIC_SECTION(config.name) {
       test::GraphMaker make;
       test::Draw draw{3};
@@ -323,7 +323,7 @@ TEST_CASE("a quantized transposed convolution is a convolution, whose phases are
     }
 }
 
-TEST_CASE("tables of two lines are computed") {
+TEST_CASE("accel: tables of two lines are computed") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const std::int64_t tables : {1, 20}) {
       CopyMaker make;
@@ -348,7 +348,7 @@ TEST_CASE("tables of two lines are computed") {
     }
 }
 
-TEST_CASE("the report says why what moves values stays on the host") {
+TEST_CASE("accel: the report says why an operator that moves values stays on the host") {
   const auto why = [](const std::function<void(CopyMaker&, graph::ValueId)>& build, const isa::HardwareConfig& config) {
     CopyMaker make;
     build(make, make.input({2, 20, 9, 4}));

@@ -1,4 +1,5 @@
-// Schedules chosen by counted cycles: never slower than those by default, the same values, the same bytes each time.
+// Schedules chosen by counted cycles: never slower than the default ones, with the same values, and the same bytes each
+// time.
 #include "explore/measure/count_cycles.h"
 
 #include "compiler/pipeline.h"
@@ -95,7 +96,7 @@ TEST_CASE("counted schedules: some are faster than the default ones") {
   CHECK(counted > 0);
 }
 
-TEST_CASE("counted schedules: what is decided stays decided") {
+TEST_CASE("counted schedules: decisions that are given stay") {
   ChainMaker make;
   const schedule::FindRecorded one_slot = [](const schedule::Task&, const schedule::Sketch&) {
     return schedule::Recorded{schedule::Decisions{{"slots_inp", "1"}, {"slots_wgt", "1"}}, "decided", true};
@@ -115,7 +116,7 @@ TEST_CASE("counted schedules: what is decided stays decided") {
     }
 }
 
-TEST_CASE("counted schedules: what cannot be counted is an error, not a default") {
+TEST_CASE("counted schedules: a task that cannot be counted is an error, not a default") {
   ChainMaker make;
   int asked = 0;
   const accel::Counting counting{[&](const bundle::AccelCode&, const bundle::MemorySpace&) -> Result<std::uint64_t> {

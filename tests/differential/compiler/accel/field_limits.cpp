@@ -1,6 +1,6 @@
-// Shapes at the limits of the fields of an instruction, and one below and above: planes, rows and weights that are
-// stored farther apart than a stride holds, rows longer than a transfer, loops with more trips than an instruction has.
-// No such limit is an error: transfers and loops are cut. What memory cannot hold goes to the next target.
+// Shapes at the limits of the fields of an instruction, and one below and above: planes, rows and weights whose
+// distance exceeds a stride, rows longer than a transfer, loops with more trips than an instruction allows. No such
+// limit is an error: transfers and loops are split. A layer that exceeds the memory goes to the next target.
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -15,7 +15,7 @@ using namespace dovetail;
 
 namespace {
 
-// Elements of four bytes, and otherwise 1x16x16-ext: its fields at a quarter of the work.
+// Elements of four bytes, otherwise 1x16x16-ext: the same fields at a quarter of the work.
 isa::HardwareConfig small_blocks() {
   isa::HardwareConfig config = *isa::load_config("1x16x16-ext");
   config.name = "1x4x4-ext";
@@ -53,7 +53,7 @@ std::int64_t most_stride(const isa::HardwareConfig& config) { return accel::Lowe
 TEST_CASE("planes of as many pixels as a stride holds, one fewer and one more") {
   const isa::HardwareConfig config = small_blocks();
   REQUIRE(most_stride(config) == 255 * 257);
-  // One row of pixels leaves the rows of a transfer to blocks of channels, which are a plane apart.
+  // For one row of pixels the rows of a transfer are blocks of channels, which are a plane apart.
   for (const auto& [h, w] : {std::pair(254, 258), std::pair(255, 257), std::pair(256, 256), std::pair(257, 257),
                              std::pair(1, 255 * 257), std::pair(1, 256 * 256), std::pair(1, 257 * 257)}) {
     const Shape shape{1, 8, h, w};
@@ -127,7 +127,7 @@ TEST_CASE("a weight buffer deeper than a transfer is long") {
   }
 }
 
-// The compact encoding has no room for so many.
+// The compact encoding has no room for that many.
 TEST_CASE("accumulators deeper than a loop has trips") {
   isa::HardwareConfig config = small_blocks();
   config.name = "1x4x4-accumulators";
@@ -146,7 +146,7 @@ TEST_CASE("accumulators deeper than a loop has trips") {
   }
 }
 
-TEST_CASE("what the memory cannot hold goes to the next target, with both numbers") {
+TEST_CASE("a layer that exceeds the memory goes to the next target, and the report has both numbers") {
   isa::HardwareConfig config = small_blocks();
   config.address_bits = 20;
   const auto why = [&](const graph::Graph& graph, const Shape& shape) {
@@ -170,7 +170,7 @@ TEST_CASE("what the memory cannot hold goes to the next target, with both number
     for (const NodePlacement& node : compiled->placement) reasons.push_back(node.target + ": " + node.why);
     return reasons;
   };
-  SECTION("an operation by itself") {
+  SECTION("a single operation") {
     const Shape shape{1, 8, 256, 256};
     Maker make;
     make.conv(make.input(shape), 8, 1, 1);

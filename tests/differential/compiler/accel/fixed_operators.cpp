@@ -1,4 +1,5 @@
-// Operators whose numbers random ones seldom meet, through compiler and functional simulator, against the reference.
+// Operators with values that random tests seldom reach, through compiler and functional simulator, compared with the
+// reference.
 #include <fmt/format.h>
 
 #include "tests/catch.h"
@@ -9,7 +10,7 @@ using namespace dovetail;
 
 namespace {
 
-// Weights 18, 36, ..., 126 over and over; one bias and scale for all channels.
+// Weights 18, 36, ..., 126, repeated; one bias and scale for all channels.
 struct FixedMaker : test::Int8GraphMaker {
   graph::ValueId weighted(const std::string& op, const std::string& name, graph::ValueId x, Shape weights,
                           std::int32_t bias, float scale, graph::Attributes attributes) {
@@ -25,7 +26,7 @@ struct FixedMaker : test::Int8GraphMaker {
 }  // namespace
 
 TEST_CASE("accumulators far beyond the output's range saturate") {
-  // Sums reach 1024 * 72 * 127 = 9.4 million, which times a 24-bit significand is more than the ALU's passes hold.
+  // Sums reach 1024 * 72 * 127 = 9.4 million; times a 24-bit significand, this exceeds the ALU's passes.
   constexpr std::int64_t kTerms = 1024;
   NdArray x(DType::int8, {3, kTerms});
   for (std::int64_t i = 0; i < kTerms; ++i) {

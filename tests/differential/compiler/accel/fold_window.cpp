@@ -1,4 +1,4 @@
-// First convolutions, whose few channels are filled up with kernel columns and rows, against the reference.
+// First convolutions, whose few channels are filled up with kernel columns and rows, compared with the reference.
 #include <fmt/format.h>
 
 #include "tests/catch.h"
@@ -10,7 +10,7 @@ using test::RandomInt8Graph;
 
 namespace {
 
-// The folds of the input's layout, by their dimension: "3", "2", "32", or "" where it has none.
+// The folds of the input's layout, by their dimension: "3", "2", "32", or "" where there are none.
 std::string folds_of(const Json& report) {
   std::string folds;
   for (const Json& relayout : report.at("relayouts")) {
@@ -44,17 +44,18 @@ std::string folds_of(const First& first, const isa::HardwareConfig& config, bool
 
 TEST_CASE("fold_window: windows are folded where that takes fewer cycles") {
   const isa::HardwareConfig config = *isa::load_config("1x16x16");
-  // Steps a result and output block, in blocks of 16: 9 plain, 3 by columns (9 channels), 2 by both (27 channels).
+  // Steps for each result and output block, in blocks of 16: 9 plain, 3 by columns (9 channels), 2 by both (27
+  // channels).
   CHECK(folds_of({{1, 3, 12, 12}, 32, 3, 3, 2, 1}, config) == "32");
   // 49 plain, 14 by columns (2 blocks, 7 rows), 10 by both (147 channels).
   CHECK(folds_of({{1, 3, 20, 20}, 64, 7, 7, 2, 3}, config) == "32");
-  // One output block: loading what both folds make takes longer than the steps that they save.
+  // One output block: loading the folded input takes longer than the steps that both folds save.
   CHECK(folds_of({{1, 3, 40, 40}, 16, 7, 7, 1, 3}, config) == "3");
   // 10 of 16 channels, and 30 of 32.
   CHECK(folds_of({{1, 10, 8, 8}, 64, 3, 1, 1, 0}, config) == "2");
   CHECK(folds_of({{1, 16, 8, 8}, 16, 3, 3, 1, 1}, config).empty());
   CHECK(folds_of({{1, 3, 8, 8}, 16, 1, 1, 1, 0}, config).empty());
-  // Both readers need the layout, and the image is stored once.
+  // Both readers would need the layout, and the image is stored once.
   CHECK(folds_of({{1, 3, 12, 12}, 32, 3, 3, 2, 1}, config, true).empty());
 }
 

@@ -1,4 +1,4 @@
-// Convolutions of groups, depthwise ones and averages on every named configuration, against the reference.
+// Grouped and depthwise convolutions and averages on every named configuration, compared with the reference.
 #include "tests/catch.h"
 #include "tests/differential/compiler/accel/int8_graph_maker.h"
 #include "tests/differential/compiler/accel/on_accelerator.h"
@@ -32,7 +32,7 @@ constexpr Case kCases[] = {
 };
 // clang-format on
 
-// A scale of 2^-s takes a short epilogue on hardware that has only shifts; others differ from channel to channel.
+// A scale of 2^-s needs only a short epilogue on hardware with nothing but shifts; other scales differ by channel.
 void check(const Case& each, bool power_of_two, const isa::HardwareConfig& config) {
   INFO(each.what);
   test::Draw draw(3);
@@ -59,7 +59,7 @@ void check(const Case& each, bool power_of_two, const isa::HardwareConfig& confi
 
 }  // namespace
 
-TEST_CASE("convolutions of groups equal the reference on every named configuration") {
+TEST_CASE("grouped convolutions equal the reference on every named configuration") {
   int row = 0;
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const Case& each : kCases) check(each, ++row % 2 == 0, config);

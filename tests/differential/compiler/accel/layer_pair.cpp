@@ -1,4 +1,4 @@
-// Layers side by side on the accelerator, against the reference.
+// Layers that run side by side on the accelerator, compared with the reference.
 #include "bundle/code/accel.h"
 #include "tests/catch.h"
 #include "tests/differential/compiler/accel/int8_graph_maker.h"
@@ -36,7 +36,7 @@ bool side_by_side(const graph::Graph& graph, const isa::HardwareConfig& config) 
 
 }  // namespace
 
-TEST_CASE("layer_pair: a layer that loads is computed alongside the one before, which computes") {
+TEST_CASE("layer_pair: a layer that loads overlaps the previous layer, which computes") {
   const isa::HardwareConfig config = *isa::load_config("1x16x16-ext");
   for (const std::int64_t rows : {57, 64}) {
     TwoLayers make;
@@ -47,7 +47,7 @@ TEST_CASE("layer_pair: a layer that loads is computed alongside the one before, 
   }
 }
 
-TEST_CASE("layer_pair: layers of which neither waits for memory come one after the other") {
+TEST_CASE("layer_pair: layers that do not wait for memory run one after the other") {
   const isa::HardwareConfig config = *isa::load_config("1x16x16-ext");
   TwoLayers make;
   const Shape shape{1, 32, 28, 28};

@@ -1,4 +1,4 @@
-// Products of two activations and transpositions, with movement around them, against the reference.
+// Products of two activations and transpositions, with movement around them, compared with the reference.
 #include "tests/catch.h"
 #include "tests/differential/compiler/accel/int8_graph_maker.h"
 #include "tests/differential/compiler/accel/on_accelerator.h"
@@ -42,11 +42,11 @@ struct MatMulMaker : test::Int8GraphMaker {
   }
 };
 
-// Blocks of 32 at most, so that all configurations take them; x is [images, tokens, channels].
+// Blocks of at most 32, so that they fit all configurations; x is [images, tokens, channels].
 struct Products {
   const char* name;
   Shape x;
-  std::uint64_t products, transpositions;  // with their own code
+  std::uint64_t products, transpositions;  // counts of nodes with their own code
   Id (*make)(MatMulMaker& m, Id x);
 };
 const Products kProducts[] = {
@@ -55,7 +55,7 @@ const Products kProducts[] = {
      2,
      0,
      [](MatMulMaker& m, Id x) {
-       // Two heads of 32; the scores replace what Softmax makes of them.
+       // Two heads of 32; the scores are used without a Softmax.
        const Id all = m.dense(x, 192);
        const auto part = [&](std::int64_t i, const std::vector<std::int64_t>& perm) {
          const Id slice = m.node("Slice", m.graph.unique_node_name("slice"),
@@ -107,7 +107,7 @@ const Products kProducts[] = {
      1,
      0,
      [](MatMulMaker& m, Id x) {
-       // Of rank 4, [2, 2, 32, 64] by [2, 2, 64, 32].
+       // Rank 4: [2, 2, 32, 64] by [2, 2, 64, 32].
        const Id a = m.reshaped(m.dense(x, 2048), {2, 2, 32, 64}), b = m.reshaped(m.dense(x, 2048), {2, 2, 64, 32});
        return m.matmul(a, b, {3, -5, 2});
      }},
@@ -152,8 +152,8 @@ TEST_CASE("products of activations equal the reference, with the movement around
     }
 }
 
-// Of one token, heads after each other are the row already: the dense layer after reads a matrix of several rows.
-TEST_CASE("a dense layer reads the heads of one token as the row that they make") {
+// With one token, consecutive heads already form the row: the following dense layer reads a matrix of several rows.
+TEST_CASE("a dense layer reads the heads of one token as one row") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const std::int64_t images : {1, 2}) {
       MatMulMaker make;

@@ -1,4 +1,4 @@
-// An integer graph through compiler and simulators, against the reference.
+// Runs an integer graph through compiler and simulators, and compares it with the reference.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 namespace dovetail::test {
 
 struct Ran {
-  Json report;                                  // of the compiler
+  Json report;                                  // the compiler's report
   std::map<std::string, std::uint64_t> by_row;  // nodes with their own code, by row of the accelerator's table
   std::uint64_t cycles = 0, resets = 0;         // of both engines
 };
 
 enum class Demand {
   all_on_accelerator,
-  what_fits,  // but for nodes whose smallest tile is larger than a buffer, of `tiny`
-  none,       // a random node may be one that the hardware cannot do
+  what_fits,  // all nodes, except on `tiny` those whose smallest tile is larger than a buffer
+  none,       // a random node may be one that the hardware cannot run
 };
 
-// Demands that each engine computes what the reference does, bit for bit.
+// Requires each engine's result to equal the reference's, bit for bit.
 inline Ran run_on_accelerator(const graph::Graph& graph, const isa::HardwareConfig& config,
                               const std::map<std::string, NdArray>& inputs,
                               Demand demand = Demand::all_on_accelerator) {

@@ -1,4 +1,4 @@
-// Max-poolings that are made of the accumulators of the convolution before them, against the reference.
+// Max-poolings computed from the accumulators of the preceding convolution, compared with the reference.
 #include <fmt/format.h>
 
 #include "tests/catch.h"
@@ -19,7 +19,7 @@ struct Drawn {
   graph::ValueId convolution, result;
 };
 
-// A convolution of 3x3 that keeps the image's size, and a pooling after it.
+// A 3x3 convolution that keeps the image's size, followed by a pooling.
 Drawn draw(const Window& window, Shape shape = {1, 6, 12, 12}, std::int64_t outputs = 20) {
   Drawn drawn;
   RandomInt8Graph& random = drawn.random;
@@ -52,12 +52,13 @@ const Rows kTogether{{"convolution and max pooling", 1}}, kApart{{"convolution",
 
 }  // namespace
 
-TEST_CASE("a max-pooling is made of the accumulators of the convolution before it") {
+TEST_CASE("a max-pooling is computed from the accumulators of the preceding convolution") {
   for (const isa::HardwareConfig& config : isa::named_configs()) {
-    if (config.name == "tiny") continue;  // no tile of them fits it
+    if (config.name == "tiny") continue;  // no tile fits it
     DYNAMIC_SECTION(config.name) {
       CHECK(rows_of(draw({}), config.name) == kTogether);
-      // Windows that share rows, with pads and without: whether it pays to compute these again depends on the epilogue.
+      // Windows that share rows, with and without pads: whether computing shared rows again pays depends on the
+      // epilogue.
       for (const std::int64_t pad : {0, 1}) {
         const auto rows = rows_of(draw({.kernel = 3, .stride = 2, .pad = pad}, {1, 6, 16, 16}), config.name);
         CHECK((rows == kTogether || (config.requant && rows == kApart)));
@@ -67,7 +68,7 @@ TEST_CASE("a max-pooling is made of the accumulators of the convolution before i
 }
 
 TEST_CASE("the products of a max-pooling's windows share their tiles of channels, and start without resets") {
-  // All channels of one window are more than INP holds.
+  // All channels of one window exceed INP.
   for (const std::string hardware : {"1x16x16-ext", "1x16x16", "4x8x8"}) {
     DYNAMIC_SECTION(hardware) {
       const test::Ran ran = run(draw({}, {1, 120, 12, 12}), hardware + ",inp_buffer_bytes=2048");
@@ -77,12 +78,12 @@ TEST_CASE("the products of a max-pooling's windows share their tiles of channels
   }
 }
 
-TEST_CASE("a max-pooling stays apart where its accumulators would have to be computed twice too often") {
-  // Windows that share two of three rows, and ACC for a few rows of an image.
+TEST_CASE("a max-pooling stays separate where too many accumulators would be computed twice") {
+  // Windows that share two of three rows, and an ACC for a few rows of an image.
   CHECK(rows_of(draw({.kernel = 3, .stride = 2}, {1, 200, 9, 9}), "1x16x16-ext,acc_buffer_bytes=2048") == kApart);
 }
 
-TEST_CASE("a max-pooling is not made of accumulators that others read, or whose order the epilogue turns") {
+TEST_CASE("a max-pooling is not fused where others read the accumulators, or where the epilogue reverses their order") {
   SECTION("read by others") {
     const Drawn drawn = draw({});
     CHECK(rows_of(drawn, "1x16x16-ext", {drawn.convolution}) == kApart);

@@ -1,5 +1,5 @@
-// Additions and poolings whose operands come through INP, and additions fused with the product before them, against the
-// reference.
+// Additions and poolings whose operands come through INP, and additions fused with the preceding product, compared with
+// the reference.
 #include "tests/catch.h"
 #include "tests/differential/compiler/accel/on_accelerator.h"
 #include "tests/property/compiler/random_int8_graph.h"
@@ -29,8 +29,8 @@ test::Ran run(RandomInt8Graph& random, const isa::HardwareConfig& config, graph:
   return test::run_on_accelerator(random.graph, config, {{"x", image}}, test::Demand::none);
 }
 
-// A sum is fused with its product, but where the store's clamps would have to be passes of the ALU, and a result that
-// is stored is widened by a step of GEMM.
+// A sum is fused with its product, except where the store's clamps would have to be passes of the ALU, and where a
+// stored result is widened by a step of GEMM.
 void check_fusion(const isa::HardwareConfig& config, const test::Ran& ran, const std::string& row) {
   const std::uint64_t together = ran.by_row.count(row), apart = ran.by_row.count("addition");
   CHECK(together + apart == 1);
@@ -39,7 +39,7 @@ void check_fusion(const isa::HardwareConfig& config, const test::Ran& ran, const
 
 }  // namespace
 
-TEST_CASE("a sum is made of the accumulators of the product before it") {
+TEST_CASE("a sum is computed from the accumulators of the preceding product") {
   for (const isa::HardwareConfig& config : isa::named_configs()) {
     DYNAMIC_SECTION(config.name) {
       for (std::uint64_t seed = 1; seed <= 4; ++seed) {
@@ -53,7 +53,7 @@ TEST_CASE("a sum is made of the accumulators of the product before it") {
         const bool first = random.draw.coin();
         const test::Ran ran =
             run(random, config, first ? random.residual(product, shortcut) : random.residual(shortcut, product));
-        if (config.name == "tiny") continue;  // not all of these fit its buffers
+        if (config.name == "tiny") continue;  // some of them do not fit its buffers
         check_fusion(config, ran, "convolution and addition");
         if (ran.by_row.count("addition") == 0) CHECK((ran.by_row.count("convolution") == 1) == (shortcut != x));
       }
@@ -67,7 +67,7 @@ TEST_CASE("a sum is made of the accumulators of the product before it") {
   }
 }
 
-TEST_CASE("a sum is made of accumulators where their clamps cost less than storing and widening them") {
+TEST_CASE("a sum is computed from accumulators where their clamps cost less than storing and widening them") {
   const isa::HardwareConfig config = *isa::load_config("1x16x16-ext");
   for (const std::int64_t least : {-128, -3}) {
     RandomInt8Graph random(1, false);
@@ -81,7 +81,7 @@ TEST_CASE("a sum is made of accumulators where their clamps cost less than stori
   }
 }
 
-TEST_CASE("a product that others read, or that is added to itself, is not fused with a sum") {
+TEST_CASE("a product with other readers, or added to itself, is not fused with a sum") {
   const isa::HardwareConfig config = *isa::load_config("1x16x16-ext");
   RandomInt8Graph random(1, false);
   const graph::ValueId x = random.input({1, 6, 5, 5}), y = same_size(random, x, 6, 3);

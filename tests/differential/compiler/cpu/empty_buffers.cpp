@@ -1,5 +1,5 @@
-// An index that depends on data, into a buffer without elements: the run ends in a diagnostic, whatever kind the loop
-// around it has.
+// A data-dependent index into a buffer without elements: the run ends with a diagnostic, whatever kind the surrounding
+// loop has.
 #include "base/processor.h"
 #include "compiler/target/cpu/jit.h"
 #include "compiler/tensor/tensor.h"
@@ -12,7 +12,7 @@ using namespace dovetail::loops;
 
 namespace {
 
-// y[i] = x[index[i]], or nothing but that store the other way round.
+// y[i] = x[index[i]], or only the store y[index[i]] = x[i].
 Program look_up(DType dtype, bool scatter, ForKind kind) {
   tensor::Definition definition("look_up");
   const Buffer index = definition.input("index", DType::int64, {8});

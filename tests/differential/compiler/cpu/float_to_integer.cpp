@@ -1,5 +1,5 @@
-// Floats that become integers, in lanes and one by one, as machine code and on the interpreter: NaN, infinities, and
-// what is at the ends of the integers' ranges and beyond.
+// Conversions of floats to integers, in lanes and one by one, as machine code and on the interpreter: NaN, infinities,
+// and values at and beyond the ends of the integers' ranges.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -43,7 +43,7 @@ loops::Program conversion(DType from, DType to, bool lanes) {
   return *std::move(program);
 }
 
-// NaN, infinities, and powers of two with their neighbors, a half and a quarter alongside them; then anything.
+// NaN, infinities, and powers of two with their neighbors and the values a half and a quarter away; then random values.
 NdArray floats_of(DType from) {
   NdArray values(from, {kFloats});
   SplitMix64 random(7);
@@ -69,7 +69,7 @@ NdArray floats_of(DType from) {
 
 }  // namespace
 
-TEST_CASE("floats become integers in machine code as in the interpreter, NaN and what does not fit as well") {
+TEST_CASE("floats become integers in machine code as in the interpreter, including NaN and values out of range") {
   constexpr std::array kIntegers{DType::int8,  DType::uint8,  DType::int16, DType::uint16,
                                  DType::int32, DType::uint32, DType::int64, DType::uint64};
   for (const DType from : {DType::float32, DType::float64, DType::float16})

@@ -1,5 +1,5 @@
-// float16 and bfloat16 as machine code have the interpreter's bits: every operation, every conversion, all values, lane
-// by lane, one by one, and under a mask.
+// float16 and bfloat16 as machine code have the interpreter's bits: every operation, every conversion, all values; in
+// lanes, one by one, and under a mask.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kValues = 65536;
 
-// z[v] = `expression` of a[v] and b[v]; with a last vector that is not whole, or one by one.
+// z[v] = `expression` of a[v] and b[v]; with a partial last vector, or one by one.
 loops::Program halves_program(std::string_view a, std::string_view b, std::string_view z, std::string_view expression,
                               bool lanes) {
   const std::string text =
@@ -47,7 +47,7 @@ loops::Program halves_program(std::string_view a, std::string_view b, std::strin
   return *std::move(program);
 }
 
-// Bits, but for NaN, of which any is as good.
+// Equal bits, except that all NaNs are equal.
 void hold_bits(const NdArray& found, const NdArray& expected, std::span<const NdArray> arguments) {
   REQUIRE(found.dtype() == expected.dtype());
   const std::size_t size = size_bytes(found.dtype());
@@ -65,7 +65,7 @@ void hold_halves(const loops::Program& program, std::span<const NdArray> argumen
   REQUIRE((expected.ok() ? "" : to_string(expected.errors())) == "");
   int width = 0;
   for (const cpu::Cpu& processor : cpu::cpus()) {
-    // Halves need nothing of the larger classes of one width.
+    // Larger classes of the same width add nothing for halves.
     if (!runs_here(processor.name) || processor.vector_bytes == std::exchange(width, processor.vector_bytes)) continue;
     INFO(processor.name);
     const auto code = cpu::JitProgram::make(program, {}, processor);
@@ -86,7 +86,7 @@ NdArray all_values(DType dtype) {
   return array;
 }
 
-// Half of them near the first operand, where sums cancel; the rest any.
+// Half of them near the first operand, where sums cancel; the others random.
 NdArray partners(DType dtype, SplitMix64& random) {
   NdArray array(dtype, {kValues});
   for (std::int64_t i = 0; i < kValues; ++i) {
@@ -98,8 +98,7 @@ NdArray partners(DType dtype, SplitMix64& random) {
   return array;
 }
 
-// What a half may be converted from: values at which two of them meet, alongside them, at the ends of the range and
-// beyond.
+// Values to convert to a half: midpoints of two halves, values next to them, at the ends of the range and beyond.
 NdArray near_halves(DType from, DType half, SplitMix64& random) {
   NdArray array(from, {kValues});
   const NdArray values = all_values(half);
@@ -135,7 +134,7 @@ constexpr DType kHalves[] = {DType::float16, DType::bfloat16};
 }  // namespace
 
 TEST_CASE("halves: operations as machine code have the interpreter's bits") {
-  // Of functions whose value is rounded to the type, those that the processor computes exactly, and rounds once.
+  // Of functions that round their value to the type, those that the processor computes exactly and rounds once.
   const char* const expressions[] = {"a[v] + b[v]",
                                      "a[v] - b[v]",
                                      "a[v] * b[v]",

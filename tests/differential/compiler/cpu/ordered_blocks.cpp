@@ -1,4 +1,5 @@
-// Operators whose loops run in an order, or write where data say, as machine code against the reference.
+// Operators whose loops run in an order, or write at data-dependent positions, as machine code compared with the
+// reference.
 #include <cmath>
 
 #include "compiler/ops/op.h"
@@ -36,7 +37,7 @@ class OneNode {
     return *this;
   }
 
-  // Every output on every level is the reference's, but for rounding.
+  // Every output at every level equals the reference's within rounding.
   void check(int outputs) {
     for (int i = 0; i < outputs; ++i) node_.outputs.push_back(graph_.add_value("y", {}));
     for (const graph::ValueId output : node_.outputs) graph_.outputs.push_back(output);
@@ -99,7 +100,7 @@ NdArray lengths(const std::vector<std::int32_t>& list) {
 
 }  // namespace
 
-TEST_CASE("recurrent layers run on the CPU as the reference does") {
+TEST_CASE("recurrent layers on the CPU equal the reference") {
   for (const bool weights_known : {true, false})
     for (const std::string direction : {"forward", "reverse", "bidirectional"}) {
       INFO(direction << (weights_known ? "" : ", weights computed at run time"));
@@ -125,7 +126,7 @@ TEST_CASE("recurrent layers run on the CPU as the reference does") {
     }
 }
 
-TEST_CASE("scatters, selections and transposed convolutions run on the CPU as the reference does") {
+TEST_CASE("scatters, selections and transposed convolutions on the CPU equal the reference") {
   const NdArray places = numbers({4, 3}, {0, 1, 2, 2, -1, 0, 0, 1, 1, 3, 0, 2});
   for (const std::string reduction : {"none", "add", "max"})
     OneNode("ScatterElements")

@@ -32,8 +32,8 @@ std::uint64_t first_seed() {
   return text ? std::strtoull(text, nullptr, 10) : 0;
 }
 
-// Long chains of float operations may cancel; what rounding can explain is compared with the binary64 result of the
-// same program.
+// Long chains of float operations may cancel: differences that rounding can explain are judged by the binary64 result
+// of the same program.
 bool agrees(const NdArray& code, const NdArray& native, const NdArray& wide) {
   for (std::int64_t i = 0; i < code.count(); ++i) {
     if (!is_floating(code.dtype())) {
@@ -48,7 +48,8 @@ bool agrees(const NdArray& code, const NdArray& native, const NdArray& wide) {
   return true;
 }
 
-// A float that becomes an integer or a truth value turns a rounding into a step: such programs cannot be compared.
+// A conversion of a float to an integer or a truth value turns a rounding into a step: such programs cannot be
+// compared.
 bool rounds_floats_to_steps(const Program& program) {
   bool found = false;
   visit_exprs(program.body, [&](const Expr& e) {
@@ -65,8 +66,8 @@ bool rounds_floats_to_steps(const Program& program) {
   return found;
 }
 
-// The generator gives loops any kind; those that promise what does not hold become serial, as a schedule could not have
-// made them, and so do those of kinds that the back end refuses.
+// The generator gives loops any kind. Kinds whose promise does not hold become serial, as a schedule would not have
+// made them; so do kinds that the back end refuses.
 void keep_promises(Program& program) {
   const bool broken = schedule::first_broken_kind(program, {}).has_value();
   program.body = rewrite_stmt(program.body, [&](const Stmt& stmt) -> Stmt {
@@ -99,7 +100,7 @@ TEST_CASE("random loop programs compute the same as machine code and on the inte
       REQUIRE((code.ok() ? "" : to_string(code.errors())) == "");
       const auto result = code->run(random.arguments);
       if (!native.ok()) {
-        // Reads of elements never written are for the interpreter alone to find.
+        // Only the interpreter detects reads of unwritten elements.
         const std::string why = native.errors().front().why;
         if (why.find("never written") != std::string::npos || why.find("undefined") != std::string::npos) break;
         CHECK(!result.ok());
@@ -122,8 +123,8 @@ TEST_CASE("functions of float32 are within 4 units in the last place") {
     UnaryOp op;
     double low, high;
     double (*exact)(double);
-    double absolute;      // near zeros of the function
-    double exponent = 0;  // else the power
+    double absolute;      // bound near the function's zeros
+    double exponent = 0;  // the power, for powers
   };
   const Row rows[] = {{UnaryOp::exp, -103, 88.7, std::exp, 1e-44},
                       {UnaryOp::log, 1e-40, 3e38, std::log, 3e-7},

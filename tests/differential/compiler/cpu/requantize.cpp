@@ -1,5 +1,5 @@
-// Every way in which the CPU requantizes, by what is proven of accumulator and scale, has the interpreter's bits: on
-// products that are ties, alongside them, and at the ends of the ranges.
+// Every form in which the CPU requantizes, chosen by the proven ranges of accumulator and scale, has the interpreter's
+// bits: for products that are ties, next to ties, and at the ends of the ranges.
 #include <algorithm>
 #include <cmath>
 
@@ -21,9 +21,9 @@ constexpr std::int64_t kCount = 4096;
 
 struct Way {
   const char* name;
-  std::int64_t acc;   // the clamp of the accumulator
-  const char* scale;  // that of the scale, or a literal
-  double largest;     // scale that is tried
+  std::int64_t acc;   // clamp of the accumulator
+  const char* scale;  // clamp of the scale, or a literal
+  double largest;     // the largest scale to try
 };
 
 std::string program_of(const Way& way) {
@@ -80,16 +80,16 @@ TEST_CASE("requantization is exact in binary32, in binary64 and in integers") {
     SplitMix64 random(3);
     std::vector<NdArray> arguments{NdArray(DType::int32, {kCount}), NdArray(DType::float32, {kCount})};
     for (std::int64_t i = 0; i < kCount; ++i) {
-      // A scale and an accumulator whose product is at or alongside n + 0.5; every eighth is a power of two, for ties.
+      // A scale and an accumulator whose product is n + 0.5 or next to it; every eighth is a power of two, for ties.
       const double fraction = i % 8 == 0 ? 0.5 : 0.5 + static_cast<double>(random.next() % (1 << 23)) / (1 << 24);
       const auto scale = static_cast<float>(std::ldexp(way.largest * fraction, -static_cast<int>(random.next() % 14)));
       const double half = static_cast<double>(random.next() % 4096) - 2048 + 0.5;
       const std::int64_t near = static_cast<std::int64_t>(half / static_cast<double>(scale));
-      const std::int64_t beside = static_cast<std::int64_t>(random.next() % 3) - 1;
+      const std::int64_t offset = static_cast<std::int64_t>(random.next() % 3) - 1;
       const std::int64_t any =
           static_cast<std::int64_t>(random.next() % (2 * static_cast<std::uint64_t>(way.acc))) - way.acc;
       const std::int64_t end = random.next() % 2 == 0 ? way.acc : -way.acc;
-      const std::int64_t acc = i % 16 == 5 ? end : i % 16 == 8 ? any : near + beside;
+      const std::int64_t acc = i % 16 == 5 ? end : i % 16 == 8 ? any : near + offset;
       arguments[0].set_int64(i, std::clamp(acc, -way.acc, way.acc));
       arguments[1].set_double(i, static_cast<double>(i % 3 == 0 ? -scale : scale));
     }
@@ -102,7 +102,7 @@ TEST_CASE("requantization by a literal is exact for each accumulator of nine bit
   SplitMix64 random(11);
   std::vector<std::string> scales{"16384.5", "32767.5",  "32768.5",    "65535.5",
                                   "65536.5", "-98304.5", "4194303.75", "8421504.0"};
-  for (int i = 0; i < 24; ++i)  // mantissas of 24 bits, of which each exponent leaves some behind the point
+  for (int i = 0; i < 24; ++i)  // mantissas of 24 bits: each exponent leaves some fraction bits
     scales.push_back(fmt::format(
         "{:.8f}", std::ldexp(1.0 + static_cast<double>(random.next() % (1 << 23)) / (1 << 23), 8 + i % 15)));
   for (const std::string& scale : scales) {

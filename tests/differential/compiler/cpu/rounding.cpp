@@ -1,6 +1,6 @@
-// Every operation of a kernel rounds by itself, whatever was fused: a product of one node and the sum of another are no
-// fused multiply-add. Values that cancel, overflow, vanish or are masked show it. On every target, class of processor
-// and number of threads, against the reference.
+// Every operation of a kernel is rounded separately, whatever was fused: a product of one node and the sum of another
+// must not become a fused multiply-add. Values that cancel, overflow, underflow or are masked show it. On every target,
+// processor class and number of threads, compared with the reference.
 #include <cmath>
 #include <limits>
 
@@ -59,10 +59,10 @@ graph::Graph parsed(const std::string& text) {
   return *std::move(graph);
 }
 
-// NaN where NaN; zeros of either sign are one, since a minimum or maximum may yield either.
+// NaN equals NaN; zeros of either sign are equal, since a minimum or maximum may yield either.
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-// Within `tolerance` of the reference on every class, and 0 means: its bits.
+// The result is within `tolerance` of the reference on every class; 0 means the same bits.
 void hold(const graph::Graph& graph, const Values& inputs, passes::Level level, double tolerance,
           std::initializer_list<int> threads = {1}) {
   const auto reference = Reference::make(graph);
@@ -74,10 +74,10 @@ void hold(const graph::Graph& graph, const Values& inputs, passes::Level level, 
       const Values actual = run(graph, inputs, processor, level, count);
       for (const graph::ValueId id : graph.outputs) {
         const std::string& name = graph.value(id).name;
-        const NdArray &want = expected->at(name), &have = actual.at(name);
-        REQUIRE(want.shape() == have.shape());
-        for (std::int64_t i = 0; i < want.count(); ++i) {
-          const double a = want.as_double(i), b = have.as_double(i);
+        const NdArray &expected_array = expected->at(name), &actual_array = actual.at(name);
+        REQUIRE(expected_array.shape() == actual_array.shape());
+        for (std::int64_t i = 0; i < expected_array.count(); ++i) {
+          const double a = expected_array.as_double(i), b = actual_array.as_double(i);
           if (!same(a, b) && !(std::abs(a - b) <= tolerance * std::abs(a)))
             FAIL(name << " differs at " << i << ": " << b << ", expected " << a << " (" << processor << ", "
                       << static_cast<int>(level) << ", " << count << " threads)\n"
@@ -90,7 +90,7 @@ void hold(const graph::Graph& graph, const Values& inputs, passes::Level level, 
 constexpr float kMost = std::numeric_limits<float>::max(), kLeast = std::numeric_limits<float>::denorm_min(),
                 kInfinity = std::numeric_limits<float>::infinity();
 
-// Ordinary numbers, and among them infinities, zeros, and the edges of the type.
+// Ordinary numbers, mixed with infinities, zeros, and the ends of the type.
 NdArray evil(const Shape& shape, std::uint64_t seed) {
   static const std::vector<float> kEvil{0.0F,   -0.0F,    kInfinity, -kInfinity, kMost,       -kMost,
                                         kLeast, -kLeast,  1e30F,     1e-30F,     16777216.0F, 1e6F,
@@ -112,7 +112,7 @@ constexpr passes::Level kLevels[] = {passes::Level::needed, passes::Level::exact
 
 }  // namespace
 
-TEST_CASE("a softmax over a row that is masked throughout, and over logits of a million") {
+TEST_CASE("softmax over a fully masked row, and over logits of a million, is that of the definition") {
   const graph::Graph graph = parsed(R"(graph g(%x: float32[3, 4], %s: float32[]) -> (%y)
   %m: float32[3, 4] = Mul(%x, %s)
   %y: float32[3, 4] = Softmax(%m)
@@ -127,7 +127,7 @@ TEST_CASE("a softmax over a row that is masked throughout, and over logits of a 
     }
 }
 
-TEST_CASE("a difference of equal squares is 0, and its root too") {
+TEST_CASE("a difference of equal squares is 0, and so is its root") {
   const graph::Graph graph = parsed(R"(graph g(%a: float32[40], %b: float32[40]) -> (%y)
   %p: float32[40] = Mul(%a, %a)
   %q: float32[40] = Mul(%b, %b)
@@ -139,19 +139,19 @@ TEST_CASE("a difference of equal squares is 0, and its root too") {
   for (const passes::Level level : kLevels) hold(graph, {{"a", a}, {"b", a}}, level, 0);
 }
 
-// Products with padding are left out where they are zeros, which those of infinite weights are not.
-TEST_CASE("an infinite weight times the zero of a pad is NaN, as the definition has it") {
+// Products with padding are skipped because they are zero, but with infinite weights they are not.
+TEST_CASE("an infinite weight times a zero of the padding is NaN, as in the definition") {
   struct Case {
     Shape x, w;
     std::string attributes;
   };
   const std::vector<Case> cases{
-      {{1, 16, 7, 7}, {16, 16, 3, 3}, "pads=[1, 1, 1, 1]"},            // leaves out 18 % of its products else
-      {{1, 16, 7, 7}, {16, 1, 3, 3}, "pads=[1, 1, 1, 1], group=16"},   // a window
-      {{1, 16, 9, 7}, {32, 8, 3, 3}, "pads=[1, 1, 1, 1], group=2"},    // in groups
-      {{1, 16, 20}, {16, 16, 5}, "pads=[2, 2]"},                       // a line
-      {{1, 16, 20}, {16, 1, 5}, "pads=[2, 2], group=16"},              // a window of a line
-      {{1, 4, 5, 6, 7}, {16, 4, 3, 3, 3}, "pads=[1, 1, 1, 1, 1, 1]"},  // a volume
+      {{1, 16, 7, 7}, {16, 16, 3, 3}, "pads=[1, 1, 1, 1]"},            // would skip 18 % of its products
+      {{1, 16, 7, 7}, {16, 1, 3, 3}, "pads=[1, 1, 1, 1], group=16"},   // depthwise
+      {{1, 16, 9, 7}, {32, 8, 3, 3}, "pads=[1, 1, 1, 1], group=2"},    // grouped
+      {{1, 16, 20}, {16, 16, 5}, "pads=[2, 2]"},                       // one-dimensional
+      {{1, 16, 20}, {16, 1, 5}, "pads=[2, 2], group=16"},              // one-dimensional, depthwise
+      {{1, 4, 5, 6, 7}, {16, 4, 3, 3, 3}, "pads=[1, 1, 1, 1, 1, 1]"},  // three-dimensional
       {{1, 16, 5, 6, 7}, {16, 1, 3, 3, 3}, "pads=[1, 1, 1, 1, 1, 1], group=16"}};
   for (const float special : {kInfinity, -kInfinity, static_cast<float>(NAN)})
     for (const Case& one : cases) {
@@ -161,7 +161,7 @@ TEST_CASE("an infinite weight times the zero of a pad is NaN, as the definition 
       NdArray w(DType::float32, one.w);
       test::Draw draw(5);
       for (auto& value : w.data<float>()) value = static_cast<float>(draw.between(1, 9)) / 8.0F;
-      // Of channel 3 the first tap, of channel 7 the last.
+      // The first tap of channel 3, and the last tap of channel 7.
       const std::int64_t each = element_count(one.w) / one.w[0];
       std::int64_t taps = 1;
       for (std::size_t d = 2; d < one.w.size(); ++d) taps *= one.w[d];
@@ -237,7 +237,7 @@ TEST_CASE("up to level 1 sums of products keep the bits of their definition on e
     hold(graph, {{"x", x}, {"a", a}}, level, 0, {1, 3});
 }
 
-TEST_CASE("machine code contracts sums of products, where their rounding is free, and nothing else") {
+TEST_CASE("machine code contracts only sums of products, and only where their rounding is free") {
   const auto code = [](const graph::Graph& graph, bool fixed) {
     loops::Program program = ops::define(graph, graph.topological_order().back()).value();
     if (fixed) program = loops::with_fixed_rounding(std::move(program));
@@ -251,7 +251,7 @@ TEST_CASE("machine code contracts sums of products, where their rounding is free
 )");
   CHECK(code(product, false).find("fadd reassoc contract") != std::string::npos);
   CHECK(code(product, true).find("contract") == std::string::npos);
-  // The squares of its variance alone: scale and shift are rounded one after the other.
+  // Only the squares of the variance: scale and shift are rounded one after the other.
   CHECK(code(elementwise, false).find("fmul contract") != std::string::npos);
   CHECK(code(elementwise, true).find("contract") == std::string::npos);
 }

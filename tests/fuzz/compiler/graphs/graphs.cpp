@@ -1,5 +1,5 @@
-// Random graphs at every level and on several targets against the reference; and, for ./dev fuzz graphs, the same in
-// any number, written out for ONNX Runtime (tools/fuzz_graphs.py).
+// Random graphs at every level and on several targets, compared with the reference; and, for ./dev fuzz graphs, any
+// number of them, written for ONNX Runtime (tools/fuzz_graphs.py).
 #include <cstdlib>
 #include <filesystem>
 
@@ -47,7 +47,7 @@ TEST_CASE("random graphs of all operators, files of all operator sets, evil valu
   CHECK(4 * refused < count);
 }
 
-// Graphs that were computed wrong once: NAME.onnx and its inputs, NAME.npz.
+// Graphs that were once computed wrong: NAME.onnx and its inputs, NAME.npz.
 TEST_CASE("graphs that fuzzing has found") {
   const std::string path = DOVETAIL_SOURCE_DIR "/tests/fuzz/compiler/graphs/corpus.zip";
   const auto bytes = read_file(path);
@@ -66,8 +66,8 @@ TEST_CASE("graphs that fuzzing has found") {
   }
 }
 
-// Writes graph, newest form of the graph and arrays of each seed, and "SEED.broken" for one that broke a promise, with
-// the smallest part of it that does. "current" names the seed at work, for anyone who finds this process dead.
+// Writes graph, newest form of the graph and arrays of each seed, and "SEED.broken" with the smallest failing part for
+// a graph that broke a promise. "current" names the seed in progress, for a caller that finds this process dead.
 TEST_CASE("hold random graphs and write them", "[.]") {
   const char* variable = std::getenv("DOVETAIL_FUZZ_FOLDER");
   REQUIRE(variable != nullptr);

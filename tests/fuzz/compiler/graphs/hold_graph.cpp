@@ -29,7 +29,7 @@ bool within(double a, double b, double relative) {
                         std::abs(a - b) <= relative * std::max(std::abs(a), std::abs(b)) + 1e-37);
 }
 
-// Of the coarsest type of the graph; of binary32 a few units in the last place.
+// The rounding unit of the coarsest type of the graph; for binary32 a few units in the last place.
 double unit(const Graph& graph) {
   double coarsest = std::exp2(-20);
   for (const graph::Value& value : graph.values) {
@@ -38,18 +38,19 @@ double unit(const Graph& graph) {
   }
   return coarsest;
 }
-// In units. A function has more than one rounding, and what it loses may be what is left behind a difference.
+// Bounds in units of rounding. A function has more than one rounding, and its error may be all that remains after a
+// subtraction.
 constexpr double kSure = 16, kRounding = 1024;
 
-// How often values are moved, to see what rounding decides.
+// How often values are varied, to find those that rounding decides.
 constexpr std::uint64_t kMoves = 3;
 
-// By up to a unit, each by its own part of it: what is equal and cancels is no longer.
+// Varies a value by up to a unit, each by its own amount: equal values no longer cancel.
 double moved(double value, double unit, SplitMix64& random) {
   return value * (1 + unit * (static_cast<double>(random.next() >> 11) * 0x1p-52 - 1));
 }
 
-// Real values held in binary64, each moved where `unit` is not 0.
+// Real values in binary64, each varied where `unit` is not 0.
 NdArray widened(const NdArray& array, double unit, std::uint64_t seed = 0) {
   if (!is_floating(array.dtype())) return array;
   SplitMix64 random(seed);
@@ -60,7 +61,7 @@ NdArray widened(const NdArray& array, double unit, std::uint64_t seed = 0) {
 
 bool is_small_integer(double value) { return std::abs(value) <= 0x1p20 && value == std::floor(value); }
 
-// What a node computes is rounded, which moves it as well; not so integers that it makes of integers, or by rounding.
+// The results of a node are rounded, which moves them too; except integers that it makes of integers, or by rounding.
 void move_results(NdArray& results, const graph::Node& node, const std::vector<NdArray>& arguments, double unit,
                   std::uint64_t seed) {
   if (unit == 0 || !is_floating(results.dtype())) return;
@@ -127,7 +128,7 @@ Arrays sure_elements(const Graph& graph, const Arrays& inputs, const Arrays& ref
 }
 
 struct Traits {
-  bool functions = false;  // some node computes one, which is not one rounded operation
+  bool functions = false;  // some node computes a function, which is more than one rounded operation
   bool sums = false;       // some node adds up real numbers along an axis
 };
 
@@ -154,7 +155,7 @@ Traits traits_of(const Graph& graph) {
 }
 
 // Finite, and so far from the ends of their type that no other order of a sum, and no factor moved into weights, leaves
-// it.
+// the type.
 bool all_finite(const Arrays& values) {
   return std::ranges::all_of(values, [](const auto& each) {
     const double most = each.second.dtype() == DType::float16 ? 6e3 : 1e36;
@@ -188,18 +189,18 @@ Result<Ran> run(const FuzzGraph& made, const Way& way) {
   return Ran{std::move(compiled.integer), std::move(result.outputs)};
 }
 
-// How near one array must be to another: bits, or within rounding where `sure` says so; `slack` besides.
+// How close two arrays must be: equal bits, or within rounding where `sure` is given; `slack` is added to either.
 struct Bound {
   bool exact = false;
   double relative = 0, slack = 0;
   const Arrays* sure = nullptr;
 };
 
-void compare(const std::string& who, const Arrays& want, const Arrays& have, const Graph& graph, const Bound& bound,
-             std::vector<std::string>& broken) {
+void compare(const std::string& who, const Arrays& expected, const Arrays& actual, const Graph& graph,
+             const Bound& bound, std::vector<std::string>& broken) {
   for (const ValueId id : graph.outputs) {
     const std::string& name = graph.value(id).name;
-    const NdArray &a = want.at(name), &b = have.at(name);
+    const NdArray &a = expected.at(name), &b = actual.at(name);
     if (a.dtype() != b.dtype() || a.shape() != b.shape()) {
       broken.push_back(fmt::format("{}: {} is {}{}, expected {}{}", who, name, dovetail::name(b.dtype()),
                                    to_string(b.shape()), dovetail::name(a.dtype()), to_string(a.shape())));
@@ -217,8 +218,8 @@ void compare(const std::string& who, const Arrays& want, const Arrays& have, con
   }
 }
 
-// Every level by the interpreter, which fuses as the CPU does and needs no machine code; one of them, in turn, as
-// kernels of the CPU, and the accelerator where there is something for it.
+// Every level on the interpreter, which fuses as the CPU does and needs no machine code; one of the levels, in turn, as
+// kernels of the CPU, and on the accelerator where there are nodes for it.
 std::vector<Way> ways(const FuzzGraph& made, bool quantized) {
   std::vector<Way> list;
   for (int level = 0; level <= 3; ++level)
@@ -258,7 +259,7 @@ Held hold_graph(const FuzzGraph& made) {
   const double rounding = kRounding * unit(made.graph);
   const Traits traits = traits_of(made.graph);
   const bool finite = all_finite(*expected);
-  Arrays integers;  // of the quantized graph in integer form, to which kernels are held
+  Arrays integers;  // of the quantized graph in integer form, which kernels are compared with
   for (const Way& way : ways(made, quantized)) {
     const auto ran = run(made, way);
     if (!ran) {
@@ -268,7 +269,7 @@ Held hold_graph(const FuzzGraph& made) {
     held.runs.emplace(way.name, ran->outputs);
     const Bound bound{
         .exact = way.level <= passes::Level::exact && !traits.functions, .relative = rounding, .sure = &held.sure};
-    // Whether a sum that overflows on the way is infinite or no number depends on the order of its terms.
+    // Whether a sum that overflows temporarily is infinite or NaN depends on the order of its terms.
     if (!finite && (way.level == passes::Level::trading || (way.level == passes::Level::tolerant && traits.sums)))
       continue;
     if (!quantized) {
@@ -296,7 +297,7 @@ FuzzGraph smallest_broken(const FuzzGraph& made) {
     for (const ValueId output : made.graph.node(id).outputs) {
       FuzzGraph part = made;
       part.graph.outputs = {output};
-      // What the result does not need.
+      // Removes nodes that the result does not need.
       bool removed = true;
       while (removed) {
         removed = false;

@@ -26,7 +26,7 @@ void drop_input(Graph& graph, NodeId id, std::size_t input) {
   while (!node->inputs.empty() && !node->inputs.back().valid()) node->inputs.pop_back();
 }
 
-// The input becomes the attribute `name`; false where it is computed. Nothing to do where it is absent.
+// Converts the input to the attribute `name`; false where it is computed. Does nothing where it is absent.
 bool ints_to_attribute(Graph& graph, NodeId id, std::size_t input, const char* name) {
   if (!has(graph.node(id), input)) return true;
   const NdArray* array = constant(graph, graph.node(id), input);
@@ -46,12 +46,12 @@ bool number_to_attribute(Graph& graph, NodeId id, std::size_t input, const char*
   return true;
 }
 
-// A rule takes a node to the form before opset `before`; false: there is none.
+// A rule converts a node to the form before opset `before`; false: there is none.
 using Rule = bool (*)(Graph&, NodeId);
 
 bool axes(Graph& graph, NodeId id) {
   if (graph::int_attribute(graph.node(id), "noop_with_empty_axes", 0) != 0) return false;
-  // No axes at all meant every axis, and an empty list was none.
+  // Absent axes meant every axis, and an empty list meant none.
   if (const NdArray* array = constant(graph, graph.node(id), 1); array != nullptr && array->count() == 0) return false;
   graph.edit(id)->attributes.erase("noop_with_empty_axes");
   return ints_to_attribute(graph, id, 1, "axes");
@@ -70,7 +70,7 @@ bool slice(Graph& graph, NodeId id) {
          ints_to_attribute(graph, id, 1, "starts");
 }
 bool split_count(Graph& graph, NodeId id) {
-  // num_outputs that does not divide the extent gave a smaller last part; before, equal parts alone.
+  // num_outputs that does not divide the extent gave a smaller last part; earlier opsets only had equal parts.
   const graph::Node& node = graph.node(id);
   if (!has(node, 1)) {
     const Shape& first = graph.value(node.outputs.front()).type.shape;
@@ -80,7 +80,7 @@ bool split_count(Graph& graph, NodeId id) {
   return true;
 }
 bool split_sizes(Graph& graph, NodeId id) { return ints_to_attribute(graph, id, 1, "split"); }
-// One axis alone, and its default was 1: the form of a matrix is written only where both mean the same.
+// Earlier opsets had one axis, with the default 1: the matrix form is written only where both mean the same.
 bool last_axis(Graph& graph, NodeId id) {
   const auto rank = static_cast<std::int64_t>(graph.value(graph.node(id).inputs[0]).type.shape.size());
   const std::int64_t axis = graph::int_attribute(graph.node(id), "axis", -1);
@@ -92,13 +92,13 @@ bool without_attributes(Graph& graph, NodeId id) { return graph.node(id).attribu
 bool gemm(Graph& graph, NodeId id) { return has(graph.node(id), 2); }
 bool impossible(Graph&, NodeId) { return false; }
 
-// Modes had other names, and their default was the same.
+// Modes had other names, with the same default.
 bool grid_sample(Graph& graph, NodeId id) {
   const std::string mode = graph::string_attribute(graph.node(id), "mode", "linear");
   graph.edit(id)->attributes["mode"] = std::string(mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode);
   return true;
 }
-// There was one transformation of coordinates, without the half pixel.
+// There was only one transformation of coordinates, without the half pixel.
 bool roi_align(Graph& graph, NodeId id) {
   const auto mode = graph::string_attribute(graph.node(id), "coordinate_transformation_mode", "half_pixel");
   if (mode != "output_half_pixel") return false;
@@ -106,7 +106,7 @@ bool roi_align(Graph& graph, NodeId id) {
   return true;
 }
 bool top_k_count(Graph& graph, NodeId id) {
-  // The largest, sorted, were all that there was.
+  // Only the largest, sorted, were available.
   const graph::Attributes& attributes = graph.node(id).attributes;
   return !attributes.contains("largest") && !attributes.contains("sorted");
 }
@@ -161,7 +161,7 @@ constexpr Row kForms[] = {
     {"CastLike", 19, without<kSaturate>},
     {"DeformConv", 19, impossible},
     {"QuantizeLinear", 19, without<kSaturate>},
-    {"Resize", 19, impossible},  // the form of 18 is another matter of scales and sizes
+    {"Resize", 19, impossible},  // the form of 18 has other scales and sizes
     {"BitwiseAnd", 18, impossible},
     {"BitwiseNot", 18, impossible},
     {"BitwiseOr", 18, impossible},

@@ -1,5 +1,5 @@
-// Graphs as files of older operator sets: the mirror of compiler/import/normalize.h. It is written for itself, from the
-// changelog of ONNX's operators, so that import is compared with something that is not its own.
+// Graphs as files of older operator sets: the inverse of compiler/import/normalize.h. Written separately, from the
+// changelog of ONNX's operators, so that import is compared with independent code.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,7 @@
 
 namespace dovetail::test {
 
-// The file in the forms of `opset`; empty where the graph needs something newer. Precondition: the graph can be
-// exported.
+// The file in the forms of `opset`; empty where the graph needs a newer one. Precondition: the graph can be exported.
 std::optional<std::vector<std::byte>> file_of_opset(const graph::Graph& graph, std::int64_t opset);
 
 }  // namespace dovetail::test

@@ -31,7 +31,7 @@ bool small(const Graph& graph) {
                              [&](ValueId id) { return element_count(graph.value(id).type.shape) <= kMostElements; });
 }
 
-// One more node, of an operator that takes what was drawn.
+// Adds one more node, of an operator that accepts the drawn operands.
 void grow(Graph& graph, Draw& draw, const std::vector<const ops::OpDef*>& operators, int number) {
   std::vector<ValueId> offered = graph.inputs;
   for (const graph::NodeId id : graph.live_nodes())
@@ -55,7 +55,7 @@ Graph of_operators(Draw& draw, std::uint64_t seed) {
   graph.name = fmt::format("random{}", seed);
   const auto nodes = static_cast<int>(draw.between(1, kMostNodes));
   for (int i = 0; i < nodes; ++i) grow(graph, draw, kOperators, i);
-  // What nothing reads, and now and then what something reads.
+  // Values without readers, and sometimes values with readers.
   std::vector<ValueId> outputs;
   for (const ValueId id : graph.outputs)
     if (graph.users(id).empty() || draw.one_in(4)) outputs.push_back(id);
@@ -100,7 +100,7 @@ FuzzGraph random_graph(std::uint64_t seed) {
   }
   for (const ValueId id : made.graph.inputs) {
     const graph::Value& value = made.graph.value(id);
-    // Evil integers are mostly places that do not exist: now and then.
+    // Evil integers are usually invalid indices: only sometimes.
     const bool spared = !is_floating(value.type.dtype) && !draw.one_in(4);
     made.inputs.emplace(value.name,
                         draw_array(draw, spared ? Temper::plain : temper, value.type.dtype, value.type.shape));

@@ -16,12 +16,12 @@ struct FuzzGraph {
   std::map<std::string, NdArray> inputs;
   std::int64_t opset = 0;
   std::vector<std::byte> file;  // the graph in the forms of that operator set
-  // Where the graph is one of the quantized forms that lowering knows: the largest step of its tensors.
+  // For graphs in one of the quantized forms that lowering knows: the largest step of their tensors.
   double step = 0;
 };
 
-// The same for equal seeds. Every third is one that passes match (drawn_patterns.h); the others are put together of up
-// to six operators, each of which reads what others compute as its signature allows.
+// Equal seeds give equal graphs. Every third graph is one that passes match (drawn_patterns.h); the others consist of
+// up to six operators, each of which reads the results of others as its signature allows.
 FuzzGraph random_graph(std::uint64_t seed);
 
 }  // namespace dovetail::test

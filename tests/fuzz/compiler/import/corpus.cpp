@@ -1,5 +1,5 @@
-// The corpus that libFuzzer has found (./dev fuzz), replayed, and seeded mutations of it and of the seed models: what
-// CI runs without clang.
+// The corpus that libFuzzer has found (./dev fuzz), replayed, and seeded mutations of it and of the seed models: the
+// part of fuzzing that CI runs without clang.
 #include <map>
 #include <random>
 
@@ -25,7 +25,7 @@ void take(const Bytes& bytes) {
 
 }  // namespace
 
-TEST_CASE("seed models are sound, and there is one for nearly every operator") {
+TEST_CASE("seed models are valid, and there is one for nearly every operator") {
   const auto seeds = test::seed_models();
   std::map<std::string, int> operators;
   for (const test::SeedModel& seed : seeds) {
@@ -54,7 +54,7 @@ TEST_CASE("a model read as a tree is written back byte for byte") {
   }
 }
 
-TEST_CASE("the seeds of the fuzzer, and what has been added to them") {
+TEST_CASE("the seeds of the fuzzer, and later additions, keep all promises") {
   const auto members = test::read_corpus(kCorpus);
   CHECK(members.size() >= 100);
   for (const test::FuzzSeed& member : members) {
@@ -63,7 +63,7 @@ TEST_CASE("the seeds of the fuzzer, and what has been added to them") {
   }
 }
 
-TEST_CASE("random mutations of sound models") {
+TEST_CASE("random mutations of valid models keep all promises") {
   const auto seeds = test::seed_models();
   std::size_t imported = 0;
   const unsigned runs = 4000u * test::fuzz_scale();
@@ -77,10 +77,10 @@ TEST_CASE("random mutations of sound models") {
     imported += taken.imported;
   }
   INFO(imported << " of " << runs << " were imported");
-  CHECK(20 * imported > runs);  // mutations that ruin every model would try nothing after the parser
+  CHECK(20 * imported > runs);  // mutations that ruin every model would only test the parser
 }
 
-TEST_CASE("random mutations of the corpus") {
+TEST_CASE("random mutations of the corpus keep all promises") {
   const auto members = test::read_corpus(kCorpus);
   for (unsigned seed = 0; seed < 3000u * test::fuzz_scale(); ++seed) {
     std::mt19937_64 random(seed);

@@ -49,7 +49,7 @@ void write_varint(std::string& bytes, std::uint64_t value) {
 
 Message read(std::string_view bytes, MessageKind kind);
 
-// The next field, or nothing, and `bytes` unchanged, where none is whole.
+// Returns the next field, or nullopt with `bytes` unchanged where no field is complete.
 std::optional<Field> read_field(std::string_view& bytes, MessageKind parent) {
   std::string_view at = bytes;
   const auto tag = read_varint(at);

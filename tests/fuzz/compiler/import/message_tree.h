@@ -1,5 +1,6 @@
-// A serialized ONNX model as a tree of fields, so that a mutation can change one field and leave all lengths around it
-// right. What is not a message, or no well-formed one, stays bytes; a tree always writes back to what it was read from.
+// A serialized ONNX model as a tree of fields, so that a mutation can change one field and keep all enclosing lengths
+// correct. Bytes that are not a well-formed message stay bytes; a tree always writes back to the bytes it was read
+// from.
 #pragma once
 
 #include <cstddef>

@@ -52,7 +52,7 @@ constexpr float kReals[] = {0.0f,
                             __builtin_inff(),
                             -__builtin_inff(),
                             __builtin_nanf("")};
-// Texts that mean something in an attribute or as a name.
+// Texts with a meaning in an attribute or as a name.
 constexpr std::string_view kTexts[] = {"",
                                        "x",
                                        "y",
@@ -157,7 +157,7 @@ class Mutator {
   }
   void swap(const Place& place) { std::swap(place.field(), (*place.siblings)[below(place.siblings->size())]); }
 
-  // The field becomes, or is joined by, one of the same kind in the same kind of message of `from`.
+  // Replaces the field by, or adds, one of the same kind from the same kind of message of `from`.
   void borrow(const Place& place, const Message& from) {
     std::vector<const Field*> found;
     find(from.fields, MessageKind::model, place, found);
@@ -216,7 +216,7 @@ class Mutator {
       default: field.bytes[below(field.bytes.size())] = static_cast<char>(random_()); break;
     }
   }
-  // A field that the message may not have yet: a dimension, an attribute's list, an input.
+  // Adds a field that the message may lack: a dimension, an attribute's list, an input.
   void insert_field(Field& message) {
     Field field;
     field.number = 1 + static_cast<std::uint32_t>(below(message.kind == MessageKind::attribute ? 20 : 15));

@@ -1,6 +1,5 @@
-// Damaged models: cut short, bytes changed, extents and tags replaced. The importer answers with a model that verifies,
-// or with diagnostics; it never crashes, hangs or allocates what the file does not hold. Seeds and offsets are printed
-// on failure.
+// Damaged models: truncated, bytes changed, extents and tags replaced. The importer returns a model that verifies, or
+// diagnostics; it never crashes, hangs or allocates more than the file holds. Seeds and offsets are printed on failure.
 #include <cstdlib>
 #include <random>
 
@@ -113,7 +112,7 @@ Bytes quantized_model() {
 
 }  // namespace
 
-TEST_CASE("models cut short") {
+TEST_CASE("truncated models are imported or diagnosed") {
   for (const char* model : {"digits_float.onnx", "digits_int8.onnx"}) {
     const Bytes whole = bytes_of(model);
     for (std::size_t length = 0; length < whole.size(); length += 97) {
@@ -126,14 +125,14 @@ TEST_CASE("models cut short") {
     import_any({small.begin(), small.begin() + static_cast<std::ptrdiff_t>(length)});
 }
 
-TEST_CASE("the small models are sound") {
+TEST_CASE("the small models are valid") {
   for (const Bytes& bytes : {structural_model(), quantized_model()}) {
     const auto imported = import::import_onnx(bytes, "small.onnx");
     if (!imported) FAIL(to_string(imported.errors()));
   }
 }
 
-TEST_CASE("models with bytes changed") {
+TEST_CASE("models with changed bytes are imported or diagnosed") {
   const Bytes structural = structural_model(), quantized = quantized_model(), digits = bytes_of("digits_int8.onnx");
   constexpr unsigned char kTelling[] = {0x00, 0x01, 0x7F, 0x80,
                                         0xFF, 0x08, 0x0A, 0x12};  // extremes, and tags of early fields
@@ -150,7 +149,7 @@ TEST_CASE("models with bytes changed") {
   }
 }
 
-TEST_CASE("models with pieces repeated, moved and removed") {
+TEST_CASE("models with repeated, moved and removed pieces are imported or diagnosed") {
   const Bytes models[] = {structural_model(), quantized_model()};
   for (unsigned seed = 0; seed < 1000u * static_cast<unsigned>(scale()); ++seed) {
     std::mt19937 random(seed);
@@ -163,7 +162,7 @@ TEST_CASE("models with pieces repeated, moved and removed") {
   }
 }
 
-TEST_CASE("bytes of no meaning at all") {
+TEST_CASE("random bytes are diagnosed") {
   for (unsigned seed = 0; seed < 500u * static_cast<unsigned>(scale()); ++seed) {
     std::mt19937 random(seed);
     Bytes bytes(random() % 300);
@@ -173,8 +172,8 @@ TEST_CASE("bytes of no meaning at all") {
   }
 }
 
-// Nesting is refused by depth, before the stack is in danger.
-TEST_CASE("messages nested without end") {
+// Nesting is refused by depth, before the stack overflows.
+TEST_CASE("endlessly nested messages are refused") {
   test::onnx::Message message;
   for (int depth = 0; depth < 20000; ++depth) message = test::onnx::Message().message(7, message);
   import_any({message.bytes().begin(), message.bytes().end()});

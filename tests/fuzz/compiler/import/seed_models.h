@@ -1,5 +1,5 @@
-// Small sound models to start from: one or more for each operator, made from its table row, and a few that hold what
-// quantized and exported models do.
+// Small valid models to start from: at least one for each operator, made from its table row, and a few with the
+// structure of quantized and exported models.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct SeedModel {
   std::vector<std::byte> bytes;
 };
 
-// All of them are imported without error. Always the same.
+// All of them are imported without error. The result is always the same.
 std::vector<SeedModel> seed_models();
 
 }  // namespace dovetail::test

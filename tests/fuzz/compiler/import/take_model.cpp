@@ -9,7 +9,7 @@ Taken take_model(std::span<const std::byte> bytes) {
   Taken taken;
   auto imported = import::import_onnx(bytes, "fuzz.onnx");
   if (!imported) {
-    taken.broken = speechless(imported.errors());
+    taken.broken = incomplete_diagnostic(imported.errors());
     return taken;
   }
   taken.imported = true;
@@ -22,7 +22,7 @@ Taken take_model(std::span<const std::byte> bytes) {
   options.dump = {"all"};
   options.on_dump = [](std::string_view, std::string_view) {};
   const auto compiled = compile(*std::move(imported), options);
-  if (!compiled) taken.broken = speechless(compiled.errors());
+  if (!compiled) taken.broken = incomplete_diagnostic(compiled.errors());
   else if (!graph::verify(compiled->integer).ok()) taken.broken = "the integer graph does not verify";
   taken.compiled = compiled.ok();
   return taken;

@@ -1,4 +1,4 @@
-// What every model, however damaged, is put through: import, all graph passes, all printers.
+// Processes every model, however damaged: import, all graph passes, all printers.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,10 @@ namespace dovetail::test {
 
 struct Taken {
   bool imported = false, compiled = false;
-  std::string
-      broken;  // which promise was broken: a diagnostic without words, a graph that does not verify; empty if none
+  std::string broken;  // the broken promise: a diagnostic with an empty part, a graph that does not verify; empty: none
 };
 
-// Throws InternalError where the kit itself fails. Precondition of a quick answer: none, that is the point.
+// Throws InternalError where the kit itself fails. Must be fast for any bytes.
 Taken take_model(std::span<const std::byte> bytes);
 
 }  // namespace dovetail::test

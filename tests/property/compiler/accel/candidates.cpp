@@ -1,5 +1,5 @@
-// Every schedule that a search may draw computes what the task's program does, on the cycle simulator, and costs the
-// same at every time. Random operations on every named configuration.
+// Every schedule that a search may draw computes the values of the task's program on the cycle simulator, and has the
+// same cost each time. Random operations on every named configuration.
 #include "compiler/target/accel/programs/intrinsics.h"
 #include "compiler/tune/sketch_space.h"
 #include "explore/measure/accel.h"
@@ -14,7 +14,7 @@ TEST_CASE("accelerator: drawn schedules are right, or refused with a reason") {
     DYNAMIC_SECTION(config.name) {
       const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
       int measured = 0;
-      // Small hardware cannot do most of them.
+      // Small hardware cannot run most of them.
       for (std::uint64_t seed = 11; seed <= 14 || (measured == 0 && seed <= 40); ++seed) {
         SplitMix64 random(seed);
         const RandomOperation operation = random_operation(random, config);

@@ -1,4 +1,4 @@
-// Tokens of random streams: isa/verify finds nothing, and takes the loss of any one for a fault.
+// Tokens of random streams: isa/verify has no finding, and reports a fault if any token is removed.
 #include <algorithm>
 
 #include "compiler/target/accel/stream/stream.h"
@@ -44,7 +44,7 @@ std::string findings(const GeneratedProgram& generated, const std::vector<isa::I
   return report.clean() ? "" : to_string(report.findings.front().diagnostic);
 }
 
-// Takes out the k-th push of a FIFO, and the pop that meets it.
+// Removes the k-th push of a FIFO, and the matching pop.
 std::vector<isa::Instruction> without(std::vector<isa::Instruction> program, isa::TokenFifo fifo, std::size_t k) {
   const bool downwards = isa::producer(fifo) < isa::consumer(fifo);
   std::size_t pushes = 0, pops = 0;
@@ -77,7 +77,7 @@ TEST_CASE("tokens of random streams suffice, and each is needed") {
     relays += statistics.relays_by_waiting;
     made_to_wait += statistics.relays_by_made_to_wait;
     limited += statistics.limited_by_depth;
-    // A relay that is made to wait later may imply what a token says that is there already.
+    // A relay that is moved later may imply an ordering that an existing token already gives.
     if (statistics.limited_by_depth || statistics.relays_by_made_to_wait != 0) continue;
     for (const isa::TokenFifo fifo : isa::kAllFifos) {
       const std::size_t there = statistics.tokens[isa::index(fifo)];

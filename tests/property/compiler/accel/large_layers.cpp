@@ -1,6 +1,6 @@
-// Random layers of every kind on large tensors, whose extents reach the limits of instructions: images up to 4,096
-// pixels wide and high of few channels, 1x1 layers of thousands of channels, batches of 64. On the accelerator they
-// compute what the CPU back end does, bit for bit.
+// Random layers of every kind on large tensors, whose extents reach the limits of instructions: images of few channels,
+// up to 4,096 pixels wide and high, 1x1 layers of thousands of channels, batches of 64. On the accelerator they give
+// the values of the CPU back end, bit for bit.
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -21,7 +21,7 @@ namespace {
 
 // Elements of the operand; more with DOVETAIL_TEST_SCALE.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 20;
-constexpr std::uint64_t kLayers = 12;  // of each kind of shape, likewise
+constexpr std::uint64_t kLayers = 12;  // for each kind of shape; more with DOVETAIL_TEST_SCALE
 
 std::int64_t times_as_many() {
   const char* scale = std::getenv("DOVETAIL_TEST_SCALE");
@@ -71,7 +71,7 @@ Result<std::map<std::string, NdArray>> run(const graph::Graph& graph, const isa:
 
 }  // namespace
 
-TEST_CASE("accelerator: large layers compile, and compute what the CPU back end does") {
+TEST_CASE("accelerator: large layers compile, and give the values of the CPU back end") {
   const std::int64_t scale = times_as_many();
   std::uint64_t layers = 0, accelerated_layers = 0;
   for (const Extent large : {Extent::pixels, Extent::channels, Extent::batch})

@@ -1,5 +1,5 @@
-// Virtual threads and pipelined loops on the accelerator: they compute what the task's program does. Random operations
-// on every named configuration.
+// Virtual threads and pipelined loops on the accelerator keep the values of the task's program. Random operations on
+// every named configuration.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using namespace dovetail::accel;
 
 namespace {
 
-// The schedule with these steps after its own; nullopt where one of them is refused.
+// The schedule followed by these steps; nullopt where one of them is refused.
 std::optional<schedule::Scheduled> with(const schedule::Scheduled& base, const schedule::Task& task,
                                         const std::vector<schedule::Step>& steps) {
   schedule::Schedule schedule(task.program, *task.intrinsics);
@@ -34,7 +34,7 @@ std::optional<schedule::Scheduled> with(const schedule::Scheduled& base, const s
 
 }  // namespace
 
-TEST_CASE("accelerator: virtual threads and pipelined loops keep what is computed") {
+TEST_CASE("accelerator: virtual threads and pipelined loops keep the values") {
   for (const isa::HardwareConfig& config : isa::named_configs()) {
     DYNAMIC_SECTION(config.name) {
       const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));

@@ -1,4 +1,4 @@
-// Operations of the accelerator at random: convolutions, additions and poolings of a few blocks.
+// Random operations of the accelerator: convolutions, additions and poolings of a few blocks.
 #pragma once
 
 #include "base/random.h"

@@ -1,5 +1,5 @@
-// Random integer operators through the whole compiler and the functional simulator, against the reference on naive loop
-// programs: bit for bit, on every configuration. Seeds are printed with every failure.
+// Random integer operators through the whole compiler and the functional simulator, compared with the reference on
+// naive loop programs: bit for bit, on every configuration. Seeds are printed with every failure.
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -51,9 +51,9 @@ void check(const isa::HardwareConfig& config, const RandomInt8Graph& random, std
     for (const auto& [name, array] : result->outputs) {
       INFO("output " << name);
       REQUIRE(array.shape() == expected->at(name).shape());
-      const auto got = array.data<std::int8_t>(), wanted = expected->at(name).data<std::int8_t>();
+      const auto got = array.data<std::int8_t>(), exact = expected->at(name).data<std::int8_t>();
       std::int64_t different = 0;
-      for (std::size_t i = 0; i < got.size(); ++i) different += got[i] != wanted[i];
+      for (std::size_t i = 0; i < got.size(); ++i) different += got[i] != exact[i];
       CHECK(different == 0);
     }
   }
@@ -61,7 +61,7 @@ void check(const isa::HardwareConfig& config, const RandomInt8Graph& random, std
 
 void check(const isa::HardwareConfig& config, std::uint64_t seed, int& accelerated, int& host,
            test::Forms forms = test::Forms::accelerated) {
-  // Base hardware does powers of two by shifts and other scales by limbs.
+  // Base hardware computes powers of two by shifts and other scales by limbs.
   RandomInt8Graph random(seed, !config.requant && seed % 2 == 0, forms);
   random.build(static_cast<int>(1 + seed % 5));
   check(config, random, seed, accelerated, host);
@@ -95,7 +95,7 @@ TEST_CASE("random operators equal the reference on random configurations") {
   int accelerated = 0, host = 0, machines = 0;
   for (int i = 0; i < 40 * scale_of_tests(); ++i) {
     const isa::HardwareConfig config = random_machine(static_cast<std::uint64_t>(300 + i));
-    if (!isa::validate(config).ok()) continue;  // an encoding too narrow for it
+    if (!isa::validate(config).ok()) continue;  // the encoding is too narrow for it
     ++machines;
     check(config, static_cast<std::uint64_t>(3000 + i), accelerated, host);
   }
@@ -110,7 +110,7 @@ TEST_CASE("random operators equal the reference on every named configuration") {
       int accelerated = 0, host = 0;
       for (int i = 0; i < 12 * scale_of_tests(); ++i)
         check(config, static_cast<std::uint64_t>(1000 + i), accelerated, host);
-      // The point is the accelerator: most nodes must have run there.
+      // Most nodes must have run on the accelerator.
       INFO(accelerated << " nodes on the accelerator or folded, " << host << " on the host");
       CHECK(accelerated > 2 * host);
     }

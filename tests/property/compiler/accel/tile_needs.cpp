@@ -1,5 +1,5 @@
-// What the tile model says a tile needs, against the places of the program that the sketch makes of that tile; and that
-// task and trace make that program again. Random operations on every named configuration.
+// The memory that the tile model computes for a tile equals that of the sketch's program for the tile; and task and
+// trace reproduce that program. Random operations on every named configuration.
 #include <array>
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::string decided(const schedule::Decisions& decisions) {
   return text;
 }
 
-// Runs the sketch as decided; what the model says of that tile must be what its program takes.
+// Runs the sketch as decided; the model's sizes for that tile must equal those of its program.
 schedule::Scheduled check_needs(const RandomOperation& operation, const schedule::Task& task,
                                 std::span<const OnChip> places, const isa::HardwareConfig& config,
                                 const schedule::Decisions& given) {
@@ -56,7 +56,7 @@ schedule::Scheduled check_needs(const RandomOperation& operation, const schedule
     INFO("memory " << static_cast<int>(memory) << "\n" << loops::to_string(scheduled->program));
     CHECK(model.needs(memory, tile, slots) == used[memory]);
   }
-  // Where ACC holds it, it fits buffers of just that size, and none with an element less.
+  // Where ACC holds it, the tile fits buffers of exactly that size, and no buffer that is an element smaller.
   if (used[isa::Memory::acc] <= config.depth(isa::Memory::acc)) {
     constexpr std::array buffers{std::pair(isa::Memory::inp, &isa::HardwareConfig::inp_buffer_bytes),
                                  std::pair(isa::Memory::wgt, &isa::HardwareConfig::wgt_buffer_bytes)};
@@ -78,7 +78,7 @@ schedule::Scheduled check_needs(const RandomOperation& operation, const schedule
 
 }  // namespace
 
-TEST_CASE("accelerator: a tile takes what the model says, and task and trace make its program again") {
+TEST_CASE("accelerator: a tile needs the memory that the model computes, and task and trace reproduce its program") {
   for (const isa::HardwareConfig& config : isa::named_configs()) {
     DYNAMIC_SECTION(config.name) {
       const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
@@ -96,14 +96,14 @@ TEST_CASE("accelerator: a tile takes what the model says, and task and trace mak
         REQUIRE(smallest.ok());
         const std::vector<OnChip> places =
             on_chip_places(task.program, smallest->program, find_places(smallest->program, *task.intrinsics, config));
-        // Of all operations of the form, whatever their extents.
+        // The places for all operations of the form, whatever their extents.
         const auto of_form = memo.ask(TilePlaces(task_of_steps(task, memo), config));
         REQUIRE(of_form.ok());
         CHECK(**of_form == places);
         const schedule::Scheduled chosen = check_needs(operation, task, places, config, {});
         ++tiles;
         for (int varied = 0; varied < 3; ++varied) {
-          // What there is to decide besides depends on the tile.
+          // The other decisions depend on the tile.
           for (const schedule::Decision& decision : chosen.decisions)
             if (decision.name.starts_with("tile_"))
               given[decision.name] = decision.space.values[random.next() % decision.space.values.size()];

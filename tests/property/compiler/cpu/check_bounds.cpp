@@ -1,6 +1,6 @@
-// Kernels that check their bounds, with faults planted in them: an operand of a scheduled kernel lacks its first or its
-// last slice, which is in another operand's memory as far as the machine is concerned. The kernel must say so exactly
-// where the interpreter does, which checks every index by itself; without a fault it must say nothing.
+// Kernels that check their bounds, with planted faults: an operand of a scheduled kernel lacks its first or its last
+// slice, and another operand's memory is in its place. The kernel must report the access exactly where the interpreter
+// does, which checks every index; without a fault it must report nothing.
 #include <algorithm>
 
 #include "base/aligned_bytes.h"
@@ -29,7 +29,7 @@ namespace {
 
 enum class Missing { first, last };
 
-std::optional<std::size_t> outermost(const Shape& shape) {  // dimension of several elements
+std::optional<std::size_t> outermost(const Shape& shape) {  // first dimension with more than one element
   const auto found = std::ranges::find_if(shape, [](std::int64_t extent) { return extent > 1; });
   if (found == shape.end()) return std::nullopt;
   return static_cast<std::size_t>(found - shape.begin());
@@ -141,8 +141,8 @@ void check(const graph::Graph& graph, const cpu::Cpu& cpu, SplitMix64& random, T
 
 }  // namespace
 
-TEST_CASE("property: kernels that check their bounds find a slice that an operand lacks") {
-  // On each class alone, so that no expectation depends on how many of them run here.
+TEST_CASE("property: kernels that check their bounds detect that an operand lacks a slice") {
+  // On each class separately, so that no expectation depends on how many of them run here.
   for (const char* processor : {"baseline", "avx2", "avx512-vnni", "avx512-amx"}) {
     const cpu::Cpu cpu = cpu::with_checked_bounds(*cpu::find_cpu(processor));
     if (!runs_here(cpu.name)) continue;
@@ -169,7 +169,7 @@ TEST_CASE("property: kernels that check their bounds find a slice that an operan
   }
 }
 
-TEST_CASE("kernels that check their bounds report an access to the tensor alongside an operand, and leave it alone") {
+TEST_CASE("kernels that check their bounds report an access to the tensor next to an operand, and do not make it") {
   const auto program = parse_program(R"(program p { input x: float32[16] output y: float32[16]
     for i in 16 vectorized { block b { spatial v in 16 = i reads x[v] writes y[v] y[v] = x[v] } } })",
                                      "test");
@@ -181,7 +181,7 @@ TEST_CASE("kernels that check their bounds report an access to the tensor alongs
     REQUIRE(object.ok());
     const auto loaded = cpu::LoadedKernel::load(*std::move(object), "kernel");
     REQUIRE(loaded.ok());
-    AlignedBytes memory(2 * 16 * sizeof(float));  // x, and y right after it
+    AlignedBytes memory(2 * 16 * sizeof(float));  // x, then y immediately after it
     auto* x = reinterpret_cast<float*>(memory.data());
     for (int i = 0; i < 16; ++i) x[i] = static_cast<float>(i);
     void* const buffers[] = {x, x + 16};

@@ -1,6 +1,6 @@
-// Random graphs through the whole compiler to machine code, against the reference on naive loop programs: bit for bit.
-// Floats hold small multiples of a half, so that no order of summation can be distinguished from another. On every
-// class of processor that this machine belongs to, with one and two threads, and once with checked bounds.
+// Random graphs through the whole compiler to machine code, compared with the reference on naive loop programs: bit for
+// bit. Floats are small multiples of a half, so that every order of summation gives the same value. On every class of
+// processor that this machine belongs to, with one and two threads, and once with checked bounds.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -37,10 +37,10 @@ int scaled(int count) {
   const double usual = dovetail::test::judges_everything() ? 1.0 : 0.5;
   return static_cast<int>(count * (text ? std::atof(text) : usual));
 }
-// More than `number` of the cases; fewer cases than usual need not have any.
+// More than `number` of the cases; with fewer cases than usual there may be none.
 int more_than(int number) { return scaled(100) < 100 ? 0 : scaled(number) + 1; }
 
-// Those of this machine, and the most capable one of all as far as it can be checked here: with kernels that check
+// The classes of this machine, and the highest class of all as far as it can be checked here: with kernels that check
 // their bounds it needs no tile registers.
 std::vector<cpu::Cpu> processors() {
   std::vector<cpu::Cpu> all(cpu::cpus().begin(), cpu::cpus().end());
@@ -50,7 +50,7 @@ std::vector<cpu::Cpu> processors() {
   return all;
 }
 
-// What was compiled for one processor.
+// Counts of the kernels compiled for one processor.
 struct Count {
   std::map<std::string, int> kinds;
   int drawn = 0;
@@ -59,7 +59,7 @@ struct Tally {
   std::map<std::string, Count> processors;
   std::vector<std::string> refusals;
 
-  // Of the processor that has the fewest: how many classes this machine runs must not count.
+  // The least count over the processors: the number of classes that this machine runs must not matter.
   int least(const std::string& kind) const {
     return least_of([&](const Count& count) { return count.kinds.contains(kind) ? count.kinds.at(kind) : 0; });
   }
@@ -76,7 +76,7 @@ struct Tally {
   }
 };
 
-// `drawn`: the seed of its schedules; those of the compiler where there is none.
+// `drawn`: the seed of its schedules; nullopt: the compiler's schedules.
 void check(const graph::Graph& graph, const NdArray& input, Tally& tally,
            std::optional<std::uint64_t> drawn = std::nullopt, std::optional<passes::Level> level = std::nullopt) {
   const std::string name = graph.value(graph.inputs[0]).name;
@@ -110,11 +110,12 @@ void check(const graph::Graph& graph, const NdArray& input, Tally& tally,
       const auto run = executor->run({{name, input}});
       REQUIRE((run.ok() ? "" : to_string(run.errors())) == "");
       for (const auto& [output, array] : run->outputs) {
-        const NdArray& want = expected->at(output);
-        REQUIRE(array.shape() == want.shape());
+        const NdArray& expected_array = expected->at(output);
+        REQUIRE(array.shape() == expected_array.shape());
         for (std::int64_t i = 0; i < array.count(); ++i)
-          if (array.as_double(i) != want.as_double(i))
-            FAIL(output << " differs at " << i << ": " << array.as_double(i) << ", expected " << want.as_double(i));
+          if (array.as_double(i) != expected_array.as_double(i))
+            FAIL(output << " differs at " << i << ": " << array.as_double(i) << ", expected "
+                        << expected_array.as_double(i));
       }
     }
   }
@@ -122,7 +123,7 @@ void check(const graph::Graph& graph, const NdArray& input, Tally& tally,
 
 }  // namespace
 
-TEST_CASE("random float graphs run on the CPU as the reference does") {
+TEST_CASE("random float graphs on the CPU equal the reference") {
   Tally tally;
   for (int seed = 0; seed < scaled(25); ++seed) {
     INFO("seed " << seed);
@@ -135,7 +136,7 @@ TEST_CASE("random float graphs run on the CPU as the reference does") {
   CHECK(tally.refusals.empty());
 }
 
-TEST_CASE("random graphs of halves run on the CPU as the reference does") {
+TEST_CASE("random graphs of halves on the CPU equal the reference") {
   const auto as = [](DType dtype, const NdArray& array) {
     NdArray halves(dtype, array.shape());
     for (std::int64_t i = 0; i < array.count(); ++i) halves.set_double(i, array.as_double(i));
@@ -153,18 +154,18 @@ TEST_CASE("random graphs of halves run on the CPU as the reference does") {
       value.type.dtype = half;
       if (value.constant) value.constant = as(half, *value.constant);
     }
-    // Of the kit's own operators some are for float32 alone.
+    // Some of the kit's own operators accept only float32.
     const auto takes = [&](graph::NodeId node) { return ops::infer(random.graph, node).ok(); };
     if (!std::ranges::all_of(random.graph.topological_order(), takes)) continue;
     const NdArray input = random.halves(random.graph.value(random.graph.inputs[0]).type.shape, -3, 3);
-    // What level 2 folds into weights and biases need not be rounded as often.
+    // Values that level 2 folds into weights and biases may be rounded fewer times.
     check(random.graph, as(half, input), tally, std::nullopt, passes::Level::exact);
   }
   for (const char* kind : {"convolution", "matmul", "generic"}) CHECK(tally.least(kind) >= more_than(1));
   for (const auto& [name, count] : tally.processors) CHECK_FALSE(count.kinds.contains("interpreted"));
 }
 
-TEST_CASE("random int8 graphs run on the CPU as the reference does") {
+TEST_CASE("random int8 graphs on the CPU equal the reference") {
   Tally tally;
   for (int seed = 0; seed < scaled(25); ++seed) {
     INFO("seed " << seed);
@@ -172,7 +173,7 @@ TEST_CASE("random int8 graphs run on the CPU as the reference does") {
     random.build(4);
     check(random.graph, random.draw.int8(random.graph.value(random.graph.inputs[0]).type.shape), tally);
   }
-  // On tile registers the products of bytes have their own kinds.
+  // With tile registers the products of bytes have separate kinds.
   for (const auto& [name, count] : tally.processors) {
     const auto of = [&](const std::string& kind) { return count.kinds.contains(kind) ? count.kinds.at(kind) : 0; };
     CAPTURE(name);
@@ -183,7 +184,7 @@ TEST_CASE("random int8 graphs run on the CPU as the reference does") {
   CHECK(tally.refusals.empty());
 }
 
-TEST_CASE("random graphs of every integer form run on the CPU as the reference does") {
+TEST_CASE("random graphs of every integer form on the CPU equal the reference") {
   Tally tally;
   for (int seed = 0; seed < scaled(40); ++seed) {
     INFO("seed " << seed);
@@ -196,7 +197,7 @@ TEST_CASE("random graphs of every integer form run on the CPU as the reference d
   CHECK(tally.refusals.empty());
 }
 
-TEST_CASE("random graphs run on the CPU as the reference does, whatever their schedules are") {
+TEST_CASE("random graphs on the CPU equal the reference, whatever their schedules are") {
   Tally tally;
   for (int seed = 0; seed < scaled(15); ++seed) {
     INFO("seed " << seed);
@@ -211,7 +212,7 @@ TEST_CASE("random graphs run on the CPU as the reference does, whatever their sc
   CHECK(tally.least_drawn() >= more_than(20));
 }
 
-TEST_CASE("random convolutions of few output channels run on the CPU as the reference does") {
+TEST_CASE("random convolutions of few output channels on the CPU equal the reference") {
   Tally tally;
   for (int seed = 0; seed < scaled(16); ++seed) {
     SplitMix64 random(static_cast<std::uint64_t>(seed));
@@ -223,7 +224,7 @@ TEST_CASE("random convolutions of few output channels run on the CPU as the refe
       for (std::int64_t i = 0; i < array.count(); ++i) array.set_double(i, static_cast<double>(from(-6, 6)) / 2);
       return array;
     };
-    // An image, a line or a volume with rows of up to five vectors; what comes before leaves its channels last or not.
+    // An image, a line or a volume with rows of up to five vectors; the preceding nodes leave its channels last or not.
     const std::size_t axes = std::array<std::size_t, 6>{2, 2, 2, 2, 1, 3}[static_cast<std::size_t>(from(0, 5))];
     Shape image{from(1, 2), from(1, 20)}, kernel{from(1, 9), image[1]}, result{image[0], kernel[0]};
     std::string begins, ends, strides, dilations;
@@ -264,7 +265,7 @@ TEST_CASE("random convolutions of few output channels run on the CPU as the refe
   CHECK(tally.refusals.empty());
 }
 
-TEST_CASE("kernels of several models are loaded side by side") {
+TEST_CASE("kernels of several models are loaded at the same time") {
   std::vector<runtime::Executor> executors;
   std::vector<RandomFloatGraph> graphs;
   for (const std::uint64_t seed : {3, 4, 5}) {

@@ -1,4 +1,4 @@
-// Copies between layouts, scheduled and compiled, against what packing the value gives.
+// Copies between layouts, scheduled and compiled, compared with packing the value directly.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ std::int64_t below(SplitMix64& random, std::int64_t limit) {
   return static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(limit));
 }
 
-// A permutation of the dimensions, one of them perhaps cut by a factor that goes last.
+// A permutation of the dimensions, one of them possibly split by a factor that comes last.
 std::string drawn_layout(SplitMix64& random, const Shape& shape) {
   std::vector<std::string> parts;
   for (std::size_t d = 0; d < shape.size(); ++d) parts.push_back(fmt::format("i{}", d));

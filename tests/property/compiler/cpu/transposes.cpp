@@ -1,4 +1,4 @@
-// Loads that become transpositions in registers, compiled for vectors of every width, against the interpreter.
+// Loads that become transpositions in registers, compiled for vectors of every width, compared with the interpreter.
 #include <string>
 #include <vector>
 
@@ -67,7 +67,7 @@ void check(const std::string& text, SplitMix64& random) {
 
 }  // namespace
 
-TEST_CASE("property: transpositions in registers, of elements of every size, whole and broken pieces") {
+TEST_CASE("property: transpositions in registers, of elements of every size, in full and partial pieces") {
   SplitMix64 random(20261126);
   const auto up_to = [&](std::int64_t most) {
     return 1 + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(most));
@@ -81,7 +81,7 @@ TEST_CASE("property: transpositions in registers, of elements of every size, who
     }
 }
 
-TEST_CASE("cpu code: a transposition reads rows as vectors, and stays out of where it may not read") {
+TEST_CASE("cpu code: a transposition reads rows as vectors, and is not used where it may not read them") {
   const cpu::Cpu& cpu = *cpu::find_cpu("avx512");
   const auto ir = [&](const std::string& value) {
     const auto text = cpu::kernel_ir(parsed(nest(DType::float32, 8, 16, 24, value)), {}, "kernel", cpu);
@@ -93,7 +93,7 @@ TEST_CASE("cpu code: a transposition reads rows as vectors, and stays out of whe
   };
   CHECK(has(ir("x[vj, vi + 1]"), "load <4 x float>"));
   CHECK(!has(ir("x[vj, vi + 1]"), "load float"));
-  // One side of a select: the other iterations' elements may be outside.
+  // One side of a select: the elements of other iterations may be out of bounds.
   CHECK(!has(ir("select(vj < 3, x[vj, vi], z[vi])"), "load <4 x float>"));
   // Neighbors two elements apart.
   CHECK(!has(ir("x[vj, vi * 2]"), "load <4 x float>"));

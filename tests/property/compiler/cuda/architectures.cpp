@@ -1,5 +1,5 @@
-// Products of each type, scheduled and compiled for each architecture that NVRTC lists: what one of them lacks, the
-// text does without. And which names of architectures there are.
+// Products of each type, scheduled and compiled for each architecture that NVRTC lists: the text uses only instructions
+// that the architecture has. And the valid names of architectures.
 #include "tests/property/compiler/cuda/decided_layers.h"
 
 using namespace dovetail;
@@ -21,12 +21,12 @@ TEST_CASE("cuda: products of each type compile for each architecture that NVRTC 
   }
 }
 
-TEST_CASE("cuda: names of architectures are those that NVIDIA has given") {
+TEST_CASE("cuda: the accepted names of architectures are those of NVIDIA") {
   for (const char* name : {"sm_75", "sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_120f", "sm_121a"}) {
     INFO(name);
     CHECK(cuda::parse_gpu("--gpu", name).ok());
   }
-  // A letter says that there are instructions of one architecture, or of one family, alone.
+  // A letter selects the instructions of only one architecture, or of one family.
   for (const auto& [name, why] : {std::pair{"sm_80a", "sm_80 has no architecture-specific instructions"},
                                   std::pair{"sm_90f", "sm_90 belongs to no family"},
                                   std::pair{"sm_080", "\"sm_080\" is not the name of an architecture"},

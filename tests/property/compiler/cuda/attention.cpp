@@ -1,4 +1,4 @@
-// Attention as one kernel: random shapes and decisions, masks, rows without any key, and faults planted in it.
+// Attention as one kernel: random shapes and decisions, masks, rows without any key, and planted faults.
 #include <cmath>
 #include <limits>
 
@@ -88,8 +88,8 @@ TEST_CASE("cuda: attention compiles by NVRTC") {
   check_nvrtc(list);
 }
 
-// Keys that a mask hides are in their own pieces, and a row may have none.
-TEST_CASE("cuda: attention hides what its mask says") {
+// Keys that a mask hides are in separate pieces, and a row may have no key.
+TEST_CASE("cuda: attention leaves out the keys that its mask hides") {
   for (const DType type : {DType::float32, DType::float16}) {
     Case one = attention(type, {{}, 16, 48, 8, 16, {16, 48}}, 3, decided({{"piece_columns", "16"}}));
     REQUIRE(one.scheduled.kind == kKind);
@@ -111,18 +111,18 @@ TEST_CASE("cuda: attention hides what its mask says") {
   }
 }
 
-TEST_CASE("cuda: scores stay in registers, and one warp waits for nobody but the pieces' copies") {
+TEST_CASE("cuda: scores stay in registers, and one warp waits only for the pieces' copies") {
   const Case one = attention(DType::float16, {{2, 2}, 32, 128, 16, 16, {}}, 1);
   REQUIRE(one.scheduled.kind == kKind);
   REQUIRE(one.scheduled.kernels.kernels.size() == 1);
   const loops::ThreadKernel& kernel = one.scheduled.kernels.kernels[0];
   INFO(loops::to_string(one.scheduled.kernels));
-  CHECK(kernel.shared.size() == 4);  // q, a piece of k and of v, its weights
+  CHECK(kernel.shared.size() == 4);  // q, a piece of k and of v, the block's weights
   CHECK(one.scheduled.kernels.workspace.empty());
   CHECK(dovetail::test::count_barriers(kernel.body) <= 3);
 }
 
-TEST_CASE("cuda: warps multiply by the their own weights rows, so that each waits for its own lanes alone") {
+TEST_CASE("cuda: each warp multiplies by the weights of its rows, and waits only for its own lanes") {
   const auto barriers = [](const Case& one, bool of_warp) {
     int count = 0;
     dovetail::test::changed(one.scheduled.kernels.kernels[0].body, [&](const loops::Core& inner) {
@@ -139,15 +139,15 @@ TEST_CASE("cuda: warps multiply by the their own weights rows, so that each wait
   REQUIRE(warps.scheduled.kind == kKind);
   INFO(loops::to_string(warps.scheduled.kernels));
   CHECK(barriers(warps, false) == 1);  // after the wait for a piece
-  CHECK(barriers(warps, true) == 1);   // between what lanes write of the weights and the product
+  CHECK(barriers(warps, true) == 1);   // between the lanes' writes of the weights and the product
   for (std::uint64_t seed = 0; seed < 3; ++seed) check_threads(warps, seed);
-  // Threads outside of tensor cores read what those of other warps have written.
+  // Without tensor cores, threads read values that other warps have written.
   const Case threads = attention(DType::float32, shapes, 1, decided({{"piece_columns", "32"}, {"stages", "2"}}));
   REQUIRE(threads.scheduled.kind == kKind);
   CHECK(barriers(threads, false) >= 2);
 }
 
-TEST_CASE("cuda: sums that keep their order are not attention kernel") {
+TEST_CASE("cuda: sums that keep their order do not become one attention kernel") {
   CHECK(attention(DType::float32, {{}, 16, 16, 8, 8, {}}, 1, nullptr, cuda::FloatSums::in_order).scheduled.kind !=
         kKind);
 }
@@ -171,7 +171,7 @@ TEST_CASE("cuda: faults planted in attention are found by run_threads") {
       kernels.kernels[0].body = dovetail::test::changed(kernels.kernels[0].body, change);
       return kernels;
     };
-    // Statements of that block, which write what `edit` makes of their value.
+    // Statements of that block, which write the value that `edit` returns.
     const auto stores = [&](const std::string& block, const std::function<Expr(const Expr&)>& edit) {
       return changed([=](const Core& core) -> Core {
         const auto* store = core ? std::get_if<CoreStore>(&core->node) : nullptr;
@@ -224,7 +224,7 @@ TEST_CASE("cuda: faults planted in attention are found by run_threads") {
         {"a wait for one group too few", waits(1)}};
     faults.emplace_back("pieces are read before all have copied",
                         dovetail::test::without_barrier(one.scheduled.kernels, 0));
-    // A lane of a tensor core multiplies by the weights that it wrote itself, which another one may load.
+    // A lane of a tensor core multiplies by weights that it wrote itself and that another lane may load.
     faults.emplace_back("weights are read before all have written",
                         dovetail::test::without_barrier(one.scheduled.kernels, 1));
     CHECK(!is_found(one.scheduled.kernels, 1));

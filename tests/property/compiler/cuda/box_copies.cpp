@@ -1,7 +1,7 @@
-// Operands of products of four warps that a unit of the machine fetches by itself, box by box (sm_90a): random and
-// chosen shapes give the operator's values in adversarial orders, in which a box lands line by line at any time up to
-// the wait for its signal, and on the emulated GPU, which reads tensors by the maps that the driver encodes. Faults
-// planted in signals, boxes, swizzles and barriers are found by both.
+// Operands of four-warp products that an asynchronous unit fetches box by box (sm_90a): random and chosen shapes give
+// the operator's values in adversarial orders, in which a box arrives line by line at any time up to the wait for its
+// signal, and on the emulated GPU, which reads tensors by the maps that the driver encodes. Faults planted in signals,
+// boxes, swizzles and barriers are detected by both.
 #include <string>
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ using dovetail::test::Change;
 
 namespace {
 
-// Of a case's kernels: operands that are fetched by boxes, and by threads.
+// Numbers of operands in a case's kernels that are fetched by boxes, and by threads.
 struct Fetches {
   int boxes = 0, copies = 0;
 };
@@ -40,8 +40,8 @@ loops::Program parsed(const std::string& text) {
   return *std::move(program);
 }
 
-// A product for each of three of the batch, and a convolution by windows of one element, whose columns are rows and
-// columns of an image.
+// A product for each of three matrices of the batch, and a convolution by windows of one element, whose columns are
+// rows and columns of an image.
 loops::Program batched() {
   return parsed(
       "program batched { input a: float16[3, 40, 72] input b: float16[3, 72, 24] output y: float32[3, 40, 24] "
@@ -60,9 +60,9 @@ loops::Program pointwise() {
 }
 
 std::vector<Case> box_cases() {
-  // Panels of 128, 64 and 32 bytes, one and several of them, both ways that factors are stored, 2 to 5 places of a
-  // ring, with and without products that are still under way, ragged rows, columns and depth, parts of the depth, two
-  // groups of warps, more rows than a box has, and one operand that threads fetch.
+  // Panels of 128, 64 and 32 bytes, one and several of them, both storage orders of factors, rings of 2 to 5 slots,
+  // with and without products that are still in flight, ragged rows, columns and depth, parts of the depth, two groups
+  // of warps, more rows than a box has, and one operand that threads fetch.
   const std::vector<Form> forms{{40, 14, 128, DType::float16, true, false, tile("1", "16", "4", "2")},
                                 {64, 64, 128, DType::bfloat16, false, false, tile("1", "64", "2", "3")},
                                 {130, 16, 96, DType::float16, false, false, tile("2", "16", "2", "3")},
@@ -99,7 +99,7 @@ TEST_CASE("cuda: the text of operands fetched by boxes has the operator's values
 
 namespace {
 
-// The graph's one group, its constants drawn, for the architecture that has products of four warps.
+// The graph's one group, with drawn constants, for the architecture that has four-warp products.
 Case drawn_case(const std::string& text, const schedule::Decisions& decisions) {
   SplitMix64 random(3);
   const auto graph =
@@ -152,7 +152,7 @@ TEST_CASE("cuda: weights of bytes are turned ahead of time and come by boxes, al
 
 namespace {
 
-// Five pieces in three places of a ring.
+// Five pieces in three slots of a ring.
 Case pipelined(bool turned) {
   return turned ? form_case({64, 32, 160, DType::float16, false, false, tile("1", "32", "2", "3")}, 1)
                 : form_case({40, 16, 320, DType::int8, true, false, tile("1", "16", "2", "3")}, 1);
@@ -312,7 +312,7 @@ TEST_CASE("cuda: faults planted in the text of copies of boxes are found by the 
 }
 
 TEST_CASE(
-    "cuda: a kernel's boxes are told to the driver with the swizzle of its products, and found wrong with another") {
+    "cuda: the driver gets a kernel's boxes with the swizzle of its products, and another swizzle gives wrong values") {
   const dovetail::test::Environment nvrtc("DOVETAIL_NVRTC", emulated("nvrtc")),
       driver("DOVETAIL_LIBCUDA", emulated("driver"));
   const Case one = pipelined(true);
@@ -325,7 +325,7 @@ TEST_CASE(
   CHECK(boxes[1].extents == Shape{160, 32});
   CHECK(boxes[1].box == Shape{32, 32});
   for (const cuda::BoxedTensor& boxed : boxes) CHECK(boxed.swizzle == 64);
-  // The kernel has no other way to these tensors.
+  // The kernel accesses these tensors only by boxes.
   for (const cuda::KernelOperand& operand : source.launches[0].operands) CHECK(operand.index >= 2);
   const auto binary = cuda::Nvrtc::find().value()->compile(source.text, "sm_90a");
   if (!binary) FAIL(to_string(binary.errors()));
@@ -369,7 +369,7 @@ TEST_CASE("cuda: a pipeline of boxes waits for their signal, and has one barrier
     const std::vector<std::string> whole = steps_of(kernel.body);
     CHECK(std::ranges::count(whole, "fence") == 1);
     CHECK(std::ranges::count(whole, "start") == 3);
-    CHECK(std::ranges::count(whole, "barrier") == 3);  // after the start of signals, after the first boxes, of a piece
+    CHECK(std::ranges::count(whole, "barrier") == 3);  // after the start of signals, after the first boxes, for a piece
   }
 }
 
@@ -388,7 +388,7 @@ TEST_CASE("cuda: copies of boxes compile by NVRTC") {
     CHECK_THAT(ptx, ContainsSubstring(word));
 }
 
-TEST_CASE("cuda: threads fetch what the unit cannot: rows at no multiple of 16 bytes, and what they compute") {
+TEST_CASE("cuda: threads fetch what the unit cannot: rows at no multiple of 16 bytes, and values that they compute") {
   const auto fetches = [](std::int64_t k, std::int64_t before, DType type, bool right_transposed) {
     const Case one = form_case({64, 16, k, type, right_transposed, false, tile("1", "16", "2", "3"), before}, 1);
     CHECK(one.scheduled.kind == kGroupProduct);
@@ -399,6 +399,6 @@ TEST_CASE("cuda: threads fetch what the unit cannot: rows at no multiple of 16 b
   CHECK(fetches(256, 4, DType::float16, true).boxes == 0);   // 520 bytes
   CHECK(fetches(256, 8, DType::float16, true).copies == 0);  // 528
   CHECK(fetches(250, 0, DType::float16, true).boxes == 0);
-  const Fetches mixed = fetches(256, 0, DType::int8, false);  // one operand is turned by threads
+  const Fetches mixed = fetches(256, 0, DType::int8, false);  // threads transpose one operand
   CHECK(mixed.boxes == 2);
 }

@@ -1,4 +1,4 @@
-// A layer, y = activation(a * b + c) in float or its like in int8, whose schedule is decided by hand.
+// A layer, y = activation(a * b + c) in float or the int8 equivalent, whose schedule is decided by hand.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ inline const Gpu& gpu() {
   return made;
 }
 
-// Of int8, float32, float16 or bfloat16; the narrow ones are added up in int32 or float32. `transposed`: b is [n, k].
-// `products`: floats may be added in any order, as MatMul's are. `left_turned`: a is [k, m]. `before`: rows of a and b
-// begin with so many elements that nobody reads.
+// Types int8, float32, float16 or bfloat16; the narrow ones accumulate in int32 or float32. `transposed`: b is [n, k].
+// `products`: floats may be added in any order, like MatMul's. `left_turned`: a is [k, m]. `before`: rows of a and b
+// begin with this many unused elements.
 inline loops::Program layer(std::int64_t m, std::int64_t n, std::int64_t k, DType type, bool transposed,
                             bool products = false, bool left_turned = false, std::int64_t before = 0) {
   const bool integer = type == DType::int8;
@@ -52,14 +52,14 @@ inline loops::Program layer(std::int64_t m, std::int64_t n, std::int64_t k, DTyp
   return *std::move(program);
 }
 
-// A program that came from no graph.
+// The group of a program that does not come from a graph.
 inline FusedGroup group_of(loops::Program program) {
   FusedGroup group;
   group.program = std::move(program);
   return group;
 }
 
-// `whole_numbers`: small ones, of which all sums are exact.
+// `whole_numbers`: small integers, whose sums are all exact.
 inline Case layer_case(const loops::Program& program, const schedule::FindRecorded& recorded, std::uint64_t seed,
                        const Gpu& of = gpu(), bool whole_numbers = false) {
   std::vector<NdArray> arguments;
@@ -76,7 +76,7 @@ inline Case layer_case(const loops::Program& program, const schedule::FindRecord
   return {program.name, std::move(arguments), std::move(expected), *std::move(scheduled)};
 }
 
-// By these decisions, of whichever kind takes them; what they leave open is chosen analytically.
+// These decisions, for whichever kind accepts them; open decisions are made analytically.
 inline schedule::FindRecorded decided(const schedule::Decisions& decisions) {
   return [decisions](const schedule::Task&, const schedule::Sketch&) {
     schedule::Recorded recorded;

@@ -1,6 +1,6 @@
 // Every operator, with random operands, on the CUDA back end without a GPU: its kernels in adversarial orders of
 // threads (run_threads), the text of the kernels compiled for this machine (tests/emulated_gpu), and compiled by NVRTC.
-// Values are those of the operator's own program, bit for bit.
+// The values must be those of the operator's program, bit for bit.
 #include <optional>
 
 #include "compiler/ops/op.h"
@@ -13,7 +13,7 @@ using namespace dovetail::cuda::test;
 namespace {
 
 constexpr std::uint64_t kTries = 100;
-constexpr std::uint64_t kMostSteps = 5'000;  // of a case, so that walking through it stays quick
+constexpr std::uint64_t kMostSteps = 5'000;  // bound of a case, so that evaluating it is quick
 
 std::vector<Case> cases() {
   std::vector<Case> list;
@@ -42,7 +42,7 @@ TEST_CASE("cuda: the text of every operator's kernels gives its values, compiled
   check_text(cases());
 }
 
-TEST_CASE("cuda: an index outside of an extent of 1 is reported, not taken for 0", "[gpu]") {
+TEST_CASE("cuda: an index outside an extent of 1 is reported, not replaced by 0", "[gpu]") {
   graph::Graph graph;
   graph.name = "gather";
   const graph::ValueId data = graph.add_value("data", {DType::float32, {1, 3}});

@@ -1,4 +1,4 @@
-// Products of four warps (wgmma) whose schedules are decided by hand, and changes of what lowers them.
+// Products of four warps (wgmma) with hand-decided schedules, and changes of their lowered form.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ inline schedule::Decisions tile(const char* row_fragments, const char* columns, 
           {"stream", "0"}};
 }
 
-// A device adds up floats in its own order: it gets numbers of which all sums are exact.
+// A device adds floats in its own order: it gets numbers whose sums are all exact.
 inline Case group_case(const loops::Program& program, const schedule::FindRecorded& recorded, std::uint64_t seed) {
   return layer_case(program, recorded, seed, hopper(), dovetail::test::tests_device());
 }
@@ -48,7 +48,7 @@ inline Case form_case(const Form& form, std::uint64_t seed) {
       decided(form.decisions), seed);
 }
 
-// The emulated GPU has products of groups of warps; of devices that of capability 9.0 alone.
+// The emulated GPU has products of four warps; among devices only those of capability 9.0.
 inline bool group_products_run_here() {
   constexpr int kOfGroups = 90;
   if (!dovetail::test::tests_device()) return true;
@@ -75,7 +75,7 @@ inline dovetail::test::Change calls(const std::function<void(loops::CoreCall&)>&
   });
 }
 
-// What is done one after the other, besides products themselves.
+// The other steps between the products, in order.
 inline std::vector<std::string> steps_of(const loops::Core& core) {
   std::vector<std::string> words;
   dovetail::test::changed(core, [&](const loops::Core& inner) {

@@ -1,6 +1,6 @@
 // Products of four warps (wgmma, sm_90a): random shapes and decisions give the operator's values, in adversarial orders
-// of threads and on the emulated GPU, which follows the descriptors that the text gives; and faults planted in what
-// orders these products, and in where their matrices are stored, are found by both.
+// of threads and on the emulated GPU, which follows the descriptors of the text. Faults planted in the ordering of
+// these products, and in the addresses of their matrices, are detected by both.
 #include <array>
 #include <functional>
 #include <string>
@@ -22,8 +22,8 @@ using dovetail::test::Change;
 namespace {
 
 std::vector<Case> group_cases() {
-  // Both ways that factors are stored, panels of 128, 64 and 32 bytes, one and several of them, rings with and without
-  // products that are still under way, pieces that are computed into registers, ragged edges, parts of the depth, two
+  // Both storage orders of factors, panels of 128, 64 and 32 bytes, one and several of them, rings with and without
+  // products that are still in flight, pieces that are computed into registers, ragged edges, parts of the depth, two
   // groups of warps. Threads fetch most of them (box_copies.cpp has the others).
   const std::vector<Form> forms{{40, 14, 128, DType::float16, true, false, tile("1", "16", "4", "2"), 4},
                                 {64, 64, 128, DType::bfloat16, false, false, tile("1", "64", "2", "3"), 4},
@@ -44,14 +44,14 @@ std::vector<Case> group_cases() {
   return list;
 }
 
-// Three places of a ring, so that the products of an iteration are under way in the next one. Rows are at multiples of
-// 8 bytes that are none of 16, so that threads fetch them.
+// Three slots of a ring, so that the products of an iteration are in flight in the next one. Rows are at multiples of 8
+// bytes but not of 16, so that threads fetch them.
 Case pipelined(bool turned) {
   return turned ? form_case({64, 32, 128, DType::float16, false, false, tile("1", "32", "2", "3"), 4}, 1)
                 : form_case({40, 16, 256, DType::int8, true, false, tile("1", "16", "2", "3"), 8}, 1);
 }
 
-// Steps of calls of one kind, -1: all of them.
+// Steps of calls of one kind; -1: all of them.
 Change steps(loops::CoreCallGroup::Step step, int number, std::optional<std::int64_t> groups) {
   return [=, at = 0](const loops::Core& core) mutable -> loops::Core {
     const auto* node = core ? std::get_if<loops::CoreCallGroup>(&core->node) : nullptr;
@@ -59,7 +59,7 @@ Change steps(loops::CoreCallGroup::Step step, int number, std::optional<std::int
     return groups ? loops::make_core(loops::CoreCallGroup{step, *groups}) : nullptr;
   };
 }
-// What is copied, with other indices.
+// Copies with other indices.
 Change copies(const std::function<loops::Expr(const loops::Expr&)>& edit) {
   return each<loops::CoreAsyncCopy>([edit](loops::CoreAsyncCopy copy) {
     for (loops::Expr& index : copy.to_indices) index = loops::rewrite_expr(index, edit);
@@ -114,7 +114,7 @@ TEST_CASE("cuda: products of four warps compile by NVRTC") {
                       ContainsSubstring("wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16"));
 }
 
-TEST_CASE("cuda: products of four warps are for the one architecture that has them") {
+TEST_CASE("cuda: products of four warps are used only for the architecture that has them") {
   const auto kind = [](const loops::Program& program, const char* architectures) {
     const auto scheduled = cuda::schedule_group(group_of(program), cuda::parse_gpu("", architectures).value(), nullptr);
     if (!scheduled) FAIL(to_string(scheduled.errors()));
@@ -231,7 +231,7 @@ TEST_CASE("cuda: faults planted in the text of products of four warps are found 
   }
 }
 
-TEST_CASE("cuda: a pipeline of products of four warps has one barrier for each piece, and products stay under way") {
+TEST_CASE("cuda: a pipeline of four-warp products has one barrier for each piece, and products stay in flight") {
   for (const bool turned : {false, true}) {
     const Case one = pipelined(turned);
     const loops::ThreadKernel& kernel = one.scheduled.kernels.kernels[0];
@@ -249,7 +249,7 @@ TEST_CASE("cuda: a pipeline of products of four warps has one barrier for each p
   }
 }
 
-TEST_CASE("cuda: what is not a matrix for four warps is refused with what it has") {
+TEST_CASE("cuda: a matrix that does not fit four warps is refused with its size") {
   using loops::int_imm;
   const auto why = [](DType type, const Shape& left, std::vector<loops::Expr> at, bool left_turned = false) {
     const auto mma =

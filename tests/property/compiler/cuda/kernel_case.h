@@ -1,5 +1,5 @@
-// Scheduled groups with operands and the values that they must have: their kernels on run_threads, the text of the
-// kernels on the emulated GPU, and by NVRTC.
+// Scheduled groups with operands and expected values: their kernels on run_threads, the text of the kernels on the
+// emulated GPU, and by NVRTC.
 #pragma once
 
 #include <cmath>
@@ -37,14 +37,14 @@ struct Case {
   std::vector<NdArray> arguments;
   Result<std::vector<NdArray>> expected;
   ScheduledGroup scheduled;
-  double tolerance = 0;  // of floating results, of the largest in its tensor; 0: bit for bit
+  double tolerance = 0;  // for floating results, relative to the largest in its tensor; 0: bit for bit
 };
 
-// A device's functions differ from this machine's by some units in the last place (CUDA C++ Programming Guide,
+// A device's functions differ from this machine's by a few units in the last place (CUDA C++ Programming Guide,
 // "Mathematical Functions"), which sums and differences of them may enlarge.
 constexpr double kFunctionsOfDevice = 1e-5;
 
-// The graph's one group, scheduled, with what the interpreter makes of its arguments. nullopt where the graph is not
+// The graph's one group, scheduled, with the interpreter's results for its arguments. nullopt where the graph is not
 // one group, or takes more steps. `draw` makes an argument of a type; `recorded` decides for the schedule.
 inline std::optional<Case> case_of(std::string_view name, const graph::Graph& graph, std::uint64_t most_steps,
                                    const std::function<NdArray(const graph::TensorType&)>& draw,
@@ -124,7 +124,7 @@ inline std::vector<Source> sources_of(const std::vector<Case>& cases, std::strin
   return sources;
 }
 
-// What the kernels leave, or the failure that one reports.
+// The results of the kernels, or the failure that one reports.
 inline Result<std::vector<NdArray>> launch(const std::shared_ptr<runtime::cuda::Context>& context, const Source& source,
                                            runtime::cuda::ModuleHandle module, const Case& one) {
   using runtime::cuda::Allocation;
@@ -194,7 +194,7 @@ inline void compare(const Case& one, const Result<std::vector<NdArray>>& have) {
     FAIL_CHECK(to_string(have.errors()));
     return;
   }
-  // A device gives what is not a number its own bits.
+  // A device gives NaN its own bits.
   if (one.tolerance == 0 && !dovetail::test::tests_device()) {
     CHECK(*have == *one.expected);
     return;
@@ -207,7 +207,7 @@ inline void compare(const Case& one, const Result<std::vector<NdArray>>& have) {
       continue;
     }
     REQUIRE(a.shape() == b.shape());
-    // Infinities and what is not a number are equal or wrong.
+    // Infinities and NaN are equal or wrong.
     double largest = 0;
     for (std::int64_t e = 0; e < b.count(); ++e)
       if (std::isfinite(b.as_double(e))) largest = std::max(largest, std::abs(b.as_double(e)));
@@ -222,7 +222,7 @@ inline void compare(const Case& one, const Result<std::vector<NdArray>>& have) {
   }
 }
 
-// What the text of the kernels leaves, compiled for this machine.
+// The results of the kernels' text, compiled for this machine.
 inline std::vector<Result<std::vector<NdArray>>> run_text(const std::vector<Case>& all) {
   const dovetail::test::GpuUnderTest gpu;
   std::string text;
@@ -231,7 +231,7 @@ inline std::vector<Result<std::vector<NdArray>>> run_text(const std::vector<Case
   if (!compiler) FAIL(to_string(compiler.errors()));
   const auto context = runtime::cuda::Context::open();
   if (!context) FAIL(to_string(context.errors()));
-  constexpr int kOfGroups = 90;  // its own instructions have their own name
+  constexpr int kOfGroups = 90;  // instructions of one architecture have a separate name
   const int capability = dovetail::test::tests_device() ? (*context)->facts().capability : kOfGroups;
   const std::string architecture = fmt::format("sm_{}{}", capability, capability == kOfGroups ? "a" : "");
   auto binary = (*compiler)->compile(text, architecture);

@@ -1,5 +1,5 @@
-// Products of matrices and convolutions as tiles: random shapes and random decisions, and that what the back end makes
-// of them is what makes them fast: shared memory, sums in registers, blocks for every processor.
+// Products of matrices and convolutions as tiles: random shapes and random decisions; and the generated kernels have
+// the properties that make them fast: shared memory, sums in registers, blocks for every processor.
 #include <array>
 
 #include <fmt/ranges.h>
@@ -32,7 +32,7 @@ std::vector<Case> layers() {
   return list;
 }
 
-// Depths in parts for their own blocks, of products and of a convolution's channels.
+// Depths split into parts, each with separate blocks, for products and for a convolution's channels.
 std::vector<Case> parts(const std::string& count) {
   std::vector<Case> list;
   for (const DType type : {DType::float32, DType::int8, DType::float16})
@@ -101,7 +101,7 @@ TEST_CASE("cuda: the text of tiles of products has the operator's values, compil
   check_text(all);
 }
 
-TEST_CASE("cuda: parts of a product's depth are added up in their order by a second kernel") {
+TEST_CASE("cuda: a second kernel adds the parts of a product's depth in their order") {
   for (const char* count : {"2", "4"}) {
     const std::vector<Case> list = parts(count);
     for (const Case& one : list) {
@@ -119,7 +119,7 @@ TEST_CASE("cuda: parts of a product's depth are added up in their order by a sec
   }
 }
 
-TEST_CASE("cuda: deep products of few tiles are taken in parts by default, not where sums keep their order") {
+TEST_CASE("cuda: deep products of few tiles are split into parts by default, but not where sums keep their order") {
   const auto kernels = [](const loops::Program& program) {
     const auto scheduled = cuda::schedule_group(group_of(program), gpu(), nullptr).value();
     INFO(loops::to_string(scheduled.program));
@@ -129,7 +129,7 @@ TEST_CASE("cuda: deep products of few tiles are taken in parts by default, not w
   for (const DType type : {DType::float32, DType::int8, DType::float16}) {
     INFO(name(type));
     CHECK(kernels(layer(64, 64, 8192, type, true, true)) == 2);
-    CHECK(kernels(layer(4096, 4096, 1024, type, true, true)) == 1);  // tiles enough for all processors
+    CHECK(kernels(layer(4096, 4096, 1024, type, true, true)) == 1);  // enough tiles for all processors
   }
   CHECK(kernels(layer(64, 64, 8192, DType::float32, true, false)) == 1);
 }
@@ -137,7 +137,7 @@ TEST_CASE("cuda: deep products of few tiles are taken in parts by default, not w
 TEST_CASE("cuda: parts of a depth are fetched 16 bytes at a time where they are adjacent") {
   for (const DType type : {DType::float32, DType::int8, DType::float16}) {
     schedule::Decisions decisions{{"parts", "4"}};
-    // Each lane then has 16 bytes of a piece and more, and there are several pieces, which are copied ahead.
+    // Each lane then has at least 16 bytes of a piece, and there are several pieces, which are copied ahead.
     if (type != DType::float32) decisions = {{"parts", "4"}, {"warps", "1"}, {"depth_fragments", "2"}, {"stages", "2"}};
     const Case one = layer_case(layer(64, 64, 512, type, true, true), decided(decisions), 3);
     REQUIRE(one.scheduled.origin.recorded);
@@ -148,7 +148,7 @@ TEST_CASE("cuda: parts of a depth are fetched 16 bytes at a time where they are 
   }
 }
 
-TEST_CASE("cuda: faults planted in parts of a depth are found") {
+TEST_CASE("cuda: faults planted in parts of a depth are found by run_threads") {
   const Case one = parts("4").front();
   const loops::ThreadProgram& right = one.scheduled.kernels;
   REQUIRE(right.kernels.size() == 2);
@@ -165,7 +165,7 @@ TEST_CASE("cuda: faults planted in parts of a depth are found") {
   CHECK(found(without));
   std::swap(exchanged.kernels[0], exchanged.kernels[1]);
   CHECK(found(exchanged));
-  // One part is not computed.
+  // A kernel that does not compute one of the parts.
   bool changed = false;
   for (loops::BoundAxis& axis : fewer.kernels[0].axes)
     if (!changed && axis.extent == 4) changed = (axis.extent = 3) == 3;
@@ -173,12 +173,13 @@ TEST_CASE("cuda: faults planted in parts of a depth are found") {
   CHECK(found(fewer));
 }
 
-TEST_CASE("cuda: a tile of a product is taken where a block has just the memory for its pieces, not a byte below") {
+TEST_CASE(
+    "cuda: a tile is accepted where a block has exactly the memory for its pieces, and refused with a byte less") {
   struct Space {
     std::string_view kind, architectures;
     std::vector<std::pair<std::string, std::vector<int>>> choices;
   };
-  // How many parts the depth is taken in stays open: what is decided as a whole is taken without an estimate.
+  // The number of parts stays open: a schedule that is decided completely is taken without an estimate.
   const std::array<Space, 2> spaces{{{kKind,
                                       "sm_75",
                                       {{"sum_rows", {8, 16, 4, 2, 1}},
@@ -213,7 +214,7 @@ TEST_CASE("cuda: a tile of a product is taken where a block has just the memory 
         const auto is_taken = [&](const cuda::ScheduledGroup& made) {
           return made.kind == space.kind && made.origin.recorded;
         };
-        // Some tiles fit for no memory: of their threads, or of what these can fetch.
+        // Some tiles do not fit whatever the memory is: because of their threads, or of what these can fetch.
         constexpr std::int64_t kMuch = 1 << 20;
         std::optional<cuda::ScheduledGroup> whole;
         while (!whole || !is_taken(*whole)) {
@@ -227,7 +228,7 @@ TEST_CASE("cuda: a tile of a product is taken where a block has just the memory 
         CHECK(is_taken(scheduled(bytes)));
         const auto less = scheduled(bytes - 1);
         CHECK_FALSE(is_taken(less));
-        // It was not tried.
+        // The tile was not tried.
         CHECK_THAT(fmt::format("{}", fmt::join(less.notes, "\n")), !ContainsSubstring("its threads share"));
       }
 }
@@ -254,7 +255,7 @@ TEST_CASE("cuda: NVIDIA's compiler makes wide loads and stores of neighbors") {
   }
 }
 
-TEST_CASE("cuda: NVIDIA's compiler rounds each product and each sum by itself, but where both are to be rounded once") {
+TEST_CASE("cuda: NVIDIA's compiler rounds each product and each sum separately, unless both are to be rounded once") {
   const auto compiler = cuda::Nvrtc::find();
   if (!compiler) return dovetail::test::skip("no NVRTC: " + compiler.errors().front().why);
   for (const DType type : {DType::float32, DType::float16})
@@ -272,7 +273,7 @@ TEST_CASE("cuda: NVIDIA's compiler rounds each product and each sum by itself, b
     }
 }
 
-TEST_CASE("cuda: copies that are turned, of either operand, have the operator's values, also of workers and of parts",
+TEST_CASE("cuda: transposing copies, of either operand, have the operator's values, also with workers and with parts",
           "[gpu]") {
   std::vector<Case> list;
   cuda::Gpu few = gpu();
@@ -310,17 +311,17 @@ TEST_CASE("cuda: a product of matrices is computed in registers, from shared mem
       CHECK(kernel.shared.size() == 2);
       REQUIRE(kernel.local.size() >= 1);  // the sums; a piece that is fetched into registers
       CHECK(element_count(kernel.local[0]->shape) >= 16);
-      // A piece's readers wait for it; the copies of the next one follow, into the place of the one before, which all
-      // have read by then.
+      // A piece's readers wait for it; then the copies of the next one follow, into the slot of the previous one, which
+      // all threads have read by then.
       CHECK(dovetail::test::count_barriers(kernel.body) == 1);
       const std::string text = cuda::emit_source(scheduled.kernels, scheduled.program.parameters, "k").text;
-      // What is more than a block has by itself comes with the launch.
+      // Memory beyond the static limit of a block comes with the launch.
       const bool own = kernel.shared_places().bytes <= cuda::kStaticSharedBytes;
       CHECK_THAT(text,
                  ContainsSubstring(own ? "alignas(16) __shared__" : "given_shared()") &&
                      ContainsSubstring("#pragma unroll") &&
                      (integer && !transposed   ? ContainsSubstring("copy_async")
-                      : !integer && transposed ? ContainsSubstring("copy_async<4>")  // both are turned
+                      : !integer && transposed ? ContainsSubstring("copy_async<4>")  // both are transposed
                                                : ContainsSubstring("copy_async<16>")));
     }
   // Few rows: small tiles, so that most processors have one.

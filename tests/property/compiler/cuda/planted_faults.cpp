@@ -1,5 +1,5 @@
-// Faults planted in kernels of products, one at a time: barriers, waits, places of rings, predicates, bounds, copies.
-// run_threads finds each with any seed.
+// Faults planted in kernels of products, one at a time: barriers, waits, slots of rings, predicates, bounds, copies.
+// run_threads detects each with any seed.
 #include <array>
 #include <functional>
 #include <string>
@@ -23,8 +23,7 @@ const T* as(const Core& core) {
   return core ? std::get_if<T>(&core->node) : nullptr;
 }
 
-// The statements of that kind, in order from the first: `edit` changes the one of that number (null: removes it), -1
-// all of them.
+// The statements of that kind, in order: `edit` changes the one with that number (null: removes it); -1: all of them.
 template <typename T>
 Change of_kind(int number, std::function<Core(T)> edit) {
   return [at = 0, number, edit = std::move(edit)](const Core& core) mutable -> Core {
@@ -64,7 +63,7 @@ Change exprs_of_loops(const std::function<Expr(const Expr&)>& edit, const std::f
   };
 }
 
-// x % m of a ring's place, as another one.
+// x % m of a ring's slot, changed to another one.
 std::function<Expr(const Expr&)> place(std::int64_t more, std::int64_t modulus) {
   return [more, modulus](const Expr& e) -> Expr {
     const auto* n = std::get_if<loops::Binary>(&e->node);
@@ -95,7 +94,7 @@ Core with_bound(const CoreIf& n, std::int64_t more) {
   return loops::make_core(std::move(other));
 }
 
-// Exchanges a barrier with what comes before it in its sequence.
+// Exchanges a barrier with the statement before it in its sequence.
 Core barrier_earlier(const CoreSequence& n) {
   CoreSequence other = n;
   for (std::size_t i = 1; i < other.body.size(); ++i)
@@ -156,7 +155,7 @@ const Fault kNoBarrier{"a barrier removed",
 
 }  // namespace
 
-TEST_CASE("cuda: faults planted in pipelines of asynchronous copies are found") {
+TEST_CASE("cuda: faults planted in pipelines of asynchronous copies are found by run_threads") {
   // Three stages; rows beyond the last one are zeros.
   const Case one = layer_case(layer(37, 45, 64, DType::float32, true), decided(tiles("3")), 1);
   check_found(
@@ -208,7 +207,7 @@ TEST_CASE("cuda: faults planted in pipelines of asynchronous copies are found") 
        {"a round of the depth too few", [] { return serial_loops(0, -1); }},
        {"a round of the depth too many", [] { return serial_loops(0, 1); }},
        {"sums do not start", [] { return of_kind<CoreStore>(0, [](const CoreStore&) -> Core { return nullptr; }); }}});
-  // Another number of threads.
+  // A kernel with another number of threads.
   for (const int more : {-1, 1}) {
     loops::ThreadProgram kernels = one.scheduled.kernels;
     kernels.kernels[0].axes.back().extent += more;
@@ -216,8 +215,8 @@ TEST_CASE("cuda: faults planted in pipelines of asynchronous copies are found") 
   }
 }
 
-TEST_CASE("cuda: faults planted in pieces that threads keep in registers are found") {
-  // Rows of 51 halves: nothing of them is at a multiple of four bytes.
+TEST_CASE("cuda: faults planted in pieces that threads keep in registers are found by run_threads") {
+  // Rows of 51 halves: none of them starts at a multiple of four bytes.
   const Case one = layer_case(layer(37, 45, 51, DType::float16, true), decided(tiles("2")), 1);
   const auto is_next = [](const Core& core) {
     const auto* store = as<CoreStore>(core);
@@ -237,7 +236,7 @@ TEST_CASE("cuda: faults planted in pieces that threads keep in registers are fou
                      [] { return of_kind<CoreIf>(1, [](const CoreIf& n) { return with_bound(n, -1); }); }},
                     {"results without their predicates",
                      [] { return of_kind<CoreIf>(2, [](const CoreIf& n) { return n.then_body; }); }}});
-  // What each thread keeps, in the memory of all.
+  // Moves the values that each thread keeps into shared memory.
   loops::ThreadProgram kernels = one.scheduled.kernels;
   loops::ThreadKernel& kernel = kernels.kernels[0];
   for (std::size_t i = 0; i < kernel.local.size(); ++i)
@@ -249,7 +248,7 @@ TEST_CASE("cuda: faults planted in pieces that threads keep in registers are fou
   CHECK(is_found(one, kernels, 1));
 }
 
-TEST_CASE("cuda: faults planted in copies of a ragged depth are found") {
+TEST_CASE("cuda: faults planted in copies of a ragged depth are found by run_threads") {
   const Case one = layer_case(layer(37, 45, 50, DType::float32, false), decided(tiles("2")), 1);
   check_found(one,
               {kNoBarrier,

@@ -1,5 +1,6 @@
-// Whole programs on the emulated GPU, with steps of our kernels, cuBLAS and cuDNN: what is copied, when a program is a
-// graph, and what follows where memory ends, a step cannot be captured, tensors are elsewhere, or the device is lost.
+// Whole programs on the emulated GPU, with steps of our kernels, cuBLAS and cuDNN: their copies, when a program is a
+// graph, and the behavior where memory is exhausted, a step cannot be captured, tensors have moved, or the device is
+// lost.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -37,7 +38,7 @@ NdArray small_numbers(const Shape& shape, int first) {
   return array;
 }
 
-// A convolution, an operator that no library has, a dense layer: of cuDNN, ours, cuBLAS.
+// A convolution, an operator that no library has, a dense layer: by cuDNN, our kernels, cuBLAS.
 struct Program {
   test::GraphMaker make;
   Inputs inputs;
@@ -71,15 +72,15 @@ runtime::Executor ready(bundle::Bundle bundle) {
   REQUIRE((executor.ok() ? "" : to_string(executor.errors())) == "");
   return *std::move(executor);
 }
-// How a run was launched, where it gives what is expected.
+// How a run was launched; checks that its values are the expected ones.
 std::string launched(runtime::Executor& executor, const Program& program) {
   const auto run = executor.run(program.inputs);
   if (!run.ok()) return to_string(run.errors());
-  const NdArray &have = run->outputs.begin()->second, want = program.expected();
-  if (have.shape() != want.shape()) return "another shape";
+  const NdArray &have = run->outputs.begin()->second, exact = program.expected();
+  if (have.shape() != exact.shape()) return "another shape";
   for (std::int64_t i = 0; i < have.count(); ++i)
-    if (have.as_double(i) != want.as_double(i))
-      return fmt::format("element {} is {}, not {}", i, have.as_double(i), want.as_double(i));
+    if (have.as_double(i) != exact.as_double(i))
+      return fmt::format("element {} is {}, not {}", i, have.as_double(i), exact.as_double(i));
   return run->launched;
 }
 
@@ -98,7 +99,7 @@ Copies copies_since() {
 }  // namespace
 
 TEST_CASE(
-    "cuda programs: an operator of more operands than a kernel has parameters is left to others, with its reason") {
+    "cuda programs: an operator with more operands than a kernel has parameters is left to others, with its reason") {
   const EmulatedGpu gpu;
   test::GraphMaker make;
   std::vector<ValueId> parts;
@@ -147,7 +148,7 @@ TEST_CASE("cuda programs: a run copies its inputs and its outputs, and nothing b
     CHECK(copies.in == 1);
     CHECK(copies.out == 1);
   }
-  // A step elsewhere takes one tensor out of the device's memory and brings one back.
+  // A step on another target takes one tensor out of the device's memory and brings one back.
   runtime::Executor mixed = ready(program.compiled({{"a_node", "host"}}));
   copies_since();
   CHECK_THAT(launched(mixed, program), !ContainsSubstring("graph"));
@@ -156,7 +157,7 @@ TEST_CASE("cuda programs: a run copies its inputs and its outputs, and nothing b
   CHECK(copies.out == 2);
 }
 
-TEST_CASE("cuda programs: a step that cannot be captured is named, and the steps continuee by one from then on") {
+TEST_CASE("cuda programs: a step that cannot be captured is named, and from then the steps run one by one") {
   const EmulatedGpu gpu;
   const Program program;
   runtime::Executor executor = ready(program.compiled());
@@ -169,7 +170,7 @@ TEST_CASE("cuda programs: a step that cannot be captured is named, and the steps
   CHECK_THAT(launched(executor, program), ContainsSubstring("step by step: a graph cannot be made: step y_node, "));
 }
 
-TEST_CASE("cuda programs: where tensors are elsewhere the program is captured anew") {
+TEST_CASE("cuda programs: where tensors have moved the program is captured anew") {
   const EmulatedGpu gpu;
   const Program program;
   const bundle::Bundle bundle = program.compiled();
@@ -177,7 +178,7 @@ TEST_CASE("cuda programs: where tensors are elsewhere the program is captured an
   auto loaded = device->load(bundle);
   REQUIRE(loaded.ok());
   REQUIRE(loaded->sequence != nullptr);
-  auto other = device->load(bundle);  // for its memory
+  auto other = device->load(bundle);  // to occupy memory
   REQUIRE(other.ok());
   const auto run_in = [&](runtime::DeviceProgram& memory_of, int first) {
     Program of = program;
@@ -213,7 +214,7 @@ TEST_CASE("cuda programs: where tensors are elsewhere the program is captured an
 }
 
 TEST_CASE(
-    "cuda programs: where memory ends it is said for what, how much was asked for and is free; more memory helps") {
+    "cuda programs: without memory the error says what for, how much was requested and is free; more memory helps") {
   const EmulatedGpu gpu;
   const Program program;
   const bundle::Bundle bundle = program.compiled();
@@ -241,7 +242,7 @@ TEST_CASE(
   CHECK(launched(executor, program) == "step by step: the first run");
 }
 
-TEST_CASE("cuda programs: once the device is lost, this run and later ones say so, and nothing waits") {
+TEST_CASE("cuda programs: once the device is lost, this run and later ones report it, and nothing hangs") {
   const EmulatedGpu gpu;
   const Program program;
   const bundle::Bundle bundle = program.compiled();
@@ -263,7 +264,7 @@ TEST_CASE("cuda programs: once the device is lost, this run and later ones say s
   }
   check_lost(executor.run(program.inputs));
   check_lost(executor_of(bundle));
-  // The emulated device is well again for the tests after this one.
+  // Repairs the emulated device for the following tests.
   const auto driver = SharedLibrary::open(test::emulated("driver"));
   reinterpret_cast<void (*)(int)>(driver->find("emulated_gpu_fail"))(0);
 }

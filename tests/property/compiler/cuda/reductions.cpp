@@ -1,4 +1,4 @@
-// Reductions by several threads, and rows that are normalized: random shapes, axes and decisions.
+// Reductions by several threads, and normalized rows: random shapes, axes and decisions.
 #include <array>
 
 #include <fmt/ranges.h>
@@ -25,7 +25,7 @@ struct Row {
   std::string op;
   std::vector<graph::TensorType> types;
   graph::Attributes attributes;
-  bool rounds = false;  // its results follow from sums that do not come out even
+  bool rounds = false;  // its results depend on inexact sums
 };
 
 std::vector<Row> rows() {
@@ -66,7 +66,7 @@ std::vector<Row> rows() {
   };
 }
 
-// By default, and by as many decisions that are drawn.
+// The default schedule, and as many schedules of drawn decisions.
 std::vector<Case> cases(int draws) {
   std::vector<Case> list;
   const std::vector<Row> all = rows();
@@ -119,7 +119,7 @@ cuda::ScheduledGroup scheduled(const std::string& op, const std::vector<graph::T
   return cuda::schedule_group(groups[0], gpu, nullptr, float_sums).value();
 }
 
-// Statements that read a buffer of that name.
+// The number of statements that read a buffer of that name.
 int count_reads(const loops::ThreadKernel& kernel, const std::string& buffer) {
   int count = 0;
   loops::each_access(kernel.body, [&](const loops::Buffer& touched, const auto&, bool written) {
@@ -130,13 +130,13 @@ int count_reads(const loops::ThreadKernel& kernel, const std::string& buffer) {
 
 }  // namespace
 
-TEST_CASE("cuda: rows are normalized by one kernel that reads them once, and knows their sums in every thread") {
+TEST_CASE("cuda: rows are normalized by one kernel that reads them once, and every thread has their sums") {
   struct Normalization {
     std::string op;
     std::vector<graph::TensorType> types;
     int barriers;
   };
-  // Rows of one warp need no barrier; of several, one for each sum, and one before its memory is used again.
+  // Rows of one warp need no barrier; rows of several warps need one for each sum, and one before its memory is reused.
   for (const Normalization& one :
        {Normalization{"Softmax", {{kFloat, {12, 128, 128}}}, 0}, Normalization{"Softmax", {{kFloat, {64, 4096}}}, 2},
         Normalization{"LayerNormalization", {{kFloat, {8, 128, 768}}, {kFloat, {768}}, {kFloat, {768}}}, 0},
@@ -158,7 +158,7 @@ TEST_CASE("cuda: rows are normalized by one kernel that reads them once, and kno
 
 TEST_CASE("cuda: few results of many elements keep all processors busy") {
   constexpr std::int64_t kProcessors = 108;
-  // In parts: a kernel for them, and one that joins them.
+  // In parts: a kernel for the parts, and one that joins them.
   for (const cuda::ScheduledGroup& group :
        {scheduled("ReduceSum", {{kFloat, {1 << 20}}}, {{"keepdims", std::int64_t{0}}}),
         scheduled("Gemm", {{kFloat, {1, 16384}}, {kFloat, {16384, 256}}})}) {
@@ -168,7 +168,7 @@ TEST_CASE("cuda: few results of many elements keep all processors busy") {
     CHECK(group.kernels.kernels[0].blocks() * group.kernels.kernels[0].threads() >= kProcessors * 64);
     CHECK(group.kernels.workspace.size() == 1);
   }
-  // A matrix times a vector: a row of it for each warp; of few vectors, each element of it is read by one statement.
+  // A matrix times a vector: each warp has a row; with few vectors, one statement reads each element of the row.
   for (const std::int64_t vectors : {1, 4}) {
     const auto group = scheduled("Gemm", {{kFloat, {vectors, 1024}}, {kFloat, {1000, 1024}}, {kFloat, {1000}}},
                                  {{"transB", std::int64_t{1}}});
@@ -180,7 +180,7 @@ TEST_CASE("cuda: few results of many elements keep all processors busy") {
   }
 }
 
-TEST_CASE("cuda: sums of floating numbers stay in their order where the level says so; maxima are shared by threads") {
+TEST_CASE("cuda: sums of floats keep their order where the level requires it; maxima are shared by threads") {
   constexpr auto kInOrder = cuda::FloatSums::in_order;
   CHECK(scheduled("ReduceSum", {{kFloat, {4, 1000}}}, {}, kInOrder).kind == "generic");
   CHECK(scheduled("Softmax", {{kFloat, {4, 1000}}}, {}, kInOrder).kind == "generic");
@@ -188,7 +188,7 @@ TEST_CASE("cuda: sums of floating numbers stay in their order where the level sa
   CHECK(scheduled("ReduceSum", {{DType::int32, {4, 1000}}}, {}, kInOrder).kind == kKind);
 }
 
-TEST_CASE("cuda: faults planted in a row of a softmax are found") {
+TEST_CASE("cuda: faults planted in a row of a softmax are found by run_threads") {
   // Two warps for each row.
   Case one = node_case("Softmax", {{kFloat, {3, 150}}}, {}, 1, decided({{"threads", "64"}, {"rows_of_block", "1"}}),
                        cuda::FloatSums::free);
@@ -226,13 +226,13 @@ TEST_CASE("cuda: faults planted in a row of a softmax are found") {
     CHECK(fault(with_shuffles([](loops::CoreShuffle& n) { n.mask ^= 1U << 5; }), seed));
     CHECK(fault(with_shuffles([](loops::CoreShuffle& n) { n.distance = n.distance == 4 ? 8 : n.distance; }), seed));
     CHECK(fault(with_shuffles([](loops::CoreShuffle& n) { n.distance *= 2; }), seed));
-    // Without what keeps lanes and the end of a row apart.
+    // Without the condition that keeps lanes apart at the end of a row.
     CHECK(fault(changed([](const loops::Core& core) {
                   const auto* condition = core ? std::get_if<loops::CoreIf>(&core->node) : nullptr;
                   return condition != nullptr ? condition->then_body : core;
                 }),
                 seed));
-    // A lane that does not come to the shuffles.
+    // A lane that does not take part in the shuffles.
     const loops::BoundAxis& threads = one.scheduled.kernels.kernels[0].axes.back();
     CHECK(fault(changed([&](const loops::Core& core) {
                   return core && std::holds_alternative<loops::CoreShuffle>(core->node)
@@ -242,7 +242,7 @@ TEST_CASE("cuda: faults planted in a row of a softmax are found") {
                 }),
                 seed));
   }
-  // The emulated GPU runs the text as it is: it hears of nothing, but has other values.
+  // The emulated GPU runs the text as it is: it does not report the fault, but its values differ.
   std::vector<Case> broken{one, one, one};
   broken[1].scheduled.kernels =
       with_shuffles([](loops::CoreShuffle& n) { n.distance = n.distance == 4 ? 8 : n.distance; });
@@ -253,7 +253,7 @@ TEST_CASE("cuda: faults planted in a row of a softmax are found") {
   CHECK(differs(results[2]));
 }
 
-TEST_CASE("cuda: windows that overlap have the operator's values, whatever is decided", "[gpu]") {
+TEST_CASE("cuda: overlapping windows have the operator's values, with any decisions", "[gpu]") {
   std::vector<Case> list;
   const std::vector<Row> windows{
       {"Conv",
@@ -278,7 +278,7 @@ TEST_CASE("cuda: windows that overlap have the operator's values, whatever is de
   check_text(list);
 }
 
-TEST_CASE("cuda: where a group has other results besides, threads still share what a whole tensor is reduced to") {
+TEST_CASE("cuda: threads share the reduction of a whole tensor also where the group has further results") {
   std::vector<Case> list;
   SplitMix64 random(3);
   const auto draw = [&](const graph::TensorType& type) { return random_values(type, random); };

@@ -1,5 +1,5 @@
-// Blocks that share more than a kernel may declare: the launch gives it, the runtime asks for it, and a device with
-// less is told so.
+// Blocks that share more than a kernel may declare: the launch states the size, the runtime asks for it, and a device
+// with less reports an error.
 #include <fmt/ranges.h>
 
 #include "tests/property/compiler/cuda/decided_layers.h"
@@ -24,7 +24,7 @@ Case with_much_shared() {
 
 }  // namespace
 
-TEST_CASE("cuda: a block shares more than 48 KiB where its launch gives it") {
+TEST_CASE("cuda: a block shares more than 48 KiB where its launch states the size") {
   const Case one = with_much_shared();
   INFO(fmt::format("{}", fmt::join(one.scheduled.notes, "\n")));
   REQUIRE(one.scheduled.kind == "tensor_product");
@@ -44,13 +44,13 @@ TEST_CASE("cuda: a block shares more than 48 KiB where its launch gives it") {
                ContainsSubstring(fmt::format("its blocks share {} bytes, a block of emulated GPU has 49152", bytes)) &&
                    ContainsSubstring("compile with --gpu sm_90"));
   }
-  // Most kernels declare what they share.
+  // Most kernels declare their shared memory.
   const cuda::Source other =
       sources_of({layer_case(layer(16, 16, 16, DType::float32, true), nullptr, 1)}, text).front();
   CHECK(other.launches[0].shared_bytes == 0);
 }
 
-TEST_CASE("cuda: a launch that gives more shared memory than was asked for is refused by the driver") {
+TEST_CASE("cuda: a launch with more shared memory than was requested is refused by the driver") {
   const dovetail::test::Environment nvrtc("DOVETAIL_NVRTC", emulated("nvrtc")),
       driver("DOVETAIL_LIBCUDA", emulated("driver"));
   const Case one = with_much_shared();
@@ -60,7 +60,7 @@ TEST_CASE("cuda: a launch that gives more shared memory than was asked for is re
   REQUIRE(binary.ok());
   const auto context = runtime::cuda::Context::open().value();
   const std::vector<bundle::CudaImage> images{{"sm_80", true, bundle::Blob(std::move(binary->ptx))}};
-  bundle::CudaLaunch form;  // that asks for nothing
+  bundle::CudaLaunch form;  // that requests no extra memory
   form.symbol = source.launches[0].symbol;
   const auto function = context->function(context->module(images).value(), form).value();
   const auto status = [&](std::int64_t bytes) {
@@ -73,7 +73,7 @@ TEST_CASE("cuda: a launch that gives more shared memory than was asked for is re
   CHECK(status(cuda::kStaticSharedBytes + 1) != 0);
 }
 
-TEST_CASE("cuda: code uses what all devices that run it have of shared memory") {
+TEST_CASE("cuda: code uses the shared memory that all devices that run it have") {
   CHECK(cuda::most_shared_bytes("sm_80") == 99 << 10);  // sm_86 runs it too
   CHECK(cuda::most_shared_bytes("sm_90") == 99 << 10);  // sm_120 translates its PTX
   CHECK(cuda::most_shared_bytes("sm_90a") == 227 << 10);
@@ -88,7 +88,7 @@ TEST_CASE("cuda: code uses what all devices that run it have of shared memory") 
   CHECK(variants[1].architectures == std::vector<std::string>{"sm_90a"});
   CHECK(variants[1].shared_bytes == 227 << 10);
   const cuda::Gpu both = *cuda::parse_gpu("", "sm_80,sm_90a");
-  // The number of processors is that of the usual device, of the list, or of the device that is here.
+  // The number of processors is that of the usual device, of the list, or of the present device.
   CHECK(cuda::variant_for(both, 90).processors == 132);
   CHECK(cuda::variant_for(both, 80).processors == 108);
   const cuda::Gpu said = *cuda::parse_gpu("", "sm_80,sm_90a:114");
@@ -97,7 +97,7 @@ TEST_CASE("cuda: code uses what all devices that run it have of shared memory") 
   CHECK(cuda::list_of(said) == "sm_80,sm_90a:114");
   CHECK(cuda::variant_for(cuda::made_for_device(both, 90, 78), 90).processors == 78);
   CHECK(cuda::variant_for(cuda::made_for_device(both, 90, 78), 80).processors == 108);
-  CHECK(cuda::made_for_device(both, 86, 84).processors == 84);  // it runs what is made for sm_80
+  CHECK(cuda::made_for_device(both, 86, 84).processors == 84);  // it runs code for sm_80
   CHECK(cuda::variant_for(cuda::made_for_device(said, 90, 78), 90).processors == 114);
   for (const char* wrong : {"sm_90a:", "sm_90a:0", "sm_90a:x", "sm_90a:12x", "sm_90a:100000"}) {
     const auto refused = cuda::parse_gpu("--gpu", wrong);

@@ -1,6 +1,6 @@
-// Products whose workers go over the pieces of all tiles (stream_k): random shapes and decisions give the operator's
-// values, in adversarial orders of threads and on the emulated GPU, and faults planted in where parts begin, end and
-// are stored are found.
+// Products whose workers iterate over the pieces of all tiles (stream_k): random shapes and decisions give the
+// operator's values, in adversarial orders of threads and on the emulated GPU; and faults planted where parts begin,
+// end and are stored are detected.
 #include <array>
 #include <functional>
 #include <string>
@@ -49,7 +49,7 @@ std::vector<Streamed> streamed() {
   return {
       {"matrix_product", 17, 40, 37, float32, false, 4, of_threads("2", "1")},
       {"matrix_product", 24, 33, 64, float32, true, 4, of_threads("1", "2")},
-      {"matrix_product", 8, 16, 96, float32, false, 4, of_threads("3", "1")},  // one tile, of several workers
+      {"matrix_product", 8, 16, 96, float32, false, 4, of_threads("3", "1")},  // one tile, with several workers
       {"tensor_product", 37, 29, 96, int8, true, 3, of_warps("2", "1")},
       {"tensor_product", 64, 32, 160, int8, false, 3, of_warps("1", "1")},
       {"tensor_product", 33, 24, 96, float16, true, 3, of_warps("3", "1")},
@@ -71,7 +71,7 @@ Case case_of(const Streamed& one, std::uint64_t seed, bool tf32 = false, bool wh
   return made;
 }
 
-// Whole tiles of workers and shared ones; shared ones alone; a number of workers that comes out even or not.
+// Workers with whole tiles and shared ones; only shared ones; numbers of workers that divide the pieces or not.
 std::vector<Case> tf32_cases(bool whole_numbers) {
   const std::vector<Streamed> all{{"tensor_product", 37, 29, 52, DType::float32, true, 3, of_warps("2", "1")},
                                   {"tensor_product", 80, 48, 40, DType::float32, false, 4, of_warps("3", "1")},
@@ -102,8 +102,8 @@ std::vector<Case> cases() {
   return list;
 }
 
-// Faults are found by values alone where these are bytes' sums. Each of four workers has its own tile, and 3 of
-// the 10 pieces of two others.
+// With sums of bytes, faults show in the values. Each of four workers has its own tile, and 3 of the 10 pieces of two
+// other tiles.
 Case fault_case() { return case_of({"tensor_product", 80, 32, 160, DType::int8, true, 4, of_warps("3", "1")}, 3); }
 
 }  // namespace
@@ -121,7 +121,7 @@ TEST_CASE("cuda: the text of products by workers has the operator's values", "[g
   check_text(all);
 }
 
-TEST_CASE("cuda: products by workers on TF32's tensor cores have the operator's values, whole numbers all bits") {
+TEST_CASE("cuda: products by workers on TF32's tensor cores have the operator's values, integers bit for bit") {
   std::uint64_t seed = 11;
   for (const bool whole_numbers : {true, false}) {
     const std::vector<Case> all = tf32_cases(whole_numbers);
@@ -137,9 +137,8 @@ TEST_CASE("cuda: products by workers on TF32's tensor cores have the operator's 
   check_nvrtc(tf32_cases(true));
 }
 
-TEST_CASE(
-    "cuda: a tile that one worker makes is written where it ends, and parts of others alone pass through memory") {
-  // Tiles of 32 x 16, workers, tiles of one worker alone, shared tiles; parts are of 10 pieces of the depth at most.
+TEST_CASE("cuda: a tile of one worker is written directly, and only parts of shared tiles pass through memory") {
+  // Tiles of 32 x 16, workers, tiles with one worker, shared tiles; a part has at most 10 pieces of the depth.
   for (const auto& [m, processors, own, shared] : {std::tuple{80, 4, 1, 2}, {112, 3, 2, 2}, {32, 3, 0, 2}}) {
     const Case one = case_of({"tensor_product", m, 32, 160, DType::int8, true, processors, of_warps("2", "1")}, 1);
     INFO(loops::to_string(one.scheduled.kernels));
@@ -155,7 +154,7 @@ TEST_CASE(
     };
     CHECK((stores_to_result(0) > 0) == (own > 0));
     CHECK(stores_to_result(1) > 0);
-    // The second kernel goes over shared tiles alone.
+    // The second kernel iterates only over shared tiles.
     const loops::ThreadKernel& joins = one.scheduled.kernels.kernels[1];
     std::int64_t points = 1;
     for (const loops::BoundAxis& axis : joins.axes) points *= axis.extent;
@@ -192,7 +191,7 @@ TEST_CASE("cuda: batches and convolutions go to workers too, and bytes have the 
   check_text(list);
 }
 
-TEST_CASE("cuda: where tiles leave processors idle workers take the product, and where they do not they do not") {
+TEST_CASE("cuda: workers are used where tiles leave processors idle, and only there") {
   const auto scheduled = [](std::int64_t m, std::int64_t n, std::int64_t k, bool free_order) {
     return cuda::schedule_group(group_of(layer(m, n, k, DType::float16, true, free_order)), gpu(), nullptr).value();
   };
@@ -205,7 +204,7 @@ TEST_CASE("cuda: where tiles leave processors idle workers take the product, and
   CHECK(!streams(scheduled(8192, 8192, 1024, true)));   // many waves
 }
 
-TEST_CASE("cuda: faults planted in what workers have of tiles are found by run_threads") {
+TEST_CASE("cuda: faults planted in the division of tiles among workers are found by run_threads") {
   const Case one = fault_case();
   REQUIRE(streams(one));
   INFO(loops::to_string(one.scheduled.kernels));
@@ -228,7 +227,7 @@ TEST_CASE("cuda: faults planted in what workers have of tiles are found by run_t
       return edit(*n);
     };
   };
-  // The condition without one: where a tile that is the worker's own ends.
+  // The condition without `or`: where a worker's own tile ends.
   const auto is_below = [](const Expr& e) {
     const auto* n = std::get_if<Binary>(&e->node);
     return n != nullptr && n->op == BinaryOp::lt;
@@ -257,7 +256,7 @@ TEST_CASE("cuda: faults planted in what workers have of tiles are found by run_t
     };
   };
   const auto always = [](const CoreIf& n) { return n.then_body; };
-  // Of stores of a block, and of all loads of the second kernel.
+  // Expressions of the stores of a block, and of all loads of the second kernel.
   const auto exprs = [](const std::function<Expr(const Expr&)>& edit) -> Change {
     return [edit](const Core& core) -> Core {
       const auto* store = core ? std::get_if<CoreStore>(&core->node) : nullptr;
@@ -270,7 +269,7 @@ TEST_CASE("cuda: faults planted in what workers have of tiles are found by run_t
   const auto shifted = [&](std::size_t dimension) {
     return exprs([=](const Expr& e) -> Expr {
       const auto* load = std::get_if<loops::LoadExpr>(&e->node);
-      if (load == nullptr || load->indices.size() != 4) return e;  // of parts
+      if (load == nullptr || load->indices.size() != 4) return e;  // loads of parts
       std::vector<Expr> indices = load->indices;
       const std::int64_t extent = load->buffer->shape[dimension];
       indices[dimension] = loops::floor_mod(indices[dimension] + 1, extent);
@@ -335,8 +334,7 @@ TEST_CASE("cuda: faults planted in what workers have of tiles are found by run_t
   }
 }
 
-TEST_CASE(
-    "cuda: products of four warps stay under way across pieces, and are waited for where a tile begins and ends") {
+TEST_CASE("cuda: four-warp products stay in flight across pieces, and are waited for where a tile begins and ends") {
   using Step = loops::CoreCallGroup::Step;
   const Case one = case_of({"group_product", 128, 32, 320, DType::int8, true, 3, of_groups("4", "1")}, 5);
   REQUIRE(streams(one));
@@ -345,7 +343,7 @@ TEST_CASE(
     return std::ranges::count(steps_of(one.scheduled.kernels.kernels[0].body), fmt::format("wait {}", groups));
   };
   CHECK(waits(1) == 1);
-  REQUIRE(waits(0) == 4);  // where a tile begins, where a part and a whole one end, and after all pieces
+  REQUIRE(waits(0) == 4);  // where a tile begins, where a part and a whole tile end, and after all pieces
   const auto without = [&](int number, std::int64_t groups) {
     loops::ThreadProgram kernels = one.scheduled.kernels;
     int at = 0;
@@ -363,6 +361,6 @@ TEST_CASE(
     };
     CHECK(!found(one.scheduled.kernels));
     CHECK(found(without(1, 0)));  // sums are kept before products are done
-    CHECK(found(without(0, 1)));  // a place is filled again while it is read
+    CHECK(found(without(0, 1)));  // a slot is filled again while it is read
   }
 }

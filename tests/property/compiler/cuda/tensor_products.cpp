@@ -1,6 +1,6 @@
 // Products by tensor cores: random shapes and random decisions give the operator's values, in adversarial orders of
-// threads and on the emulated GPU, which carries them out lane by lane; and faults planted in what lanes hold are
-// found.
+// threads and on the emulated GPU, which computes them lane by lane; and faults planted in the fragments of lanes are
+// detected.
 #include <array>
 #include <cmath>
 #include <functional>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kKind = "tensor_product";
 
-// Groups of a graph each, their constants drawn.
+// The group of each graph, with drawn constants.
 std::vector<Case> drawn(std::span<const char* const> graphs) {
   std::vector<Case> list;
   SplitMix64 random(5);
@@ -43,7 +43,7 @@ std::vector<Case> drawn(std::span<const char* const> graphs) {
   return list;
 }
 
-// Layers of a quantized network: activations less a zero point, weights, bias and scales constant.
+// Layers of a quantized network: activations minus a zero point; weights, bias and scales are constant.
 std::vector<Case> quantized_cases() {
   constexpr std::array<const char*, 3> kGraphs{
       R"(graph conv(%x: int8[2, 8, 7, 6]) -> (%y)
@@ -68,7 +68,7 @@ std::vector<Case> quantized_cases() {
   return drawn(kGraphs);
 }
 
-// Products of bytes as they are: weights whose columns are adjacent, and unsigned activations.
+// Products of bytes without zero points: weights with adjacent columns, and unsigned activations.
 std::vector<Case> integer_cases() {
   constexpr std::array<const char*, 3> kGraphs{
       R"(graph integers(%x: int8[2, 20, 48]) -> (%y)
@@ -103,8 +103,8 @@ std::vector<Case> tensor_cases() {
         const auto [m, n, k] = kShapes[i];
         list.push_back(layer_case(layer(m, n, k, type, (i + (drawn ? 1 : 0)) % 2 == 0, true),
                                   drawn ? dovetail::test::drawn_schedules(i) : nullptr, i));
-        // Sums of parts are rounded, and then results, to 8 bits of bfloat16; a device's tensor cores add in an order
-        // and with their own rounding.
+        // Sums of parts are rounded, and then results, to 8 bits of bfloat16; a device's tensor cores have their own
+        // order of addition and rounding.
         if ((is_in_parts(list.back()) || dovetail::test::tests_device()) && is_floating(type))
           list.back().tolerance = 5e-3;
       }
@@ -112,7 +112,7 @@ std::vector<Case> tensor_cases() {
   using Ints = std::vector<std::int64_t>;
   constexpr DType kByte = DType::int8;
   list.push_back(node_case("MatMulInteger", {{kByte, {2, 20, 40}}, {kByte, {2, 40, 24}}}, {}, 1, nullptr));
-  // Of a batch in parts, tiles have four dimensions, of which blocks have three axes.
+  // For a batch in parts, tiles have four dimensions, of which blocks have three axes.
   list.push_back(node_case("MatMulInteger", {{kByte, {2, 20, 128}}, {kByte, {2, 128, 24}}}, {}, 1,
                            decided({{"parts", "2"}, {"stream", "0"}})));
   CHECK(is_in_parts(list.back()));
@@ -123,7 +123,7 @@ std::vector<Case> tensor_cases() {
   return list;
 }
 
-// float32 where the user allows TF32: small whole numbers, which it holds, and others.
+// float32 where the user allows TF32: small integers, which TF32 represents exactly, and other values.
 std::vector<Case> tf32_cases(bool whole_numbers, bool allowed = true) {
   constexpr DType kFloat = DType::float32;
   const auto one = [&](const char* op, const std::vector<graph::TensorType>& types, graph::Attributes attributes,
@@ -172,7 +172,7 @@ TEST_CASE("cuda: products by tensor cores compile by NVRTC") {
   check_nvrtc(list);
 }
 
-TEST_CASE("cuda: tensor cores are for what may be added in their order, on processors that have them") {
+TEST_CASE("cuda: tensor cores are used for sums that may be reordered, on processors that have them") {
   const auto kind = [](const loops::Program& program, const char* architectures) {
     const auto scheduled = cuda::schedule_group(group_of(program), cuda::parse_gpu("", architectures).value(), nullptr);
     if (!scheduled) FAIL(to_string(scheduled.errors()));
@@ -185,7 +185,7 @@ TEST_CASE("cuda: tensor cores are for what may be added in their order, on proce
   CHECK(kind(layer(64, 64, 64, DType::int8, true), "sm_75,sm_80") == "matrix_product");
 }
 
-TEST_CASE("cuda: layers with zero points are products of bytes, and their bias is corrected") {
+TEST_CASE("cuda: layers with zero points are products of bytes with a corrected bias") {
   for (Case& one : quantized_cases()) {
     INFO(loops::to_string(one.scheduled.program));
     CHECK(one.scheduled.kind == kKind);
@@ -194,14 +194,14 @@ TEST_CASE("cuda: layers with zero points are products of bytes, and their bias i
       return loops::run_threads(one.scheduled.kernels, one.scheduled.program.parameters, one.arguments, 1).value();
     };
     CHECK(values() == *one.expected);
-    // A bias that is off.
+    // A wrong bias.
     NdArray& bias = one.arguments[one.scheduled.constants.begin()->first];
     bias.set_int64(0, bias.as_int64(0) + 30000);
     CHECK(values() != *one.expected);
   }
 }
 
-TEST_CASE("cuda: float32 is multiplied by tensor cores where TF32 is allowed, and there alone") {
+TEST_CASE("cuda: tensor cores multiply float32 where TF32 is allowed, and only there") {
   for (const Case& one : tf32_cases(true, false)) CHECK(one.scheduled.kind != kKind);
   const std::vector<Case> whole = tf32_cases(true);
   for (const Case& one : whole) {
@@ -227,7 +227,7 @@ TEST_CASE("cuda: float32 is multiplied by tensor cores where TF32 is allowed, an
   }
 }
 
-TEST_CASE("cuda: faults planted in what lanes hold are found by run_threads") {
+TEST_CASE("cuda: faults planted in the fragments of lanes are found by run_threads") {
   const Case one = pipelined_case(DType::int8);
   REQUIRE(one.scheduled.kind == kKind);
   INFO(loops::to_string(one.scheduled.kernels));
@@ -292,7 +292,7 @@ TEST_CASE("cuda: faults planted in what lanes hold are found by run_threads") {
       CHECK(is_found(kernels, seed));
     }
   }
-  // A call that not all lanes come to.
+  // A call that not all lanes take part in.
   loops::ThreadProgram kernels = one.scheduled.kernels;
   const auto& axes = kernels.kernels[0].axes;
   const loops::Expr some = loops::binary(loops::BinaryOp::lt, loops::ref(axes.back().var), loops::int_imm(1));
@@ -302,7 +302,7 @@ TEST_CASE("cuda: faults planted in what lanes hold are found by run_threads") {
   CHECK(is_found(kernels, 1));
 }
 
-TEST_CASE("cuda: faults planted in the text of lanes are found by the emulated GPU") {
+TEST_CASE("cuda: faults planted in the text of fragments are found by the emulated GPU") {
   std::vector<Case> cases{pipelined_case(DType::int8), pipelined_case(DType::float16)};
   for (std::size_t of = 0; of < cases.size(); ++of) {
     const Case& one = cases[of];

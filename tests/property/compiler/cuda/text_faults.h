@@ -1,4 +1,4 @@
-// Faults planted in the text of kernels: the emulated GPU must find each.
+// Faults planted in the text of kernels: the emulated GPU must detect each.
 #pragma once
 
 #include <functional>
@@ -48,7 +48,7 @@ inline ChangeText replaced(const std::string& from, const std::string& to) {
   };
 }
 
-// A launch that failed has broken the emulated device for all that follow.
+// A failed launch breaks the emulated device for all later ones.
 inline void repair_device() {
   void* const driver = dlopen(emulated("driver").c_str(), RTLD_NOW);
   REQUIRE(driver != nullptr);
@@ -56,7 +56,7 @@ inline void repair_device() {
   dlclose(driver);
 }
 
-// The text as it is gives the expected values, and with any of the faults it does not.
+// The unchanged text gives the expected values, and with any of the faults it does not.
 inline void check_text_faults(const Case& one, std::vector<TextFault> faults) {
   faults.insert(faults.begin(), {"as it is", [](std::string text) { return text; }});
   const dovetail::test::Environment nvrtc("DOVETAIL_NVRTC", emulated("nvrtc")),

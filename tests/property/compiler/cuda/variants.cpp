@@ -1,5 +1,5 @@
-// A step with kernels for architectures that are scheduled apart: the runtime launches those of the image that the
-// device runs, and both give the operator's values.
+// A step with kernels for several architectures, each with its own schedule: the runtime launches those of the image
+// that the device runs, and both give the operator's values.
 #include "compiler/target/cuda/launches.h"
 #include "runtime/device/cuda/launches.h"
 #include "tests/property/compiler/cuda/decided_layers.h"
@@ -8,7 +8,7 @@ using namespace dovetail;
 using namespace dovetail::cuda::test;
 using runtime::cuda::Allocation;
 
-TEST_CASE("cuda: of kernels that are scheduled apart, those of the device are launched") {
+TEST_CASE("cuda: of kernels with separate schedules, those for the device are launched") {
   const dovetail::test::Environment nvrtc("DOVETAIL_NVRTC", emulated("nvrtc")),
       driver("DOVETAIL_LIBCUDA", emulated("driver"));
   const auto compiler = cuda::Nvrtc::find().value();

@@ -1,5 +1,5 @@
-// Whole models on run_threads: kernel after kernel, each on what the kernels before it have made, in adversarial orders
-// of threads. Here the digits; ./dev threads runs all models.
+// Whole models on run_threads: kernel after kernel, each on the results of the previous ones, in adversarial orders of
+// threads. This test runs the digits; ./dev threads runs all models.
 #include <limits>
 #include <string>
 #include <vector>
@@ -44,7 +44,7 @@ TEST_CASE("cuda: whole models have the interpreter's values in adversarial order
   }
 }
 
-TEST_CASE("cuda: layers that were made smaller have schedules of the same kinds, and the interpreter's values") {
+TEST_CASE("cuda: shrunk layers have schedules of the same kinds, and the interpreter's values") {
   constexpr std::uint64_t kMostSteps = 500'000;
   const auto configurations = test::configurations();
   const graph::Graph graph = digits("int8");
@@ -66,7 +66,7 @@ TEST_CASE("cuda: layers that were made smaller have schedules of the same kinds,
   CHECK(smaller > 0);
 }
 
-TEST_CASE("cuda: tensors differ by their bits, or by more than a part of the largest element") {
+TEST_CASE("cuda: tensors differ by their bits, or by more than a fraction of the largest element") {
   const auto of = [](std::vector<float> values) {
     NdArray array(DType::float32, {static_cast<std::int64_t>(values.size())});
     for (std::size_t i = 0; i < values.size(); ++i) array.set_double(static_cast<std::int64_t>(i), values[i]);

@@ -1,5 +1,5 @@
-// What oneDNN takes of random graphs, against the reference on naive loop programs: bit for bit, as no sum is rounded
-// (random_float_graph.h). And operations with every attribute that they have.
+// oneDNN's part of random graphs, compared with the reference on naive loop programs: bit for bit, as no sum is rounded
+// (random_float_graph.h). And operations with all of their attributes.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -42,7 +42,7 @@ Compiled compiled_for_onednn(const graph::Graph& graph) {
   return *std::move(compiled);
 }
 
-// How many nodes ended matches of each row of the table, and how many went elsewhere.
+// The number of nodes that ended matches of each row of the table, and of nodes on other targets.
 std::map<std::string, int> check(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs) {
   INFO(to_string(graph));
   const auto expected = Reference::make(graph).value().run(inputs);
@@ -61,11 +61,12 @@ std::map<std::string, int> check(const graph::Graph& graph, const std::map<std::
       const auto run = executor->run(inputs);
       REQUIRE((run.ok() ? "" : to_string(run.errors())) == "");
       for (const auto& [output, array] : run->outputs) {
-        const NdArray& want = expected->at(output);
-        REQUIRE(array.shape() == want.shape());
+        const NdArray& expected_array = expected->at(output);
+        REQUIRE(array.shape() == expected_array.shape());
         for (std::int64_t i = 0; i < array.count(); ++i)
-          if (array.as_double(i) != want.as_double(i))
-            FAIL(output << " differs at " << i << ": " << array.as_double(i) << ", expected " << want.as_double(i));
+          if (array.as_double(i) != expected_array.as_double(i))
+            FAIL(output << " differs at " << i << ": " << array.as_double(i) << ", expected "
+                        << expected_array.as_double(i));
       }
     }
   }
@@ -74,7 +75,7 @@ std::map<std::string, int> check(const graph::Graph& graph, const std::map<std::
 
 }  // namespace
 
-TEST_CASE("onednn: random float graphs run as the reference does") {
+TEST_CASE("onednn: random float graphs equal the reference") {
   if (is_missing()) return;
   std::map<std::string, int> all;
   for (int seed = 0; seed < 60; ++seed) {
@@ -91,7 +92,7 @@ TEST_CASE("onednn: random float graphs run as the reference does") {
   }
 }
 
-TEST_CASE("onednn: convolutions and pools with every attribute run as the reference does") {
+TEST_CASE("onednn: convolutions and pools with every attribute equal the reference") {
   if (is_missing()) return;
   for (int seed = 0; seed < 120; ++seed) {
     INFO("seed " << seed);
@@ -158,7 +159,7 @@ TEST_CASE("onednn: averages with and without their pads") {
     }
 }
 
-TEST_CASE("onednn: products of any shapes that are broadcast, transposed, with a bias") {
+TEST_CASE("onednn: products of any shapes, broadcast, transposed, or with a bias, equal the reference") {
   if (is_missing()) return;
   RandomFloatGraph random(1);
   const std::vector<std::pair<Shape, Shape>> shapes{
@@ -196,7 +197,7 @@ TEST_CASE("onednn: products of any shapes that are broadcast, transposed, with a
   }
 }
 
-TEST_CASE("onednn: changed code is refused or computes something, whatever it says") {
+TEST_CASE("onednn: changed code is refused or computes something, whatever the change") {
   if (is_missing()) return;
   int refused = 0, ran = 0;
   for (int seed = 0; seed < 12; ++seed) {
@@ -222,7 +223,7 @@ TEST_CASE("onednn: changed code is refused or computes something, whatever it sa
   CHECK(ran > 20);
 }
 
-TEST_CASE("onednn: a refusal names the rule") {
+TEST_CASE("onednn: a refusal names the violated rule") {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {2, 3});
   make.output(make.node("Gemm", "y", {x, make.constant("w", NdArray(DType::float32, {3, 4}))}, {{"alpha", 0.5}}));

@@ -1,4 +1,4 @@
-// Regions against a brute-force check on random graphs: convex, in an order that runs, and maximal.
+// Groups compared with a brute-force check on random graphs: convex, in an executable order, and maximal.
 #include "compiler/partition/group_convex.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<std::vector<bool>> closure(const Units& reads) {
   return reach;
 }
 
-// Whether groups, as nodes of a graph, have no circle: then they can run one after another.
+// Whether groups, as nodes of a graph, have no cycle: then they can run one after another.
 bool runs_in_some_order(const Units& reads, const std::vector<std::size_t>& group_of, std::size_t groups) {
   Units between(groups);
   for (std::size_t u = 0; u < reads.size(); ++u)
@@ -69,7 +69,7 @@ Case draw(std::uint64_t seed) {
   return shuffled;
 }
 
-// Empty, or what is wrong.
+// Describes the violated property; empty: none.
 std::string wrong(const Case& c, const Units& groups) {
   const std::size_t n = c.reads.size();
   std::vector<std::size_t> group_of(n, n), position(n, 0);
@@ -106,7 +106,7 @@ std::string wrong(const Case& c, const Units& groups) {
 
 }  // namespace
 
-TEST_CASE("groups of random graphs are convex, run in their order, and are maximal") {
+TEST_CASE("groups of random graphs are convex, in an executable order, and maximal") {
   std::size_t several = 0;
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     const Case c = draw(seed);
@@ -122,12 +122,12 @@ TEST_CASE("groups of random graphs are convex, run in their order, and are maxim
   CHECK(several > 500);  // graphs in which a color needs more than one group
 }
 
-TEST_CASE("groups that an order of execution tears apart are joined") {
-  // 0 and 3 are of one color, and 3 reads from 2 of another, which reads nothing of 0.
+TEST_CASE("groups that an order of execution separates are joined") {
+  // 0 and 3 have one color, and 3 reads from 2 of another color, which does not depend on 0.
   CHECK(group_convex({{}, {0}, {}, {2}}, {0, 0, 1, 0}).size() == 2);
   // Here 2 is between 0 and 3.
   CHECK(group_convex({{}, {0}, {1}, {2}}, {0, 0, 1, 0}).size() == 3);
-  // Two groups that each reads from the other: both would be convex, but neither could run first.
+  // Two groups that read from each other: both would be convex, but neither could run first.
   CHECK(group_convex({{}, {0}, {}, {2}}, {0, 1, 1, 0}).size() == 3);
   CHECK(group_convex({}, {}).empty());
 }

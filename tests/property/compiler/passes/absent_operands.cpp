@@ -1,6 +1,6 @@
 // The graphs that passes match, with every optional operand and attribute absent, at its default and odd: at every
-// level, and with one pass alone, the values stay those of the graph as it came. A pass that makes an operand which was
-// absent must give it the weight that the node's attributes give it.
+// level, and with one pass alone, the values stay those of the original graph. A pass that adds an operand which was
+// absent must give it the weight that the node's attributes imply.
 #include "tests/property/compiler/passes/drawn_patterns.h"
 
 using namespace dovetail;
@@ -12,7 +12,9 @@ using test::random_inputs;
 using test::scaled;
 using test::Values;
 
-TEST_CASE("what passes match, operands and attributes absent, default and odd: at every level, and each pass alone") {
+TEST_CASE(
+    "passes keep the values of graphs with operands and attributes absent, default and odd: at every level, each "
+    "alone") {
   for (int seed = 0; seed < scaled(400); ++seed) {
     INFO("seed " << seed);
     Pattern pattern = make_pattern(seed);
@@ -42,7 +44,9 @@ TEST_CASE("what passes match, operands and attributes absent, default and odd: a
   }
 }
 
-TEST_CASE("what passes match, operands and attributes absent, default and odd: as kernels of every target") {
+TEST_CASE(
+    "passes keep the values of graphs with operands and attributes absent, default and odd: as kernels of every "
+    "target") {
   for (int seed = 5000; seed < 5000 + scaled(40); ++seed) {
     INFO("seed " << seed);
     Pattern pattern = make_pattern(seed);

@@ -1,5 +1,4 @@
-// The graphs that passes match, drawn at random with every optional operand and attribute absent, at its default and
-// odd.
+// Random graphs that passes match, with every optional operand and attribute absent, at its default and odd.
 #pragma once
 
 #include <string>
@@ -213,7 +212,7 @@ struct Pattern : QuantizedPatterns {
     }
     finish(x);
   }
-  // What may become one product and a Split.
+  // A pattern that may become one product and a Split.
   void parallel() {
     const bool conv = draw.coin();
     const ValueId x = input(conv ? Shape{1, 3, 4, 4} : Shape{3, 4});

@@ -1,4 +1,4 @@
-// Graphs put together at random, and the check that passes and kernels keep their values.
+// Random graphs, and the check that passes and kernels keep their values.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline int scaled(int count) {
   return static_cast<int>(count * (text ? std::max(1.0, std::atof(text)) : 1.0));
 }
 
-// A graph under construction, and what is drawn for it.
+// A graph under construction, with its random draws.
 struct DrawnGraph {
   graph::Graph graph;
   Draw draw;
@@ -46,7 +46,7 @@ struct DrawnGraph {
     return constant(NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
   }
   const Shape& shape(ValueId value) const { return graph.value(value).type.shape; }
-  // The first of so many outputs; the others have the ids after it.
+  // Returns the first of that many outputs; the others have the following ids.
   ValueId add(const std::string& op, std::vector<ValueId> inputs, graph::Attributes attributes = {}, int outputs = 1) {
     graph::Node node;
     node.name = graph.unique_node_name(op);
@@ -66,25 +66,26 @@ struct DrawnGraph {
 
 using Values = std::map<std::string, NdArray>;
 
-// `tolerance`: of a tensor's largest value; `slack`: besides, whatever the tensor holds.
+// `tolerance` is relative to a tensor's largest value; `slack` is absolute and is added to it.
 inline void compare(const Values& expected, const Values& actual, const std::vector<std::string>& names,
                     double tolerance, double slack = 0) {
   for (const std::string& name : names) {
-    const NdArray &want = expected.at(name), &have = actual.at(name);
-    REQUIRE(want.shape() == have.shape());
+    const NdArray &expected_array = expected.at(name), &actual_array = actual.at(name);
+    REQUIRE(expected_array.shape() == actual_array.shape());
     double largest = 1;
-    for (std::int64_t i = 0; i < want.count(); ++i)
-      if (std::isfinite(want.as_double(i))) largest = std::max(largest, std::abs(want.as_double(i)));
-    for (std::int64_t i = 0; i < want.count(); ++i) {
-      const double a = want.as_double(i), b = have.as_double(i);
+    for (std::int64_t i = 0; i < expected_array.count(); ++i)
+      if (std::isfinite(expected_array.as_double(i)))
+        largest = std::max(largest, std::abs(expected_array.as_double(i)));
+    for (std::int64_t i = 0; i < expected_array.count(); ++i) {
+      const double a = expected_array.as_double(i), b = actual_array.as_double(i);
       if (!(a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance * largest + slack))
         FAIL(name << " differs at " << i << ": " << b << ", expected " << a);
     }
   }
 }
 
-// The graph after the passes, or the kernels, compute what it computes as it came. `step`: of its quantized tensors, of
-// which the integer form may take a neighbor; the integer form itself is kept to the tolerance of floats.
+// The graph after the passes, or the kernels, must give the values of the original graph. `step`: that of its quantized
+// tensors, where the integer form may take a neighbor; the integer form itself must be within the tolerance of floats.
 inline void check(const graph::Graph& graph, const Values& inputs, const std::function<void(CompileOptions&)>& set,
                   bool kernels, double step = 0) {
   auto reference = Reference::make(graph);
@@ -101,7 +102,7 @@ inline void check(const graph::Graph& graph, const Values& inputs, const std::fu
   INFO("optimized to\n" << to_string(compiled->optimized));
   std::vector<std::string> names;
   for (const ValueId id : graph.outputs) names.push_back(graph.value(id).name);
-  // Functions that amplify what rounding moved follow each other here.
+  // Functions that amplify rounding errors follow each other here.
   const double tolerance = compiled->tolerance * 10;
   const auto hold = [&](const Values& actual, double within) {
     if (step == 0) return compare(*expected, actual, names, within);

@@ -1,4 +1,4 @@
-// What the drawn patterns are put together from.
+// The pieces of the random patterns.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ struct PatternPieces : DrawnGraph {
   }
   ValueId weights(const Shape& shape) { return constant(reals(shape, 0.5, 2)); }
   ValueId numbers(const Shape& shape) { return constant(reals(shape, -1, 1)); }
-  // A constant of one of the shapes after or before x; x itself now and then.
+  // A constant of one of the shapes combined with x on either side; sometimes x itself.
   ValueId with_constant(ValueId x, const std::vector<Shape>& shapes) {
     if (draw.between(0, 3) == 0) return x;
     const std::string op = one_of<std::string>({"Add", "Add", "Mul", "Sub", "Div"});

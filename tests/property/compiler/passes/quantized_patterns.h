@@ -17,7 +17,7 @@ struct QuantizedPatterns : PatternPieces {
   // a value that is between two steps may take either (docs/reference/quantization.md).
   double step = 0;
 
-  // `absent`: the zero point of uint8 that the standard then means.
+  // `absent`: omits the zero point, which then is that of uint8 by the standard.
   ValueId zero_point(DType dtype, bool absent) {
     if (absent) return {};
     NdArray array(dtype, {});
@@ -30,13 +30,13 @@ struct QuantizedPatterns : PatternPieces {
     step = std::max(step, static_cast<double>(scale));
     const bool is_signed = draw.coin();
     graph::Attributes attributes;
-    maybe(attributes, "axis", {std::int64_t{1}, std::int64_t{0}});  // of no account where the scale is one number
-    maybe(attributes, "saturate", {std::int64_t{1}});               // likewise of integers
+    maybe(attributes, "axis", {std::int64_t{1}, std::int64_t{0}});  // irrelevant where the scale is one number
+    maybe(attributes, "saturate", {std::int64_t{1}});               // irrelevant for integers
     return add("QuantizeLinear",
                {x, number(scale), zero_point(is_signed ? DType::int8 : DType::uint8, !is_signed && draw.coin())},
                attributes);
   }
-  // With the scale and zero point of the node that quantized it.
+  // Dequantizes with the scale and zero point of the node that quantized the value.
   ValueId dequantize(ValueId q) {
     const graph::Node& node = graph.node(graph.value(q).producer);
     std::vector<ValueId> operands{q, node.inputs[1]};
@@ -129,7 +129,7 @@ struct QuantizedPatterns : PatternPieces {
                    {x});
     }
   }
-  // Sums of bytes as dynamic quantization makes them, their zero points in every form.
+  // Sums of bytes as dynamic quantization makes them, with zero points in every form.
   void dynamic() {
     const bool conv = draw.coin();
     const ValueId x = input(conv ? Shape{1, 4, 6, 5} : Shape{2, 3, 8});

@@ -1,6 +1,5 @@
-// Random graphs through the passes at every level, and with each pass left out, against the graph as it came, node by
-// node: bit for bit where it holds integers, within the tolerance that the compiler states where it holds floats. And
-// through fusion to kernels.
+// Random graphs through the passes at every level, and with each pass left out, compared with the original graph, node
+// by node: bit for bit for integers, within the compiler's stated tolerance for floats. And through fusion to kernels.
 #include "tests/property/compiler/passes/levels.h"
 
 using namespace dovetail;
@@ -11,7 +10,8 @@ using test::Values;
 
 namespace {
 
-// What passes look for, put together at random: chains with constants, things that cancel, things written out.
+// Random combinations of patterns that passes match: chains with constants, operations that cancel, operators written
+// out.
 struct RandomGraph : test::DrawnGraph {
   std::vector<ValueId> values;
 
@@ -155,7 +155,7 @@ struct RandomGraph : test::DrawnGraph {
         default:  // both branches of a sum
           y = add("Add", {unary(x), scalar_step(unary(x))});
       }
-      // Far from the edges of the type, and of functions that fall off there.
+      // Far from the ends of the type, and from functions that saturate there.
       values.push_back(add("Clip", {y, number(-8), number(8)}));
     }
     graph.outputs = {values.back()};

@@ -1,6 +1,6 @@
-// What the kinds of loops promise, made visible to an interpreter that runs every loop in order: a program in which
-// independent iterations run backwards and interleaved, and each has its own copy of the buffers that are private to
-// it. It must compute the same values, and read nothing unwritten.
+// Makes the promises of loop kinds visible to an interpreter that runs every loop in order: a program in which
+// independent iterations run backwards and interleaved, and each has a separate copy of the buffers that are private to
+// it. It must compute the same values, and read no unwritten element.
 #pragma once
 
 #include <algorithm>
@@ -59,8 +59,7 @@ inline loops::Stmt with_copies(const loops::Stmt& stmt, const loops::Buffer& buf
     if (copy.init) copy.init = rewrite_stmt(copy.init, stmts, exprs);
     copy.body = rewrite_stmt(copy.body, stmts, exprs);
     if (copy.predicate) copy.predicate = rewrite_expr(copy.predicate, exprs);
-    copy.body =
-        substitute(copy.body, {{loop.var.get(), ref(which)}});  // in a block inside, which has its copies already
+    copy.body = substitute(copy.body, {{loop.var.get(), ref(which)}});  // in a nested block, whose copies exist already
     return make_stmt(std::move(copy));
   });
 }
@@ -70,7 +69,7 @@ inline bool promises_independence(const loops::For& loop) {
          loop.kind != loops::ForKind::pipelined;
 }
 
-// One loop for each of `parts`, the statements of its body in groups; the first keeps its name.
+// One loop for each of `parts`, the groups of the body's statements; the first keeps its name.
 inline loops::Stmt distributed(const loops::Program& program, const loops::For& loop,
                                const std::vector<loops::Stmt>& parts) {
   using namespace loops;
@@ -89,8 +88,8 @@ inline loops::Stmt distributed(const loops::Program& program, const loops::For& 
   return sequence(std::move(nests));
 }
 
-// Independent iterations: backwards, all of them at one statement before any is at the next. Pipelined ones: all that
-// runs ahead comes before the last statement's first iteration.
+// Independent iterations: backwards, all of them at one statement before any is at the next. Pipelined ones: everything
+// that runs ahead comes before the last statement's first iteration.
 inline loops::Program any_order(loops::Program program, const loops::IntrinsicTable& intrinsics) {
   using namespace loops;
   std::vector<std::string> names;
@@ -125,7 +124,7 @@ inline loops::Program any_order(loops::Program program, const loops::IntrinsicTa
       parts = body->body;
       if (pipelined) parts = {sequence({body->body.begin(), body->body.end() - 1}), body->body.back()};
     }
-    loop.kind = ForKind::serial;  // names of inner loops occur once: what was distributed is done
+    loop.kind = ForKind::serial;  // names of inner loops are unique: the distributed loop is done
     loop.thread_axis.clear();
     program.body = replace(program.body, stmt, distributed(program, loop, parts));
   }

@@ -1,5 +1,5 @@
-// Random chains of tensor expressions on integers, or on floating numbers that hold small ones: what schedules are
-// written for, small enough to be evaluated after every step.
+// Random chains of tensor expressions on integers, or on floats with small integer values: the typical programs of
+// schedules, small enough to be evaluated after every step.
 #pragma once
 
 #include <random>
@@ -126,7 +126,7 @@ class ChainGenerator {
     }
   }
 
-  // Of values that are so far apart that their exponentials are 1 and 0: all sums are exact.
+  // Values that are so far apart that their exponentials are 1 and 0: all sums are exact.
   loops::Buffer weighted_softmax(const std::string& name, const loops::Buffer& x) {
     constexpr std::int64_t kApart = 200;
     const tensor::Axes row{{"r", x->shape[0]}}, along{{"c", x->shape[1]}};

@@ -1,7 +1,7 @@
-// Random steps on random programs: what a primitive accepts verifies and computes the same values, what it refuses
-// changes nothing. A failure is printed as a program and a trace that are as small as dropping steps and nests makes
-// them. DOVETAIL_TEST_SCALE multiplies the number of programs and the minima; DOVETAIL_TEST_SEED chooses the first
-// seed; DOVETAIL_TEST_VERBOSE prints how often each primitive was accepted and refused.
+// Random steps on random programs: an accepted primitive gives a program that verifies and computes the same values, a
+// refused one changes nothing. A failure is printed as a minimal program and trace, shrunk by dropping steps and nests.
+// DOVETAIL_TEST_SCALE multiplies the number of programs and the minima; DOVETAIL_TEST_SEED chooses the first seed;
+// DOVETAIL_TEST_VERBOSE prints how often each primitive was accepted and refused.
 #include <cstdlib>
 #include <map>
 
@@ -87,7 +87,7 @@ void walk(std::uint64_t seed, const Case& start, int steps, bool reductions_comm
   }
 }
 
-// Half of the programs: every primitive is accepted and refused often enough to prove something.
+// Half of the programs: every primitive must be accepted and refused often enough for the test to be meaningful.
 void walk_chains(std::uint64_t half) {
   Counts counts;
   const auto programs = static_cast<std::uint64_t>(12600 * scale());
@@ -128,7 +128,7 @@ TEST_CASE("random steps on random loop programs keep their values") {
 }
 
 TEST_CASE("failing traces shrink to the steps and nests that matter") {
-  // As if annotate after split were wrong.
+  // Pretends that annotate after split were wrong.
   const auto fails = [](const Case& start, const std::vector<Step>& trace) {
     CheckedSchedule schedule(start, intrinsics());
     bool was_split = false;

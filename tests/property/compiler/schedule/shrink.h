@@ -1,4 +1,4 @@
-// A failing program and trace made small: steps and nests that are not needed for the failure go.
+// Minimizes a failing program and trace: removes steps and nests that the failure does not need.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Failing {
 };
 using Fails = std::function<bool(const Case&, const std::vector<Step>&)>;
 
-// Steps dropped in pieces of half the trace, a quarter, ... one.
+// Drops steps in pieces of half the trace, a quarter, ... one.
 inline void shrink_trace(Failing& failing, const Fails& fails) {
   for (std::size_t piece = std::max<std::size_t>(failing.trace.size() / 2, 1);; piece /= 2) {
     for (std::size_t at = 0; at < failing.trace.size();) {
@@ -30,8 +30,8 @@ inline void shrink_trace(Failing& failing, const Fails& fails) {
   }
 }
 
-// The program without one nest of its top level. What others read of its results becomes an input of small numbers;
-// buffers that nothing uses any more go.
+// The program without one nest of its top level. Results that others read become inputs of small numbers; unused
+// buffers are removed.
 inline Case without_nest(const Case& start, const loops::Stmt& nest) {
   Case smaller{start.program, {}};
   smaller.program.body = replace(start.program.body, nest, nullptr);
@@ -70,7 +70,7 @@ inline Failing shrink(Failing failing, const Fails& fails) {
   shrink_trace(failing, fails);
   for (bool smaller = true; smaller;) {
     smaller = false;
-    const loops::Stmt body = failing.start.program.body;  // lives on while a smaller case takes its place
+    const loops::Stmt body = failing.start.program.body;  // kept alive while a smaller case replaces it
     const auto* nests = std::get_if<loops::Sequence>(&body->node);
     if (!nests) break;
     for (auto nest = nests->body.rbegin(); nest != nests->body.rend() && !smaller; ++nest) {

@@ -1,5 +1,5 @@
-// What every step must satisfy: an accepted one leaves a program that verifies and computes the same values, with
-// independent iterations in any order; a refused one leaves everything as it was and says why.
+// Checks every step: an accepted one leaves a program that verifies and computes the same values, with independent
+// iterations in any order; a refused one changes nothing and gives a reason.
 #pragma once
 
 #include <cstring>
@@ -35,11 +35,11 @@ class CheckedSchedule {
         arguments_(std::move(start.arguments)),
         intrinsics_(intrinsics) {
     const auto values = loops::evaluate(schedule_.program(), arguments_);
-    // A random program may fail by itself: division by zero, an element never written, an index that is not proven.
+    // A random program may fail on its own: division by zero, an unwritten element, an index that is not proven.
     usable_ = values.ok() && loops::verify(schedule_.program(), intrinsics_).ok();
     if (usable_) expected_ = *values;
-    keeps_kinds_ =
-        !first_broken_kind(schedule_.program(), intrinsics_);  // a random program need not keep what its loops promise
+    // A random program need not keep the promises of its loops.
+    keeps_kinds_ = !first_broken_kind(schedule_.program(), intrinsics_);
   }
 
   bool usable() const { return usable_; }
@@ -47,7 +47,7 @@ class CheckedSchedule {
   const std::vector<Step>& trace() const { return schedule_.trace(); }
 
   enum class Outcome { accepted, refused, failed };
-  // What failed is in failure().
+  // failure() describes a failure.
   Outcome apply(const Step& step) {
     try {
       return checked(step);
@@ -87,7 +87,7 @@ class CheckedSchedule {
     return Outcome::accepted;
   }
 
-  // Empty where the program computes what is expected.
+  // Describes the difference from the expected values; empty: none.
   std::string differs(const loops::Program& program) const {
     const auto actual = loops::evaluate(program, arguments_, intrinsics_);
     if (!actual.ok()) return to_string(actual.errors());
@@ -113,7 +113,7 @@ class CheckedSchedule {
   std::string failure_;
 };
 
-// The first failure on the way along a trace; empty: none.
+// The first failure along a trace; empty: none.
 inline std::string failure_of(const Case& start, std::span<const Step> trace, const loops::IntrinsicTable& intrinsics) {
   CheckedSchedule schedule(start, intrinsics);
   if (!schedule.usable()) return "";

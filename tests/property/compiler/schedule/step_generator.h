@@ -1,5 +1,5 @@
-// Random steps for a program: mostly such that they might be legal, now and then not. A primitive's arguments are drawn
-// by its form; those that must fit together to be legal often enough have a function and a row in `kinds`.
+// Random steps for a program: most of them plausible, some not. A primitive's arguments are drawn by its form;
+// primitives whose arguments must match to be legal often enough have a function and a row in `kinds`.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace dovetail::schedule::test {
 
 class StepGenerator {
  public:
-  // `reductions_commute`: else the order of reductions is left alone.
+  // `reductions_commute`: otherwise the order of reductions is not changed.
   StepGenerator(std::uint64_t seed, const loops::IntrinsicTable& intrinsics, bool reductions_commute)
       : random_(seed * 7919 + 1), intrinsics_(intrinsics), reductions_commute_(reductions_commute) {}
 
@@ -98,7 +98,7 @@ class StepGenerator {
   }
 
   // A loop for LOOP, a buffer for BUFFER, new names for the results, small numbers for other words; for BLOCK a block,
-  // mostly one that reads what another computes.
+  // usually one that reads the result of another.
   Step by_form(const Primitive& primitive) {
     Step step{std::string(primitive.name), {}, {}};
     std::istringstream words{std::string(primitive.text.substr(primitive.name.size()))};
@@ -200,7 +200,7 @@ class StepGenerator {
     const std::string name = block();
     return {"cache_write", {name, buffer_of(name, true), "local"}, {fresh()}};
   }
-  // It makes the loops of the block again, and with them the order of its reduction.
+  // Whether the step may make the loops of the block again, which changes the order of its reduction.
   bool may_reduce_anew(const std::string& name) {
     const auto path = find_block(program_.body, name);
     if (reductions_commute_ || !path) return true;
@@ -260,12 +260,12 @@ class StepGenerator {
   }
   Step stream_k() {
     const std::string name = reductions_.empty() || chance(20) ? block() : one_of(reductions_);
-    // Borders of floating values may be large: products of them are rounded, in each order otherwise.
+    // Borders of floats may be large: their products are rounded differently in each order.
     const auto path = find_block(program_.body, name);
     if (!reductions_commute_ || (path && is_floating(as_block(path->back())->writes.front().buffer->dtype)))
       return annotate();
     const auto number = [&] { return std::to_string(pick(20) == 0 ? 0 : 1 + pick(5)); };
-    // Several pieces of a tile for several workers: else nothing is shared.
+    // Several pieces of a tile for several workers: otherwise nothing is shared.
     const std::string depth = std::to_string(1 + pick(2)), workers = std::to_string(pick(20) == 0 ? 0 : 2 + pick(6));
     return {"stream_k",
             {name, number(), number(), depth, workers},
@@ -313,7 +313,7 @@ class StepGenerator {
     return {"sample", {name, "among", "2,3,4", "=", std::to_string(2 + pick(4))}, {}};
   }
   Step set_scope() { return {"set_scope", {buffer(), chance(50) ? "local" : "shared"}, {}}; }
-  // Mostly of what is computed and read within one loop.
+  // Usually of a buffer that is computed and read within one loop.
   Step slots() {
     std::vector<std::string> within;
     for (const Edge& edge : edges_) {
@@ -335,7 +335,7 @@ class StepGenerator {
   Step vectorize() { return {"vectorize", {innermost()}, {}}; }
   Step vthread() { return {"vthread", {outermost()}, {}}; }
 
-  // Steps that lead to an intrinsic: single ones seldom get there.
+  // Steps that lead to an intrinsic: single steps seldom do.
   void plan_tensorize() {
     const auto& nest = one_of(nests_);
     const auto split = [&](const std::string& loop) {
@@ -407,7 +407,7 @@ class StepGenerator {
       plain_nests_;  // plain: of blocks without init, predicate and blocks inside
   std::vector<loops::Buffer> buffers_;
   struct Edge {
-    Path producer, consumer;  // a block and one that reads what it writes
+    Path producer, consumer;  // a block, and a block that reads its results
   };
   std::vector<Edge> edges_;
 };

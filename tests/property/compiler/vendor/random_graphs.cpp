@@ -1,5 +1,5 @@
-// What cuBLAS and cuDNN take of graphs, on the emulated GPU, against the reference on naive loop programs: bit for bit,
-// as no sum is rounded. Faults in what the libraries are told are found.
+// Steps of cuBLAS and cuDNN, on the emulated GPU, compared with the reference on naive loop programs: bit for bit, as
+// no sum is rounded. Wrong arguments to the libraries are detected.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -40,15 +40,15 @@ Compiled compiled_for_libraries(const graph::Graph& graph, bool tf32 = false) {
   return *std::move(compiled);
 }
 
-// The same shapes and types, other values.
+// Zeros of the same shapes and types.
 Inputs zeros_like(const Inputs& inputs) {
   Inputs zeros;
   for (const auto& [name, array] : inputs) zeros.emplace(name, NdArray(array.dtype(), array.shape()));
   return zeros;
 }
 
-// The first difference; empty: none. Runs step by step, captured and launched again, each with other inputs than the
-// one before. `launched`: how the last run was begun.
+// Describes the first difference; empty: none. Runs step by step, captured and launched again, each time with other
+// inputs. `launched`: how the last run was launched.
 std::string difference(const bundle::Bundle& bundle, const Inputs& inputs,
                        const std::map<std::string, NdArray>& expected, std::string* launched = nullptr) {
   auto executor = runtime::Executor::make(bundle, *runtime::simulator_factory("functional"), {1});
@@ -60,18 +60,18 @@ std::string difference(const bundle::Bundle& bundle, const Inputs& inputs,
     if (launched != nullptr) *launched = run->launched;
     if (again % 2 != 0) continue;
     for (const auto& [output, array] : run->outputs) {
-      const NdArray& want = expected.at(output);
-      if (array.shape() != want.shape()) return output + " has another shape";
+      const NdArray& expected_array = expected.at(output);
+      if (array.shape() != expected_array.shape()) return output + " has another shape";
       for (std::int64_t i = 0; i < array.count(); ++i)
-        if (array.as_double(i) != want.as_double(i))
+        if (array.as_double(i) != expected_array.as_double(i))
           return fmt::format("run {}: {} differs at {}: {}, expected {}", again, output, i, array.as_double(i),
-                             want.as_double(i));
+                             expected_array.as_double(i));
     }
   }
   return {};
 }
 
-// How many nodes ended matches of each row of the tables, and how many went elsewhere.
+// The number of nodes that ended matches of each row of the tables, and of nodes on other targets.
 std::map<std::string, int> check_libraries(const graph::Graph& graph, const Inputs& inputs) {
   INFO(to_string(graph));
   const auto expected = Reference::make(graph).value().run(inputs);
@@ -86,14 +86,14 @@ std::map<std::string, int> check_libraries(const graph::Graph& graph, const Inpu
   return rows;
 }
 
-// Integers from -most to most in that type, of which sums are exact.
+// Random integers from -most to most in that type, whose sums are exact.
 NdArray integers(test::Draw& draw, DType type, const Shape& shape, std::int64_t most) {
   NdArray array(type, shape);
   for (std::int64_t i = 0; i < array.count(); ++i) array.set_double(i, static_cast<double>(draw.between(-most, most)));
   return array;
 }
 
-// Few attributes of a convolution or a pool, with pads that are mostly equal on both sides of a pool.
+// A few attributes of a convolution or a pool, with pads that are mostly equal on both sides of a pool.
 struct RandomWindows {
   Shape shape, kernel;
   graph::Attributes attributes;
@@ -123,7 +123,7 @@ struct RandomWindows {
 
 }  // namespace
 
-TEST_CASE("vendor: random float graphs run as the reference does", "[gpu]") {
+TEST_CASE("vendor: random float graphs equal the reference", "[gpu]") {
   const test::GpuUnderTest gpu;
   std::map<std::string, int> all;
   for (int seed = 0; seed < 40; ++seed) {
@@ -140,7 +140,7 @@ TEST_CASE("vendor: random float graphs run as the reference does", "[gpu]") {
   }
 }
 
-TEST_CASE("vendor: convolutions and pools with every attribute run as the reference does, or their pads are refused",
+TEST_CASE("vendor: convolutions and pools with every attribute equal the reference, or their pads are refused",
           "[gpu]") {
   const test::GpuUnderTest gpu;
   int taken = 0, elsewhere = 0, unequal = 0;
@@ -173,13 +173,13 @@ TEST_CASE("vendor: convolutions and pools with every attribute run as the refere
       const bool largest = draw.coin();
       if (!largest) windows.attributes.erase("dilations");
       random.graph.outputs = {random.add(largest ? "MaxPool" : "AveragePool", {x}, windows.attributes)};
-      // Averages round: of powers of two alone they do not.
+      // Averages round, except over powers of two.
       if (!largest && (windows.kernel[0] == 3 || windows.kernel.back() == 3 || windows.kernel.size() == 3)) continue;
       if (!largest) windows.attributes["count_include_pad"] = std::int64_t{1};
     }
     const auto rows = check_libraries(random.graph, {{"x", integers(draw, type, windows.shape, 3)}});
     if (seed % 2 == 0) {
-      // Of three axes the first may have pads that no copy brings.
+      // With three axes the first may have pads that no copy makes.
       CHECK((rows.contains("convolution") || windows.shape.size() == 5));
       const auto pads = windows.attributes.find("pads");
       if (pads == windows.attributes.end() || !rows.contains("convolution")) continue;
@@ -196,7 +196,8 @@ TEST_CASE("vendor: convolutions and pools with every attribute run as the refere
   CHECK(unequal > 20);
 }
 
-TEST_CASE("vendor: products of any shapes and types, broadcast, transposed, scaled, with what is added", "[gpu]") {
+TEST_CASE("vendor: products of any shapes and types, broadcast, transposed, scaled, with addends, equal the reference",
+          "[gpu]") {
   const test::GpuUnderTest gpu;
   RandomFloatGraph random(1);
   const std::vector<std::pair<Shape, Shape>> shapes{{{4, 5}, {5, 3}},
@@ -230,7 +231,7 @@ TEST_CASE("vendor: products of any shapes and types, broadcast, transposed, scal
         make.output(y);
         CHECK(!check_libraries(make.graph, inputs).contains("elsewhere"));
       }
-  // What is added: a row, a matrix that is known or not, a column, a number; times 1 or 2.
+  // The addend: a row, a constant or variable matrix, a column, a number; times 1 or 2.
   for (const int form : {0, 1, 2, 3})
     for (const Shape& third : {Shape{3}, Shape{4, 3}, Shape{4, 1}, Shape{}, Shape{1, 3}})
       for (const bool known : {true, false})
@@ -276,7 +277,7 @@ TEST_CASE("vendor: a matrix that follows a product and its bias is added in the 
           CHECK(rows.size() == 1);
           CHECK(rows.contains(has_bias ? "product with bias and residual" : "product with residual"));
         }
-  // Gemm with its third operand, a row or not; the second of two products is what the first adds.
+  // Gemm whose third operand is a row or not; the first of two products adds the second.
   for (const Shape& third : {Shape{3}, Shape{}, Shape{4, 3}})
     for (const double beta : {1.0, 2.0}) {
       INFO(to_string(third) << " times " << beta);
@@ -291,7 +292,7 @@ TEST_CASE("vendor: a matrix that follows a product and its bias is added in the 
       const auto rows = check_libraries(make.graph, {{"x", random.halves({4, 6}, -2, 2)}});
       CHECK(rows.contains("dense layer with residual") == (third != Shape{4, 3}));
     }
-  // Of another shape, or read by others too: no.
+  // An addend of another shape, or a product with other readers, is not fused.
   test::GraphMaker make;
   const ValueId p =
       make.node("MatMul", "p", {make.input("a", kFloat, {4, 5}), make.constant("b", random.halves({5, 3}, -2, 2))});
@@ -329,7 +330,7 @@ TEST_CASE("vendor: a tensor that follows a convolution and its bias is added in 
           CHECK(rows.contains("convolution with residual") == (has_bias && clamps));
           CHECK(rows.contains("elsewhere") != (has_bias && clamps));
         }
-  // Of two convolutions one adds the other's results. A row is not a tensor of the result's shape.
+  // One of two convolutions adds the other's results. A row is not a tensor of the result's shape.
   test::GraphMaker make;
   const ValueId left = convolution(make, "", DType::float32, true, 1),
                 right = convolution(make, "2", DType::float32, true, 2);
@@ -345,18 +346,18 @@ TEST_CASE("vendor: a tensor that follows a convolution and its bias is added in 
   CHECK(rows.at("convolution") == 2);
 }
 
-TEST_CASE("vendor: a GELU of the form with tanh is computed with its product, the exact one is not", "[gpu]") {
+TEST_CASE("vendor: a GELU in the tanh form is fused with its product, the exact form is not", "[gpu]") {
   const test::GpuUnderTest gpu;
   RandomFloatGraph random(7);
   for (const char* form : {"tanh", "none"})
-    for (const int behind : {0, 1, 2, 3}) {  // a product, with a bias, with a matrix, with both
-      INFO(form << " " << behind);
+    for (const int addends : {0, 1, 2, 3}) {  // a product, with a bias, with a matrix, with both
+      INFO(form << " " << addends);
       test::GraphMaker make;
       Inputs inputs{{"a", random.halves({4, 5}, -2, 2)}};
       ValueId y = make.node(
           "MatMul", "p", {make.input("a", DType::float32, {4, 5}), make.constant("b", random.halves({5, 3}, -1, 1))});
-      if (behind % 2 != 0) y = make.node("Add", "s", {y, make.constant("c", random.halves({3}, -2, 2))});
-      if (behind >= 2) {
+      if (addends % 2 != 0) y = make.node("Add", "s", {y, make.constant("c", random.halves({3}, -2, 2))});
+      if (addends >= 2) {
         y = make.node("Add", "t", {y, make.input("r", DType::float32, {4, 3})});
         inputs.emplace("r", random.halves({4, 3}, -2, 2));
       }
@@ -369,10 +370,11 @@ TEST_CASE("vendor: a GELU of the form with tanh is computed with its product, th
       auto executor = runtime::Executor::make(compiled.bundle, *runtime::simulator_factory("functional"), {1});
       REQUIRE(executor.ok());
       const NdArray got = executor->run(inputs)->outputs.at("y"),
-                    want = Reference::make(make.graph).value().run(inputs)->at("y");
+                    expected_array = Reference::make(make.graph).value().run(inputs)->at("y");
       const double most = test::tests_device() ? 1e-5 : 2e-6;  // cuBLAS has its own function
       for (std::int64_t i = 0; i < got.count(); ++i)
-        CHECK(std::abs(got.as_double(i) - want.as_double(i)) <= most * (1 + std::abs(want.as_double(i))));
+        CHECK(std::abs(got.as_double(i) - expected_array.as_double(i)) <=
+              most * (1 + std::abs(expected_array.as_double(i))));
     }
 }
 
@@ -403,21 +405,21 @@ TEST_CASE("vendor: float32 keeps all of its bits, and softmax is the reference's
   make.output(make.node("MatMul", "p", {x, make.constant("m", integers(random.draw, DType::float32, {6, 5}, 1))}));
   const Inputs wide{{"x", integers(random.draw, DType::float32, {1, 4, 6, 6}, 32767)}};
   CHECK(!check_libraries(make.graph, wide).contains("elsewhere"));
-  // Where TF32 is allowed, both products lose them, and no more than the tolerance says.
+  // Where TF32 is allowed, both products lose them, within the stated tolerance.
   const Compiled rounding = compiled_for_libraries(make.graph, true);
   auto rounded = runtime::Executor::make(rounding.bundle, *runtime::simulator_factory("functional"), {1});
   REQUIRE(rounded.ok());
   const auto rounded_run = rounded->run(wide);
   const auto exact = Reference::make(make.graph).value().run(wide);
   for (const auto& [output, got] : rounded_run->outputs) {
-    const NdArray& want = exact->at(output);
+    const NdArray& expected_array = exact->at(output);
     double largest = 0, apart = 0;
     for (std::int64_t i = 0; i < got.count(); ++i) {
-      largest = std::max(largest, std::abs(want.as_double(i)));
-      apart = std::max(apart, std::abs(got.as_double(i) - want.as_double(i)));
+      largest = std::max(largest, std::abs(expected_array.as_double(i)));
+      apart = std::max(apart, std::abs(got.as_double(i) - expected_array.as_double(i)));
     }
     INFO(output);
-    CHECK((apart > 0 || test::tests_device()));  // cuDNN may take what loses nothing
+    CHECK((apart > 0 || test::tests_device()));  // cuDNN may use an exact algorithm
     CHECK(apart <= rounding.tolerance * largest);
   }
   for (const char* op : {"Softmax", "LogSoftmax"})
@@ -431,13 +433,14 @@ TEST_CASE("vendor: float32 keeps all of its bits, and softmax is the reference's
       auto executor = runtime::Executor::make(compiled.bundle, *runtime::simulator_factory("functional"), {1});
       REQUIRE(executor.ok());
       const NdArray got = executor->run(inputs)->outputs.begin()->second,
-                    want = Reference::make(rows.graph).value().run(inputs)->begin()->second;
+                    expected_array = Reference::make(rows.graph).value().run(inputs)->begin()->second;
       for (std::int64_t i = 0; i < got.count(); ++i)
-        CHECK(std::abs(got.as_double(i) - want.as_double(i)) <= 1e-6 * (1 + std::abs(want.as_double(i))));
+        CHECK(std::abs(got.as_double(i) - expected_array.as_double(i)) <=
+              1e-6 * (1 + std::abs(expected_array.as_double(i))));
     }
 }
 
-TEST_CASE("vendor: with our kernels alongside them a program is one graph, which takes other inputs") {
+TEST_CASE("vendor: with our kernels between library calls, a program is one graph, which accepts other inputs") {
   const test::EmulatedGpu gpu;
   int graphs = 0;
   for (int seed = 0; seed < 3; ++seed) {
@@ -456,7 +459,7 @@ TEST_CASE("vendor: with our kernels alongside them a program is one graph, which
     CHECK(difference(compiled->bundle, inputs, *expected, &launched) == "");
     INFO(launched);
     graphs += launched == fmt::format("a graph of {} steps", compiled->bundle.steps.size()) ? 1 : 0;
-    // Refused by the driver, the steps begin one by one, and the report says why.
+    // If the driver refuses, the steps are launched one by one, and the report says why.
     const test::Environment refused("EMULATED_GPU_NO_CAPTURE", "900");
     CHECK(difference(compiled->bundle, inputs, *expected, &launched) == "");
     CHECK_THAT(launched, ContainsSubstring("step by step: "));
@@ -464,7 +467,7 @@ TEST_CASE("vendor: with our kernels alongside them a program is one graph, which
   CHECK(graphs >= 2);
 }
 
-TEST_CASE("vendor: a wrong transposition, stride between matrices or pad shows") {
+TEST_CASE("vendor: a wrong transposition, stride between matrices or pad changes the values") {
   const test::EmulatedGpu gpu;
   RandomFloatGraph random(5);
   const auto shows = [&](const graph::Graph& graph, const Inputs& inputs, const char* fault) {
@@ -498,7 +501,7 @@ TEST_CASE("vendor: a wrong transposition, stride between matrices or pad shows")
   shows(unequal.graph, {{"x", random.halves({1, 2, 6, 6}, -2, 2)}}, "plane distance");
 }
 
-TEST_CASE("vendor: changed code is refused or computes something, whatever it says") {
+TEST_CASE("vendor: changed code is refused or computes something, whatever the change") {
   const test::EmulatedGpu gpu;
   int refused = 0, ran = 0;
   for (int seed = 0; seed < 12; ++seed) {
@@ -529,7 +532,7 @@ TEST_CASE("vendor: changed code is refused or computes something, whatever it sa
   CHECK(ran > 20);
 }
 
-TEST_CASE("vendor: a refusal names the rule") {
+TEST_CASE("vendor: a refusal names the violated rule") {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 2, 6, 6});
   const auto why = [&](const TargetPointer& target, ValueId value) {

@@ -22,17 +22,17 @@ class Drawer {
     first_ = loads ? isa::Queue::load : isa::Queue::compute;
     second_ = loads ? isa::Queue::compute : isa::Queue::store;
     const auto tokens = static_cast<std::uint64_t>(config_.token_queue_depth);
-    // Of the first queue, as many as its unit may just take or just not, and of the second more than have room.
+    // For the first queue about as many instructions as its unit can hold, and for the second more than have room.
     const std::uint64_t in_flight = most_in_flight(first_) + random_.below(3);
     const std::uint64_t waiting = random_.between(1, std::min<std::uint64_t>(in_flight, 3));
     const std::uint64_t pushes = tokens + waiting, answers = tokens + random_.between(1, 2);
-    std::vector<isa::Instruction> ahead, behind;
-    for (std::uint64_t i = 0; i < pushes; ++i) ahead.push_back(instruction(first_, {.push_next = true}));
-    for (std::uint64_t i = waiting; i < in_flight; ++i) ahead.push_back(instruction(first_, {}));
-    for (std::uint64_t i = 0; i < answers; ++i) ahead.push_back(instruction(first_, {.pop_next = true}));
-    for (std::uint64_t i = 0; i < answers; ++i) behind.push_back(instruction(second_, {.push_prev = true}));
-    for (std::uint64_t i = 0; i < pushes; ++i) behind.push_back(instruction(second_, {.pop_prev = true}));
-    return merged(ahead, behind);
+    std::vector<isa::Instruction> first_stream, second_stream;
+    for (std::uint64_t i = 0; i < pushes; ++i) first_stream.push_back(instruction(first_, {.push_next = true}));
+    for (std::uint64_t i = waiting; i < in_flight; ++i) first_stream.push_back(instruction(first_, {}));
+    for (std::uint64_t i = 0; i < answers; ++i) first_stream.push_back(instruction(first_, {.pop_next = true}));
+    for (std::uint64_t i = 0; i < answers; ++i) second_stream.push_back(instruction(second_, {.push_prev = true}));
+    for (std::uint64_t i = 0; i < pushes; ++i) second_stream.push_back(instruction(second_, {.pop_prev = true}));
+    return merged(first_stream, second_stream);
   }
 
  private:
@@ -47,7 +47,7 @@ class Drawer {
       case isa::Queue::store: return {flags, isa::Store{{.memory = isa::Memory::out}, false}};
       case isa::Queue::compute: break;
     }
-    // Mostly of one kind, since others do not overlap.
+    // Mostly one kind, since different kinds do not overlap.
     switch (random_.chance(95) ? compute_kind_ : random_.below(4)) {
       case 0: return {flags, isa::Finish{}};
       case 1: return {flags, isa::Gemm{}};
@@ -68,7 +68,7 @@ class Drawer {
     return load;
   }
 
-  // Each in its order.
+  // Merges two streams, each in its order.
   std::vector<isa::Instruction> merged(const std::vector<isa::Instruction>& x, const std::vector<isa::Instruction>& y) {
     const std::uint64_t most = x.size() + y.size(), lead = random_.below(most);
     std::vector<std::pair<std::uint64_t, isa::Instruction>> keyed;

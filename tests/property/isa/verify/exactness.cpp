@@ -1,4 +1,4 @@
-// verify against the oracle, both ways: nothing that is wrong goes unreported, nothing reported is right.
+// verify compared with the oracle, both ways: every fault is reported, and every finding is a fault.
 #include <fmt/format.h>
 
 #include "isa/verify.h"
@@ -23,7 +23,7 @@ std::string place_text(const std::optional<std::size_t>& instruction) {
   return instruction ? fmt::format("at {}", *instruction) : "none";
 }
 
-// What the two disagree about; empty where they agree.
+// Describes the disagreement; empty: none.
 std::string disagreement(const GeneratedProgram& program, Orders orders = Orders::closure) {
   isa::VerifyOptions options = program.verify_options();
   options.max_findings = 1u << 20;
@@ -147,7 +147,7 @@ TEST_CASE("verify agrees with all executions of small programs") {
     races += !truth.races.empty();
     clean += truth.races.empty() && !truth.deadlock && truth.leftovers == 0;
   }
-  // The test means something only if both are met.
+  // The test is meaningful only if both kinds occur.
   CAPTURE(races, clean);
   for (const std::size_t met : {races, clean}) CHECK(met * 20 >= scaled(400));
 }
@@ -167,11 +167,11 @@ TEST_CASE("verify agrees with all executions about deadlock and leftover tokens"
   for (const std::size_t met : {missing, too_short, leftovers, clean}) CHECK(met * 50 >= scaled(600));
 }
 
-TEST_CASE("verify agrees with all executions about what starts alongside an instruction that waits to push") {
+TEST_CASE("verify agrees with all executions about instructions that start while an earlier one waits to push") {
   std::size_t small = 0, ends = 0;
   for (std::uint64_t seed = 9u << 20; seed < (9u << 20) + scaled(1000); ++seed) {
     isa::HardwareConfig config = shallow_config(seed);
-    if (seed % 4 != 0) config.command_queue_depth = 32;  // so that all is fetched
+    if (seed % 4 != 0) config.command_queue_depth = 32;  // so that all instructions are fetched
     const GeneratedProgram program = crossed_program(config, seed);
     const bool enumerated = is_small(program);
     require_agreement(program, enumerated ? Orders::enumerated : Orders::closure);
@@ -210,7 +210,7 @@ TEST_CASE("verify agrees with the oracle on random flags") {
   }
 }
 
-TEST_CASE("verify agrees with the oracle when instructions are lost or moved") {
+TEST_CASE("verify agrees with the oracle when instructions are removed or moved") {
   for (std::uint64_t seed = 3u << 20; seed < (3u << 20) + scaled(1000); ++seed) {
     GeneratedProgram program = small_program(seed);
     Random random(seed);
@@ -219,7 +219,7 @@ TEST_CASE("verify agrees with the oracle when instructions are lost or moved") {
       if (random.chance(50)) std::swap(program.program[a], program.program[random.below(program.program.size())]);
       else program.program[a].body = isa::Finish{};
     }
-    // A load or store that became FINISH may carry flags of another queue, which the compute queue has as well.
+    // A load or store that became FINISH may carry flags of another queue, which the compute queue has too.
     require_agreement(program);
   }
 }

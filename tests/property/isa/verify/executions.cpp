@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kLoad = isa::index(isa::Queue::load);
 
-// Section 3: each row from its own first beat on, no burst beyond the longest or a 4 KiB boundary.
+// Section 3: each row from its first beat, no burst beyond the longest or a 4 KiB boundary.
 void append_bursts(const isa::HardwareConfig& config, const isa::Transfer& load, std::vector<std::size_t>& bursts) {
   if (load.x_size == 0) return;
   const auto element = static_cast<std::uint64_t>(config.element_bytes(load.memory));
@@ -140,7 +140,7 @@ void LaunchModel::successors(const State& state, std::vector<State>& next) const
     const std::size_t started = state.started[q], accessed = state.accessed[q], ended = state.ended[q];
     if (waiting(state, q) > 0 && has_tokens(state, order_[q][started]) && takes(state, q))
       move([&](State& s) { ++s.started[q]; });
-    // A load is worked off when the drainer has it and all its beats have left.
+    // A load is complete when the drainer has it and all its beats have left.
     const bool worked_off =
         q != kLoad || (accessed < state.taken && state.drained == granted_beats_[burst_ends_[accessed]]);
     if (accessed < started && worked_off) move([&](State& s) { ++s.accessed[q]; });
@@ -179,7 +179,7 @@ std::optional<Executions> explore(const LaunchModel& model, std::size_t most_sta
   all.before.assign(model.size(), std::vector<bool>(model.size(), false));
   std::set<LaunchModel::State> seen{model.initial()};
   std::vector<LaunchModel::State> todo{model.initial()}, next;
-  std::set<std::array<std::size_t, isa::kQueues>> progress;  // of accesses
+  std::set<std::array<std::size_t, isa::kQueues>> progress;  // of the accesses
   std::vector<bool> done(model.size());
   while (!todo.empty()) {
     const LaunchModel::State state = todo.back();

@@ -1,6 +1,6 @@
 // All executions of a launch, one move at a time: the units of docs/reference/timing.md, sections 6 to 10, without
-// their times. Written from that page, and sharing nothing with isa/verify but the names of queues and FIFOs: bursts
-// are granted, beats come and leave, the drainer takes loads one by one. For small launches, whose states are all
+// their times. Written from that page, and sharing only the names of queues and FIFOs with isa/verify: bursts are
+// granted, beats arrive and leave, the drainer takes loads one by one. For small launches, whose states are all
 // visited.
 #pragma once
 
@@ -24,9 +24,9 @@ enum class Depths : std::uint8_t { configured, unlimited };
 
 class LaunchModel {
  public:
-  // How far each queue's instructions are, counted from the first.
+  // The progress of each queue, in instructions from the first.
   struct State {
-    std::size_t fetched = 0;  // of the launch
+    std::size_t fetched = 0;  // instructions of the launch
     std::array<std::size_t, isa::kQueues> started{}, accessed{}, ended{};
     std::size_t taken = 0;    // loads, by the drainer
     std::size_t granted = 0;  // bursts of all loads
@@ -37,15 +37,15 @@ class LaunchModel {
   LaunchModel(const isa::HardwareConfig& config, std::span<const isa::Instruction> launch, Depths depths);
 
   std::size_t size() const { return launch_.size(); }
-  // With unlimited depths all is fetched: fetch never waits then, and never keeps anything else from moving.
+  // With unlimited depths all instructions are fetched: fetch never waits then, and never delays another unit.
   State initial() const { return {.fetched = commands_ == kUnlimited ? size() : 0}; }
-  // What each move that is possible leads to.
+  // The states that each possible move leads to.
   void successors(const State& state, std::vector<State>& next) const;
   bool complete(const State& state) const;
   std::size_t tokens(const State& state, isa::TokenFifo fifo) const;
   // The first instruction that has not ended. Precondition: !complete(state).
   std::size_t oldest(const State& state) const;
-  // Whether instruction i has touched what it touches.
+  // Whether instruction i has made its accesses.
   bool accessed(const State& state, std::size_t i) const;
 
  private:
@@ -62,16 +62,17 @@ class LaunchModel {
   std::size_t load_waiting_, in_flight_;
   std::vector<Kind> kinds_;
   std::array<std::vector<std::size_t>, isa::kQueues> order_;
-  std::vector<std::size_t> place_;                                        // of an instruction in its queue
-  std::array<std::vector<std::size_t>, isa::kTokenFifos> pushes_, pops_;  // how many before each place of the queue
-  std::vector<std::size_t> bursts_;                                       // beats of each burst, of all loads
-  std::vector<std::size_t> burst_ends_;                                   // bursts up to and with each load
-  std::vector<std::size_t> granted_beats_;                                // beats of the first k bursts
+  std::vector<std::size_t> place_;  // of each instruction in its queue
+  std::array<std::vector<std::size_t>, isa::kTokenFifos> pushes_,
+      pops_;                                // number of tokens before each place of the queue
+  std::vector<std::size_t> bursts_;         // beats of each burst, of all loads
+  std::vector<std::size_t> burst_ends_;     // number of bursts up to and including each load
+  std::vector<std::size_t> granted_beats_;  // beats of the first k bursts
 };
 
 struct Executions {
-  std::set<LaunchModel::State> ends;  // where nothing can move any more
-  // [a][b]: in some execution a touches what it touches before b does.
+  std::set<LaunchModel::State> ends;  // states without a possible move
+  // [a][b]: in some execution a makes its accesses before b does.
   std::vector<std::vector<bool>> before;
   std::size_t states = 0;
 };
@@ -79,7 +80,7 @@ struct Executions {
 // nullopt: more than `most_states`.
 std::optional<Executions> explore(const LaunchModel& model, std::size_t most_states = 1u << 20);
 
-// One execution, move by move at random, to its end.
+// One random execution, move by move, to its end.
 LaunchModel::State walk(const LaunchModel& model, Random& random);
 
 }  // namespace dovetail::test

@@ -56,7 +56,7 @@ class Judge {
   const isa::Instruction& at(std::size_t local) const { return program_.program[begin_ + local]; }
 
   // Happens-before within the launch, and which instructions execute at all with unlimited depths: the least fixed
-  // point of "the one before in the queue and all pushers execute".
+  // point of "the previous instruction of the queue and all pushers execute".
   void order() {
     before_.assign(count_, std::vector<bool>(count_, false));
     std::array<std::vector<std::size_t>, kQueues> queues;
@@ -98,7 +98,7 @@ class Judge {
     for (std::size_t f = 0; f < kTokenFifos; ++f) left_ += pushes[f].size() > pops[f].size();
   }
 
-  // The same by visiting every state of the launch: what happens before what is what never happens after it.
+  // The same by visiting every state of the launch: a happens before b if b never happens before a.
   void enumerate() {
     const LaunchModel model(program_.config, instructions(), Depths::unlimited);
     const auto all = explore(model);

@@ -1,6 +1,7 @@
-// The verifier's judge: everything docs/explanation/verify.md says about order, computed by definition. Happens-before
-// is a transitive closure or by enumeration, conflicts are found pair by pair and element by element, deadlock by the
-// units of docs/reference/timing.md moving at random or in all ways. O(n^2) and more; for small programs.
+// The oracle that verify is compared with: everything that docs/explanation/verify.md says about order, computed by
+// definition. Happens-before is a transitive closure or by enumeration, conflicts are found pair by pair and element by
+// element, deadlock by the units of docs/reference/timing.md moving at random or in all ways. O(n^2) and more; for
+// small programs.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace dovetail::test {
 
 struct OracleReport {
   using Pair = std::pair<std::size_t, std::size_t>;  // program order
-  // Where: 0 to 2 kShared, 3 DRAM; and the element or byte.
+  // Memory (0 to 2: kShared, 3: DRAM), and the element or byte.
   using Place = std::pair<std::size_t, std::uint64_t>;
   static constexpr std::size_t kDram = 3;
 

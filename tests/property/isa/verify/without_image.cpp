@@ -1,5 +1,5 @@
-// Without a memory image verify knows less and may only say less for sure: what it calls definite is so, what is wrong
-// it suspects.
+// Without a memory image verify knows less and may only claim less: its definite findings are faults, and every fault
+// is at least suspected.
 #include <map>
 #include <set>
 
@@ -55,7 +55,7 @@ void compare(const GeneratedProgram& program) {
         real |= instruction == finding.instruction && kShared[place.first] == finding.memory;
       CHECK(real);
     }
-    // What needs no micro-ops is never merely possible.
+    // Findings that need no micro-ops are always definite.
     if (finding.possible) CHECK((finding.kind == FindingKind::race && finding.memory.has_value()));
   }
   const auto suspected = raced_memories(without);
@@ -66,7 +66,7 @@ void compare(const GeneratedProgram& program) {
 
 }  // namespace
 
-TEST_CASE("without an image verify suspects all that is wrong, and asserts nothing that is right") {
+TEST_CASE("without an image verify suspects every fault, and claims none that is not one") {
   for (std::uint64_t seed = 6u << 20; seed < (6u << 20) + scaled(600); ++seed) {
     GeneratedProgram program =
         generate(random_config(seed), {.seed = seed, .size = 24, .launches = 2, .extra_percent = 20, .max_steps = 40});

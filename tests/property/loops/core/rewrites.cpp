@@ -1,5 +1,5 @@
-// Passes over the core form keep the bits of random programs, and a split that does not divide costs its interior
-// nothing.
+// Passes over the core form keep the bits of random programs, and a split that does not divide the extent adds no cost
+// in its interior.
 #include <functional>
 #include <random>
 #include <string>
@@ -75,7 +75,7 @@ TEST_CASE("unrolled random programs give the same bits") {
   check_pass([](const CoreProgram& core) { return unroll_loops(peel_tails(core)).program; }, 1000);
 }
 
-TEST_CASE("splits that do not divide leave no condition") {
+TEST_CASE("splits that do not divide the extent leave no condition") {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     std::mt19937_64 random(seed);
     const auto pick = [&](int n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };

@@ -1,5 +1,5 @@
-// Which fetches are the copy of a box: of random nests over threads and own loops, those that as_box_copy takes move
-// the same elements as the box, one by one, with zeros where the tensor ends; and what moves others it leaves alone.
+// Which fetches are copies of a box: for random nests over threads and own loops, those that as_box_copy accepts move
+// the same elements as the box, one by one, with zeros where the tensor ends; other nests are refused.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -25,14 +25,14 @@ std::int64_t value_of(const Expr& expr, const Values& values) {
   return *found;
 }
 
-// Rows and columns of a piece, counted by loops in some order, fetched from a corner of a tensor that a block and an
-// iteration choose.
+// Rows and columns of a piece, counted by loops in some order, fetched from a corner of a tensor that depends on the
+// block and the iteration.
 struct Fetch {
   std::int64_t rows = 8, columns = 16;
   std::int64_t tensor_rows = 0, tensor_columns = 0;
-  bool batched = false, merged = false;  // a dimension in front; rows that are two dimensions of the buffer
+  bool batched = false, merged = false;  // a leading dimension; rows that are two dimensions of the buffer
   bool guarded = true;                   // zero where the tensor ends
-  // What may be wrong.
+  // Possible faults.
   std::int64_t guard_less = 0;  // of columns
   bool turned = false, gap = false, twice = false, other_zero = false, conditional = false;
 
@@ -104,7 +104,7 @@ struct Fetch {
     return as_box_copy(*chain, bounds, {});
   }
 
-  // Element by element, for one block and one piece.
+  // Compares element by element, for one block and one piece.
   void compare(const CoreBoxCopy& box, std::int64_t of_block, std::int64_t of_piece) const {
     const auto chain = Chain::of(core);
     const StoreTarget& target = chain->store->targets[0];
@@ -153,7 +153,7 @@ Fetch random_fetch(SplitMix64& random) {
   fetch.batched = random.next() % 3 == 0;
   fetch.merged = random.next() % 3 == 0;
   fetch.guarded = random.next() % 4 != 0;
-  // Of four blocks and four pieces; where it is guarded, fewer.
+  // Four blocks and four pieces; fewer where the fetch is guarded.
   const auto less = [&](std::int64_t of) {
     return fetch.guarded ? static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(of / 8)) * 8 : 0;
   };
@@ -181,7 +181,7 @@ TEST_CASE("threads: the fetch of a tile is the copy of a box, element by element
   CHECK(taken == kFetches);
 }
 
-TEST_CASE("threads: what is not a copy of a box is left to the threads") {
+TEST_CASE("threads: a fetch that is not the copy of a box is left to the threads") {
   const auto is_taken = [](const std::function<void(Fetch&)>& change) {
     std::size_t taken = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {

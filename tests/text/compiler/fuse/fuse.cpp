@@ -1,4 +1,4 @@
-// Which nodes become one kernel, and why others do not.
+// Which nodes become one kernel, and the reasons for those that do not.
 #include "compiler/fuse/fuse.h"
 
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 namespace dovetail {
 namespace {
 
-// One line a group, "anchor: node + node", and its reasons below. Nodes are named after their results.
+// One line for each group, "anchor: node + node", followed by its reasons. Nodes are named after their results.
 std::string groups(const std::string& text) {
   const graph::Graph graph = test::RewriteCase(text).graph();
   const auto made = fuse_groups(graph, graph.topological_order());
@@ -32,7 +32,7 @@ const std::string kConv = R"(graph g(%x: float32[1, 4, 6, 6], %z: float32[1, 8, 
 
 }  // namespace
 
-TEST_CASE("fuse: a convolution takes what is elementwise after it, and the other side of a sum") {
+TEST_CASE("fuse: a convolution takes the elementwise nodes after it, and the other side of a sum") {
   CHECK(groups(kConv + R"(  %p: float32[1, 8, 6, 6] = Sigmoid(%z)  // p
   %q: float32[1, 8, 6, 6] = Mul(%p, %z)  // q
   %s: float32[1, 8, 6, 6] = Add(%q, %c)  // s
@@ -40,7 +40,7 @@ TEST_CASE("fuse: a convolution takes what is elementwise after it, and the other
 )") == "c: c + p + q + s + y\n");
 }
 
-TEST_CASE("fuse: of two convolutions one takes the sum; the other says why not") {
+TEST_CASE("fuse: of two convolutions one takes the sum; the other states the reason") {
   CHECK(groups(kConv + R"(  constant %v: float32[8, 8, 1, 1]
   %d: float32[1, 8, 6, 6] = Conv(%z, %v)  // d
   %y: float32[1, 8, 6, 6] = Add(%c, %d)  // y
@@ -68,7 +68,7 @@ TEST_CASE("fuse: a result with several readers, or of the model, is written") {
        "the model\np: p + q + y\n");
 }
 
-TEST_CASE("fuse: what is cheap is computed again by each reader") {
+TEST_CASE("fuse: a cheap node is computed again by each reader") {
   CHECK(groups(R"(graph g(%x: float32[1, 8, 6, 6], %z: float32[1, 4, 6, 6]) -> (%s, %t)
   constant %w: float32[8, 4, 1, 1]
   %r: float32[1, 8, 6, 6] = Relu(%x)  // r
@@ -77,7 +77,7 @@ TEST_CASE("fuse: what is cheap is computed again by each reader") {
   %s: float32[1, 8, 6, 6] = Add(%c, %r)  // s
   %t: float32[1, 8, 6, 6] = Mul(%d, %r)  // t
 )") == "c: c + r + s\nd: d + r + t\n");
-  // Not what costs.
+  // Expensive nodes are not.
   CHECK(
       groups(R"(graph g(%x: float32[1, 8]) -> (%s, %t)
   constant %a: int64[1] = [1]
@@ -88,7 +88,8 @@ TEST_CASE("fuse: what is cheap is computed again by each reader") {
       "r: r\n  r -> s not fused: the result has 2 readers\n  r -> t not fused: the result has 2 readers\ns: s\nt: t\n");
 }
 
-TEST_CASE("fuse: cheap nodes go before reductions and broadcasts, Concat takes none, a Transpose goes after") {
+TEST_CASE(
+    "fuse: cheap nodes are fused before reductions and broadcasts, Concat takes none, a Transpose is fused after") {
   CHECK(groups(R"(graph g(%x: float32[4, 8], %z: float32[4, 8]) -> (%y, %k, %u)
   constant %a: int64[1] = [1]
   %q: float32[4, 8] = Mul(%x, %x)  // q

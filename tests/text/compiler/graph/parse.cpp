@@ -1,4 +1,4 @@
-// The text of graphs read back: the same text, the same values; and what is not a graph, with its place.
+// Parsing the text of graphs: the same text, the same values; and invalid text, with its place.
 #include "compiler/graph/parse.h"
 
 #include <cmath>
@@ -65,7 +65,7 @@ TEST_CASE("every number of every type survives the text") {
   }
 }
 
-TEST_CASE("constants without elements are what the caller supplies, or an error") {
+TEST_CASE("constants without elements are supplied by the caller, or an error") {
   const std::string text = "graph g() -> (%c)\n  constant %c: float32[3, 4]\n";
   const Graph graph =
       read(text, [](std::string_view, const TensorType& type) { return NdArray(type.dtype, type.shape); });
@@ -109,7 +109,7 @@ TEST_CASE("a node's subgraphs follow it") {
   CHECK_THAT(printed, ContainsSubstring("\n        graph else() -> (%w)\n"));
 }
 
-TEST_CASE("subgraphs that are none are refused, with their place") {
+TEST_CASE("invalid subgraphs are refused, with their place") {
   const std::string head = "graph g(%x: float32[2]) -> (%y)\n", node = "  %y: float32[2] = dovetail.if(%x)  // n\n";
   CHECK_THAT(refused(head + "  graph h() -> ()\n  end\n" + node),
              ContainsSubstring("text:2:") && ContainsSubstring("belongs to the preceding node"));
@@ -125,7 +125,7 @@ TEST_CASE("subgraphs that are none are refused, with their place") {
   CHECK_THAT(refused(deep), ContainsSubstring("graphs are nested more than 8 deep"));
 }
 
-TEST_CASE("what is not a graph is refused, with its place") {
+TEST_CASE("invalid text is refused, with its place") {
   CHECK_THAT(refused(""), ContainsSubstring("there is no line \"graph"));
   CHECK_THAT(refused("graph g(%x: float33[2]) -> ()\n"),
              ContainsSubstring("text:1:") && ContainsSubstring("\"float33\" is not an element type"));

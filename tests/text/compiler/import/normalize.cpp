@@ -1,4 +1,4 @@
-// Older forms of operators, as import hands them on: each is the form of opset 21.
+// Older forms of operators after import: each is the form of opset 21.
 #include "tests/catch.h"
 #include "tests/unit/compiler/import/onnx_writer.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// The nodes' lines of a model of one node on x: float32[2, 3, 4].
+// The lines of the nodes of a model with one node on x: float32[2, 3, 4].
 std::string imported(std::int64_t opset, const Message& only, const std::vector<Message>& initializers = {}) {
   Model model;
   model.opset = opset;
@@ -59,7 +59,7 @@ TEST_CASE("normalize: Softmax before opset 13 works on a matrix") {
              ContainsSubstring("axis 5 of rank 3"));
 }
 
-TEST_CASE("normalize: unused outputs of inference go, used ones are refused") {
+TEST_CASE("normalize: unused outputs of inference are removed, used ones are refused") {
   CHECK(imported(9, node("Dropout", {"x"}, {"y", "mask"}, {attribute("ratio", 0.5f)}, "n")) ==
         "  %y: float32[2, 3, 4] = Dropout(%x)  // n\n");
   const std::vector<Message> statistics = {tensor("s", NdArray(DType::float32, {3}))};
@@ -81,7 +81,7 @@ TEST_CASE("normalize: Upsample becomes Resize") {
       "nearest_mode=\"floor\"}  // n\n");
 }
 
-TEST_CASE("normalize: Split counted its outputs") {
+TEST_CASE("normalize: Split without sizes, counted by its outputs, gets them") {
   CHECK_THAT(imported(13, node("Split", {"x"}, {"y", "z"}, {attribute("axis", 2)}, "n")),
              ContainsSubstring("Split(%x) {axis=2, num_outputs=2}"));
 }

@@ -1,4 +1,4 @@
-// Operators that take scales as inputs, as import hands them on: ONNX's QOperator forms and those of com.microsoft.
+// Operators with scales as inputs, after import: ONNX's QOperator forms and those of com.microsoft.
 #include "compiler/reference/reference.h"
 #include "tests/catch.h"
 #include "tests/unit/compiler/import/onnx_writer.h"
@@ -75,7 +75,7 @@ TEST_CASE("qoperators: images with the channels last are transposed for the pool
                  ContainsSubstring("%y: int8[2, 2, 3, 4] = QuantizeLinear(%n/channels_last,"));
 }
 
-TEST_CASE("qoperators: Softmax has the operator set that it names") {
+TEST_CASE("qoperators: Softmax follows the operator set that it names") {
   CHECK_THAT(text(imported_qoperator("QLinearSoftmax", {"x", "s", "o", "s", "o"},
                                      {attribute("axis", 1), attribute("opset", 13)})),
              ContainsSubstring("= Softmax(%n/x) {axis=1}"));
@@ -105,7 +105,7 @@ TEST_CASE("qoperators: an omitted zero point is 0 of the input's type") {
                  ContainsSubstring("%y: int8[2, 3, 4, 4] = QuantizeLinear("));
 }
 
-TEST_CASE("qoperators: what is missing is reported") {
+TEST_CASE("qoperators: missing operands are reported") {
   CHECK_THAT(text(imported_qoperator("QLinearAdd", {"x", "s", "o", "z", "s", "o"})),
              ContainsSubstring("cannot import com.microsoft.QLinearAdd") && ContainsSubstring("input 6 is missing"));
   CHECK_THAT(text(imported_qoperator("QLinearConcat", {"s", "o", "x"}, {attribute("axis", 1)})),
@@ -114,7 +114,7 @@ TEST_CASE("qoperators: what is missing is reported") {
              ContainsSubstring("6 inputs and 1 outputs; expected at most 5 and 1"));
 }
 
-TEST_CASE("qoperators: attributes of another kind are refused") {
+TEST_CASE("qoperators: attributes of a wrong kind are refused") {
   CHECK_THAT(text(imported_qoperator("QLinearSoftmax", {"x", "s", "o", "s", "o"}, {attribute("opset", "13")})),
              ContainsSubstring("attribute opset is not an integer"));
   CHECK_THAT(

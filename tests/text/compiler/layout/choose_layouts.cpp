@@ -19,7 +19,7 @@ graph::Graph read(std::string_view text) {
   return *std::move(graph);
 }
 
-// What is printed of the kernels' offers.
+// The printed offers of the kernels.
 std::string with_offers(const graph::Graph& graph, const std::string& target,
                         const std::function<std::string(const std::vector<KernelOffer>&)>& print) {
   const auto parts = partition(graph, {test::kit_targets({}, "avx2"), {target}, {"cpu", "host"}, {}, false});
@@ -37,7 +37,7 @@ std::string laid_out(const std::string& text, const std::string& target = "cpu",
 
 }  // namespace
 
-TEST_CASE("layouts: what kernels offer, the best first") {
+TEST_CASE("layouts: the offers of kernels, the best first") {
   const graph::Graph graph = read(R"(graph g(%x: float32[1, 16, 32, 32]) -> (%y)
   constant %w: float32[16, 16, 3, 3]
   %a: float32[1, 16, 32, 32] = Conv(%x, %w) {pads=[1, 1, 1, 1]}  // a_conv
@@ -53,7 +53,7 @@ kernel of y_softmax
 )");
 }
 
-TEST_CASE("layouts: between convolutions images stay channels-last, through kernels that take either") {
+TEST_CASE("layouts: between convolutions images stay channels-last, through kernels that accept either") {
   CHECK(laid_out(R"(graph g(%x: float32[1, 16, 32, 32]) -> (%y)
   constant %w: float32[16, 16, 3, 3]
   %a: float32[1, 16, 32, 32] = Conv(%x, %w) {pads=[1, 1, 1, 1]}  // a_conv
@@ -67,9 +67,9 @@ copy y: i0,i2,i3,i1 -> plain, 131072 bytes, for the model's output
 )");
 }
 
-TEST_CASE("layouts: a kernel before a convolution writes what that reads; alone it stays plain") {
-  // No padding: the convolution reads where its input is stored. Neg reads the model's order and writes channels-last,
-  // in passing.
+TEST_CASE("layouts: a kernel before a convolution writes the convolution's layout; alone it stays plain") {
+  // No padding: the convolution reads its input in place. Neg reads the model's order and writes channels-last, at no
+  // extra cost.
   CHECK(laid_out(R"(graph g(%x: float32[1, 16, 32, 32]) -> (%y)
   constant %w: float32[16, 16, 1, 1]
   %a: float32[1, 16, 32, 32] = Softmax(%x) {axis=1}  // a_softmax
@@ -85,7 +85,7 @@ copy y: i0,i2,i3,i1 -> plain, 131072 bytes, for the model's output
 )") == "all values have the model's layout\n");
 }
 
-TEST_CASE("layouts: borders that are free take what their kernels like") {
+TEST_CASE("layouts: free borders take the layouts that their kernels prefer") {
   const std::string text = R"(graph g(%x: float32[1, 16, 32, 32]) -> (%y)
   constant %w: float32[16, 16, 1, 1]
   %y: float32[1, 16, 32, 32] = Conv(%x, %w)  // y_conv

@@ -1,4 +1,4 @@
-// The partition: graph in, placement out. Targets here are tables alone; nothing is generated.
+// The partition: graph in, placement out. Targets here are only tables; no code is generated.
 #include "compiler/partition/partition.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ using test::GraphMaker;
 
 namespace {
 
-// A match costs `seconds`, a tensor over the border `border`.
+// A match costs `seconds`, a tensor across a border costs `border`.
 class TableTarget : public Target {
  public:
   TableTarget(std::string name, std::vector<PatternRow> rows, double seconds, double border, std::string memory)
@@ -43,7 +43,7 @@ TargetPointer target(std::string name, std::vector<PatternRow> rows, double seco
   return std::make_shared<TableTarget>(std::move(name), std::move(rows), seconds, border, std::move(memory));
 }
 
-// "dsp": products with a Relu after them, of no more than 4 columns; "vec": elementwise operators; "host": everything.
+// "dsp": products followed by Relu, with at most 4 columns; "vec": elementwise operators; "host": everything.
 std::vector<TargetPointer> targets() {
   const auto narrow = [](const graph::Graph& graph, const pattern::Found& found) -> Result<TakenPointer> {
     const Shape& shape = graph.value(found.values.at("w")).type.shape;
@@ -61,7 +61,7 @@ struct Maker : GraphMaker {
   }
 };
 
-// One line a region: "dsp: a_node+r_node, b_node | reads x | gives b", then refusals "node not on dsp: why".
+// One line for each region: "dsp: a_node+r_node, b_node | reads x | gives b", then refusals "node not on dsp: why".
 std::string placed(const GraphMaker& make, PartitionOptions options) {
   if (options.available.empty()) options.available = targets();
   if (options.fallback.empty()) options.fallback = {"host"};
@@ -102,7 +102,7 @@ struct Chain : Maker {
 
 }  // namespace
 
-TEST_CASE("partition: targets in order of preference, reasons of those that refused") {
+TEST_CASE("partition: targets in order of preference, with the reasons of those that refused") {
   CHECK(placed(Chain(), {.targets = {"dsp", "vec", "host"}}) ==
         "dsp: a_node+r_node | reads x | gives r\n"
         "host: b_node | reads r | gives b\n"
@@ -123,7 +123,7 @@ TEST_CASE("partition: targets in order of preference, reasons of those that refu
         "host: a_node, r_node, b_node, s_node, n_node | reads x | gives n\n");
 }
 
-TEST_CASE("partition: a reason comes from the pattern where no predicate was asked") {
+TEST_CASE("partition: a reason comes from the pattern where no predicate was evaluated") {
   Maker make;
   const ValueId x = make.input("x", DType::float32, {2, 2}), y = make.input("y", DType::float32, {2, 2});
   make.output(make.node("MatMul", "z", {x, y}));
@@ -139,7 +139,7 @@ TEST_CASE("partition: nodes placed by hand") {
         "dsp: a_node | reads x | gives a\n"
         "host: r_node, b_node, s_node | reads a | gives s\n"
         "vec: n_node | reads s | gives n\n");
-  // A pattern does not take along what is placed elsewhere.
+  // A pattern does not include nodes that are placed elsewhere.
   CHECK(placed(Chain(), {.targets = {"dsp", "host"}, .place = {{"a_node", "host"}}}) ==
         "host: a_node, r_node, b_node, s_node, n_node | reads x | gives n\n"
         "r_node not on dsp: the pattern \"product\" would cover a_node, which is placed on host\n"
@@ -150,7 +150,7 @@ TEST_CASE("partition: nodes placed by hand") {
         "error: dsp does not take b_node (b_node): 8 columns > 4. Hint: split it");
 }
 
-TEST_CASE("partition: unknown names, and names twice") {
+TEST_CASE("partition: unknown and duplicate names are errors") {
   CHECK(placed(Chain(), {.targets = {"gpu"}, .place = {{"c", "host"}, {"a_node", "fpga"}}}) ==
         "error: unknown target \"gpu\" (--target): the targets are dsp, vec, host. Hint: choose one of them\n"
         "error: unknown target \"fpga\" (--place): the targets are dsp, vec, host. Hint: choose one of them\n"
@@ -163,10 +163,10 @@ TEST_CASE("partition: unknown names, and names twice") {
         "each back end a unique name");
 }
 
-TEST_CASE("partition: branches of one target are one region where nothing of them is between") {
+TEST_CASE("partition: branches of one target are one region where nothing between depends on them") {
   Maker make;
   const ValueId x = make.input("x", DType::float32, {2, 4}), y = make.input("y", DType::float32, {2, 4});
-  // The product of y must not tear the elementwise region apart: it reads nothing of it.
+  // The product of y must not split the elementwise region: it does not depend on it.
   const ValueId a = make.node("Neg", "a", {x}), p = make.product("p", y, 4);
   make.output(make.node("Add", "s", {a, p}));
   CHECK(placed(make, {.targets = {"dsp", "vec"}}) ==
@@ -174,7 +174,7 @@ TEST_CASE("partition: branches of one target are one region where nothing of the
         "vec: a_node, s_node | reads x p | gives s\n"
         "a_node not on dsp: no pattern of dsp ends in Neg\n"
         "s_node not on dsp: no pattern of dsp ends in Add\n");
-  // Here it does.
+  // Here the product does.
   Maker through;
   const ValueId z = through.input("x", DType::float32, {2, 4}), b = through.node("Neg", "b", {z});
   through.output(through.node("Add", "s", {b, through.product("p", b, 4)}));
@@ -185,8 +185,8 @@ TEST_CASE("partition: branches of one target are one region where nothing of the
         "p_node not on vec: no pattern of vec ends in MatMul\n");
 }
 
-TEST_CASE("partition: a region that cannot pay, or does not, goes to the next listed target") {
-  // The chain's product and Relu are a region of two borders; on the host they are two matches.
+TEST_CASE("partition: a region that cannot pay off, or does not, goes to the next listed target") {
+  // The chain's product and Relu are a region with two borders; on the host they are two matches.
   const auto placed_with = [](double dsp, double border, double host, Offload offload,
                               std::vector<std::string> listed = {"dsp", "host"},
                               std::map<std::string, std::string> place = {}) {
@@ -204,7 +204,7 @@ TEST_CASE("partition: a region that cannot pay, or does not, goes to the next li
   const auto both = [&](const std::string& why) {
     return on_host + "a_node not on dsp: " + why + "\nr_node not on dsp: " + why + "\n";
   };
-  // It saves 10 - 1 = 9 us; two borders.
+  // It saves 10 - 1 = 9 us; there are two borders.
   CHECK(placed_with(1e-6, 4.4e-6, 5e-6, Offload::cost) == on_dsp);
   CHECK(placed_with(1e-6, 4.6e-6, 5e-6, Offload::cost) ==
         both("its region of 1 operation saves 9 us, the transfers cost 9.2 us"));
@@ -215,12 +215,12 @@ TEST_CASE("partition: a region that cannot pay, or does not, goes to the next li
   CHECK(placed_with(20e-6, 0, 5e-6, Offload::cost) ==
         both("its region of 1 operation saves -10 us, the transfers cost 0 us"));
   CHECK(placed_with(20e-6, 0, 5e-6, Offload::possible) == on_dsp);
-  // Nobody else was asked, or the user has decided.
+  // No other target is listed, or the user has decided.
   CHECK(placed_with(20e-6, 100e-6, 5e-6, Offload::cost, {"dsp"}) == on_dsp);
   CHECK(placed_with(20e-6, 100e-6, 5e-6, Offload::cost, {"dsp", "host"}, {{"r_node", "dsp"}}) == on_dsp);
 }
 
-TEST_CASE("partition: after a region is given up, its neighbors are made again") {
+TEST_CASE("partition: after a region is given up, its neighbors are formed again") {
   Maker make;
   const ValueId x = make.input("x", DType::float32, {2, 4});
   const ValueId a = make.node("Neg", "a", {x}), m = make.node("Abs", "m", {a});
@@ -247,7 +247,7 @@ TEST_CASE("partition: the rules have names") {
   CHECK_FALSE(offload_from_name("never").has_value());
 }
 
-TEST_CASE("partition: a border between targets of one memory costs nothing") {
+TEST_CASE("partition: a border between targets that share a memory costs nothing") {
   const auto border_of_product = [](std::string memory) {
     // A product between elementwise nodes of another target.
     Maker make;
@@ -269,7 +269,7 @@ TEST_CASE("partition: a border between targets of one memory costs nothing") {
   // The model's input and output pass between the memory and the host.
   CHECK(border_of_product("own").second == Approx(12e-6));
   CHECK(border_of_product("gpu").second == Approx(6e-6));
-  // And they would, whichever of the targets has the region: the border is not a reason to give it up.
+  // They would in either case, whichever target has the region: the border does not count for or against it.
   const auto place_of_product = [](std::string memory, double lib) {
     Maker make;
     make.output(make.product("a", make.input("x", DType::float32, {2, 4}), 4));

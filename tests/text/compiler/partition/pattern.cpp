@@ -1,4 +1,4 @@
-// Patterns as tables write them: what they match, what they cover, and what they say where they do not match.
+// Patterns of tables: the nodes they match and cover, and the reason where they do not match.
 #include "compiler/partition/pattern.h"
 
 #include <fmt/format.h>
@@ -55,7 +55,7 @@ std::string parse_error(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("pattern: nodes, names, constants, exchanged operands, nodes that may be missing") {
+TEST_CASE("pattern: nodes, names, constants, exchanged operands, optional nodes") {
   const Dense dense;
   CHECK(matched(dense, "product", "MatMul(x=_, weights=#)") == "product_node | x | weights=w x=x");
   CHECK(matched(dense, "sum", "Add~(MatMul(_, #), bias=#)") == "product_node sum_node | x | bias=b");
@@ -67,7 +67,7 @@ TEST_CASE("pattern: nodes, names, constants, exchanged operands, nodes that may 
   CHECK(matched(dense, "sum", "*(#, *)") == "product_node sum_node | x | ");
 }
 
-TEST_CASE("pattern: what does not match says what stopped it") {
+TEST_CASE("pattern: a failed match states what stopped it") {
   const Dense dense;
   CHECK(matched(dense, "sum", "Add(MatMul(_, #), bias=#)") == "operand 0 of sum_node is a constant, not MatMul");
   CHECK(matched(dense, "y", "Relu(Add~(Conv|Gemm(_, #, ...), #))") ==
@@ -81,7 +81,7 @@ TEST_CASE("pattern: what does not match says what stopped it") {
         "operand 0 of product_node is an input of the model, not Relu");
 }
 
-TEST_CASE("pattern: operands that are left out, and lists that stay open") {
+TEST_CASE("pattern: omitted operands, and lists of any length") {
   GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {4});
   make.output(make.node("Clip", "y", {x, ValueId{}, make.constant("six", NdArray::scalar(6.0f))}));
@@ -92,7 +92,7 @@ TEST_CASE("pattern: operands that are left out, and lists that stay open") {
   CHECK(matched(make, "y", "Clip(_, -, -)") == "operand 2 of y_node is present");
 }
 
-TEST_CASE("pattern: a covered result must be read inside alone; a name means one value") {
+TEST_CASE("pattern: a covered result must only be read inside; a name stands for one value") {
   GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {2, 3});
   const ValueId s = make.node("Sigmoid", "s", {x}), y = make.node("Mul", "y", {x, s});
@@ -114,7 +114,7 @@ TEST_CASE("pattern: a covered result must be read inside alone; a name means one
         "the result of s_node is also read by the model's caller");
 }
 
-TEST_CASE("pattern: an optional node is left aside where covering it leads nowhere") {
+TEST_CASE("pattern: an optional node is not covered where covering it leads to no match") {
   GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {2, 3});
   const ValueId r = make.node("Relu", "r", {x});
@@ -123,7 +123,7 @@ TEST_CASE("pattern: an optional node is left aside where covering it leads nowhe
   CHECK(matched(make, "y", "Add(Neg(Relu?(_)), _)") == "n_node y_node | r | ");
 }
 
-TEST_CASE("pattern: text that is none is refused with its place") {
+TEST_CASE("pattern: invalid text is refused with its place") {
   CHECK(parse_error("Relu(") == "Relu(, character 6: expected a name, an operator, _, #, - or *");
   CHECK(parse_error("Relu(_") == "Relu(_, character 7: expected , or )");
   CHECK(parse_error("Relu(_) x") == "Relu(_) x, character 9: a pattern ends here");

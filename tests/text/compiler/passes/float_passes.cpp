@@ -42,7 +42,7 @@ TEST_CASE("fold_constants: nodes of constants, and shapes") {
   CHECK(fold(make).changes == 0);
 }
 
-TEST_CASE("fold_constants: giants stay, with a note; a caller without an interpreter gets a note") {
+TEST_CASE("fold_constants: huge constants stay, with a note; a caller without an interpreter gets a note") {
   GraphMaker make;
   const ValueId shape = make.constant("shape", NdArray::from<std::int64_t>({2}, {1 << 14, 1 << 13}));
   make.output(make.node("ConstantOfShape", "y", {shape}, {{"value", row({1})}}));
@@ -125,7 +125,7 @@ TEST_CASE("fold_batch_norm: into weights and bias of the convolution in front") 
     CHECK(make.constant_of("conv_node/weight") == NdArray::from<float>({2, 1, 1}, {3, 5}));
     CHECK(make.constant_of("conv_node/bias") == row({8, 16}));
   }
-  SECTION("not where the convolution's result is used as well") {
+  SECTION("not where the convolution's result is used elsewhere too") {
     make.output(norm("y", conv));
     make.output(make.node("Neg", "z", {conv}));
     CHECK(apply(make, passes::fold_batch_norm).changes == 1);

@@ -1,4 +1,4 @@
-// fold_batch_norm, fold_scales and fold_pads: what goes into a convolution, and what may not.
+// fold_batch_norm, fold_scales and fold_pads: what is folded into a convolution, and what must not be.
 #include "compiler/passes/list.h"
 #include "tests/text/compiler/passes/rewrite_case.h"
 
@@ -17,7 +17,7 @@ const std::string kNorm = R"(
 
 }  // namespace
 
-TEST_CASE("fold_batch_norm: what no convolution in front takes is a product and a sum per channel") {
+TEST_CASE("fold_batch_norm: one without a convolution before it becomes a product and a sum per channel") {
   RewriteCase rewritten("graph g(%x: float32[1, 4, 3, 3]) -> (%y)" + kNorm +
                         "  %y: float32[1, 4, 3, 3] = BatchNormalization(%x, %g, %b, %m, %v)\n");
   CHECK(rewritten.apply(passes::fold_batch_norm).nodes() ==
@@ -73,14 +73,14 @@ TEST_CASE("fold_scales: products and sums after and before Conv, Gemm and MatMul
 }
 
 TEST_CASE("fold_scales: a bias that the node lacked, or that beta weighs, is added as it is") {
-  const auto folded = [](const char* operands, const char* attributes, bool behind) {
+  const auto folded = [](const char* operands, const char* attributes, bool scaled_after) {
     return RewriteCase(fmt::format(R"(graph g(%x: float32[2, 3]) -> (%y)
   constant %w: float32[3, 4]
   constant %c: float32[4] = [1.0, 2.0, 3.0, 4.0]
   constant %t: float32[] = 5
   {}
 )",
-                                   behind
+                                   scaled_after
                                        ? fmt::format("%g: float32[2, 4] = Gemm(%x, {}) {{{}}}\n  %y: float32[2, 4] = "
                                                      "Add(%g, %t)",
                                                      operands, attributes)
@@ -90,12 +90,13 @@ TEST_CASE("fold_scales: a bias that the node lacked, or that beta weighs, is add
         .apply(passes::fold_scales)
         .nodes();
   };
-  for (const bool behind : {true, false}) {
-    const char* name = behind ? "Gemm_g" : "Gemm_y";
-    CHECK(folded("%w", "beta=0.5", behind) == fmt::format("%y: float32[2, 4] = Gemm(%x, %w, %{}/bias)\n", name));
-    CHECK(folded("%w, %c", "alpha=3.0, beta=0.5", behind) ==
+  for (const bool scaled_after : {true, false}) {
+    const char* name = scaled_after ? "Gemm_g" : "Gemm_y";
+    CHECK(folded("%w", "beta=0.5", scaled_after) == fmt::format("%y: float32[2, 4] = Gemm(%x, %w, %{}/bias)\n", name));
+    CHECK(folded("%w, %c", "alpha=3.0, beta=0.5", scaled_after) ==
           fmt::format("%y: float32[2, 4] = Gemm(%x, %w, %{}/bias) {{alpha=3.0}}\n", name));
-    CHECK(folded("%w, %c", "beta=0.0", behind) == fmt::format("%y: float32[2, 4] = Gemm(%x, %w, %{}/bias)\n", name));
+    CHECK(folded("%w, %c", "beta=0.0", scaled_after) ==
+          fmt::format("%y: float32[2, 4] = Gemm(%x, %w, %{}/bias)\n", name));
   }
 }
 
@@ -120,7 +121,7 @@ TEST_CASE("fold_batch_norm: not where a weight would leave its type's range") {
 }
 
 TEST_CASE(
-    "fold_scales: not where a weight would overflow, where the product is used besides, or where it varies along "
+    "fold_scales: not where a weight would overflow, where the product has other users, or where it varies along "
     "another axis") {
   const auto changes = [](const char* constant, const char* outputs) {
     RewriteCase rewritten(fmt::format(R"(graph g(%x: float32[1, 2, 4]) -> ({})
@@ -138,7 +139,7 @@ TEST_CASE(
   CHECK(changes("float32[3] = [1.0, 2.0, 3.0]", "%y") == 0);
 }
 
-TEST_CASE("fold_pads: into convolutions and pools that pad alike") {
+TEST_CASE("fold_pads: into convolutions and pools with the same pad value") {
   const auto folded = [](const std::string& node, const char* shape, const char* value, const char* before = "Neg") {
     RewriteCase rewritten(fmt::format(R"(graph g(%x: float32[1, 2, 4, 4]) -> (%y)
   constant %pads: int64[8] = [0, 0, 1, 0, 0, 0, 2, 1]
@@ -167,7 +168,7 @@ TEST_CASE("fold_pads: into convolutions and pools that pad alike") {
         std::string::npos);
 }
 
-TEST_CASE("fold_pads: of integers, where they pad with the zero point, or with what no maximum is") {
+TEST_CASE("fold_pads: of integers, where they pad with the zero point, or with the least value for a maximum") {
   const auto folded = [](const std::string& node, const char* shape, int value, int y_min = -128) {
     RewriteCase rewritten(fmt::format(R"(graph g(%x: int8[1, 2, 4, 4]) -> (%y)
   constant %pads: int64[8] = [0, 0, 0, 0, 0, 0, 1, 1]

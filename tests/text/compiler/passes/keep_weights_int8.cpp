@@ -1,4 +1,4 @@
-// Products of float activations by quantized weights: which read bytes, and why others do not.
+// Products of float activations and quantized weights: which read bytes, and why others do not.
 #include "compiler/passes/list.h"
 
 #include "compiler/reference/reference.h"
@@ -81,7 +81,7 @@ TEST_CASE("keep_weights_int8: convolutions and matrix products") {
   }
 }
 
-TEST_CASE("keep_weights_int8: what is expanded, and why") {
+TEST_CASE("keep_weights_int8: weights that are expanded to float, and the reason") {
   GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {4, 6});
   SECTION("scales along the reduction") {

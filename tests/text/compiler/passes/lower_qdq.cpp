@@ -1,4 +1,4 @@
-// What lower_qdq makes of each pattern, as text, and what it leaves and why.
+// The result of lower_qdq for each pattern, as text, and the patterns it leaves, with the reason.
 #include "compiler/passes/list.h"
 
 #include "tests/catch.h"
@@ -25,14 +25,15 @@ NdArray filled(DType dtype, Shape shape, std::int64_t value) {
   return array;
 }
 
-// x: int8[1, 2, 4, 4] -> Conv with weight `w`, 3 channels -> what `after` adds -> int8 y of scale 2 and zero point -3.
-template <typename Behind>
-passes::PassOutcome lower_conv(GraphMaker& make, ValueId w, std::vector<ValueId> bias, const Behind& behind) {
+// x: int8[1, 2, 4, 4] -> Conv with weight `w`, 3 channels -> what `add_after` adds -> int8 y of scale 2 and zero point
+// -3.
+template <typename AddAfter>
+passes::PassOutcome lower_conv(GraphMaker& make, ValueId w, std::vector<ValueId> bias, const AddAfter& add_after) {
   const ValueId x = make.int8_input("x", {1, 2, 4, 4}, 0.5f, 10);
   std::vector<ValueId> inputs{x, w};
   inputs.insert(inputs.end(), bias.begin(), bias.end());
   const ValueId conv = make.node("Conv", "conv", inputs, {{"pads", Ints{1, 0, 0, 1}}, {"strides", Ints{2, 2}}});
-  make.output(make.quantize("y", behind(conv), 2.0f, -3));
+  make.output(make.quantize("y", add_after(conv), 2.0f, -3));
   return lower(make);
 }
 const auto kNothing = [](ValueId value) { return value; };
@@ -68,7 +69,7 @@ TEST_CASE("lower_qdq: Relu and Clip become the range") {
                      {v, clip.constant("lo", NdArray::scalar(-1e30f)), clip.constant("hi", NdArray::scalar(5.0f))});
   });
   CHECK_THAT(clip.nodes(), ContainsSubstring("y_max=-1, y_min=-128,"));
-  // Where two ranges do not meet, the one after wins: max(v, 0), then min with -4, two steps below zero.
+  // Where two ranges do not intersect, the later one wins: max(v, 0), then min with -4, two steps below zero.
   GraphMaker both;
   lower_conv(both, int8_weight(both), {}, [&](ValueId v) {
     const ValueId relu_output = both.node("Relu", "r", {v});
@@ -191,7 +192,7 @@ TEST_CASE("lower_qdq: operators that move values work on int8 and keep the model
         "  %flat_dq: float32[1, 8] = DequantizeLinear(%flat_q, %flat_dq_s, %flat_dq_z)  // flat_dq_node\n");
 }
 
-TEST_CASE("lower_qdq: Concat of unequal scales brings each input to the output's") {
+TEST_CASE("lower_qdq: Concat of unequal scales rescales each input to the output's") {
   GraphMaker make;
   const ValueId a = make.int8_input("a", {1, 4}, 0.5f, 1), b = make.int8_input("b", {1, 4}, 0.25f, 2);
   make.output(make.quantize("y", make.node("Concat", "cat", {a, b}, {{"axis", std::int64_t{1}}}), 0.5f, 1));
@@ -233,7 +234,7 @@ TEST_CASE("lower_qdq: requantization and clipping without an operator between") 
         "y_max=127, y_min=-128, y_zero_point=0}  // other_node\n");
 }
 
-TEST_CASE("lower_qdq: what stays float, and why") {
+TEST_CASE("lower_qdq: nodes that stay float, with the reason") {
   GraphMaker make;
   const ValueId image = make.input("image", DType::float32, {1, 2, 4, 4});
   const ValueId x = make.activation("x", image, 0.5f, 0);

@@ -1,5 +1,5 @@
-// What lower_qdq makes of functions of one tensor, products, choices and reductions, as text, and what it leaves and
-// why.
+// The result of lower_qdq for functions of one tensor, products, choices and reductions, as text, and the nodes it
+// leaves, with the reason.
 #include <cmath>
 
 #include "compiler/passes/list.h"
@@ -41,7 +41,7 @@ TEST_CASE("lower_qdq: a unary function is a table") {
         table_of([](double x) { return 1 / (1 + std::exp(-x)); }, 0.0625, 5, 0.00390625, -128));
 }
 
-TEST_CASE("lower_qdq: a function written out, with branches, is one table") {
+TEST_CASE("lower_qdq: an expanded function with branches is one table") {
   GraphMaker make;
   const ValueId x = make.int8_input("x", {1, 2, 4}, 0.125f, -10);
   // HardSwish as exporters write it: x * min(max(x + 3, 0), 6) / 6.
@@ -62,7 +62,7 @@ TEST_CASE("lower_qdq: a function written out, with branches, is one table") {
         table_of([](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }, 0.125, -10, 0.125, 0));
 }
 
-TEST_CASE("lower_qdq: tables of tables of one tensor are one table, roundings between them kept") {
+TEST_CASE("lower_qdq: consecutive tables of one tensor are one table, which keeps the roundings between them") {
   GraphMaker make;
   const ValueId x = make.int8_input("x", {8}, 0.25f, 0);
   const ValueId gate = make.activation("gate", make.node("Sigmoid", "s", {x}), 0x1p-8f, -128);
@@ -98,7 +98,7 @@ TEST_CASE("lower_qdq: constants per channel give a table per channel") {
   CHECK(entry(2, -128) == 127);  // saturated
 }
 
-TEST_CASE("lower_qdq: what is not a number becomes the zero point") {
+TEST_CASE("lower_qdq: NaN becomes the zero point") {
   GraphMaker make;
   make.output(make.quantize("y", make.node("Sqrt", "root", {make.int8_input("x", {4}, 1.0f, 0)}), 0.5f, -7));
   CHECK(lowered_nodes(make).empty());
@@ -177,7 +177,7 @@ TEST_CASE("lower_qdq: means and sums along axes are accumulations") {
   CHECK(make.constant_of("sum_node/scale").as_double(0) == 0.25);
 }
 
-TEST_CASE("lower_qdq: ArgMax sees the steps") {
+TEST_CASE("lower_qdq: ArgMax reads the steps") {
   GraphMaker make;
   make.output(make.node("ArgMax", "best", {make.int8_input("x", {1, 10}, 0.5f, 0)}, {{"axis", std::int64_t{1}}}));
   CHECK(lowered_nodes(make).empty());
@@ -209,10 +209,10 @@ TEST_CASE("lower_qdq: Gemm's alpha joins the scale") {
   CHECK(make.constant_of("g_node/scale") == NdArray::from<float>({3}, {0.25f, 0.25f, 0.25f}));
 }
 
-TEST_CASE("lower_qdq: functions that stay float, and why") {
+TEST_CASE("lower_qdq: functions that stay float, with the reason") {
   GraphMaker make;
   const ValueId x = make.int8_input("x", {1, 2, 4, 4}, 0.5f, 0);
-  SECTION("of something that is not quantized") {
+  SECTION("of a tensor that is not quantized") {
     const ValueId conv = make.node("Softmax", "soft", {x});
     make.output(make.quantize("y", make.node("Sigmoid", "s", {conv}), 0.5f, 0));
     const auto notes = lowered_nodes(make);

@@ -41,14 +41,14 @@ struct GraphMaker {
   graph::ValueId int8_input(const std::string& name, Shape shape, float scale, int zero_point) {
     return dequantize(name + "_dq", input(name, DType::int8, std::move(shape)), scale, zero_point);
   }
-  // After a QuantizeLinear and a DequantizeLinear: what an int8 activation looks like to the operator that reads it.
+  // Adds a QuantizeLinear and a DequantizeLinear: the form of an int8 activation for its reader.
   graph::ValueId activation(const std::string& name, graph::ValueId x, float scale, int zero_point,
                             DType dtype = DType::int8) {
     return dequantize(name + "_dq", quantize(name + "_q", x, scale, zero_point, dtype), scale, zero_point);
   }
   void output(graph::ValueId value) { graph.outputs.push_back(value); }
 
-  // The graph's text from its first node on, constants left out.
+  // The graph's text from its first node, without constants.
   std::string nodes() const {
     REQUIRE(graph::verify(graph).ok());
     std::string text = to_string(graph), kept;

@@ -6,7 +6,7 @@ namespace dovetail {
 
 using test::RewriteCase;
 
-TEST_CASE("merge_parallel_convolutions: narrow ones share vectors, with their activation; the Split is worth it") {
+TEST_CASE("merge_parallel_convolutions: narrow ones share vectors, with their activation; the Split pays off") {
   RewriteCase rewritten(R"(graph g(%x: float32[1, 64, 6, 6]) -> (%s, %t)
   constant %w: float32[2, 64, 3, 3]
   constant %v: float32[4, 64, 3, 3]
@@ -45,7 +45,7 @@ TEST_CASE("merge_parallel_convolutions: into one Concat without a Split, in the 
         "%s: float32[1, 104, 6, 6] = Concat(%x, %Conv_a/merged) {axis=1}\n");
 }
 
-TEST_CASE("merge_parallel_convolutions: wide ones stay apart, and both numbers are reported") {
+TEST_CASE("merge_parallel_convolutions: wide ones stay separate, and both numbers are reported") {
   RewriteCase rewritten(R"(graph g(%x: float32[64, 128]) -> (%p, %q)
   constant %w: float32[128, 128]
   constant %v: float32[128, 128]

@@ -10,7 +10,7 @@ using test::RewriteCase;
 
 namespace {
 
-// Two convolutions side by side, the scale of the second changed, and a pooling of both.
+// Two parallel convolutions, the scale of the second changed, and a pooling of both.
 std::string pooled_early(const char* multiplier = "40000.0", const char* addend = "int8[] = 0", int axis = 1,
                          const char* outputs = "%y") {
   RewriteCase rewritten(fmt::format(R"(graph g(%x: int8[1, 3, 6, 6]) -> ({3})
@@ -34,7 +34,7 @@ bool pools_concat(const std::string& nodes) { return nodes.find("MaxPool(%c)") !
 
 }  // namespace
 
-TEST_CASE("pool_early: a pooling passes a concatenation of convolutions, and a change of scale") {
+TEST_CASE("pool_early: a pooling is moved before a concatenation of convolutions, and before a change of scale") {
   CHECK(pooled_early() == R"(%a: int8[1, 3, 6, 6] = dovetail.qconv(%x, %w, %bias, %scale)
 %b: int8[1, 3, 6, 6] = dovetail.qconv(%x, %w, %bias, %scale) {y_zero_point=3}
 %MaxPool_y: int8[1, 3, 3, 3] = MaxPool(%a) {kernel_shape=[2, 2], strides=[2, 2]}
@@ -44,7 +44,7 @@ TEST_CASE("pool_early: a pooling passes a concatenation of convolutions, and a c
 )");
 }
 
-TEST_CASE("pool_early: not what falls where its operand rises, other axes, values that others read") {
+TEST_CASE("pool_early: not before a decreasing function, on other axes, or where others read the values") {
   CHECK(pools_concat(pooled_early("-40000.0")));
   CHECK(pools_concat(pooled_early("40000.0", "int8[3, 1, 1] = [1, 2, 3]")));
   CHECK(pools_concat(pooled_early("40000.0", "int8[] = 0", 2)));

@@ -1,4 +1,4 @@
-// Activations and normalizations written out, as exporters of several frameworks write them, and near misses.
+// Expanded activations and normalizations, as exporters of several frameworks write them, and near misses.
 #include "compiler/passes/list.h"
 #include "compiler/passes/simplify_algebra.h"
 #include "tests/text/compiler/passes/rewrite_case.h"
@@ -47,7 +47,7 @@ std::string recognized(const std::string& lines) {
 
 }  // namespace
 
-TEST_CASE("recognize_activations: Gelu in all its spellings") {
+TEST_CASE("recognize_activations: Gelu in all its forms") {
   const std::string erf = "%y: float32[2, 8] = Gelu(%x)", tanh = "%y: float32[2, 8] = Gelu(%x) {approximate=\"tanh\"}";
   CHECK(recognized("%a = Div(%x, 1.4142135)\n%b = Erf(%a)\n%c = Add(%b, 1)\n%d = Mul(%x, %c)\n%y = Mul(%d, 0.5)") ==
         erf);
@@ -70,7 +70,7 @@ TEST_CASE("recognize_activations: Gelu in all its spellings") {
             .find("Gelu") == std::string::npos);
 }
 
-TEST_CASE("recognize_activations: sigmoids and what is made of them") {
+TEST_CASE("recognize_activations: sigmoids and functions of them") {
   CHECK(recognized("%n = Neg(%x)\n%e = Exp(%n)\n%s = Add(%e, 1)\n%y = Div(1, %s)") ==
         "%y: float32[2, 8] = Sigmoid(%x)");
   CHECK(recognized("%n = Neg(%x)\n%e = Exp(%n)\n%s = Add(1, %e)\n%y = Div(%x, %s)") == "%y: float32[2, 8] = Swish(%x)");
@@ -224,12 +224,12 @@ TEST_CASE("recognize_attention: scaled, masked, with the scale anywhere") {
   CHECK_THAT(causal("%seen, %s, %low", "-3.4028235e38"), ContainsSubstring("dovetail.attention(%q, %k, %v, %y.mask)"));
   CHECK_THAT(causal("%seen, %low, %s", "-inf"), ContainsSubstring("dovetail.attention(%q, %k, %v, %y.mask)"));
   CHECK_THAT(causal("%seen, %s, %low", "-1000.0"), !ContainsSubstring("attention"));
-  // A softmax along another axis is none.
+  // A softmax along another axis is not attention.
   CHECK_THAT(
       attention(scores +
                 "  %p: float32[2, 3, 5, 6] = Softmax(%s) {axis=1}\n  %y: float32[2, 3, 5, 7] = MatMul(%p, %v)\n"),
       !ContainsSubstring("attention"));
-  // Of no keys the product is 0, and a quotient of sums would be 0 / 0.
+  // Without keys the product is 0, while a quotient of sums would be 0 / 0.
   RewriteCase none(
       "graph g(%q: float32[5, 4], %k: float32[4, 0], %v: float32[0, 7]) -> (%y)\n  %s: float32[5, 0] = MatMul(%q, %k)\n"
       "  %p: float32[5, 0] = Softmax(%s) {axis=-1}\n  %y: float32[5, 7] = MatMul(%p, %v)\n");

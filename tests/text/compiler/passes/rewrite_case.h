@@ -1,5 +1,5 @@
-// Graph text before and after a pass. Both sides are evaluated on the same random inputs, so that what a test shows as
-// text is also shown to mean the same.
+// Graph text before and after a pass. Both graphs are evaluated on the same random inputs, so that a test also shows
+// that the texts mean the same.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@
 namespace dovetail::test {
 
 struct Agreement {
-  double tolerance = 0;       // of the largest value, or with specials of each; 0: equal, NaN where NaN
+  double tolerance = 0;       // relative to the largest value, or with specials to each; 0: equal, NaN equals NaN
   bool signs_of_zero = true;  // -0 is not 0
   bool specials = false;      // inputs hold infinities, NaN, zeros of both signs, huge and tiny numbers
 };
@@ -28,7 +28,7 @@ inline constexpr Agreement kEqual{}, kClose{1e-5, false, false}, kEqualOnSpecial
 class RewriteCase {
  public:
   explicit RewriteCase(const std::string& text, std::uint64_t seed = 1) : random_(seed) {
-    // "float32[2,3]" may leave out blanks and the elements of constants, which are then random.
+    // "float32[2,3]" may omit blanks and the elements of constants, which are then random.
     auto parsed = graph::parse(text, "before",
                                [&](std::string_view, const graph::TensorType& type) { return random(type, -1, 1); });
     if (!parsed) FAIL(to_string(parsed.errors()));
@@ -36,7 +36,7 @@ class RewriteCase {
     check_types(before_);
   }
 
-  // Runs the pass once; the outcome's changes must be some unless none is expected.
+  // Runs the pass once; it must report changes unless none is expected.
   template <typename Pass>
   RewriteCase& apply(const Pass& pass, const passes::PassContext& context = {}) {
     graph::Graph graph = changed_.value_or(before_);
@@ -51,7 +51,7 @@ class RewriteCase {
   int changes() const { return changes_; }
   const graph::Graph& graph() const { return changed_ ? *changed_ : before_; }
 
-  // The graph's nodes, one line each, without the names after "//", after both sides were found to agree.
+  // The graph's nodes, one line each, without the names after "//"; checks that both graphs agree.
   std::string nodes(const Agreement& agreement = kClose) {
     compare(agreement);
     std::string kept;
@@ -79,24 +79,28 @@ class RewriteCase {
       if (!actual) FAIL(to_string(actual.errors()));
       for (const graph::ValueId id : before_.outputs) {
         const std::string& name = before_.value(id).name;
-        const NdArray &want = expected->at(name), &have = actual->at(name);
-        REQUIRE(graph::TensorType{want.dtype(), want.shape()} == graph::TensorType{have.dtype(), have.shape()});
+        const NdArray &expected_array = expected->at(name), &actual_array = actual->at(name);
+        REQUIRE(graph::TensorType{expected_array.dtype(), expected_array.shape()} ==
+                graph::TensorType{actual_array.dtype(), actual_array.shape()});
         double largest = 1;
-        for (std::int64_t i = 0; i < want.count(); ++i)
-          if (std::isfinite(want.as_double(i))) largest = std::max(largest, std::abs(want.as_double(i)));
-        for (std::int64_t i = 0; i < want.count(); ++i)
-          if (!agree(want.as_double(i), have.as_double(i), agreement,
-                     agreement.specials ? std::abs(want.as_double(i)) : largest))
-            FAIL(name << " differs at " << i << ": " << have.as_double(i) << ", before " << want.as_double(i) << "\n"
+        for (std::int64_t i = 0; i < expected_array.count(); ++i)
+          if (std::isfinite(expected_array.as_double(i)))
+            largest = std::max(largest, std::abs(expected_array.as_double(i)));
+        for (std::int64_t i = 0; i < expected_array.count(); ++i)
+          if (!agree(expected_array.as_double(i), actual_array.as_double(i), agreement,
+                     agreement.specials ? std::abs(expected_array.as_double(i)) : largest))
+            FAIL(name << " differs at " << i << ": " << actual_array.as_double(i) << ", before "
+                      << expected_array.as_double(i) << "\n"
                       << graph::to_string(graph()));
       }
     }
   }
 
-  static bool agree(double want, double have, const Agreement& agreement, double scale) {
-    if (std::isnan(want) || std::isnan(have)) return std::isnan(want) && std::isnan(have);
-    if (want == have) return want != 0 || !agreement.signs_of_zero || std::signbit(want) == std::signbit(have);
-    return std::abs(want - have) <= agreement.tolerance * scale;
+  static bool agree(double expected, double actual, const Agreement& agreement, double scale) {
+    if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
+    if (expected == actual)
+      return expected != 0 || !agreement.signs_of_zero || std::signbit(expected) == std::signbit(actual);
+    return std::abs(expected - actual) <= agreement.tolerance * scale;
   }
 
  private:
@@ -118,7 +122,7 @@ class RewriteCase {
         if (random_() % 2) array.set_double(i, kSpecials[random_() % std::size(kSpecials)]);
     return array;
   }
-  // What the text claims of the types is what the operators say.
+  // The types in the text are those that the operators infer.
   static void check_types(const graph::Graph& graph) {
     graph::Graph copy = graph;
     for (const graph::NodeId id : graph.topological_order()) {

@@ -1,5 +1,5 @@
-// Each rule of the table: the graph before and after, and both evaluated on infinities, NaN, zeros of both signs, huge
-// and tiny numbers, as far as the rule's level promises.
+// Each rule of the table: the graph before and after, both evaluated on infinities, NaN, zeros of both signs, huge and
+// tiny numbers, as far as the rule's level promises.
 #include "compiler/passes/simplify_algebra.h"
 
 #include <set>
@@ -114,7 +114,7 @@ std::string graph_text(const Example& example) {
   return text + constants;
 }
 
-// What defines %r: "Add(%x, c)" with c for every constant; the name of the value that it is, without a node.
+// The definition of %r: "Add(%x, c)" with c for every constant; without a node, the name of the value.
 std::string definition(const graph::Graph& graph) {
   graph::ValueId r = graph.outputs[0];
   const graph::Node& node = graph.node(graph.value(r).producer);
@@ -129,11 +129,11 @@ std::string definition(const graph::Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("simplify_algebra: every rule keeps what its level promises") {
+TEST_CASE("simplify_algebra: every rule keeps the promise of its level") {
   std::set<std::string_view> seen;
   for (const Example& example : kExamples) {
     INFO(example.rule << " on " << example.types << ": " << example.nodes);
-    // A graph output keeps its name: a copy after %r lets rules pass it by.
+    // A graph output keeps its name: a copy after %r lets rules replace it.
     std::string text = graph_text(example);
     text.replace(text.find("(%r)"), 4, "(%out)");
     text += fmt::format("  %out: {}[2, 3] = Identity(%r)\n", example.types);
@@ -173,7 +173,7 @@ TEST_CASE("simplify_algebra: every rule keeps what its level promises") {
       CHECK_THAT(std::string(seen.count(rule.name) ? rule.name : ""), Catch::Matchers::Equals(std::string(rule.name)));
 }
 
-TEST_CASE("simplify_algebra: Relu goes after MaxPool where nothing in front takes it") {
+TEST_CASE("simplify_algebra: Relu is moved after MaxPool where no preceding node takes it") {
   const std::string pool = R"(
   %r: float32[1, 4, 6, 6] = Relu(%c)
   %p: float32[1, 4, 3, 3] = MaxPool(%r) {kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]}

@@ -14,7 +14,7 @@ std::string simplified(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("simplify_movement: reshapes in a row are one, or none") {
+TEST_CASE("simplify_movement: consecutive reshapes become one, or none") {
   CHECK(simplified(R"(graph g(%x: float32[2, 1, 6]) -> (%y)
   constant %axes: int64[1] = [1]
   constant %shape: int64[2] = [-1, 3]
@@ -30,7 +30,7 @@ TEST_CASE("simplify_movement: reshapes in a row are one, or none") {
 )") == "%y: float32[2, 1, 6] = Neg(%x)\n");
 }
 
-TEST_CASE("simplify_movement: transposes merge, cancel, become reshapes, and pass what is elementwise") {
+TEST_CASE("simplify_movement: transposes merge, cancel, become reshapes, and move past elementwise nodes") {
   CHECK(simplified(R"(graph g(%x: float32[2, 3, 4]) -> (%y)
   %a: float32[3, 4, 2] = Transpose(%x) {perm=[1, 2, 0]}
   %y: float32[2, 4, 3] = Transpose(%a) {perm=[2, 1, 0]}
@@ -58,15 +58,15 @@ TEST_CASE("simplify_movement: transposes merge, cancel, become reshapes, and pas
 )");
   for (int round = 0; round < 3; ++round) reshaped.apply(passes::simplify_movement);
   CHECK(reshaped.nodes(test::kEqual) == "%y: float32[2, 1, 3, 4] = Reshape(%x, %Transpose_y/shape_2)\n");
-  // Without another one to meet it stays where it is.
+  // Without another transpose it stays where it is.
   RewriteCase alone(
       "graph g(%x: float32[2, 3, 4]) -> (%b)\n  %a: float32[3, 2, 4] = Transpose(%x) {perm=[1, 0, 2]}\n  %b: "
       "float32[3, 2, 4] = Sigmoid(%a)\n");
   CHECK(alone.apply(passes::simplify_movement).changes() == 0);
 }
 
-TEST_CASE("simplify_movement: extents of 1 go after what is elementwise, where a convolution or product is in front") {
-  // The bias of each channel has its place in the convolution's result.
+TEST_CASE("simplify_movement: extents of 1 are moved after elementwise nodes that follow a convolution or product") {
+  // The bias of each channel fits the convolution's result.
   RewriteCase squeezed(R"(graph g(%x: float32[2, 3, 7, 1], %w: float32[4, 3, 2, 1]) -> (%y)
   constant %axes: int64[1] = [3]
   constant %b: float32[1, 4, 1] = [1, 2, 3, 4]
@@ -103,7 +103,7 @@ TEST_CASE("simplify_movement: extents of 1 go after what is elementwise, where a
 )");
   channels.apply(passes::simplify_movement);
   CHECK(channels.nodes(test::kEqual).find("= GlobalAveragePool(%t)") != std::string::npos);
-  // Of a value that has its own extent where one of 1 goes, the result would be another.
+  // An operand with its own extent where one of 1 is removed would change the result.
   RewriteCase wider(R"(graph g(%x: float32[3, 2], %w: float32[2, 4], %b: float32[3, 4]) -> (%y)
   constant %axes: int64[1] = [1]
   %c: float32[3, 4] = MatMul(%x, %w)
@@ -111,7 +111,7 @@ TEST_CASE("simplify_movement: extents of 1 go after what is elementwise, where a
   %y: float32[3, 3, 4] = Mul(%s, %b)
 )");
   CHECK(wider.apply(passes::simplify_movement).changes() == 0);
-  // Min and Max have any number of operands; those of other numbers than two stay.
+  // Min and Max have any number of operands; those with other numbers than two stay.
   for (const std::string& operands : {std::string("%s"), std::string("%s, %b, %b")}) {
     RewriteCase several(R"(graph g(%x: float32[3, 2], %w: float32[2, 4], %b: float32[3, 1, 4]) -> (%y)
   constant %axes: int64[1] = [1]
@@ -121,7 +121,7 @@ TEST_CASE("simplify_movement: extents of 1 go after what is elementwise, where a
                         operands + ")\n");
     CHECK(several.apply(passes::simplify_movement).changes() == 0);
   }
-  // Nothing is computed in front, or others read the convolution as well.
+  // Not where the squeezed value is an input, nor where the convolution has other readers.
   RewriteCase input(R"(graph g(%x: float32[3, 1]) -> (%y)
   constant %axes: int64[1] = [1]
   %s: float32[3] = Squeeze(%x, %axes)
@@ -148,7 +148,7 @@ TEST_CASE("simplify_movement: Concat, Slice, Split, Expand") {
   CHECK(simplified("graph g(%x: float32[2, 9]) -> (%y)" + slices + R"(  %a: float32[2, 7] = Slice(%x, %one, %to, %axis)
   %y: float32[2, 2] = Slice(%a, %from, %to, %axis)
 )") == "%y: float32[2, 2] = Slice(%x, %Slice_y/starts, %Slice_y/ends)\n");
-  // A slice that crosses a border, or jumps, stays.
+  // A slice that crosses a border, or has steps, stays.
   RewriteCase crossing("graph g(%x: float32[2, 5], %z: float32[2, 5]) -> (%y)" + slices +
                        R"(  %a: float32[2, 10] = Concat(%x, %z) {axis=1}
   %y: float32[2, 5] = Slice(%a, %from, %to, %axis)
@@ -171,7 +171,7 @@ TEST_CASE("simplify_movement: Concat, Slice, Split, Expand") {
 )") == "%y: float32[2, 6] = Sub(%x, %z)\n");
 }
 
-TEST_CASE("eliminate_identities: what hands on its input, and what only looks like it") {
+TEST_CASE("eliminate_identities: nodes that return their input, and nodes that only look like it") {
   const auto left = [](const std::string& node) {
     RewriteCase rewritten(R"(graph g(%x: float32[2, 3]) -> (%y)
   constant %s: int64[2] = [2, 3]

@@ -6,7 +6,7 @@ namespace dovetail {
 
 using test::RewriteCase;
 
-TEST_CASE("split_to_slices: parts of int8 values begin where the one before ends") {
+TEST_CASE("split_to_slices: each part of int8 values begins where the previous one ends") {
   RewriteCase rewritten(R"(graph g(%x: int8[1, 9, 4, 4]) -> (%a, %c)
   constant %sizes: int64[3] = [2, 3, 4]
   %a: int8[1, 2, 4, 4], %b: int8[1, 3, 4, 4], %c: int8[1, 4, 4, 4] = Split(%x, %sizes) {axis=-3}

@@ -37,7 +37,7 @@ TEST_CASE("take_out_zero_points: of activations into a term for each column, as 
 )");
 }
 
-TEST_CASE("take_out_zero_points: weights less their zero points where these fit in int8, else sums of rows as well") {
+TEST_CASE("take_out_zero_points: weights less their zero points where these fit in int8, else also sums of rows") {
   CHECK(taken_out(R"(graph g(%x: int8[3, 4]) -> (%y)
   constant %w: uint8[4, 2] = [100, 130, 140, 150, 160, 170, 180, 190]
   constant %zw: uint8[2] = [128, 140]

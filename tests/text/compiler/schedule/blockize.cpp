@@ -1,4 +1,4 @@
-// blockize: a nest becomes a block that later steps see as a whole.
+// blockize: a nest becomes a block that later steps treat as a whole.
 #include "tests/text/compiler/schedule/schedule_case.h"
 
 #include "loops/interpreter.h"
@@ -33,11 +33,11 @@ NdArray counted(Shape shape) {
 
 }  // namespace
 
-TEST_CASE("blockize: an iterator over loops outside and inside is cut in two") {
+TEST_CASE("blockize: an iterator over loops outside and inside is split in two") {
   check_becomes(kBlockizeCopy, "blockize i -> t", kTiled);
 }
 
-TEST_CASE("blockize: kinds are kept, and iterators over loops inside alone stay inside") {
+TEST_CASE("blockize: kinds are kept, and iterators over only inner loops stay inside") {
   const std::string text = scheduled(kBlockizeProduct, "blockize ki -> t");
   CHECK_THAT(text, Catch::Matchers::ContainsSubstring("spatial t.v in 4 = io * 2 + ii\n"));
   CHECK_THAT(text, Catch::Matchers::ContainsSubstring("reduce t.r in 3 = ko\n"));
@@ -47,7 +47,7 @@ TEST_CASE("blockize: kinds are kept, and iterators over loops inside alone stay 
                         "block t {\n    reads y[0 +: 4], x[0 +: 4, 0 +: 6], w[0 +: 6]\n    writes y[0 +: 4]\n"));
 }
 
-TEST_CASE("blockize: the loops around are scheduled further, and the values stay") {
+TEST_CASE("blockize: the outer loops can be scheduled further, and the values stay") {
   const auto program = parsed(kBlockizeProduct);
   const std::vector<NdArray> arguments{counted({4, 6}), counted({6})};
   const auto expected = loops::evaluate(program, arguments);
@@ -62,7 +62,7 @@ TEST_CASE("blockize: the loops around are scheduled further, and the values stay
              Catch::Matchers::ContainsSubstring("spatial t.v in 2 = f // 3"));
 }
 
-TEST_CASE("blockize: a split that does not divide masks the block, and nothing inside") {
+TEST_CASE("blockize: a split that does not divide the extent masks the block, and nothing inside") {
   check_becomes(kBlockizeCopy, "blockize i -> t\nsplit o 2 -> a c",
                 R"(program p { input x: int32[12] output y: int32[12] for a in 2 { for c in 2 {
     block t { spatial t.v in 3 = a * 2 + c where a * 2 + c < 3 reads x[t.v * 4 +: 4] writes y[t.v * 4 +: 4]
@@ -96,7 +96,7 @@ TEST_CASE("schedule refusals: blockize") {
       "blockize i", "block b holds more than one store or call");
 }
 
-TEST_CASE("schedule refusals: what is inside of a block is closed") {
+TEST_CASE("schedule refusals: the inside of a block is closed") {
   check_refused(
       kTiled, "split i 2",
       "cannot split i (schedule): the loop belongs to the body of block t. Hint: schedule it before blockize");

@@ -1,5 +1,5 @@
 // A convolution with its epilogue as a CPU back end needs it: a tile of results in registers, the epilogue in the same
-// loop, vectors over channels, rows in parallel. Extents that no factor divides.
+// loop, vectors over channels, rows in parallel. Extents without a dividing factor.
 #include "compiler/tensor/expr.h"
 #include "compiler/tensor/tensor.h"
 #include "loops/interpreter.h"

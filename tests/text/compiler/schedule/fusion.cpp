@@ -1,4 +1,4 @@
-// reverse_compute_at, inline and reverse_inline: what they make, and the text of each refusal.
+// reverse_compute_at, inline and reverse_inline: their results, and the text of each refusal.
 #include "tests/text/compiler/schedule/schedule_case.h"
 
 using namespace dovetail::schedule::test;
@@ -72,7 +72,7 @@ TEST_CASE("schedule: reverse_inline folds a consumer into its producer's store")
 }
 
 TEST_CASE("schedule refusals: reverse_compute_at") {
-  // Points beyond what is read must be computed too.
+  // Points that are not read must be computed too.
   check_refused(R"(program p { input x: int32[4] output y: int32[6] alloc t: int32[4]
     for i in 4 { block a { spatial v in 4 = i reads x[v] writes t[v] t[v] = x[v] + 1 } }
     for j in 6 { block b { spatial w in 6 = j reads t[w] writes y[w] y[w] = select(w < 4, t[w], 0) } } })",
@@ -111,8 +111,8 @@ TEST_CASE("schedule refusals: reverse_compute_at") {
       "compute_at b j\nreverse_compute_at e k", "the block shares loop j with other blocks");
 }
 
-// Of a tile of 3, the consumer's second pair has one more, which nobody has written.
-TEST_CASE("schedule refusals: compute_at of what the nest around has not written") {
+// In a tile of 3, the consumer's second pair has one more element, which is not written yet.
+TEST_CASE("schedule refusals: compute_at of a block whose operand the outer nest has not written") {
   const std::string tiles =
       "program p { input x: int32[6] output z: int32[6] alloc y: int32[6] alloc t: int32[6] for o in 2 { "
       "for i in 3 { block a { spatial v in 6 = o * 3 + i reads x[v] writes y[v] y[v] = x[v] + 1 } } "
@@ -150,7 +150,7 @@ TEST_CASE("schedule refusals: inline") {
       "together");
 }
 
-TEST_CASE("schedule: reverse_inline folds a consumer into each of several blocks that make a part of what it reads") {
+TEST_CASE("schedule: reverse_inline folds a consumer into each of several blocks that write a part of its operand") {
   const std::string two_halves =
       R"(program p { input x: int32[4] input z: int32[4] input b: int32[8] output y: int32[8] alloc t: int32[8]
     for i in 4 { block l { spatial v in 4 = i reads x[v] writes t[v] t[v] = x[v] * 2 } }
@@ -160,7 +160,7 @@ TEST_CASE("schedule: reverse_inline folds a consumer into each of several blocks
                 R"(program p { input x: int32[4] input z: int32[4] input b: int32[8] output y: int32[8]
     for i in 4 { block l { spatial v in 4 = i reads x[v], b[v] writes y[v] y[v] = x[v] * 2 + b[v] } }
     for j in 4 { block r { spatial v in 4 = j reads z[v], b[v + 4] writes y[v + 4] y[v + 4] = z[v] + b[v + 4] } } })");
-  // One of them adds to what the other has made.
+  // One of them adds to the result of the other.
   check_refused(R"(program p { input x: int32[4] output y: int32[4] alloc t: int32[4]
     for i in 4 { block l { spatial v in 4 = i reads x[v] writes t[v] t[v] = x[v] * 2 } }
     for j in 4 { block r { spatial v in 4 = j reads t[v] writes t[v] t[v] = t[v] + 1 } }

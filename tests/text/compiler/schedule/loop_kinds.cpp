@@ -1,4 +1,4 @@
-// unroll, vectorize and parallel: what they accept, and the text of each refusal.
+// unroll, vectorize and parallel: accepted loops, and the text of each refusal.
 #include "tests/text/compiler/schedule/schedule_case.h"
 
 using namespace dovetail::schedule::test;
@@ -52,7 +52,7 @@ TEST_CASE("schedule: parallel and vectorize accept split, fused and masked loops
              Catch::Matchers::ContainsSubstring("for o in 2 unrolled"));
 }
 
-TEST_CASE("schedule: a vector may load from places that are data, but not store there") {
+TEST_CASE("schedule: a vector may load from data-dependent indices, but not store there") {
   CHECK_THAT(scheduled("program p { input x: int64[8] input t: int32[9] output y: int32[8] for i in 8 { block b { "
                        "spatial v in 8 = i reads x[v], t[0 +: 9] writes y[v] y[v] = t[x[v] + 1] } } }",
                        "vectorize i"),
@@ -64,7 +64,7 @@ TEST_CASE("schedule: a buffer that each iteration writes before it reads is priv
              Catch::Matchers::ContainsSubstring("for j in 2 parallel"));
   CHECK_THAT(scheduled(kLoopKindsChain, "parallel j\ncompute_at a j"),
              Catch::Matchers::ContainsSubstring("for j in 2 parallel"));
-  // Its own sum in each iteration.
+  // Each iteration has its own sum.
   CHECK_THAT(scheduled("program p { input x: int32[3, 4] output y: int32[3] alloc t: int32[1] for i in 3 { "
                        "for k in 4 { block a { spatial u in 3 = i reduce r in 4 = k reads t[0], x[u, r] writes t[0] "
                        "init { t[0] = 0 } t[0] = t[0] + x[u, r] } } "
@@ -101,7 +101,7 @@ TEST_CASE("schedule refusals: kinds of loops") {
       "vectorize i", "block b holds more than stores");
 }
 
-TEST_CASE("schedule refusals: iterations that depend on one another") {
+TEST_CASE("schedule refusals: iterations that depend on each other") {
   check_refused(kLoopKindsSum, "parallel k",
                 "its 4 iterations carry the reduce iterator r of block b. Hint: rfactor the reduction, or name a loop "
                 "that feeds spatial iterators alone");
@@ -110,7 +110,7 @@ TEST_CASE("schedule refusals: iterations that depend on one another") {
                 "parallel i", "its 4 iterations carry the ordered iterator v of block b");
   check_refused(kLoopKindsOverlap, "parallel i",
                 "two of its 3 iterations may touch one element of y, and y is a parameter of the program");
-  // What one iteration writes, the next one reads.
+  // One iteration writes an element that the next one reads.
   check_refused(
       "program p { input x: int32[5] output y: int32[4] for i in 4 { block a { spatial v in 4 = i reads x[v] writes "
       "y[v] y[v] = x[v] } "
@@ -129,7 +129,7 @@ TEST_CASE("schedule refusals: iterations that depend on one another") {
       "parallel i", "block b reads elements of t that the same iteration is not shown to write before");
 }
 
-TEST_CASE("schedule refusals: later steps keep what a kind promises") {
+TEST_CASE("schedule refusals: later steps keep the promise of a kind") {
   check_refused(
       "program p { input x: int32[8] output y: int32[8] alloc t: int32[8] for i in 8 { block a { spatial v in 8 = i "
       "reads x[v] writes t[v] t[v] = x[v] } } "

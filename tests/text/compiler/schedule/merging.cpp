@@ -1,4 +1,4 @@
-// merge: what it makes, and the text of each refusal.
+// merge: its results, and the text of each refusal.
 #include "tests/text/compiler/schedule/schedule_case.h"
 
 using namespace dovetail::schedule::test;
@@ -16,7 +16,7 @@ const std::string kSums =
     "init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } "
     "for j in 4 { for l in 6 { block b { spatial v in 4 = j reduce r in 6 = l reads z[v], x[v, r] writes z[v] "
     "init { z[v] = 1 } z[v] = max(z[v], x[v, r]) } } } }";
-// One reads what another iteration of the other writes.
+// One loop reads elements that another iteration of the other writes.
 const std::string kBackward =
     "program p { input x: int32[9] output y: int32[8] alloc t: int32[9] "
     "for i in 8 { block a { spatial v in 8 = i reads x[v + 1] writes t[v + 1] t[v + 1] = x[v + 1] } } "
@@ -44,7 +44,7 @@ TEST_CASE("schedule: merge keeps the first loop's name, and merges a third") {
                 "block c { spatial v in 8 = i reads t[v], u[v] writes y[v] y[v] = t[v] * u[v] } } }");
 }
 
-TEST_CASE("schedule: merge lets sums share a loop of their reduction, after what starts them") {
+TEST_CASE("schedule: merge lets sums share a loop of their reduction, after their initialization") {
   check_becomes(
       kSums, "reorder k i\nreorder l j\ndecompose_reduction a k\ndecompose_reduction b l\nmerge k l -> m",
       "program p { input x: int32[4, 6] output y: int32[4] output z: int32[4] "
@@ -57,7 +57,7 @@ TEST_CASE("schedule: merge lets sums share a loop of their reduction, after what
       "x[v, r]) } } } }");
 }
 
-TEST_CASE("schedule: merge refuses loops that are not alike, or not alongside each other") {
+TEST_CASE("schedule: merge refuses loops that are not equal, or not adjacent") {
   check_refused(kPair, "merge j i", "j does not come before i");
   check_refused(kPair, "merge i i", "i does not come before i");
   check_refused(kPair, "split i 2 -> o n\nmerge n j", "n and j are not statements of one sequence");

@@ -42,7 +42,7 @@ NdArray online_values(const std::string& step, const NdArray& x) {
 
 }  // namespace
 
-TEST_CASE("online_softmax: a tile of rows goes over the row a piece at a time") {
+TEST_CASE("online_softmax: a tile of rows processes the row one piece at a time") {
   const std::string text = scheduled(online_program(), "online_softmax w 2 4 3 2 1");
   for (const char* part :
        {"w.values[n, e] = select(n < 7 && e < 2, v[n, e], 0.0)", "for w.rows in 2", "for w.pieces in 2",
@@ -58,7 +58,7 @@ TEST_CASE("online_softmax: a tile of rows goes over the row a piece at a time") 
     CHECK_THAT(text, !ContainsSubstring(gone));
 }
 
-TEST_CASE("online_softmax: the values of the whole row, where pieces hold nothing but -inf, and where all do") {
+TEST_CASE("online_softmax: the values equal those of the whole row, where some or all pieces hold only -inf") {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   NdArray x(DType::float32, {3, 7});
   for (std::int64_t i = 0; i < x.count(); ++i) x.set_double(i, static_cast<double>(i * 5 % 9) - 3);

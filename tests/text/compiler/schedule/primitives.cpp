@@ -21,13 +21,13 @@ const std::string kPrimitivesChain =
 
 }  // namespace
 
-TEST_CASE("schedule: split by a factor that divides") {
+TEST_CASE("schedule: split by a factor that divides the extent") {
   check_becomes(kPrimitivesCopy, "split i 5",
                 "program p { input x: int32[10] output y: int32[10] for i_0 in 2 { for i_1 in 5 { block b { spatial v "
                 "in 10 = i_0 * 5 + i_1 reads x[v] writes y[v] y[v] = x[v] } } } }");
 }
 
-TEST_CASE("schedule: split by a factor that does not divide masks the rest") {
+TEST_CASE("schedule: split by a factor that does not divide the extent masks the remainder") {
   check_becomes(kPrimitivesCopy, "split i 4 -> o n",
                 "program p { input x: int32[10] output y: int32[10] for o in 3 { for n in 4 { block b { spatial v in "
                 "10 = o * 4 + n where o * 4 + n < 10 reads x[v] writes y[v] y[v] = x[v] } } } }");

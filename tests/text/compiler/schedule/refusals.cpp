@@ -1,4 +1,4 @@
-// Each rule of legality, broken once: the text that the user sees.
+// Each rule of legality, violated once: the text that the user sees.
 #include "tests/text/compiler/schedule/schedule_case.h"
 
 using namespace dovetail::schedule::test;
@@ -72,7 +72,7 @@ TEST_CASE("schedule refusals: compute_at") {
   check_refused(kRefusalsChain, "compute_at a j", "block c, which reads t, is outside of loop j");
   check_refused(kRefusalsChain, "compute_at b k", "y is an output of the program");
   check_refused(kRefusalsChain, "compute_at a i", "loop i belongs to the block's own nest");
-  // Two writers of x's copy: what a reads changes on the way.
+  // Two writers of x's copy: the operand of `a` changes in between.
   check_refused(
       "program p { output y: int32[2] alloc s: int32[2] alloc t: int32[2] "
       "for f in 2 { block w { spatial v in 2 = f writes s[v] s[v] = 1 } } "

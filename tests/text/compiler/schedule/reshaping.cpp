@@ -1,4 +1,4 @@
-// Primitives that change what a block runs over: reindex, matrix_form, stream_k, pad and rfactor.
+// Primitives that change the iteration space of a block: reindex, matrix_form, stream_k, pad and rfactor.
 #include "tests/text/compiler/schedule/schedule_case.h"
 
 using namespace dovetail::schedule::test;
@@ -89,8 +89,8 @@ TEST_CASE("matrix_form: of three iterators that move columns, the first is a bat
   CHECK_THAT(text, Catch::Matchers::ContainsSubstring("y[b0, m, n // 4, n % 4] = s[b0, m, n]"));
 }
 
-TEST_CASE("stream_k: workers take pieces of tiles in a row, and the parts of a tile are added up") {
-  // 2 x 1 tiles of 3 pieces: three workers have two each, and the second one the end of a tile and a beginning.
+TEST_CASE("stream_k: workers take consecutive pieces of tiles, and the parts of a tile are added up") {
+  // 2 x 1 tiles of 3 pieces: three workers have two each, and the second one has the end of a tile and a beginning.
   check_becomes(kReshapingProduct, "stream_k b 2 4 2 3 -> l r s start product part whole joined", R"(program p {
     input x: float32[3, 6] input w: float32[4, 6] output y: float32[3, 4]
     alloc l: float32[3, 2, 2, 2] alloc r: float32[3, 2, 4, 2] alloc s: float32[3, 2, 4] alloc part: float32[3, 2, 2, 4]
@@ -119,7 +119,7 @@ TEST_CASE("stream_k: workers take pieces of tiles in a row, and the parts of a t
       where t * 2 + m < 3 reads joined[t, m, n] writes y[t * 2 + m, n] y[t * 2 + m, n] = joined[t, m, n] } } } } })");
 }
 
-TEST_CASE("stream_k: each worker makes its own whole tiles first, and what follows joins both ways") {
+TEST_CASE("stream_k: each worker computes its own whole tiles first, and the following block joins both forms") {
   // 3 x 2 tiles of 2 pieces: four workers have a tile each, and one of the four pieces of the other two.
   const std::string layer =
       R"(program p { input x: float32[6, 4] input w: float32[4, 4] input c: float32[4] output y: float32[6, 4] alloc t: float32[6, 4]
@@ -164,7 +164,7 @@ TEST_CASE("schedule refusals: matrix_form") {
                 "matrix_form b 1 1 1", "no factor moves with iterator v");
 }
 
-TEST_CASE("pad: extents become multiples, and a predicate leaves out what was added") {
+TEST_CASE("pad: extents become multiples, and a predicate leaves out the added elements") {
   check_becomes(kReshapingCopy, "pad b v 4",
                 "program p { input x: int32[10] output y: int32[10] for i in 12 { block b { spatial v in 12 = i where "
                 "v < 10 reads x[v] writes y[v] y[v] = x[v] } } }");
@@ -197,7 +197,7 @@ TEST_CASE("rfactor: partial sums, joined afterwards") {
       reads q[vko, v], x[v, vko * 5 + vki] writes q[vko, v] init { q[vko, v] = 0 } q[vko, v] = q[vko, v] + x[v, vko * 5 + vki] } } } }
     for b.v in 4 { for b.vko in 2 { block b { spatial v in 4 = b.v reduce vko in 2 = b.vko
       reads y[v], q[vko, v] writes y[v] init { y[v] = 0 } y[v] = y[v] + q[vko, v] } } } })");
-  // What makes it worth while: the partial sums are independent.
+  // The benefit: the partial sums are independent.
   CHECK_THAT(scheduled(kReshapingSum, "split k 5 -> ko ki\nrfactor b ko -> q\nreorder ko i\nparallel ko"),
              Catch::Matchers::ContainsSubstring("for ko in 2 parallel"));
 }

@@ -44,7 +44,7 @@ TEST_CASE("schedule: a sample without a value takes the first of its space, and 
         "sample tile among 4,8 = 4\nsample xs factors 12:2 = 12,1\nsample order either a,b|b,a = a,b\n");
 }
 
-TEST_CASE("schedule: words, lists and factors are decided too") {
+TEST_CASE("schedule: words, lists and factors can be decided too") {
   CHECK(scheduled(kSampleCopy, "sample loop among i,j = i\nsplit $loop 4 -> o n") ==
         scheduled(kSampleCopy, "split i 4 -> o n"));
   CHECK(scheduled(kSampleCopy, "sample map either i0|i0/4,i0%4 = i0/4,i0%4\ntransform_layout y $map") ==
@@ -53,7 +53,7 @@ TEST_CASE("schedule: words, lists and factors are decided too") {
         scheduled(kSampleCopy, "split i 2 -> o n\nsplit o 4 -> a b"));
 }
 
-TEST_CASE("schedule: the factors of a number are all those whose product it is") {
+TEST_CASE("schedule: the factors of a number are all combinations with that product") {
   const Space twelve = Space::factors(12, 2);
   CHECK(twelve.values == std::vector<std::string>{"12,1", "6,2", "4,3", "3,4", "2,6", "1,12"});
   CHECK(Space::factors(16, 3).values.size() == 15);  // (4 + 2 choose 2)
@@ -69,7 +69,7 @@ TEST_CASE("schedule: expressions of decisions") {
   CHECK(factor_of("$(a+xs.0*2-(a/2))") == plain(8));
   CHECK(factor_of("$(min(a,xs.1)*max(1,2))") == plain(4));
   CHECK(factor_of("$(17%a+3)") == plain(4));
-  // In the candidates of another sample as well.
+  // The candidates of another sample may be expressions too.
   CHECK(scheduled(kSampleCopy, "sample a among 4\nsample b among 1,$(a*2) = 8\nsplit i $b -> o n") == plain(8));
 }
 

@@ -1,4 +1,4 @@
-// A loop program in text and a trace in text: the program that comes out, or why it does not.
+// A loop program and a trace as text: the resulting program, or the reason for a refusal.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ inline loops::Program parsed(const std::string& text) {
   return *std::move(program);
 }
 
-// The body that `trace` makes of `program`, printed, or the diagnostic. A refused step must leave program and trace as
-// they were, a replay of the trace must give the same program, and what comes out must verify.
+// The body that `trace` makes of `program`, printed, or the diagnostic. A refused step must leave program and trace
+// unchanged, a replay of the trace must give the same program, and the result must verify.
 inline std::string scheduled(const std::string& program_text, const std::string& trace_text,
                              const loops::IntrinsicTable& intrinsics = {}) {
   const loops::Program program = parsed(program_text);

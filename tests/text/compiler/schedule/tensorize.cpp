@@ -1,4 +1,4 @@
-// tensorize: what it unifies, and what it says where it cannot; how an intrinsic describes its operands.
+// tensorize: matches, the text of each mismatch, and how an intrinsic describes its operands.
 #include "compiler/schedule/index_map.h"
 #include "tests/text/compiler/schedule/schedule_case.h"
 
@@ -63,7 +63,7 @@ TEST_CASE("schedule: tensorize unifies modulo loop order, strides and exchanged 
                  "call t.dot(y[vi, vj] step [0, 0], w[0, vj] step [1, 0], x[vi, 0] step [0, 1])"));
 }
 
-TEST_CASE("schedule refusals: tensorize says what did not match") {
+TEST_CASE("schedule refusals: tensorize states what did not match") {
   check_refused(kTensorizeCopy, "tensorize i t.none",
                 "the target has no intrinsic t.none. Hint: the intrinsics are t.copy", {copy()});
   check_refused(kTensorizeCopy, "split i 4 -> o n\ntensorize n t.copy",
@@ -86,7 +86,7 @@ TEST_CASE("schedule refusals: tensorize says what did not match") {
                 {dot()});
   check_refused(kTensorizeProduct, "split k 2 -> ko ki\nsplit i 4 -> io ii\nreorder j io ko ki ii\ntensorize ii t.dot",
                 "the reduction continues in loop ko", {dot()});
-  // A square tile of which the rows do not move as they should.
+  // A square tile whose rows do not move as required.
   check_refused(
       "program p { input x: int32[8, 4] input w: int32[4, 6] output y: int32[8, 6] for i in 2 { for j in 3 { for k in "
       "4 { "
@@ -94,7 +94,7 @@ TEST_CASE("schedule refusals: tensorize says what did not match") {
       "u] y[v, u] = y[v, u] + x[v, r] * w[r, 0] } } } } }",
       "tensorize i t.gemm",
       "it does not unify with t.gemm: axis 0 of operand b does not move w (with m = i, n = j, q = k)", {gemm()});
-  // It starts another element than it adds to.
+  // It initializes another element than it accumulates.
   check_refused(
       "program p { input x: int32[4] input w: int32[4] output y: int32[2] for k in 4 { block b { reduce r in 4 = k "
       "reads y[0], x[r], w[r] writes y[0 +: 2] "

@@ -1,4 +1,4 @@
-// bind, vthread and pipeline: what they accept, and the text of each refusal.
+// bind, vthread and pipeline: accepted loops, and the text of each refusal.
 #include "tests/text/compiler/schedule/schedule_case.h"
 
 using namespace dovetail::schedule::test;
@@ -62,7 +62,7 @@ TEST_CASE("schedule refusals: slots") {
   check_refused(kThreadsProduct, "slots x 2", "iterations of ");
   check_refused(kThreadsProduct, "cache_read b x shared -> xs\nslots xs 2",
                 "no loop contains all its uses. Hint: compute_at what writes it into a loop of what reads it");
-  // A running sum: each iteration reads what the one before wrote.
+  // A running sum: each iteration reads the value that the previous one wrote.
   const std::string running =
       "program p { input x: int32[4] output y: int32[4] alloc t: int32[1] for i in 4 { block a { ordered v in 4 = i "
       "reads x[v], t[0] writes t[0] t[0] = t[0] + x[v] } block b { spatial w in 4 = i reads t[0] writes y[w] y[w] = "
@@ -95,7 +95,7 @@ TEST_CASE("schedule refusals: bind") {
       "program p { output y: int32[64, 32] for i in 64 { for j in 32 { block b { spatial v in 64 = i spatial w in 32 = "
       "j writes y[v, w] y[v, w] = 0 } } } }",
       "bind i thread.x\nbind j thread.y", "the thread axes of the kernel would make 2048 threads, more than 1024");
-  // Threads join what they have by operations that may be taken in any order, where each has something, along one axis.
+  // Threads join values by operations that may be reordered, where each has a value, along one axis.
   check_refused(
       "program p { input x: int32[8] output y: int32[1] for k in 8 { block b { reduce r in 8 = k reads y[0], x[r] "
       "writes y[0] init { y[0] = 0 } y[0] = y[0] - x[r] } } }",

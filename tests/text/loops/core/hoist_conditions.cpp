@@ -1,4 +1,4 @@
-// Where conditions go in small programs.
+// The places of conditions in small programs.
 #include "loops/core/hoist_conditions.h"
 
 #include "loops/core/dissolve_blocks.h"
@@ -30,7 +30,7 @@ std::string copies(const std::string& condition, const std::string& kind = "", c
 
 }  // namespace
 
-TEST_CASE("a condition leaves the loops that it does not depend on, each term by itself") {
+TEST_CASE("a condition is hoisted out of the loops that it does not depend on, each term separately") {
   CHECK(hoisted(copies("o + k < 9 && c < 3")) == R"(
 for o in 8 {
   for k in 3 {
@@ -68,7 +68,7 @@ for o in 8 {
 )");
 }
 
-TEST_CASE("a condition stays inside a loop of several processors, and one that loads stays where it is") {
+TEST_CASE("a condition stays inside a parallel loop, and one with a load stays where it is") {
   CHECK(hoisted(copies("o < 5", "parallel")) == R"(
 for o in 8 {
   for k in 3 parallel {

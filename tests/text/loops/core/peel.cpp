@@ -1,4 +1,4 @@
-// What peeling and unrolling make of small programs.
+// The results of peeling and unrolling for small programs.
 #include "loops/core/peel.h"
 
 #include "loops/core/dissolve_blocks.h"
@@ -34,7 +34,7 @@ std::string tiles(const std::string& outer, const std::string& inner) {
 
 }  // namespace
 
-TEST_CASE("a split that does not divide leaves an interior without conditions and a shorter tail") {
+TEST_CASE("a split that does not divide the extent leaves an interior without conditions and a shorter tail") {
   CHECK(peeled(tiles("", "")) == R"(
 for o in 3 {
   for i in 16 {
@@ -73,8 +73,8 @@ for o in 4 parallel {
 )");
 }
 
-// Two loops would share what is private to the iterations of one.
-TEST_CASE("a loop around a parallel one stays whole") {
+// Two loops would share buffers that are private to the iterations of one.
+TEST_CASE("a loop around a parallel one is not split") {
   CHECK(peeled(tiles("", "parallel")) == R"(
 for o in 4 {
   for i in 16 parallel {
@@ -86,7 +86,7 @@ for o in 4 {
 )");
 }
 
-TEST_CASE("a parallel loop of which only a part does anything becomes shorter") {
+TEST_CASE("a parallel loop of which only a part has work becomes shorter") {
   CHECK(
       peeled(
           R"(program p { output y: float32[5] for i in 9 parallel { block b { spatial v in 5 = i where i < 5 writes y[v] y[v] = 1.0 } } })") ==
@@ -124,7 +124,7 @@ TEST_CASE("a padded convolution has nine nests without conditions") {
   CHECK(text.find("for i in 6") != std::string::npos);
 }
 
-TEST_CASE("concatenated ranges are distinguished") {
+TEST_CASE("concatenated ranges become separate loops") {
   CHECK(peeled(R"(program concat { input a: int8[3] input b: int8[4] input c: int8[5] output y: int8[12]
     for i in 12 { block cat { spatial v in 12 = i reads a[v], b[v - 3], c[v - 7] writes y[v]
       y[v] = select(v < 3, a[v], select(v < 7, b[v - 3], c[v - 7])) } } })") == R"(
@@ -153,7 +153,7 @@ for i in 8 vectorized {
 )");
 }
 
-TEST_CASE("thread axes are left whole") {
+TEST_CASE("thread axes are not split") {
   CHECK(peeled(tiles("thread(block.x)", "thread(thread.x)")) == R"(
 for o in 4 thread(block.x) {
   for i in 16 thread(thread.x) {
@@ -165,7 +165,7 @@ for o in 4 thread(block.x) {
 )");
 }
 
-TEST_CASE("where a split would exceed the size the condition stays") {
+TEST_CASE("where a split would exceed the size limit the condition stays") {
   CHECK(peeled(tiles("", "unrolled"), {.max_statements = 17}) == R"(
 for o in 4 {
   for i in 16 unrolled {
@@ -187,7 +187,7 @@ for i in 2 unrolled {
 )");
 }
 
-TEST_CASE("unrolled loops become copies, inner ones first, within the size") {
+TEST_CASE("unrolled loops become copies, inner ones first, within the size limit") {
   const std::string text = R"(program t { output y: int32[4, 3]
     for i in 4 unrolled { for j in 3 unrolled { block b { spatial vi in 4 = i spatial vj in 3 = j writes y[vi, vj] y[vi, vj] = int32(vi * 10 + vj) } } } })";
   const Unrolled small = unroll_loops(core_of(text), {.max_statements = 11});

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes the .npy and .npz files of this folder with numpy: what tests/unit/base/npy.cpp and npz.cpp are compared with."""
+"""Writes the .npy and .npz files of this folder with numpy: which tests/unit/base/npy.cpp and npz.cpp read."""
 import pathlib
 
 import numpy as np

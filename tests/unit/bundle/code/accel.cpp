@@ -1,4 +1,4 @@
-// The code of an accelerator step: written, read, and each rule broken once.
+// The code of an accelerator step: written, read, and each rule violated once.
 #include "bundle/code/accel.h"
 
 #include <functional>
@@ -12,7 +12,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// What the checks of one step say of the sample's code, changed.
+// The findings of one step's checks, for the sample's code with a change.
 std::string accel_errors(const std::function<void(bundle::AccelCode&, bundle::Bundle&)>& change) {
   bundle::Bundle bundle = test::sample_bundle();
   bundle::AccelCode code = test::sample_accel_code();
@@ -21,7 +21,7 @@ std::string accel_errors(const std::function<void(bundle::AccelCode&, bundle::Bu
   for (const std::string& why : bundle::verify_accel(bundle, bundle.steps[1], code)) text += why + "\n";
   return text;
 }
-// What reading the sample's code says, with one change to its head.
+// The diagnostic of reading the sample's code, with one change to its head.
 std::string read(const std::function<void(Json&)>& change) {
   bundle::Bundle bundle = test::sample_bundle();
   Json head = Json::parse(bundle::code_text(bundle.steps[1]));
@@ -42,7 +42,7 @@ bundle::Blob flipped(const bundle::Blob& blob, std::byte bits) {
 
 }  // namespace
 
-TEST_CASE("an accelerator step's code is read back as it was written") {
+TEST_CASE("accel code: the code of a step is read back as it was written") {
   const bundle::Bundle bundle = test::sample_bundle();
   const auto steps = bundle::accel_steps(bundle);
   REQUIRE((steps.ok() ? "" : to_string(steps.errors())) == "");
@@ -61,14 +61,14 @@ TEST_CASE("an accelerator step's code is read back as it was written") {
   CHECK(code.ranges[0].macs == 12);
   CHECK_FALSE(code.ranges[1].macs);
   CHECK(code.uops == 1);
-  // The program and the segment that holds it are one piece.
+  // The program and the segment that contains it are one piece.
   CHECK(bundle.steps[1].data.size() == 2);
   bundle::Step again;
   bundle::encode(code, again);
   CHECK(again.code == bundle.steps[1].code);
 }
 
-TEST_CASE("code that is stored is reported with the place") {
+TEST_CASE("accel code: wrong stored code is reported with its place") {
   CHECK(read([](Json&) {}) == "");
   CHECK_THAT(read([](Json& m) { m.erase("segments"); }), ContainsSubstring("\"segments\" is missing"));
   CHECK_THAT(read([](Json& m) { m["segments"][0]["data"] = 2; }),
@@ -114,7 +114,7 @@ TEST_CASE("accelerator steps: program, launches and ranges") {
              ContainsSubstring("does not continue at 3 of 5"));
 }
 
-TEST_CASE("accelerator steps in one memory keep off each other, and off every tensor that is there") {
+TEST_CASE("accelerator steps in one memory must not overlap, neither each other nor a tensor") {
   bundle::Bundle bundle = test::sample_bundle();
   bundle::AccelCode code = test::sample_accel_code();
   code.argument_addresses = {test::kSampleOutput};
@@ -126,7 +126,7 @@ TEST_CASE("accelerator steps in one memory keep off each other, and off every te
   test::change_accel(other.steps[2], [](bundle::AccelCode& c) { c.config.name = "another"; });
   CHECK_THAT(errors(other),
              ContainsSubstring("region and second share the memory \"DRAM\", but have different configurations"));
-  // In its own memory it may be anywhere.
+  // In a separate memory any address is allowed.
   bundle.spaces.push_back({"accel", "DRAM 2", test::kSampleBase, test::kSampleBytes});
   test::change_accel(bundle.steps[2], [](bundle::AccelCode& c) { c.space = 2; });
   CHECK(errors(bundle) == "");

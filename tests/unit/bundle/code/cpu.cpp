@@ -46,7 +46,7 @@ TEST_CASE("the code of a kernel's step is read back as it was written") {
   CHECK(code.steps == 1200);
 }
 
-TEST_CASE("a kernel of an older kit, which did not count steps, has one for each operation") {
+TEST_CASE("cpu code: a kernel of an older kit, which did not count steps, has one step for each operation") {
   bundle::Bundle bundle = cpu_sample();
   Json head = Json::parse(bundle::code_text(bundle.steps[0]));
   head.erase("steps");

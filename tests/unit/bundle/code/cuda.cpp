@@ -1,4 +1,4 @@
-// Kernels in a step: what is written is read, and what no GPU could run is refused.
+// Kernels in a step: written code is read back, and code that no GPU could run is refused.
 #include "bundle/code/cuda.h"
 
 #include <functional>
@@ -51,7 +51,7 @@ std::string cuda_errors(const bundle::CudaCode& code) {
 
 }  // namespace
 
-TEST_CASE("cuda code: what is written is read") {
+TEST_CASE("cuda code: written code is read back") {
   const bundle::Bundle bundle = with(cuda_sample());
   const auto steps = bundle::cuda_steps(bundle);
   REQUIRE(steps.ok());
@@ -81,7 +81,7 @@ TEST_CASE("cuda code: what is written is read") {
   CHECK(!code.rounds_freely);
 }
 
-TEST_CASE("cuda code: one list of kernels at the head, as older kits wrote it, is read") {
+TEST_CASE("cuda code: one list of kernels at the head, as written by older kits, is read") {
   bundle::Bundle bundle = with(cuda_sample());
   bundle::Step& step = bundle.steps[0];
   Json head = Json::parse(bundle::code_text(step));
@@ -98,7 +98,7 @@ TEST_CASE("cuda code: one list of kernels at the head, as older kits wrote it, i
   CHECK(steps->front().code.kernels[0].images.size() == 2);
 }
 
-TEST_CASE("cuda code: launches that no device takes are refused with both numbers") {
+TEST_CASE("cuda code: launches that no device accepts are refused with both numbers") {
   bundle::CudaCode code = cuda_sample();
   code.kernels[0].launches[0].block = {64, 17, 1};
   CHECK_THAT(cuda_errors(code), ContainsSubstring("64 x 17 x 1 threads in a block, the most is 1024"));
@@ -121,7 +121,7 @@ TEST_CASE("cuda code: launches that no device takes are refused with both number
   CHECK_THAT(cuda_errors(code), ContainsSubstring("kernel k1_0 shares 232449 bytes in a block, the most is 232448"));
 }
 
-TEST_CASE("cuda code: tensors of whose boxes no driver knows are refused with what they have") {
+TEST_CASE("cuda code: tensor maps that no driver accepts are refused with their sizes") {
   CHECK(cuda_errors(cuda_sample()).empty());
   const auto why = [](const std::function<void(bundle::CudaTensorMap&)>& change) {
     bundle::CudaCode code = cuda_sample();

@@ -1,4 +1,4 @@
-// Steps that choose and repeat: what the bundle, and the check of their code, hold them to.
+// Steps that choose and repeat: the rules of the bundle and of their code.
 #include "tests/catch.h"
 #include "tests/unit/bundle/flow_sample.h"
 
@@ -77,7 +77,7 @@ TEST_CASE("flow: arguments, results and programs agree") {
   CHECK_THAT(why_not(bundle), ContainsSubstring("inputs of program body: 1, expected 2"));
 }
 
-TEST_CASE("flow: programs of steps are verified, to a depth that is stated") {
+TEST_CASE("flow: programs of steps are verified, to a stated depth") {
   bundle::Bundle bundle = test::if_bundle();
   bundle.steps[0].programs[1].steps[0].arguments = {7};
   CHECK_THAT(why_not(bundle), ContainsSubstring("steps[0] \"choose\", programs[1], steps[0] \"else\"") &&

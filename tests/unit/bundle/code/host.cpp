@@ -40,7 +40,7 @@ TEST_CASE("host steps: arguments and results fit the program") {
   CHECK_THAT(host_errors([](auto& b) { b.steps[0].arguments = {}; }),
              ContainsSubstring("takes 1 arguments and yields 1 results, the step has 0 and 1"));
   CHECK_THAT(host_errors([](auto& b) { b.steps[0].code.resize(30); }), ContainsSubstring("code of step plus_one"));
-  // The problems of all steps together.
+  // The findings of all steps together.
   const std::string both = host_errors([](auto& b) { b.steps[0].arguments = {}, b.steps[2].results = {}; });
   CHECK_THAT(both, ContainsSubstring("step plus_one") && ContainsSubstring("step twice"));
 }

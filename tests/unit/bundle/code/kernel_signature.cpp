@@ -1,4 +1,4 @@
-// What a kernel says that it takes, and steps that call it with something else.
+// A kernel's declared parameters, and steps that call it with others.
 #include "bundle/code/kernel_signature.h"
 
 #include <functional>
@@ -38,7 +38,7 @@ std::vector<std::string> problems_of(const std::function<void(Call&)>& change) {
 
 }  // namespace
 
-TEST_CASE("a kernel's signature is read as it was written, and as nothing else") {
+TEST_CASE("a kernel's signature is read back as it was written, and a wrong one is refused") {
   const auto words = signature_words(kSignature, "avx2");
   const auto read = read_signature(words, "avx2");
   const auto* same = std::get_if<KernelSignature>(&read);
@@ -66,7 +66,7 @@ TEST_CASE("a kernel's signature is read as it was written, and as nothing else")
   CHECK_THAT(refusal(other), ContainsSubstring("unknown type 99"));
 }
 
-TEST_CASE("a kernel is called with what it takes alone") {
+TEST_CASE("a kernel is called only with its parameters") {
   const auto first = [](const std::function<void(Call&)>& change) {
     const auto problems = problems_of(change);
     return problems.empty() ? "" : problems.front();

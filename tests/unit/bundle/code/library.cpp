@@ -1,4 +1,5 @@
-// Operations of libraries in a step: what is written is read, and what the library would not check itself is refused.
+// Operations of libraries in a step: written code is read back, and errors that the library would not detect are
+// refused.
 #include "bundle/code/library.h"
 
 #include <functional>
@@ -62,7 +63,7 @@ std::string onednn_errors(const std::function<void(LibraryCode&)>& change) {
 
 }  // namespace
 
-TEST_CASE("onednn code: what is written is read") {
+TEST_CASE("onednn code: written code is read back") {
   const bundle::Bundle bundle = with(onednn_sample());
   const auto steps = bundle::library_steps(bundle, bundle::kOnednnTarget);
   REQUIRE((steps.ok() ? "" : to_string(steps.errors())) == "");
@@ -86,7 +87,7 @@ TEST_CASE("onednn code: what is written is read") {
   }
 }
 
-TEST_CASE("cublas code: what is added to a product and the GELU after it are checked") {
+TEST_CASE("cublas code: the addends of a product and the GELU after it are checked") {
   // a [4, 6] times b [6, 3], and c [3], and d [4, 3].
   const auto errors = [](std::string_view target, const std::function<void(bundle::LibraryOperation&)>& change,
                          const Shape& d = {4, 3}) {
@@ -127,7 +128,7 @@ TEST_CASE("cublas code: what is added to a product and the GELU after it are che
              ContainsSubstring("it adds two tensors, and the first is not one of its columns"));
 }
 
-TEST_CASE("onednn code: what cannot be run is refused") {
+TEST_CASE("onednn code: operations that cannot run are refused") {
   CHECK_THAT(onednn_errors([](LibraryCode& code) {
                code.operations[0].operands = {0, 7};
              }),
@@ -161,7 +162,7 @@ TEST_CASE("onednn code: what cannot be run is refused") {
 
 namespace {
 
-// One operation on tensors of those shapes and types, the last of which is the result.
+// One operation on tensors of these shapes and types, the last of which is the result.
 std::string library_errors(std::string_view target, bundle::LibraryOperation operation,
                            const std::vector<std::pair<DType, Shape>>& tensors) {
   bundle::Bundle bundle;
@@ -226,7 +227,8 @@ TEST_CASE("library code: each library has its types, clamps and shapes") {
              ContainsSubstring("its operands make [1, 2, 3]"));
 }
 
-TEST_CASE("cudnn code: a tensor that a convolution adds has the result's shape, and a clamp at 0 after it") {
+TEST_CASE(
+    "cudnn code: a tensor that a convolution adds must have the result's shape, and a clamp at 0 must follow it") {
   const auto errors = [](std::string_view target, std::optional<double> least, std::optional<double> most,
                          const Shape& added) {
     return library_errors(target,

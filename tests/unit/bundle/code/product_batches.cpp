@@ -1,4 +1,4 @@
-// Products with leading axes as calls of a library: each matrix of the result is made once, of the operands that
+// Products with leading axes as calls of a library: each matrix of the result is computed once, from the operands that
 // broadcasting gives it.
 #include "bundle/code/product_batches.h"
 
@@ -12,9 +12,9 @@ using bundle::product_batches;
 
 namespace {
 
-using Triple = std::array<std::int64_t, 2>;  // elements to a row's matrix of a, and of b
+using Triple = std::array<std::int64_t, 2>;  // elements before a row's matrix of a, and of b
 
-// By element of the result's first axes: where its row of a and its b begin.
+// For each element of the result's first axes: where its row of a and its b begin.
 std::map<std::int64_t, Triple> by_definition(const Shape& a, const Shape& b, std::int64_t m, std::int64_t n) {
   const std::size_t rank = std::max(a.size(), b.size());
   const auto extent = [&](const Shape& shape, std::size_t axis) {
@@ -71,7 +71,7 @@ TEST_CASE("product batches: calls cover the result once, with the operands that 
     std::map<std::int64_t, Triple> made;
     for (const auto& call : batches.calls)
       for (std::int64_t i = 0; i < batches.count; ++i)
-        // Rows that were put together are stored one after the other.
+        // Merged rows are stored one after the other.
         for (std::int64_t block = 0; block < batches.m / m; ++block) {
           const std::int64_t result = call.result + i * batches.stride_result + block * m * n;
           REQUIRE(

@@ -48,7 +48,7 @@ Comparison some_comparison() {
 
 }  // namespace
 
-TEST_CASE("comparison: text fits 100 columns and leaves nothing out") {
+TEST_CASE("comparison: the text fits 100 columns and is complete") {
   const std::string text = comparison_text(some_comparison(), Amount::details);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -64,7 +64,7 @@ TEST_CASE("comparison: text fits 100 columns and leaves nothing out") {
   }
 }
 
-TEST_CASE("comparison: the summary has a row for each target, and why one was not run") {
+TEST_CASE("comparison: the summary has a row for each target, with the reason where it did not run") {
   const std::string text = comparison_text(some_comparison(), Amount::summary);
   CHECK(std::ranges::count(text, '\n') <= 24);
   for (const char* part : {"inferences/s", "speedup", "4.00x", "not run       cuda: this version", "--details"}) {
@@ -88,7 +88,7 @@ TEST_CASE("comparison: as JSON") {
   CHECK_THAT(rows[2]["why"].get<std::string>(), ContainsSubstring("no target cuda"));
 }
 
-TEST_CASE("comparison: the page stands alone, and names are only text in it") {
+TEST_CASE("comparison: the page is self-contained, and names are only text in it") {
   const std::string page = comparison_page(some_comparison());
   CHECK_THAT(page, ContainsSubstring("default-src 'none'"));
   CHECK_THAT(page, ContainsSubstring("prefers-color-scheme: dark"));

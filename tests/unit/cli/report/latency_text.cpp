@@ -74,7 +74,7 @@ TEST_CASE("an estimate as text and JSON") {
   CHECK(estimate_json(summary, kSystem)["ms"].get<double>() == Approx(0.025));
 }
 
-TEST_CASE("the time of all steps by target as a line") {
+TEST_CASE("the time of all steps by target on one line") {
   runtime::RunResult run;
   run.steps = {step("quantize", "cpu", 30e-6), step("region0", "accel", 0.25, {1000})};
   CHECK(time_shares_text(step_times(run, kSystem)) == "time          25.00 % accel, 75.00 % cpu of all steps\n");

@@ -27,7 +27,7 @@ TEST_CASE("shares of the multiplications") {
   CHECK(macs_text(macs(0, 0)).empty());
 }
 
-TEST_CASE("why nothing is on the accelerator, as text and JSON") {
+TEST_CASE("the reason why nothing is on the accelerator, as text and JSON") {
   const driver::LeftAccelerator left{"Conv computes in floating point", 3, 4, "quantize it"};
   CHECK(left_text(left) ==
         "not on accel  3 of 4 nodes that multiply: Conv computes in floating point\nremedy        quantize it\n");
@@ -36,7 +36,7 @@ TEST_CASE("why nothing is on the accelerator, as text and JSON") {
   CHECK(left_text(std::nullopt).empty());
 }
 
-TEST_CASE("on the host: how much in all, then each reason with its nodes, the most frequent first") {
+TEST_CASE("on the host: the total, then each reason with its nodes, the most frequent first") {
   std::vector<NodePlacement> rows{node("cpu", "")};
   const auto add = [&](const char* name, const char* op, const char* why) {
     rows.push_back({name, op, std::string(kOnHost), why});
@@ -49,7 +49,7 @@ TEST_CASE("on the host: how much in all, then each reason with its nodes, the mo
         "on the host   6 of 7 nodes, 10.00 % of the multiplications, 75.00 % of the time\n"
         "              5 Softmax (a, b, c, d, ...): accel computes no exp\n"
         "              1 TopK (top): no target sorts\n");
-  // Times are not always known, and not every graph multiplies.
+  // Times are not always known, and not every graph has multiplications.
   CHECK(host_text(rows, {}, {}).starts_with("on the host   6 of 7 nodes\n"));
   const Json json = host_json(rows, summary);
   CHECK(json["nodes"] == 6);

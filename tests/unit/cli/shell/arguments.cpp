@@ -43,7 +43,7 @@ TEST_CASE("assignments divide at the last equals sign") {
     CHECK_THAT(errors(parse_assignments("--input", {wrong})), ContainsSubstring("it is not NAME=VALUE"));
 }
 
-TEST_CASE("targets are known, here, and listed once") {
+TEST_CASE("targets are known, available, and listed once") {
   CHECK(*parse_targets("--target", "accel,cpu") == std::vector<std::string>{"accel", "cpu"});
   CHECK_THAT(
       errors(parse_targets("--target", "tpu")),
@@ -69,7 +69,7 @@ TEST_CASE("shapes") {
   for (const char* wrong : {"x=", "x=1x", "x=0", "x=-1", "x=1x3.5"}) CHECK_FALSE(parse_shapes({wrong}).ok());
 }
 
-TEST_CASE("configurations are divided at commas that begin no change") {
+TEST_CASE("configurations are split at commas, except before a change") {
   using Names = std::vector<std::string>;
   CHECK(split_configurations({"a", "b,c"}) == Names{"a", "b", "c"});
   CHECK(split_configurations({"a,clock_mhz=200,b,x=1,y=2"}) == Names{"a,clock_mhz=200", "b,x=1,y=2"});

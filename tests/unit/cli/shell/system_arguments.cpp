@@ -20,9 +20,9 @@ TEST_CASE("clocks and numbers of accelerators are numbers in their range") {
              ContainsSubstring("--accelerators"));
 }
 
-TEST_CASE("an engine without a clock ignores neither") {
+TEST_CASE("an engine without a clock refuses --clock, --memory and --accelerators") {
   const SystemArguments clock{.clock = "100", .memory = {}}, memory{.clock = {}, .memory = "ideal"};
-  CHECK(clock.check_engine("functional", true).ok());  // estimates of the compiler count with it
+  CHECK(clock.check_engine("functional", true).ok());  // the compiler's estimates use it
   CHECK_THAT(to_string(clock.check_engine("functional", false).errors()),
              ContainsSubstring("engine functional has no clock. Hint: add --engine cycle"));
   CHECK_FALSE(memory.check_engine("functional", true).ok());

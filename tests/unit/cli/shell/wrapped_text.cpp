@@ -1,4 +1,4 @@
-// Reports laid out for a terminal of some width.
+// Reports laid out for a terminal of a given width.
 #include "cli/shell/wrapped_text.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::size_t widest(const std::string& text) {
   return most;
 }
 
-// All that is not a space and no rule, in order of the alphabet.
+// All characters except spaces and rules, sorted.
 std::string content(std::string text) {
   std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '-'; });
   std::ranges::sort(text);
@@ -27,7 +27,7 @@ std::string content(std::string text) {
 
 }  // namespace
 
-TEST_CASE("lines break at spaces, and words that are too long only where asked") {
+TEST_CASE("lines break at spaces, and too long words only where requested") {
   using cli::wrapped;
   CHECK(wrapped("one two three", 7, 7) == std::vector<std::string>{"one two", "three"});
   CHECK(wrapped("one two three", 3, 9) == std::vector<std::string>{"one", "two three"});
@@ -45,7 +45,7 @@ TEST_CASE("a labeled line continues below its text") {
   CHECK(cli::fitted("(debug) ", 22) == "(debug) ");
 }
 
-TEST_CASE("a table that is too wide gets narrower columns of words, not of numbers") {
+TEST_CASE("a table that is too wide gets narrower columns of words, but not of numbers") {
   TextTable table({"name", ">number", "what it is"});
   table.add({"a", "1,234,567", "words that take more room than there is in a line of this width"});
   table.add({"b", "1", "few"});
@@ -56,7 +56,7 @@ TEST_CASE("a table that is too wide gets narrower columns of words, not of numbe
   CHECK(cli::fitted(table.to_string(), 200) == table.to_string());
 }
 
-TEST_CASE("a table of more numbers than a line holds is shown in parts") {
+TEST_CASE("a table with more numbers than a line holds is shown in parts") {
   TextTable table({"layer", ">first number", ">second number", ">third number", ">fourth number"});
   table.add({"conv1", "1", "2", "3", "4"});
   table.add({"  inner", "5", "6", "7", "8"});

@@ -8,7 +8,7 @@ using namespace dovetail;
 
 namespace {
 
-// A step that nothing runs: the plan looks at tensors alone.
+// A step without code: the plan uses only its tensors.
 bundle::Step step(std::vector<bundle::TensorIndex> arguments, std::vector<bundle::TensorIndex> results) {
   return {"step", "nobody", {}, std::move(arguments), std::move(results)};
 }
@@ -24,7 +24,7 @@ bundle::TensorIndex add(bundle::Bundle& bundle, std::int64_t bytes) {
 
 }  // namespace
 
-TEST_CASE("a chain of equal layers is in two places") {
+TEST_CASE("a chain of equal layers needs two places") {
   bundle::Bundle bundle = empty();
   bundle.inputs = {add(bundle, 640)};
   for (int i = 0; i < 10; ++i) {
@@ -40,7 +40,7 @@ TEST_CASE("a chain of equal layers is in two places") {
   CHECK(bundle::verify(bundle).ok());
 }
 
-TEST_CASE("a result that nothing reads still has its own place while it is written") {
+TEST_CASE("an unread result still needs a separate place while it is written") {
   bundle::Bundle bundle = empty();
   bundle.inputs = {add(bundle, 64)};
   const auto a = add(bundle, 64), unread = add(bundle, 64), b = add(bundle, 64);
@@ -51,7 +51,7 @@ TEST_CASE("a result that nothing reads still has its own place while it is writt
   CHECK(bundle::verify(bundle).ok());
 }
 
-TEST_CASE("each memory is planned by itself, after what is given out there; views go with their tensor") {
+TEST_CASE("each memory is planned separately, after the places given there; views move with their tensor") {
   bundle::Bundle bundle = empty();
   bundle.spaces.push_back({"gpu", "vram", 0x1000, 100});
   bundle.inputs = {add(bundle, 640)};
@@ -60,12 +60,12 @@ TEST_CASE("each memory is planned by itself, after what is given out there; view
     bundle.tensors.back().space = i % 2;
     bundle.steps.push_back(step({next - 1}, {next}));
   }
-  bundle.tensors[2].offset = 0;  // placed by its target, where it has room for nothing else
+  bundle.tensors[2].offset = 0;  // placed by its target, which has no other free room
   bundle.spaces[1].bytes = 640;
   bundle.tensors.push_back({"view", DType::int8, {640}, {}, {}, {}, {}, 6});
   bundle.outputs = {7};
   const MemoryPlan plan = plan_memory(bundle);
-  CHECK(plan.bytes == 640);  // one, three and five do not live together
+  CHECK(plan.bytes == 640);  // the lifetimes of one, three and five do not overlap
   CHECK(bundle.spaces[0].bytes == 640);
   CHECK(bundle.spaces[1].bytes == 1280);
   CHECK(bundle.tensors[2].offset == 0);
@@ -88,7 +88,7 @@ TEST_CASE("random step lists: plans verify, and are between the bound and the su
   for (int s = 0; s < 30; ++s) {
     std::vector<bundle::TensorIndex> arguments, results;
     for (std::int64_t i = any(3) + 1; i > 0; --i) {
-      // Mostly what is new, sometimes what is old.
+      // Usually new tensors, sometimes old ones.
       const auto from = any(4) == 0 ? 0 : std::max<std::int64_t>(0, static_cast<std::int64_t>(readable.size()) - 4);
       arguments.push_back(
           readable[static_cast<std::size_t>(from + any(static_cast<std::int64_t>(readable.size()) - from))]);

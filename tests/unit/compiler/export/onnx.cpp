@@ -1,4 +1,4 @@
-// What is exported and imported again is the same graph.
+// A graph that is exported and imported again is the same.
 #include "compiler/export/onnx.h"
 
 #include <algorithm>
@@ -27,14 +27,14 @@ graph::Graph round_trip(const graph::Graph& graph) {
   return std::move(imported->graph);
 }
 
-// What a node represents is not in the file: it represents itself when it is read.
+// Origins of nodes are not in the file: a node that is read represents itself.
 std::string text_of(graph::Graph graph) {
   for (const graph::NodeId id : graph.live_nodes()) graph.edit(id)->origins = {graph.node(id).name};
   return to_string(graph);
 }
 
 // Nodes in execution order with names, operands, attributes and types (the text), and every element of the constants.
-// The ids differ.
+// Only the ids may differ.
 void check_equal(const graph::Graph& exported, const graph::Graph& read) {
   const std::string expected = text_of(exported), actual = text_of(read);
   const auto apart =
@@ -89,7 +89,7 @@ TEST_CASE("export: every element type") {
   }
 }
 
-TEST_CASE("export: nodes in execution order, and only the constants in use") {
+TEST_CASE("export: nodes in execution order, and only used constants") {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {2});
   make.constant("unused", NdArray::scalar(1.0f));
@@ -103,7 +103,7 @@ TEST_CASE("export: nodes in execution order, and only the constants in use") {
   CHECK_FALSE(read.find_value("unused").has_value());
 }
 
-TEST_CASE("export: what ONNX cannot say is refused, all at once") {
+TEST_CASE("export: everything that ONNX cannot express is refused at once") {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {2});
   for (const char* name : {"a", "b"}) {
@@ -121,7 +121,7 @@ TEST_CASE("export: what ONNX cannot say is refused, all at once") {
   CHECK_THAT(to_string(refused.errors()), ContainsSubstring("no operator Mystery, which 1 node needs"));
 }
 
-TEST_CASE("export: the models alongside the repository survive export and import") {
+TEST_CASE("export: the models next to the repository survive export and import") {
   if (!test::fs::exists(test::models_folder())) {
     test::skip(test::models_folder().string() + " is not there");
     return;
@@ -131,7 +131,7 @@ TEST_CASE("export: the models alongside the repository survive export and import
     if (!test::fs::exists(file)) continue;
     INFO(entry.path().filename().string());
     const auto imported = import::import_onnx_file(file);
-    if (!imported) continue;  // what cannot be imported is the importer's matter (tests/e2e/models)
+    if (!imported) continue;  // tests/e2e/models tests which models can be imported
     check_equal(imported->graph, round_trip(imported->graph));
   }
 }

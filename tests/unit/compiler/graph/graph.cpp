@@ -61,7 +61,7 @@ TEST_CASE("graph: users, replacement and removal") {
   CHECK(small.graph.outputs == std::vector<ValueId>{small.z, small.z});
 }
 
-TEST_CASE("graph: what was asked before is right after every kind of edit") {
+TEST_CASE("graph: cached answers are correct after every kind of edit") {
   Small small;
   graph::Graph& g = small.graph;
   CHECK(g.users(small.x) == std::vector{small.a, small.c});
@@ -108,7 +108,7 @@ TEST_CASE("graph: outputs are found among few and many, and after replacement") 
   }
 }
 
-TEST_CASE("graph: compact drops the removed and renumbers the rest") {
+TEST_CASE("graph: compact drops removed nodes and renumbers the others") {
   Small small;
   small.graph.remove_node(small.b);
   small.graph.outputs = {small.z, small.r};
@@ -120,7 +120,7 @@ TEST_CASE("graph: compact drops the removed and renumbers the rest") {
   CHECK_FALSE(small.graph.find_value("y").has_value());
 }
 
-TEST_CASE("graph: attributes of the wrong kind are our own mistake") {
+TEST_CASE("graph: attributes of the wrong kind are an internal error") {
   Node node{"n", "Conv", {}, {}, {{"group", std::int64_t{4}}, {"epsilon", 0.5}}, {}, false};
   CHECK(int_attribute(node, "group", 1) == 4);
   CHECK(int_attribute(node, "axis", -1) == -1);
@@ -129,7 +129,7 @@ TEST_CASE("graph: attributes of the wrong kind are our own mistake") {
                     ContainsSubstring("attribute group of n (Conv) must have the requested kind"));
 }
 
-TEST_CASE("verify: names a cycle") {
+TEST_CASE("verify: a cycle is named") {
   Small small;
   small.graph.edit(small.a)->inputs = {small.y};
   CHECK_THAT(findings(small.graph), ContainsSubstring("cycle b -> a -> b") || ContainsSubstring("cycle a -> b -> a"));
@@ -150,7 +150,7 @@ TEST_CASE("verify: ids, producers, duplicates, undefined values") {
     small.graph.edit(small.a)->outputs = {small.r, small.z};
     CHECK_THAT(findings(small.graph), ContainsSubstring("defined 2 times"));
   }
-  SECTION("two of one name, reported once") {
+  SECTION("two values of one name, reported once") {
     small.graph.value(small.r).name = "x";
     CHECK_THAT(findings(small.graph), ContainsSubstring("2 values have this name"));
   }

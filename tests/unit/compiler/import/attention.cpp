@@ -1,4 +1,4 @@
-// Attention, written out by the importer and run by the reference, against plain loops in binary64.
+// Attention, as the importer expands it, run by the reference and compared with plain loops in binary64.
 #include <cmath>
 #include <limits>
 #include <random>
@@ -43,7 +43,7 @@ class Expected {
   double query(std::int64_t b, std::int64_t h, std::int64_t s, std::int64_t d) const {
     return element(in_.q, form_.heads, b, h, s, d);
   }
-  // Of past and present; `head` of the keys.
+  // Element of the keys, past and present, of head `head`.
   double key(std::int64_t b, std::int64_t head, std::int64_t s, std::int64_t d) const {
     return s < form_.past ? element4(in_.past_key, b, head, s, d)
                           : element(in_.k, form_.kv_heads, b, head, s - form_.past, d);
@@ -55,7 +55,7 @@ class Expected {
   std::int64_t total() const { return form_.past + kKeys; }
   std::int64_t kv_head(std::int64_t head) const { return head / (form_.heads / form_.kv_heads); }
 
-  // Row of scores, as far as the steps go: 0 products, 1 after the softcap, 2 masked, 3 weights.
+  // Row of scores, after the given steps: 0 products, 1 softcap, 2 mask, 3 softmax.
   std::vector<double> row(std::int64_t b, std::int64_t h, std::int64_t s, int steps) const {
     const double scale = form_.scale != 0 ? form_.scale : 1 / std::sqrt(static_cast<double>(kSize));
     std::vector<double> row;
@@ -207,7 +207,7 @@ TEST_CASE("import: Attention of rank 3 and 4, heads that share keys, scale and s
     }
 }
 
-TEST_CASE("import: Attention with masks, causal, and with keys that are padding") {
+TEST_CASE("import: Attention with masks, causal, and with padded keys") {
   for (const Mask mask : {Mask::none, Mask::bias, Mask::boolean, Mask::shorter})
     for (const std::int64_t past : {0, 2}) {
       check({.past = past, .mask = mask, .causal = true, .scores = 2});

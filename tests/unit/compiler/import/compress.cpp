@@ -1,4 +1,4 @@
-// Compress of data that are known only at run time: a constant condition makes it a Gather.
+// Compress of run-time data: a constant condition makes it a Gather.
 #include "compiler/reference/reference.h"
 #include "tests/catch.h"
 #include "tests/unit/compiler/import/onnx_writer.h"
@@ -22,7 +22,7 @@ Model compress(const std::vector<int>& holds, const std::vector<Message>& attrib
   model.outputs = {Message().text(1, "y")};
   return model;
 }
-// Of 0 1 2 / 3 4 5.
+// Applies the model to the matrix 0 1 2 / 3 4 5.
 NdArray compressed(const Model& model) {
   const auto imported = model.import();
   REQUIRE((imported.ok() ? "" : to_string(imported.errors())) == "");
@@ -33,7 +33,7 @@ NdArray compressed(const Model& model) {
 
 }  // namespace
 
-TEST_CASE("import: Compress with a constant condition gathers the slices at which it holds") {
+TEST_CASE("import: Compress with a constant condition gathers the slices where it is true") {
   CHECK(compressed(compress({0, 1, 1}, {attribute("axis", 1)})) == NdArray::from<float>({2, 2}, {1, 2, 4, 5}));
   CHECK(compressed(compress({0, 1}, {attribute("axis", -2)})) == NdArray::from<float>({1, 3}, {3, 4, 5}));
   CHECK(compressed(compress({1}, {attribute("axis", 1)})) == NdArray::from<float>({2, 1}, {0, 3}));

@@ -1,4 +1,4 @@
-// The forms of attention of the domain com.microsoft against their definitions.
+// The forms of attention of the domain com.microsoft, compared with their definitions.
 #include "tests/unit/compiler/import/contrib.h"
 
 using namespace dovetail::test::contrib;
@@ -10,7 +10,7 @@ using Catch::Matchers::ContainsSubstring;
 
 constexpr std::int64_t kImages = 2, kPlaces = 3, kHeadCount = 2, kHeadSize = 4, kAll = kHeadCount * kHeadSize;
 
-// What a mask adds to a score, for each of the forms that a mask has.
+// The addend of a mask to each score, for each form of masks.
 struct PaddingMask {
   const char* name;
   NdArray array;  // without elements: none
@@ -20,7 +20,7 @@ struct PaddingMask {
 std::vector<PaddingMask> padding_masks(std::mt19937& rng, std::int64_t total) {
   NdArray flags = drawn_integers(rng, DType::int32, {kImages, total}, 0, 1),
           each = drawn_integers(rng, DType::int32, {kImages, kPlaces, total}, 0, 1);
-  // Something is kept: of a row that is filtered as a whole, binary32 keeps few digits.
+  // At least one element is kept: in a row that is masked completely, binary32 keeps few digits.
   for (std::int64_t i = 0; i < flags.count(); i += total) flags.set_int64(i, 1);
   for (std::int64_t i = 0; i < each.count(); i += total) each.set_int64(i, 1);
   std::vector<PaddingMask> masks{
@@ -71,7 +71,7 @@ TEST_CASE("com.microsoft.Attention: projection, masks, past and the causal trian
       }
 }
 
-TEST_CASE("com.microsoft.Attention: what is not taken is named") {
+TEST_CASE("com.microsoft.Attention: an unsupported form is named") {
   const NdArray x(DType::float32, {1, 3, 4}), w(DType::float32, {4, 12});
   const auto node = [&] {
     ContribNode made{"Attention"};

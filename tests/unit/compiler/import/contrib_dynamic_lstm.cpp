@@ -20,7 +20,7 @@ struct Quantized {
   std::int64_t zero_point;
   std::vector<std::int64_t> steps;
 };
-// As DynamicQuantizeLinear: in binary32, so that the steps are those of the operator.
+// As in DynamicQuantizeLinear: in binary32, so that the steps are the operator's.
 Quantized quantized(const std::vector<float>& values) {
   float low = 0, high = 0;
   for (const float value : values) low = std::min(low, value), high = std::max(high, value);
@@ -114,7 +114,7 @@ void check_dynamic_layer(const DynamicLayer& l) {
   node.constant("ws", ws).constant("wz", wz).constant("rs", rs).constant("rz", rz).with("hidden_size", h);
   node.with("direction", d == 2 ? "bidirectional" : l.reverse ? "reverse" : "forward");
   const auto result = node.run();
-  // A state that rounds to another step moves its gates by the scale times a weight.
+  // A state that rounds to another step changes its gates by the scale times a weight.
   check_close(result.at("y"), y, 2e-5);
   check_close(result.at("y_h"), y_h, 2e-5);
   check_close(result.at("y_c"), y_c, 2e-5);
@@ -127,7 +127,7 @@ TEST_CASE("com.microsoft.DynamicQuantizeLSTM quantizes the state in each step") 
   check_dynamic_layer({1, 1, 4, 3, 2, DType::uint8, true, false, true, false, true});
 }
 
-TEST_CASE("com.microsoft.DynamicQuantizeLSTM refuses operands that do not fit") {
+TEST_CASE("com.microsoft.DynamicQuantizeLSTM refuses operands of wrong shapes") {
   const NdArray x(DType::float32, {2, 1, 3}), w(DType::int8, {1, 3, 8}), r(DType::int8, {1, 2, 8}),
       scale(DType::float32, {1}), wrong(DType::float32, {3});
   const auto node = [&](const NdArray& weights, const NdArray& w_scale, const NdArray& r_scale) {

@@ -1,4 +1,4 @@
-// Activations, normalizations, products and pools of the domain com.microsoft against their definitions.
+// Activations, normalizations, products and pools of the domain com.microsoft, compared with their definitions.
 #include "tests/unit/compiler/import/contrib.h"
 
 using namespace dovetail::test::contrib;
@@ -40,7 +40,7 @@ TEST_CASE("com.microsoft: normalizations of a sum") {
                 1e-5);
     check_close(result.at("sum"), whole, 1e-6);
   }
-  // The skip of every image, without beta; the default epsilon is small.
+  // One skip for all images, without beta; the default epsilon is small.
   check_close(ContribNode{"SkipLayerNormalization"}.input("x", x).input("skip", row).constant("gamma", gamma).run1(),
               normalized(added(Reals(x), Reals(row)), Reals(gamma), Reals(), 1e-12, true), 1e-5);
   for (const char* domain : {"", "com.microsoft"})
@@ -92,7 +92,7 @@ TEST_CASE("com.microsoft: FusedMatMul transposes matrices and batches, and scale
   const std::int64_t b = 2, m = 3, k = 4, n = 5;
   for (int form = 0; form < 16; ++form) {
     INFO(form);
-    // An operand of logical shape [batch, rows, columns] as the attributes have it stored.
+    // Stores an operand of logical shape [batch, rows, columns] as the attributes require.
     const auto stored = [&](const Reals& logical, bool transposed, bool batch) {
       const std::int64_t rows = logical.shape[1], columns = logical.shape[2];
       const std::int64_t outer = transposed ? columns : rows, inner = transposed ? rows : columns;
@@ -123,7 +123,7 @@ TEST_CASE("com.microsoft: FusedMatMul transposes matrices and batches, and scale
   }
 }
 
-TEST_CASE("com.microsoft: FusedGemm and FusedConv end in their activation") {
+TEST_CASE("com.microsoft: FusedGemm and FusedConv end with their activation") {
   std::mt19937 rng(5);
   const NdArray a = drawn_reals(rng, {3, 4}), b = drawn_reals(rng, {5, 4}), c = drawn_reals(rng, {5});
   Reals gemm = product(Reals(a), turned(Reals(b)));

@@ -1,4 +1,4 @@
-// If, Loop and Scan: the nodes that run take the place of the node, and give its values.
+// If, Loop and Scan: the nodes that run replace the node, and give its values.
 #include "compiler/reference/reference.h"
 #include "tests/catch.h"
 #include "tests/unit/compiler/import/onnx_writer.h"
@@ -102,14 +102,15 @@ TEST_CASE("import: Loop carries values, stacks others, and ends by count or cond
   Model model = model_of_body({node("Loop", {"m", "", "x"}, {"y", "z"}, {body.attribute("body")})});
   model.outputs.push_back(any("z"));
   model.initializers = {tensor("m", NdArray::scalar(std::int64_t{4}))};
-  CHECK(results_of(model, kInput) == std::vector<double>{9, 15});  // two iterations: the second one's condition fails
+  CHECK(results_of(model, kInput) ==
+        std::vector<double>{9, 15});  // two iterations: the condition fails in the second one
   CHECK(results_of(model, kInput, 1) == std::vector<double>{6, 10, 9, 15});
   body.nodes[2] = node("Identity", {"c"}, {"again"});
   model.nodes = {node("Loop", {"m", "", "x"}, {"y", "z"}, {body.attribute("body")})};
   CHECK(results_of(model, kInput) == std::vector<double>{15, 25});
 }
 
-TEST_CASE("import: a Loop that never runs hands its values on") {
+TEST_CASE("import: a Loop that never runs returns its initial values") {
   const Body body{{any("i"), any("c"), any("v")},
                   {any("again"), any("next"), value_info("seen", DType::float32, {2})},
                   {node("Identity", {"c"}, {"again"}), node("Neg", {"v"}, {"next"}), node("Neg", {"v"}, {"seen"})},
@@ -121,7 +122,7 @@ TEST_CASE("import: a Loop that never runs hands its values on") {
   CHECK(results_of(model, kInput, 1).empty());
 }
 
-TEST_CASE("import: Scan goes over slices, in either direction") {
+TEST_CASE("import: Scan iterates over slices, in either direction") {
   const Body body{{any("s"), any("e")},
                   {any("next"), any("part")},
                   {node("Add", {"s", "e"}, {"next"}), node("Identity", {"next"}, {"part"})},

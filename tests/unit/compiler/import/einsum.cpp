@@ -1,4 +1,4 @@
-// Einsum of two tensors becomes a matrix product where it is one, with the operator's own values.
+// Einsum of two tensors becomes a matrix product where possible, with the operator's values.
 #include "compiler/reference/reference.h"
 #include "tests/unit/compiler/import/onnx_writer.h"
 #include "tests/unit/compiler/ops/case.h"
@@ -7,7 +7,7 @@ namespace dovetail {
 
 using namespace test::onnx;
 
-TEST_CASE("import: Einsum as a matrix product, or as it is") {
+TEST_CASE("import: Einsum becomes a matrix product, or stays") {
   struct Row {
     const char* equation;
     Shape a, b;
@@ -21,10 +21,10 @@ TEST_CASE("import: Einsum as a matrix product, or as it is") {
       {"ijk,jki->i", {2, 3, 4}, {3, 4, 2}, true},     // several axes summed over, none of rows or columns
       {"...ij,...jk->...ik", {2, 3, 4}, {2, 4, 5}, true},
       {"i,j->ij", {2}, {3}, false},          // nothing is summed over
-      {"ij,jk->k", {2, 3}, {3, 4}, false},   // i is summed over in one input alone
+      {"ij,jk->k", {2, 3}, {3, 4}, false},   // i is summed over in only one input
       {"ii,ij->j", {3, 3}, {3, 2}, false},   // a diagonal
       {"ij,jk->ik", {2, 1}, {3, 4}, false},  // broadcast
-      {"ij,jk->ik", {2, 0}, {0, 4}, false},  // nothing at all
+      {"ij,jk->ik", {2, 0}, {0, 4}, false},  // no elements
   };
   std::mt19937 rng(3);
   for (const Row& row : rows) {

@@ -1,4 +1,4 @@
-// Functions of a model become the nodes that they hold.
+// Functions of a model are replaced by their nodes.
 #include "tests/catch.h"
 #include "tests/unit/compiler/import/onnx_writer.h"
 
@@ -25,7 +25,7 @@ Message call(std::string_view op, const std::vector<std::string>& inputs, const 
   return node(op, inputs, outputs, attributes, name).text(7, "own");
 }
 
-// An attribute of the kind `kind` that is the call's attribute of that name.
+// An attribute of the given kind that refers to the call's attribute of that name.
 Message reference(std::string_view name, std::string_view to, int kind) {
   return Message().text(1, name).number(20, kind).text(21, to);
 }
@@ -47,7 +47,7 @@ std::string errors_of_functions(const std::vector<Message>& nodes, const std::ve
 
 }  // namespace
 
-TEST_CASE("import: functions, that call functions, with attributes of the call and their defaults") {
+TEST_CASE("import: functions that call functions, with attributes of the call and their defaults") {
   const Message leaky = function("Leaky", {"a"}, {"b"},
                                  {node("LeakyRelu", {"a"}, {"t"}, {reference("alpha", "slope", 1)}),
                                   node("Elu", {"t"}, {"b"}, {reference("alpha", "absent", 1)})},
@@ -63,7 +63,7 @@ TEST_CASE("import: functions, that call functions, with attributes of the call a
   CHECK_THAT(text, ContainsSubstring("%y: float32[2] = Elu("));
 }
 
-TEST_CASE("import: functions that cannot be taken") {
+TEST_CASE("import: invalid functions are refused") {
   const Message endless = function("Endless", {"a"}, {"b"}, {call("Endless", {"a"}, {"b"})});
   CHECK_THAT(errors_of_functions({call("Endless", {"x"}, {"y"})}, {endless}),
              ContainsSubstring("its calls are more than 64 deep"));

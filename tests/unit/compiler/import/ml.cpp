@@ -1,4 +1,4 @@
-// ai.onnx.ml against plain loops: what prepares features, linear models, trees; and what is refused.
+// ai.onnx.ml, compared with plain loops: feature preparation, linear models, trees; and refused models.
 #include <algorithm>
 
 #include "tests/unit/compiler/import/contrib.h"
@@ -47,7 +47,7 @@ TEST_CASE("ai.onnx.ml: Scaler, Normalizer and Binarizer") {
              ContainsSubstring("3 offsets and 1 scales for 2 features"));
 }
 
-TEST_CASE("ai.onnx.ml: features by number, side by side, and numbers for numbers") {
+TEST_CASE("ai.onnx.ml: feature selection, concatenation, and mapping of integers") {
   const NdArray x = NdArray::from<float>({2, 3}, {1, 2, 3, 4, 5, 6}),
                 z = NdArray::from<std::int64_t>({2, 2}, {7, 8, 9, 10});
   CHECK(ml_node("ArrayFeatureExtractor")
@@ -224,7 +224,7 @@ NdArray tree_rows() {
   return x;
 }
 
-TEST_CASE("ai.onnx.ml: TreeEnsembleRegressor goes down all trees") {
+TEST_CASE("ai.onnx.ml: TreeEnsembleRegressor evaluates all trees") {
   const std::vector<TreeNode> nodes = two_trees();
   const NdArray x = tree_rows();
   for (const std::string aggregate : {"SUM", "AVERAGE", "MIN", "MAX"}) {
@@ -251,7 +251,7 @@ TEST_CASE("ai.onnx.ml: TreeEnsembleRegressor goes down all trees") {
   }
 }
 
-TEST_CASE("ai.onnx.ml: TreeEnsemble, leaves by themselves, some of them shared") {
+TEST_CASE("ai.onnx.ml: TreeEnsemble, with single leaves and shared ones") {
   const NdArray x = tree_rows();
   // (feature 0 <= 0.5 ? (feature 1 < 0 ? leaf 0 : leaf 1) : leaf 2), and (feature 2 == 1 ? leaf 3 : leaf 0).
   const auto node = [&](std::uint8_t mode) {
@@ -294,14 +294,14 @@ TEST_CASE("ai.onnx.ml: TreeEnsembleClassifier, a score per class or one for two"
     const double first = a[0] + b[0], second = a[1] + b[1];
     CHECK(both.at("label").as_int64(r) == (second > first ? 7 : 5));
     CHECK(std::abs(both.at("y").as_double(2 * r + 1) - 1 / (1 + std::exp(first - second))) < 1e-6);
-    // Weights of the first class alone are the second one's score; some are negative, so its sign decides.
+    // If only the first class has weights, they give the second one's score; some are negative, so its sign decides.
     CHECK(one.at("label").as_int64(r) == (first > 0 ? 7 : 5));
     CHECK(std::abs(one.at("y").as_double(2 * r + 1) - 1 / (1 + std::exp(-first))) < 1e-6);
     CHECK(std::abs(one.at("y").as_double(2 * r) - 1 / (1 + std::exp(first))) < 1e-6);
   }
 }
 
-TEST_CASE("ai.onnx.ml: trees that are none, texts and dictionaries") {
+TEST_CASE("ai.onnx.ml: invalid trees, texts and dictionaries are refused") {
   const NdArray x = tree_rows();
   const auto refused = [&](const std::function<void(std::vector<TreeNode>&)>& damage) {
     std::vector<TreeNode> nodes = two_trees();

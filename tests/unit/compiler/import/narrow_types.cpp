@@ -1,4 +1,4 @@
-// Elements of less than a byte: how they are packed, and what QuantizeLinear and Cast to them give.
+// Elements of less than a byte: their packing, and QuantizeLinear and Cast to their types.
 #include <cmath>
 #include <fstream>
 
@@ -118,7 +118,7 @@ TEST_CASE("QuantizeLinear and Cast to less than a byte keep to its range") {
     };
     const std::string one = packed_bytes(type, {1});
     Message zero_point = narrow_tensor(type, {}, one, Held::raw), shaped = narrow_tensor(type, {1}, one, Held::raw);
-    // The zero point says it, itself or through an operator that keeps its type, or the attribute does.
+    // The type comes from the zero point, directly or through an operator that keeps its type, or from the attribute.
     Model by_input, by_moved, by_attribute, by_cast, by_like;
     const Message scale = tensor("s", NdArray::scalar(1.0f)), scalar_shape = tensor("n", int64s({}));
     by_input.initializers = {zero_point, scale};

@@ -1,5 +1,5 @@
-// Serialized ONNX models, written field by field: tests of the importer share no code with it, and can write what no
-// exporter would.
+// Serialized ONNX models, written field by field: tests of the importer share no code with it, and can write files that
+// no exporter would write.
 #pragma once
 
 #include <cstring>

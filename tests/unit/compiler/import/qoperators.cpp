@@ -1,6 +1,6 @@
-// Quantized operators of the domain com.microsoft by their definition, dequantize, compute, quantize, in binary64: as
-// import writes them out, and as lower_qdq makes integers of them. Scales and zero points are drawn; what is within a
-// thousandth of a step of a tie may go to either side.
+// Quantized operators of the domain com.microsoft by their definition (dequantize, compute, quantize) in binary64: as
+// import expands them, and as lower_qdq converts them to integers. Scales and zero points are random; values within a
+// thousandth of a step of a tie may round to either side.
 #include "compiler/passes/list.h"
 #include "tests/unit/compiler/import/contrib.h"
 

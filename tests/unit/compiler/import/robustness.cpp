@@ -1,5 +1,5 @@
-// Models that ask for more than there is: absurd shapes, endless lists, cycles, names twice. Each is refused with the
-// node, the rule and the remedy.
+// Models that ask for too much: absurd shapes, endless lists, cycles, duplicate names. Each is refused with the node,
+// the rule and the remedy.
 #include <algorithm>
 
 #include "compiler/ops/op.h"
@@ -54,7 +54,7 @@ std::vector<std::string> folding_notes(const Compiled& compiled) {
 
 }  // namespace
 
-TEST_CASE("robustness: everything that cannot be taken is reported at once, with nodes and remedies") {
+TEST_CASE("robustness: all errors are reported at once, with nodes and remedies") {
   Model model;
   model.inputs = {value_info("x", DType::float32, {"N", "H", "W"}),
                   Message().text(1, "words").message(2, Message().message(1, Message().number(1, 8)))};
@@ -80,7 +80,7 @@ TEST_CASE("robustness: cycles of one node, of two, and of many") {
                               node("Relu", {"b"}, {"y"})})),
              ContainsSubstring("one -> two") || ContainsSubstring("two -> one"));
   std::vector<Message> ring;
-  constexpr int kLength = 100'000;  // deeper than any stack, were it walked by recursion
+  constexpr int kLength = 100'000;  // deeper than any stack, if it were walked by recursion
   for (int i = 0; i < kLength; ++i)
     ring.push_back(node("Neg", {"v" + std::to_string(i)}, {"v" + std::to_string((i + 1) % kLength)}));
   ring.push_back(node("Add", {"x", "v0"}, {"y"}));
@@ -98,7 +98,7 @@ TEST_CASE("robustness: a long chain is imported") {
   CHECK(errors(model_of(std::move(chain))) == "");
 }
 
-TEST_CASE("robustness: an input left out of a list") {
+TEST_CASE("robustness: an omitted input of a list") {
   for (const char* op : {"Min", "Max", "Sum", "Mean"})
     CHECK_THAT(errors(model_of({node(op, {"x", "", "x"}, {"y"}, {}, "list")})),
                ContainsSubstring("list") && ContainsSubstring("input 1 (data) is omitted within a variadic list"));
@@ -107,7 +107,7 @@ TEST_CASE("robustness: an input left out of a list") {
 }
 
 // The zero point of DynamicQuantizeLinear is not always used, nor its scale.
-TEST_CASE("robustness: outputs at the end that nothing uses") {
+TEST_CASE("robustness: unused outputs at the end") {
   for (const std::vector<std::string>& outputs :
        {std::vector<std::string>{"y"}, {"y", "scale"}, {"y", "scale", "zero"}}) {
     const auto imported = model_of({node("DynamicQuantizeLinear", {"x"}, outputs, {}, "dynamic")}).import();
@@ -117,7 +117,7 @@ TEST_CASE("robustness: outputs at the end that nothing uses") {
   }
 }
 
-TEST_CASE("robustness: names that are given twice") {
+TEST_CASE("robustness: duplicate names") {
   SECTION("two nodes, one output") {
     CHECK_THAT(errors(model_of({node("Neg", {"x"}, {"y"}, {}, "first"), node("Abs", {"x"}, {"y"}, {}, "second")})),
                ContainsSubstring("node second (Abs)") && ContainsSubstring("value y is defined twice") &&
@@ -223,10 +223,10 @@ TEST_CASE("robustness: absurd extents that operators compute") {
              ContainsSubstring("window 0 on spatial axis 1 covers only padding"));
   Model wide = model_of({node("MaxPool", {"x"}, {"y"}, {attribute("kernel_shape", Ints{1})}, "wide")});
   wide.inputs = {value_info("x", DType::uint8, {1, 1, INT32_MAX})};
-  CHECK(errors(wide) == "");  // without a look at each of two billion windows
+  CHECK(errors(wide) == "");  // without visiting each of two billion windows
 }
 
-TEST_CASE("robustness: lists without end") {
+TEST_CASE("robustness: endless lists") {
   const Ints endless(1'000'000, 1);
   CHECK_THAT(errors(model_of({node("Transpose", {"x"}, {"y"}, {attribute("perm", endless)}, "t")})),
              ContainsSubstring("node t") || ContainsSubstring("(t"));
@@ -274,7 +274,7 @@ TEST_CASE("robustness: many constants of moderate size stay within one budget") 
   auto imported = model_of(std::move(nodes), {tensor("s", int64s({1 << 20}))}).import();
   if (!imported) FAIL(to_string(imported.errors()));
   passes::PassContext context;
-  SECTION("of bytes") {
+  SECTION("a budget of bytes") {
     context.folded_bytes = std::int64_t{20} << 20;
     const auto outcome = passes::fold_constants(imported->graph, context);
     REQUIRE(outcome.ok());
@@ -285,7 +285,7 @@ TEST_CASE("robustness: many constants of moderate size stay within one budget") 
           "for the "
           "constants of a graph");
   }
-  SECTION("of time") {
+  SECTION("a budget of time") {
     context.evaluation_steps = 5e7;
     const auto outcome = passes::fold_constants(imported->graph, context);
     REQUIRE(outcome.ok());
@@ -296,8 +296,8 @@ TEST_CASE("robustness: many constants of moderate size stay within one budget") 
   }
 }
 
-TEST_CASE("robustness: a shape that takes too long to compute is asked for") {
-  // A product of matrices of 2^11 x 2^11 decides one extent.
+TEST_CASE("robustness: a shape that takes too long to compute must be given") {
+  // A product of matrices of 2^11 x 2^11 determines one extent.
   const Model model = model_of(
       {node("ConstantOfShape", {"s"}, {"a"}, {attribute("value", NdArray::from<std::int32_t>({1}, {1}))}),
        node("MatMul", {"a", "a"}, {"b"}, {}, "product"), node("ReduceMin", {"b"}, {"c"}, {attribute("keepdims", 0)}),
@@ -310,7 +310,7 @@ TEST_CASE("robustness: a shape that takes too long to compute is asked for") {
                  ContainsSubstring("fold constants before export"));
 }
 
-TEST_CASE("robustness: messages nested without end are damaged") {
+TEST_CASE("robustness: endlessly nested messages are damaged files") {
   Message message;
   for (int depth = 0; depth < 20'000; ++depth) message = Message().message(7, message);
   const auto imported = import::import_onnx(message.bytes(), "deep.onnx");

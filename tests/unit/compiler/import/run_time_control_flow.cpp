@@ -1,4 +1,4 @@
-// If and Loop that data decide about: nodes that hold their subgraphs, what they compute, and what is refused.
+// If and Loop that depend on data: nodes with subgraphs, their values, and refused forms.
 #include "compiler/ops/control_flow.h"
 #include "compiler/reference/reference.h"
 #include "tests/catch.h"
@@ -95,7 +95,7 @@ Model countdown(const std::vector<std::string>& outputs, const std::string& trip
 
 }  // namespace
 
-TEST_CASE("import: an If on data holds both branches, and gives the values of the one that the condition chooses") {
+TEST_CASE("import: an If on data holds both branches, and gives the values of the branch that the condition chooses") {
   const graph::Graph graph = imported_graph(choice());
   const graph::Node& node = only(graph, ops::kIf);
   REQUIRE(node.subgraphs.size() == 2);
@@ -106,7 +106,7 @@ TEST_CASE("import: an If on data holds both branches, and gives the values of th
   CHECK(values(evaluated(graph, {{"x", x}, {"c", one_bool(false)}})->at("y")) == std::vector<double>{0, 5});
 }
 
-TEST_CASE("import: a branch that hands an outer value on, or yields a constant, yields its own value") {
+TEST_CASE("import: a branch that returns an outer value, or a constant, yields a separate value") {
   Model model = choice();
   model.outputs.push_back(untyped("z"));
   const InnerGraph first{{}, {untyped("x"), untyped("x")}, {}},
@@ -124,13 +124,13 @@ TEST_CASE("import: branches of an If on data yield the same types") {
   model.nodes = {node("If", {"c"}, {"y"}, {one_node_branch("then_branch", "Neg"), longer.as("else_branch")}, "choose")};
   CHECK_THAT(refusal_of(model), ContainsSubstring("output 0 is float32[2] in one branch and float32[4] in the other") &&
                                     ContainsSubstring("node choose") && ContainsSubstring("pad the smaller one"));
-  // With a constant condition only one of them is there.
+  // With a constant condition only one branch is imported.
   model.inputs.pop_back();
   model.initializers = {tensor("c", one_bool(false))};
   CHECK(imported_graph(model).value(imported_graph(model).outputs[0]).type.shape == Shape{4});
 }
 
-TEST_CASE("import: what a subgraph lacks is named") {
+TEST_CASE("import: a subgraph with missing parts is refused by name") {
   Model model = choice();
   model.nodes = {node("If", {"c"}, {"y"}, {one_node_branch("then_branch", "Neg")}, "choose")};
   CHECK_THAT(refusal_of(model), ContainsSubstring("it has no subgraph else_branch"));
@@ -151,7 +151,7 @@ TEST_CASE("import: what a subgraph lacks is named") {
   CHECK_THAT(refusal_of(model), ContainsSubstring("its condition is bool[2]"));
 }
 
-TEST_CASE("import: a Loop on data runs until its condition fails, and stacks what it has seen") {
+TEST_CASE("import: a Loop on data runs until its condition fails, and stacks its scanned values") {
   const graph::Graph graph = imported_graph(countdown({"y", "all", "left"}));
   const graph::Node& node = only(graph, ops::kLoop);
   CHECK(graph::int_attribute(node, "limit", 0) == import::kDefaultLoopLimit);
@@ -202,7 +202,7 @@ TEST_CASE("import: a Loop on data carries values of one type") {
                  ContainsSubstring("node count"));
 }
 
-TEST_CASE("import: carried values that change places keep their values") {
+TEST_CASE("import: carried values that are exchanged keep their values") {
   const InnerGraph swap{{untyped("i"), untyped("c"), untyped("a"), untyped("b")},
                         {untyped("again"), untyped("b"), untyped("a")},
                         {node("Less", {"i", "last"}, {"again"})}};
@@ -220,7 +220,7 @@ TEST_CASE("import: carried values that change places keep their values") {
   }
 }
 
-TEST_CASE("import: control flow on data nests, to a depth that is stated") {
+TEST_CASE("import: control flow on data nests, to a stated depth") {
   const auto nested = [](int depth) {
     InnerGraph branch{{}, {untyped("r")}, {node("Neg", {"x"}, {"r"})}};
     for (int i = 0; i < depth; ++i)
@@ -242,7 +242,7 @@ TEST_CASE("import: control flow on data nests, to a depth that is stated") {
   }
 }
 
-TEST_CASE("import: NonZero and its like of data yield the most there can be, and outputs are cut to their number") {
+TEST_CASE("import: NonZero and similar operators yield their largest size, and outputs are cut to the actual one") {
   Model model;
   model.inputs = {value_info("x", DType::float32, {2, 3}), value_info("mask", DType::boolean, {3})};
   model.outputs = {untyped("where"), untyped("kept"), untyped("values"), untyped("counts")};
@@ -270,7 +270,7 @@ TEST_CASE("import: NonZero and its like of data yield the most there can be, and
   CHECK(values(run->at("counts")) == std::vector<double>{1, 3, 2, 0, 0, 0});
 }
 
-TEST_CASE("import: what would read elements that are not meant is refused, with what to export instead") {
+TEST_CASE("import: a node that would read unused elements is refused, with an export that works") {
   const auto why = [](const std::vector<Message>& nodes) {
     Model model;
     model.inputs = {value_info("x", DType::float32, {2, 3}), value_info("d", DType::float32, {6})};
@@ -308,10 +308,10 @@ TEST_CASE("import: what would read elements that are not meant is refused, with 
     CHECK_THAT(why({refused}), ContainsSubstring("depends on data, and " + op + " reads it") &&
                                    ContainsSubstring("TopK with a constant k"));
   }
-  // Indices that are computed further may be out of range where none is meant.
+  // Indices computed from them may be out of range where no element is meant.
   CHECK_THAT(why({node("Add", {"n", "five"}, {"m"}), node("Gather", {"d", "m"}, {"y"})}),
              ContainsSubstring("Gather reads it"));
-  // A subgraph neither takes such a value nor yields one.
+  // A subgraph neither reads such a value nor yields one.
   const InnerGraph inner{{}, {untyped("r")}, {node("Identity", {"t"}, {"r"})}};
   Model model = choice();
   model.nodes = {node("NonZero", {"x"}, {"n"}), node("Transpose", {"n"}, {"t"}),
@@ -330,7 +330,7 @@ TEST_CASE("import: NonMaxSuppression of data gives the boxes of the definition, 
                         tensor("least", NdArray::from<float>({1}, {0.2F}))};
   model.nodes = {node("NonMaxSuppression", {"b", "s", "k", "iou", "least"}, {"y"}, {}, "nms")};
   const graph::Graph graph = imported_graph(model);
-  // Boxes 0 and 1 overlap by 0.9 of their area, 2 is apart, 3 is apart and has a low score in class 0.
+  // Boxes 0 and 1 overlap by 0.9 of their area, 2 is separate, 3 is separate and has a low score in class 0.
   const NdArray boxes = NdArray::from<float>({1, 4, 4}, {0, 0, 1, 1, 0, 0.05F, 1, 1.05F, 2, 2, 3, 3, 4, 4, 5, 5}),
                 scores = NdArray::from<float>({1, 2, 4}, {0.5F, 0.9F, 0.6F, 0.1F, 0.1F, 0.1F, 0.1F, 0.3F});
   const auto run = evaluated(graph, {{"b", boxes}, {"s", scores}});
@@ -342,7 +342,7 @@ TEST_CASE("import: NonMaxSuppression of data gives the boxes of the definition, 
   CHECK_THAT(refusal_of(model), ContainsSubstring("nms") && ContainsSubstring("must be known at compile time"));
 }
 
-TEST_CASE("import: what must be known at compile time inside a Loop on data is named, with what to do") {
+TEST_CASE("import: a value needed at compile time inside a Loop on data is named, with a remedy") {
   Model model = countdown({"y"});
   InnerGraph body = counting_down();
   body.nodes.push_back(node("Unsqueeze", {"i", "axes"}, {"at"}));
@@ -355,7 +355,7 @@ TEST_CASE("import: what must be known at compile time inside a Loop on data is n
                                     ContainsSubstring("with Gather instead of Slice"));
 }
 
-TEST_CASE("import: a shape that a subgraph needs is taken from the values around it") {
+TEST_CASE("import: a shape that a subgraph needs is computed from outer values") {
   Model model = choice();
   const InnerGraph reshaped{{}, {untyped("r")}, {node("Reshape", {"x", "s"}, {"r"})}};
   model.nodes = {node("Shape", {"x"}, {"s"}),

@@ -28,26 +28,26 @@ std::string outcome(const Model& model, const std::map<std::string, Shape>& shap
 
 }  // namespace
 
-TEST_CASE("shapes: a symbolic batch becomes 1 and the report says so") {
+TEST_CASE("shapes: a symbolic batch becomes 1, and the report says so") {
   CHECK(outcome(add({"N", 3}, {"N", 3})) == "[1, 3]; input a: batch N = 1 assumed; --shape N=N sets another");
   CHECK(outcome(add({"N", 3}, {3, "N"}), {{"N", {3}}}) == "[3, 3]");
 }
 
-TEST_CASE("shapes: other symbols are asked for, all at once") {
+TEST_CASE("shapes: other symbols must be given, all are named at once") {
   const std::string text = outcome(add({"N", "H"}, {"N", "W"}));
   CHECK_THAT(text,
              ContainsSubstring("unknown extents: a axis 1 (H), b axis 1 (W)") && ContainsSubstring("--shape SYMBOL=N"));
   CHECK(outcome(add({"N", "H"}, {"N", "W"}), {{"H", {5}}, {"W", {1}}, {"N", {2}}}) == "[2, 5]");
 }
 
-TEST_CASE("shapes: a whole shape by the input's name") {
+TEST_CASE("shapes: a complete shape for an input's name") {
   CHECK(outcome(add({"N", "H"}, {1, 1}), {{"a", {2, 7}}}) == "[2, 7]");
   CHECK_THAT(outcome(add({"N", 3}, {1, 1}), {{"a", {2, 7}}}), ContainsSubstring("axis 1: 7 given, the model fixes 3"));
   CHECK_THAT(outcome(add({"N", 3}, {1, 1}), {{"a", {2, 3, 1}}}),
              ContainsSubstring("has 3 extents, the model declares 2"));
 }
 
-TEST_CASE("shapes: options that name nothing are refused") {
+TEST_CASE("shapes: options with unknown names are refused") {
   CHECK_THAT(outcome(add({"N", 3}, {1, 3}), {{"M", {2}}}),
              ContainsSubstring("--shape M: the model has no input and no symbolic extent of this name") &&
                  ContainsSubstring("N, a, b"));

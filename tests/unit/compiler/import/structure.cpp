@@ -1,4 +1,4 @@
-// What a model file may be wrong in, and what the importer says.
+// Errors in model files, and the importer's diagnostics.
 #include <algorithm>
 
 #include "compiler/import/operator_versions.h"
@@ -42,7 +42,7 @@ TEST_CASE("import: a small model") {
         "graph test(%x: float32[1, 4]) -> (%y)\n  %y: float32[1, 4] = Relu(%x)  // relu\n");
 }
 
-TEST_CASE("import: an output that is listed twice is given once") {
+TEST_CASE("import: an output that is listed twice is returned once") {
   Model model = relu();
   model.outputs.push_back(model.outputs[0]);
   const auto imported = model.import();
@@ -71,7 +71,7 @@ TEST_CASE("import: operator sets by the versions of the operators") {
              ContainsSubstring("version 1 of Tile is not supported; the model is of operator set 1"));
 }
 
-TEST_CASE("import: the versions of every operator of ONNX that there is a row for") {
+TEST_CASE("import: the versions of every ONNX operator in the table") {
   using namespace import;
   for (const ops::OpDef& def : ops::all()) {
     if (def.op.find('.') != std::string_view::npos) continue;
@@ -86,7 +86,7 @@ TEST_CASE("import: the versions of every operator of ONNX that there is a row fo
   CHECK(std::ranges::is_sorted(operator_versions(), {}, &OperatorVersions::op));
 }
 
-TEST_CASE("import: operators that are refused say why") {
+TEST_CASE("import: refused operators have a reason") {
   Model model = relu();
   model.nodes = {node("Bernoulli", {"x"}, {"y"})};
   CHECK_THAT(structure_errors(model), ContainsSubstring("operator Bernoulli is not supported: its results are random"));
@@ -94,7 +94,7 @@ TEST_CASE("import: operators that are refused say why") {
     for (const std::string_view op : row.ops) CHECK(ops::find(op) == nullptr);
 }
 
-TEST_CASE("import: all unknown operators at once, with their nodes") {
+TEST_CASE("import: all unknown operators are reported at once, with their nodes") {
   Model model = relu();
   model.nodes = {node("Foo", {"x"}, {"a"}, {}, "f1"), node("Foo", {"a"}, {"b"}, {}, "f2"),
                  node("Bar", {"b"}, {"c"}, {}, "g"), node("Relu", {"c"}, {"y"})};
@@ -134,7 +134,7 @@ TEST_CASE("import: undefined, doubly defined and cyclic values") {
   }
 }
 
-TEST_CASE("import: subgraphs of other operators than If, Loop and Scan are refused with the node's name") {
+TEST_CASE("import: subgraphs of operators other than If, Loop and Scan are refused with the node's name") {
   Model model = relu();
   const Message subgraph = Message().text(1, "then_branch").message(6, Message().text(2, "inner")).number(20, 5);
   model.nodes = {node("Relu", {"x"}, {"y"}, {subgraph}, "branch")};
@@ -143,7 +143,7 @@ TEST_CASE("import: subgraphs of other operators than If, Loop and Scan are refus
   CHECK_THAT(text, !ContainsSubstring("nothing defines"));
 }
 
-TEST_CASE("import: initializers that are listed as inputs too stay constants") {
+TEST_CASE("import: initializers that are also listed as inputs stay constants") {
   Model model = relu();
   model.ir_version = 3;
   model.inputs.push_back(value_info("w", DType::float32, {4}));
@@ -169,7 +169,7 @@ TEST_CASE("import: Constant nodes of every numeric kind") {
   CHECK(imported->graph.live_nodes().size() == 3);
 }
 
-TEST_CASE("import: types and shapes that are not tensors of ours") {
+TEST_CASE("import: unsupported types and shapes are refused") {
   Model model = relu();
   SECTION("string input") {
     model.inputs = {Message().text(1, "x").message(2, Message().message(1, Message().number(1, 8)))};
@@ -199,17 +199,17 @@ TEST_CASE("import: types and shapes that are not tensors of ours") {
   }
 }
 
-TEST_CASE("import: a bad node does not hide the others, nor is what follows it blamed") {
+TEST_CASE("import: a bad node does not hide the others, nor is its consumer blamed") {
   Model model = relu();
   model.initializers = {tensor("w", NdArray(DType::float32, {3}))};
-  model.nodes = {node("Add", {"x", "w"}, {"a"}, {}, "bad1"), node("Relu", {"a"}, {"b"}, {}, "behind"),
+  model.nodes = {node("Add", {"x", "w"}, {"a"}, {}, "bad1"), node("Relu", {"a"}, {"b"}, {}, "follower"),
                  node("MatMul", {"x", "w"}, {"c"}, {}, "bad2"), node("Add", {"b", "c"}, {"y"}, {}, "both")};
   const std::string text = structure_errors(model);
-  CHECK_THAT(text, ContainsSubstring("bad1") && ContainsSubstring("bad2") && !ContainsSubstring("behind") &&
+  CHECK_THAT(text, ContainsSubstring("bad1") && ContainsSubstring("bad2") && !ContainsSubstring("follower") &&
                        !ContainsSubstring("both"));
 }
 
-TEST_CASE("import: values needed at compile time are computed, or asked for") {
+TEST_CASE("import: values needed at compile time are computed, or must be given") {
   Model model = relu();
   model.inputs = {value_info("x", DType::float32, {"N", 2, 3})};
   model.initializers = {tensor("rest", int64s({-1})), tensor("zero", NdArray::scalar(std::int64_t{0})),

@@ -64,7 +64,7 @@ TEST_CASE("tensors: typed fields") {
   CHECK(parse(Message().number(1, 0).number(2, 1)).value().count() == 0);
 }
 
-TEST_CASE("tensors: what does not fit is refused before anything is allocated") {
+TEST_CASE("tensors: a wrong size is refused before anything is allocated") {
   CHECK_THAT(error(Message().number(1, 3).number(2, 1).text(9, "12345678")),
              ContainsSubstring("float32[3] needs 12 bytes, raw_data holds 8"));
   CHECK_THAT(error(Message().number(1, 3).number(2, 1).real(4, 1)),
@@ -84,7 +84,7 @@ TEST_CASE("tensors: what does not fit is refused before anything is allocated") 
   CHECK_THAT(to_string(cut.errors()), ContainsSubstring("5 bytes that are not a serialized TensorProto"));
 }
 
-TEST_CASE("tensors: external data are alongside the model and nowhere else") {
+TEST_CASE("tensors: external data must be next to the model") {
   test::TemporaryFolder folder;
   const float values[] = {1, 2, 3};
   std::string bytes(sizeof values, '\0');
@@ -139,11 +139,11 @@ Model sum_of_references(int references, int step) {
   return model;
 }
 
-TEST_CASE("tensors: a model file beyond what the format can hold is refused without being read") {
+TEST_CASE("tensors: a model file beyond the format's limit is refused without being read") {
   test::TemporaryFolder folder;
   write_bytes(folder / "m.onnx", "");
   std::filesystem::resize_file(folder / "m.onnx", std::uintmax_t{3} << 30);  // sparse: it takes no space
-  const test::Environment limit("DOVETAIL_MEMORY_LIMIT", "1GiB");            // reading it would be refused otherwise
+  const test::Environment limit("DOVETAIL_MEMORY_LIMIT", "1GiB");  // otherwise the limit would refuse it first
   const auto imported = import::import_onnx_file(folder / "m.onnx");
   REQUIRE_FALSE(imported.ok());
   CHECK_THAT(to_string(imported.errors()),
@@ -162,7 +162,7 @@ TEST_CASE("tensors: a data file that a hundred initializers name is held once, o
   for (const graph::Value& value : same->graph.values) constants += value.constant.has_value();
   CHECK(constants == 1);
 
-  // Ranges that differ are as many arrays.
+  // Different ranges are separate arrays.
   const auto different = sum_of_references(100, 4).import(options);
   REQUIRE_FALSE(different.ok());
   CHECK_THAT(
@@ -172,7 +172,7 @@ TEST_CASE("tensors: a data file that a hundred initializers name is held once, o
           ContainsSubstring("w.bin): 120000 bytes of memory > limit 100000"));
 }
 
-TEST_CASE("tensors: an initializer that is an output too keeps its name alongside an equal one") {
+TEST_CASE("tensors: an initializer that is also an output keeps its name, even if another one is equal") {
   test::TemporaryFolder folder;
   write_bytes(folder / "w.bin", std::string(50000, '\1'));
   Model model = sum_of_references(2, 0);

@@ -34,7 +34,7 @@ NdArray copied(const NdArray& value, const graph::TensorType& type, const std::s
   return result->front();
 }
 
-// Layouts of int8[2, 6, 4, 3], plain, mapped, framed and under other shapes.
+// Layouts of int8[2, 6, 4, 3]: plain, mapped, framed, and with other view shapes.
 const Shape kShape{2, 6, 4, 3};
 const std::vector<std::string> kLayouts{
     "", "i0,i2,i3,i1", "i0,i1/2,i2,i3,i1%2", "[2,6,4,3] pad 0+0,0+2,0+0,0+0 = 0 : i0,i1/4,i2,i3,i1%4",
@@ -50,14 +50,14 @@ const std::vector<std::string> kLayouts{
     "[12,12] fold i0 into i1 taps 4 windows 3 stride 4 dilation 1 before 0 "
     "pad 0+0,0+0 = 0 : i1,i0"};
 
-// Folded ones: windows with and without overlap, gaps, and reach beyond the view; two folds, one after the other.
+// Folds with and without overlap, with gaps, and beyond the view; two consecutive folds.
 const std::vector<std::string> kFolded{
     "[2,6,4,3] fold i3 into i1 taps 2 windows 2 stride 1 dilation 1 before 0 pad 0+0,0+0,0+0,0+0 = 0 : i0,i1,i2,i3",
     "[2,6,4,3] fold i2 into i1 taps 3 windows 2 stride 3 dilation 2 before 1 pad 0+0,1+3,0+1,0+0 = -7 : "
     "i0,i1/2,i2,i3,i1%2",
     "[2,6,4,3] fold i3 into i1 taps 3 windows 3 stride 1 dilation 1 before 1 "
     "fold i2 into i1 taps 2 windows 1 stride 4 dilation 1 before 0 pad 0+0,0+12,0+0,0+0 = 5 : i0,i1/16,i2,i3,i1%16",
-    // All taps inside the view, and a frame beyond the last one and before the first.
+    // All taps inside the view, and a frame beyond the last tap and before the first.
     "[2,6,4,3] fold i2 into i1 taps 3 windows 2 stride 1 dilation 1 before 0 pad 0+0,0+14,0+0,0+0 = 5 : "
     "i0,i1/16,i2,i3,i1%16",
     "[2,6,4,3] fold i2 into i1 taps 2 windows 2 stride 2 dilation 1 before 0 pad 0+0,3+1,0+0,0+0 = 5 : "
@@ -68,7 +68,7 @@ const std::vector<std::string> kFolded{
 
 }  // namespace
 
-TEST_CASE("a layout says how many bytes it takes and what it refuses") {
+TEST_CASE("a layout states its size in bytes, and invalid layouts are refused") {
   CHECK(parse_layout("", {2, 3})->plain);
   CHECK(parse_layout("", {})->physical_shape().empty());
   const auto framed = parse_layout("[1,10,4,4] pad 0+0,0+6,1+1,1+1 = -128 : i0,i1/16,i2,i3,i1%16", {1, 10, 4, 4});
@@ -91,7 +91,7 @@ TEST_CASE("a layout says how many bytes it takes and what it refuses") {
   CHECK_THAT(errors_of("i0", {2, 3}), ContainsSubstring("index map"));
 }
 
-TEST_CASE("copies between any two layouts hold the value and the frame") {
+TEST_CASE("copies between any two layouts contain the value and the frame") {
   const graph::TensorType type{DType::int8, kShape};
   const NdArray value = ramp(kShape);
   for (const std::string& from : kLayouts)
@@ -105,7 +105,7 @@ TEST_CASE("copies between any two layouts hold the value and the frame") {
     }
 }
 
-TEST_CASE("a fold lays the windows of one dimension side by side in another") {
+TEST_CASE("a fold stores the windows of one dimension side by side in another") {
   const Shape shape{1, 2, 1, 5};
   const Layout folded = *parse_layout(
       "[1,2,1,5] fold i3 into i1 taps 3 windows 2 stride 2 dilation 2 before 1 pad 0+0,0+1,0+0,0+0 = 9 : i0,i1,i2,i3",
@@ -131,7 +131,7 @@ TEST_CASE("a fold lays the windows of one dimension side by side in another") {
              ContainsSubstring("dimension 1 has 2000000 elements with its folds, the most are 1048576"));
 }
 
-TEST_CASE("copies into folded layouts hold what the folds say") {
+TEST_CASE("copies into folded layouts contain the elements that the folds define") {
   const graph::TensorType type{DType::int8, kShape};
   const NdArray value = ramp(kShape);
   for (const std::string& from : kLayouts)

@@ -59,9 +59,9 @@ TEST_CASE("the cheapest cut of a small graph") {
   CHECK(open.solve() == MinCut::kInfinite);
 }
 
-TEST_CASE("followers between two fixed kernels take their layout, and one copy serves all readers") {
-  // fixed last -> follower -> fixed last: no copy. The follower alone would rather be plain, but not at the price of
-  // two copies.
+TEST_CASE("nodes between two fixed kernels take their layout, and one copy serves all readers") {
+  // fixed last -> follower -> fixed last: no copy. The follower alone is cheaper plain, but not if two copies are
+  // needed.
   LayoutProblem problem;
   problem.variables = {{{"last"}, {0}}, {{"", "last"}, {0, 1}}, {{"last"}, {0}}};
   problem.values = {{4, 0, {1}}, {4, 1, {2}}};
@@ -69,13 +69,13 @@ TEST_CASE("followers between two fixed kernels take their layout, and one copy s
   CHECK(cost_of(problem, solve(problem)) == 1);
   problem.values = {{0.25, 0, {1}}, {0.25, 1, {2}}};
   CHECK(solve(problem) == LayoutChoice{0, 0, 0});
-  // Two readers need it plain: one copy, 4, not 8.
+  // Two readers need it plain: one copy, cost 4, not 8.
   problem.variables = {{{"last"}, {0}}, {{""}, {0}}, {{""}, {0}}};
   problem.values = {{4, 0, {1, 2}}};
   CHECK(cost_of(problem, solve(problem)) == 4);
 }
 
-TEST_CASE("two layouts: no choice is cheaper (random problems against all choices)") {
+TEST_CASE("two layouts: no choice is cheaper (random problems, compared with all choices)") {
   const auto seed = GENERATE(range(1u, 400u));
   CAPTURE(seed);
   std::mt19937 random(seed);
@@ -83,7 +83,7 @@ TEST_CASE("two layouts: no choice is cheaper (random problems against all choice
   CHECK(cost_of(problem, solve(problem)) == cost_of(problem, brute_force(problem)));
 }
 
-TEST_CASE("several layouts: at most twice the copies of the best choice, and mostly none more") {
+TEST_CASE("several layouts: at most twice the copies of the best choice, and usually the same number") {
   std::mt19937 random(7);
   int best = 0;
   constexpr int kProblems = 300;

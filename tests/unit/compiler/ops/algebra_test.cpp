@@ -1,4 +1,5 @@
-// Einsum, Det, CumSum and CumProd, Hardmax, OneHot, Trilu, RotaryEmbedding, BitCast: against plain loops in binary64.
+// Einsum, Det, CumSum and CumProd, Hardmax, OneHot, Trilu, RotaryEmbedding, BitCast: compared with plain loops in
+// binary64.
 #include <cmath>
 #include <functional>
 
@@ -81,7 +82,7 @@ TEST_CASE("Einsum: products, sums, diagonals, ellipses") {
                 NdArray(DType::int8, {0, 2}), 0);
 }
 
-TEST_CASE("Einsum: equations that are refused") {
+TEST_CASE("Einsum: invalid equations are refused") {
   const NdArray m(DType::float32, {2, 3});
   const auto refused = [&](const std::string& equation) {
     return Case("Einsum").input(m).input(m).text("equation", equation).refusal();
@@ -110,7 +111,7 @@ double determinant(std::vector<std::vector<double>> m) {
   return product;
 }
 
-TEST_CASE("Det of matrices, singular ones and none at all") {
+TEST_CASE("Det of matrices, singular ones and empty batches") {
   std::mt19937 rng(2);
   for (const std::int64_t n : {0, 1, 2, 3, 5}) {
     const NdArray x = random_whole(rng, DType::float64, {2, 3, n, n});
@@ -167,7 +168,7 @@ TEST_CASE("CumSum and CumProd: axes, exclusive, reverse, types") {
                 NdArray(DType::float32, {0}));
 }
 
-TEST_CASE("Hardmax: the first of the largest") {
+TEST_CASE("Hardmax selects the first of the largest elements") {
   require_close(Case("Hardmax").input(NdArray::from<float>({2, 3}, {NAN, INFINITY, INFINITY, 1, NAN, NAN})).run1(),
                 NdArray::from<float>({2, 3}, {1, 0, 0, 0, 1, 0}), 0);
   const NdArray x = NdArray::from<float>({2, 3}, {3, 5, 5, -1, -2, -1});
@@ -176,7 +177,7 @@ TEST_CASE("Hardmax: the first of the largest") {
                 0);
 }
 
-TEST_CASE("OneHot: negative indices, places that are none, any axis, values at run time") {
+TEST_CASE("OneHot: negative and out-of-range indices, any axis, run-time values") {
   const NdArray indices = NdArray::from<std::int64_t>({3}, {0, -1, 4}), depth = NdArray::scalar(std::int64_t{4}),
                 values = NdArray::from<float>({2}, {2, 5});
   require_close(Case("OneHot").input(indices).constant(depth).constant(values).run1(),

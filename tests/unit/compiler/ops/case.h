@@ -1,4 +1,4 @@
-// One node under test: a graph around it, its types inferred, its naive program run by the interpreter.
+// One node under test: a graph that contains it, its inferred types, and its naive program, run by the interpreter.
 #pragma once
 
 #include <map>
@@ -26,13 +26,14 @@ class Case {
   Case& real(std::string attribute, double value) { return with(std::move(attribute), value); }
   Case& text(std::string attribute, std::string value) { return with(std::move(attribute), std::move(value)); }
 
-  // Fails the test where the node is refused, its program does not verify, or an output has not the inferred type.
+  // Fails the test where the node is refused, its program does not verify, or an output does not have the inferred
+  // type.
   std::vector<NdArray> run();
   NdArray run1() { return run().at(0); }
   loops::Program program();
   const graph::Graph& graph();                          // with the node, its types inferred
   std::map<std::string, NdArray> named_inputs() const;  // of that graph. Precondition: graph() was called
-  // The text of infer's diagnostics; fails the test where the node is taken.
+  // The text of infer's diagnostics; fails the test where the node is accepted.
   std::string refusal();
 
  private:
@@ -48,9 +49,9 @@ class Case {
 inline NdArray floats(const Shape& shape, const std::vector<float>& values) {
   return NdArray::from<float>(shape, values);
 }
-// int64 list as a constant.
+// A constant int64 list.
 NdArray list(const std::vector<std::int64_t>& values);
-// Values uniform in [low, high]; whole numbers, so that float sums are exact where they stay small.
+// Uniform integers in [low, high]: float sums are exact while they stay small.
 NdArray random_whole(std::mt19937& rng, DType dtype, const Shape& shape, int low = -4, int high = 4);
 // Equal within `tolerance` relative to max(1, |expected|); dtype and shape equal.
 void require_close(const NdArray& actual, const NdArray& expected, double tolerance = 1e-5);

@@ -1,4 +1,4 @@
-// Conv and dovetail.qconv against direct loops.
+// Conv and dovetail.qconv, compared with direct loops.
 #include <cmath>
 
 #include "tests/unit/compiler/ops/case.h"
@@ -89,7 +89,7 @@ TEST_CASE("Conv: auto_pad keeps ceil(input / stride) outputs") {
   require_close(run("VALID"), NdArray::from<float>({1, 1, 1, 4}, {21, 32, 43, 54}), 0);
 }
 
-TEST_CASE("Conv: blocks and axes are those that schedules name") {
+TEST_CASE("Conv: blocks and axes have the names that schedules use") {
   const loops::Program program = Case("Conv")
                                      .input(NdArray(DType::float32, {1, 4, 6, 6}))
                                      .constant(NdArray(DType::float32, {8, 4, 3, 3}))
@@ -171,7 +171,7 @@ TEST_CASE("Conv: refusals name the node, the rule with both numbers and the reme
   CHECK(conv({1, 4, 8, 8}, {4, 4, 3, 3}).integer("color", 3).refusal() ==
         "error: cannot take Conv (node node): this operator has no attribute color. Hint: remove the "
         "attribute, or implement it in compiler/ops");
-  // All mistakes of a node at once.
+  // All errors of a node at once.
   const std::string both = conv({1, 6, 8, 8}, {4, 4, 3, 3}).ints("pads", {1}).ints("strides", {1, -1}).refusal();
   CHECK(std::count(both.begin(), both.end(), '\n') == 2);
 }

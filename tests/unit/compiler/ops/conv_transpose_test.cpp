@@ -1,5 +1,5 @@
-// ConvTranspose against the sum that it is, element by element of the input, in binary64; the pass that makes a Conv of
-// it against the definition.
+// ConvTranspose compared with its definition as a sum, element by element of the input, in binary64; and the pass that
+// converts it to a Conv.
 #include "compiler/passes/lower_conv_transpose.h"
 #include "compiler/reference/reference.h"
 #include "tests/unit/compiler/ops/case.h"
@@ -93,20 +93,20 @@ TEST_CASE("ConvTranspose adds each input's products to the output, and so does t
   CHECK(lowered > 20);
 }
 
-TEST_CASE("ConvTranspose takes its pads from the extent that is required") {
+TEST_CASE("ConvTranspose derives its pads from the requested extent") {
   std::mt19937 rng(6);
   const NdArray x = random_whole(rng, DType::float32, {1, 1, 3, 3}),
                 w = random_whole(rng, DType::float32, {1, 2, 3, 3});
   const auto test = [&] { return Case("ConvTranspose").input(x).constant(w).ints("strides", {3, 2}); };
   Transposed t{{1, 1, 3, 3}, {1, 2, 3, 3}, {3, 2}, {1, 1}, {0, 0, 0, 0}, {}, {10, 8}, 1};
   t.pads = {0, 0, 0, 0};
-  t.output = {9, 6};  // 9 = 3 * 2 + 3 without pads; 7 on the other axis, of which the end loses one
+  t.output = {9, 6};  // 9 = 3 * 2 + 3 without pads; 7 on the other axis, whose end loses one
   require_close(test().text("auto_pad", "SAME_UPPER").run1(), added_up(t, x, w, NdArray()), 0);
   t.pads = {0, 1, 0, 0};
   require_close(test().text("auto_pad", "SAME_LOWER").run1(), added_up(t, x, w, NdArray()), 0);
   require_close(test().ints("output_shape", {9, 6}).run1(), added_up(t, x, w, NdArray()), 0);
   t.pads = {0, 0, 0, 0};
-  t.output = {10, 8};  // more than there are products: zeros after them
+  t.output = {10, 8};  // more elements than products: zeros after them
   require_close(test().ints("output_shape", {10, 8}).run1(), added_up(t, x, w, NdArray()), 0);
   CHECK_THAT(test().ints("pads", {5, 0, 5, 0}).refusal(),
              Catch::Matchers::ContainsSubstring("pads 5 and 5 leave -1 elements of spatial axis 0"));

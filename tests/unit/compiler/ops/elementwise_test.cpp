@@ -13,7 +13,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double softplus(double x) { return std::log1p(std::exp(x)); }
 
-TEST_CASE("Unary operators against the C library") {
+TEST_CASE("Unary operators equal the C library") {
   const struct {
     const char* op;
     std::function<double(double)> expected;

@@ -1,4 +1,4 @@
-// Gemm, MatMul and dovetail.qgemm against direct loops.
+// Gemm, MatMul and dovetail.qgemm, compared with direct loops.
 #include <cmath>
 
 #include "tests/unit/compiler/ops/case.h"
@@ -43,7 +43,7 @@ TEST_CASE("MatMul broadcasts leading axes and takes vectors") {
   for (const auto& [as, bs, ys] : cases) {
     INFO(to_string(as) << " x " << to_string(bs));
     const NdArray a = random_whole(rng, DType::float32, as), b = random_whole(rng, DType::float32, bs);
-    // Both as matrices in a common batch.
+    // Both operands as matrices in a common batch.
     Shape af = as.size() == 1 ? Shape{1, as[0]} : as, bf = bs.size() == 1 ? Shape{bs[0], 1} : bs;
     const std::size_t rank = std::max(af.size(), bf.size());
     af.insert(af.begin(), rank - af.size(), 1);
@@ -82,7 +82,7 @@ TEST_CASE("MatMul: integers, 16-bit floats, refusals") {
     ones.set_double(i, 1.5);
   }
   NdArray expected(DType::float16, {1, 1});
-  expected.set_double(0, 3072);  // a float16 sum would stick at 2048 + small steps
+  expected.set_double(0, 3072);  // a float16 sum would stop at 2048 + small steps
   require_close(Case("MatMul").input(half).input(ones).run1(), expected, 0);
   CHECK(Case("MatMul").input(NdArray(DType::float32, {2, 3})).input(NdArray(DType::float32, {4, 5})).refusal() ==
         "error: cannot take MatMul (node node): A [2, 3] has K = 3, B [4, 5] has K = 4. Hint: the last axis of A and "

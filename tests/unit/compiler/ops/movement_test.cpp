@@ -1,4 +1,4 @@
-// Operators that move elements: their outputs are compared with index arithmetic written out here, or by hand.
+// Operators that move elements: their outputs are compared with index arithmetic written here, or by hand.
 #include <limits>
 
 #include "tests/unit/compiler/ops/case.h"
@@ -6,13 +6,13 @@
 namespace dovetail::ops {
 namespace {
 
-// 0, 1, 2, ... so that a value shows where it came from.
+// 0, 1, 2, ... so that a value shows its origin.
 NdArray iota(const Shape& shape) {
   NdArray array(DType::float32, shape);
   for (std::int64_t i = 0; i < array.count(); ++i) array.set_int64(i, i);
   return array;
 }
-TEST_CASE("Reshape keeps row-major order whatever the grouping of axes") {
+TEST_CASE("Reshape keeps row-major order for any grouping of axes") {
   const std::vector<std::pair<Shape, Shape>> pairs{{{2, 3, 4}, {2, 12}},   {{2, 3, 4}, {6, 4}},
                                                    {{2, 3, 4}, {4, 3, 2}}, {{2, 3, 4}, {24}},
                                                    {{24}, {2, 3, 4}},      {{1, 6, 1, 4}, {2, 1, 3, 4, 1}},
@@ -175,7 +175,7 @@ TEST_CASE("Pad: modes, negative pads, axes") {
                     .constant(list({-1}))
                     .run1(),
                 floats({2, 3}, {9, 0, 1, 9, 2, 3}), 0);
-  // As often as the pads ask for, and of what negative ones leave.
+  // Repeated as often as the pads require, over the part that negative pads leave.
   require_close(pad("wrap", 5, 6), floats({15}, {4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2}), 0);
   require_close(pad("reflect", 7, 4), floats({15}, {2, 1, 2, 3, 4, 3, 2, 1, 2, 3, 4, 3, 2, 1, 2}), 0);
   require_close(pad("wrap", -1, 4), floats({7}, {2, 3, 4, 2, 3, 4, 2}), 0);

@@ -1,4 +1,4 @@
-// MaxPool, AveragePool, LpPool and the global pools against direct loops.
+// MaxPool, AveragePool, LpPool and the global pools, compared with direct loops.
 #include <cmath>
 #include <limits>
 
@@ -38,8 +38,8 @@ Shape pooled_shape(const Pooling& p) {
   return y;
 }
 
-// Calls visit(output, flat index of x or -1) for taps inside input and pads; what ceil mode adds beyond the pads is
-// left out.
+// Calls visit(output, flat index of x or -1) for taps inside input and pads, but not for taps that ceil mode adds
+// beyond the pads.
 template <typename F>
 void visit_windows(const Pooling& p, const Shape& y, F visit) {
   const std::size_t rank = p.kernel.size();
@@ -82,7 +82,7 @@ TEST_CASE("MaxPool agrees with direct loops in every type") {
     }
 }
 
-TEST_CASE("MaxPool says where the first maximum of each window is, in either order of the axes") {
+TEST_CASE("MaxPool returns the index of the first maximum of each window, in either order of the axes") {
   std::mt19937 rng(10);
   for (const bool first_fastest : {false, true})
     for (const Pooling& p : poolings()) {
@@ -125,7 +125,7 @@ TEST_CASE("LpPool and GlobalLpPool take the p-th root of the sum of p-th powers"
   require_close(Case("GlobalLpPool").input(x).run1(), NdArray::from<float>({1, 1, 1, 1}, {13}));
 }
 
-TEST_CASE("A pool without pads (VALID) has no partial windows, whatever ceil_mode says") {
+TEST_CASE("A pool without pads (VALID) has no partial windows, for any ceil_mode") {
   const NdArray x = NdArray::from<float>({1, 1, 5}, {1, 2, 3, 4, 9});
   const auto pool = [&] {
     return Case("MaxPool").input(x).ints("kernel_shape", {2}).ints("strides", {2}).integer("ceil_mode", 1);
@@ -154,7 +154,7 @@ TEST_CASE("AveragePool divides by the elements that count") {
     }
 }
 
-TEST_CASE("Pools of everything, and refusals") {
+TEST_CASE("Global pools, and refused attributes") {
   const NdArray x = NdArray::from<float>({1, 2, 2, 2}, {1, 2, 3, 6, -1, -2, -3, -6});
   require_close(Case("GlobalAveragePool").input(x).run1(), NdArray::from<float>({1, 2, 1, 1}, {3, -3}));
   require_close(Case("GlobalMaxPool").input(x).run1(), NdArray::from<float>({1, 2, 1, 1}, {6, -1}));

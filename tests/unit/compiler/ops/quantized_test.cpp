@@ -15,7 +15,7 @@ TEST_CASE("QuantizeLinear rounds half to even after a float32 division, and satu
       NdArray::from<std::int8_t>({8}, {10, 12, 12, 10, 8, 127, -128, 127}));
   require_close(Case("QuantizeLinear").input(x).constant(NdArray::scalar(1.0f)).run1(),
                 NdArray::from<std::uint8_t>({8}, {0, 2, 2, 0, 0, 255, 0, 255}));
-  // 0.3f / 0.1f is 3.0000002 in binary32 arithmetic's exact quotient, and 2.5 of these steps is alongside a tie.
+  // 0.3f / 0.1f is 3.0000002 in binary32 arithmetic's exact quotient, and 2.5 of these steps is next to a tie.
   std::mt19937 rng(6);
   std::uniform_real_distribution<float> draw(-40, 40);
   NdArray values(DType::float32, {500}), expected(DType::int8, {500});
@@ -49,7 +49,7 @@ TEST_CASE("QuantizeLinear and DequantizeLinear per axis") {
         "per position of the axis");
 }
 
-TEST_CASE("One scale and one zero point count for the tensor, whatever their ranks") {
+TEST_CASE("One scale and one zero point apply to the whole tensor, whatever their ranks") {
   const NdArray x = NdArray::from<float>({2, 3}, {1, -2, 3, 4, 5, 600}),
                 steps = NdArray::from<std::int8_t>({2, 3}, {5, -1, 9, 11, 13, 127});
   const Shape ranks[] = {{}, {1}, {1, 1}};
@@ -62,19 +62,19 @@ TEST_CASE("One scale and one zero point count for the tensor, whatever their ran
           node.input(data);
           for (const NdArray& each : {NdArray::from<float>(scale, {0.5f}), NdArray::from<std::int8_t>(zero, {3})})
             constant ? node.constant(each) : node.input(each);
-          return node.integer("axis", 7).run1();  // it means nothing
+          return node.integer("axis", 7).run1();  // the attribute has no effect
         };
         require_close(with("QuantizeLinear", x), steps, 0);
         require_close(with("DequantizeLinear", steps), NdArray::from<float>({2, 3}, {1, -2, 3, 4, 5, 62}), 0);
       }
-  // Several scales have as many zero points.
+  // Several scales need as many zero points.
   CHECK_THAT(Case("QuantizeLinear")
                  .input(x)
                  .constant(NdArray::from<float>({3}, {1, 1, 1}))
                  .constant(NdArray::from<std::int8_t>({}, {3}))
                  .refusal(),
              ContainsSubstring("zero point has shape [], scale has [3]"));
-  // A block of the whole tensor is the tensor; one scale for several blocks is none.
+  // A block of the whole tensor is the tensor; one scale for several blocks is an error.
   CHECK(Case("QuantizeLinear")
             .input(x)
             .constant(NdArray::from<float>({1, 1}, {0.5f}))
@@ -112,7 +112,7 @@ TEST_CASE("QuantizeLinear and DequantizeLinear per block of an axis, and types o
             .dtype() == DType::float16);
 }
 
-TEST_CASE("dovetail.qadd follows its definition step by step, sums and differences") {
+TEST_CASE("dovetail.qadd follows its definition step by step, for sums and differences") {
   std::mt19937 rng(7);
   const NdArray a = random_whole(rng, DType::int8, {4, 5, 6}, -128, 127),
                 b = random_whole(rng, DType::int8, {5, 1}, -128, 127);
@@ -154,7 +154,7 @@ TEST_CASE("dovetail.qclip and dovetail.recenter") {
              Catch::Matchers::ContainsSubstring("uint8 is recentered to int8 (3)"));
 }
 
-TEST_CASE("dovetail.qtable looks steps up, in one table or in one per slice") {
+TEST_CASE("dovetail.qtable looks up steps, in one table or in one per slice") {
   NdArray table(DType::int8, {256}), tables(DType::int8, {2, 256});
   for (std::int64_t i = 0; i < 256; ++i) {
     table.set_int64(i, 127 - i);
@@ -204,7 +204,7 @@ TEST_CASE("dovetail.qmul and dovetail.qmatmul follow their definitions") {
       product.set_double(row * 3 + n, std::min(120.0, std::max(-128.0, std::nearbyint(sum * scale) + 11)));
     }
   require_close(with(Case("dovetail.qmatmul").input(a).input(m)).run1(), product, 0);
-  // 33026 products of at most 255 * 255 are the first that may overflow.
+  // 33026 is the least number of products of at most 255 * 255 whose sum may overflow.
   CHECK_THAT(
       Case("dovetail.qmatmul")
           .input(NdArray(DType::int8, {1, 33026}))
@@ -224,7 +224,7 @@ TEST_CASE("dovetail.qmul and dovetail.qmatmul follow their definitions") {
             .count() == 1);
 }
 
-TEST_CASE("A zero point has the type of what it belongs to") {
+TEST_CASE("A zero point has the type of its tensor") {
   const NdArray x = NdArray::from<std::uint8_t>({1, 1, 1, 2}, {1, 2}), zero = NdArray::scalar(std::int8_t{1});
   for (const std::string op : {"ConvInteger", "MatMulInteger"}) {
     INFO(op);
@@ -234,13 +234,13 @@ TEST_CASE("A zero point has the type of what it belongs to") {
   }
 }
 
-TEST_CASE("ConvInteger and MatMulInteger take zero points of tensors and of slices") {
+TEST_CASE("ConvInteger and MatMulInteger accept zero points of tensors and of slices") {
   const NdArray x = NdArray::from<std::uint8_t>({1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10}),
                 w = NdArray::from<std::uint8_t>({1, 1, 2, 2}, {1, 1, 1, 1});
   const NdArray zero = NdArray::scalar(std::uint8_t{1});
   require_close(Case("ConvInteger").input(x).input(w).input(zero).run1(),
                 NdArray::from<std::int32_t>({1, 1, 2, 2}, {12, 16, 24, 28}));
-  // Padding is the zero point: it adds nothing.
+  // Padding equals the zero point: it adds nothing.
   require_close(Case("ConvInteger").input(x).input(w).constant(zero).ints("pads", {1, 1, 1, 1}).run1(),
                 NdArray::from<std::int32_t>({1, 1, 4, 4}, {1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9}));
   const NdArray two = NdArray::from<std::int8_t>({2, 1, 1, 1}, {3, 3}),
@@ -264,7 +264,7 @@ TEST_CASE("ConvInteger and MatMulInteger take zero points of tensors and of slic
              Catch::Matchers::ContainsSubstring("a_zero_point has shape [3], expected [2]"));
 }
 
-TEST_CASE("DynamicQuantizeLinear has the range of its tensor and 0") {
+TEST_CASE("DynamicQuantizeLinear uses the range of its tensor, including 0") {
   const auto run = [](const std::vector<float>& values) {
     return Case("DynamicQuantizeLinear", 3)
         .input(NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values))

@@ -1,5 +1,5 @@
-// LSTM, GRU and RNN against the standard's equations, written here as plain loops in binary64, over random shapes and
-// attributes; and the forms whose input is projected beforehand against the whole ones.
+// LSTM, GRU and RNN compared with the standard's equations, written here as plain loops in binary64, over random shapes
+// and attributes; and the forms with a separately projected input compared with the complete ones.
 #include <cmath>
 
 #include "compiler/passes/list.h"
@@ -241,7 +241,7 @@ TEST_CASE("Recurrent layers follow the standard's equations") {
     }
 }
 
-TEST_CASE("Recurrent layers refuse what the standard does not define") {
+TEST_CASE("Recurrent layers refuse attributes that the standard does not define") {
   const NdArray x(DType::float32, {2, 1, 3}), w(DType::float32, {1, 8, 3}), r(DType::float32, {1, 8, 2});
   const auto node = [&] {
     Case lstm("LSTM");

@@ -37,7 +37,7 @@ TEST_CASE("Reduce*: axes, keepdims, empty axes") {
              Catch::Matchers::ContainsSubstring("axis 2 of a tensor of rank 2. Hint: use an axis from -2 to 1"));
 }
 
-TEST_CASE("ArgMax and ArgMin of NaN: the first one, as in NumPy; a row of NaN alone has a place, too") {
+TEST_CASE("ArgMax and ArgMin return the first NaN, as NumPy does, also in a row of only NaN") {
   const NdArray x = floats({3, 3}, {1, NAN, NAN, NAN, NAN, NAN, -INFINITY, 2, INFINITY});
   for (const std::string op : {"ArgMax", "ArgMin"}) {
     INFO(op);
@@ -68,7 +68,7 @@ TEST_CASE("Softmax and LogSoftmax along any axis, without overflow") {
                 floats({2, 2}, {std::log(1 - p), std::log(p), std::log(1 - p), std::log(p)}));
 }
 
-TEST_CASE("Normalizations have mean and variance as stated") {
+TEST_CASE("Normalizations have the stated mean and variance") {
   std::mt19937 rng(10);
   const NdArray x = random_whole(rng, DType::float32, {2, 4, 3, 5});
   const NdArray scale = floats({4}, {1, 2, 0.5f, -1}), bias = floats({4}, {0, 1, 2, 3}),
@@ -90,7 +90,7 @@ TEST_CASE("Normalizations have mean and variance as stated") {
                     .run1(),
                 expected);
 
-  // Statistics of fewer bits than the data do not narrow it.
+  // Statistics of fewer bits than the data do not reduce its precision.
   const auto half = [](const NdArray& array) {
     NdArray halves(DType::float16, array.shape());
     for (std::int64_t i = 0; i < array.count(); ++i) halves.set_double(i, array.as_double(i));
@@ -218,7 +218,7 @@ TEST_CASE("LRN sums squares over neighboring channels") {
   }
 }
 
-TEST_CASE("Resize: nearest by whole and broken factors, linear, cubic") {
+TEST_CASE("Resize: nearest by integer and fractional factors, linear, cubic") {
   const NdArray x = floats({1, 1, 2, 2}, {1, 2, 3, 4});
   const auto resize = [](const NdArray& input, std::vector<float> scales) {
     Case test("Resize");
@@ -226,7 +226,7 @@ TEST_CASE("Resize: nearest by whole and broken factors, linear, cubic") {
     return test;
   };
   require_close(resize(x, {1, 1, 2, 2}).run1(), floats({1, 1, 4, 4}, {1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4}));
-  // Of the standard's examples: resize_downsample_scales_nearest, _linear, upsample align_corners.
+  // From the standard's examples: resize_downsample_scales_nearest, _linear, upsample align_corners.
   const NdArray wide = floats({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   require_close(resize(wide, {1, 1, 0.6f, 0.6f}).run1(), floats({1, 1, 1, 2}, {1, 3}));
   require_close(resize(wide, {1, 1, 0.6f, 0.6f}).text("mode", "linear").run1(),
@@ -243,7 +243,7 @@ TEST_CASE("Resize: nearest by whole and broken factors, linear, cubic") {
         "error: cannot take Resize (node node): scales has 3 entries for 4 axes. Hint: give one per axis");
 }
 
-TEST_CASE("ReduceMean of integers refuses a count that their type does not hold") {
+TEST_CASE("ReduceMean of integers refuses a count that exceeds their type") {
   CHECK(Case("ReduceMean").input(NdArray(DType::int8, {127})).run1().as_int64(0) == 0);
   CHECK(Case("ReduceMean").input(NdArray(DType::int8, {2, 64})).refusal().find("128 elements > 127") !=
         std::string::npos);

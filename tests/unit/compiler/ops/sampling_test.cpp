@@ -1,5 +1,5 @@
 // Operators that read between elements (GridSample, AffineGrid, RoiAlign, DeformConv, Resize with antialias), Col2Im
-// and CenterCropPad against plain loops in binary64.
+// and CenterCropPad, compared with plain loops in binary64.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -30,7 +30,7 @@ double reflected(double x, double low, double high) {
   return x;
 }
 
-// The value of image [extents] at a point, over all elements with weights by distance.
+// The value of an image at a point, over all elements with weights by distance.
 struct Grid {
   std::string mode, padding;
   bool align;
@@ -68,13 +68,13 @@ struct Grid {
   }
 
  private:
-  // The place stays where it is, and each of its neighbors moves to the border.
+  // The point stays, and each of its neighbors moves to the border.
   bool moves_neighbors() const { return mode == "cubic" && !align; }
   double low() const { return align ? 0 : -0.5; }
   double high(std::int64_t extent) const { return static_cast<double>(extent) - (align ? 1 : 0.5); }
 };
 
-TEST_CASE("GridSample weighs the elements around each point of the grid") {
+TEST_CASE("GridSample interpolates the elements around each point of the grid") {
   std::mt19937 rng(1);
   for (const std::size_t rank : {2U, 3U})
     for (const std::string mode : {"nearest", "linear", "cubic"})
@@ -117,7 +117,7 @@ TEST_CASE("GridSample weighs the elements around each point of the grid") {
         }
 }
 
-TEST_CASE("GridSample, cubic outside of the image: each neighbor moves to the border by itself, or the place does") {
+TEST_CASE("GridSample, cubic, outside the image: each neighbor moves to the border separately, or the point does") {
   // One row of four elements; the places are -0.25, -0.75 and far away.
   const NdArray x = NdArray::from<float>({1, 1, 1, 4}, {8, 0, 0, 0});
   const auto sample = [&](const NdArray& grid, std::int64_t align) {
@@ -130,7 +130,7 @@ TEST_CASE("GridSample, cubic outside of the image: each neighbor moves to the bo
         .run1();
   };
   const NdArray places = NdArray::from<float>({1, 1, 3, 2}, {-0.875f, 0, -1.125f, 0, -1e30f, 0});
-  const auto others = [](double t) { return 1 - keys(2 - t, -0.75); };  // of the neighbors at -2, -1 and 0
+  const auto others = [](double t) { return 1 - keys(2 - t, -0.75); };  // weight of the neighbors at -2, -1 and 0
   require_close(sample(places, 0),
                 NdArray::from<float>({1, 1, 1, 3},
                                      {static_cast<float>(8 * others(0.75)), static_cast<float>(8 * others(0.25)), 8}),
@@ -246,7 +246,7 @@ TEST_CASE("DeformConv moves each tap by its offset") {
                 expected, 1e-5);
 }
 
-TEST_CASE("Resize: factors that no extent follows from are refused, tiny ones leave nothing") {
+TEST_CASE("Resize: ambiguous factors are refused, tiny ones give empty results") {
   const float infinity = std::numeric_limits<float>::infinity();
   const auto resize = [](std::int64_t extent, float scale) {
     Case test("Resize");
@@ -267,7 +267,7 @@ TEST_CASE("Resize: factors that no extent follows from are refused, tiny ones le
     }
 }
 
-TEST_CASE("Resize with antialias widens the kernel by the factor of shrinking") {
+TEST_CASE("Resize with antialias widens the kernel by the shrinking factor") {
   std::mt19937 rng(4);
   for (const std::string mode : {"linear", "cubic"})
     for (const bool exclude : {false, true})
@@ -301,7 +301,7 @@ TEST_CASE("Resize with antialias widens the kernel by the factor of shrinking") 
       }
 }
 
-TEST_CASE("Col2Im adds blocks up; CenterCropPad keeps the middle") {
+TEST_CASE("Col2Im adds up blocks; CenterCropPad keeps the center") {
   std::mt19937 rng(5);
   const Shape image{5, 6}, block{2, 3}, strides{2, 1}, dilations{1, 2}, pads{1, 0, 0, 1}, positions{3, 3};
   const NdArray x = random_whole(rng, DType::float32, {2, 2 * 6, 9});

@@ -1,4 +1,5 @@
-// Scatter, TopK, MaxUnpool and ReverseSequence against plain loops; what depends on values against hand-made results.
+// Scatter, TopK, MaxUnpool and ReverseSequence compared with plain loops; value-dependent operators with hand-made
+// results.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -19,7 +20,7 @@ double combined(const std::string& reduction, double before, double update) {
   return reduction == "max" ? std::max(before, update) : update;
 }
 
-TEST_CASE("ScatterElements takes updates in their order, whatever the reduction") {
+TEST_CASE("ScatterElements applies updates in their order, for every reduction") {
   std::mt19937 rng(3);
   for (const std::string reduction : {"none", "add", "mul", "min", "max"})
     for (const DType dtype : {DType::float32, DType::int32, DType::float16})
@@ -47,7 +48,7 @@ TEST_CASE("ScatterElements takes updates in their order, whatever the reduction"
       Catch::Matchers::ContainsSubstring("indices [1] and updates [2]"));
 }
 
-TEST_CASE("ScatterND writes slices; TensorScatter follows a cache, around its end where it is circular") {
+TEST_CASE("ScatterND writes slices; TensorScatter updates a cache, wrapping around if it is circular") {
   std::mt19937 rng(4);
   const NdArray data = random_whole(rng, DType::float32, {4, 3, 2}),
                 updates = random_whole(rng, DType::float32, {3, 2});
@@ -63,7 +64,7 @@ TEST_CASE("ScatterND writes slices; TensorScatter follows a cache, around its en
   require_close(Case("TensorScatter").input(cache).input(update).run1(), floats({1, 4, 1}, {5, 6, 0, 0}), 0);
 }
 
-TEST_CASE("TopK sorts, and of equal elements takes the first") {
+TEST_CASE("TopK sorts, and takes the first of equal elements") {
   std::mt19937 rng(8);
   for (const bool largest : {true, false})
     for (const std::int64_t axis : {0, 1})
@@ -102,7 +103,7 @@ TEST_CASE("TopK sorts, and of equal elements takes the first") {
              Catch::Matchers::ContainsSubstring("k is 3, axis 0 has extent 2"));
 }
 
-TEST_CASE("MaxUnpool puts elements where MaxPool found them; ReverseSequence turns the valid part") {
+TEST_CASE("MaxUnpool puts elements where MaxPool found them; ReverseSequence reverses the valid part") {
   std::mt19937 rng(9);
   const NdArray x = random_whole(rng, DType::float32, {2, 2, 4, 6}, -20, 20);
   const auto pooled = Case("MaxPool", 2).input(x).ints("kernel_shape", {2, 2}).ints("strides", {2, 2}).run();
@@ -129,7 +130,7 @@ std::vector<NdArray> evaluated(Case& test) {
   return *find(graph.node(id).op)->evaluate({graph, graph.node(id)});
 }
 
-TEST_CASE("Operators whose extents depend on values are computed from constants, and refused otherwise") {
+TEST_CASE("Operators with value-dependent extents are computed from constants, and refused otherwise") {
   Case non_zero("NonZero");
   non_zero.constant(floats({2, 3}, {0, 1, 0, 2, 0, 3}));
   require_close(evaluated(non_zero)[0], numbers({2, 3}, {0, 1, 1, 1, 0, 2}), 0);
@@ -157,7 +158,7 @@ TEST_CASE("Operators whose extents depend on values are computed from constants,
   require_close(evaluated(rows)[0], floats({2, 2}, {0, 1, 1, 0}), 0);
 }
 
-// None overlaps another, so that each is compared with all before it.
+// No two overlap, so that each is compared with all before it.
 Case suppression_of_separate_boxes(std::int64_t boxes, std::int64_t most) {
   NdArray corners(DType::float32, {1, boxes, 4}), scores(DType::float32, {1, 1, boxes});
   for (std::int64_t i = 0; i < boxes; ++i)
@@ -165,7 +166,7 @@ Case suppression_of_separate_boxes(std::int64_t boxes, std::int64_t most) {
   return Case("NonMaxSuppression").constant(corners).constant(scores).constant(list({most}));
 }
 
-TEST_CASE("NonMaxSuppression compares as many boxes as take seconds, no more") {
+TEST_CASE("NonMaxSuppression limits the number of compared boxes to a few seconds of work") {
   Case few = suppression_of_separate_boxes(1000, 1000), chosen = suppression_of_separate_boxes(60'000, 1000);
   CHECK(evaluated(few)[0].shape() == Shape{1000, 3});
   CHECK(evaluated(chosen)[0].shape() == Shape{1000, 3});

@@ -7,7 +7,7 @@
 namespace dovetail::ops {
 namespace {
 
-TEST_CASE("Operators are sorted, found by name, and have signatures that fit") {
+TEST_CASE("Operators are sorted, found by name, and have consistent signatures") {
   const std::span<const OpDef> rows = all();
   CHECK(std::ranges::is_sorted(rows, {}, &OpDef::op));
   for (const OpDef& row : rows) {
@@ -22,7 +22,7 @@ TEST_CASE("Operators are sorted, found by name, and have signatures that fit") {
   CHECK(find("") == nullptr);
 }
 
-TEST_CASE("Block names are the operators' in small letters") {
+TEST_CASE("Block names are the operators' names in lower case") {
   CHECK(block_name("LeakyRelu") == "leaky_relu");
   CHECK(block_name("dovetail.qconv") == "qconv");
   CHECK(block_name("ReduceL1") == "reduce_l1");

@@ -1,4 +1,4 @@
-// Which windows hold only padding: the rule of compiler/ops/window.h against a look at every tap.
+// Which windows contain only padding: the rule of compiler/ops/window.h, compared with visiting every tap.
 #include "compiler/ops/window.h"
 
 #include <random>
@@ -24,7 +24,7 @@ std::int64_t first_empty(std::int64_t input, std::int64_t output, std::int64_t k
   return -1;
 }
 
-TEST_CASE("windows that hold only padding are found as by a look at every tap") {
+TEST_CASE("windows that contain only padding are the same as by visiting every tap") {
   std::mt19937 random(7);
   int empty = 0, filled = 0;
   for (int i = 0; i < 4000; ++i) {
@@ -57,7 +57,7 @@ TEST_CASE("windows that hold only padding are found as by a look at every tap") 
   CHECK(filled > 300);
 }
 
-// The elements of the input that the taps of each position meet, in order.
+// The elements of the input that the taps of each position read, in order.
 std::vector<Ints> met(const Window& window) {
   std::vector<Ints> elements;
   for (std::int64_t p = 0; p < window.output[0]; ++p) {
@@ -70,7 +70,7 @@ std::vector<Ints> met(const Window& window) {
   return elements;
 }
 
-TEST_CASE("a clipped window meets the same elements, with no tap at its ends that never meets one") {
+TEST_CASE("a clipped window reads the same elements, and each of its end taps reads one") {
   std::mt19937 random(11);
   int clipped = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -85,7 +85,7 @@ TEST_CASE("a clipped window meets the same elements, with no tap at its ends tha
     REQUIRE(window.kernel[0] >= 1);
     REQUIRE(window.pad_begin[0] >= 0);
     CHECK(met(window) == met(whole));
-    // At most one more tap in front than is needed, so that no position begins after the padding.
+    // At most one leading tap more than is needed, so that no position begins after the padding.
     CHECK(window.kernel[0] <= (window.input[0] + (window.output[0] - 1) * window.strides[0]) / window.dilations[0] + 2);
     clipped += window.kernel[0] < whole.kernel[0];
   }

@@ -1,5 +1,5 @@
-// Each integer form against the float evaluation of the same QDQ pattern, on random scales, zero points and values: one
-// step at most, and seldom that.
+// Each integer form compared with the float evaluation of the same QDQ pattern, on random scales, zero points and
+// values: the difference is at most one step, and rarely that.
 #include <cmath>
 #include <functional>
 #include <random>
@@ -17,7 +17,7 @@ using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
 
 struct Pattern;
-// A float value from quantized ones.
+// Builds a float value from quantized ones.
 using Build = std::function<ValueId(Pattern&)>;
 
 struct Pattern {
@@ -67,8 +67,8 @@ struct Pattern {
 
 struct Row {
   const char* name;
-  const char* form;  // an operator that the integer graph must hold
-  float reach;       // of the result: its scale follows
+  const char* form;  // an operator that the integer graph must contain
+  float reach;       // range of the result, which determines its scale
   Build build;
 };
 
@@ -254,7 +254,7 @@ TEST_CASE("integer forms are one step from the float QDQ pattern at most") {
     CHECK(furthest <= 1);
     widest = std::max(widest, high - low);
   }
-  CHECK(widest > 40);  // the case shows something
+  CHECK(widest > 40);  // the case is meaningful
   INFO(row.name << ": " << different << " of " << count);
   CHECK(static_cast<double>(different) <= 0.005 * static_cast<double>(count));
 }

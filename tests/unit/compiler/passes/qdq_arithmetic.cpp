@@ -1,4 +1,4 @@
-// The formulas of docs/reference/quantization.md at their edges.
+// The formulas of docs/reference/quantization.md at their limits.
 #include "compiler/passes/qdq/arithmetic.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ TEST_CASE("quantize: half to even, saturated") {
   CHECK(quantize(-200, {1, 100}) == -100);
 }
 
-TEST_CASE("clamp_before: clamping before quantizing is clamping after it") {
+TEST_CASE("clamp_before: clamping before quantizing equals clamping after it") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const Quantization q{0.3f, -7};
   for (const auto& [low, high] :
@@ -42,7 +42,7 @@ TEST_CASE("requantization_scale: one rounding from binary64") {
   CHECK(requantization_scale(x, w, y) == static_cast<float>(static_cast<double>(x) * w / y));
 }
 
-TEST_CASE("is_product_scale: the rounding of an exporter, no more") {
+TEST_CASE("is_product_scale: accepts an exporter's rounding, and no more") {
   const float product = 0.1f * 0.3f;
   CHECK(is_product_scale(product, 0.1f, 0.3f));
   CHECK(is_product_scale(std::nextafter(product, 1.0f), 0.1f, 0.3f));
@@ -62,7 +62,7 @@ TEST_CASE("addition: the largest shift of at most 16 that fits") {
   CHECK(addition({65, 0}, {65, 0}, 1, false)->shift == 15);
   CHECK(addition({1, 0}, {2, 0}, 1, true)->b_multiplier == -131072.0);
   CHECK_FALSE(addition({0x1p24f, 0}, {1, 0}, 1, false).has_value());
-  // Multipliers are binary32, held in binary64: guards against a compiler that keeps the wider intermediate.
+  // Multipliers are binary32, stored in binary64: detects a compiler that keeps the wider intermediate.
   const auto sum = addition({0.03939355f, 0}, {0.10419496f, 0}, 0.050945673f, false);
   CHECK(sum->a_multiplier == static_cast<double>(50675.46875f));
   CHECK(sum->b_multiplier == static_cast<double>(134035.34375f));

@@ -1,5 +1,5 @@
-// Zero points taken out of products of bytes: the program and the constants that are left have the group's values, and
-// where they would not, nothing is changed.
+// Zero points taken out of products of bytes: the remaining program and constants give the group's values; where they
+// would not, nothing is changed.
 #include "compiler/prepare/preparation.h"
 
 #include <functional>
@@ -25,7 +25,7 @@ NdArray drawn(const graph::TensorType& type, SplitMix64& random) {
   for (std::int64_t i = 0; i < array.count(); ++i) {
     const auto value = static_cast<std::int64_t>(random.next());
     if (is_floating(type.dtype)) array.set_double(i, static_cast<double>(value % 100 + 101) / 1e5);
-    else if (type.dtype == DType::int32) array.set_int64(i, static_cast<std::int32_t>(value));  // it wraps
+    else if (type.dtype == DType::int32) array.set_int64(i, static_cast<std::int32_t>(value));  // wraps around
     else array.set_int64(i, static_cast<std::int8_t>(value));
   }
   return array;
@@ -37,7 +37,7 @@ graph::Graph parsed(const std::string& text, SplitMix64& random) {
   return *std::move(graph);
 }
 
-// One.
+// The one group of the graph.
 std::vector<FusedGroup> groups_of(const graph::Graph& graph) {
   auto groups = fuse_groups(graph, graph.topological_order()).value();
   REQUIRE(groups.size() == 1);
@@ -90,7 +90,7 @@ TEST_CASE("prepare: a zero point goes into the bias of convolutions, padded and 
           "conv", Expect::changed);
 }
 
-TEST_CASE("prepare: a zero point goes into the bias of matrix products, whichever way the weights are stored") {
+TEST_CASE("prepare: a zero point goes into the bias of matrix products, for either storage order of the weights") {
   check(R"(graph g(%x: int8[3, 6]) -> (%y)
   constant %w: int8[6, 6]
   constant %b: int32[6]
@@ -100,7 +100,7 @@ TEST_CASE("prepare: a zero point goes into the bias of matrix products, whicheve
         "gemm", Expect::changed);
 }
 
-TEST_CASE("prepare: weights whose columns are the outputs are summed up by columns, square ones too") {
+TEST_CASE("prepare: weights whose columns are the outputs are summed by columns, square ones too") {
   const std::string text = R"(graph g(%x: int8[3, 6]) -> (%y)
   constant %w: int8[6, 6]
   constant %b: int32[6]
@@ -120,8 +120,8 @@ TEST_CASE("prepare: weights whose columns are the outputs are summed up by colum
         loops::evaluate(groups[0].program, arguments).value());
 }
 
-TEST_CASE("prepare: what would change a result is left") {
-  // Weights less their own zero point.
+TEST_CASE("prepare: a zero point stays where taking it out would change a result") {
+  // Weights minus their own zero point.
   check(R"(graph g(%x: int8[3, 6]) -> (%y)
   constant %w: int8[4, 6]
   constant %b: int32[4]
@@ -139,7 +139,7 @@ TEST_CASE("prepare: what would change a result is left") {
         "gemm", Expect::as_it_was);
 }
 
-TEST_CASE("prepare: sums that are read without their bias, or alongside another one, keep their zero point") {
+TEST_CASE("prepare: sums that are read without their bias, or together with another one, keep their zero point") {
   const auto text = [](const char* end) {
     return fmt::format(R"(program p {{
   input x: int8[3, 6]
@@ -179,8 +179,7 @@ TEST_CASE("prepare: sums that are read without their bias, or alongside another 
   CHECK_FALSE(taken("s[i, j] * b[j]"));
 }
 
-TEST_CASE(
-    "prepare: constant bytes of products are stored with the depth last, in batches too, and have the same values") {
+TEST_CASE("prepare: constant bytes of products are stored with the depth last, also in batches, with the same values") {
   const auto laid_out = [](const std::string& text) -> std::string {
     SplitMix64 random(7);
     const graph::Graph graph = parsed(text, random);
@@ -189,7 +188,7 @@ TEST_CASE(
     const std::vector<NdArray> arguments = arguments_of(group, graph, random);
     prepare::Preparation made(group, {"test", "any", group.program});
     const std::string main = *schedule::block_names(group.program.body).begin();
-    for (int time = 0; time < 2; ++time) made.put_depth_last(main);  // the second time they are so
+    for (int time = 0; time < 2; ++time) made.put_depth_last(main);  // the second call changes nothing
     INFO(text << loops::to_string(made.task.program));
     REQUIRE(made.task.prepared.size() == made.constants.size());
     CHECK(loops::evaluate(made.task.program, changed(arguments, made)).value() ==
@@ -204,7 +203,7 @@ TEST_CASE(
   constant %w: int8[2, 6, 6]
   %y: int32[2, 3, 6] = MatMulInteger(%x, %w)
 )") == "put_depth_last gemm in1 i0,i2,i1");
-  // On the left a product's depth is stored last, and in a layer's weights.
+  // The left operand of a product, and a layer's weights, are stored with the depth last.
   CHECK(laid_out(R"(graph g(%x: int8[6, 5]) -> (%y)
   constant %w: int8[3, 6]
   %y: int32[3, 5] = MatMulInteger(%w, %x)
@@ -217,7 +216,7 @@ TEST_CASE(
   %y: int8[3, 5] = dovetail.qgemm(%x, %w, %b, %s) {x_zero_point=3}
 )")
             .empty());
-  // What is not a constant, and what is wider.
+  // Operands that are not constant, and wider types, are not changed.
   CHECK(laid_out(R"(graph g(%x: int8[3, 6], %w: int8[6, 5]) -> (%y)
   %y: int32[3, 5] = MatMulInteger(%x, %w)
 )")

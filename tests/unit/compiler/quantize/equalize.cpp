@@ -1,4 +1,4 @@
-// Cross-layer equalization: the same function, ranges spread.
+// Cross-layer equalization: the same function, with balanced ranges.
 #include "compiler/quantize/equalize.h"
 
 #include <cmath>
@@ -22,7 +22,7 @@ NdArray random_array(const Shape& shape, const std::string& name) {
 }
 
 // conv - relu - depthwise conv - relu - pool - flatten - gemm; channels of the first differ by up to 512, and the
-// second makes up for it.
+// second compensates for it.
 test::GraphMaker unequal() {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 3, 8, 8});
@@ -72,7 +72,7 @@ TEST_CASE("equalize: the function keeps every bit") {
   CHECK(to_string(once, graph::Elements::all) == to_string(equal, graph::Elements::all));
 }
 
-TEST_CASE("equalize: one scale per tensor loses less") {
+TEST_CASE("equalize: with one scale per tensor the error is smaller") {
   Options plain;
   plain.weights = WeightScales::per_tensor;
   Options spread = plain;
@@ -85,7 +85,7 @@ TEST_CASE("equalize: one scale per tensor loses less") {
   CHECK(after->outputs[0].signal_to_noise_db > before->outputs[0].signal_to_noise_db);
 }
 
-TEST_CASE("equalize: what something else reads, or a Clip holds, stays") {
+TEST_CASE("equalize: a tensor with other readers, or limited by a Clip, stays") {
   test::GraphMaker make = unequal();
   make.output(*make.graph.find_value("relu1"));
   CHECK(equalize(make.graph).size() == 1);

@@ -1,4 +1,4 @@
-// One layer at a time, biases corrected, powers of two.
+// Errors of single layers, bias correction, powers of two.
 #include "compiler/quantize/layers.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ NdArray random_weights(const Shape& shape, const std::string& name, double devia
   return zoo::normal_array(shape, deviation, zoo::Random(11, name));
 }
 
-// Three layers; with one scale for all its weights, one outlier costs the second the rest of them.
+// Three layers; with one scale for all its weights, one outlier removes the precision of the second's other weights.
 test::GraphMaker three_layers() {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
@@ -48,7 +48,7 @@ Quantized quantized_with(const Options& options, int count = 6) {
 
 }  // namespace
 
-TEST_CASE("layers: the one that costs most is found, and its rest alone is the report's") {
+TEST_CASE("layers: the layer with the largest error is found, and keeping it in float helps") {
   Options options;
   options.weights = WeightScales::per_tensor;
   options.layer_samples = 4;
@@ -71,20 +71,21 @@ TEST_CASE("layers: the one that costs most is found, and its rest alone is the r
   CHECK(worst->layer == "conv2_node");
   REQUIRE(worst->weights_db.has_value());
   CHECK_FALSE(result.layers[0].weights_db.has_value());
-  // The channel without the outlier that has the smallest weights: less than the whole, whose signal is the outlier's.
+  // The channel with the smallest weights and without the outlier: it is worse than the layer, whose signal is the
+  // outlier's.
   REQUIRE(worst->channel_db.has_value());
   CHECK(*worst->channel_db < *worst->weights_db - 6);
   CHECK_FALSE(result.layers[0].channel_db.has_value());
   // All together lose at least about as much as the worst alone.
   CHECK(result.outputs[0].signal_to_noise_db < worst->output_db + 3);
-  // Kept float, it costs nothing any more.
+  // Kept in float, it no longer has an error.
   options.keep_float = {"conv2_node"};
   options.progress = nullptr;
   const Quantized better = quantized_with(options);
   CHECK(better.outputs[0].signal_to_noise_db > result.outputs[0].signal_to_noise_db);
 }
 
-TEST_CASE("layers: of many, those that cost most are found by groups") {
+TEST_CASE("layers: among many, the worst ones are found by groups") {
   // A chain of products, three of which have an outlier among their weights.
   constexpr int kLayers = 64;
   test::GraphMaker make;
@@ -122,7 +123,7 @@ TEST_CASE("layers: of many, those that cost most are found by groups") {
   for (const LayerReport& layer : three) names.push_back(layer.layer);
   CHECK(names == std::vector<std::string>{"conv9_node", "conv30_node", "conv31_node"});
   CHECK(runs_of_three < runs_of_all);
-  // What is said of a layer does not depend on how it was found.
+  // The report of a layer does not depend on how it was found.
   for (const LayerReport& layer : three) {
     const auto same = std::ranges::find(all, layer.layer, &LayerReport::layer);
     REQUIRE(same != all.end());
@@ -130,7 +131,7 @@ TEST_CASE("layers: of many, those that cost most are found by groups") {
   }
 }
 
-TEST_CASE("layers: anyone who watches may end the work") {
+TEST_CASE("layers: the progress callback may stop the work") {
   Options options;
   options.layer_samples = 1;
   options.progress = [](std::string_view what, std::int64_t, std::int64_t) -> Result<void> {
@@ -142,7 +143,7 @@ TEST_CASE("layers: anyone who watches may end the work") {
   CHECK(result.errors()[0].what == "stopped");
 }
 
-TEST_CASE("biases: the mean of each layer comes back, a product gets an Add") {
+TEST_CASE("biases: the mean of each layer is restored, a product gets an Add") {
   Options options;
   options.weights = WeightScales::per_tensor;
   const Quantized plain = quantized_with(options);
@@ -175,7 +176,7 @@ TEST_CASE("grid: powers of two and zero points of 0, weights included") {
   }
 }
 
-TEST_CASE("quantize: models that cannot be quantized") {
+TEST_CASE("quantize: unsuitable models are refused") {
   const Quantized once = quantized_with({});
   const auto twice = quantize(once.graph, samples_of_layers(1), {}, reference_forward());
   REQUIRE_FALSE(twice.ok());

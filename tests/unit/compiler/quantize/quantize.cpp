@@ -1,4 +1,4 @@
-// Where a float graph is quantized, and what the report says.
+// Where a float graph is quantized, and the report.
 #include "compiler/quantize/quantize.h"
 
 #include "compiler/export/onnx.h"
@@ -19,7 +19,7 @@ NdArray random(const Shape& shape, const std::string& name, double deviation = 1
   return zoo::normal_array(shape, deviation, zoo::Random(3, name));
 }
 
-// conv - relu - max pool - (sum with its input) - flatten - softmax, and a product after.
+// conv - relu - max pool - (sum with its input) - flatten - softmax, followed by a product.
 graph::Graph small() {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
@@ -50,7 +50,7 @@ Quantized quantized(const Options& options = {}) {
 
 }  // namespace
 
-TEST_CASE("quantize: the range of a Clip ends at its bounds, which cut nothing") {
+TEST_CASE("quantize: the range of a Clip ends at its bounds, without an error") {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
   const ValueId conv = make.node("Conv", "conv", {x, make.constant("w", random({4, 4, 1, 1}, "w", 9))});
@@ -65,7 +65,7 @@ TEST_CASE("quantize: the range of a Clip ends at its bounds, which cut nothing")
   CHECK(clipped.saturated == 0);
 }
 
-TEST_CASE("quantize: places, shared steps, what stays float") {
+TEST_CASE("quantize: quantized places, shared steps, and nodes that stay float") {
   const Quantized result = quantized();
   std::vector<std::string> names;
   for (const TensorReport& tensor : result.tensors) names.push_back(tensor.value);
@@ -84,7 +84,7 @@ TEST_CASE("quantize: places, shared steps, what stays float") {
   CHECK(result.graph.value(result.graph.outputs[0]).name == "gelu");
 }
 
-TEST_CASE("quantize: the report says how far the integers are") {
+TEST_CASE("quantize: the report states the distance of the integers from the floats") {
   const Quantized result = quantized();
   CHECK(result.samples == 4);
   CHECK(result.same_choice >= 3);
@@ -123,7 +123,7 @@ TEST_CASE("quantize: the result is ONNX, and becomes integers") {
                                           {"dovetail.qtable", 1}});
 }
 
-TEST_CASE("quantize: nodes may be kept float") {
+TEST_CASE("quantize: nodes may be kept in float") {
   Options options;
   options.keep_float = {"conv_node"};
   const Quantized result = quantized(options);
@@ -139,8 +139,8 @@ TEST_CASE("quantize: nodes may be kept float") {
 
 namespace {
 
-// A detector's head: boxes of hundreds and scores below 1 in one tensor, which is the output, but for a Transpose, or
-// is read by another convolution.
+// A detector's head: boxes of hundreds and scores below 1 in one tensor, which is the output (after a Transpose), or is
+// read by another convolution.
 Quantized detector(bool ends, float boxes_scale) {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
@@ -158,7 +158,7 @@ Quantized detector(bool ends, float boxes_scale) {
 
 }  // namespace
 
-TEST_CASE("quantize: a Concat at the end of a model keeps the scales of its parts where one scale would lose one") {
+TEST_CASE("quantize: a Concat at the end of a model keeps the scales of its parts where one scale would lose a part") {
   const Quantized far = detector(true, 100);
   REQUIRE(far.lost_parts.size() == 1);
   CHECK(far.lost_parts[0].operand == "scores");
@@ -181,7 +181,7 @@ TEST_CASE("quantize: a Concat at the end of a model keeps the scales of its part
   CHECK_THAT(to_string(near.graph), ContainsSubstring("%joined/steps"));
 }
 
-TEST_CASE("quantize: a Concat inside a model warns of the part that its scale loses, and says what to do") {
+TEST_CASE("quantize: a Concat inside a model warns of the part that its scale loses, with a remedy") {
   const Quantized inside = detector(false, 100);
   REQUIRE(inside.lost_parts.size() == 1);
   CHECK_FALSE(inside.lost_parts[0].node_stays_float);

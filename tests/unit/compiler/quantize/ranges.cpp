@@ -26,7 +26,7 @@ double greatest_real(const Quantization& q) { return (127 - q.zero_point) * stat
 
 }  // namespace
 
-TEST_CASE("ranges: steps hold 0 exactly") {
+TEST_CASE("ranges: 0 is represented exactly") {
   CHECK(steps_of(0, 25.5) == Quantization{0.1f, -128});
   CHECK(steps_of(-25.5, 0) == Quantization{0.1f, 127});
   CHECK(steps_of(-12.8, 12.7) == Quantization{0.1f, 0});
@@ -34,7 +34,7 @@ TEST_CASE("ranges: steps hold 0 exactly") {
   CHECK(steps_of(0, 0) == Quantization{1.0f, -128});
 }
 
-TEST_CASE("ranges: min-max takes what was seen, to the step") {
+TEST_CASE("ranges: min-max covers the observed values, to the step") {
   Observation observed;
   observed.add(reals({0, 32}));
   CHECK(choose(observed, Method::min_max) == steps_of(0, 32));
@@ -42,7 +42,7 @@ TEST_CASE("ranges: min-max takes what was seen, to the step") {
   CHECK(choose(observed, Method::min_max) == steps_of(-32, 32));
 }
 
-TEST_CASE("ranges: none reaches beyond what the tensor cannot exceed") {
+TEST_CASE("ranges: no range exceeds the bounds of its tensor") {
   Observation observed;
   observed.add(reals({0, 6}));
   const Quantization q = choose(observed, Method::min_max, 1e-4, {0, 6});
@@ -69,14 +69,14 @@ TEST_CASE("ranges: a histogram keeps every value as its range grows") {
   CHECK(above == 1);
 }
 
-TEST_CASE("ranges: methods") {
+TEST_CASE("ranges: percentile and mean-square methods cut outliers") {
   const Observation plain = normal(20000), outlier = normal(20000, {100});
   CHECK(greatest_real(choose(plain, Method::min_max)) == Approx(plain.greatest()).epsilon(0.3));
   CHECK(greatest_real(choose(outlier, Method::min_max)) == Approx(100).epsilon(0.15));
   // One value of 20001 is within the share left out.
   CHECK(greatest_real(choose(outlier, Method::percentile, 1e-3)) < 4);
   // An outlier of 100 costs 100^2 / 20001 = 0.5 in square when cut; keeping it costs (100 / 255)^2 / 12 = 0.013 for
-  // all: it is kept. Of a hundred times as many values it is not.
+  // all: it is kept. Among a hundred times as many values it is cut.
   CHECK(greatest_real(choose(outlier, Method::mse)) > 50);
   CHECK(greatest_real(choose(normal(2000000, {100}), Method::mse)) < 70);
   CHECK(greatest_real(choose(outlier, Method::entropy)) < 50);

@@ -1,4 +1,4 @@
-// The float network after a quantized one.
+// Removes the quantization from a graph.
 #include "compiler/quantize/strip_qdq.h"
 
 #include <string>
@@ -31,7 +31,7 @@ std::vector<std::string> operators(const graph::Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("strip: pairs around activations go, dequantized weights stay") {
+TEST_CASE("strip: pairs around activations are removed, dequantized weights stay") {
   graph::Graph graph = quantized_graph().graph;
   CHECK(strip_qdq(graph) == 2);
   CHECK(operators(graph) == std::vector<std::string>{"DequantizeLinear", "MatMul", "Relu"});
@@ -39,7 +39,7 @@ TEST_CASE("strip: pairs around activations go, dequantized weights stay") {
   CHECK(strip_qdq(graph) == 0);
 }
 
-TEST_CASE("strip: steps that something else reads stay") {
+TEST_CASE("strip: quantized values with other readers stay") {
   test::GraphMaker make = quantized_graph();
   const auto steps = make.graph.find_value("x_q");
   REQUIRE(steps.has_value());

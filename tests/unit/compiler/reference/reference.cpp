@@ -43,7 +43,7 @@ TEST_CASE("reference: missing, superfluous and wrong inputs are reported togethe
   CHECK_THAT(text, ContainsSubstring("the inputs are a: float32[2], b: float32[2]"));
 }
 
-TEST_CASE("reference: an operator it does not know is named with its node") {
+TEST_CASE("reference: an unknown operator is named with its node") {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {2}), y = make.graph.add_value("y", {DType::float32, {2}});
   make.graph.add_node({"odd", "Mystery", {x}, {y}, {}, {"odd"}, false});

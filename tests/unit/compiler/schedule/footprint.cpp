@@ -1,4 +1,4 @@
-// What a tile touches, against boxes worked out by hand.
+// The elements that a tile accesses, compared with boxes worked out by hand.
 #include "compiler/schedule/footprint.h"
 
 #include "loops/parse.h"
@@ -9,7 +9,7 @@ using namespace dovetail::schedule;
 
 namespace {
 
-// Rows of a convolution by 3 with stride 2, after a copy; two words of k at each channel; c in blocks of 4.
+// Rows of a convolution by 3 with stride 2, after a copy; two words of k for each channel; c in blocks of 4.
 constexpr const char* kConvolution = R"(program conv {
   input x: int32[8, 21]
   constant w: int32[6, 8, 3]
@@ -59,14 +59,14 @@ TEST_CASE("footprint: boxes of a tile") {
   CHECK(footprint.elements("w", tile) == 2 * 5 * 3);
   CHECK(footprint.elements("pad", tile) == 5 * (3 * 2 + 3));  // three strides of 2, and the window
   CHECK(footprint.elements("x", tile) == 5 * (3 * 2 + 3));    // through the copy
-  CHECK(footprint.elements("k", tile) == 2 * 2);              // both words, of which each load takes one
-  CHECK(footprint.elements("t", tile) == 4);                  // not affine: whole
+  CHECK(footprint.elements("k", tile) == 2 * 2);              // both words, although each load reads one
+  CHECK(footprint.elements("t", tile) == 4);                  // not affine: the whole buffer
   cut("sum.k", 1);
   CHECK(footprint.elements("x", tile) == 5 * (3 * 2 + 1));
   CHECK(footprint.box("y") == nullptr);
 }
 
-// Groups of three outputs, each of two channels; the sum of a quotient and its dividend counts whole.
+// Groups of three outputs, each of two channels; for the sum of a quotient and its dividend the whole buffer counts.
 constexpr const char* kGroups = R"(program groups {
   input x: int32[8]
   input z: int32[24]
@@ -85,7 +85,7 @@ constexpr const char* kGroups = R"(program groups {
   }
 })";
 
-TEST_CASE("footprint: a quotient counts the groups that an aligned tile touches") {
+TEST_CASE("footprint: a quotient counts the groups that an aligned tile accesses") {
   const auto program = loops::parse_program(kGroups, "test");
   INFO((program.ok() ? "" : to_string(program.errors())));
   REQUIRE(program.ok());
@@ -97,13 +97,13 @@ TEST_CASE("footprint: a quotient counts the groups that an aligned tile touches"
   };
   CHECK(channels(12, 2) == 8);
   CHECK(channels(6, 2) == 4);
-  CHECK(channels(6, 1) == 3);  // what is between is loaded too
+  CHECK(channels(6, 1) == 3);  // the channels between are loaded too
   CHECK(channels(3, 2) == 2);
   CHECK(channels(1, 2) == 2);
   CHECK(footprint.elements("z", tile) == 24);
 }
-// Three sums over x, each with its own loop, and one that all share.
-TEST_CASE("footprint: loops of one reader alone count as a whole where another has its own") {
+// Three sums over x, each with its own loop, and one loop that all share.
+TEST_CASE("footprint: loops of only one reader count as a whole for the other readers") {
   const auto program = loops::parse_program(R"(program three {
   input x: int32[6, 8]
   output y: int32[6]
@@ -147,7 +147,7 @@ TEST_CASE("footprint: loops of one reader alone count as a whole where another h
   tile[*footprint.find("o")] = 2, tile[*footprint.find("a.c")] = 4;
   CHECK(footprint.elements("x", tile) == 2 * 8);
 
-  // Loops that become one are one: of the others' tile is as much read as of the first's.
+  // With merged loops all sums read the same elements of a tile.
   const Footprint merged(*program, {"channels", {"a.c", "b.c", "d.c"}});
   CHECK(merged.loops() == std::vector<std::string>{"channels", "o"});
   CHECK(merged.find("b.c") == merged.find("channels"));

@@ -1,5 +1,5 @@
 // Index maps with swizzles: they are one to one, expressions and packed constants agree on where an element is stored,
-// and what could not be undone is refused.
+// and maps without an inverse are refused.
 #include "compiler/schedule/index_map.h"
 
 #include <map>
@@ -56,7 +56,7 @@ void check_one_to_one(const std::string& text, const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("index map: swizzles are one to one, and constants are packed where expressions say") {
+TEST_CASE("index map: swizzles are one to one, and packed constants agree with the expressions") {
   check_one_to_one("i0,i1/8^i0%8,i1%8", {16, 64});          // 128 bytes of 16 bits
   check_one_to_one("i0,i1/8^i0/2%4,i1%8", {16, 32});        // 64 bytes
   check_one_to_one("i0,i1/8^i0/4%2,i1%8", {16, 16});        // 32 bytes
@@ -84,7 +84,7 @@ TEST_CASE("index map: eight rows of 128 swizzled bytes are in different banks at
   }
 }
 
-TEST_CASE("index map: swizzles that cannot be undone are refused") {
+TEST_CASE("index map: swizzles without an inverse are refused") {
   const auto why = [](const char* text, const Shape& shape) {
     const auto map = parse_index_map(text, shape);
     return map.ok() ? std::string() : to_string(map.errors());

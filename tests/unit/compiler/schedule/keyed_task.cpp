@@ -1,5 +1,5 @@
-// Tasks are told apart by all that their schedules follow from, and by nothing else; steps that are kept are those that
-// are taken anew.
+// The key of a task covers everything that its schedules depend on, and no more; kept steps are equal to steps taken
+// anew.
 #include "compiler/schedule/keyed_task.h"
 
 #include <functional>
@@ -29,7 +29,7 @@ loops::Program program(const std::string& name, const std::string& rows = "8") {
 
 }  // namespace
 
-TEST_CASE("keyed task: every part of a task but its program's name tells it from others") {
+TEST_CASE("keyed task: every part of a task but its program's name distinguishes it from others") {
   Memo memo;
   const Task task{"accel", "copy", program("p")};
   const KeyedTask keyed(task, memo);
@@ -67,7 +67,7 @@ TEST_CASE("keyed task: every part of a task but its program's name tells it from
   CHECK(KeyedTask(one, memo) != KeyedTask(other, memo));
 }
 
-TEST_CASE("kept steps: a schedule that takes them is the one that takes them anew") {
+TEST_CASE("kept steps: a schedule that uses them equals one that takes them anew") {
   const Task task{"accel", "copy", program("p")};
   const auto write = [](Context& c) {
     c.split("x", 4, "xo", "xi");

@@ -1,4 +1,4 @@
-// Sketches and tasks: what is decided, by whom, and that a trace and a task make the program again.
+// Sketches and tasks: decisions, who makes them, and that a trace and a task reproduce the program.
 #include "compiler/schedule/sketch.h"
 
 #include <set>
@@ -25,7 +25,7 @@ Task copy_task(const std::string& name = "p") {
   return {"test", "copy", *std::move(program)};
 }
 
-// Two factors of the loop, together: the second at most the first, the cost least where they are near 4 and 2.
+// Two factors of the loop, decided together: the second at most the first, the cost least where they are near 4 and 2.
 bool write_copy(Context& c) {
   const std::array<Choice, 2> choices{{{"outer",
                                         [](std::span<const std::int64_t>) {
@@ -60,19 +60,19 @@ std::string decided(const Result<Scheduled>& scheduled) {
 
 }  // namespace
 
-TEST_CASE("sketch: without decisions it takes the analytic choice") {
+TEST_CASE("sketch: without decisions the analytic choice is taken") {
   CHECK(decided(run(kCopy, copy_task())) == "outer=4 inner=2 unroll=no ");
 }
 
-TEST_CASE("sketch: what is given is kept, and the rest follows from it") {
+TEST_CASE("sketch: given decisions are kept, and the others depend on them") {
   CHECK(decided(run(kCopy, copy_task(), {{"outer", "2"}})) == "outer=2 inner=2 unroll=no ");
   CHECK(decided(run(kCopy, copy_task(), {{"inner", "1"}})) == "outer=4 inner=1 unroll=no ");
   CHECK(decided(run(kCopy, copy_task(), {{"unroll", "yes"}})) == "outer=4 inner=2 unroll=yes ");
-  // Where all is given the cost is not asked: whether it fits is for the target to say.
+  // Where all decisions are given the cost is not computed: the target decides whether the program fits.
   CHECK(decided(run(kCopy, copy_task(), {{"outer", "8"}, {"inner", "8"}})) == "outer=8 inner=8 unroll=no ");
 }
 
-TEST_CASE("sketch: decisions that it does not take are errors, with what it does take") {
+TEST_CASE("sketch: invalid decisions are errors that list the valid ones") {
   using Catch::Matchers::ContainsSubstring;
   CHECK_THAT(decided(run(kCopy, copy_task(), {{"outer", "3"}})),
              ContainsSubstring("3 is not among its candidates. Hint: choose one of 8, 4, 2"));
@@ -85,7 +85,7 @@ TEST_CASE("sketch: decisions that it does not take are errors, with what it does
              ContainsSubstring("not a program of kind copy"));
 }
 
-TEST_CASE("sketch: task and trace make the program again, whatever was decided") {
+TEST_CASE("sketch: task and trace reproduce the program, for any decisions") {
   const Task task = copy_task();
   for (const Decisions& given : {Decisions{}, Decisions{{"outer", "8"}, {"inner", "4"}, {"unroll", "yes"}}}) {
     const auto scheduled = run(kCopy, task, given);
@@ -98,7 +98,7 @@ TEST_CASE("sketch: task and trace make the program again, whatever was decided")
   }
 }
 
-TEST_CASE("task: its key is of the content, not of the name") {
+TEST_CASE("task: its key depends on the content, not on the name") {
   const Task task = copy_task();
   CHECK(key(task) == key(copy_task("another")));
   const auto changed = [&](const auto& change) {
@@ -120,7 +120,7 @@ TEST_CASE("task: its key is of the content, not of the name") {
   }));
 }
 
-TEST_CASE("sketch: leniently, what does not suit the other decisions is left out") {
+TEST_CASE("sketch: in lenient mode, decisions that do not suit the others are left out") {
   const auto lenient = [](Decisions given) {
     auto scheduled = try_run(kCopy, copy_task(), Deciding{std::move(given), true});
     REQUIRE(scheduled.ok());
@@ -128,12 +128,12 @@ TEST_CASE("sketch: leniently, what does not suit the other decisions is left out
   };
   CHECK(lenient({{"outer", "2"}, {"inner", "4"}}) == "outer=2 inner=2 unroll=no ");
   CHECK(lenient({{"outer", "3"}, {"tile", "4"}, {"unroll", "yes"}}) == "outer=4 inner=2 unroll=yes ");
-  // Whether all that is given fits is looked at, since it was not made together.
+  // Whether a complete set of decisions fits is checked, since it was not made together.
   const auto misfit = try_run(kCopy, copy_task(), Deciding{{{"outer", "8"}, {"inner", "8"}}, true});
   CHECK_FALSE(misfit.ok());
 }
 
-TEST_CASE("sketch: the few that cost least, the default first") {
+TEST_CASE("sketch: the few candidates that cost least, the default first") {
   const auto best = [](std::size_t few, const Decisions& given = {}) {
     const auto all = run_best(kCopy, copy_task(), few, given);
     REQUIRE(all.ok());
@@ -143,15 +143,15 @@ TEST_CASE("sketch: the few that cost least, the default first") {
   };
   using Texts = std::vector<std::string>;
   CHECK(best(1) == Texts{"outer=4 inner=2 unroll=no "});
-  // Of equal costs the first; 8 fits nowhere, which leaves five.
+  // Among equal costs the first; 8 fits nowhere, which leaves five.
   const Texts five{"outer=4 inner=2 unroll=no ", "outer=4 inner=1 unroll=no ", "outer=4 inner=4 unroll=no ",
                    "outer=2 inner=2 unroll=no ", "outer=2 inner=1 unroll=no "};
   CHECK(best(3) == Texts(five.begin(), five.begin() + 3));
   CHECK(best(100).size() == five.size());
   CHECK(best(100, {{"outer", "2"}, {"unroll", "yes"}}) ==
         Texts{"outer=2 inner=2 unroll=yes ", "outer=2 inner=1 unroll=yes "});
-  CHECK(best(100, {{"tile", "3"}}).size() == five.size());  // what does not suit is left out
-  // A sketch that decides nothing together has its default alone.
+  CHECK(best(100, {{"tile", "3"}}).size() == five.size());  // unsuitable decisions are left out
+  // A sketch without joint decisions has only its default.
   const auto alone = run_best({"copy", 1,
                                [](Context& c) {
                                  return c.sample("a", {"1", "2"}, "2") == "2";
@@ -162,7 +162,7 @@ TEST_CASE("sketch: the few that cost least, the default first") {
   CHECK_FALSE(run_best({"copy", 1, [](Context&) { return false; }}, copy_task(), 3).ok());
 }
 
-TEST_CASE("sketch: what is open may be drawn, among what fits") {
+TEST_CASE("sketch: open decisions may be drawn, among the values that fit") {
   std::set<std::string> seen;
   for (std::size_t seed = 0; seed < 200; ++seed) {
     SplitMix64 random(seed);
@@ -178,13 +178,13 @@ TEST_CASE("sketch: what is open may be drawn, among what fits") {
   for (const std::string& text : seen) CHECK(text.find("outer=8") == std::string::npos);
 }
 
-TEST_CASE("sketch: a drawn decision that nothing fits with is an error") {
+TEST_CASE("sketch: a draw without any fitting value is an error") {
   SplitMix64 random(1);
   const auto draw = [&](std::size_t count) { return static_cast<std::size_t>(random.next() % count); };
   CHECK_FALSE(try_run(kCopy, copy_task(), Deciding{{{"outer", "8"}}, true, draw}).ok());
 }
 
-TEST_CASE("recorded schedules: they are used where the sketch takes them, and it is said where a schedule comes from") {
+TEST_CASE("recorded schedules: they are used where the sketch accepts them, and the source of a schedule is reported") {
   const auto from = [](std::optional<Decisions> decisions) {
     Origin origin;
     const auto scheduled = try_run(

@@ -15,7 +15,7 @@ std::vector<NdArray> run(const loops::Program& program, const std::vector<NdArra
   return *std::move(results);
 }
 
-TEST_CASE("A matrix product: one block a tensor, loops named after block and axis") {
+TEST_CASE("A matrix product: one block for each tensor, loops named after block and axis") {
   Definition d("product");
   const loops::Buffer a = d.input("a", DType::float32, {2, 3}), b = d.constant("b", DType::float32, {3, 2});
   const loops::Buffer c = d.reduce("c", DType::float32, {{"i", 2}, {"j", 2}}, {{"k", 3}}, sum_reducer(),
@@ -55,7 +55,7 @@ TEST_CASE("Every reducer starts at its identity") {
   CHECK(reduce(min_reducer(), 0) == 127);
 }
 
-TEST_CASE("Tuple reductions write all components at once; of equal values the smaller index wins") {
+TEST_CASE("Tuple reductions write all components at once; among equal values the smaller index wins") {
   Definition d("arg");
   const loops::Buffer x = d.input("x", DType::uint8, {4});
   const auto best = d.reduce_tuple({"value", "position"}, {DType::uint8, DType::int64}, {}, {{"k", 4}},
@@ -75,8 +75,8 @@ TEST_CASE("Tensors without elements have no block") {
   CHECK(run(d.build({y}), {NdArray(DType::float32, {0, 3})})[0].shape() == Shape{0, 3});
 }
 
-TEST_CASE("Blocks in order: a state that each step reads and writes again") {
-  // y[t] = s, where s = s + sum_k w[k, i] * s[k] from s = x on: steps see what the ones before them left.
+TEST_CASE("Sequential blocks: a state that each step reads and writes again") {
+  // y[t] = s, where s = s + sum_k w[k, i] * s[k] starting from s = x: steps see the state of earlier ones.
   Definition d("recurrence");
   const loops::Buffer x = d.input("x", DType::float32, {2}), w = d.input("w", DType::float32, {2, 2});
   const loops::Buffer state = d.declare("state", DType::float32, {2}), sums = d.declare("sums", DType::float32, {2}),
@@ -99,7 +99,7 @@ TEST_CASE("Blocks in order: a state that each step reads and writes again") {
   CHECK(results[0] == NdArray::from<float>({3, 2}, {4, 4, 12, 8, 32, 16}));
 }
 
-TEST_CASE("A loop in order of no steps has no blocks, and updates in order may meet") {
+TEST_CASE("A sequential loop without steps has no blocks, and sequential updates may overlap") {
   Definition d("last");
   const loops::Buffer index = d.input("index", DType::int64, {3});
   const loops::Buffer y = d.declare("y", DType::int64, {2});
@@ -113,7 +113,7 @@ TEST_CASE("A loop in order of no steps has no blocks, and updates in order may m
         NdArray::from<std::int64_t>({2}, {1, 2}));
 }
 
-TEST_CASE("Misuse breaks an invariant") {
+TEST_CASE("Misuse violates an invariant") {
   Definition d("twice");
   const loops::Buffer x = d.input("x", DType::float32, {1});
   CHECK_THROWS_AS(d.build({x}), InternalError);

@@ -1,4 +1,4 @@
-// Which task gets the next batch, and which gets none any more.
+// Which task gets the next batch, and which gets none.
 #include "compiler/tune/allocation.h"
 
 #include <cmath>
@@ -33,13 +33,13 @@ TEST_CASE("allocation: at first every task gets a batch, the most expensive firs
   CHECK(order == std::vector<std::size_t>{1, 2, 0});
 }
 
-TEST_CASE("allocation: the task with most to gain is next, by weight, cost and recent slope") {
+TEST_CASE("allocation: the task with the largest expected gain is next, by weight, cost and recent slope") {
   Allocation weights({{1, 100}, {3, 100}}, without_fair_turns());
   for (const std::size_t task : {0, 1}) weights.learn(task, 16, 90);
   CHECK(weights.next() == 1);
 
   Allocation slopes({{1, 100}, {1, 100}}, without_fair_turns());
-  slopes.learn(0, 16, 60);  // gains more, but less is left
+  slopes.learn(0, 16, 60);  // larger gain, but less is left
   slopes.learn(1, 16, 60);
   slopes.learn(0, 16, 59);
   slopes.learn(1, 16, 40);
@@ -49,7 +49,7 @@ TEST_CASE("allocation: the task with most to gain is next, by weight, cost and r
 }
 
 TEST_CASE("allocation: trials go where the network's time is") {
-  // Each halving of what is left of a task's possible gain takes as many trials as before.
+  // Each halving of a task's remaining gain takes as many trials as the previous one.
   const std::vector<Allocation::Share> shares{{1, 1000}, {4, 1000}, {1, 10}};
   Allocation allocation(shares);
   std::map<std::size_t, std::size_t> trials;
@@ -66,7 +66,7 @@ TEST_CASE("allocation: trials go where the network's time is") {
   CHECK(allocation.network_cost() < 5010);
 }
 
-TEST_CASE("allocation: a task that stagnates is stopped, one that is exhausted too, and then there is none") {
+TEST_CASE("allocation: stagnating and exhausted tasks are stopped, until there is none") {
   AllocationOptions options;
   options.patience_trials = 32;
   Allocation allocation({{100, 1000}, {1, 10}}, options);
@@ -76,7 +76,7 @@ TEST_CASE("allocation: a task that stagnates is stopped, one that is exhausted t
     const auto task = allocation.next();
     REQUIRE(task);
     if (*task == 0) first += 8;
-    allocation.learn(*task, 8, *task == 0 ? 999.9 : cost *= 0.9);  // the first gains too little to count
+    allocation.learn(*task, 8, *task == 0 ? 999.9 : cost *= 0.9);  // the first gains too little
   }
   CHECK(first == 32);
   CHECK(allocation.state(0) == State::stagnated);
@@ -95,7 +95,7 @@ TEST_CASE("allocation: a task without a working schedule does not hold up the ot
     ++batches[*task];
     allocation.learn(*task, 4, *task == 0 ? kInfinity : 10.0 / (i + 1));
   }
-  CHECK(batches[0] <= 3);  // its first, and fair turns
+  CHECK(batches[0] <= 3);  // its first, and its regular turns
   CHECK(batches[1] >= 27);
   CHECK(std::isfinite(allocation.network_cost()));
 }

@@ -1,4 +1,4 @@
-// Features of schedules of both targets: as many as there are names, finite, and others for other schedules.
+// Features of schedules of both targets: as many as there are names, finite, and different for different schedules.
 #include "compiler/tune/features.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ Named of_program(const std::string& body) {
 
 double log_of(double count) { return std::log2(1 + count); }
 
-// The default schedule of a task and one for each decision that may be another, each unlike the default in something.
+// The default schedule of a task, and one for each open decision, which differs from the default.
 template <typename Run>
 void check_variations(const schedule::Task& task, const Run& run) {
   const auto chosen = run(schedule::Decisions{});
@@ -64,7 +64,7 @@ void check_variations(const schedule::Task& task, const Run& run) {
 
 }  // namespace
 
-TEST_CASE("features: each has its own name") {
+TEST_CASE("features: each name is unique") {
   const auto names = tune::feature_names();
   CHECK(names.size() > 100);
   CHECK(std::set<std::string_view>(names.begin(), names.end()).size() == names.size());
@@ -92,18 +92,18 @@ TEST_CASE("features: operations, touches, bytes and loops of a small product") {
   CHECK(f.at("input.bytes") == Approx(log_of((64 * 32 + 32 * 16) * 4)));
   CHECK(f.at("main.vectorized") == Approx(log_of(16)));
   CHECK(f.at("main.parallel") == Approx(log_of(64)));
-  CHECK(f.at("loop_steps") == Approx(log_of(points)));  // of k alone
+  CHECK(f.at("loop_steps") == Approx(log_of(points)));  // only those of k
   CHECK(f.at("touched_bytes") == Approx(log_of((64 * 32 + 32 * 16 + 64 * 16) * 4)));
-  // b is read again for every row. 8 KiB hold it and more; 1 KiB holds what one column of it needs, and no more.
+  // b is read again for every row. 8 KiB hold all of it; 1 KiB holds just what one column of it needs.
   CHECK(f.at("past_16m.loaded_bytes") == Approx(log_of((64 * 32 + 32 * 16 + 64 * 16) * 4)));
   CHECK(f.at("past_8k.loaded_bytes") == Approx(log_of((64 * 32 + 64 * 32 * 16 + 64 * 16) * 4)));
-  // With j in lanes a stands still, b and c have the next element.
+  // With j in the lanes, a does not move; b and c advance by one element.
   CHECK(f.at("loads.still") == Approx(1.0 / 3));
   CHECK(f.at("loads.next") == Approx(2.0 / 3));
   CHECK(f.at("loads.far") == Approx(0));
 }
 
-TEST_CASE("features: copies to a memory on the chip are transfers") {
+TEST_CASE("features: copies to an on-chip memory are transfers") {
   const Named f = of_program(R"(
     input x: int8[8, 64]
     output y: int8[8, 64]

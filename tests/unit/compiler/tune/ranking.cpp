@@ -1,4 +1,4 @@
-// What rankings learn, and what becomes of a machine without XGBoost.
+// What rankings learn, and machines without XGBoost.
 #include "compiler/tune/ranking.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Samples {
   std::vector<double> costs;
 };
 
-// A sum, a product and a threshold of some features; the others say nothing.
+// A sum, a product and a threshold of some features; the others have no effect.
 double simple_cost(const std::vector<double>& f) { return std::exp(f[0] - 0.5 * f[1] * f[2] + (f[3] > 0.7 ? 0.6 : 0)); }
 
 Samples samples(std::size_t count, std::uint64_t seed) {
@@ -50,7 +50,7 @@ std::vector<double> ranks(const std::vector<double>& values) {
   return result;
 }
 
-// Spearman's, without ties.
+// Spearman's rank correlation, without ties.
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
   const std::vector<double> x = ranks(a), y = ranks(b);
   const auto n = static_cast<double>(a.size());
@@ -65,7 +65,7 @@ void learn(tune::Ranking& ranking, const Samples& all) {
 
 void check_ranking(tune::Ranking& ranking, double least_correlation) {
   const Samples test = samples(1000, 2);
-  // Nothing is learned: nothing is said.
+  // Without training all predictions are equal.
   const std::vector<double> nothing = ranking.predict(test.features);
   CHECK(std::ranges::min(nothing) == std::ranges::max(nothing));
   CHECK(ranking.predict({}).empty());
@@ -73,7 +73,7 @@ void check_ranking(tune::Ranking& ranking, double least_correlation) {
   const std::vector<double> predicted = ranking.predict(test.features);
   REQUIRE(predicted.size() == test.costs.size());
   CHECK(rank_correlation(predicted, test.costs) > least_correlation);
-  // What failed ranks after, and leaves the rest in order.
+  // Failures rank last, and do not disturb the order of the others.
   Samples failing = samples(200, 3);
   for (std::size_t i = 0; i < failing.costs.size(); ++i) {
     failing.features[i][5] += 3;
@@ -88,18 +88,18 @@ void check_ranking(tune::Ranking& ranking, double least_correlation) {
 
 }  // namespace
 
-TEST_CASE("ranking: XGBoost learns a simple function, and what fails") {
+TEST_CASE("ranking: XGBoost learns a simple function, and ranks failures last") {
   auto trees = tune::XgboostRanking::make();
   if (!trees.ok()) return test::skip(to_string(trees.errors()));
   check_ranking(**trees, 0.9);
 }
 
-TEST_CASE("ranking: nearest neighbors learn a simple function, and what fails") {
+TEST_CASE("ranking: nearest neighbors learn a simple function, and rank failures last") {
   tune::NeighborRanking neighbors;
   check_ranking(neighbors, 0.6);
 }
 
-TEST_CASE("ranking: the same rows give the same predictions, however often they are added") {
+TEST_CASE("ranking: the same rows give the same predictions, in however many batches they are added") {
   const Samples rows = samples(100, 1), test = samples(50, 2);
   auto trees = tune::XgboostRanking::make();
   if (!trees.ok()) return test::skip(to_string(trees.errors()));
@@ -110,20 +110,20 @@ TEST_CASE("ranking: the same rows give the same predictions, however often they 
   CHECK((*trees)->predict(test.features) == (*again)->predict(test.features));
 }
 
-TEST_CASE("ranking: rows of another length are not learned from") {
+TEST_CASE("ranking: rows of another length are ignored") {
   tune::TrainingRows rows;
   CHECK(rows.add(std::vector<double>{1, 2}, 1));
   CHECK_FALSE(rows.add(std::vector<double>{1, 2, 3}, 1));
   CHECK_FALSE(rows.add(std::vector<double>{1, 2}, 1));
   CHECK(rows.add(std::vector<double>{1, std::nan("")}, kInfiniteCost));
   CHECK(rows.size() == 2);
-  CHECK(rows.labels()[1] == Approx(std::log(4.0)));  // what fails costs four times the default at least
+  CHECK(rows.labels()[1] == Approx(std::log(4.0)));  // a failure costs at least four times the default
   for (int i = 0; i < 5000; ++i) rows.add(std::vector<double>{0, static_cast<double>(i)}, 2);
   CHECK(rows.size() == 2048);
-  CHECK(rows.features(0)[1] == 5000 - 2048);  // the oldest went
+  CHECK(rows.features(0)[1] == 5000 - 2048);  // the oldest were dropped
 }
 
-TEST_CASE("ranking: without its library, or with another one, XGBoost is refused with the reason") {
+TEST_CASE("ranking: without its library, or with a wrong one, XGBoost is refused with the reason") {
   using Catch::Matchers::ContainsSubstring;
   CHECK_THAT(to_string(tune::XgboostRanking::make("libno-such-library.so").errors()),
              ContainsSubstring("libno-such-library.so"));

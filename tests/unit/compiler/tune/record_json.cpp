@@ -1,4 +1,4 @@
-// Lines of JSON: what is written is read back, and what is wrong is named.
+// Lines of JSON: a written line is read back, and errors are named.
 #include "base/json.h"
 #include "tests/catch.h"
 #include "tests/unit/compiler/tune/sample_record.h"
@@ -21,7 +21,7 @@ std::string refusal_with(const std::string& key, const Json& value) {
 
 }  // namespace
 
-TEST_CASE("records: a line of JSON is the record again") {
+TEST_CASE("records: a line of JSON gives the record again") {
   Record all_else = test::sample_record(2, 1.0 / 3);
   all_else.name = "\"quoted\"\n\x01 ü";
   all_else.time = "";
@@ -36,7 +36,7 @@ TEST_CASE("records: a line of JSON is the record again") {
   CHECK(to_json(test::sample_record(1)).dump().starts_with(R"({"version":1,"task":"0123456789abcdef","machine":)"));
 }
 
-TEST_CASE("records: a line of another version, with a key missing or unknown is refused by name") {
+TEST_CASE("records: a line of another version, or with a missing or unknown key, is refused by name") {
   CHECK_THAT(refusal(Json::array()), ContainsSubstring("cannot take a record (line 7): it is not a JSON object"));
   CHECK_THAT(refusal(Json::object()), ContainsSubstring("the key \"version\" is missing"));
   CHECK_THAT(refusal_with("version", 2), ContainsSubstring("version 2, this version of dovetail reads 1"));
@@ -50,7 +50,7 @@ TEST_CASE("records: a line of another version, with a key missing or unknown is 
   }
 }
 
-TEST_CASE("records: a value of another type is refused by name, all of a line at once") {
+TEST_CASE("records: values of wrong types are refused by name, all of a line at once") {
   for (const std::string key : {"task", "machine", "target", "kind", "name", "unit", "why", "search", "time", "trace"})
     CHECK_THAT(refusal_with(key, 1), ContainsSubstring("\"" + key + "\" is 1. Hint: it must be a string"));
   for (const std::string key : {"sketch_version", "feature_version"})

@@ -1,4 +1,4 @@
-// The database: what is added is there, the best is found, and a file that is none of ours is left alone.
+// The database: added records are found, the best is found, and foreign files are not changed.
 #include "compiler/tune/records.h"
 
 #include <csignal>
@@ -57,7 +57,7 @@ void run_sql(const fs::path& path, const std::string& sql) {
 
 }  // namespace
 
-TEST_CASE("records: of times the least part of the default's is the best, of cycles the least") {
+TEST_CASE("records: among times the smallest share of the default's time is best, among cycles the fewest") {
   const TemporaryFolder folder;
   auto records = Records::open(folder / "r.db", Records::Open::write);
   REQUIRE(records.ok());
@@ -74,13 +74,13 @@ TEST_CASE("records: of times the least part of the default's is the best, of cyc
   }
 }
 
-TEST_CASE("records: what is added is there after the file was closed, by task, machine and cost") {
+TEST_CASE("records: added records are found after the file was closed, by task, machine and cost") {
   const TemporaryFolder folder;
   const fs::path path = folder / "new/folder/r.db";
   Record other_task = sample_record(9, 1);
   other_task.task = "f";
   Record slow = sample_record(1, 1.0 / 3);
-  slow.name = "a name\nof \"two\" lines, ü \xff";  // it may come from a model, and be anything
+  slow.name = "a name\nof \"two\" lines, ü \xff";  // a name may come from a model, and have any characters
   const std::vector<Record> added{sample_failure(3, Outcome::timed_out), sample_record(2, 0.25), slow, other_task};
   REQUIRE(opened(path).add(added).ok());
   REQUIRE(opened(path).add({}).ok());
@@ -92,7 +92,7 @@ TEST_CASE("records: what is added is there after the file was closed, by task, m
   CHECK(std::distance(fs::directory_iterator(folder / "new/folder"), fs::directory_iterator()) == 1);
 }
 
-TEST_CASE("records: measured again, the last counts") {
+TEST_CASE("records: the last measurement of a candidate counts") {
   const TemporaryFolder folder;
   Records records = opened(folder / "r.db");
   REQUIRE(records.add({sample_record(1, 10), sample_record(2, 20)}).ok());
@@ -110,7 +110,7 @@ TEST_CASE("records: measured again, the last counts") {
   CHECK(records.all().value().size() == 5);
 }
 
-TEST_CASE("records: the best of a task, machine and sketch, and how many other sketches have") {
+TEST_CASE("records: the best of a task, machine and sketch, and the number of other sketches with records") {
   const TemporaryFolder folder;
   Records records = opened(folder / "r.db");
   const Record best = sample_record(4, 10);
@@ -123,7 +123,7 @@ TEST_CASE("records: the best of a task, machine and sketch, and how many other s
                     old, older})
               .ok());
   const auto found = records.best(best.task, best.machine, 2).value();
-  CHECK(found.record == best);  // tile=5 costs as much: the first by its decisions
+  CHECK(found.record == best);  // tile=5 costs the same: the first by its decisions
   CHECK(found.of_other_sketches == 2);
   CHECK(records.best(best.task, best.machine, 1).value().record == old);
   CHECK(records.best(best.task, "another", 2).value().of_other_sketches == 0);
@@ -153,7 +153,7 @@ TEST_CASE("records: summaries count outcomes, and name the best") {
   CHECK(summaries[1].name == "conv1");
 }
 
-TEST_CASE("records: merging takes what is new, and the later of two") {
+TEST_CASE("records: merging takes new records, and the later of two") {
   const TemporaryFolder folder;
   const auto at = [](Record record, const std::string& time) {
     record.time = time;
@@ -182,7 +182,7 @@ TEST_CASE("records: merging takes what is new, and the later of two") {
   CHECK(self.added + self.replaced == 0);
 }
 
-TEST_CASE("records: of several databases all are merged, or none") {
+TEST_CASE("records: several databases are merged completely, or not at all") {
   const TemporaryFolder folder;
   std::vector<Records> others;
   for (int i = 1; i <= 3; ++i) {
@@ -199,8 +199,8 @@ TEST_CASE("records: of several databases all are merged, or none") {
   CHECK(merged.replaced == 0);
 }
 
-TEST_CASE("records: the table of version 1") {
-  // A database of another table needs another version, and a way to read this one.
+TEST_CASE("records: the table has version 1") {
+  // A changed table needs a new version, and code that reads this one.
   const TemporaryFolder folder;
   opened(folder / "r.db");
   const std::vector<std::byte> bytes = read_file(folder / "r.db").value();
@@ -215,22 +215,22 @@ TEST_CASE("records: the table of version 1") {
           "(task, machine, sketch_version, decisions)) STRICT"));
 }
 
-TEST_CASE("records: a record that contradicts itself is refused, and those with it") {
+TEST_CASE("records: a record that contradicts itself is refused, and with it the others of its batch") {
   const TemporaryFolder folder;
   Records records = opened(folder / "r.db");
   Record bad = sample_record(2);
   SECTION("cost") { bad.cost = 0; }
-  SECTION("not a number") { bad.cost = std::nan(""); }
+  SECTION("NaN") { bad.cost = std::nan(""); }
   SECTION("feature") { bad.features.push_back(std::numeric_limits<double>::infinity()); }
   SECTION("decision") { bad.decisions["tile"] = "\xff"; }
   SECTION("time") { bad.time = "noon"; }
   CHECK_FALSE(records.add({sample_record(1), bad}).ok());
   CHECK_FALSE(records.merge(std::vector{sample_record(1), bad}).ok());
   CHECK(records.all().value().empty());
-  CHECK(records.add({sample_record(1)}).ok());  // the refused one left no transaction open
+  CHECK(records.add({sample_record(1)}).ok());  // the refused record left no transaction open
 }
 
-TEST_CASE("records: a file that is not a database of ours is refused, and stays as it is") {
+TEST_CASE("records: a foreign file is refused, and not changed") {
   const TemporaryFolder folder;
   const fs::path path = folder / "r.db";
   std::string why;
@@ -238,7 +238,7 @@ TEST_CASE("records: a file that is not a database of ours is refused, and stays 
     run_sql(path, "CREATE TABLE records (a)");
     why = "it is a SQLite database, but not one of records";
   }
-  SECTION("one that another program has marked") {
+  SECTION("a database marked by another program") {
     run_sql(path, "PRAGMA application_id = 7");
     why = "it is a SQLite database, but not one of records";
   }
@@ -252,7 +252,7 @@ TEST_CASE("records: a file that is not a database of ours is refused, and stays 
     run_sql(path, "ALTER TABLE records ADD COLUMN more TEXT");
     why = "it is damaged: its table is not that of version 1";
   }
-  SECTION("a view in its place") {
+  SECTION("a view instead of the table") {
     opened(path);
     run_sql(path, "DROP TABLE records; CREATE VIEW records AS SELECT 1 AS task");
     why = "it is damaged: its table is not that of version 1";
@@ -309,7 +309,7 @@ TEST_CASE("records: a field that another program has changed is reported, with i
     run_sql(path, "UPDATE records SET sketch_version = 1 << 40");
     why = "\"sketch_version\" is not an integer >= 0";
   }
-  SECTION("a text that nobody needs") {
+  SECTION("an unused text") {
     run_sql(path, "UPDATE records SET why = hex(zeroblob(9000000))");
     why = "longer than 16777216 bytes";
   }
@@ -319,7 +319,7 @@ TEST_CASE("records: a field that another program has changed is reported, with i
   CHECK(other.all().value().empty());
 }
 
-TEST_CASE("records: bytes changed at random are taken or reported, and end nothing") {
+TEST_CASE("records: randomly changed bytes are accepted or reported, and never crash") {
   const TemporaryFolder folder;
   const fs::path path = folder / "r.db", changed = folder / "changed.db";
   for (int i = 0; i < 10; ++i) REQUIRE(opened(path).add({sample_record(i, i + 1)}).ok());
@@ -349,7 +349,7 @@ TEST_CASE("records: triggers of a database do not run") {
   CHECK(opened(path).all().value().size() == 1);
 }
 
-TEST_CASE("records: an empty file holds nothing to read, and becomes a database when it is written") {
+TEST_CASE("records: an empty file has no records, and becomes a database when it is written") {
   const TemporaryFolder folder;
   const fs::path path = folder / "r.db";
   REQUIRE(write_text_file(path, "").ok());
@@ -359,7 +359,7 @@ TEST_CASE("records: an empty file holds nothing to read, and becomes a database 
   CHECK(opened(path, Open::read).all().value().empty());
 }
 
-TEST_CASE("records: paths that are not file are refused, and names that mean something to SQLite are names") {
+TEST_CASE("records: paths that are not files are refused, and names with a meaning in SQLite are plain names") {
   const TemporaryFolder folder;
   for (const Open mode : {Open::read, Open::write}) {
     CHECK(refused(folder.path(), mode).why == "it is a directory");
@@ -381,7 +381,7 @@ TEST_CASE("records: paths that are not file are refused, and names that mean som
   fs::current_path(before);
 }
 
-TEST_CASE("records: who may only read the file and its folder reads, and is told when writing") {
+TEST_CASE("records: a user who may only read the file and its folder can read, and gets an error when writing") {
   const TemporaryFolder folder;
   fs::create_directory(folder / "d");
   const fs::path path = folder / "d/r.db";
@@ -399,7 +399,7 @@ TEST_CASE("records: who may only read the file and its folder reads, and is told
   CHECK_THAT(refused(path, Open::read).why, ContainsSubstring("Permission denied"));
 }
 
-TEST_CASE("records: a disk without room is the machine's fault, and loses nothing") {
+TEST_CASE("records: a full disk is a lack of resources, and loses no record") {
   const TemporaryFolder folder;
   const fs::path path = folder / "r.db";
   Records records = opened(path);

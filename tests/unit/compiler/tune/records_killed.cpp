@@ -1,4 +1,4 @@
-// Writers that are killed: whatever was committed is there, once, and nothing is there in part.
+// Killed writers: committed records are present exactly once, and no record is partial.
 #include <csignal>
 #include <filesystem>
 #include <set>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A process is killed here, not the machine: a disk would add nothing but its time.
+// The process is killed, not the machine: a real disk would only be slower.
 fs::path fast_folder() {
   const fs::path memory = "/dev/shm";
   return fs::is_directory(memory) ? memory : fs::temp_directory_path();
@@ -40,7 +40,7 @@ std::string integrity(const fs::path& path) {
   return text;
 }
 
-// The numbers (`tile`) of the records that there are.
+// The numbers (`tile`) of the stored records.
 std::set<int> numbers(const fs::path& path, Open mode = Open::read) {
   auto records = Records::open(path, mode);
   if (!records.ok()) FAIL(to_string(records.errors()));
@@ -91,7 +91,7 @@ class Child {
     if (!ended_) ::kill(id_, SIGKILL);
     end();
   }
-  // Whether it was killed.
+  // Returns whether the child was killed.
   bool end() {
     if (!ended_) ::waitpid(id_, &status_, 0);
     ended_ = true;
@@ -104,7 +104,7 @@ class Child {
   bool ended_ = false;
 };
 
-// ---- A process that kills itself at its n-th change of a file, with half of a write done ----
+// ---- A process that kills itself at its n-th change of a file, after half of a write ----
 
 int changes_left = 0;
 ssize_t (*real_pwrite)(int, const void*, std::size_t, off_t) = nullptr;
@@ -143,7 +143,7 @@ void die_at_change(int n) {
   replace_call("ftruncate", real_ftruncate, &mortal_ftruncate);
 }
 
-// Adds 1 and 2 together, then 3; reports what add() has said to be there.
+// Adds 1 and 2 together, then 3; reports each after add() has returned.
 void add_two_and_one(const fs::path& path, const std::function<void(int)>& report) {
   auto records = Records::open(path, Open::write);
   if (!records.ok()) ::_exit(3);
@@ -156,7 +156,7 @@ void add_two_and_one(const fs::path& path, const std::function<void(int)>& repor
 
 }  // namespace
 
-TEST_CASE("records: killed at any change of a file, a writer loses nothing committed and leaves nothing in part") {
+TEST_CASE("records: a writer killed at any change of a file loses no committed record and leaves no partial one") {
   int kills = 0;
   for (const bool there_before : {false, true}) {
     for (int n = 1;; ++n) {
@@ -171,8 +171,8 @@ TEST_CASE("records: killed at any change of a file, a writer loses nothing commi
       while (const auto number = child.report()) reported = *number;
       const bool killed = child.end();
       INFO("change " << n << ", reported " << reported);
-      // Where the maker was killed before its first commit there are no records to read, and anyone who writes makes
-      // them.
+      // Where the writer was killed before its first commit there are no records to read, and the next writer creates
+      // the table.
       std::set<int> left = numbers(path, reported < 0 && !there_before ? Open::write : Open::read);
       CHECK(left.erase(10) == (there_before ? 1 : 0));
       CHECK((left.empty() || left == std::set{1, 2} || left == std::set{1, 2, 3}));
@@ -191,9 +191,9 @@ TEST_CASE("records: killed at any change of a file, a writer loses nothing commi
   CHECK(kills > 40);
 }
 
-TEST_CASE("records: who may only read is told where a killed writer has left something to undo") {
-  int told = 0;
-  for (int n = 1; told == 0 && n < 100; ++n) {
+TEST_CASE("records: a read-only user gets an error where a killed writer has left a transaction to undo") {
+  int refusals = 0;
+  for (int n = 1; refusals == 0 && n < 100; ++n) {
     const TemporaryFolder folder(fast_folder());
     const fs::path path = folder / "d/r.db";
     REQUIRE(Records::open(path, Open::write).value().add({large_record(1)}).ok());
@@ -207,7 +207,7 @@ TEST_CASE("records: who may only read is told where a killed writer has left som
       fs::permissions(path, fs::perms(0444));
       fs::permissions(folder / "d", fs::perms(0555));
       if (const auto records = Records::open(path, Open::read); !records.ok()) {
-        ++told;
+        ++refusals;
         CHECK_THAT(records.errors()[0].why,
                    Catch::Matchers::ContainsSubstring("a writer was killed during a transaction"));
       }
@@ -216,11 +216,10 @@ TEST_CASE("records: who may only read is told where a killed writer has left som
     }
     CHECK(numbers(path).contains(1));
   }
-  CHECK(told == 1);
+  CHECK(refusals == 1);
 }
 
-TEST_CASE(
-    "records: of several writers of one database one is killed: nothing that was committed is lost, nothing twice") {
+TEST_CASE("records: of several writers of one database one is killed: no committed record is lost or duplicated") {
   const TemporaryFolder folder(fast_folder());
   const fs::path path = folder / "r.db";
   constexpr int kEach = 30, kOverlap = 10;
@@ -247,6 +246,6 @@ TEST_CASE(
   }
   const std::set<int> there = numbers(path);
   for (const int number : committed) CHECK(there.contains(number));
-  CHECK(there.size() <= committed.size() + 3);  // what a killed one has committed, and not come to report
+  CHECK(there.size() <= committed.size() + 3);  // records that a killed writer has committed, but not reported
   CHECK(integrity(path) == "ok");
 }

@@ -1,4 +1,4 @@
-// Records to test with.
+// Records for tests.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dovetail::test {
 
-// Of decision tile=TILE; everything else is equal.
+// A record with the decision tile=TILE; everything else is equal.
 inline tune::Record sample_record(int tile, double cost = 100) {
   tune::Record record;
   record.task = "0123456789abcdef";

@@ -1,4 +1,4 @@
-// Every search on spaces whose optimum is known: nothing twice, nothing missed, and an end.
+// Every search on spaces with a known optimum: no candidate twice, none missed, and an end.
 #include "compiler/tune/search.h"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ const std::vector<Case>& cases() {
       {"separable",
        {decision("x", up_to(6), 2), decision("y", up_to(5)), decision("z", up_to(4))},
        [](const Values& v) { return 1 + distance(v.at("x"), 5) + distance(v.at("y"), 3) + distance(v.at("z"), 4); }},
-      {"dependent",  // the inner tile divides the outer; what is unrolled is asked for small tiles only
+      {"dependent",  // the inner tile divides the outer; unrolling is decided only for small tiles
        {decision("outer", {1, 2, 4, 6, 12}, 2),
         {"inner",
          [](const Values& v) {
@@ -75,7 +75,7 @@ Searched searched(const Case& c, const tune::SearchRow& row, std::uint64_t seed,
 
 }  // namespace
 
-TEST_CASE("search: a name that there is not is refused with those that there are") {
+TEST_CASE("search: an unknown name is refused, and the error lists the known names") {
   CHECK((*tune::find_search("beam"))->name == "beam");
   CHECK_THAT(to_string(tune::find_search("grid").errors()),
              Catch::Matchers::ContainsSubstring("guided, random, annealing, evolutionary, beam"));
@@ -91,7 +91,7 @@ TEST_CASE("search: a candidate's text is its decisions by name") {
   CHECK(candidate->decisions() == schedule::Decisions{{"x", "3"}, {"y", "1"}, {"z", "2"}});
 }
 
-TEST_CASE("search: each proposes the whole of a small space once, finds the best, and ends") {
+TEST_CASE("search: each search proposes all candidates of a small space once, finds the best, and ends") {
   for (const Case& c : cases()) {
     std::set<std::string> expected = all_candidates(c.decisions, c.legal);
     SyntheticSpace space = c.space();
@@ -106,7 +106,7 @@ TEST_CASE("search: each proposes the whole of a small space once, finds the best
   }
 }
 
-TEST_CASE("search: the same seed gives the same candidates, another one others") {
+TEST_CASE("search: the same seed gives the same candidates, another seed gives others") {
   const Case& c = cases().front();
   for (const tune::SearchRow& row : tune::searches()) {
     INFO(row.name);
@@ -115,7 +115,7 @@ TEST_CASE("search: the same seed gives the same candidates, another one others")
   }
 }
 
-TEST_CASE("search: what was learned of is not proposed") {
+TEST_CASE("search: candidates that are already known are not proposed") {
   const Case& c = cases().front();
   for (const tune::SearchRow& row : tune::searches()) {
     INFO(row.name);
@@ -166,8 +166,8 @@ TEST_CASE("search: a task without a schedule has no candidates") {
   }
 }
 
-TEST_CASE("search: a third of the candidates fails, and the best is found") {
-  // Measuring fails wherever the sum is 2 more than a multiple of 3, neighbors of the best included.
+TEST_CASE("search: the best is found even if a third of the candidates fails") {
+  // Measuring fails wherever the sum is 2 more than a multiple of 3, including neighbors of the best.
   const Case c{
       "failing", {decision("x", up_to(8)), decision("y", up_to(8)), decision("z", up_to(4))}, [](const Values& v) {
         if ((v.at("x") + v.at("y") + v.at("z")) % 3 == 2) return std::numeric_limits<double>::infinity();
@@ -184,7 +184,7 @@ TEST_CASE("search: a third of the candidates fails, and the best is found") {
 namespace {
 
 // 4,096 candidates that resemble tiles of a product: traffic falls and the working set grows with the tile, lanes and
-// unrolling help until they no longer fit, threads until they have nothing to share; and what no model explains.
+// unrolling help until they no longer fit, threads until there is no work to share; and a part that no model explains.
 SyntheticSpace tiled_product() {
   const std::vector<std::int64_t> sizes{1, 2, 4, 8};
   return {{decision("m", sizes, 1), decision("n", sizes, 1), decision("k", sizes, 3), decision("lanes", sizes, 1),
@@ -216,14 +216,14 @@ double median_best(std::string_view name, std::size_t trials) {
 
 }  // namespace
 
-TEST_CASE("search: guided finds in 64 trials what random finds in 512") {
+TEST_CASE("search: guided search finds in 64 trials what random search finds in 512") {
   if (const auto chosen = tune::make_ranking(); !chosen.why.empty()) return test::skip(chosen.why);
   const double guided = median_best("guided", 64), random = median_best("random", 512);
   INFO(fmt::format("guided {:.4f}, random {:.4f}", guided, random));
   CHECK(guided <= random);
 }
 
-TEST_CASE("search: what a ranking knows before helps guided from its first trials on") {
+TEST_CASE("search: an earlier ranking helps guided search from its first trials") {
   const auto first_best = [](std::size_t known) {
     std::vector<double> best;
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -231,7 +231,7 @@ TEST_CASE("search: what a ranking knows before helps guided from its first trial
       const auto chosen = tune::make_ranking();
       SplitMix64 random(seed + 100);
       const double unit = space.cost(*space.default_candidate());
-      for (std::size_t i = 0; i < known; ++i) {  // as of another task, of which the search learns nothing
+      for (std::size_t i = 0; i < known; ++i) {  // as if from another task, whose candidates the search does not learn
         const auto candidate = space.complete({}, tune::Rest::random, random);
         chosen.ranking->add(candidate->features, space.cost(*candidate) / unit);
       }
@@ -245,7 +245,7 @@ TEST_CASE("search: what a ranking knows before helps guided from its first trial
   CHECK(with < 0.8 * without);
 }
 
-TEST_CASE("search: the others beat random draws in 128 trials") {
+TEST_CASE("search: the other searches beat random draws in 128 trials") {
   const double random = median_best("random", 128);
   for (const char* name : {"annealing", "evolutionary", "guided"}) {
     const double other = median_best(name, 128);

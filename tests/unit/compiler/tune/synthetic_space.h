@@ -1,4 +1,4 @@
-// Spaces of schedules without schedules: numbers are decided, and a formula says what they cost.
+// Spaces of schedules without programs: numbers are decided, and a formula gives their cost.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using Values = std::map<std::string, std::int64_t>;
 
 struct SyntheticDecision {
   std::string name;
-  std::function<std::vector<std::int64_t>(const Values& before)> space;  // empty: it is not sampled there
+  std::function<std::vector<std::int64_t>(const Values& before)> space;  // empty: the decision is not sampled there
   std::size_t analytic = 0;                                              // position; the last where there are fewer
 };
 
@@ -42,7 +42,7 @@ class SyntheticSpace final : public tune::SearchSpace {
     return Diagnostic{"cannot schedule", "synthetic", "no default", ""};
   }
 
-  std::optional<tune::Candidate> complete(const schedule::Decisions& wanted, tune::Rest rest,
+  std::optional<tune::Candidate> complete(const schedule::Decisions& requested, tune::Rest rest,
                                           SplitMix64& random) override {
     ++completed;
     tune::Candidate candidate;
@@ -52,7 +52,7 @@ class SyntheticSpace final : public tune::SearchSpace {
       if (space.empty()) continue;
       std::size_t at = rest == tune::Rest::random ? static_cast<std::size_t>(random.next() % space.size())
                                                   : std::min(each.analytic, space.size() - 1);
-      if (const auto given = wanted.find(each.name); given != wanted.end())
+      if (const auto given = requested.find(each.name); given != requested.end())
         if (const auto found = std::ranges::find(space, std::stoll(given->second)); found != space.end())
           at = static_cast<std::size_t>(found - space.begin());
       values[each.name] = space[at];
@@ -79,7 +79,7 @@ class SyntheticSpace final : public tune::SearchSpace {
   Legal legal_;
 };
 
-// What a driver does: measures the default, then batch after batch.
+// Acts as the driver: measures the default, then batch after batch.
 struct Searched {
   std::vector<std::string> proposed;
   double best = std::numeric_limits<double>::infinity();  // as a multiple of the default's cost
@@ -105,7 +105,7 @@ inline Searched search_space(SyntheticSpace& space, tune::Search& search, std::s
   return result;
 }
 
-// Every legal combination, the default included.
+// All legal combinations, including the default.
 inline std::set<std::string> all_candidates(const std::vector<SyntheticDecision>& decisions,
                                             const SyntheticSpace::Legal& legal = {}) {
   std::set<std::string> all;

@@ -1,4 +1,4 @@
-// The tuning driver on tasks whose costs a function says: what it finds, records, and does with candidates that fail.
+// The tuning driver on tasks whose costs a function gives: its results, its records, and its handling of failures.
 #include "compiler/tune/tune.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using namespace dovetail::tune;
 
 namespace {
 
-// Three numbers to decide. The program does not change, the costs are the measurer's.
+// Three numbers to decide. The program does not change; the measurer computes the costs.
 bool write_numbers(schedule::Context& c) {
   const std::vector<std::int64_t> candidates{1, 2, 3, 4, 5, 6, 7, 8};
   c.sample("a", candidates, 8);
@@ -46,10 +46,10 @@ struct Machine {
   int measured = 0;
   std::function<void()> after = [] {};
   bool noisy = false;
-  bool refuses_again = false;  // what it has measured once, but the default
+  bool refuses_again = false;  // a candidate that was measured before, except the default
 };
 
-// Least at a = 3, b = 2, c = 5.
+// The minimum is at a = 3, b = 2, c = 5.
 double cost_of(const std::map<std::string, int>& at) {
   return 100 + 10 * std::abs(at.at("a") - 3) + 20 * std::abs(at.at("b") - 2) + 5 * std::abs(at.at("c") - 5);
 }
@@ -74,7 +74,7 @@ class NumbersMeasurer : public Measurer {
         all.push_back({.outcome = std::array{Outcome::crashed, Outcome::timed_out, Outcome::wrong}[kind],
                        .why = "as the test has it"});
       } else {
-        // A noisy machine flatters a candidate when it sees it first.
+        // Simulates noise: a candidate is measured too fast the first time.
         const bool first = seen_.insert(hash).second;
         const double luck = machine_.noisy && !is_default && first ? 0.5 : 1;
         if (machine_.refuses_again && !is_default && !first)
@@ -126,7 +126,7 @@ TEST_CASE("tune: a third of the candidates crash, hang or are wrong, and every s
   }
 }
 
-TEST_CASE("tune: trials go to all tasks, and the network's gain counts how often each is used") {
+TEST_CASE("tune: trials go to all tasks, and the network's gain counts how often each task is used") {
   Machine machine;
   TuneOptions options = options_for(machine);
   options.trials = 24;
@@ -142,7 +142,7 @@ TEST_CASE("tune: trials go to all tasks, and the network's gain counts how often
   CHECK(gain.network == Approx((3 + 1) / (3 / first + 1 / second)));
 }
 
-TEST_CASE("tune: what is recorded is learned from, and not measured again") {
+TEST_CASE("tune: recorded candidates are learned from, and not measured again") {
   const test::TemporaryFolder folder;
   auto records = Records::open(folder / "r.db", Records::Open::write);
   REQUIRE(records.ok());
@@ -152,7 +152,7 @@ TEST_CASE("tune: what is recorded is learned from, and not measured again") {
   options.trials = 40;
   const auto first = tune::tune({task_of(4)}, options);
   REQUIRE(first.ok());
-  CHECK(records->all()->size() == 41);  // the default too
+  CHECK(records->all()->size() == 41);  // including the default
   options.seed = 2;
   const auto second = tune::tune({task_of(4)}, options);
   REQUIRE(second.ok());
@@ -186,7 +186,7 @@ TEST_CASE("tune: records of an older sketch are not learned from") {
   CHECK(records->best(results->front().key, "a test", 2)->of_other_sketches == 9);
 }
 
-TEST_CASE("tune: a stopped search keeps what it had recorded") {
+TEST_CASE("tune: a stopped search keeps its records") {
   const test::TemporaryFolder folder;
   auto records = Records::open(folder / "r.db", Records::Open::write);
   REQUIRE(records.ok());
@@ -205,7 +205,7 @@ TEST_CASE("tune: a stopped search keeps what it had recorded") {
   CHECK(records->all()->size() == 17);
 }
 
-TEST_CASE("tune: one that is stopped before its first measurement ends too") {
+TEST_CASE("tune: a search that is stopped before its first measurement ends too") {
   Machine machine;
   Work work;
   work.stop("interrupted", "");
@@ -217,7 +217,7 @@ TEST_CASE("tune: one that is stopped before its first measurement ends too") {
   CHECK(machine.measured == 0);
 }
 
-TEST_CASE("tune: a small space ends by itself") {
+TEST_CASE("tune: the search of a small space ends when it is exhausted") {
   Machine machine;
   TuneOptions options = options_for(machine);
   options.trials = 1000;
@@ -229,7 +229,7 @@ TEST_CASE("tune: a small space ends by itself") {
   CHECK(results->front().ended == "no schedules left");
 }
 
-TEST_CASE("tune: a task that gains nothing more ends early") {
+TEST_CASE("tune: a task without further gain ends early") {
   Machine machine;
   TuneOptions options = options_for(machine);
   options.trials = 511;
@@ -241,7 +241,7 @@ TEST_CASE("tune: a task that gains nothing more ends early") {
   CHECK(results->front().ended == "no gain in the last trials");
 }
 
-TEST_CASE("tune: what cannot be measured again is told of, and not taken") {
+TEST_CASE("tune: a candidate that cannot be measured again is reported, and not taken") {
   Machine machine;
   machine.noisy = machine.refuses_again = true;
   TuneOptions options = options_for(machine);

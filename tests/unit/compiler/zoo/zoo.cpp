@@ -1,4 +1,4 @@
-// The zoo's models: published counts, weights that repeat, and signals that neither vanish nor explode.
+// The zoo's models: published counts, reproducible weights, and signals that neither vanish nor explode.
 #include "compiler/zoo/zoo.h"
 
 #include <cmath>
@@ -21,7 +21,7 @@ zoo::Model made(const std::string& name, const zoo::Choices& choices = {}) {
   return *std::move(model);
 }
 
-// In millions, as papers and frameworks give them.
+// In millions, as in papers and frameworks.
 struct Published {
   const char* name;
   double parameters, macs;
@@ -80,7 +80,7 @@ TEST_CASE("zoo: parameters and MACs are those of the table, and the published on
 
 TEST_CASE("zoo: every model is in the list of published counts") { CHECK(std::size(kPublished) == zoo::all().size()); }
 
-// Small ones; the larger ones are made of the same layers.
+// Small models; the larger ones consist of the same layers.
 TEST_CASE("zoo: signals reach the output, and distinguish inputs") {
   using Size = std::optional<std::int64_t>;
   struct Case {
@@ -103,7 +103,7 @@ TEST_CASE("zoo: signals reach the output, and distinguish inputs") {
   CHECK(deviation(difference) > 0.01 * deviation(one));
 }
 
-TEST_CASE("zoo: a position of the GPT block sees nothing after it") {
+TEST_CASE("zoo: a position of the GPT block sees no later position") {
   const Reference reference = reference_of(made("gpt_block", {1, 1, {}, 6}));
   auto inputs = inputs_of(reference.graph(), 1);
   const std::vector<double> before = output_of(reference, inputs);
@@ -119,7 +119,7 @@ TEST_CASE("zoo: a position of the GPT block sees nothing after it") {
   }
 }
 
-TEST_CASE("zoo: weights depend on the seed and the layer's name alone") {
+TEST_CASE("zoo: weights depend only on the seed and the layer's name") {
   const auto weights = [](const zoo::Choices& choices) {
     const zoo::Model model = made("ds_cnn", choices);
     return *model.graph.value(*model.graph.find_value("block2.pointwise.weight")).constant;
@@ -127,7 +127,7 @@ TEST_CASE("zoo: weights depend on the seed and the layer's name alone") {
   const NdArray first = weights({});
   CHECK(first == weights({1, 3, {}, {}}));
   CHECK_FALSE(first == weights({2, 1, {}, {}}));
-  // The same everywhere: these came from another implementation of the generator (Python integers).
+  // The same on every machine: these values come from a separate implementation of the generator (Python integers).
   zoo::Random random(1, "a");
   for (std::uint64_t expected :
        {std::uint64_t{16599467779519911623u}, std::uint64_t{4097233316999516042u}, std::uint64_t{2998060998653419891u}})
@@ -135,7 +135,7 @@ TEST_CASE("zoo: weights depend on the seed and the layer's name alone") {
   CHECK(zoo::normal_array({2}, 1, zoo::Random(7, "b")) == NdArray::from<float>({2}, {-2.4856472f, -1.17109537f}));
 }
 
-TEST_CASE("zoo: a batch, another size, and the way through ONNX") {
+TEST_CASE("zoo: a batch, another size, and a round trip through ONNX") {
   const zoo::Model model = made("resnet8", {3, 2, 16, {}});
   CHECK(model.graph.value(model.graph.inputs[0]).type.shape == Shape{2, 3, 16, 16});
   CHECK(model.graph.value(model.graph.outputs[0]).type.shape == Shape{2, 10});
@@ -147,7 +147,7 @@ TEST_CASE("zoo: a batch, another size, and the way through ONNX") {
   CHECK((to_string(imported->graph) == to_string(model.graph)));
 }
 
-TEST_CASE("zoo: what it cannot build is reported") {
+TEST_CASE("zoo: models that it cannot build are reported") {
   const auto refusal = [](const char* name, const zoo::Choices& choices) {
     const auto model = zoo::make(name, choices);
     return model ? std::string() : to_string(model.errors());

@@ -1,4 +1,4 @@
-// The area model: its error on runs that it has not seen, exact memories, and that it grows with what it is made of.
+// The area model: its error on held-out runs, exact memory sizes, and monotonicity in each parameter.
 #include "explore/area/area_model.h"
 
 #include <fstream>
@@ -16,7 +16,7 @@ const AreaModel& model() {
 
 }  // namespace
 
-TEST_CASE("area model: off by less than a tenth on runs that were held back") {
+TEST_CASE("area model: the error on held-out runs is less than a tenth") {
   const AreaError fitted = model().error(false), held_back = model().error(true);
   CHECK(fitted.runs >= 25);
   REQUIRE(held_back.runs >= 12);
@@ -34,13 +34,13 @@ TEST_CASE("area model: memories have the bits that Yosys counts") {
   for (const SynthesisRun& run : *runs) {
     std::int64_t bits = 0;
     for (const MemoryMacro& memory : memories_of(run.hardware)) bits += memory.size();
-    // A few small ones are counted as memory there: what waits in the load unit, orders of reads, bursts of stores.
+    // Yosys also counts a few small memories: waits of the load unit, orders of reads, bursts of stores.
     CHECK(run.memory_bits >= bits);
     CHECK(static_cast<double>(run.memory_bits - bits) <= 0.06 * static_cast<double>(bits) + 3000);
   }
 }
 
-TEST_CASE("area model: more of anything is no smaller") {
+TEST_CASE("area model: more of any resource needs no less area") {
   const isa::HardwareConfig base;
   const AreaEstimate small = model().estimate(base);
   CHECK(small.mm2() > 0);
@@ -56,7 +56,7 @@ TEST_CASE("area model: more of anything is no smaller") {
   CHECK(larger([](auto& c) { c.bus_bytes = 32; }).mm2() > small.mm2());
 }
 
-TEST_CASE("area model: data that is none is refused") {
+TEST_CASE("area model: invalid data is refused") {
   CHECK_FALSE(synthesis_runs_from_json(Json{{"runs", {{{"held_back", true}}}}}, "x").ok());
   CHECK_FALSE(technology_from_json(Json{{"name", "none"}}, "x").ok());
   CHECK_FALSE(AreaModel::fit({}, Technology{}).ok());

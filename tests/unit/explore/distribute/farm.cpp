@@ -1,5 +1,4 @@
-// Jobs for several processes, which are threads here: every job is done once, and what goes wrong anywhere is reported
-// by process 0.
+// Jobs for several processes, which are threads here: every job is done once, and process 0 reports any failure.
 #include "explore/distribute/farm.h"
 
 #include <atomic>
@@ -74,14 +73,14 @@ TEST_CASE("farm: each job is done once, by whichever process is free, call after
   CHECK(farm.run(numbers(none, true), nullptr, "the test").ok());
 }
 
-TEST_CASE("farm: without other processes threads of this one do everything") {
+TEST_CASE("farm: without other processes the threads of this one do everything") {
   Farm farm(nullptr, 2, "alone");
   std::vector<int> results(50, 0);
   REQUIRE(farm.run(numbers(results, true), nullptr, "the test").ok());
   CHECK(results == std::vector<int>(50, 1));
 }
 
-TEST_CASE("farm: a job that fails ends the work, with the process that it failed in") {
+TEST_CASE("farm: a job that fails ends the work, and the process that it failed in is named") {
   Processes processes(1, [](std::string_view job) -> Result<std::string> {
     if (job == "3") return Diagnostic{"cannot do it", "job 3", "3 > 2", "give less"};
     if (job == "1") throw std::runtime_error("thrown");
@@ -94,7 +93,7 @@ TEST_CASE("farm: a job that fails ends the work, with the process that it failed
   CHECK_THAT(to_string(failed.errors()), ContainsSubstring("process 1 on host1") && ContainsSubstring("thrown"));
   CHECK(results[0] == 1);
   CHECK(results[2] == 0);
-  // Nothing is left of it, and the process continues.
+  // No state of the failed call remains, and the process continues.
   std::vector<int> one(1, 0);
   CHECK(farm.run(numbers(one, false), nullptr, "the test").ok());
 }
@@ -109,7 +108,7 @@ TEST_CASE("farm: a process with other files is refused") {
              ContainsSubstring("process 1 on host1") && ContainsSubstring("other is not same"));
 }
 
-TEST_CASE("farm: a process that could not begin is reported") {
+TEST_CASE("farm: a process that could not start is reported") {
   test::Mailboxes boxes(2);
   const auto first = boxes.transport(0), second = boxes.transport(1);
   report_failure(*second, {Diagnostic{"cannot read model.onnx", "/data", "no such file", "copy it there"}});
@@ -121,7 +120,7 @@ TEST_CASE("farm: a process that could not begin is reported") {
              ContainsSubstring("process 1 on host1, /data") && ContainsSubstring("no such file"));
 }
 
-TEST_CASE("farm: work that is stopped waits for nobody") {
+TEST_CASE("farm: stopping the work does not wait for other processes") {
   std::atomic<bool> release = false;
   Processes processes(1, [&](std::string_view job) -> Result<std::string> {
     while (!release) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -20,7 +20,7 @@ const EnergyTable& table() {
 
 simulator::MemorySpec memory(const std::string& text) { return simulator::parse_memory(text).value(); }
 
-// A run with some of every event.
+// A run with some events of every kind.
 simulator::Counters some_counters() {
   simulator::Counters counters;
   counters.queue_instructions = {10, 20, 5};
@@ -53,7 +53,7 @@ double part(const Energy& energy, std::string_view component) {
 
 }  // namespace
 
-TEST_CASE("energy: of several accelerators the chip's N times, the shared DRAM's commands and standby once") {
+TEST_CASE("energy: several accelerators have the chip's energy N times, the shared DRAM's commands and standby once") {
   RunTime four = kTime;
   four.accelerators = 4;
   for (const std::string spec : {"bank:ddr4-2400", "bank:hbm2"}) {
@@ -64,7 +64,7 @@ TEST_CASE("energy: of several accelerators the chip's N times, the shared DRAM's
   CHECK(energy(some_counters(), "ideal", four).joules == Approx(4 * energy(some_counters(), "ideal").joules));
 }
 
-TEST_CASE("energy: its parts are all of it") {
+TEST_CASE("energy: the parts sum to the total") {
   for (const std::string spec : {"ideal", "bank:ddr4-2400", "bank:lpddr4", "bank:hbm2", "perturbed:seed=1"}) {
     CAPTURE(spec);
     const Energy whole = energy(some_counters(), spec);
@@ -149,7 +149,7 @@ TEST_CASE("energy: two launches cost what both cost alone") {
   }
 }
 
-TEST_CASE("energy: what is not known is not in it, and said") {
+TEST_CASE("energy: unknown parts are left out, and listed") {
   simulator::Counters counters = simulator::without_time(some_counters());
   const Energy functional = energy(counters, "bank:ddr4-2400", std::nullopt, std::nullopt);
   CHECK(part(functional, "clock") == -1);

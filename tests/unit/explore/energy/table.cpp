@@ -1,4 +1,4 @@
-// The energy table is data with a source each; overlays change it within its bounds, and the formula of SRAM keeps to
+// The energy table is data, each row with a source; overlays change it within its bounds, and the formula of SRAM fits
 // its points.
 #include "explore/energy/table.h"
 
@@ -46,7 +46,7 @@ TEST_CASE("energy table: every row has a unit, bounds and a source") {
   CHECK_THAT(table.statement(), ContainsSubstring("a model at 45 nm (table cmos45), not a measurement"));
 }
 
-TEST_CASE("energy table: the formula of SRAM keeps to its points") {
+TEST_CASE("energy table: the formula of SRAM fits its points") {
   const SramModel sram = default_energy_table().value().sram;
   CHECK(sram.points.size() == 29);
   // docs/reference/energy.md states these errors.
@@ -75,7 +75,7 @@ TEST_CASE("energy table: more bits and wider words never cost less") {
     }
 }
 
-TEST_CASE("energy table: the fit finds the formula that made its points") {
+TEST_CASE("energy table: the fit recovers the formula of generated points") {
   SramModel model;
   for (const double bytes : {256.0, 4096.0, 65536.0, 1048576.0})
     for (const double bits : {16.0, 64.0, 256.0}) {
@@ -91,7 +91,7 @@ TEST_CASE("energy table: the fit finds the formula that made its points") {
   CHECK(model.leakage.coefficients[3] == Approx(1e-6).epsilon(1e-4));
 }
 
-TEST_CASE("energy overlay: what it says replaces the row, with its source") {
+TEST_CASE("energy overlay: its rows replace those of the table, with their source") {
   const EnergyTable table = default_energy_table().value();
   const auto changed = overlay(
       table,
@@ -109,7 +109,7 @@ TEST_CASE("energy overlay: what it says replaces the row, with its source") {
   CHECK(changed->statement() == "a model at 28 nm (table cmos45 with mine.json), not a measurement");
 }
 
-TEST_CASE("energy overlay: points of SRAM are fitted anew") {
+TEST_CASE("energy overlay: points of SRAM are fitted again") {
   std::string points;
   for (const int bytes : {256, 4096, 65536})
     for (const int bits : {16, 64, 256})
@@ -125,7 +125,7 @@ TEST_CASE("energy overlay: points of SRAM are fitted anew") {
   CHECK(changed->sram_source == "ours");
 }
 
-TEST_CASE("energy overlay: refuses what cannot be meant, and says the remedy") {
+TEST_CASE("energy overlay: invalid values are refused, with a remedy") {
   CHECK_THAT(refusal(with_row("mac.int9", "{}")),
              ContainsSubstring("there is no such row. Hint: did you mean `mac.int8`?"));
   CHECK_THAT(refusal(R"({"row": {}})"), ContainsSubstring("there is no member \"row\". Hint: did you mean `rows`?"));
@@ -151,14 +151,14 @@ TEST_CASE("energy overlay: refuses what cannot be meant, and says the remedy") {
   CHECK_THAT(
       refusal(R"({"sram": {"unit": "pJ", "leakage_unit": "mW", "source": "x", "points": [[64, 32, 1e9, 1, 1]]}})"),
       ContainsSubstring("0.0001 to 100 pJ per bit"));
-  // All of it at once.
+  // All errors at once.
   const std::string both =
       refusal(R"({"rows": {"mac.int9": {}, "alu.add": {"value": 99, "unit": "pJ", "source": "x"}}})");
   CHECK_THAT(both, ContainsSubstring("mac.int9"));
   CHECK_THAT(both, ContainsSubstring("99 pJ is outside 0.001 to 10"));
 }
 
-TEST_CASE("energy table: a table without a row is none") {
+TEST_CASE("energy table: a table with a missing row is refused") {
   CHECK_THAT(to_string(parse_energy_table(R"({"name": "t", "node_nm": 7, "rows": {}})", "t.json").errors()),
              ContainsSubstring("the row is missing"));
 }

@@ -1,4 +1,4 @@
-// A child process may end in any way; its parent learns which, and nothing is left behind.
+// A child process may end in any way; its parent learns which, and nothing is left over.
 #include "explore/measure/child.h"
 
 #include <chrono>
@@ -68,7 +68,7 @@ class SharedNumber {
   volatile int* number_;
 };
 
-// What a test began with is what it ends with: the same files, and no child.
+// A test ends with the state that it began with: the same files, and no child.
 class NothingLeft {
  public:
   ~NothingLeft() {
@@ -81,7 +81,7 @@ class NothingLeft {
   std::size_t files_ = open_files();
 };
 
-// Running, or about to; anyone who adopts the dead may take a while to bury them.
+// Running, or about to run; the process that adopts orphans may take a while to reap them.
 bool is_alive(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string number, name, state;
@@ -100,7 +100,7 @@ double seconds_of(const std::function<void()>& work) {
 
 }  // namespace
 
-TEST_CASE("child: what the function returns comes back, however much it is") {
+TEST_CASE("child: the function's result is returned, whatever its size") {
   const NothingLeft nothing;
   int mine = 1;
   const ChildEnd small = call([&] {
@@ -116,7 +116,7 @@ TEST_CASE("child: what the function returns comes back, however much it is") {
   CHECK(large.answer == Bytes(std::size_t{8} << 20, std::byte{42}));
 }
 
-TEST_CASE("child: an exception's text comes back") {
+TEST_CASE("child: the text of an exception is returned") {
   const NothingLeft nothing;
   const ChildEnd end = call([]() -> Bytes { throw std::runtime_error("too hot"); });
   CHECK(end.ending == ChildEnding::threw);
@@ -142,7 +142,7 @@ TEST_CASE("child: a signal that ends it is a crash, also one that this process h
   CHECK(to_string({ChildEnding::crashed, {}, SIGSEGV}, {}) == "signal 11 ended it: Segmentation fault");
 }
 
-TEST_CASE("child: to end the process is not an answer") {
+TEST_CASE("child: ending the process is not an answer") {
   const NothingLeft nothing;
   for (const int status : {0, 3}) {
     const ChildEnd end = call([&]() -> Bytes { ::_exit(status); });
@@ -152,7 +152,7 @@ TEST_CASE("child: to end the process is not an answer") {
   CHECK(to_string({ChildEnding::exited, {}, 3}, {}) == "it ended its process with status 3");
 }
 
-TEST_CASE("child: one that hangs is killed at its limit") {
+TEST_CASE("child: a child that hangs is killed at its limit") {
   const NothingLeft nothing;
   const ChildLimits limits{.seconds = 0.2};
   ChildEnd end;
@@ -162,7 +162,7 @@ TEST_CASE("child: one that hangs is killed at its limit") {
                            }
                            return {};
                          }),
-                         // It ignores what it can, and closes the pipe by which it is watched.
+                         // It ignores all signals that can be ignored, and closes the pipe by which it is watched.
                          std::function<Bytes()>([]() -> Bytes {
                            for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_IGN);
                            for (int file = 0; file < 1024; ++file) ::close(file);
@@ -188,7 +188,7 @@ TEST_CASE("child: it is stopped with the work") {
   CHECK(end.ending == ChildEnding::stopped);
 }
 
-TEST_CASE("child: what it prints is lost, and holds nobody up") {
+TEST_CASE("child: its output is discarded, and does not block it") {
   const NothingLeft nothing;
   const ChildEnd end = call([] {
     const std::string line(1000, 'x');
@@ -202,7 +202,7 @@ TEST_CASE("child: what it prints is lost, and holds nobody up") {
   CHECK(text_of(end.answer) == "nothing to read");
 }
 
-TEST_CASE("child: files that are open here are closed there") {
+TEST_CASE("child: files that are open in the parent are closed in the child") {
   const NothingLeft nothing;
   const int file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   REQUIRE(file >= 0);
@@ -211,11 +211,11 @@ TEST_CASE("child: files that are open here are closed there") {
     for (int i = 3; i < 1024; ++i) open += ::fcntl(i, F_GETFD) != -1;
     return bytes_of(std::to_string(open));
   });
-  CHECK(text_of(end.answer) == "1");  // by which it answers
+  CHECK(text_of(end.answer) == "1");  // the pipe of its answer
   CHECK(::close(file) == 0);
 }
 
-TEST_CASE("child: other processes may look at it where it is said so, and not else") {
+TEST_CASE("child: other processes may inspect it only where that is allowed") {
   for (const bool open : {false, true}) {
     const auto end = explore::call_in_child(
         [] { return std::vector<std::byte>(static_cast<std::size_t>(1 + ::prctl(PR_GET_DUMPABLE))); },
@@ -225,7 +225,7 @@ TEST_CASE("child: other processes may look at it where it is said so, and not el
   }
 }
 
-TEST_CASE("child: what it has started ends with it") {
+TEST_CASE("child: processes that it has started end with it") {
   const NothingLeft nothing;
   for (const bool crashes : {false, true}) {
     const SharedNumber grandchild;
@@ -236,7 +236,7 @@ TEST_CASE("child: what it has started ends with it") {
       if (crashes) ::raise(SIGSEGV);
       return {};
     };
-    // It ends although the grandchild, which does not end by itself, holds the pipe.
+    // The call ends although the grandchild, which does not end, holds the pipe.
     const ChildEnd end = call(starting);
     CHECK(end.ending == (crashes ? ChildEnding::crashed : ChildEnding::returned));
     REQUIRE(grandchild.get() > 0);
@@ -244,7 +244,7 @@ TEST_CASE("child: what it has started ends with it") {
   }
 }
 
-TEST_CASE("child: it ends with this process, however that ends") {
+TEST_CASE("child: it ends with its parent, however that ends") {
   const SharedNumber child;
   const pid_t parent = ::fork();
   if (parent == 0) {
@@ -276,7 +276,7 @@ TEST_CASE("child: memory beyond its limit is refused") {
   CHECK(call(take(std::size_t{1} << 30), limits).ending != ChildEnding::returned);
 }
 
-TEST_CASE("child: threads call at the same time, each has its own answer") {
+TEST_CASE("child: threads call at the same time, each gets its own answer") {
   const NothingLeft nothing;
   std::array<int, 2> right{};
   const auto caller = [&](std::size_t me) {

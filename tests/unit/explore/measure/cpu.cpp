@@ -1,5 +1,4 @@
-// Schedules of CPU tasks measured: right ones have a cost, and what is wrong with the others is found out, whatever
-// they do.
+// Measuring schedules of CPU tasks: correct ones get a cost, and every kind of failure of the others is classified.
 #include "explore/measure/cpu.h"
 
 #include <algorithm>
@@ -30,7 +29,7 @@ using tune::Outcome;
 
 namespace {
 
-// Short timings: their quality is not what is tested.
+// Short timings: their precision is not tested.
 CpuMeasureOptions quick() { return {.limit_seconds = 20, .timing_seconds = 0.01}; }
 
 struct Machine {
@@ -71,7 +70,7 @@ void check_failed(const Measurement& measurement, Outcome outcome, const std::st
   CHECK_THAT(measurement.why, ContainsSubstring(why));
 }
 
-// The default, and `more` that are drawn.
+// The default schedule, and `more` random ones.
 std::vector<Scheduled> drawn(const schedule::Task& task, const cpu::Cpu& cpu, std::size_t more) {
   std::vector<Scheduled> all{scheduled_as(task, cpu)};
   SplitMix64 random(1);
@@ -86,7 +85,7 @@ std::vector<Scheduled> drawn(const schedule::Task& task, const cpu::Cpu& cpu, st
 
 }  // namespace
 
-TEST_CASE("measure cpu: the default of every kind of tasks is right, and so are others, drawn at random") {
+TEST_CASE("measure cpu: the default of every kind of task is correct, and so are random schedules") {
   REQUIRE_A_PROCESSOR();
   Machine machine;
   for (const CpuTaskText* text : {&kConvolutionTask, &kInt8ConvolutionTask, &kWindowTask, &kMatmulTask,
@@ -111,7 +110,7 @@ TEST_CASE("measure cpu: with several threads") {
   }
 }
 
-TEST_CASE("measure cpu: what it costs is in nanoseconds of this machine") {
+TEST_CASE("measure cpu: the cost is in nanoseconds of this machine") {
   REQUIRE_A_PROCESSOR();
   Machine machine;
   const schedule::Task task = machine.task(kSoftmaxTask);
@@ -140,7 +139,7 @@ TEST_CASE("measure cpu: a kernel that computes something else is wrong") {
                "out0 differs from the reference: ");
 }
 
-TEST_CASE("measure cpu: a program that the code generator does not take is refused, and so is one of another task") {
+TEST_CASE("measure cpu: a program that the code generator refuses is refused, and so is one of another task") {
   REQUIRE_A_PROCESSOR();
   Machine machine;
   const schedule::Task task = machine.task(kConvolutionTask);
@@ -161,13 +160,13 @@ TEST_CASE("measure cpu: a program that the code generator does not take is refus
   check_failed(measure(*measurer, elsewhere), Outcome::refused, "its in0 is float32[1, 14, 14, 16]");
 }
 
-TEST_CASE("measure cpu: whatever candidates do, each is classified, and those after it are measured") {
+TEST_CASE("measure cpu: any failure of a candidate is classified, and later candidates are measured") {
   REQUIRE_A_PROCESSOR();
   Machine machine;
   const schedule::Task task = machine.task(kConvolutionTask);
   CpuMeasureOptions options = quick();
   options.limit_seconds = 0.5;
-  // What a candidate does is in its trace.
+  // The candidate's behavior is in its trace.
   options.run = [](const Scheduled& candidate, const std::function<void()>& kernel, std::span<NdArray> results) {
     const std::string& deed = candidate.trace.back().primitive;
     static int runs = 0;
@@ -197,7 +196,7 @@ TEST_CASE("measure cpu: whatever candidates do, each is classified, and those af
   check_failed(measured[8], Outcome::wrong, "out0 differs from the reference: 1 of 6272 elements; first at ");
 }
 
-TEST_CASE("measure cpu: where the work is stopped, nothing is measured any more") {
+TEST_CASE("measure cpu: once the work is stopped, nothing more is measured") {
   REQUIRE_A_PROCESSOR();
   Machine machine;
   const schedule::Task task = machine.task(kConvolutionTask);
@@ -213,13 +212,13 @@ TEST_CASE("measure cpu: where the work is stopped, nothing is measured any more"
     work.stop("enough", "");
   });
   const Scheduled scheduled = scheduled_as(task, machine.cpu);
-  // (A candidate that hung until its own limit would have timed out in other words.)
+  // (A candidate that hung until its own limit would have a different message.)
   for (const Measurement& measurement : measure(*measurer, {scheduled, scheduled, scheduled}))
     check_failed(measurement, Outcome::timed_out, "stopped");
   stopping.join();
 }
 
-// On clocks that continue by a microsecond each time they are read, and by more where the candidate says so.
+// With clocks that advance by a microsecond at each reading, and by more where the candidate says so.
 TEST_CASE("measure cpu: the cost is the ratio to the default's time, times that time") {
   REQUIRE_A_PROCESSOR();
   Machine machine;
@@ -253,16 +252,16 @@ TEST_CASE("measure cpu: two measurers take turns") {
   const auto first = machine.measurer(task), second = machine.measurer(task);
   std::atomic<int> done{0};
   std::vector<Measurement> one, other;
-  std::thread running, beside;
+  std::thread first_thread, second_thread;
   {
     const auto held = FileLock::take(machine.folder / "dovetail" / "measure.lock");
     REQUIRE(held.ok());
-    running = std::thread([&] { one = measure(*first, {scheduled, scheduled}), ++done; });
-    beside = std::thread([&] { other = measure(*second, {scheduled, scheduled}), ++done; });
+    first_thread = std::thread([&] { one = measure(*first, {scheduled, scheduled}), ++done; });
+    second_thread = std::thread([&] { other = measure(*second, {scheduled, scheduled}), ++done; });
     ::usleep(300'000);
     CHECK(done == 0);
   }
-  running.join(), beside.join();
+  first_thread.join(), second_thread.join();
   for (const Measurement& measurement : one) check_measured(measurement);
   for (const Measurement& measurement : other) check_measured(measurement);
 }
@@ -284,7 +283,7 @@ TEST_CASE("measure cpu: tasks that it cannot measure are errors") {
   CHECK_THAT(error(task, machine.cpu), ContainsSubstring("it is not a program of kind matmul"));
   task.target = "accel";
   CHECK_THAT(error(task, machine.cpu), ContainsSubstring("it is a task of accel, kind matmul"));
-  // Divides by zero: by what it was given, less itself.
+  // Divides by zero: by its input minus itself.
   schedule::Task dividing = cpu_task(R"(graph g(%x: int32[8]) -> (%y)
   %z: int32[8] = Sub(%x, %x)
   %y: int32[8] = Div(%x, %z)

@@ -1,5 +1,5 @@
-// Schedules of CUDA tasks measured on the emulated GPU: right ones have a cost, wrong ones, those that crash and those
-// that hang end a child process alone.
+// Measuring schedules of CUDA tasks on the emulated GPU: correct ones get a cost, and wrong, crashing and hanging ones
+// end only a child process.
 #include "explore/measure/cuda.h"
 
 #include <csignal>
@@ -62,7 +62,7 @@ const std::string kProduct = R"(graph g(%x: float32[24, 32]) -> (%y)
 
 }  // namespace
 
-TEST_CASE("cuda: of kernels that are scheduled apart, those are tuned that the device runs") {
+TEST_CASE("cuda: of kernels with separate schedules, those for the device are tuned") {
   const auto narrowed = [](const char* capability) {
     const test::Environment device("EMULATED_GPU_CAPABILITY", capability);
     return narrowed_to_device(kGpu).value().architectures;
@@ -79,7 +79,7 @@ TEST_CASE("cuda: of kernels that are scheduled apart, those are tuned that the d
   CHECK_THAT(to_string(missing.errors()), Catch::Matchers::ContainsSubstring("there is no NVIDIA driver"));
 }
 
-TEST_CASE("measure cuda: defaults are right, and so are others, drawn at random") {
+TEST_CASE("measure cuda: defaults are correct, and so are random schedules") {
   const test::EmulatedGpu gpu;
   const test::TemporaryFolder folder;
   const test::Environment state("XDG_STATE_HOME", folder.path());
@@ -106,7 +106,7 @@ TEST_CASE("measure cuda: defaults are right, and so are others, drawn at random"
   }
 }
 
-TEST_CASE("measure cuda: what is wrong, crashes, hangs or breaks the device ends a child alone") {
+TEST_CASE("measure cuda: candidates that are wrong, crash, hang or break the device end only a child") {
   const test::EmulatedGpu gpu;
   const test::TemporaryFolder folder;
   const test::Environment state("XDG_STATE_HOME", folder.path());
@@ -121,7 +121,7 @@ TEST_CASE("measure cuda: what is wrong, crashes, hangs or breaks the device ends
   options.limit_seconds = 0.5;
   options.after_run = [](const Scheduled&, std::span<NdArray>) { ::pause(); };
   CHECK(measure_default(task, options).outcome == Outcome::timed_out);
-  // A kernel that touches what it may not: the device is of no more use to the process that launched it.
+  // A kernel with an invalid access: afterwards the device is unusable for the process that launched it.
   options = quick();
   const auto measurer = measurer_of(task, options);
   const Scheduled scheduled = schedule::run(cuda::sketch_of(kind_of(task), kGpu), task).value();
@@ -135,7 +135,7 @@ TEST_CASE("measure cuda: what is wrong, crashes, hangs or breaks the device ends
   CHECK(measurer->measure(std::span(&pointer, 1)).front().outcome == Outcome::measured);
 }
 
-TEST_CASE("measure cuda: without a device there is nothing to measure on") {
+TEST_CASE("measure cuda: without a device, measuring is refused") {
   const test::EmulatedGpu gpu;
   const test::Environment none("EMULATED_GPU_DEVICES", "0");
   const auto refused = make_cuda_measurer(kGpu)(cuda_task(kProduct, "generic"));

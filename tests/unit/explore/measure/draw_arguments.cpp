@@ -1,4 +1,4 @@
-// Random arguments that a program can be run on, and whose results are not all alike.
+// Random arguments that a program accepts, and whose results are not all equal.
 #include "explore/measure/draw_arguments.h"
 
 #include <algorithm>
@@ -38,14 +38,14 @@ std::pair<double, double> range_of(const NdArray& array) {
 
 }  // namespace
 
-TEST_CASE("drawn arguments: the seed and the program decide") {
+TEST_CASE("drawn arguments: they depend only on the seed and the program") {
   const loops::Program program = elementwise("float32", "a[v] + b[v]");
   CHECK(draw_arguments(program, 1) == draw_arguments(program, 1));
   CHECK(draw_arguments(program, 1) != draw_arguments(program, 2));
   CHECK(draw_arguments(program, 1)[0] != draw_arguments(program, 1)[1]);
 }
 
-TEST_CASE("drawn arguments: floats are small, and what is divided by or rooted is positive") {
+TEST_CASE("drawn arguments: floats are small; divisors and operands of roots are positive") {
   const auto drawn = draw_arguments(elementwise("float32", "a[v] / b[v]"), 1);
   const auto [least_a, most_a] = range_of(drawn[0]);
   const auto [least_b, most_b] = range_of(drawn[1]);
@@ -65,7 +65,7 @@ TEST_CASE("drawn arguments: integers have their full range, divisors are positiv
   CHECK(range_of(words[0]).second > 4e18);
 }
 
-TEST_CASE("drawn arguments: an index is within what it indexes, unless any value of its type is") {
+TEST_CASE("drawn arguments: an index is within its dimension, unless any value of its type is") {
   const schedule::Task gather = test::cpu_task(test::kGatherTask.text, test::kGatherTask.kind, processor());
   const auto drawn = draw_arguments(gather.program, 1);
   const auto [least, most] = range_of(drawn[1]);
@@ -80,7 +80,7 @@ TEST_CASE("drawn arguments: an index is within what it indexes, unless any value
   CHECK(range_of(draw_arguments(look_up.program, 1)[0]) == std::pair(-128.0, 127.0));
 }
 
-TEST_CASE("drawn arguments: what is requantized comes to all values of its type") {
+TEST_CASE("drawn arguments: requantized values cover their type") {
   for (const cpu::Cpu& cpu : {cpu::cpus().front(), cpu::cpus().back()}) {
     const schedule::Task task = test::cpu_task(test::kInt8ConvolutionTask.text, test::kInt8ConvolutionTask.kind, cpu);
     const auto results = loops::evaluate(task.program, draw_arguments(task.program, 1));

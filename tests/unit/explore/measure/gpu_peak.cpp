@@ -1,5 +1,5 @@
-// Ceilings of a GPU, on the emulated one: what the kernels compute is right, so that they do the work that is counted;
-// and NVIDIA's compiler takes them.
+// Peak rates of a GPU, on the emulated one: the kernels compute correct values, so they do the counted work; and
+// NVIDIA's compiler accepts them.
 #include "explore/measure/gpu_peak.h"
 
 #include <array>
@@ -34,7 +34,7 @@ std::string text_of(const std::vector<cuda::MatrixMultiply>& all) {
   return text;
 }
 
-// What each thread of one block leaves.
+// The result of each thread of one block.
 std::vector<std::uint32_t> sums_of(const bundle::CudaImage& image, const explore::TensorPeak& peak,
                                    std::int32_t steps) {
   const std::shared_ptr<runtime::cuda::Context> context = runtime::cuda::Context::open().value();
@@ -57,7 +57,7 @@ std::vector<std::uint32_t> sums_of(const bundle::CudaImage& image, const explore
 
 }  // namespace
 
-TEST_CASE("gpu peak: kernels of tensor cores multiply what they say, as often as they are asked") {
+TEST_CASE("gpu peak: kernels for tensor cores do the stated products, as often as requested") {
   const test::EmulatedGpu gpu;
   auto binary = cuda::Nvrtc::find().value()->compile(
       text_of({group_of(DType::int8), warp_of(DType::int8), warp_of(DType::float16), warp_of(DType::bfloat16),
@@ -65,7 +65,7 @@ TEST_CASE("gpu peak: kernels of tensor cores multiply what they say, as often as
       "sm_90a");
   if (!binary) FAIL(to_string(binary.errors()));
   const bundle::CudaImage image{"sm_90a", false, bundle::Blob(std::move(binary->cubin))};
-  // Of bytes in lines of 32: each sum of products of two rows, twice in a step.
+  // Bytes in lines of 32: each sum of products of two rows, twice in a step.
   const explore::TensorPeak group = explore::tensor_peak(group_of(DType::int8));
   const auto factor = [](std::uint32_t byte) {
     const std::uint32_t word = (byte / 4 + 1) * 2654435761U;
@@ -74,7 +74,7 @@ TEST_CASE("gpu peak: kernels of tensor cores multiply what they say, as often as
   std::array<std::int64_t, 32> a{}, b{};
   for (std::uint32_t row = 0; row < 64 + 128; ++row)
     for (std::uint32_t k = 0; k < 32; ++k) {
-      // The two halves of each second four lines are exchanged.
+      // In every second group of four lines the two halves are exchanged.
       const std::uint32_t line = row < 64 ? row : row - 64;
       (row < 64 ? a : b)[k] += factor(row * 32 + (k ^ (line / 4 % 2 * 16)));
     }
@@ -103,7 +103,7 @@ TEST_CASE("gpu peak: kernels of tensor cores multiply what they say, as often as
   }
 }
 
-TEST_CASE("gpu peak: NVIDIA's compiler takes every kernel") {
+TEST_CASE("gpu peak: NVIDIA's compiler accepts every kernel") {
   const auto compiler = cuda::Nvrtc::find();
   if (!compiler) return test::skip("no NVRTC: " + compiler.errors().front().why);
   const std::string warps = text_of({warp_of(DType::float16), warp_of(DType::bfloat16), warp_of(DType::float32),

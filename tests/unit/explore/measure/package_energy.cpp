@@ -1,5 +1,5 @@
-// The processor's energy counters, as a folder of files: sums of packages, a counter that goes round, and why there are
-// none.
+// The processor's energy counters, as a folder of files: sums of packages, a counter that wraps around, and the reason
+// where there are none.
 #include "explore/measure/package_energy.h"
 
 #include <filesystem>
@@ -25,7 +25,7 @@ void write_zone(const std::filesystem::path& folder, const std::string& name, co
 
 }  // namespace
 
-TEST_CASE("package energy: packages are added up, parts of them are not") {
+TEST_CASE("package energy: packages are added up, their parts are not") {
   const test::TemporaryFolder folder;
   write_zone(folder.path(), "intel-rapl:0", "package-0", "100000");
   write_zone(folder.path(), "intel-rapl:0:0", "core", "100000");
@@ -37,11 +37,11 @@ TEST_CASE("package energy: packages are added up, parts of them are not") {
   write_zone(folder.path(), "intel-rapl:0", "package-0", "350000");
   write_zone(folder.path(), "intel-rapl:0:0", "core", "999999");
   CHECK(energy->joules().value() == Approx(0.25));
-  write_zone(folder.path(), "intel-rapl:1", "package-1", "50000");  // has gone round
+  write_zone(folder.path(), "intel-rapl:1", "package-1", "50000");  // wrapped around
   CHECK(energy->joules().value() == Approx(0.25 + 0.15));
 }
 
-TEST_CASE("package energy: says why there is none") {
+TEST_CASE("package energy: the reason is given where there is none") {
   const test::TemporaryFolder folder;
   CHECK_THAT(to_string(PackageEnergy::open(folder.path() / "nothing").errors()),
              ContainsSubstring("No such file or directory"));

@@ -1,5 +1,5 @@
-// The rule by which samples are taken and counted, on invented machines: their clocks advance only by
-// the time that a kernel is said to take, so that no test depends on what the real machine does meanwhile.
+// The rule by which samples are taken and counted, on simulated machines: their clocks advance only by the time that a
+// kernel takes, so that no test depends on the load of the real machine.
 #include "explore/measure/paired_times.h"
 
 #include "tests/catch.h"
@@ -18,7 +18,7 @@ struct Machine {
   }
   void compute(double seconds) { wall += seconds, processor += seconds; }
   void wait(double seconds) { wall += seconds; }
-  // Another job has the processor, and leaves its own data in the caches.
+  // Another job uses the processor, and leaves its data in the caches.
   void lose(double seconds) { wall += seconds, ++switches; }
 };
 
@@ -36,7 +36,7 @@ TEST_CASE("paired times: equal kernels take equal time, short ones and long ones
   }
 }
 
-TEST_CASE("paired times: one that is clearly slower is not repeated for long") {
+TEST_CASE("paired times: a clearly slower kernel is not repeated for long") {
   Machine machine;
   int runs = 0;
   const PairedTimes times = time_in_pairs([&] { machine.compute(0.0001); }, [&] { machine.compute(0.0003), ++runs; },
@@ -44,14 +44,14 @@ TEST_CASE("paired times: one that is clearly slower is not repeated for long") {
   CHECK(times.ratio == Approx(3));
   CHECK(times.pairs == 2);
   CHECK(runs <= 20);
-  // One that is a little slower is.
+  // A slightly slower kernel is.
   const PairedTimes close = time_in_pairs([&] { machine.compute(0.0001); }, [&] { machine.compute(0.00014); },
                                           {.seconds = 1, .clocks = machine.clocks()});
   CHECK(close.ratio == Approx(1.4));
   CHECK(close.pairs == 25);
 }
 
-TEST_CASE("paired times: of one thread the processor's time counts, of several that on the wall") {
+TEST_CASE("paired times: with one thread processor time counts, with several wall time") {
   Machine machine;
   const auto busy = [&] { machine.compute(0.001); };
   const auto resting = [&] { machine.compute(0.001), machine.wait(0.02); };
@@ -59,9 +59,9 @@ TEST_CASE("paired times: of one thread the processor's time counts, of several t
   CHECK(time_in_pairs(busy, resting, {.threads = 2, .seconds = 0.02, .clocks = machine.clocks()}).ratio == Approx(21));
 }
 
-TEST_CASE("paired times: what the machine does to both samples of a pair cancels") {
+TEST_CASE("paired times: disturbances of both samples of a pair cancel") {
   Machine machine;
-  double slower = 1;  // the clock of the processor sinks steadily
+  double slower = 1;  // the clock of the processor slows down steadily
   const auto kernel = [&](double seconds) { machine.compute(seconds * slower), slower *= 1.001; };
   const PairedTimes times =
       time_in_pairs([&] { kernel(0.001); }, [&] { kernel(0.0012); }, {.seconds = 0.05, .clocks = machine.clocks()});
@@ -69,12 +69,12 @@ TEST_CASE("paired times: what the machine does to both samples of a pair cancels
   CHECK(slower > 1.03);
 }
 
-TEST_CASE("paired times: samples during which another job had the processor do not count") {
+TEST_CASE("paired times: samples during which another job ran do not count") {
   for (const int threads : {1, 2}) {
     CAPTURE(threads);
     Machine machine;
     int run = 0;
-    // Every fifth run is disturbed, and slower than the others because of the caches.
+    // Every fifth run is disturbed, and slower because of the caches.
     const auto kernel = [&] {
       const bool disturbed = ++run % 5 == 0;
       if (disturbed) machine.lose(0.004);
@@ -88,7 +88,7 @@ TEST_CASE("paired times: samples during which another job had the processor do n
   }
 }
 
-TEST_CASE("paired times: where the machine is never ours, all pairs count") {
+TEST_CASE("paired times: where other jobs always run, all pairs count") {
   Machine machine;
   const auto kernel = [&] { machine.lose(0.01), machine.compute(0.001); };
   const PairedTimes times = time_in_pairs(kernel, kernel, {.seconds = 0.02, .clocks = machine.clocks()});
@@ -97,7 +97,7 @@ TEST_CASE("paired times: where the machine is never ours, all pairs count") {
   CHECK(times.pairs == 15);  // three attempts for each of the five that were required
 }
 
-TEST_CASE("paired times: this machine's clocks continue") {
+TEST_CASE("paired times: this machine's clocks advance") {
   const Clocks clocks = machine_clocks();
   const double wall = clocks.wall(), processor = clocks.processor();
   while (clocks.processor() <= processor) {

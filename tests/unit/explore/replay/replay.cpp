@@ -1,4 +1,4 @@
-// Searches on tables: a table is made, is complete, and a search on it does what it would do on the task itself.
+// Searches on tables: a table is made, is complete, and a search on it behaves as on the task itself.
 #include "explore/replay/replay.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Replayable {
   }
 };
 
-// A table of the tree, its first rows.
+// The first rows of a committed table.
 Replayable committed_table() {
   const ReplayTask& row = **find_replay_task(kCommitted);
   const std::string path = DOVETAIL_SOURCE_DIR "/bench/tuning/tables/" + std::string(row.name) + ".txt";
@@ -44,7 +44,7 @@ Replayable committed_table() {
   return found;
 }
 
-// One that holds every candidate of its task.
+// A table that contains every candidate of its task.
 Replayable whole_table() {
   const ReplayTask row{"accel.conv1x1_tiny", bundle::kAccelTarget, "convolution",
                        R"(graph tiny(%x: int8[1, 16, 2, 2]) -> (%y)
@@ -63,7 +63,7 @@ Replayable whole_table() {
 
 }  // namespace
 
-TEST_CASE("replay: a table of few candidates says what the committed one says") {
+TEST_CASE("replay: a new table of a few candidates equals the committed one") {
   const Replayable committed = committed_table();
   const auto measurer =
       make_accel_measurer(isa::load_config(kReplayHardware).value(), {})(committed.found.task).value();
@@ -73,14 +73,14 @@ TEST_CASE("replay: a table of few candidates says what the committed one says") 
   CHECK(made->task == committed.table.task);
   CHECK(made->machine == committed.table.machine);
   REQUIRE(made->rows.size() == 12);
-  // The same draws, and cycles are the same at every time.
+  // The same draws, and cycles are the same each time.
   for (std::size_t i = 0; i < made->rows.size(); ++i) {
     CHECK(made->rows[i].decisions == committed.table.rows[i].decisions);
     CHECK(made->rows[i].cost == committed.table.rows[i].cost);
   }
 }
 
-TEST_CASE("replay: what luck has made the best of a table is measured again") {
+TEST_CASE("replay: rows that luck has made the best of a table are measured again") {
   const Replayable whole = whole_table();
   const auto measurer = make_accel_measurer(isa::load_config(kReplayHardware).value(), {})(whole.found.task).value();
   Table lucky = whole.table;
@@ -93,7 +93,7 @@ TEST_CASE("replay: what luck has made the best of a table is measured again") {
     std::ranges::sort(costs);
     return costs;
   };
-  // The ten best are what they are, and not one of the others is better; what is not among them may still be lucky.
+  // The ten best have their true costs, and none of the others is better; the others may still be lucky.
   const std::vector<double> now = sorted(lucky), truly = sorted(whole.table);
   for (std::size_t i = 0; i < 10; ++i) {
     CAPTURE(i);
@@ -105,28 +105,28 @@ TEST_CASE("replay: what luck has made the best of a table is measured again") {
   CHECK_FALSE(measure_best_again(whole.found.task, whole.found.sketch, *measurer, lucky).ok());
 }
 
-TEST_CASE("replay: a table completes as the task's own space does") {
+TEST_CASE("replay: a table completes decisions as the task's own space does") {
   const Replayable whole = whole_table();
   TableSpace table = whole.space();
   tune::SketchSpace own(whole.found.task, whole.found.sketch);
   SplitMix64 random(3);
   CHECK(table.default_candidate()->text() == own.default_candidate()->text());
   for (int i = 0; i < 20; ++i) {
-    // Two decisions of a draw, the rest analytic.
+    // Two decisions of a draw, the others analytic.
     const tune::Candidate drawn = *table.complete({}, tune::Rest::random, random);
-    schedule::Decisions wanted;
+    schedule::Decisions requested;
     for (const std::size_t at : {random.next() % drawn.sampled.size(), random.next() % drawn.sampled.size()})
-      wanted.emplace(drawn.sampled[at].name, drawn.sampled[at].value);
-    const auto there = table.complete(wanted, tune::Rest::analytic, random);
-    const auto expected = own.complete(wanted, tune::Rest::analytic, random);
+      requested.emplace(drawn.sampled[at].name, drawn.sampled[at].value);
+    const auto there = table.complete(requested, tune::Rest::analytic, random);
+    const auto expected = own.complete(requested, tune::Rest::analytic, random);
     REQUIRE(there.has_value() == expected.has_value());
     if (there) CHECK(there->text() == expected->text());
     if (there) CHECK(there->features == expected->features);
-    const auto agreeing = table.complete(wanted, tune::Rest::random, random);
+    const auto agreeing = table.complete(requested, tune::Rest::random, random);
     REQUIRE(agreeing);
-    for (const auto& [name, value] : wanted) CHECK(agreeing->decisions().at(name) == value);
+    for (const auto& [name, value] : requested) CHECK(agreeing->decisions().at(name) == value);
   }
-  // What no row has is left to the sketch.
+  // A decision without a row is left to the sketch.
   const auto left_out = table.complete({{"tile_y", "77"}}, tune::Rest::analytic, random);
   REQUIRE(left_out);
   CHECK(left_out->text() == table.default_candidate()->text());
@@ -149,7 +149,7 @@ TEST_CASE("replay: in as many trials as there are candidates, every search finds
   }
 }
 
-TEST_CASE("replay: a table of something else is refused, with the command that makes it again") {
+TEST_CASE("replay: a table of another task is refused, with the command that makes it again") {
   const Replayable committed = committed_table();
   const auto refused = [&](const std::function<void(Table&)>& change) {
     Table table = committed.table;

@@ -19,7 +19,7 @@ const std::string kText =
 
 }  // namespace
 
-TEST_CASE("tuning table: what is read is printed again") {
+TEST_CASE("tuning table: a table that is read is printed again") {
   const auto table = parse_table(kText, "test");
   REQUIRE(table.ok());
   CHECK(to_string(*table) == kText);
@@ -32,7 +32,7 @@ TEST_CASE("tuning table: what is read is printed again") {
   CHECK(table->rows[2].cost == 1e6);
 }
 
-TEST_CASE("tuning table: what is none is refused, with the line") {
+TEST_CASE("tuning table: an invalid table is refused, with the line") {
   const auto refused = [](std::string_view from, std::string_view to) {
     std::string text = kText;
     text.replace(text.find(from), from.size(), to);
@@ -50,7 +50,7 @@ TEST_CASE("tuning table: what is none is refused, with the line") {
   CHECK_THAT(refused("12.5", "crashed"), ContainsSubstring("must be the measured default schedule"));
 }
 
-TEST_CASE("tuning table: each task has one in the tree, of its name") {
+TEST_CASE("tuning table: the tree has a table for each task, with its name") {
   for (const ReplayTask& task : replay_tasks()) {
     const std::string path = DOVETAIL_SOURCE_DIR "/bench/tuning/tables/" + std::string(task.name) + ".txt";
     const auto text = read_text_file(path);

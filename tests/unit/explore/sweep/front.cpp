@@ -1,4 +1,4 @@
-// Dominance against its definition, on random points with many equal costs.
+// Dominance, compared with its definition, on random points with many equal costs.
 #include "explore/sweep/front.h"
 
 #include <cmath>
@@ -19,7 +19,7 @@ std::vector<Costs> random_points(std::mt19937& random, std::size_t count, std::s
 
 }  // namespace
 
-TEST_CASE("front: what no other point beats, equal points once") {
+TEST_CASE("front: points that no other point dominates, equal points once") {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     const auto points = random_points(random, 1 + random() % 30, 1 + random() % 3);
@@ -37,13 +37,13 @@ TEST_CASE("front: what no other point beats, equal points once") {
   }
 }
 
-TEST_CASE("front: ranks are fronts of what is left, ends are furthest apart") {
+TEST_CASE("front: ranks are successive fronts, the ends of a front have the largest distance") {
   std::mt19937 random(2);
   for (int round = 0; round < 100; ++round) {
     const auto points = random_points(random, 1 + random() % 20, 2);
     const std::vector<Rank> ranks = rank(points);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      // Beaten by a point of the front before, and by its own none or later ones.
+      // Dominated by a point of the previous front, and by none of the same or a later one.
       bool by_earlier = ranks[i].front == 0;
       for (std::size_t other = 0; other < points.size(); ++other) {
         if (!dominates(points[other], points[i])) continue;

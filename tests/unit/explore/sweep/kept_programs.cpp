@@ -1,6 +1,6 @@
-// What compilations for several hardware share changes no program: the points of every space of examples/explore,
-// compiled with nothing kept, and with what other points left, in three orders of the points. DOVETAIL_TEST_SCALE
-// multiplies the points of each space; above 1 models of ImageNet's form are compiled as well.
+// Sharing between the compilations for several hardware configurations changes no program: the points of every space of
+// examples/explore, compiled with nothing kept, and with what other points left, in three orders of the points.
+// DOVETAIL_TEST_SCALE multiplies the points of each space; above 1, models of ImageNet's form are compiled too.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -67,14 +67,14 @@ std::string compiled(const Workload& workload, const Point& point) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Whether both differ in their buffers and their port alone, so that they may share the steps of schedules.
+// Whether they differ only in buffers and port, so that they may share the steps of schedules.
 bool differ_in_buffers(const isa::HardwareConfig& a, const isa::HardwareConfig& b) {
   const auto rest = [](const isa::HardwareConfig& c) {
     return std::tuple(c.batch, c.block_in, c.block_out, c.requant, c.saturate, c.overwrite);
   };
   return a != b && rest(a) == rest(b);
 }
-// Whether they differ in an extension alone that changes instructions, not programs.
+// Whether they differ only in an extension that changes instructions, but not programs.
 bool differ_in_overwrite(const isa::HardwareConfig& a, const isa::HardwareConfig& b) {
   isa::HardwareConfig other = a;
   other.overwrite = !a.overwrite;
@@ -82,7 +82,7 @@ bool differ_in_overwrite(const isa::HardwareConfig& a, const isa::HardwareConfig
   return other == b;
 }
 
-// Hardware of the space, spread over all, and of each other hardware that it may share something with.
+// Hardware spread over the space, and for each one other hardware that it may share steps with.
 std::vector<isa::HardwareConfig> hardware_of(const Space& space, std::size_t most) {
   std::vector<isa::HardwareConfig> all, some;
   const auto add = [](std::vector<isa::HardwareConfig>& to, const isa::HardwareConfig& hardware) {
@@ -107,7 +107,7 @@ std::vector<isa::HardwareConfig> hardware_of(const Space& space, std::size_t mos
 TEST_CASE("kept programs: points of the example spaces have the same program whatever was compiled before") {
   std::vector<NetworkSize> networks{{"resnet8", 32}};
   if (test::scaled(1) > 1) networks.insert(networks.end(), {{"mobilenet_v2", 64}, {"resnet18", 64}});
-  std::uint64_t steps = 0, places = 0, instructions = 0;  // found
+  std::uint64_t steps = 0, places = 0, instructions = 0;  // found entries
   for (const auto& file : std::filesystem::directory_iterator(std::string(DOVETAIL_SOURCE_DIR) + "/examples/explore")) {
     const std::string path = file.path().string();
     const Space space = *Space::parse(*parse_json(*read_text_file(path), path), path);

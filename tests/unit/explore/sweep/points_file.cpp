@@ -1,4 +1,4 @@
-// The database of points: claims, what outlives its explorer, and other sweeps' files.
+// The database of points: claims, recovery after a killed explorer, and other sweeps' files.
 #include "explore/sweep/points_file.h"
 
 #include <csignal>
@@ -49,12 +49,12 @@ TEST_CASE("points file: a point is measured by one explorer") {
   CHECK(a.all()->size() == 1);
 }
 
-TEST_CASE("points file: what an explorer leaves behind is taken over") {
+TEST_CASE("points file: the points of an interrupted explorer are taken over") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "points.db";
   const pid_t child = ::fork();
   if (child == 0) {
-    // Killed with a claim: nothing is cleaned up.
+    // Killed while it has a claim: nothing is cleaned up.
     auto file = PointsFile::open(path, kIdentity);
     const bool claimed = file.ok() && file->claim("1").ok() && file->claim("2").ok() && file->finish(record("2")).ok();
     if (claimed) ::kill(::getpid(), SIGKILL);
@@ -73,8 +73,8 @@ TEST_CASE("points file: what an explorer leaves behind is taken over") {
   CHECK_FALSE(std::filesystem::exists(left));
 }
 
-// SQLite's two files alongside the database are its own.
-TEST_CASE("points file: no explorer leaves its lock after") {
+// SQLite manages its two files next to the database.
+TEST_CASE("points file: no explorer leaves its lock file") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "points.db";
   const auto locks = [&] {

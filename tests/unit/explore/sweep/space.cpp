@@ -1,4 +1,4 @@
-// Spaces of design points: what a file says, how points are counted, and what is wrong with a file.
+// Spaces of design points: their files, the order of points, and invalid files.
 #include "explore/sweep/space.h"
 
 #include <set>
@@ -18,7 +18,7 @@ std::string errors_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("space: points are counted with the system's parameters last") {
+TEST_CASE("space: points are numbered with the system's parameters last") {
   const auto space = parse(R"({"hardware": "1x16x16-ext",
     "axes": {"clock_mhz": [100, 200], "bus_bytes": [8, 16], "wgt_buffer_bytes": {"from": 65536, "to": 262144, "times": 2}},
     "together": [[{"block_in": 8, "block_out": 8}, {"block_in": 16, "block_out": 16}]]})");
@@ -39,7 +39,7 @@ TEST_CASE("space: points are counted with the system's parameters last") {
   CHECK(machine->hardware.block_in == 8);
   CHECK(machine->hardware.requant);
   CHECK(space->name_of(*machine) == "1x16x16-ext,block_in=8,block_out=8,wgt_buffer_bytes=65536,clock_mhz=200");
-  // What it is called is what --hw takes.
+  // --hw accepts its name.
   const auto again = isa::load_machine(space->name_of(*machine));
   REQUIRE(again.ok());
   CHECK(key_of(*again) == key_of(*machine));
@@ -58,7 +58,7 @@ TEST_CASE("space: accelerators are of the system, and make throughput an objecti
     const auto machine = space->machine(space->genes(i));
     REQUIRE(machine.ok());
     keys.insert(key_of(*machine));
-    // One accelerator is said where the space's own machine has two.
+    // The name states one accelerator where the space's own machine has two.
     const auto again = isa::load_machine(space->name_of(*machine));
     REQUIRE(again.ok());
     CHECK(again->system == machine->system);
@@ -108,14 +108,14 @@ TEST_CASE("space: numeric choices are not part of the machine, and make accuracy
              Catch::Matchers::ContainsSubstring("numeric choices"));
 }
 
-TEST_CASE("space: a combination that no configuration may have is a point's fault, not the file's") {
+TEST_CASE("space: a combination that no configuration may have is an error of the point, not of the file") {
   const auto space = parse(R"({"axes": {"block_in": [16, 4096], "block_out": [16, 1024]}})");
   REQUIRE(space.ok());
   CHECK(space->machine({0, 0}).ok());
   CHECK_FALSE(space->machine({1, 1}).ok());
 }
 
-TEST_CASE("space: everything that is wrong is listed") {
+TEST_CASE("space: all errors are listed") {
   const std::string all = errors_of(R"({"axes": {"block_inn": [16], "bus_bytes": [], "batch": {"from": 1, "to": 4},
     "memory": ["idael"], "acc_buffer_bytes": [65536, 65536]}, "objectives": ["speed"], "constraints": {"area_mm2": -1}, "axis": {}})");
   for (const char* part : {"block_inn", "its list is empty", "neither a list nor a range", "idael", "listed twice",

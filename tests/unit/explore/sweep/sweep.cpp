@@ -1,5 +1,5 @@
-// Sweeps of the digits network: pruning against exhaustion, resuming, two explorers on one file, strategies, and points
-// against compiling and running them by hand.
+// Sweeps of the digits network: pruning compared with exhaustive search, resuming, two explorers on one file,
+// strategies, and points compared with compiling and running them by hand.
 #include "explore/sweep/sweep.h"
 
 #include <algorithm>
@@ -88,7 +88,7 @@ TEST_CASE("sweep: pruning loses no point of the front, and lower bounds are lowe
   }
 }
 
-TEST_CASE("sweep: what was stopped continues where it was, by other explorers too") {
+TEST_CASE("sweep: a stopped sweep is resumed, also by other explorers") {
   const Fixture fixture(kSpace);
   const test::TemporaryFolder folder;
   SweepOptions options;
@@ -109,7 +109,7 @@ TEST_CASE("sweep: what was stopped continues where it was, by other explorers to
   CHECK(before == 20);
   options.work = nullptr;
   options.on_progress = nullptr;
-  // Two at once.
+  // Two explorers at the same time.
   PointsFile others = open_points(folder.path() / "parts.db");
   SweepProgress a, b;
   std::thread other([&] { b = *sweep(fixture.space, fixture.evaluator, others, options); });
@@ -117,7 +117,7 @@ TEST_CASE("sweep: what was stopped continues where it was, by other explorers to
   other.join();
   CHECK(a.done == fixture.space.size());
   CHECK(b.done == fixture.space.size());
-  // Nothing was done twice: each point is new to one of them.
+  // Nothing was measured twice: each point is new to one of them.
   CHECK((a.done - a.known) + (b.done - b.known) == fixture.space.size() - before);
   CHECK(*parts.all() == *whole.all());
 }
@@ -132,7 +132,7 @@ TEST_CASE("sweep: an explorer leaves points of a batch to another one") {
   PointsFile one = open_points(folder.path() / "points.db"), other = open_points(folder.path() / "points.db");
   std::atomic<bool> began = false, measured = false;
   SweepOptions waiting = options;
-  // Has claimed what it takes at once, and measured one of these.
+  // It has claimed its batch, and measured one of its points.
   waiting.on_progress = [&](const SweepProgress&) {
     began = true;
     for (int i = 0; i < 6000 && !measured; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -212,8 +212,8 @@ TEST_CASE("sweep: strategies propose each point once") {
   }
 }
 
-TEST_CASE("sweep: evolution comes nearer to the front than random points") {
-  // Resources that cost area and give speed, each in its own measure and less and less.
+TEST_CASE("sweep: evolution gets closer to the front than random points") {
+  // Resources that cost area and add speed, each with a different, diminishing gain.
   Json axes = Json::object();
   for (const char* name :
        {"uop_buffer_bytes", "inp_buffer_bytes", "wgt_buffer_bytes", "acc_buffer_bytes", "token_queue_depth"})
@@ -261,7 +261,7 @@ TEST_CASE("sweep: evolution comes nearer to the front than random points") {
   }
 }
 
-TEST_CASE("sweep: an evolution is the same however many processors work on it") {
+TEST_CASE("sweep: an evolution is the same with any number of processors") {
   const Fixture fixture(kSpace);
   const test::TemporaryFolder folder;
   PointsFile some = open_points(folder.path() / "some.db"), again = open_points(folder.path() / "again.db");
@@ -317,7 +317,7 @@ TEST_CASE("sweep: several accelerators: the batch's cycles, area and power of al
       CHECK(metrics.gates == Approx(count * alone.gates));
       CHECK(metrics.sram_bytes == count * alone.sram_bytes);
       CHECK(metrics.power_w == Approx(metrics.energy_mj * metrics.inferences_per_second / 1e3));
-      // The same work an inference; each leaks, and is clocked, for longer.
+      // The same work for each inference; each chip leaks, and is clocked, for longer.
       CHECK(metrics.energy_mj > alone.energy_mj);
       CHECK(metrics.energy_mj < count * alone.energy_mj);
       const Metrics least = fixture.evaluator.lower_bound({programs.hardware, system});
@@ -330,14 +330,14 @@ TEST_CASE("sweep: several accelerators: the batch's cycles, area and power of al
   PointsFile file = open_points(folder.path() / "points.db");
   REQUIRE(sweep(fixture.space, fixture.evaluator, file, {}).ok());
   const auto points = *file.all();
-  // Throughput is the one objective by which four are better than one.
+  // Throughput is the only objective by which four are better than one.
   const auto front = front_of(points, fixture.space.objectives());
   CHECK(std::ranges::any_of(front, [&](std::size_t i) { return points[i].chosen.at("accelerators") == 4; }));
   const std::vector<Objective> without{Objective::latency, Objective::area};
   for (const std::size_t i : front_of(points, without)) CHECK(points[i].chosen.at("accelerators") == 1);
 }
 
-TEST_CASE("sweep: the energy of the layers, and what is of none, is the energy of the model") {
+TEST_CASE("sweep: the energy of all layers, and of work outside them, is the energy of the model") {
   const Fixture fixture(kSpace);
   const auto programs = *fixture.evaluator.compile(fixture.space.base().hardware);
   for (const char* memory : {"ideal", "bank:ddr4-2400"})
@@ -354,7 +354,7 @@ TEST_CASE("sweep: the energy of the layers, and what is of none, is the energy o
         CAPTURE(layer.name);
         sum += layer.energy_mj;
         counted += layer.counters;
-        // Nobody's: what ALU reads besides, and what passes before and after all layers.
+        // Belongs to no layer: the other reads of ALU, and the transfers before and after all layers.
         if (layer.name.empty()) CHECK(std::abs(layer.energy_mj) < 0.1 * all);
         else CHECK(layer.energy_mj > 0);
       }
@@ -385,7 +385,7 @@ TEST_CASE("sweep: points beyond a constraint, or without a program, are infeasib
   }
 }
 
-TEST_CASE("sweep: one step more of each resource") {
+TEST_CASE("sweep: points that differ by one step of a resource") {
   const Fixture fixture(kSpace);
   const auto table = what_if(fixture.evaluator, fixture.space.base(), 1);
   REQUIRE(table.ok());
@@ -394,7 +394,7 @@ TEST_CASE("sweep: one step more of each resource") {
     REQUIRE(found != table->steps.end());
     return *found;
   };
-  // More multipliers are larger; a memory that answers at once is no slower, and no larger.
+  // More multipliers need more area; a memory without latency is no slower, and needs no more area.
   CHECK(step("block_out=32").metrics.area_mm2 > table->base.area_mm2);
   CHECK(step("memory=ideal:latency=1,bytes=0,outstanding=65536").metrics.latency_ms < table->base.latency_ms);
   CHECK(step("memory=ideal:latency=1,bytes=0,outstanding=65536").metrics.area_mm2 == table->base.area_mm2);

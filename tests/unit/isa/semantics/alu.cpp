@@ -43,7 +43,7 @@ TEST_CASE("ADD and MUL wrap, MIN and MAX compare signed") {
 
 namespace {
 
-// Bits that are interesting as numbers, amounts and scales.
+// Values that are interesting as numbers, amounts and scales.
 constexpr std::int32_t kSamples[] = {0, 1, -1, 2, 31, -31, 1000, -1000, INT32_MAX, INT32_MIN, 0x3f800000, 0x40490fdb};
 
 }  // namespace
@@ -58,7 +58,7 @@ TEST_CASE("an operation commutes where its row says so") {
   }
 }
 
-TEST_CASE("an operation depends on as many elements, and on the immediate, as its row says") {
+TEST_CASE("an operation depends on the number of elements, and on the immediate, as its row says") {
   for (const spec::AluOpInfo& row : spec::kAluOps) {
     bool source = false, next = false, imm = false;
     for (const std::int32_t a : kSamples)

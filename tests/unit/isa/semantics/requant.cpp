@@ -13,9 +13,9 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-// AluOp::requant from its definition in docs/gen/isa.md and nothing else: in 128 bits, dividing with remainder by the
-// power of two. Exponents beyond what 128 bits can shift are cut where the result is decided: up to 2^55 / 2^120 is 0,
-// and at least 2^23 * 2^60 saturates.
+// AluOp::requant by its definition in docs/gen/isa.md only: in 128 bits, with a division with remainder by the power of
+// two. Exponents beyond what 128 bits can shift are limited where the result is known: up to 2^55 / 2^120 is 0, and at
+// least 2^23 * 2^60 saturates.
 std::int32_t reference(std::int32_t acc, std::int32_t bias, std::uint32_t scale, std::int32_t zero_point) {
   const std::int64_t wide_sum = std::int64_t{acc} + bias;
   const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(wide_sum & 0xffffffff));
@@ -68,7 +68,7 @@ TEST_CASE("requant wraps acc + bias and saturates the result") {
   CHECK(requant(INT32_MAX, 0, bits_of(1.0f), 1) == INT32_MAX);
 }
 
-TEST_CASE("requant takes every bit pattern of the scale as a number") {
+TEST_CASE("requant interprets every bit pattern of the scale as a number") {
   CHECK(requant(12345, 0, 0x00000000, 7) == 7);
   CHECK(requant(12345, 0, 0x007fffff, 7) == 7);      // a subnormal
   CHECK(requant(INT32_MAX, 0, 0x00800000, 7) == 7);  // the smallest exponent
@@ -105,7 +105,7 @@ TEST_CASE("requant agrees with 128-bit arithmetic on random operands and on ties
     const auto acc = static_cast<std::int32_t>(random() >> (random() % 32)),
                bias = static_cast<std::int32_t>(random() >> (random() % 32));
     check(acc, bias, static_cast<std::uint32_t>(random()), static_cast<std::int16_t>(random()));
-    // Exponents at which bits are cut off, and a product that ends in a one and zeros there: a tie or close to one.
+    // Exponents that shift bits out, and a product that ends in a one and zeros there: a tie or close to one.
     const std::uint32_t exponent = 96 + random() % 60;
     const auto even = static_cast<std::int32_t>((2 * (random() % 1024) + 1) << (random() % 21));
     const std::uint32_t fraction = static_cast<std::uint32_t>(random() & 0x7fffff) & (0x7fffffu << (random() % 24));

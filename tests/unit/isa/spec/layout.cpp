@@ -1,4 +1,4 @@
-// Bit positions: against VTA's own C bit-fields, and against the list of its default configuration.
+// Bit positions, compared with VTA's own C bit-fields and with the list of its default configuration.
 #include <cstring>
 #include <map>
 #include <string>
@@ -214,7 +214,7 @@ TEST_CASE("the default configuration has VTA's published positions") {
   CHECK(uop.slots[2] == spec::Slot{22, 10});
 }
 
-TEST_CASE("extension bits have the places the design fixes") {
+TEST_CASE("extension bits have the designed positions") {
   const HardwareConfig config = *load_config("1x16x16-ext");
   const auto slot = [&](Opcode opcode, std::string_view name) {
     const auto fields = spec::info(opcode).fields;
@@ -226,7 +226,7 @@ TEST_CASE("extension bits have the places the design fixes") {
   CHECK(slot(Opcode::gemm, "overwrite") == spec::Slot{63, 1});
 }
 
-TEST_CASE("a packed field gives way to an extension bit that is on") {
+TEST_CASE("a packed field makes room for the bit of an enabled extension") {
   HardwareConfig config = *load_config("tiny");  // wgt_factor_out is in bits 61-63 without the extension
   config.overwrite = true;
   REQUIRE(validate(config).ok());

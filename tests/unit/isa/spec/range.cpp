@@ -40,7 +40,7 @@ TEST_CASE("a field's range follows buffers and extensions") {
   CHECK(range_of<Store, &Store::saturate>(config) == FieldRange{0, 1});
 }
 
-TEST_CASE("the codec takes the ends of a field's range and nothing beyond") {
+TEST_CASE("the codec accepts the ends of a field's range and nothing beyond") {
   for (const HardwareConfig& config : named_configs()) {
     INFO(config.name);
     const Codec codec(config);

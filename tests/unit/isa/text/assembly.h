@@ -1,4 +1,4 @@
-// Assembles a text, or gives what is wrong with it, one line each.
+// Assembles a text, or returns its errors, one line each.
 #pragma once
 
 #include <map>

@@ -6,7 +6,7 @@ using namespace dovetail::isa;
 using namespace dovetail::isa::test;
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE(".repeat writes its lines again, with the number of the round") {
+TEST_CASE(".repeat writes its lines again, with the number of the repetition") {
   CHECK(program_of(".repeat 3 i\nalu.add uop=0:1 imm=\\i*10\n.endr\nfinish") ==
         "alu.add uop=0:1 iter=1x1 imm=0\nalu.add uop=0:1 iter=1x1 imm=10\nalu.add uop=0:1 iter=1x1 imm=20\nfinish\n");
   CHECK(program_of(".equ n 2\n.repeat n+1-3\nfinish\n.endr") == "");
@@ -16,14 +16,14 @@ TEST_CASE(".repeat writes its lines again, with the number of the round") {
   CHECK(assembled(".repeat 4 i\n.uop \\i, 0, 0\n.endr").uops.size() == 4);
 }
 
-TEST_CASE("the inner name hides the outer one only where the rounds differ") {
-  // The outer round replaces \i in the whole body, so an inner `.repeat N i` has nothing left to replace.
+TEST_CASE("an inner name hides the outer one only where the repetitions differ") {
+  // The outer repetition replaces \i in the whole body, so an inner `.repeat N i` has nothing left to replace.
   CHECK(program_of(".repeat 2 i\n.repeat 2 k\nalu.add uop=0:1 imm=\\i\n.endr\n.endr") ==
         "alu.add uop=0:1 iter=1x1 imm=0\nalu.add uop=0:1 iter=1x1 imm=0\nalu.add uop=0:1 iter=1x1 imm=1\n"
         "alu.add uop=0:1 iter=1x1 imm=1\n");
 }
 
-TEST_CASE("macros take arguments by place and by name, and have presets") {
+TEST_CASE("macros have arguments by position and by name, and defaults") {
   const std::string macro = ".macro add n imm=1 flags=\"\"\nalu.add uop=0:\\n imm=\\imm*2 \\flags\n.endm\n";
   CHECK(program_of(macro + "add 2") == "alu.add uop=0:2 iter=1x1 imm=2\n");
   CHECK(program_of(macro + "add 2 1+2") == "alu.add uop=0:2 iter=1x1 imm=6\n");
@@ -51,7 +51,7 @@ start: outer 5
             .name == "x");
 }
 
-TEST_CASE("errors name the line of the body and every use around it") {
+TEST_CASE("errors name the line of the body and every enclosing use") {
   CHECK(errors_of(".macro m n\nalu.add uop=0:\\n imm=1\nnonsense\n.endm\nfinish\n.repeat 1\nm q\n.endr") ==
         Texts{"k.s:2, in macro `m` at k.s:7, in round 0 of .repeat at k.s:6: `q` is not defined. define it: .equ NAME "
               "VALUE, .data, .space, or a label before .uop lines",
@@ -60,7 +60,7 @@ TEST_CASE("errors name the line of the body and every use around it") {
                   errors_of("nonsense").at(0).substr(errors_of("nonsense").at(0).find("gemm"))});
 }
 
-TEST_CASE("mistakes in macros and .repeat are named") {
+TEST_CASE("errors in macros and .repeat are named") {
   const auto error = [](std::string_view text) {
     const Texts errors = errors_of(text);
     REQUIRE(errors.size() == 1);
@@ -86,7 +86,7 @@ TEST_CASE("mistakes in macros and .repeat are named") {
   CHECK_THAT(error(".macro m\n.repeat 2\n.endm\n.endm"), ContainsSubstring("`.endm` where `.endr` is expected"));
 }
 
-TEST_CASE("what grows without end is stopped") {
+TEST_CASE("endless expansion is stopped") {
   CHECK_THAT(errors_of(".macro m\nm\n.endm\nm").at(0), ContainsSubstring("nest deeper than 64"));
   CHECK_THAT(errors_of(".macro a\nb\nb\n.endm\n.macro b\na\na\n.endm\na").at(0),
              ContainsSubstring("nest deeper than 64"));
@@ -94,6 +94,6 @@ TEST_CASE("what grows without end is stopped") {
   CHECK_THAT(errors_of(".repeat 4194304\n.repeat 4194304\n.endr\n.endr").at(0),
              ContainsSubstring("make more than 4194304 lines"));
   CHECK_THAT(errors_of(".repeat 4194305\n.endr").at(0), ContainsSubstring("rounds, not from 0 to 4194304"));
-  // Not a message for each of very many.
+  // A very large number of messages is cut off.
   CHECK(errors_of(".repeat 1000000\nnonsense\n.endr").size() == 101);
 }

@@ -45,7 +45,7 @@ TEST_CASE("expressions have the precedence and the values of C") {
 TEST_CASE("random expressions agree with the compiler's arithmetic") {
   std::mt19937_64 random(7);
   for (int round = 0; round < 500; ++round) {
-    // a op b op c, with brackets written out as precedence has them
+    // a op b op c, with the brackets that precedence implies
     const std::int64_t a = static_cast<std::int64_t>(random() % 2000) - 1000,
                        b = static_cast<std::int64_t>(random() % 2000) - 1000,
                        c = static_cast<std::int64_t>(random() % 1000) + 1;
@@ -59,7 +59,7 @@ TEST_CASE("random expressions agree with the compiler's arithmetic") {
   }
 }
 
-TEST_CASE("what has no value is named") {
+TEST_CASE("an expression without a value is reported") {
   CHECK_THAT(error_of("1/0"), Catch::Matchers::ContainsSubstring("divides by 0"));
   CHECK_THAT(error_of("1%(2-2)"), Catch::Matchers::ContainsSubstring("divides by 0"));
   CHECK_THAT(error_of("1<<64"), Catch::Matchers::ContainsSubstring("a shift by 64"));
@@ -86,13 +86,13 @@ TEST_CASE("what has no value is named") {
         "brackets");
 }
 
-TEST_CASE("a long sum is not a deep one") {
+TEST_CASE("a long sum does not need deep recursion") {
   std::string sum = "0";
   for (int i = 0; i < 10000; ++i) sum += "+1";
   CHECK(value_of(sum) == 10000);
 }
 
-TEST_CASE("the configuration's numbers have names, and one may not take them") {
+TEST_CASE("the configuration's numbers have names, which may not be redefined") {
   const Assembly assembly = assembled(
       ".config 4x8x8\n.equ a block_in*batch\n.equ b wgt.bytes\n.equ c acc.depth\n.equ d token_queue_depth\n.equ e "
       "uop.bytes");

@@ -1,4 +1,4 @@
-// The memory image of an assembly file: places, sizes, names; and the operands that use them.
+// The memory image of an assembly file: addresses, sizes, names; and the operands that use them.
 #include "tests/unit/isa/text/assembly.h"
 
 using namespace dovetail;
@@ -67,7 +67,7 @@ TEST_CASE("a name may follow its use") {
             .starts_with("k.s:1:24: `x+1` is byte address"));
 }
 
-TEST_CASE("a faulty line is one error, whatever uses its name") {
+TEST_CASE("a wrong line gives one error, even if others use its name") {
   const auto only = [](const std::string& line) {
     const Texts errors = errors_of(line +
                                    "\n.equ n x.bytes\n.equ m n+1\n.space z x.dim0\n.repeat m\n.endr\n"
@@ -82,12 +82,12 @@ TEST_CASE("a faulty line is one error, whatever uses its name") {
   CHECK_THAT(only(".space x nowhere"), ContainsSubstring("`nowhere` is not defined"));
   CHECK_THAT(errors_of(".equ k\nload.inp sram=k dram=0 size=1x1").at(0), ContainsSubstring(".equ takes a name"));
   CHECK(errors_of(".equ k\nload.inp sram=k dram=0 size=1x1").size() == 1);
-  // One that is right, and one that is defined again, take nothing from what follows.
+  // A correct line, and a repeated definition, do not affect later lines.
   CHECK_THAT(errors_of(".space x 4\n.equ y x.dim1").at(0), ContainsSubstring("`x` has .bytes"));
   CHECK(errors_of(".equ y\n.equ y 4\n.space z y+w").size() == 2);
 }
 
-TEST_CASE(".org and .align set the place") {
+TEST_CASE(".org and .align set the address") {
   const Assembly assembly =
       assembled(".space a 3\n.align 8\n.space b 1 align=1\n.org 0x2000\nhere: .uop 0,0,0\n.space c 1");
   CHECK(symbol(assembly, "a").value == 0x1000);
@@ -100,7 +100,7 @@ TEST_CASE(".org and .align set the place") {
   CHECK(assembled(".org 0\n.space a 3").image[0].address == 0);
 }
 
-TEST_CASE("labels mark an instruction or a place, and know how much of it") {
+TEST_CASE("labels mark an instruction or an address, and know their size") {
   const Assembly assembly = assembled("a:\nb: .uop 0,0,0\n.uop 1,1,1\nc:\n.uop 2,2,2\nd: finish\ne: .space f 16\ng:");
   CHECK(symbol(assembly, "a").bytes == 8);
   CHECK(symbol(assembly, "b").value == 0x1000);
@@ -113,7 +113,7 @@ TEST_CASE("labels mark an instruction or a place, and know how much of it") {
   CHECK_THAT(errors_of("d: finish\n.equ x d").at(0), ContainsSubstring("marks an instruction"));
 }
 
-TEST_CASE("an address is not taken for a count") {
+TEST_CASE("an address is not accepted as a count") {
   CHECK_THAT(errors_of(".space x 64\nload.inp sram=x size=1x1").at(0),
              ContainsSubstring("k.s:2:15: `x` is a byte address, and sram counts elements"));
   CHECK_THAT(errors_of(".space x 64\nload.wgt dram=x+16 size=1x1").at(0),
@@ -134,7 +134,7 @@ TEST_CASE("launches are marked") {
         Texts{"k.s:1:9: .launch takes nothing. a launch continues to the next .launch or the end"});
 }
 
-TEST_CASE("mistakes in the image are named with their line and a remedy") {
+TEST_CASE("errors in the image are named with their line and a remedy") {
   const DataFiles files{{"wide.npy", NdArray::from<std::int64_t>({2}, {1, 2})},
                         {"none.npy", NdArray(DType::int8, {0})}};
   const auto error = [&](std::string_view text) {
@@ -178,7 +178,7 @@ TEST_CASE("mistakes in the image are named with their line and a remedy") {
   CHECK_THAT(error(".space x 4\n.equ y x.dim1"), ContainsSubstring("`x` has .bytes, .end, .count and .dim0 to .dim0"));
 }
 
-TEST_CASE("sizes that overflow are refused, and cost nothing") {
+TEST_CASE("sizes that overflow are refused without allocating") {
   CHECK_THAT(errors_of(".space x int32[4294967296,4294967296]").at(0), ContainsSubstring("exceeds 4294967296 bytes"));
   CHECK_THAT(errors_of(".space x int8[65536,65536,65536,65536]").at(0), ContainsSubstring("exceeds 4294967296 bytes"));
   CHECK_THAT(errors_of(".space x 4294967297").at(0), ContainsSubstring("not from 1 to 4294967296"));

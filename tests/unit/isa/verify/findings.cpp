@@ -1,9 +1,9 @@
-// Every other kind of finding, with its exact words.
+// The other kinds of findings, with their exact words.
 #include "tests/unit/isa/verify/program.h"
 
 namespace dovetail::test {
 
-TEST_CASE("verify: SRAM that nothing wrote") {
+TEST_CASE("verify: reading unwritten SRAM is a finding") {
   Checked checked(kPipeline);
   std::swap(checked.program[0], checked.program[3]);
   CHECK(text(checked.report()) ==
@@ -30,7 +30,7 @@ alu.requant uop=0:1 iter=1x1
   CHECK(text(checked.report()) == "");
 }
 
-TEST_CASE("verify: REQUANT's bias is within ACC too") {
+TEST_CASE("verify: REQUANT's bias must be within ACC too") {
   Checked checked(R"(
 .config requant=true
 load.uop sram=0 dram=0x0 size=1x1 stride=1
@@ -63,7 +63,7 @@ alu.add uop=0:1 iter=8x1 dst=2,0 imm=1
   CHECK(report.findings[1].diagnostic.what == "race on acc[0], acc[2], acc[4], acc[6] and 4 more ranges");
 }
 
-TEST_CASE("verify: an index beyond its memory") {
+TEST_CASE("verify: an index beyond its memory is a finding") {
   Checked checked(R"(
 load.uop sram=0 dram=0x0 size=1x2 stride=2
 gemm uop=0:2 iter=3x4 dst=512,341 reset
@@ -83,7 +83,7 @@ TEST_CASE("verify: a zero-trip loop touches nothing") {
   CHECK(text(checked.report()) == "");
 }
 
-TEST_CASE("verify: transfers leave neither SRAM, nor the image, nor the address space") {
+TEST_CASE("verify: transfers must stay within SRAM, the image and the address space") {
   const Checked checked(R"(
 .config address_bits=24
 load.inp sram=2046 dram=0x10 size=1x4 stride=4
@@ -106,7 +106,7 @@ load.inp sram=65535 dram=0xffffffff size=9x0 stride=2
         "last of 16 bytes below address 2^24. Hint: lower dram_base, sizes or stride, or raise `address_bits`\n");
 }
 
-TEST_CASE("verify: flags and extensions that the queue or the configuration does not have") {
+TEST_CASE("verify: flags and extensions that the queue or the configuration does not have are findings") {
   Checked checked(
       "load.inp sram=0 dram=0x10 size=1x1 stride=1\nload.acc sram=0 dram=0x10 size=1x1 stride=1 push_next\n"
       "store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev\n");
@@ -121,7 +121,7 @@ TEST_CASE("verify: flags and extensions that the queue or the configuration does
         "`saturate`, which is off. Hint: set \"saturate\": true in the configuration, or avoid `saturate`\n");
 }
 
-TEST_CASE("verify: micro-ops and program are constants") {
+TEST_CASE("verify: micro-ops and program are constants, so that stores over them are findings") {
   Checked checked(kPipeline);
   std::get<isa::Store>(checked.program[5].body).dram_base = 0;
   CHECK(text(checked.report()) ==
@@ -140,8 +140,8 @@ TEST_CASE("verify: micro-ops and program are constants") {
         "the stored data to other addresses\n");
 }
 
-TEST_CASE("verify: load and store queues meet in DRAM") {
-  // A second layer loads what the first stored; rows interleave without touching except in one element.
+TEST_CASE("verify: load and store queues conflict in DRAM") {
+  // A second layer loads the results of the first; rows interleave and share only one element.
   Checked checked(R"(
 load.acc sram=0 dram=0x10 size=1x8 stride=8 push_next
 store.out sram=0 dram=0x200 size=4x1 stride=2 pop_prev push_prev
@@ -176,7 +176,7 @@ TEST_CASE("verify: without an image findings about GEMM and ALU are possible one
   CHECK(report.findings[0].possible);
 }
 
-TEST_CASE("verify: without an image a memory that nothing wrote is still an undefined read") {
+TEST_CASE("verify: without an image, reading an unwritten memory is still an undefined read") {
   const Checked checked("load.uop sram=0 dram=0x0 size=1x1 stride=1\nalu.add uop=0:1 iter=1x1 imm=1\n");
   CHECK(text(checked.report_without_image()) ==
         "undefined read: undefined read of acc (#1 `alu.add uop=0:1 iter=1x1 imm=1`): it reads elements of acc, and "
@@ -208,12 +208,12 @@ gemm uop=0:1 iter=1x1 reset
   CHECK(text(checked.report_without_image()) == "");
 }
 
-TEST_CASE("verify: a launch border is a barrier and keeps what is defined") {
+TEST_CASE("verify: a launch border is a barrier and keeps defined elements") {
   Checked checked(kPipeline);
   for (isa::Instruction& instruction : checked.program) instruction.flags = {};
   const std::vector<isa::Launch> launches = {{0, 3}, {3, 2}, {5, 1}};
   CHECK(text(checked.report({.launches = launches})) == "");
-  // Tokens do not pass it.
+  // Tokens do not cross it.
   checked.program[4].flags.push_next = true;
   checked.program[5].flags.pop_prev = true;
   const isa::VerifyReport report = checked.report({.launches = launches});

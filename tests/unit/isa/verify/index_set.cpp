@@ -7,12 +7,12 @@
 
 namespace dovetail::test {
 
-TEST_CASE("index sets are the sums they represent") {
+TEST_CASE("index sets contain the sums they represent") {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     Random random(seed);
     const std::uint64_t depth = random.pick({4u, 64u, 100u, 128u, 1000u, 4096u});
     isa::IndexSet set(depth);
-    for (int again = 0; again < 2; ++again) {  // clear() leaves nothing behind
+    for (int again = 0; again < 2; ++again) {  // clear() leaves no element
       std::set<std::uint64_t> expected;
       set.clear();
       for (std::uint64_t i = random.below(6); i > 0; --i) {

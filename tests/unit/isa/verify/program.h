@@ -43,7 +43,7 @@ inline std::string text(const isa::VerifyReport& report) {
   return lines;
 }
 
-// One tile from load to store, every token in its place. Instructions 0 to 5.
+// One tile from load to store, with every token in place. Instructions 0 to 5.
 inline constexpr std::string_view kPipeline = R"(
 load.uop sram=0 dram=0x0 size=1x1 stride=1
 load.inp sram=0 dram=0x10 size=1x4 stride=4 push_next

@@ -1,9 +1,9 @@
-// A right pipeline is clean; each wrong token yields findings that name the instructions on both sides.
+// A correct pipeline has no finding; each wrong token yields findings that name the instructions on both sides.
 #include "tests/unit/isa/verify/program.h"
 
 namespace dovetail::test {
 
-TEST_CASE("verify: a pipeline with its tokens is clean") {
+TEST_CASE("verify: a pipeline with its tokens has no finding") {
   const Checked checked(kPipeline);
   CHECK(text(checked.report()) == "");
   CHECK(text(checked.report_without_image()) == "");
@@ -51,8 +51,8 @@ TEST_CASE("verify: a dropped push is a deadlock") {
         "missing tokens before they are waited for, or drop the pops\n");
 }
 
-TEST_CASE("verify: a token that came too early orders nothing") {
-  // The weights are loaded after the token that was to announce them.
+TEST_CASE("verify: a token that is pushed too early orders nothing") {
+  // The weights are loaded after the token that should announce them.
   Checked checked(kPipeline);
   checked.program[1].flags.push_next = true;
   checked.program[2].flags.push_next = false;
@@ -123,8 +123,8 @@ finish push_next
 }
 
 TEST_CASE("verify: two full token queues stop each other's producers") {
-  // Both units keep the tokens that they cannot push, and take no instruction alongside: FINISH is serial, a STORE
-  // alone.
+  // Both units keep the tokens that they cannot push, and take no further instruction: FINISH is serial, and a STORE
+  // runs alone.
   Checked checked(R"(
 .config token_queue_depth=1
 nop.out push_prev
@@ -148,7 +148,7 @@ finish pop_next
   CHECK(text(checked.report()) == "");
 }
 
-TEST_CASE("verify: a unit takes the next instruction's tokens while the one before waits to push") {
+TEST_CASE("verify: a unit takes the next instruction's tokens while the previous one waits to push") {
   // The same between load and compute, where loads overlap.
   Checked checked(R"(
 .config token_queue_depth=1
@@ -164,8 +164,8 @@ finish pop_prev
   CHECK(text(checked.report()) == "");
 }
 
-TEST_CASE("verify: what unlimited queues would wait for is reported alongside what stops the real ones") {
-  // Computation waits for a store that is not there; loads are stopped by what it does not pop.
+TEST_CASE("verify: a wait of unlimited queues is reported together with the deadlock of the real ones") {
+  // Compute waits for a missing store; loads are stopped by tokens that compute does not pop.
   Checked checked(R"(
 .config token_queue_depth=1
 finish pop_next

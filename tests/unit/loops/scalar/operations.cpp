@@ -1,4 +1,4 @@
-// The definition that interpreter and device share, against wider arithmetic.
+// The definition that interpreter and device share, compared with wider arithmetic.
 #include "loops/scalar/operations.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Threads that join a reduction: the tree that lowering makes of the loop, and faults planted in it.
+// Threads that join a reduction: the tree that lowering makes of the loop, and planted faults.
 #include <fmt/format.h>
 
 #include "loops/core/compact.h"
@@ -17,8 +17,8 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Each block sums `rows` rows of x; the threads of a row are along `axis`, rows along `other`. What the sum is divided
-// by is in no loop over the threads of a row.
+// Each block sums `rows` rows of x; the threads of a row are along `axis`, rows along `other`. The divisor of the sum
+// is outside the loop over the threads of a row.
 Program sums(std::int64_t rows, std::int64_t threads, const char* axis = "thread.x", const char* other = "thread.y") {
   constexpr const char* text = R"(program sums {{
   input x: int32[2, {0}, 3, {1}]
@@ -140,7 +140,7 @@ bool fault(const Program& program, const ThreadProgram& kernels) {
 
 }  // namespace
 
-TEST_CASE("threads: a warp joins its sums by shuffles alone, and each thread knows the result") {
+TEST_CASE("threads: a warp joins its sums only by shuffles, and each thread has the result") {
   const Program program = sums(1, 32);
   const ThreadProgram kernels = lowered(program);
   check(program, kernels);
@@ -149,7 +149,7 @@ TEST_CASE("threads: a warp joins its sums by shuffles alone, and each thread kno
   CHECK(count_shuffles(kernels) == 5);
 }
 
-TEST_CASE("threads: several warps leave their parts in shared memory, with a barrier between") {
+TEST_CASE("threads: several warps store their parts in shared memory, with a barrier between") {
   const Program program = sums(1, 96);
   const ThreadProgram kernels = lowered(program);
   check(program, kernels);
@@ -159,15 +159,14 @@ TEST_CASE("threads: several warps leave their parts in shared memory, with a bar
   CHECK(count_shuffles(kernels) == 5);
 }
 
-TEST_CASE(
-    "threads: rows alongside one another in a warp join their sums apart; odd extents and other axes do without") {
+TEST_CASE("threads: rows that share a warp join their sums separately; odd extents and distant lanes use no shuffles") {
   struct Row {
     std::int64_t rows, threads;
     const char* axis;
     int shuffles;
   };
-  // Along y, neighbors are as many lanes apart as there are rows; 12 threads of 4 rows share warps of which 4 lanes
-  // each can be told apart.
+  // Along y, neighbors are as many lanes apart as there are rows; 12 threads of 4 rows share warps, of which 4 lanes
+  // each can be distinguished.
   for (const Row& row :
        {Row{4, 16, "thread.x", 4}, Row{3, 8, "thread.x", 3}, Row{8, 12, "thread.x", 2}, Row{5, 7, "thread.x", 0},
         Row{4, 16, "thread.y", 3}, Row{32, 8, "thread.y", 0}, Row{2, 2, "thread.y", 1}, Row{1, 1024, "thread.x", 5}}) {
@@ -180,7 +179,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("threads: the better of two, with where it is, is joined as a whole") {
+TEST_CASE("threads: a maximum and its index are joined together") {
   const Program program = parsed(R"(program best {
   input x: int32[64]
   output y: int64[1]
@@ -221,7 +220,7 @@ TEST_CASE("threads: the better of two, with where it is, is joined as a whole") 
   CHECK(fault(program, without_barrier(kernels, 0)));
 }
 
-TEST_CASE("threads: faults planted in a tree are found") {
+TEST_CASE("threads: faults planted in a tree are found by run_threads") {
   const Program program = sums(2, 64);
   const ThreadProgram kernels = lowered(program);
   check(program, kernels);
@@ -230,7 +229,7 @@ TEST_CASE("threads: faults planted in a tree are found") {
   CHECK(fault(program, with_shuffles(kernels, [](CoreShuffle& n) { n.mask = 0x0fffffff; })));
   CHECK(fault(program, with_shuffles(kernels, [](CoreShuffle& n) { n.distance = n.distance == 1 ? 2 : n.distance; })));
   CHECK(fault(program, with_shuffles(kernels, [](CoreShuffle& n) { n.distance *= 2; })));
-  // One lane of each warp leaves the warp's part: all of them do; a lane does not come.
+  // One lane of each warp stores the warp's part: all of them do; a lane does not take part.
   REQUIRE(kernels.kernels[0].axes[2].axis == "thread.x");
   ThreadProgram broken = kernels;
   broken.kernels[0].body = changed(kernels.kernels[0].body, [](const Core& inner) {
@@ -244,7 +243,7 @@ TEST_CASE("threads: faults planted in a tree are found") {
     return inner && std::holds_alternative<CoreShuffle>(inner->node) ? core_if(some, inner) : inner;
   });
   CHECK(fault(program, broken));
-  // A warp whose lane 8 has nothing to do any more.
+  // A warp whose lane 8 has no work.
   broken = kernels;
   broken.kernels[0].body = core_if(some, kernels.kernels[0].body);
   CHECK_THAT(to_string(ran(program, broken, 1).errors()),

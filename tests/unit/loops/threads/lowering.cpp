@@ -1,5 +1,5 @@
-// Programs with bound loops become kernels: where buffers are stored, and where threads wait for one another. What is
-// planted wrong into them is found by run_threads.
+// Programs with bound loops become kernels: where buffers are stored, and where threads wait for each other.
+// run_threads detects planted faults.
 #include <string>
 
 #include <fmt/format.h>
@@ -20,8 +20,8 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Each block turns a row around: a thread reads what another one has written.
-constexpr const char* kTurn = R"(program turn {
+// Each block reverses a row: a thread reads an element that another one has written.
+constexpr const char* kReversedRows = R"(program turn {
   input x: float32[4, 60]
   output y: float32[4, 60]
   alloc s: float32[4, 60]
@@ -77,8 +77,8 @@ std::string why(const Program& program, const ThreadProgram& kernels, std::uint6
 
 }  // namespace
 
-TEST_CASE("threads: what one thread writes and another reads is shared, with a barrier between") {
-  const Program program = parsed(kTurn);
+TEST_CASE("threads: elements that one thread writes and another reads are shared, with a barrier between") {
+  const Program program = parsed(kReversedRows);
   const ThreadProgram kernels = lowered(program);
   REQUIRE(kernels.kernels.size() == 1);
   const ThreadKernel& kernel = kernels.kernels[0];
@@ -93,15 +93,16 @@ TEST_CASE("threads: what one thread writes and another reads is shared, with a b
           evaluate(program, inputs_of(program)).value());
 }
 
-TEST_CASE("threads: a barrier that is removed is missed, with any seed") {
-  const Program program = parsed(kTurn);
+TEST_CASE("threads: a removed barrier is detected, with any seed") {
+  const Program program = parsed(kReversedRows);
   const ThreadProgram broken = without_barrier(lowered(program), 0);
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     CHECK_THAT(why(program, broken, seed),
                ContainsSubstring("without a barrier") || ContainsSubstring("never written"));
 }
 
-TEST_CASE("threads: an accumulator across thread loops is each thread's own, and a loop's pieces wait twice") {
+TEST_CASE(
+    "threads: an accumulator across thread loops is private to each thread, and a loop's pieces need two barriers") {
   const Program program = parsed(R"(program pieces {
   input x: float32[3, 8]
   output y: float32[8]
@@ -123,7 +124,7 @@ TEST_CASE("threads: an accumulator across thread loops is each thread's own, and
     }
   }
 })");
-  // Two nests: each its own kernel, with the accumulator between them.
+  // Two nests: two kernels, with the accumulator between them.
   const ThreadProgram apart = lowered(program);
   CHECK(apart.kernels.size() == 2);
   CHECK(apart.workspace.size() == 1);
@@ -197,7 +198,7 @@ TEST_CASE("threads: an accumulator across thread loops is each thread's own, and
     broken.kernels[0].shared.clear();
     CHECK_THAT(why(one, broken), ContainsSubstring("was never written"));
   }
-  SECTION("a barrier that not all threads come to") {
+  SECTION("a barrier that not all threads reach") {
     ThreadProgram broken = kernels;
     const Expr some = binary(BinaryOp::lt, ref(kernel.axes.back().var), int_imm(4));
     broken.kernels[0].body = changed(kernel.body, [&](const Core& inner) {
@@ -217,9 +218,8 @@ TEST_CASE("threads: an accumulator across thread loops is each thread's own, and
   }
 }
 
-TEST_CASE(
-    "threads: where all that meets is of one warp, its threads alone wait, and who needs more waits for the block") {
-  // Each warp, a coordinate in y, turns its own row; then all threads read the row of the next warp.
+TEST_CASE("threads: if only one warp's threads share data, they wait alone, and otherwise for the block") {
+  // Each warp, a coordinate in y, reverses its own row; then all threads read the row of the next warp.
   const auto turned = [](const char* last) {
     const std::string text = fmt::format(R"(program turn {{
   input x: float32[4, 32]
@@ -263,7 +263,7 @@ TEST_CASE(
     for (int barrier = 0; barrier < of_warps + of_block; ++barrier)
       for (std::uint64_t seed = 0; seed < 5; ++seed) CHECK(why(program, without_barrier(kernels, barrier), seed) != "");
     if (of_block == 0) return;
-    // One of each warp in place of the block's is too little.
+    // One barrier for each warp instead of the block's is not enough.
     ThreadProgram weaker = kernels;
     weaker.kernels[0].body = changed(kernels.kernels[0].body, [](const Core& inner) {
       return inner && std::holds_alternative<CoreBarrier>(inner->node) ? make_core(CoreBarrier{.of_warp = true})
@@ -275,7 +275,7 @@ TEST_CASE(
   check(turned("w, t"), 2, 0);
   check(turned("w, 31 - t"), 3, 0);
   check(turned("(w + 1) % 4, t"), 2, 1);
-  // A lane that does not come is missed.
+  // A lane that does not take part is detected.
   const Program program = turned("w, t");
   ThreadProgram broken = lowered(program);
   const Expr some = binary(BinaryOp::lt, ref(broken.kernels[0].axes.back().var), int_imm(31));
@@ -285,7 +285,7 @@ TEST_CASE(
   CHECK(why(program, broken) != "");
 }
 
-TEST_CASE("threads: a thread's own elements may be neighbors that come again, and a nest of one block is one kernel") {
+TEST_CASE("threads: a thread's own elements may be adjacent or periodic, and a nest of one block is one kernel") {
   const Program program = parsed(R"(program tile {
   input x: float32[16]
   output y: float32[16]
@@ -326,7 +326,7 @@ TEST_CASE("threads: a thread's own elements may be neighbors that come again, an
         evaluate(program, inputs_of(program)).value());
 }
 
-TEST_CASE("threads: rows of shared buffers are kept apart") {
+TEST_CASE("threads: rows of shared buffers are padded apart") {
   const Program program = parsed(R"(program rows {
   input x: float32[4, 8]
   output y: float32[4, 8]
@@ -344,7 +344,7 @@ TEST_CASE("threads: rows of shared buffers are kept apart") {
         evaluate(program, inputs_of(program)).value());
 }
 
-TEST_CASE("threads: a missing predicate leaves the buffer") {
+TEST_CASE("threads: a missing predicate gives an access out of bounds") {
   const Program program = parsed(R"(program tail {
   input x: float32[10]
   output y: float32[10]
@@ -369,7 +369,7 @@ TEST_CASE("threads: a missing predicate leaves the buffer") {
   CHECK_THAT(why(program, kernels), ContainsSubstring("is outside of 0 <= index < 10"));
 }
 
-TEST_CASE("threads: what is in no loop of an axis is done once") {
+TEST_CASE("threads: a statement outside the loops of an axis runs once") {
   const Program program = parsed(R"(program once {
   input x: float32[2, 6]
   output y: float32[2, 6]
@@ -400,7 +400,7 @@ TEST_CASE("threads: what is in no loop of an axis is done once") {
              ContainsSubstring("without a barrier") || ContainsSubstring("never written"));
 }
 
-TEST_CASE("threads: what one thread does before and after the threads of one block is of their kernel") {
+TEST_CASE("threads: work of one thread before and after the threads of one block is part of their kernel") {
   const Program program = parsed(R"(program ends {
   input x: float32[6]
   output y: float32[6]
@@ -424,15 +424,15 @@ TEST_CASE("threads: what one thread does before and after the threads of one blo
   INFO(to_string(kernels));
   CHECK(kernels.kernels.size() == 1);
   CHECK(kernels.workspace.empty());
-  // Each thread has computed it for itself.
+  // Each thread has computed it separately.
   CHECK(kernels.kernels[0].shared.empty());
   CHECK(count_barriers(kernels.kernels[0].body) == 0);
   CHECK(run_threads(kernels, program.parameters, inputs_of(program), 3).value() ==
         evaluate(program, inputs_of(program)).value());
 }
 
-TEST_CASE("threads: buffers that a block has no room for are refused with both numbers") {
-  const Program program = parsed(kTurn);
+TEST_CASE("threads: buffers that exceed a block's memory are refused with both numbers") {
+  const Program program = parsed(kReversedRows);
   const auto result = lower_to_threads(compact_buffers(dissolve_blocks(program, {})), program.name,
                                        {.shared_bytes = 100, .local_bytes = 100, .pipeline = {}});
   REQUIRE(!result.ok());

@@ -1,4 +1,4 @@
-// Pipelined loops: what is fetched ahead, by which copies, into how many places; and what is refused.
+// Pipelined loops: data fetched ahead, by which copies, into how many slots; and refused loops.
 #include <fmt/format.h>
 
 #include "loops/core/compact.h"
@@ -18,8 +18,8 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Each piece, a row of x, is fetched, `width` neighbors by a thread, and turned around by other threads. `value` is
-// what is fetched of x[l, i]; x has `columns`, and where it is `deep` two more dimensions of one element.
+// Each piece, a row of x, is fetched, `width` neighbors by a thread, and reversed by other threads. `value` is the
+// fetched expression of x[l, i]; x has `columns`, and, if `deep`, two more dimensions of one element.
 Program pieces(int stages, int width, int columns, const std::string& value, const std::string& type = "float32",
                bool deep = false) {
   const std::string text = fmt::format(
@@ -80,7 +80,7 @@ void check_values(const Program& program, const ThreadProgram& kernels) {
 
 }  // namespace
 
-TEST_CASE("threads: a pipeline has as many places as stages, and one barrier in an iteration") {
+TEST_CASE("threads: a pipeline has as many slots as stages, and one barrier in an iteration") {
   for (const int stages : {2, 3, 4, 6}) {
     const Program program = pieces(stages, 1, 9, "x[l, i]");
     const ThreadProgram kernels = lowered(program).value();
@@ -88,13 +88,13 @@ TEST_CASE("threads: a pipeline has as many places as stages, and one barrier in 
     REQUIRE(kernels.kernels[0].shared.size() == 1);
     CHECK(kernels.kernels[0].shared[0]->shape.front() == stages);
     CHECK(count_barriers(kernels.kernels[0].body) == 1);
-    // Those before the loop, and the one in it.
+    // The copies before the loop, and the one in it.
     CHECK(copies_of(kernels) == std::vector<std::int64_t>(static_cast<std::size_t>(stages), 1));
     check_values(program, kernels);
   }
 }
 
-TEST_CASE("threads: copies are as wide as addresses are proven to allow") {
+TEST_CASE("threads: copies are as wide as the proven alignment of addresses") {
   const auto copies = [](int width, int columns, const char* type) {
     const Program program = pieces(2, width, columns, "x[l, i]", type);
     const ThreadProgram kernels = lowered(program).value();
@@ -104,7 +104,7 @@ TEST_CASE("threads: copies are as wide as addresses are proven to allow") {
   const auto two_of = [](std::int64_t elements) { return std::vector<std::int64_t>(2, elements); };
   CHECK(copies(4, 32, "float32") == two_of(4));  // 16 bytes
   CHECK(copies(8, 64, "float32") == two_of(4));  // two of them
-  // Rows of 136 bytes, and of 132: the first one is at a multiple of 16.
+  // Rows of 136 bytes, and of 132: the first one starts at a multiple of 16.
   CHECK(copies(4, 34, "float32") == std::vector<std::int64_t>{4, 2});
   CHECK(copies(4, 33, "float32") == std::vector<std::int64_t>{4, 1});
   CHECK(copies(3, 24, "float32") == two_of(1));
@@ -123,7 +123,8 @@ TEST_CASE("threads: neighbors are in the last dimension of several elements") {
   check_values(program, *kernels);
 }
 
-TEST_CASE("threads: what is computed, or cannot be copied, is kept in registers until the piece before is used") {
+TEST_CASE(
+    "threads: values that are computed, or cannot be copied, are kept in registers until the previous piece is used") {
   ThreadLimits old;
   old.pipeline.asynchronous = false;
   for (const char* value : {"x[l, i] * 2.0", "max(x[l, i], 0.0)"}) {
@@ -149,7 +150,7 @@ TEST_CASE("threads: a copy under a predicate fills with zeros, another number is
   }
 }
 
-TEST_CASE("threads: a pipelined loop that fetches nothing that threads share is refused") {
+TEST_CASE("threads: a pipelined loop that fetches no shared data is refused") {
   const auto result = lowered([] {
     auto program = parse_program(R"(program own {
   input x: float32[4, 8]

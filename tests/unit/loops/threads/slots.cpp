@@ -1,5 +1,5 @@
-// Slots of a schedule: places for several iterations, without which each would wait for the one before; and what is
-// refused.
+// Slots of a schedule: storage for several iterations, without which each would wait for the previous one; and refused
+// slots.
 #include <fmt/format.h>
 
 #include "loops/core/compact.h"
@@ -17,7 +17,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Threads bring a row of x each time, and other threads add it up, turned around.
+// Threads fetch a row of x in each iteration, and other threads accumulate it reversed.
 Program rows(const std::string& kind = "") {
   auto program = parse_program(fmt::format(R"(program rows {{
   input x: float32[6, 16]
@@ -56,12 +56,12 @@ Result<ThreadProgram> lowered(const Program& program, Slots slots) {
 
 }  // namespace
 
-TEST_CASE("threads: with slots an iteration fills its place while others use theirs") {
+TEST_CASE("threads: with slots an iteration fills its slot while others use theirs") {
   const Program program = rows();
   std::vector<NdArray> arguments{NdArray(DType::float32, {6, 16})};
   for (std::int64_t i = 0; i < 96; ++i) arguments[0].set_int64(i, 3 * i % 31 - 7);
   const auto expected = evaluate(program, arguments).value();
-  // Without, an iteration waits for its row and, before it brings the next one, until all have read it.
+  // Without slots, an iteration waits for its row and, before it fetches the next one, until all have read it.
   for (const auto& [slots, barriers] : {std::pair{1, 2}, {2, 1}, {3, 1}}) {
     const auto made = lowered(program, {{"row", slots}});
     if (!made) FAIL(to_string(made.errors()));
@@ -75,7 +75,7 @@ TEST_CASE("threads: with slots an iteration fills its place while others use the
   }
 }
 
-TEST_CASE("threads: slots are for what a block shares, in a loop, which is not pipelined") {
+TEST_CASE("threads: slots are only for shared buffers, in a loop that is not pipelined") {
   const auto why = [](const Program& program, Slots slots) {
     const auto made = lowered(program, std::move(slots));
     return made.ok() ? std::string() : to_string(made.errors());

@@ -1,4 +1,4 @@
-// What the driver's statuses say, and which image of a step a device runs.
+// The meaning of the driver's statuses, and which image of a step a device runs.
 #include "runtime/device/cuda/driver.h"
 
 #include "runtime/device/cuda/context.h"
@@ -15,13 +15,13 @@ TEST_CASE("cuda driver: each status has a remedy") {
   const auto driver = Driver::find().value();
   const auto said = [&](int status) { return to_string(driver->check(status, "loading").errors()); };
   CHECK(driver->check(0, "loading").ok());
-  // An image that a newer compiler has made: CUDA_ERROR_INVALID_IMAGE, NO_BINARY_FOR_GPU, INVALID_PTX,
+  // An image made by a newer compiler: CUDA_ERROR_INVALID_IMAGE, NO_BINARY_FOR_GPU, INVALID_PTX,
   // UNSUPPORTED_PTX_VERSION.
   for (const int status : {200, 209, 218, 222})
     CHECK_THAT(said(status), ContainsSubstring("update the driver: it must be as new as the NVRTC that compiled"));
   CHECK_THAT(said(2), ContainsSubstring("run fewer samples at once"));
   CHECK_THAT(said(100), ContainsSubstring("CUDA_VISIBLE_DEVICES"));
-  // Those after which cuda.h says that the process must end.
+  // Statuses after which, by cuda.h, the process must end.
   for (const int status : {214, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 911}) {
     CHECK(runtime::cuda::status::is_sticky(status));
     CHECK_THAT(said(status), ContainsSubstring("this process can no longer use the device"));
@@ -29,7 +29,7 @@ TEST_CASE("cuda driver: each status has a remedy") {
   for (const int status : {0, 1, 2, 100, 200, 209, 701}) CHECK(!runtime::cuda::status::is_sticky(status));
 }
 
-TEST_CASE("cuda driver: a device runs code of its major version, of its family, of itself, or PTX of older ones") {
+TEST_CASE("cuda driver: a device runs code of its major version, its family, its exact version, or PTX of older ones") {
   const test::EmulatedGpu gpu;
   const auto chosen = [](const char* capability, const std::vector<bundle::CudaImage>& images) -> int {
     const test::Environment device("EMULATED_GPU_CAPABILITY", capability);

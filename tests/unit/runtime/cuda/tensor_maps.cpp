@@ -1,4 +1,4 @@
-// Tensors of whose boxes kernels are told, on the emulated driver, which holds NVIDIA's rules against them.
+// Tensor maps that the runtime passes to kernels, on the emulated driver, which checks NVIDIA's rules.
 #include "runtime/device/cuda/tensor_maps.h"
 
 #include "runtime/device/cuda/context.h"
@@ -9,7 +9,7 @@ using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using namespace dovetail::runtime::cuda;
 
-TEST_CASE("cuda tensor maps: the driver takes those that bundles may hold, and refuses others with its word") {
+TEST_CASE("cuda tensor maps: the driver accepts valid maps of bundles, and refuses others with its status") {
   const test::EmulatedGpu gpu;
   const std::shared_ptr<Context> context = Context::open().value();
   const Allocation memory = Allocation::make(context, std::size_t{6} * 40 * 72 * 2).value();
@@ -29,7 +29,7 @@ TEST_CASE("cuda tensor maps: the driver takes those that bundles may hold, and r
   CHECK(!status({{}, 2, {240, 72}, {240, 72}, 128}).empty());
 }
 
-TEST_CASE("cuda tensor maps: a driver that knows none is too old, and the diagnostic says for what") {
+TEST_CASE("cuda tensor maps: a driver without them is too old, and the diagnostic says what needs them") {
   EncodedTensorMap encoded;
   const auto done = encode(Driver{}, {{}, 2, {16, 64}, {16, 64}, 128}, 0, encoded);
   REQUIRE(!done.ok());

@@ -1,4 +1,4 @@
-// The cost of ALU steps in closed form is that of walking through them.
+// The cost of ALU steps in closed form equals that of walking through them.
 #include "simulator/cycle/alu_steps.h"
 
 #include <random>
@@ -45,13 +45,13 @@ AluSteps walk(const isa::Alu& alu, std::span<const isa::Uop> uops, std::uint64_t
 
 }  // namespace
 
-TEST_CASE("alu_steps counts what walking through the steps counts") {
+TEST_CASE("alu_steps gives the same counts as walking through the steps") {
   std::mt19937 random(1);
   const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
   std::uint64_t interlocked = 0, repeated = 0;
   for (int i = 0; i < 20'000; ++i) {
     std::vector<isa::Uop> uops(1 + below(5));
-    // Few distinct indices, so that steps meet each other.
+    // Few distinct indices, so that steps often use the same elements.
     for (isa::Uop& uop : uops) uop = {.dst = below(6), .src = below(4)};
     isa::Alu alu;
     alu.uop_begin = below(2);

@@ -6,7 +6,7 @@
 
 namespace dovetail::simulator {
 
-TEST_CASE("burst_totals sums up what Bursts gives one after the other") {
+TEST_CASE("burst_totals equals the sum over Bursts") {
   std::uint64_t in_several = 0;
   for (std::uint64_t seed = 1; seed <= 20'000; ++seed) {
     test::Random random(seed);

@@ -1,4 +1,4 @@
-// Times worked out by hand from docs/reference/timing.md, and what the cycle-accurate simulator refuses.
+// Times worked out by hand from docs/reference/timing.md, and programs that the cycle-accurate simulator refuses.
 #include "simulator/cycle/cycle.h"
 
 #include <numeric>
@@ -46,9 +46,9 @@ std::string failure_of(const std::vector<isa::Instruction>& program, const Engin
 
 }  // namespace
 
-TEST_CASE("a FINISH alone") {
-  // Fetch asks and is granted in 1, ARVALID in 2; with a latency of 64 the two beats come in 66 and 67, used in 67 and
-  // 68: the issue. Start in 69, end in 70, done in 71.
+TEST_CASE("the cycles of a single FINISH") {
+  // Fetch requests and is granted in 1, ARVALID in 2; with a latency of 64 the two beats arrive in 66 and 67, used in
+  // 67 and 68: the issue. Start in 69, end in 70, done in 71.
   const LaunchTrace trace = time_of({finish()}, {.memory = IdealMemory{}, .trace = true});
   CHECK(trace.cycles == 71);
   const TraceEvent expected{
@@ -58,7 +58,7 @@ TEST_CASE("a FINISH alone") {
 
 TEST_CASE("an empty launch takes a cycle") { CHECK(time_of({}).cycles == 1); }
 
-TEST_CASE("an unhindered GEMM of n steps is followed by the next n cycles later") {
+TEST_CASE("after an unhindered GEMM of n steps the next starts n cycles later") {
   const LaunchTrace trace =
       time_of({steps(gemm(0, 1), 10), steps(gemm(0, 1), 1), steps(gemm(0, 1), 20), steps(gemm(0, 1), 1)});
   const Cycle s = trace.events[0].start;
@@ -70,7 +70,7 @@ TEST_CASE("an unhindered GEMM of n steps is followed by the next n cycles later"
   CHECK(trace.events[3].start == s + 31);
 }
 
-TEST_CASE("a change of kind drains") {
+TEST_CASE("a change of kind drains the pipe") {
   const LaunchTrace trace = time_of({steps(gemm(0, 1), 10), steps(alu_imm(isa::AluOp::add, 1, 0, 1), 4)});
   CHECK(trace.events[1].start == trace.events[0].end + 1);
   CHECK(trace.events[1].cause == StallCause::drain);
@@ -81,11 +81,11 @@ TEST_CASE("a change of kind drains") {
 TEST_CASE("a load's slots follow its beats") {
   // Two elements of 16 bytes: four beats.
   const LaunchTrace trace = time_of({load(isa::Memory::inp, 0, kDramBase / 16 + 64, 2)});
-  // Asked in s + 1, ARVALID in s + 2, first beat in s + 3, slots in s + 4 to s + 7, end in s + 8.
+  // Requested in s + 1, ARVALID in s + 2, first beat in s + 3, slots in s + 4 to s + 7, end in s + 8.
   CHECK(trace.events[0].end == trace.events[0].start + 8);
 }
 
-TEST_CASE("a store is done when its last response has come") {
+TEST_CASE("a store ends when its last response has arrived") {
   const LaunchTrace trace = time_of({store(0, kDramBase / 16 + 64, 1)});
   // Two slots in s + 1 and s + 2, ready in s + 4, AWVALID in s + 5, W in s + 6 and s + 7, B one cycle of latency later,
   // end after that.
@@ -109,10 +109,10 @@ TEST_CASE("the classes of each unit sum to the cycles") {
   CHECK(trace.classes[isa::index(Queue::store)][static_cast<std::size_t>(UnitClass::work)] == 2);
 }
 
-TEST_CASE("micro-ops stay from launch to launch until a reset") {
+TEST_CASE("micro-ops are kept from launch to launch until a reset") {
   const isa::HardwareConfig config;
   const auto simulator = make_cycle_timing(config, kFast);
-  // Two micro-ops of one source: repeated, unless the memory is forgotten.
+  // Two micro-ops with one source: repeated, unless the memory is reset.
   Dram dram = image(config, {{1, 0, 0}, {2, 0, 0}}, 64);
   REQUIRE(simulator->launch(std::vector{load(isa::Memory::uop, 0, kDramBase / 4, 2)}, dram).ok());
   const std::vector adds{alu(isa::AluOp::add, 0, 2)};
@@ -123,7 +123,7 @@ TEST_CASE("micro-ops stay from launch to launch until a reset") {
   CHECK(simulator->timing()->cycles == with + 1);
 }
 
-TEST_CASE("what the cycle-accurate simulator refuses") {
+TEST_CASE("programs that the cycle-accurate simulator refuses") {
   CHECK_THAT(failure_of({nop(Queue::compute, kPopPrev)}),
              ContainsSubstring("deadlock, as a token is missing") &&
                  ContainsSubstring("token 1 of load -> compute, which nothing pushes"));
@@ -136,7 +136,7 @@ TEST_CASE("what the cycle-accurate simulator refuses") {
   CHECK_THAT(failure_of({finish()}, {.program_base = std::uint64_t{1} << 32}), ContainsSubstring("32 address bits"));
 }
 
-TEST_CASE("a launch at a standstill has its events up to there, and one that leaves tokens all its times") {
+TEST_CASE("a deadlocked launch has its events up to the deadlock, and one that leaves tokens has all its times") {
   const auto simulator = make_cycle(isa::HardwareConfig{}, kFast);
   Dram dram = image(isa::HardwareConfig{}, {}, 1 << 16);
   const auto fails = [&](const std::vector<isa::Instruction>& program) {
@@ -160,7 +160,7 @@ TEST_CASE("a launch at a standstill has its events up to there, and one that lea
   CHECK(fails({load(isa::Memory::inp, 0, 1 << 20, 1)}) == nullptr);
 }
 
-TEST_CASE("time alone refuses transfers outside the image") {
+TEST_CASE("timing without values refuses transfers outside the image") {
   const auto simulator = make_cycle_timing(isa::HardwareConfig{}, {});
   Dram dram = image(isa::HardwareConfig{}, {}, 64);
   const auto failure = [&](const isa::Instruction& instruction) {
@@ -170,7 +170,7 @@ TEST_CASE("time alone refuses transfers outside the image") {
   CHECK_THAT(failure(load(isa::Memory::uop, 0, 0, 1)), ContainsSubstring("are read, but the image covers"));
 }
 
-TEST_CASE("simulations side by side have the cycles they have alone") {
+TEST_CASE("concurrent simulations have the same cycles as separate ones") {
   const test::GeneratedProgram program = test::generate(isa::HardwareConfig{}, {.seed = 5, .size = 200, .launches = 1});
   const auto run = [&] {
     const auto simulator =

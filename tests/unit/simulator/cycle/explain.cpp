@@ -1,4 +1,4 @@
-// Bounds and answers to «what if».
+// Bounds, and answers of what_if.
 #include "simulator/cycle/bounds.h"
 #include "simulator/cycle/cycle.h"
 #include "simulator/cycle/what_if.h"
@@ -42,19 +42,19 @@ TEST_CASE("what_if times the same instructions on other hardware") {
   const auto answers = what_if(config, {}, program, launches, dram).value();
   REQUIRE(answers.size() == 8);
   CHECK(answers[0].change == "memory without latency, 8 bytes per cycle each way");
-  // The 200 beats stay, two latencies of 64 go (fetch, and the first burst).
+  // The 200 beats stay, two latencies of 64 are removed (fetch, and the first burst).
   CHECK(answers[0].cycles == cycles - 2 * 63);
   CHECK(answers[1].cycles < cycles);
   CHECK(answers[2].cycles < answers[0].cycles);
-  // The latency stays, the width comes: more than with neither latency nor width.
+  // The latency stays, the width is larger: more cycles than without either limit.
   CHECK(answers[3].change == "memory of latency 64, 128 bytes per cycle each way");
   CHECK(answers[3].cycles > answers[2].cycles);
   CHECK(answers[3].cycles < cycles);
   CHECK(answers[4].cycles == cycles);
-  // The NOP no longer waits for the load; the load takes what it takes.
+  // The NOP no longer waits for the load; the load's time stays.
   CHECK(answers[7].change == "no instruction waiting for a token (values would be wrong)");
   CHECK(answers[7].cycles == cycles - 2);
-  // What the machine has is not asked for.
+  // Changes that the machine already has are left out.
   CHECK(what_if(config, {.memory = IdealMemory{.latency = 1, .outstanding = 65536}}, program, launches, dram)
             .value()
             .size() == 7);

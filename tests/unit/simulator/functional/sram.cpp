@@ -1,4 +1,4 @@
-// What LOAD has written is what SramReader shows, for every shape of tile and every kernel.
+// SramReader shows the elements that LOAD has written, for every shape of tile and every kernel.
 #include <cstddef>
 #include <random>
 
@@ -10,7 +10,7 @@
 using namespace dovetail;
 using namespace dovetail::simulator;
 
-TEST_CASE("elements read back as they were written") {
+TEST_CASE("elements are read back as they were written") {
   std::mt19937_64 random(3);
   for (const isa::HardwareConfig& config : isa::named_configs()) {
     for (const KernelLevel level : {KernelLevel::baseline, KernelLevel::avx2, KernelLevel::avx512vnni}) {

@@ -1,5 +1,5 @@
-// DRAM timing: every command obeys every constraint (an independent checker reads the log), and each constraint is met
-// exactly: legal at n, and one clock less is found illegal.
+// DRAM timing: every command satisfies every constraint (an independent checker reads the log), and each constraint is
+// exact: legal at n, illegal at one clock less.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -24,16 +24,16 @@ class Checker {
  public:
   explicit Checker(const DramStandard& dram) : dram_(dram) {}
 
-  // How often each constraint held with not a clock to spare.
+  // How often each constraint held without a clock to spare.
   std::map<std::string, int> tight;
   std::vector<std::string> violations;
 
-  // One log, from reset on.
+  // Checks one log, from a reset.
   void check(std::vector<DramCommand> commands) {
     open_.clear();
     std::stable_sort(commands.begin(), commands.end(), [](const auto& a, const auto& b) { return a.clock < b.clock; });
     for (std::size_t i = 0; i < commands.size(); ++i) {
-      // A window that is longer than any constraint but refresh.
+      // A window that is longer than any constraint except refresh.
       for (std::size_t j = i; j-- > 0 && commands[i].clock - commands[j].clock <= dram_.rfc + 100;)
         pair(commands[j], commands[i]);
       check_state(commands[i]);
@@ -42,7 +42,7 @@ class Checker {
   }
 
  private:
-  void want(const char* name, const DramCommand& a, const DramCommand& b, std::int64_t least) {
+  void require_gap(const char* name, const DramCommand& a, const DramCommand& b, std::int64_t least) {
     if (b.clock - a.clock == least) ++tight[name];
     if (b.clock - a.clock < least)
       violations.push_back(fmt::format("{}: {} clocks at {}, at least {}", name, b.clock - a.clock, b.clock, least));
@@ -54,22 +54,23 @@ class Checker {
     const auto column = [&](const DramCommand& c) { return is(c, Kind::read) || is(c, Kind::write); };
     const auto data = [&](const DramCommand& c) { return is(c, Kind::read) ? dram_.cl : dram_.cwl; };
     if (is(a, Kind::activate) && is(b, Kind::activate) && rank)
-      want(group ? "tRRD_L" : "tRRD_S", a, b, group ? dram_.rrd_l : dram_.rrd_s);
-    if (bank && is(a, Kind::activate) && column(b)) want("tRCD", a, b, dram_.rcd);
-    if (bank && is(a, Kind::activate) && is(b, Kind::precharge)) want("tRAS", a, b, dram_.ras);
-    if (bank && is(a, Kind::precharge) && is(b, Kind::activate)) want("tRP", a, b, dram_.rp);
-    if (rank && is(a, Kind::precharge) && is(b, Kind::refresh)) want("tRP before refresh", a, b, dram_.rp);
-    if (rank && is(a, Kind::refresh) && is(b, Kind::activate)) want("tRFC", a, b, dram_.rfc);
-    if (bank && is(a, Kind::read) && is(b, Kind::precharge)) want("tRTP", a, b, dram_.rtp);
+      require_gap(group ? "tRRD_L" : "tRRD_S", a, b, group ? dram_.rrd_l : dram_.rrd_s);
+    if (bank && is(a, Kind::activate) && column(b)) require_gap("tRCD", a, b, dram_.rcd);
+    if (bank && is(a, Kind::activate) && is(b, Kind::precharge)) require_gap("tRAS", a, b, dram_.ras);
+    if (bank && is(a, Kind::precharge) && is(b, Kind::activate)) require_gap("tRP", a, b, dram_.rp);
+    if (rank && is(a, Kind::precharge) && is(b, Kind::refresh)) require_gap("tRP before refresh", a, b, dram_.rp);
+    if (rank && is(a, Kind::refresh) && is(b, Kind::activate)) require_gap("tRFC", a, b, dram_.rfc);
+    if (bank && is(a, Kind::read) && is(b, Kind::precharge)) require_gap("tRTP", a, b, dram_.rtp);
     if (bank && is(a, Kind::write) && is(b, Kind::precharge))
-      want("tWR", a, b, dram_.cwl + dram_.access_clocks + dram_.wr);
+      require_gap("tWR", a, b, dram_.cwl + dram_.access_clocks + dram_.wr);
     if (!column(a) || !column(b)) return;
-    if (a.kind == b.kind && rank) want(group ? "tCCD_L" : "tCCD_S", a, b, group ? dram_.ccd_l : dram_.ccd_s);
+    if (a.kind == b.kind && rank) require_gap(group ? "tCCD_L" : "tCCD_S", a, b, group ? dram_.ccd_l : dram_.ccd_s);
     if (is(a, Kind::write) && is(b, Kind::read) && rank)
-      want(group ? "tWTR_L" : "tWTR_S", a, b, dram_.cwl + dram_.access_clocks + (group ? dram_.wtr_l : dram_.wtr_s));
+      require_gap(group ? "tWTR_L" : "tWTR_S", a, b,
+                  dram_.cwl + dram_.access_clocks + (group ? dram_.wtr_l : dram_.wtr_s));
     // One data bus: bursts do not overlap, with a gap where the driver changes.
     const bool turn = !rank || (is(a, Kind::read) && is(b, Kind::write));
-    want(turn ? "bus turn" : "bus", a, b, data(a) + dram_.access_clocks + (turn ? dram_.rtrs : 0) - data(b));
+    require_gap(turn ? "bus turn" : "bus", a, b, data(a) + dram_.access_clocks + (turn ? dram_.rtrs : 0) - data(b));
   }
   void check_window(const std::vector<DramCommand>& commands, std::size_t at) {
     if (commands[at].kind != Kind::activate) return;
@@ -78,7 +79,7 @@ class Checker {
       if (commands[j].kind != Kind::activate || commands[j].channel != commands[at].channel ||
           commands[j].rank != commands[at].rank)
         continue;
-      if (++count == 4) return want("tFAW", commands[j], commands[at], dram_.faw);
+      if (++count == 4) return require_gap("tFAW", commands[j], commands[at], dram_.faw);
     }
   }
   void check_state(const DramCommand& command) {
@@ -147,7 +148,7 @@ constexpr Constraint kConstraints[] = {
 
 }  // namespace
 
-TEST_CASE("random traffic breaks no constraint of its DRAM") {
+TEST_CASE("random traffic violates no constraint of its DRAM") {
   for (DramStandard standard : kDramStandards)
     for (const std::int64_t ranks : {1, 2})
       for (std::uint64_t seed = 0; seed < 4; ++seed) {
@@ -160,9 +161,9 @@ TEST_CASE("random traffic breaks no constraint of its DRAM") {
       }
 }
 
-TEST_CASE("each constraint is used to the clock: legal at n, illegal at n - 1") {
-  // A standard in which each constraint binds somewhere: those that others always cover in the real ones (tCCD_S by the
-  // bus) are lengthened.
+TEST_CASE("each constraint is exact: legal at n clocks, illegal at n - 1") {
+  // A standard in which each constraint is binding somewhere: those that others always cover in the real ones (tCCD_S
+  // by the bus) are lengthened.
   DramStandard standard = kDramStandards[0];
   standard.ranks = 2;
   standard.faw = 28;
@@ -179,7 +180,7 @@ TEST_CASE("each constraint is used to the clock: legal at n, illegal at n - 1") 
   for (const Constraint& constraint : kConstraints) {
     CAPTURE(constraint.name);
     CHECK(checker.tight[constraint.name] > 0);
-    // The checker itself: the same log against a constraint of one clock more.
+    // The checker itself: the same log with one constraint longer by a clock.
     DramStandard stricter = standard;
     ++(stricter.*constraint.value);
     Checker second(stricter);
@@ -192,10 +193,10 @@ TEST_CASE("each constraint is used to the clock: legal at n, illegal at n - 1") 
   }
 }
 
-// Constraints on commands say nothing of when data come: with a DRAM clock for a cycle and no controller, the answer is
-// the clock of the last command, the latency and the time on the bus, and a clock more of any of them is one more, not
-// none.
-TEST_CASE("tCL, tCWL and the time of an access count to the clock, with every standard") {
+// Constraints on commands do not determine when data arrive: with a DRAM clock of one cycle and no controller, the
+// answer is the clock of the last command plus the latency and the time on the bus, and adding a clock to any of them
+// adds exactly one.
+TEST_CASE("tCL, tCWL and the time of an access are exact to the clock, with every standard") {
   for (const DramStandard& standard : kDramStandards) {
     CAPTURE(standard.name);
     const auto answers = [](const DramStandard& dram, Direction direction) {
@@ -204,7 +205,7 @@ TEST_CASE("tCL, tCWL and the time of an access count to the clock, with every st
       memory.record(&commands);
       const Cycle closed = memory.accept(5, direction, 0, 1).cycle,
                   open = memory.accept(1000, direction, 0, 1).cycle - 1000;
-      // A write's beat is there two cycles after its acceptance.
+      // A write's beat arrives two cycles after its acceptance.
       CHECK(commands.at(1).clock == (direction == Direction::read ? 5 : 7) + dram.rcd);
       return std::pair(closed, open);
     };
@@ -224,7 +225,7 @@ TEST_CASE("tCL, tCWL and the time of an access count to the clock, with every st
   }
 }
 
-TEST_CASE("a refresh begins with its interval, and not a clock before") {
+TEST_CASE("a refresh begins exactly with its interval") {
   for (const DramStandard& standard : kDramStandards) {
     CAPTURE(standard.name);
     BankModel memory({.standard = standard, .clock_ps = standard.clock_ps, .controller_cycles = 0},
@@ -232,14 +233,14 @@ TEST_CASE("a refresh begins with its interval, and not a clock before") {
     std::vector<DramCommand> commands;
     memory.record(&commands);
     const auto refi = static_cast<Cycle>(standard.refi);
-    // A request that comes a clock before goes ahead of the refresh; one that comes with it waits.
+    // A request that arrives a clock earlier precedes the refresh; one that arrives with it waits.
     CHECK(memory.accept(refi - 1, Direction::read, 0, 1).cycle ==
           refi - 1 + Cycle(standard.rcd + standard.cl + standard.access_clocks));
     CHECK(refreshes_until(memory, refi - 1) == 0);
     memory.reset();
     CHECK(memory.accept(refi, Direction::read, 0, 1).cycle ==
           refi + Cycle(standard.rfc + standard.rcd + standard.cl + standard.access_clocks));
-    // Of every rank, also of those that the request does not go to.
+    // In every rank, also in those that no request addresses.
     CHECK(refreshes_until(memory, refi) == static_cast<std::uint64_t>(standard.channels));
     CHECK(std::any_of(commands.begin(), commands.end(), [&](const DramCommand& command) {
       return command.kind == Kind::refresh && command.clock == standard.refi;
@@ -283,7 +284,7 @@ TEST_CASE("refresh comes once per interval and closes rows") {
   CHECK(read(0) == 17 + 17 + 4);
   CHECK(read(100) == 17 + 4);
   CHECK(read(refi - 1) == 17 + 4);
-  // The refresh waits for tRTP of that read (9 from refi - 1), for tRP and tRFC; 30 clocks of it are over.
+  // The refresh waits for tRTP of that read (9 from refi - 1), for tRP and tRFC; 30 clocks of it have passed.
   CHECK(read(refi + 30) == 8 + 17 + 420 - 30 + 17 + 17 + 4);
   CHECK(refreshes_until(memory, refi + 30) == 1);
   CHECK(read(5 * refi - 1) == 17 + 17 + 4);
@@ -292,7 +293,7 @@ TEST_CASE("refresh comes once per interval and closes rows") {
   CHECK(memory.statistics().row_hits == 2);
 }
 
-TEST_CASE("commands are counted where they happen, from the reset to the end of the launch") {
+TEST_CASE("commands are counted where they occur, from the reset to the end of the launch") {
   const BankMemory spec{.standard = kDramStandards[0], .clock_ps = 833, .controller_cycles = 0};
   const DramStandard& dram = spec.standard;
   const auto refi = static_cast<Cycle>(dram.refi);
@@ -311,12 +312,12 @@ TEST_CASE("commands are counted where they happen, from the reset to the end of 
   memory.accept(200, Direction::read, row, 1);       // another row of the first bank
   memory.accept(300, Direction::read, row + 56, 1);  // its row again
   CHECK(memory.finish(400) == counts(3, 1, 3, 2, 0));
-  // Both open rows are closed once, for the first of three refreshes, of which none is waited for.
+  // Both open rows are closed once, for the first of three refreshes, none of which delays a request.
   CHECK(memory.finish(3 * refi) == counts(3, 3, 3, 2, 3));
   memory.reset();
   CHECK(memory.finish(refi - 1) == none);
 
-  // A rank that is left alone is refreshed as often as one that is not.
+  // An idle rank is refreshed as often as a busy one.
   BankMemory wide{.standard = kDramStandards[2], .clock_ps = 1000};
   BankModel hbm(wide, 8);
   hbm.accept(0, Direction::read, 0, 1);
@@ -324,7 +325,7 @@ TEST_CASE("commands are counted where they happen, from the reset to the end of 
         2 * static_cast<std::uint64_t>(wide.standard.channels));
 }
 
-TEST_CASE("the counts of random traffic are those of its commands, and rows that are opened are closed or open") {
+TEST_CASE("the counts of random traffic are those of its commands, and opened rows are closed or still open") {
   for (const DramStandard& standard : kDramStandards)
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
       CAPTURE(standard.name, seed);

@@ -1,4 +1,4 @@
-// What memories say that a burst's delay was for: each cause alone, and the sum.
+// The causes that memories report for a burst's delay: each cause separately, and the sum.
 #include "simulator/memory/memory.h"
 #include "tests/catch.h"
 #include "tests/generator/random.h"
@@ -19,7 +19,7 @@ MemorySplit split(std::uint64_t latency, std::uint64_t bandwidth, std::uint64_t 
   return split;
 }
 
-// The delay of an accepted burst, and what it was for.
+// The delay of an accepted burst, by cause.
 MemorySplit read(Memory& memory, Cycle cycle, std::uint64_t address, std::uint32_t beats) {
   const Answer answer = memory.accept(cycle, Direction::read, address, beats);
   REQUIRE(answer.accepted);
@@ -29,18 +29,18 @@ MemorySplit read(Memory& memory, Cycle cycle, std::uint64_t address, std::uint32
 
 }  // namespace
 
-TEST_CASE("the ideal memory's delay is its latency, and the time of bytes before") {
+TEST_CASE("the ideal memory's delay is its latency, and the time of earlier bytes") {
   const auto memory = make_memory(IdealMemory{.latency = 10}, kExplainedBus);
   CHECK(read(*memory, 5, 0, 4) == split(10, 0));
   CHECK(read(*memory, 6, 64, 4) == split(10, 3));
   const auto narrow = make_memory(IdealMemory{.latency = 10, .bytes_per_cycle = 4}, kExplainedBus);
-  // Of its own bytes the half that the port could have taken meanwhile.
+  // At 4 bytes per cycle the burst's bytes take 8 cycles, 4 more than the port needs.
   CHECK(read(*narrow, 0, 0, 4) == split(10, 4));
   REQUIRE(memory->accept(5, Direction::write, 0, 4).accepted);
   CHECK(memory->explain(Direction::write) == split(10, 4));
 }
 
-TEST_CASE("a DRAM's delay: an open row, a closed one, another's, refresh, and the bus") {
+TEST_CASE("a DRAM's delay: an open row, a closed one, another row, refresh, and the bus") {
   const BankMemory spec{.standard = kDramStandards[0], .clock_ps = 833, .controller_cycles = 3};
   const auto memory = make_memory(spec, kExplainedBus);
   const std::uint64_t row = 64 * 4 * 128 * 4;  // the next row of the same bank: access, bank group, column, bank
@@ -48,14 +48,14 @@ TEST_CASE("a DRAM's delay: an open row, a closed one, another's, refresh, and th
   CHECK(read(*memory, 0, 0, 8) == split(idle, 0, 17));  // tRCD
   CHECK(read(*memory, 1000, 0, 8) == split(idle, 0));
   CHECK(read(*memory, 2000, row, 8) == split(idle, 0, 17 + 17));  // tRP, tRCD
-  // The first access of a burst waits for the one before it: tCCD_L within a bank group.
+  // The first access of a burst waits for the previous one: tCCD_L within a bank group.
   CHECK(read(*memory, 3000, row, 8) == split(idle, 0));
-  CHECK(read(*memory, 3001, row, 8) == split(idle, 7));  // beats 1 to 8 of the one before are on their way
+  CHECK(read(*memory, 3001, row, 8) == split(idle, 7));  // beats 1 to 8 of the previous burst are in flight
   // Refresh at 9360: tRP after it, tRFC, then the row is opened.
   CHECK(read(*memory, 9360, row, 8) == split(idle, 0, 17, 17 + 420 - 3));
 }
 
-TEST_CASE("what explains a delay sums to it, whatever came before") {
+TEST_CASE("the causes of a delay sum to it, after any traffic") {
   for (const char* text : {"ideal:latency=7,bytes=3", "bank:ddr4-2400", "bank:lpddr4,clock-ps=700",
                            "bank:hbm2,controller=0", "perturbed:seed=9"})
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
@@ -84,7 +84,7 @@ TEST_CASE("what explains a delay sums to it, whatever came before") {
     }
 }
 
-TEST_CASE("a wait is given to what was exceptional first, and to latency last") {
+TEST_CASE("a wait is attributed to exceptional causes first, and to latency last") {
   MemorySplit parts = split(60, 10, 5, 3);
   parts[MemoryCause::full] = 2;
   parts[MemoryCause::arbitration] = 1;

@@ -1,5 +1,5 @@
-// The pipe and its perturbation: latency, bandwidth, room, and what the contract of docs/reference/timing.md promises
-// of every model.
+// The ideal memory and its perturbation: latency, bandwidth, room, and the contract of docs/reference/timing.md for
+// every model.
 #include <vector>
 
 #include "simulator/memory/memory.h"
@@ -14,7 +14,7 @@ constexpr std::int64_t kBus = 8;
 
 }  // namespace
 
-TEST_CASE("the ideal memory answers a read after its latency, and keeps bursts apart") {
+TEST_CASE("the ideal memory answers a read after its latency, and separates bursts") {
   const auto memory = make_memory(IdealMemory{.latency = 10}, kBus);
   CHECK(memory->accept(5, Direction::read, 0, 4) == Answer{true, 15});
   CHECK(memory->accept(6, Direction::read, 64, 4) == Answer{true, 19});   // beats 15 to 18 are taken
@@ -23,7 +23,7 @@ TEST_CASE("the ideal memory answers a read after its latency, and keeps bursts a
 
 TEST_CASE("the ideal memory delays a burst that its bandwidth cannot deliver in one piece") {
   const auto memory = make_memory(IdealMemory{.latency = 10, .bytes_per_cycle = 4}, kBus);
-  // 4 beats of 8 bytes take 8 cycles from cycle 10 on, so the last beat comes in 17.
+  // 4 beats of 8 bytes take 8 cycles from cycle 10, so the last beat comes in 17.
   CHECK(memory->accept(0, Direction::read, 0, 4) == Answer{true, 14});
   CHECK(memory->accept(1, Direction::read, 0, 1) == Answer{true, 19});
 }
@@ -42,11 +42,11 @@ TEST_CASE("a memory refuses bursts beyond its room until the oldest is complete"
   CHECK(memory->accept(1, Direction::read, 0, 2) == Answer{true, 12});
   CHECK(memory->accept(2, Direction::read, 0, 2) == Answer{false, 12});
   CHECK(memory->accept(11, Direction::read, 0, 2) == Answer{false, 12});
-  CHECK(memory->accept(11, Direction::write, 0, 1).accepted);  // the other direction has its own room
+  CHECK(memory->accept(11, Direction::write, 0, 1).accepted);  // the other direction has separate room
   CHECK(memory->accept(12, Direction::read, 0, 2) == Answer{true, 22});
 }
 
-TEST_CASE("every memory keeps its promises, whenever it is asked") {
+TEST_CASE("every memory keeps its contract, whenever it is asked") {
   for (const char* text :
        {"ideal", "ideal:latency=1,bytes=3,outstanding=2", "perturbed:seed=1", "perturbed:seed=2,latency=0,refusal=40",
         "bank:ddr4-2400", "bank:lpddr4", "bank:hbm2,clock-ps=700,outstanding=3", "bank:ddr4-2400,clock-ps=100"}) {
@@ -63,7 +63,7 @@ TEST_CASE("every memory keeps its promises, whenever it is asked") {
       const std::uint64_t address = page + random.below(512 - beats + 1) * kBus;
       Cycle from = cycle;
       Answer answer = eager->accept(cycle, direction, address, beats);
-      // Asking in every cycle and asking only at the answered cycle come to the same.
+      // Asking in every cycle and asking only at the answered cycle give the same result.
       for (Answer first = patient->accept(cycle, direction, address, beats); !first.accepted;) {
         REQUIRE(first.cycle > from);
         from = first.cycle;

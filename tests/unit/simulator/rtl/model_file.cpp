@@ -57,7 +57,7 @@ TEST_CASE("the name of a model's file changes with everything that it is made fr
   wider.bus_bytes *= 2;
   CHECK(is_new(rtl_model_file(sources_of(wider), "verilator-5.006")));
 
-  // What a machine runs with is not part of its design.
+  // The settings of a run are not part of the design.
   const auto machine = isa::load_machine("1x16x16,clock_mhz=100,memory=bank:ddr4-2400").value();
   CHECK(rtl_model_file(sources_of(machine.hardware), "verilator-5.006") == rtl_model_file(sources, "verilator-5.006"));
 
@@ -66,7 +66,7 @@ TEST_CASE("the name of a model's file changes with everything that it is made fr
   CHECK_FALSE(is_new(rtl_model_file(sources_of(renamed), "verilator-5.006")));
 }
 
-TEST_CASE("only a whole model has its seal") {
+TEST_CASE("only a complete model has a seal") {
   const test::TemporaryFolder folder;
   const fs::path path = folder / "m.so";
   CHECK(rtl_model_damage(path).has_value());

@@ -22,7 +22,7 @@ TEST_CASE("an instruction is given the cycles after its predecessor's end") {
                                         .end = 9,
                                         .cause = StallCause::token_prev,
                                         .source = 1},
-                                       // In flight alongside the one before it.
+                                       // In flight together with the previous one.
                                        {.instruction = 1,
                                         .unit = Queue::compute,
                                         .issue = 3,

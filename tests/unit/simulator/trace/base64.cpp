@@ -32,7 +32,7 @@ TEST_CASE("base64 is read back") {
   }
 }
 
-TEST_CASE("what is not a base64 is refused") {
+TEST_CASE("invalid base64 is refused") {
   for (const char* text : {"Z", "Zg", "Zg=", "Z===", "====", "Zg==Zg==", "Zm9v!g==", "Z=9v", "Zm=v", " Zg="}) {
     CAPTURE(text);
     CHECK_FALSE(from_base64(text).has_value());

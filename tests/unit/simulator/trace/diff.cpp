@@ -56,7 +56,7 @@ TEST_CASE("the first difference is the first in time, not in the program") {
   CHECK(difference->what == "issue 3, not 4");
 }
 
-TEST_CASE("cycles, classes, causes, launches count too") {
+TEST_CASE("cycles, classes, causes and launches are compared too") {
   const Trace a = sample_to_compare();
   Trace b = a;
   b.launches[0].cycles = 51;
@@ -79,7 +79,7 @@ TEST_CASE("the neighborhood marks the instruction and names its node") {
                        ContainsSubstring("conv1"));
 }
 
-TEST_CASE("traces of equal times may be of other addresses") {
+TEST_CASE("traces with equal times may differ in addresses") {
   const Trace trace = sample_to_compare();
   std::vector<TracedProgram> programs(1);
   programs[0].program = {{{}, isa::Load{{.memory = isa::Memory::inp, .y_size = 1, .x_size = 1, .x_stride = 1}}},

@@ -35,7 +35,7 @@ TEST_CASE("a Perfetto file is a trace, with slices that do not overlap, an arrow
     const std::string phase = event["ph"];
     if (phase == "X") {
       ++slices;
-      // By node, if it is known, and operation; all of the instruction is in its details.
+      // By node, if it is known, and operation; the details have the whole instruction.
       const std::string what = event["args"]["what"], name = event["name"];
       const bool has_node =
           std::any_of(program.launches.begin(), program.launches.end(),

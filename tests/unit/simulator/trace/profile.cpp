@@ -1,4 +1,4 @@
-// A run explained: parts sum to the whole, whatever the program; the programs of a trace file are read back.
+// The profile of a run: parts sum to the whole, for any program; the programs of a trace file are read back.
 #include "simulator/trace/profile.h"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ TEST_CASE("the parts of a profile sum to the run") {
       for (std::size_t unit = 0; unit < 3; ++unit) waits[unit] += part.waits[unit];
       CHECK(part.cycles == part.units[isa::index(isa::Queue::compute)].total());
     }
-    // Accesses and traffic are known of launches, not of layers.
+    // Accesses and traffic are known for launches, not for layers.
     Counters of_instructions = ran.counters;
     of_instructions.sram = {};
     of_instructions.port = {};
@@ -78,7 +78,7 @@ TEST_CASE("the parts of a profile sum to the run") {
     for (std::size_t unit = 0; unit < 3; ++unit) {
       CHECK(profile.whole.units[unit].total() == cycles);
       CHECK(profile.waits[unit].total() == profile.classes[unit][static_cast<std::size_t>(UnitClass::memory)]);
-      // What a layer waited for memory is part of what it was busy.
+      // A layer's waits for memory are part of its busy cycles.
       for (const ProfilePart& part : profile.layers) CHECK(part.waits[unit].total() <= part.units[unit].busy);
     }
     std::uint64_t by_kind = 0, by_layer = 0, of_kinds = 0;
@@ -95,7 +95,7 @@ TEST_CASE("the parts of a profile sum to the run") {
     TracedProgram unknown = ran.program;
     unknown.useful_macs.clear();
     CHECK_FALSE(simulator::profile(ran.trace, 0, unknown, parse_memory(memory).value()).whole.useful_macs);
-    // No program beats its bounds, nor the roof.
+    // No program is faster than its bounds, or above the roof.
     CHECK(profile.whole.bounds.tightest() <= cycles);
     if (profile.whole.intensity() > 0)
       CHECK(profile.whole.macs_per_cycle() <=
@@ -111,7 +111,7 @@ TEST_CASE("the traffic of a launch is what its memory has moved") {
     for (const std::uint64_t beats : launch.waits->traffic.written) written += beats;
   }
   const Profile profile = simulator::profile(ran.trace, 0, ran.program, IdealMemory{});
-  // Whole beats, of which a row may need a part only.
+  // Whole beats, of which a row may need only a part.
   const auto bus = static_cast<std::uint64_t>(ran.program.config.bus_bytes);
   CHECK(read * bus >= profile.whole.bytes_read);
   CHECK(written * bus >= profile.whole.bytes_written);

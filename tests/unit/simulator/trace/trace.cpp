@@ -1,4 +1,4 @@
-// Traces survive being written and read; what is not one is refused with its place.
+// Traces survive being written and read; an invalid trace is refused with its place.
 #include "simulator/trace/trace.h"
 
 #include "tests/catch.h"

@@ -14,7 +14,7 @@ std::uint64_t sum(const std::vector<std::uint64_t>& windows) {
 
 }  // namespace
 
-TEST_CASE("beats are in the windows of their cycles") {
+TEST_CASE("beats are counted in the windows of their cycles") {
   Traffic traffic;
   traffic.add_read(14, 20);     // cycles 14 to 33
   traffic.add_written(32, 16);  // exactly one window
@@ -32,7 +32,7 @@ TEST_CASE("windows grow with the launch, and keep their beats") {
   const int log2 = traffic.window_log2;
   CHECK((std::uint64_t{Traffic::kMostWindows} << log2) > 999'000);
   CHECK((std::uint64_t{Traffic::kMostWindows} << (log2 - 1)) < 999'007);
-  // A beat of the past still finds its window, and a far one moves all.
+  // A beat of the past still finds its window, and a far one widens all.
   traffic.add_written(3, 1);
   CHECK(traffic.written[0] == 1);
   traffic.add_read(std::uint64_t{1} << 40, 1);

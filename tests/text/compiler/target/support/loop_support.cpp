@@ -1,4 +1,4 @@
-// Kinds of loops that a target does not honor are refused, with the kind, the target and the remedy.
+// Kinds of loops that a target does not support are refused, with the kind, the target and the remedy.
 #include "compiler/target/accel/lower/lower.h"
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cuda/lower.h"
@@ -32,7 +32,7 @@ std::string on_accelerator(const loops::Program& program) {
 
 }  // namespace
 
-TEST_CASE("the CPU back end makes code for parallel, vectorized and unrolled loops") {
+TEST_CASE("the CPU back end generates code for parallel, vectorized and unrolled loops") {
   for (const char* kind : {"", "parallel", "vectorized", "unrolled"}) CHECK(on_cpu(copy(8, kind)) == "compiled");
 }
 
@@ -47,14 +47,14 @@ TEST_CASE("the CPU back end refuses the other kinds of loops") {
              Catch::Matchers::ContainsSubstring("it is of kind thread, which the CPU back end does not honor"));
 }
 
-TEST_CASE("the CPU back end takes as many lanes as the widest register has bytes") {
+TEST_CASE("the CPU back end accepts as many lanes as the widest register has bytes") {
   CHECK(on_cpu(copy(64, "vectorized")) == "compiled");
   CHECK(on_cpu(copy(65, "vectorized")) ==
         "error: cannot make code of copy (loop i): it is vectorized over 65 iterations, and the CPU back end takes at "
         "most 64 lanes. Hint: split it and vectorize the inner loop");
 }
 
-TEST_CASE("the accelerator back end refuses the kinds that it does not honor") {
+TEST_CASE("the accelerator back end refuses the kinds that it does not support") {
   CHECK(on_accelerator(copy(8, "vectorized")) ==
         "error: cannot make code of copy (loop i): it is of kind vectorized, which the accelerator back end does not "
         "honor. Hint: leave out the step that made it so (kinds honored: serial, vthread, pipelined), or choose a "
@@ -74,7 +74,7 @@ TEST_CASE("a pipelined loop of more stages than a target has is refused, with bo
         "stages");
 }
 
-TEST_CASE("every loop that a target does not honor is named, and an axis that it does not have") {
+TEST_CASE("every loop that a target does not support is named, and an axis that it does not have") {
   constexpr std::array kKinds{loops::ForKind::thread};
   constexpr std::array<std::string_view, 2> kAxes{"block.x", "thread.x"};
   const auto program = parsed(
@@ -103,7 +103,7 @@ TEST_CASE("the interpreter runs loops of every kind in order") {
   }
 }
 
-TEST_CASE("slots and scopes that a target does not honor are refused with their name") {
+TEST_CASE("slots and scopes that a target does not support are refused with their name") {
   const auto program = [](const std::string& slots, const std::string& scope) {
     return parsed("program p { input x: int32[8] output y: int32[8] alloc t: int32[8]" + scope +
                   " for i in 8 { block a " + slots +
@@ -119,7 +119,7 @@ TEST_CASE("slots and scopes that a target does not honor are refused with their 
   CHECK(on_cpu(program("@slots(\"2\")", "")) ==
         "error: cannot make code of p (block a): its result has 2 slots, which the CPU back end does not honor. Hint: "
         "leave out the step `slots t`, or choose a target that honors it; docs/reference/schedules.md lists them");
-  // A GPU gives them to what the threads of a block share.
+  // A GPU supports them for buffers that the threads of a block share.
   CHECK(on_gpu(program("@slots(\"2\")", "")) ==
         "error: cannot lower to threads (p, buffer t): it has slots, and the threads of a block do not share it. Hint: "
         "leave out `slots`, or bind the loops that fill and use it to threads");

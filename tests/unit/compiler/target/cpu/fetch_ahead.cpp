@@ -1,4 +1,4 @@
-// What kernels fetch before they use it (codegen/fetch_ahead.cpp), counted in the code as emitted.
+// Prefetches of kernels before use (codegen/fetch_ahead.cpp), counted in the emitted code.
 #include <string>
 
 #include <fmt/format.h>
@@ -76,23 +76,22 @@ cpu::Cpu avx512() { return *cpu::find_cpu("avx512"); }
 
 }  // namespace
 
-TEST_CASE(
-    "cpu: two lines of large weights, the rows after, and what is added to the sums are fetched before their use") {
+TEST_CASE("cpu: two lines of large weights, the following rows, and addends of the sums are fetched before use") {
   constexpr int kWeights = 2, kRows = 1, kResidual = 8;
   CHECK(fetches(product(1024, 1024), avx512()) == kWeights + kRows + kResidual);
 }
 
-TEST_CASE("cpu: weights and rows that the first level holds are not fetched ahead") {
+TEST_CASE("cpu: weights and rows that fit the first level are not fetched ahead") {
   constexpr int kResidual = 8;
   CHECK(fetches(product(128, 128), avx512()) == kResidual);
 }
 
-TEST_CASE("cpu: rows that do not are adjacent have no rows after them") {
+TEST_CASE("cpu: rows that are not adjacent have no following rows") {
   constexpr int kWeights = 2, kResidual = 8;
   CHECK(fetches(product(1024, 1040), avx512()) == kWeights + kResidual);
 }
 
-TEST_CASE("cpu: narrower vectors and kernels that check their bounds fetch nothing ahead") {
+TEST_CASE("cpu: narrower vectors, and kernels that check their bounds, fetch nothing ahead") {
   CHECK(fetches(product(1024, 1024), *cpu::find_cpu("avx2")) == 0);
   CHECK(fetches(product(1024, 1024), cpu::with_checked_bounds(avx512())) == 0);
 }

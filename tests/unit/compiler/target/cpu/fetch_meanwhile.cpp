@@ -1,5 +1,5 @@
-// What kernels fetch in the course of long sums (codegen/fetch_meanwhile.cpp), counted in the code as emitted. Of the
-// class avx512 the second level has 1 MiB.
+// Prefetches of kernels in the course of long sums (codegen/fetch_meanwhile.cpp), counted in the emitted code. The
+// second-level cache of the class avx512 has 1 MiB.
 #include <cstdint>
 #include <ostream>
 #include <string>
@@ -21,7 +21,7 @@ struct Shapes {
   std::int64_t tiles = 16;      // in these rows
 };
 
-// y = x * w + r, in tiles of so many rows times two vectors.
+// y = x * w + r, in tiles of the given number of rows times two vectors.
 std::string product(const Shapes& shapes) {
   return fmt::format(R"(program product {{
     input x: float32[96, 256]
@@ -167,12 +167,12 @@ Fetches fetches(const std::string& text, std::string_view processor = "avx512") 
 
 }  // namespace
 
-TEST_CASE("cpu: few lines of residuals are fetched when a sum begins, rows of more of them with its steps") {
+TEST_CASE("cpu: few lines of residuals are fetched when a sum begins, rows of more lines with its steps") {
   CHECK(fetches(product({.rows = 4})) == Fetches{8, 0});
   CHECK(fetches(product({.rows = 6})) == Fetches{2, 0});
 }
 
-TEST_CASE("cpu: results that the second level does not hold are fetched before they are written") {
+TEST_CASE("cpu: results that exceed the second level are fetched before they are written") {
   CHECK(fetches(product({.rows = 4, .columns = 3072})) == Fetches{8, 8});
   CHECK(fetches(product({.rows = 6, .columns = 3072})) == Fetches{2, 2});
 }
@@ -183,7 +183,7 @@ TEST_CASE("cpu: large weights of the next iteration are fetched during this one"
   CHECK(fetches(product({.rows = 4, .columns = 1056, .panels = 33})) == Fetches{kResidual + kLines + kNext, 0});
 }
 
-TEST_CASE("cpu: weights that an iteration reads a line of with every step are not fetched before it") {
+TEST_CASE("cpu: weights of which an iteration reads a line with every step are not fetched before it") {
   constexpr int kLines = 2, kNext = 1, kResidual = 8;
   const auto panels = [](std::int64_t tiles) {
     return fetches(product({.rows = 4, .columns = 1056, .panels = 33, .tiles = tiles}));
@@ -192,12 +192,12 @@ TEST_CASE("cpu: weights that an iteration reads a line of with every step are no
   CHECK(panels(2) == Fetches{kResidual + kLines + kNext, 0});
 }
 
-TEST_CASE("cpu: large input that is copied is fetched during the products of the block before") {
+TEST_CASE("cpu: large input that is copied is fetched during the products of the previous block") {
   CHECK(fetches(copied_product(16)) == Fetches{0, 0});
   CHECK(fetches(copied_product(17)) == Fetches{1, 0});
 }
 
-TEST_CASE("cpu: narrower vectors fetch nothing meanwhile") {
+TEST_CASE("cpu: narrower vectors fetch nothing during sums") {
   CHECK(fetches(product({.rows = 6, .columns = 3072}), "avx2") == Fetches{0, 0});
   CHECK(fetches(copied_product(17), "avx2") == Fetches{0, 0});
 }

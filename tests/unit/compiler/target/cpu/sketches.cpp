@@ -1,4 +1,4 @@
-// The CPU's sketches take every decision that they sample.
+// The CPU's sketches accept every decision that they sample.
 #include "compiler/target/cpu/sketches/sketches.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ TEST_CASE("cpu sketches: sums, a row of weights and the broadcast element of a d
 
 TEST_CASE("cpu sketches: blocks of a prime number of rows keep their size") {
   CHECK(cpu::block_size(13, 4) == 4);
-  CHECK(cpu::block_size(12, 5) == 4);  // divides, and is not much smaller
+  CHECK(cpu::block_size(12, 5) == 4);  // divides the extent, and is not much smaller
   CHECK(cpu::block_size(7, 7) == 7);
   CHECK(cpu::block_size(7, 1) == 1);
   for (std::int64_t extent = 1; extent <= 60; ++extent)
@@ -57,14 +57,14 @@ TEST_CASE("cpu sketches: blocks of a prime number of rows keep their size") {
     }
 }
 
-TEST_CASE("cpu sketches: columns that whole vectors do not divide are extended where a tile cannot be as wide") {
+TEST_CASE("cpu sketches: columns that are not whole vectors are extended where a tile cannot be as wide") {
   const cpu::Cpu avx512 = *cpu::find_cpu("avx512");
   CHECK(cpu::tileable_columns(1000, avx512) == 1008);
   CHECK(cpu::tileable_columns(1024, avx512) == 1024);
   CHECK(cpu::tileable_columns(100, avx512) == 100);
 }
 
-TEST_CASE("cpu sketches: lines crowd the sets of the first level where they fill most of the ways") {
+TEST_CASE("cpu sketches: lines conflict in the first level's sets where they fill most of the ways") {
   const cpu::Cpu eight = *cpu::find_cpu("avx512"), twelve = *cpu::find_cpu("avx512-amx");
   CHECK(cpu::crowds_sets(2048, 14, eight));
   CHECK(!cpu::crowds_sets(2048, 14, twelve));
@@ -109,7 +109,7 @@ TEST_CASE("cpu sketches: lanes divide a row where they can") {
   CHECK(to_string(scheduled_as(cpu_task(text, "generic", cpu), cpu).trace).find(" 32 ->") != std::string::npos);
 }
 
-TEST_CASE("cpu sketches: what moves across the order of its operand takes a line of it at a time") {
+TEST_CASE("cpu sketches: a movement across the order of its operand handles a line of it at a time") {
   const cpu::Cpu cpu = *cpu::find_cpu("avx512-vnni");
   const auto line = [&](const std::string& text) {
     const schedule::Scheduled scheduled = scheduled_as(cpu_task(text, "generic", cpu), cpu);
@@ -124,7 +124,7 @@ TEST_CASE("cpu sketches: what moves across the order of its operand takes a line
       "");
 }
 
-TEST_CASE("cpu sketches: sums of floats along rows, whose steps wait for each other, take several rows at once") {
+TEST_CASE("cpu sketches: sums of floats along rows, whose steps depend on each other, process several rows at once") {
   const cpu::Cpu cpu = *cpu::find_cpu("avx512-vnni");
   const auto rows = [&](const std::string& shape, const std::string& sum) {
     const std::string text = fmt::format(
@@ -169,7 +169,7 @@ TEST_CASE("cpu sketches: output channels of bytes are extended to whole vectors 
   CHECK(to_string(scheduled_as(task, cpu).trace).find("x86.vpdpbusd") != std::string::npos);
 }
 
-TEST_CASE("cpu sketches: depthwise sums of bytes are words with VNNI, from the bias on, and floats elsewhere") {
+TEST_CASE("cpu sketches: depthwise sums of bytes are words with VNNI, including the bias, and floats elsewhere") {
   const auto task = [](std::int64_t channels, const char* processor) {
     const std::string text = fmt::format(R"(graph g(%x: int8[1, {0}, 14, 14]) -> (%y)
   constant %w: int8[{0}, 1, 3, 3]
@@ -187,11 +187,11 @@ TEST_CASE("cpu sketches: depthwise sums of bytes are words with VNNI, from the b
   CHECK(task(8, "avx2-vnni").prepared == words);
   CHECK(task(12, "avx512-vnni").prepared == floats);  // no vector of that processor
   CHECK(task(32, "avx512").prepared == floats);
-  // The types bound the sum: what is requantized is not a clamp of it.
+  // The types bound the sum: a requantized sum needs no clamp.
   CHECK(loops::to_string(task(32, "avx512-vnni").program).find("requantize(conv[") != std::string::npos);
 }
 
-TEST_CASE("cpu sketches: products with padding are left out where it is zeros and enough of them") {
+TEST_CASE("cpu sketches: products with padding are skipped where the padding is zero and frequent enough") {
   const auto skips = [](std::int64_t image, const std::string& product) {
     const std::string text = fmt::format(R"(graph g(%x: {1}[1, 16, {0}, {0}]) -> (%y)
   constant %w: {1}[16, 16, 3, 3]
@@ -213,10 +213,10 @@ TEST_CASE("cpu sketches: products with padding are left out where it is zeros an
   CHECK(skips(7, "Conv(%x, %w, %b) {pads=[1, 1, 1, 1]}"));
   CHECK(skips(14, "dovetail.qconv(%x, %w, %b, %s) {pads=[1, 1, 1, 1], x_zero_point=-128}"));
   CHECK(!skips(7, "dovetail.qconv(%x, %w, %b, %s) {pads=[1, 1, 1, 1], x_zero_point=3}"));  // its padding is 131
-  CHECK(!skips(224, "Conv(%x, %w, %b) {pads=[1, 1, 1, 1]}"));  // of which they are less than 1 %
+  CHECK(!skips(224, "Conv(%x, %w, %b) {pads=[1, 1, 1, 1]}"));  // less than 1 % of the products
 }
 
-TEST_CASE("cpu sketches: of few output channels the lanes are pixels") {
+TEST_CASE("cpu sketches: with few output channels the lanes are pixels") {
   const cpu::Cpu cpu = *cpu::find_cpu("avx512-vnni");
   const auto by_pixel = [&](std::int64_t outputs, const std::string& attributes) {
     const std::string text = fmt::format(
@@ -232,14 +232,14 @@ TEST_CASE("cpu sketches: of few output channels the lanes are pixels") {
   CHECK(by_pixel(9, "pads=[1, 1, 1, 1]"));
   CHECK(!by_pixel(16, "pads=[1, 1, 1, 1]"));
   CHECK(!by_pixel(9, "pads=[1, 1, 1, 1], strides=[2, 2]"));  // lanes would be two pixels apart
-  // The input is stored as it comes, the result plain.
+  // The input keeps its layout, the result is plain.
   const schedule::Scheduled scheduled =
       scheduled_as(cpu_task(kPixelConvolutionTask.text, "pixel_convolution", cpu), cpu);
   CHECK(scheduled.layouts.at("in0") == "i0,i2,i3,i1");
   CHECK(!scheduled.layouts.contains("out0"));
 }
 
-TEST_CASE("cpu sketches: whatever is drawn is a schedule, or is refused") {
+TEST_CASE("cpu sketches: every draw is a schedule, or is refused") {
   SplitMix64 random(1);
   const schedule::Deciding deciding{.draw = [&](std::size_t below) { return random.next() % below; }};
   for (const cpu::Cpu& cpu : cpu::cpus())

@@ -1,6 +1,6 @@
-// Products of bytes in tile registers: the interpreter runs the scheduled program, calls of intrinsics included, on any
-// machine, and finds what the operator's definition says; so does machine code that computes what the instructions of
-// tile registers would, and checks its bounds. How extents are cut and extended.
+// Products of bytes in tile registers: the interpreter runs the scheduled program, including calls of intrinsics, on
+// any machine, and the values are those of the operator's definition; so are those of machine code that emulates the
+// instructions of tile registers and checks their bounds. Also the splitting and extension of extents.
 #include "compiler/target/cpu/sketches/tiles.h"
 
 #include "base/processor.h"
@@ -35,8 +35,7 @@ NdArray laid_out(const NdArray& array, const std::map<std::string, std::string>&
   return schedule::pack(array, *schedule::parse_index_map(layout->second, array.shape()));
 }
 
-// The schedule that the kind's sketch writes for the graph's only kernel, whose program is run alongside the
-// definition.
+// The schedule that the kind's sketch writes for the graph's only kernel, whose program runs next to the definition.
 schedule::Scheduled check(const std::string& text, const std::string& kind) {
   const cpu::Cpu cpu = cpu::find_cpu("avx512-amx").value();
   SplitMix64 random(7);
@@ -69,7 +68,7 @@ schedule::Scheduled check(const std::string& text, const std::string& kind) {
   CHECK((*found)[0] == laid_out((*expected)[0], scheduled->layouts, group.program.parameters.back().buffer->name));
   CHECK(cpu::compile_kernel(scheduled->program, cpu::intrinsics(cpu), "kernel", cpu).ok());
 
-  // The same as machine code, whose places and shapes of tiles are those of the instructions.
+  // The same as machine code, with the tile shapes and addresses of the instructions.
   const cpu::Cpu software = cpu::with_checked_bounds(cpu);
   if (!runs_here(software.name)) return *std::move(scheduled);
   const auto code = cpu::JitProgram::make(scheduled->program, cpu::intrinsics(cpu), software, 2);
@@ -84,7 +83,7 @@ std::string trace_of(const schedule::Scheduled& scheduled) { return schedule::to
 
 }  // namespace
 
-TEST_CASE("tiles: extents are cut into equal pieces") {
+TEST_CASE("tiles: extents are split into equal pieces") {
   for (std::int64_t extent = 1; extent < 200; ++extent) {
     const cpu::EvenPieces pieces = cpu::even_pieces(extent, 16);
     CHECK(pieces.size <= 16);
@@ -130,7 +129,7 @@ TEST_CASE("tiles: a convolution without padding, with a stride and a residual su
         "tile_convolution");
 }
 
-TEST_CASE("tiles: weights that the first level does not hold are loaded for two rows of an image at once") {
+TEST_CASE("tiles: weights that exceed the first level are loaded for two rows of an image at once") {
   const schedule::Scheduled scheduled = check(R"(graph g(%x: int8[1, 256, 7, 7]) -> (%y)
   constant %w: int8[4096, 256, 3, 3]
   constant %b: int32[4096]
@@ -143,7 +142,7 @@ TEST_CASE("tiles: weights that the first level does not hold are loaded for two 
                                       ContainsSubstring("tile_down among 1,2,3,4,5,6 = 2"));
 }
 
-TEST_CASE("tiles: matrix products, of unsigned bytes as well") {
+TEST_CASE("tiles: matrix products of signed and unsigned bytes") {
   check(R"(graph g(%x: int8[50, 100]) -> (%y)
   constant %w: int8[70, 100]
   constant %b: int32[70]

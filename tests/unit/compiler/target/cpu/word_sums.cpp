@@ -1,4 +1,4 @@
-// Integer sums of products of words (Emitter::emit_word_sum), and what their types say of them (codegen/sum_bounds.h).
+// Integer sums of products of words (Emitter::emit_word_sum), and their bounds by type (codegen/sum_bounds.h).
 #include <string>
 #include <string_view>
 
@@ -81,7 +81,7 @@ TEST_CASE("cpu: products of bytes in lanes are added in one instruction with VNN
   CHECK(word_sums(window("int8", kByte, 8), "avx2-vnni") == 9);
 }
 
-TEST_CASE("cpu: products of what may be no words, in broken vectors or without VNNI are not") {
+TEST_CASE("cpu: no word sums of products that may exceed words, in broken vectors, or without VNNI") {
   CHECK(word_sums(window("uint16", kByte), "avx512-vnni") == 0);
   CHECK(word_sums(window("int16", "(int32(x[t, c]) - 1)"), "avx512-vnni") == 0);
   CHECK(word_sums(window("int8", kByte, 12), "avx512-vnni") == 0);
@@ -89,7 +89,7 @@ TEST_CASE("cpu: products of what may be no words, in broken vectors or without V
   CHECK(word_sums(window("int8", kByte), "avx512") == 0);
 }
 
-TEST_CASE("cpu: types bound a sum by what it starts with and all that is added to an element") {
+TEST_CASE("cpu: types bound a sum by its start and all addends of an element") {
   const auto bounds = [](std::string_view x, std::string_view factor) {
     return cpu::sum_bounds(parsed(window(x, factor)));
   };

@@ -1,4 +1,4 @@
-// How groups of channels become block groups, and where their weights are stored.
+// How groups of channels are combined into block groups, and where their weights are stored.
 #include "compiler/target/accel/programs/block_groups.h"
 
 #include "tests/catch.h"
@@ -27,7 +27,7 @@ TEST_CASE("block groups have whole channel blocks on both sides") {
   CHECK(merged(4, 24, 24) == 2);  // pairs of groups have three blocks
   CHECK(merged(3, 24, 24) == 1);  // a pair and a half
   CHECK(merged(3, 32, 64) == 3);
-  CHECK(merged(4, 12, 20) == 1);  // all four groups together have whole blocks: that is the dense product
+  CHECK(merged(4, 12, 20) == 1);  // all four groups together have whole blocks: the dense product
   CHECK(merged(24, 1, 2) == 1);   // two blocks in, three out
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("weights of a block group are zero off the diagonal of its groups") {
   spec.x = make_layout(kBlocksOf16, 1, 32, 1, 1);
   spec.y = make_layout(kBlocksOf16, 1, 64, 1, 1);
   spec.kernel_w = 2;
-  spec.groups = block_groups(8, spec.x, spec.y);  // of 4 inputs and 8 outputs
+  spec.groups = block_groups(8, spec.x, spec.y);  // 4 inputs and 8 outputs each
   REQUIRE(spec.groups == 2);
   NdArray weight(DType::int8, {64, 4, 1, 2});
   for (std::int64_t i = 0; i < weight.count(); ++i) weight.set_int64(i, 1 + i % 100);
@@ -53,7 +53,7 @@ TEST_CASE("weights of a block group are zero off the diagonal of its groups") {
   for (std::int64_t o = 0; o < 64; ++o)
     for (std::int64_t c = 0; c < 16; ++c)
       for (std::int64_t k = 0; k < 2; ++k) {
-        const std::int64_t input = o / 32 * 16 + c;  // of the model
+        const std::int64_t input = o / 32 * 16 + c;  // input of the model
         const std::int64_t expected = input / 4 == o / 8 ? weight.as_int64((o * 4 + input % 4) * 2 + k) : 0;
         wrong += blocks.as_int64((o * 16 + c) * 2 + k) != expected;
       }

@@ -1,5 +1,5 @@
-// Fixed-point passes against REQUANT's own semantics, on every accumulator next to a bound between two results: between
-// these both are constant, so that they agree everywhere.
+// Fixed-point passes compared with REQUANT's semantics, on every accumulator next to a bound between two results:
+// between these both are constant, so that they agree everywhere.
 #include "compiler/target/accel/programs/fixed_point.h"
 
 #include <array>
@@ -39,7 +39,7 @@ std::int32_t expected(std::int32_t acc, std::int32_t bias, float scale, const Ou
 
 constexpr std::int64_t kMost = 1 << 29;
 
-// Accumulators around each bound between two results, as many for all channels.
+// Accumulators around each bound between two results, the same number for all channels.
 std::vector<std::int32_t> bounds(float scale, std::int32_t bias, const OutputRange& range, std::int64_t most) {
   const auto within = [&](double at) {
     const auto bound = static_cast<double>(most);
@@ -78,10 +78,10 @@ FixedPoint check(const std::vector<float>& scales, const OutputRange& range, std
   at = 0;
   for (std::size_t o = 0; o < scales.size(); ++o)
     for (const std::int32_t value : values[o]) {
-      const std::int32_t wanted = expected(value, bias[o], scales[o], range);
-      if (got.as_int64(at) != wanted) {
+      const std::int32_t exact = expected(value, bias[o], scales[o], range);
+      if (got.as_int64(at) != exact) {
         CAPTURE(scales[o], bias[o], value, range.zero_point, range.y_min, range.y_max);
-        CHECK(got.as_int64(at) == wanted);
+        CHECK(got.as_int64(at) == exact);
         return epilogue.fixed_point;
       }
       ++at;
@@ -93,7 +93,7 @@ const std::vector<OutputRange> kRanges{{0, -128, 127}, {-128, -128, 127}, {3, 3,
 
 }  // namespace
 
-TEST_CASE("fixed point: powers of two take no product") {
+TEST_CASE("fixed point: powers of two need no product") {
   std::mt19937 random(1);
   std::vector<float> scales;
   for (int s = 1; s <= 16; ++s) scales.push_back(std::ldexp(1.0f, -s));
@@ -103,14 +103,14 @@ TEST_CASE("fixed point: powers of two take no product") {
     CHECK(plan.ties);
     CHECK(plan.zero_point == (range.zero_point & 1));
   }
-  // 128 * 2^18 would take the room of accumulators, 128 * 2^30 is not an int32: the zero point is added after the
+  // 128 * 2^18 would use the range of accumulators, 128 * 2^30 is not an int32: the zero point is added after the
   // shift.
   for (int s = 18; s <= 30; ++s) CHECK(check({std::ldexp(1.0f, -s)}, {-128, -128, 127}, random).zero_point == -128);
   const FixedPoint copy = check({1.0f, 1.0f}, {5, -128, 127}, random);
   CHECK((copy.limbs == 0 && !copy.ties && !copy.shifts && !copy.clamps));
 }
 
-TEST_CASE("fixed point: usual scales take two limbs and meet no tie") {
+TEST_CASE("fixed point: usual scales need two limbs, without ties") {
   std::mt19937 random(2);
   std::vector<float> scales;
   for (int i = 0; i < 40; ++i)
@@ -135,17 +135,17 @@ TEST_CASE("fixed point: shifts are not constants of the channels where one pair 
     const FixedPoint plan = check(scales, range, random, 1 << 22);
     CHECK(plan.common.has_value());
     CHECK((plan.limbs == 2 && plan.words() == 6));
-    // Of one scale, whatever it is.
+    // One scale for all channels, of any value.
     for (int exponent = -26; exponent <= 6; ++exponent) {
       const float scale = scale_from(exponent);
       const FixedPoint alone = check({scale, scale, scale}, range, random, 1 << 22);
       CHECK(alone.common.has_value());
       CHECK(alone.words() == 3 + alone.limbs + (alone.limbs > 0 ? 1 : 0) + (alone.ties ? 1 : 0));
     }
-    // Powers of two: without products, so of one exponent alone.
+    // Powers of two have no products, so this form needs one exponent.
     CHECK(check({0.25f, 0.25f}, range, random).common.has_value());
     CHECK_FALSE(check({0.25f, 0.125f}, range, random).common.has_value());
-    // A tie needs its product in one word, alongside one whose product does not fit.
+    // A tie needs its product in one word, together with a scale whose product does not fit.
     CHECK_FALSE(check({0.25f, std::nextafter(0.125f, 0.0f)}, range, random).common.has_value());
     // Ties of several exponents, in one word.
     const FixedPoint ties = check({0.375f, 0.15625f, 0.0546875f}, range, random);
@@ -174,12 +174,12 @@ TEST_CASE("fixed point: every scale from 2^-14 to 2^7") {
     const FixedPoint plan = check(scales, range, random);
     CHECK(plan.limbs == 3);
     CHECK((plan.ties && plan.clamps));
-    // Each by itself, with its own passes.
+    // Each scale separately, with its own passes.
     for (const float scale : scales) check({scale}, range, random);
   }
 }
 
-TEST_CASE("fixed point: the smaller the accumulators, the smaller the scales") {
+TEST_CASE("fixed point: the smaller the accumulators, the smaller the possible scales") {
   std::mt19937 random(5);
   const auto scale_from = [&](int exponent) {
     return std::ldexp(1.0f + static_cast<float>(random() % 100000) / 100000.0f, exponent);
@@ -195,7 +195,7 @@ TEST_CASE("fixed point: the smaller the accumulators, the smaller the scales") {
   check({0.125f}, {100, -128, -100}, random, 1000);
 }
 
-TEST_CASE("fixed point: scales without a form") {
+TEST_CASE("fixed point: scales without a form are refused") {
   const auto takes = [](float scale, std::int64_t bound) {
     return plan_fixed_point(std::array{0.25f, scale}, {}, bound).has_value();
   };

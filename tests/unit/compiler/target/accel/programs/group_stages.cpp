@@ -1,4 +1,4 @@
-// Stages in another order: what changes between kinds, and what must not.
+// Reordering of stages: fewer changes of kind, the same values.
 #include "compiler/target/accel/programs/group_stages.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::size_t changes(const loops::Program& program) {
   return count;
 }
 
-// By buffer, who reads it, in order.
+// For each buffer its readers, in order.
 std::map<std::string, std::vector<std::string>> readers(const loops::Program& program) {
   std::map<std::string, std::vector<std::string>> all;
   for (const loops::Block* block : blocks_of(program))
@@ -76,7 +76,7 @@ loops::Program random_stages(std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("group stages: values and the order of what works in place stay") {
+TEST_CASE("group stages: values, and the order of stages that work in place, stay") {
   std::mt19937 random(11);
   NdArray x(DType::int32, {1, 4, 2, 3}), k(DType::int32, {1, 4, 3});
   for (std::int64_t i = 0; i < x.count(); ++i) x.set_int64(i, static_cast<std::int32_t>(random()));
@@ -89,9 +89,9 @@ TEST_CASE("group stages: values and the order of what works in place stay") {
     auto order = readers(grouped);
     for (auto& [buffer, blocks] : readers(given))
       if (buffer != "constants") CHECK(order[buffer] == blocks);
-    const auto wanted = loops::evaluate(given, std::vector{x, k}), got = loops::evaluate(grouped, std::vector{x, k});
-    REQUIRE((wanted.ok() && got.ok()));
-    CHECK(std::ranges::equal(wanted->front().data<std::int32_t>(), got->front().data<std::int32_t>()));
+    const auto expected = loops::evaluate(given, std::vector{x, k}), got = loops::evaluate(grouped, std::vector{x, k});
+    REQUIRE((expected.ok() && got.ok()));
+    CHECK(std::ranges::equal(expected->front().data<std::int32_t>(), got->front().data<std::int32_t>()));
     before += changes(given), after += changes(grouped);
   }
   CHECK(after * 3 < before * 2);
@@ -106,7 +106,7 @@ TEST_CASE("group stages: a convolution's epilogue of two limbs changes its kind 
   spec.epilogue.form = Epilogue::Form::fixed_point;
   spec.epilogue.fixed_point = *plan_fixed_point(std::array{0.0123f, 0.0457f}, spec.epilogue.range, 1 << 22);
   REQUIRE(spec.epilogue.fixed_point.limbs == 2);
-  // Products and fills; center, bounds and the copy; both products; the rest.
+  // Products and fills; center, bounds and the copy; both products; the other stages.
   CHECK(changes(conv_program(spec, config)) == 4);
 }
 

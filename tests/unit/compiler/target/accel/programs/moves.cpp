@@ -1,4 +1,4 @@
-// What is moved, in parts.
+// Movements, split into parts.
 #include "compiler/target/accel/programs/moves.h"
 
 #include <functional>
@@ -28,7 +28,7 @@ constexpr ImageShape kImage{1, 40, 6, 6};
 
 }  // namespace
 
-TEST_CASE("whole blocks are one part, whatever the number of channels in the last") {
+TEST_CASE("moves: whole blocks are one part, whatever the number of channels in the last") {
   const auto parts = plan(kImage, kImage, [](auto o, auto y, auto x) { return element(kImage, o, y, x); });
   REQUIRE(parts.ok());
   REQUIRE(parts->size() == 1);
@@ -36,7 +36,7 @@ TEST_CASE("whole blocks are one part, whatever the number of channels in the las
   CHECK_FALSE(parts->front().terms[0].selects());
 }
 
-TEST_CASE("channels alongside their blocks are sums of two terms") {
+TEST_CASE("moves: channels at an offset from their blocks are sums of two terms") {
   const auto parts = plan(kImage, {1, 30, 6, 6}, [](auto o, auto y, auto x) { return element(kImage, o + 5, y, x); });
   REQUIRE(parts.ok());
   REQUIRE(parts->size() == 2);  // the second block ends earlier
@@ -48,7 +48,7 @@ TEST_CASE("channels alongside their blocks are sums of two terms") {
   }
 }
 
-TEST_CASE("pixels at a period are their own parts") {
+TEST_CASE("moves: pixels at a period are separate parts") {
   const ImageShape large{1, 40, 12, 6};
   const auto parts = plan(kImage, large, [](auto o, auto y, auto x) { return element(kImage, o, y / 2, x); });
   REQUIRE(parts.ok());
@@ -59,7 +59,7 @@ TEST_CASE("pixels at a period are their own parts") {
   CHECK(parts->at(1).terms[0].rows.step == 1);
 }
 
-TEST_CASE("constants fill whole blocks, or are 0") {
+TEST_CASE("moves: constants fill whole blocks, or are 0") {
   const auto with = [](std::int32_t constant, std::int64_t from) {
     return plan(kImage, {1, 48, 6, 6},
                 [=](auto o, auto y, auto x) { return o < from ? element(kImage, o, y, x) : constant; });
@@ -72,7 +72,7 @@ TEST_CASE("constants fill whole blocks, or are 0") {
   CHECK(with(7, 36).errors().front().why == "a block of channels has both constants and values");
 }
 
-TEST_CASE("depth to space is a fold of its result, and nothing else is") {
+TEST_CASE("moves: only depth to space is a fold of its result") {
   const ImageShape large{1, 5, 12, 24};  // phases of 2 x 4 pixels
   const auto folds = [&](const Source& source) {
     std::vector<std::int32_t> sources;
@@ -86,26 +86,26 @@ TEST_CASE("depth to space is a fold of its result, and nothing else is") {
   REQUIRE(found.size() == 2);
   CHECK(found[0] == Layout::Fold{3, 1, 4, 6, 4, 1, 0});
   CHECK(found[1] == Layout::Fold{2, 1, 2, 6, 2, 1, 0});
-  // The phases of a channel side by side.
+  // The phases of a channel next to each other.
   const auto within =
       folds([](auto o, auto y, auto x) { return element(kImage, o * 8 + y % 2 * 4 + x % 4, y / 2, x / 4); });
   REQUIRE(within.size() == 2);
   CHECK(within[0] == Layout::Fold{2, 1, 2, 6, 2, 1, 0, true});
   CHECK(within[1] == Layout::Fold{3, 1, 4, 6, 4, 1, 0, true});
-  // A pixel out of place.
+  // One pixel at a wrong place.
   CHECK(folds([](auto o, auto y, auto x) {
           return element(kImage, (y % 2 * 4 + x % 4) * 5 + o, y / 2, o + y + x == 0 ? 1 : x / 4);
         }).empty());
 }
 
-TEST_CASE("pixels in no regular order are refused") {
+TEST_CASE("moves: pixels in no regular order are refused") {
   const auto parts = plan(kImage, kImage,
                           [](auto o, auto y, auto x) { return element(kImage, o, y, (y == 3 && o == 1) ? 5 - x : x); });
   REQUIRE_FALSE(parts.ok());
   CHECK(parts.errors().front().why == "its pixels are not in a regular order");
 }
 
-TEST_CASE("results of too many parts are refused") {
+TEST_CASE("moves: results of too many parts are refused") {
   constexpr ImageShape kScattered{1, 1, 23, 23};
   const auto parts = plan(kScattered, kScattered,
                           [&](auto o, auto y, auto x) { return element(kScattered, o, y * y % 23, x * x % 23); });

@@ -1,4 +1,4 @@
-// Which tables are two lines, and which are not.
+// Which tables consist of two lines.
 #include "compiler/target/accel/programs/piecewise_linear.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Table = std::array<std::int8_t, 256>;
 
-// `function` of steps, rounded half to even, as lower_qdq makes tables.
+// A table of `function` of steps, rounded half to even, as lower_qdq makes tables.
 Table table_of(const std::function<double(double)>& function) {
   Table table{};
   for (int i = 0; i < 256; ++i)
@@ -43,12 +43,12 @@ TEST_CASE("functions of two slopes are lines with either rounding") {
     CHECK_FALSE(concave->larger);
     // A step is a steep line between bounds.
     CHECK(fit(table_of([](double x) { return x < 0 ? -50 : 50; }), requant));
-    // One slope alone: the point is the least step.
+    // A single slope: the bend is at the least step.
     CHECK(fit(table_of([](double x) { return 0.43 * (x + 128) - 128; }), requant));
   }
 }
 
-TEST_CASE("curves, steps and single entries alongside a line are refused") {
+TEST_CASE("curves, steps and single deviating entries are refused") {
   for (const bool requant : {true, false}) {
     CHECK_FALSE(fit(table_of([](double x) { return 127 * std::tanh(x / 40); }), requant));
     CHECK_FALSE(fit(table_of([](double x) { return x < -40 ? -50 : x < 40 ? 0 : 50; }), requant));

@@ -1,5 +1,5 @@
-// Which positions of an image windows need, by place; and that the maxima of accumulators have the results of a pooling
-// of results.
+// The positions of an image that windows need, by their place in the window; and the maxima of accumulators give the
+// results of pooling the results.
 #include "compiler/target/accel/programs/window_maximum.h"
 
 #include <bit>
@@ -17,7 +17,7 @@ bool is(const Positions& positions, std::int64_t first, std::int64_t step, std::
   return positions.first == first && positions.step == step && positions.count == count;
 }
 
-// A convolution of 2x2 of an image of 7x9, and a pooling of windows of `kernel` with stride 2 after it.
+// A convolution of 2x2 of an image of 7x9, followed by a pooling of windows of `kernel` with stride 2.
 struct Pair {
   isa::HardwareConfig config;
   ConvSpec conv;
@@ -59,12 +59,12 @@ TEST_CASE("window maximum: positions of the image by their place in windows") {
   CHECK((!padded.is_inside(0) && padded.is_inside(1) && padded.is_inside(2)));
   CHECK(padded.extent() == 112);
 
-  // A rest of the image is read by nobody, and the last window ends after another image.
+  // The end of the image is not read, and the last window ends after another image.
   CHECK(is(WindowAxis{.kernel = 2, .stride = 3, .results = 2, .pad = 0, .image = 7}.positions(1), 1, 3, 2));
   CHECK(!WindowAxis{.kernel = 3, .stride = 2, .results = 3, .pad = 0, .image = 6}.is_inside(2));
 }
 
-TEST_CASE("window maximum: windows without their own element in the image are not reduced in place") {
+TEST_CASE("window maximum: windows without a separate element in the image are not reduced in place") {
   CHECK(reduces_in_place(Pair(3, 1).pool));
   CHECK(reduces_in_place(Pair(2, 0).pool));
   CHECK(!reduces_in_place(Pair(2, 1).pool));
@@ -95,7 +95,7 @@ TEST_CASE("window maximum: the largest accumulator of a window has its largest r
   }
 }
 
-TEST_CASE("expected cycles: of windows that share nothing they are fewer together, with and without extensions") {
+TEST_CASE("expected cycles: windows that share no elements take fewer cycles together, with and without extensions") {
   for (const bool extended : {false, true}) {
     Pair pair(2, 0);
     pair.config.overwrite = extended;

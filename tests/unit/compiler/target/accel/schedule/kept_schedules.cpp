@@ -1,5 +1,5 @@
-// Schedules that are kept from task to task: a task that goes over pixels first does not leave its own to one that goes
-// over channels first, nor the other way round.
+// Schedules that are kept from task to task: a task that iterates over pixels first does not use those of one that
+// iterates over channels first, and vice versa.
 #include "base/memo.h"
 #include "compiler/target/accel/programs/intrinsics.h"
 #include "compiler/target/accel/programs/moves.h"
@@ -10,7 +10,7 @@
 
 namespace dovetail::accel {
 
-TEST_CASE("a task's kept schedules are those of its own order of tiles") {
+TEST_CASE("kept schedules: each order of tiles of a task has its own") {
   const isa::HardwareConfig config = *isa::load_config("1x16x16-ext");
   const TensorLayout layout = make_layout(config, 1, 64, 16, 16);
   MoveSpec clip;
@@ -26,7 +26,7 @@ TEST_CASE("a task's kept schedules are those of its own order of tiles") {
   const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
   const schedule::Decisions decisions{
       {"tile_o", "2"}, {"tile_c", "1"}, {"tile_n", "1"}, {"tile_y", "4"}, {"tile_x", "16"}};
-  // The schedule of a task of that order, with what others left.
+  // The schedule of a task with that order, given what other tasks have kept.
   const auto scheduled = [&](bool pixels_first, const std::shared_ptr<Memo>& memo) {
     schedule::Task task = make_task(kMove, move_program(clip, config), config, intrinsics);
     if (pixels_first) task.intent.order = schedule::TileOrder::pixels_first;

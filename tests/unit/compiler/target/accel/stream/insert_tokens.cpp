@@ -1,4 +1,5 @@
-// Tokens of small streams. That they suffice for whole programs, isa/verify and the random streams and operators show.
+// Tokens of small streams. isa/verify and the tests with random streams and operators show that they suffice for whole
+// programs.
 #include "compiler/target/accel/stream/stream.h"
 #include "isa/verify/token_machine.h"
 #include "tests/catch.h"
@@ -35,12 +36,12 @@ StreamInstruction store(std::uint32_t sram, std::uint64_t dram, std::uint32_t el
 const isa::DependencyFlags& flags(const Stream& stream, std::size_t instruction) {
   return stream.instructions[instruction].instruction.flags;
 }
-// Of all FIFOs, by isa::TokenFifo.
+// Number of tokens of each FIFO, indexed by isa::TokenFifo.
 using Tokens = std::array<std::uint64_t, isa::kTokenFifos>;
 
 }  // namespace
 
-TEST_CASE("insert_tokens: the pads of a load are written as well") {
+TEST_CASE("insert_tokens: the pads of a load count as written") {
   for (const std::uint32_t element : {0u, 7u, 8u}) {
     isa::Load load{transfer(isa::Memory::inp, 0, 0, 0, 4)};  // two rows of zeros, elements 0 to 7
     load.y_pad_0 = load.y_pad_1 = 1;
@@ -63,7 +64,7 @@ TEST_CASE("insert_tokens: a load waits for the GEMM that reads what it overwrite
   CHECK(stream.instructions[1].instruction.flags.pop_next);
 }
 
-TEST_CASE("insert_tokens: a load of what was stored waits through a compute instruction") {
+TEST_CASE("insert_tokens: a load of stored data waits through a compute instruction") {
   Stream stream;
   stream.instructions.push_back({{{}, isa::Store{transfer(isa::Memory::out, 0, 64, 1, 4)}}});
   stream.instructions.push_back({{{}, isa::Load{transfer(isa::Memory::inp, 0, 67, 1, 1)}}});
@@ -77,7 +78,7 @@ TEST_CASE("insert_tokens: a load of what was stored waits through a compute inst
   CHECK(stream.instructions[2].instruction.flags.pop_next);
 }
 
-TEST_CASE("insert_tokens: what is between the elements of a strided access is not touched") {
+TEST_CASE("insert_tokens: elements between those of a strided access are not touched") {
   // GEMM reads INP elements 0, 2, 4 and 6.
   for (const std::uint32_t element : {3u, 4u}) {
     Stream stream;
@@ -101,7 +102,7 @@ TEST_CASE("insert_tokens: what is between the elements of a strided access is no
   }
 }
 
-TEST_CASE("insert_tokens: an order that other tokens imply needs none") {
+TEST_CASE("insert_tokens: an ordering that other tokens imply needs no token") {
   Stream stream;
   stream.instructions.push_back(load(0, 0, 8));
   stream.instructions.push_back(gemm(stream, {.dst = 0, .src = 0, .wgt = 0}));
@@ -118,18 +119,19 @@ TEST_CASE("insert_tokens: an order that other tokens imply needs none") {
   CHECK(statistics.by_node.at(1).stage_order == 2);
   CHECK(flags(stream, 1).pop_prev);
   CHECK_FALSE(flags(stream, 2).pop_prev);
-  CHECK_FALSE(flags(stream, 1).push_next);  // the store waits for the second alone
+  CHECK_FALSE(flags(stream, 1).push_next);  // the store waits only for the second
   CHECK(flags(stream, 2).push_next);
   CHECK(statistics.stage_order_tokens == 3);
 }
 
-TEST_CASE("insert_tokens: what waits for a load that has waited for a store does not wait for the store") {
+TEST_CASE(
+    "insert_tokens: an instruction that waits for a load does not also wait for the store that the load waited for") {
   Stream stream;
   stream.instructions.push_back(store(5, 64));
   stream.instructions.push_back(gemm(stream, {.dst = 0, .src = 0, .wgt = 0}));
-  stream.instructions.push_back(load(0, 64));  // of what was stored, through the GEMM or a NOP
+  stream.instructions.push_back(load(0, 64));  // of the stored data, through the GEMM or a NOP
   const std::size_t before = stream.instructions.size();
-  stream.instructions.push_back(gemm(stream, {.dst = 5, .src = 0, .wgt = 0}));  // overwrites what was stored
+  stream.instructions.push_back(gemm(stream, {.dst = 5, .src = 0, .wgt = 0}));  // overwrites the stored data
   const TokenStatistics statistics = insert_tokens(stream, kConfig);
   CHECK(statistics.tokens == Tokens{1, 1, 0, 1});
   CHECK(stream.instructions.size() - before == 1 + statistics.relays_by_nop);
@@ -137,10 +139,11 @@ TEST_CASE("insert_tokens: what waits for a load that has waited for a store does
 
 TEST_CASE("insert_tokens: a relay is an instruction that waits anyway, else one that need not wait long, else a NOP") {
   Stream stream;
-  SECTION("waits anyway") {
+  SECTION("an instruction that waits anyway") {
     stream.instructions.push_back(store(0, 64));
     stream.instructions.push_back(gemm(stream, {.dst = 9, .src = 1, .wgt = 0}));
-    stream.instructions.push_back(gemm(stream, {.dst = 0, .src = 1, .wgt = 0}));  // overwrites what is stored
+    stream.instructions.push_back(
+        gemm(stream, {.dst = 0, .src = 1, .wgt = 0}));  // overwrites the elements that are stored
     stream.instructions.push_back(gemm(stream, {.dst = 9, .src = 1, .wgt = 0}));
     stream.instructions.push_back(load(0, 64));
     const TokenStatistics statistics = insert_tokens(stream, kConfig);
@@ -149,8 +152,8 @@ TEST_CASE("insert_tokens: a relay is an instruction that waits anyway, else one 
     CHECK(flags(stream, 2).pop_next);
     CHECK(flags(stream, 2).push_prev);
   }
-  SECTION("the first that starts when the store has ended") {
-    // The store takes some 256 cycles.
+  SECTION("the first instruction that starts when the store has ended") {
+    // The store takes about 256 cycles.
     stream.instructions.push_back(store(0, 64, 128));
     for (std::uint32_t i = 0; i < 6; ++i)
       stream.instructions.push_back(gemm(stream, {.dst = 200 + i, .src = 1, .wgt = 0}, 100));
@@ -171,12 +174,13 @@ TEST_CASE("insert_tokens: a relay is an instruction that waits anyway, else one 
     CHECK(flags(stream, 2).pop_next);
     CHECK(flags(stream, 2).push_prev);
   }
-  SECTION("none pops from a FIFO before the last that does so") {
+  SECTION("no relay pops from a FIFO before an earlier pop of it") {
     stream.instructions.push_back(store(0, 64));
     stream.instructions.push_back(store(1, 65));
     for (std::uint32_t i = 0; i < 3; ++i)
       stream.instructions.push_back(gemm(stream, {.dst = 200 + i, .src = 1, .wgt = 0}, 50));
-    stream.instructions.push_back(gemm(stream, {.dst = 0, .src = 1, .wgt = 0}));  // overwrites what the first stores
+    stream.instructions.push_back(
+        gemm(stream, {.dst = 0, .src = 1, .wgt = 0}));  // overwrites the elements that the first one stores
     stream.instructions.push_back(load(0, 65));
     const TokenStatistics statistics = insert_tokens(stream, kConfig);
     CHECK(statistics.tokens == Tokens{0, 1, 0, 2});
@@ -186,12 +190,12 @@ TEST_CASE("insert_tokens: a relay is an instruction that waits anyway, else one 
   }
 }
 
-TEST_CASE("insert_tokens: a load that knows its relay already needs no token") {
+TEST_CASE("insert_tokens: a load that is already ordered after its relay needs no token") {
   Stream stream;
   stream.instructions.push_back(store(0, 64));
   stream.instructions.push_back(gemm(stream, {.dst = 9, .src = 3, .wgt = 0}));
-  stream.instructions.push_back(load(3, 0));   // overwrites what the GEMM reads
-  stream.instructions.push_back(load(0, 64));  // of what was stored
+  stream.instructions.push_back(load(3, 0));   // overwrites the elements that the GEMM reads
+  stream.instructions.push_back(load(0, 64));  // of the stored data
   stream.instructions.push_back(load(1, 64));
   const TokenStatistics statistics = insert_tokens(stream, kConfig);
   CHECK(stream.instructions.size() == 5 + statistics.relays_by_nop);
@@ -199,11 +203,11 @@ TEST_CASE("insert_tokens: a load that knows its relay already needs no token") {
   CHECK(statistics.tokens[isa::index(isa::TokenFifo::compute_to_load)] == 1 + statistics.relays_by_nop);
 }
 
-TEST_CASE("insert_tokens: where FIFOs are too shallow, tokens wait for more") {
+TEST_CASE("insert_tokens: where FIFOs are too shallow, tokens wait for more instructions") {
   isa::HardwareConfig config;
   config.token_queue_depth = 2;
   for (const std::int64_t depth : {128, 4}) {
-    // As many loads as no queue of 4 holds; then each is read.
+    // As many loads as exceed a queue of 4; then each is read.
     config.command_queue_depth = depth;
     Stream stream;
     for (std::uint32_t i = 0; i < 20; ++i) stream.instructions.push_back(load(i, i));

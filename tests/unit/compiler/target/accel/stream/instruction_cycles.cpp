@@ -1,4 +1,4 @@
-// What ALU instructions are taken to cost, by the rules for repeated operands of docs/reference/timing.md, section 9.
+// The computed cost of ALU instructions, by the rules for repeated operands of docs/reference/timing.md, section 9.
 #include "compiler/target/accel/stream/instruction_cycles.h"
 
 #include <cstdint>
@@ -35,8 +35,7 @@ std::uint64_t cycles_of(const isa::Alu& alu, std::vector<isa::Uop> uops = {{.dst
 
 }  // namespace
 
-TEST_CASE(
-    "instruction_cycles: steps of an ALU instruction that read the element of the step before take a cycle less") {
+TEST_CASE("instruction_cycles: steps of an ALU instruction that read the previous step's element take a cycle less") {
   const auto add = [](std::uint32_t out, std::uint32_t in) { return alu(isa::AluOp::add, out, in); };
   CHECK(cycles_of(add(1, 1)) == 2 * kSteps);
   CHECK(cycles_of(add(0, 1)) == 2 * kSteps);
@@ -46,7 +45,7 @@ TEST_CASE(
   CHECK(cycles_of(alu(isa::AluOp::requant, 0, 0)) == kSteps + 2);
 }
 
-TEST_CASE("instruction_cycles: a loop of one iteration says nothing about the element that the next step reads") {
+TEST_CASE("instruction_cycles: a loop of one iteration does not determine the element that the next step reads") {
   isa::Alu column = alu(isa::AluOp::add, 0, 1), row = alu(isa::AluOp::add, 1, 0);
   column.iter_in = 1;
   row.iter_out = 1;
@@ -54,12 +53,12 @@ TEST_CASE("instruction_cycles: a loop of one iteration says nothing about the el
   CHECK(cycles_of(row) == kIn + 1);
 }
 
-TEST_CASE("instruction_cycles: several micro-ops take turns, so no step repeats") {
+TEST_CASE("instruction_cycles: several micro-ops alternate, so no step repeats") {
   CHECK(cycles_of(alu(isa::AluOp::add, 0, 0),
                   {{.dst = 0, .src = kConstants}, {.dst = kSteps, .src = kConstants + 1}}) == 2 * 2 * kSteps);
 }
 
-TEST_CASE("instruction_cycles: a step with an immediate reads its destination alone") {
+TEST_CASE("instruction_cycles: a step with an immediate reads only its destination") {
   isa::Alu immediate = alu(isa::AluOp::add, 1, 1);
   immediate.use_imm = true;
   CHECK(cycles_of(immediate) == kSteps);

@@ -1,4 +1,5 @@
-// Two layers side by side in small streams. That it changes no value, the models show whose layers are so computed.
+// Two layers side by side in small streams. The tests of models with such layers show that interleaving changes no
+// value.
 #include "compiler/target/accel/stream/interleave.h"
 
 #include <algorithm>
@@ -13,13 +14,14 @@ namespace {
 
 const isa::HardwareConfig kHardware;
 
-// A tile: a load, a product of so many steps, and a store of one element. Places on chip, then elements of DRAM.
+// A tile: a load, a product with the given number of steps, and a store of one element. Addresses on chip, then
+// elements of DRAM.
 struct Tile {
   std::uint32_t inp, acc;
   std::uint64_t x, y;
   std::uint32_t loads, steps;
 };
-constexpr std::size_t kOfTile = 3;  // instructions
+constexpr std::size_t kOfTile = 3;  // instructions of a tile
 
 void add_tile(Stream& stream, const Tile& tile) {
   stream.instructions.push_back({{{}, isa::Load{row_of(isa::Memory::inp, tile.inp, tile.x, tile.loads)}}});
@@ -34,7 +36,7 @@ constexpr std::size_t kFirstTiles = 16, kSecondTiles = 6;  // tiles
 constexpr std::size_t kBorder = kFirstTiles * kOfTile;
 constexpr std::uint64_t kStoredFrom = 5000, kApart = 2000;  // where the first layer's tiles store, in DRAM
 
-// A layer that computes, then one that loads: its tile t begins with what the first layer's tile t has stored.
+// A layer that computes, then one that loads: its tile t begins with the data that the first layer's tile t has stored.
 Tile first_tile(std::uint64_t t) {
   const auto slot = static_cast<std::uint32_t>(t % 2);
   return {slot, slot, t, kStoredFrom + kApart * t, 1, 1000};
@@ -56,7 +58,7 @@ Stream layer_pair() {
   return layer_pair([](Tile&) {});
 }
 
-// Of the second layer's tiles, how many of the first come before each.
+// For each tile of the second layer the number of tiles of the first before it.
 std::vector<std::size_t> before_each(const std::vector<std::size_t>& order) {
   std::vector<std::size_t> before;
   std::size_t first = 0;
@@ -71,7 +73,7 @@ const std::vector<std::size_t> kBehind(kSecondTiles, kFirstTiles);
 
 }  // namespace
 
-TEST_CASE("interleave: a layer that loads comes between tiles of one that computes") {
+TEST_CASE("interleave: a layer that loads is placed between tiles of one that computes") {
   const Stream stream = layer_pair();
   const Interleaved made = interleave(stream, kBorder, kHardware);
   CHECK(made.cycles + 4000 < estimated_cycles(stream, kHardware));
@@ -89,7 +91,7 @@ TEST_CASE("interleave: a layer that loads comes between tiles of one that comput
   }
 }
 
-TEST_CASE("interleave: no tile passes the one whose results it loads") {
+TEST_CASE("interleave: no tile passes the tile whose results it loads") {
   constexpr std::uint64_t kRead = 9;
   const Stream stream = layer_pair([](Tile& tile) { tile.x = kStoredFrom + kApart * kRead; });
   for (const std::size_t before : before_each(interleave(stream, kBorder, kHardware).order)) CHECK(before > kRead);
@@ -104,14 +106,14 @@ TEST_CASE("interleave: nothing is stored where the other layer still loads or st
   CHECK(before_each(interleave(onto_stores, kBorder, kHardware).order) == kBehind);
 }
 
-TEST_CASE("interleave: nothing comes before its place is free") {
+TEST_CASE("interleave: no tile is loaded before its place is free") {
   const Stream in_inp = layer_pair([](Tile& tile) { tile.inp = 1; });
   CHECK(before_each(interleave(in_inp, kBorder, kHardware).order) == kBehind);
   const Stream in_acc = layer_pair([](Tile& tile) { tile.acc = 1; });
   CHECK(before_each(interleave(in_acc, kBorder, kHardware).order) == kBehind);
 }
 
-TEST_CASE("interleave: what layers take at least, apart and together") {
+TEST_CASE("interleave: the least cycles of layers, separately and together") {
   Stream computes, loads;
   for (std::uint64_t t = 0; t < kFirstTiles; ++t) add_tile(computes, first_tile(t));
   for (std::uint64_t t = 0; t < kSecondTiles; ++t) add_tile(loads, second_tile(t));

@@ -7,8 +7,8 @@
 
 namespace dovetail::accel {
 
-TEST_CASE("last touch: random runs, as one entry for each element has them") {
-  constexpr std::uint64_t kElements = 150;  // no multiple of a block
+TEST_CASE("last touch: random runs give the same as one entry for each element") {
+  constexpr std::uint64_t kElements = 150;  // not a multiple of a block
   for (unsigned seed = 0; seed < 20; ++seed) {
     INFO("seed " << seed);
     std::mt19937 random(seed);

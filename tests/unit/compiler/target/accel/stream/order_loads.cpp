@@ -1,5 +1,5 @@
-// The order of loads in small streams. That it changes no value, the random operators show, whose regions go through
-// it.
+// The order of loads in small streams. The tests with random operators, whose regions pass through it, show that it
+// changes no value.
 #include "compiler/target/accel/stream/order_loads.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ StreamInstruction multiply(Stream& stream, isa::Uop uop, std::uint32_t steps) {
   return {{{}, gemm}, stream.kernel({uop})};
 }
 
-// Two layers: the second one reads what the first has stored, and 64 elements of weights at `weights`.
+// Two layers: the second one reads the results that the first has stored, and 64 elements of weights at `weights`.
 Stream two_layers(std::uint32_t weights) {
   Stream stream;
   stream.instructions.push_back(bring(isa::Memory::inp, 0, 0, 1));
@@ -37,7 +37,7 @@ Stream two_layers(std::uint32_t weights) {
   return stream;
 }
 
-// Of the second layer's weights, whether each is loaded before the first GEMM. Each is loaded once.
+// For each weight of the second layer, whether it is loaded before the first GEMM. Each is loaded once.
 std::vector<bool> early_weights(const Stream& stream, std::uint32_t weights) {
   std::vector<bool> loaded(64), early(64);
   bool computed = false;
@@ -59,7 +59,7 @@ std::vector<bool> early_weights(const Stream& stream, std::uint32_t weights) {
 
 }  // namespace
 
-TEST_CASE("order_loads: weights come while a load waits for a store") {
+TEST_CASE("order_loads: weights are loaded while a load waits for a store") {
   Stream stream = two_layers(10);
   CHECK(order_loads(stream, kDefault) > 1);
   // In pieces, all of them before the load that waits.
@@ -75,15 +75,15 @@ TEST_CASE("order_loads: weights come while a load waits for a store") {
   early_weights(stream, 10);
 }
 
-TEST_CASE("order_loads: no load passes an instruction that reads its place") {
+TEST_CASE("order_loads: no load passes an instruction that reads its destination") {
   Stream stream = two_layers(0);  // the first layer's weight is there
   order_loads(stream, kDefault);
   CHECK_FALSE(early_weights(stream, 0)[0]);
 }
 
-TEST_CASE("order_loads: what comes early leaves what is then needed first its time") {
-  // Weights of the second layer come under the first one, so its second half may start at once, and a load of what was
-  // stored is then what it waits for: those of the third layer, which were as late before, must not pass that load.
+TEST_CASE("order_loads: early loads do not delay loads that are then needed first") {
+  // Weights of the second layer are loaded during the first one, so its second half may start at once, and then waits
+  // for a load of stored data: the weights of the third layer, which were as late before, must not pass that load.
   Stream stream = two_layers(10);
   stream.instructions.push_back(bring(isa::Memory::wgt, 100, 300, 64));
   stream.instructions.push_back(bring(isa::Memory::inp, 2, 50, 1));
@@ -105,7 +105,7 @@ TEST_CASE("order_loads: what comes early leaves what is then needed first its ti
   CHECK(second_half < at(isa::Memory::wgt, 10, 400));
 }
 
-TEST_CASE("order_loads: a stream in which nothing waits stays as it is") {
+TEST_CASE("order_loads: a stream without waits stays as it is") {
   Stream stream;
   stream.instructions.push_back(bring(isa::Memory::inp, 0, 0, 1));
   stream.instructions.push_back(bring(isa::Memory::wgt, 0, 100, 1));

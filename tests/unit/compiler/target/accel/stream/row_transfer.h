@@ -1,4 +1,4 @@
-// A transfer of one row, as streams made by hand have them.
+// A transfer of one row, for hand-made streams.
 #pragma once
 
 #include <cstdint>

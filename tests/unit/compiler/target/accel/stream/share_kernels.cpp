@@ -28,13 +28,13 @@ TEST_CASE("share_kernels: beginnings, ends and middles of a kernel are its parts
   CHECK(part(1) == std::pair{1, std::uint64_t{0}});
   CHECK(part(2) == std::pair{1, std::uint64_t{0}});
   CHECK(part(3) == std::pair{1, std::uint64_t{2}});
-  CHECK(part(4) == std::pair{4, std::uint64_t{0}});  // none holds it in this order
+  CHECK(part(4) == std::pair{4, std::uint64_t{0}});  // no kernel contains it in this order
   CHECK(part(5) == std::pair{5, std::uint64_t{0}});
-  // A first step that overwrites, and the rest, of a kernel that is there as a whole: their own nothing.
+  // A first step that overwrites, and the remaining steps, of a kernel that occurs as a whole: no separate micro-ops.
   CHECK((part(0) == std::pair{1, std::uint64_t{1}} || part(0) == std::pair{5, std::uint64_t{0}}));
 }
 
-TEST_CASE("share_kernels: what is found is there, and what is there is found") {
+TEST_CASE("share_kernels: every reported part occurs, and every occurring part is reported") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     test::Random random(seed);
     std::vector<Kernel> kernels;

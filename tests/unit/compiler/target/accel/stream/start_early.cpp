@@ -1,5 +1,5 @@
-// First products in parts, in small streams. That it changes no value, the random operators show, whose regions go
-// through it.
+// Splitting first products into parts, in small streams. The tests with random operators, whose regions pass through
+// it, show that it changes no value.
 #include "compiler/target/accel/stream/start_early.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ Stream layer(isa::Load image) {
 }
 isa::Load image() { return {rows_of(isa::Memory::inp, 0, kChannels, kRows, 100)}; }
 
-// How often each element of ACC takes which product.
+// For each element of ACC how often it accumulates which product.
 std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, int> products_of(const Stream& stream) {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, int> products;
   for (const StreamInstruction& item : stream.instructions)
@@ -58,7 +58,7 @@ std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, int> products_
   return products;
 }
 
-// Where each element of a memory comes from. Each is loaded once.
+// The source of each element of a memory. Each is loaded once.
 std::map<std::uint32_t, std::uint64_t> loaded(const Stream& stream, isa::Memory memory) {
   std::map<std::uint32_t, std::uint64_t> elements;
   for (const StreamInstruction& item : stream.instructions) {
@@ -74,7 +74,7 @@ std::map<std::uint32_t, std::uint64_t> loaded(const Stream& stream, isa::Memory 
 
 }  // namespace
 
-TEST_CASE("start_early: the first products read the first of what is loaded, and all is as it was") {
+TEST_CASE("start_early: the first products read the first loads, with the same products and data as before") {
   Stream stream = layer(image());
   const Stream before = stream;
   start_early(stream, kMachine);
@@ -88,7 +88,7 @@ TEST_CASE("start_early: the first products read the first of what is loaded, and
   const auto first = std::ranges::find_if(stream.instructions, is_product);
   REQUIRE(first != stream.instructions.end());
   CHECK(std::ranges::count_if(stream.instructions, is_product) > 2);
-  // The first loads that hold what the first product reads.
+  // The first loads, which contain the operands of the first product.
   Stream part = stream;
   part.instructions = {*first};
   std::vector<std::uint32_t> read;
@@ -105,7 +105,7 @@ TEST_CASE("start_early: the first products read the first of what is loaded, and
   CHECK(elements <= kRows * kChannels / 4);
 }
 
-TEST_CASE("start_early: loads that only later parts read come after the first products") {
+TEST_CASE("start_early: loads that only later parts read follow the first products") {
   Stream stream = layer(image());
   start_early(stream, kMachine);
   const auto is_load = [](const StreamInstruction& item) {
@@ -136,7 +136,7 @@ TEST_CASE("start_early: products that read every second element get no loads of 
       CHECK(load->y_size * load->x_size >= 8);
 }
 
-TEST_CASE("start_early: a load with pads stays whole") {
+TEST_CASE("start_early: a load with pads is not split") {
   isa::Load padded = image();
   padded.x_size -= 2;
   padded.x_pad_0 = padded.x_pad_1 = 1;
@@ -152,7 +152,7 @@ TEST_CASE("start_early: a load with pads stays whole") {
 
 TEST_CASE("start_early: no load passes a store") {
   Stream stream = layer(image());
-  isa::Store store{rows_of(isa::Memory::out, 0, 1, 1, 1)};  // what the first load has read
+  isa::Store store{rows_of(isa::Memory::out, 0, 1, 1, 1)};  // the data that the first load has read
   stream.instructions.insert(stream.instructions.begin() + 1, {{{}, store}});
   start_early(stream, kMachine);
   bool stored = false;

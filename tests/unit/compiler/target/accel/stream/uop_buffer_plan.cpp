@@ -1,4 +1,4 @@
-// Micro-op buffers that are too small: every kernel is there when it is used, and few are loaded twice.
+// Micro-op buffers that are too small: every kernel is present when it is used, and few are loaded twice.
 #include "compiler/target/accel/stream/uop_buffer_plan.h"
 
 #include <numeric>
@@ -18,7 +18,7 @@ std::vector<KernelUse> uses_of(const std::vector<int>& kernels, const std::vecto
 
 }  // namespace
 
-TEST_CASE("plan_uop_buffer: what fits is loaded once") {
+TEST_CASE("plan_uop_buffer: kernels that fit are loaded once") {
   const std::vector<std::uint64_t> sizes{3, 1, 4};
   const UopBufferPlan plan = plan_uop_buffer(sizes, uses_of({0, 1, 2, 0}), 8);
   REQUIRE(plan.loads.size() == 1);
@@ -26,7 +26,7 @@ TEST_CASE("plan_uop_buffer: what fits is loaded once") {
   CHECK(plan.places == std::vector<std::uint64_t>{0, 3, 4, 0});
 }
 
-TEST_CASE("plan_uop_buffer: the kernels of an operation come together") {
+TEST_CASE("plan_uop_buffer: the kernels of an operation are loaded together") {
   const std::vector<std::uint64_t> sizes{3, 3, 2, 4};
   const UopBufferPlan plan = plan_uop_buffer(sizes, uses_of({0, 1, 0, 2, 3, 2}, {0, 0, 0, 1, 1, 1}), 6);
   REQUIRE(plan.loads.size() == 2);
@@ -36,7 +36,7 @@ TEST_CASE("plan_uop_buffer: the kernels of an operation come together") {
   CHECK(plan.loads[1].count == 6);
 }
 
-TEST_CASE("plan_uop_buffer: what is used again latest makes room") {
+TEST_CASE("plan_uop_buffer: the kernel whose next use is latest is replaced") {
   // Room for two. Kernel 1 is not used again before 0 is.
   const std::vector<std::uint64_t> sizes{4, 4, 4};
   const UopBufferPlan plan = plan_uop_buffer(sizes, uses_of({0, 1, 2, 0, 2, 0, 1}, {0, 1, 2, 0, 2, 0, 1}), 8);
@@ -63,7 +63,8 @@ TEST_CASE("plan_uop_buffer: at its use a kernel is stored where the plan says") 
     CAPTURE(seed);
     const UopBufferPlan plan = plan_uop_buffer(sizes, uses, depth);
     REQUIRE(plan.places.size() == uses.size());
-    std::vector<std::uint64_t> buffer(depth, ~std::uint64_t{0});  // by place: what of the area is there
+    std::vector<std::uint64_t> buffer(depth,
+                                      ~std::uint64_t{0});  // for each place the micro-op of the area that is there
     auto load = plan.loads.begin();
     for (std::size_t u = 0; u < uses.size(); ++u) {
       for (; load != plan.loads.end() && load->at <= uses[u].at; ++load) {
