@@ -1,21 +1,26 @@
-// Schedules of a region by the cycles that they take, counted among those that the analytic cost thinks best.
+// Schedules of a region, chosen by counted cycles among those that the analytic cost ranks best.
 #pragma once
 
+#include "base/report_progress.h"
 #include "base/result.h"
+#include "compiler/graph/graph.h"
+#include "compiler/schedule/recorded.h"
 #include "compiler/target/accel/counting.h"
-#include "compiler/target/accel/region.h"
+#include "compiler/target/accel/region_schedules.h"
+#include "compiler/target/target.h"
 
 namespace dovetail::accel {
 
-// The same as build_region, with schedules that make the region faster, never slower, than those by default. A task
-// alone says little of the region, whose operations overlap: where one of its candidates is faster than the default,
-// run twice by itself, the region is built with it, and the fewer cycles of the region decide. What is recorded or
-// decided (`recorded`) stays as it is. Origins say what was counted. Deterministic where `counting.count` is.
-// With one candidate for each task nothing but records is judged: where the region is slower with all of them, it has
-// those that make it faster.
-// Errors: also those of `counting.count`.
-Result<RegionCode> build_counted_region(const graph::Graph& graph, const RegionSpec& spec,
-                                        const isa::HardwareConfig& config, const schedule::FindRecorded& recorded,
-                                        const Counting& counting, DeviceSpace& space, const Dump& dump);
+// The same as schedule_region, with schedules that make the region faster than the default ones, never slower. The
+// cycles of one task alone say little about the region, where operations overlap. So a candidate that is faster than
+// the default, when the task runs twice alone, is tried in the whole region, and the region's cycles decide. Recorded
+// and decided schedules (`recorded`) stay as they are. Origins state what was counted. Deterministic where
+// `counting.count` is.
+// With one candidate for each task, only records are judged: if the region is slower with all of them, it takes those
+// that make it faster.
+// The region is counted in its own memory, from kMemoryBase. Errors: also those of `counting.count`.
+Result<RegionSchedules> counted_schedules(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
+                                          const isa::HardwareConfig& config, const schedule::FindRecorded& recorded,
+                                          const Counting& counting, const ReportProgress& progress);
 
 }  // namespace dovetail::accel

@@ -31,7 +31,6 @@ class LayerQueue {
 
   // Of the SRAMs by all layers so far.
   SramHistory history() const;
-  std::uint64_t computed_cycles() const { return computed_cycles_; }  // of the compute queue, by all layers so far
   Stream& stream() { return stream_; }
   // Operations that are computed side by side.
   const std::vector<std::array<std::size_t, 2>>& side_by_side() const { return side_by_side_; }
@@ -46,7 +45,6 @@ class LayerQueue {
   std::optional<Layer> held_back_;
   SramHistory history_;  // by the stream
   Stream stream_;
-  std::uint64_t computed_cycles_ = 0;
   std::vector<std::array<std::size_t, 2>> side_by_side_;
 };
 

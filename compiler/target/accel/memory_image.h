@@ -19,9 +19,9 @@ namespace dovetail::accel {
 
 class MemoryImage {
  public:
-  // Takes from `space` what does not cross the region's border, constants as they are asked for.
+  // Takes memory for the values that do not cross the region's border; for constants, when they are asked for.
   MemoryImage(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& hardware,
-              DeviceSpace& space);
+              const RegionMemory& memory);
 
   const isa::HardwareConfig& config;
 
