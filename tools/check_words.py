@@ -71,11 +71,6 @@ WORDS = [
 
 # (file, name of the word, part of the line, reason)
 ALLOWED = [
-    ("tests/property/compiler/cuda/group_products.cpp", "is no", "are no groups of", "quotes a diagnostic"),
-    ("tests/text/compiler/passes/merge_parallel_convolutions.cpp", "alike", "read one input alike", "quotes a note"),
-    ("tests/unit/base/out_of_memory.cpp", "review's identifiers", "anishing", "the class of base/vanishing.h"),
-    ("tests/unit/base/vanishing.cpp", "review's identifiers", "anishing", "the class of base/vanishing.h"),
-    ("tests/unit/explore/sweep/sweep.cpp", "tells", "strategy->tell(", "the strategy's interface"),
 ]
 
 FENCE = re.compile(r"^\s*(```|~~~)")

@@ -70,8 +70,7 @@ std::string check_text(const driver::ReferenceCheck& check, Amount amount) {
   const std::string tensors = fmt::format("{} of {} tensors", check.compared, check.graph_tensors),
                     elements = with_separators(check.elements);
   if (amount == Amount::summary) return entry("check", fmt::format("{}, {} elements: {}", tensors, elements, verdict));
-  const std::string rest =
-      check.compared < check.graph_tensors ? " (the others are never stored outside a kernel)" : "";
+  const std::string rest = check.compared < check.graph_tensors ? " (the others stay inside kernels)" : "";
   return fmt::format(
       "check         {} of the integer graph{}, {} elements, compared with its evaluation node by node: {}\n", tensors,
       rest, elements, verdict);

@@ -13,7 +13,6 @@ SOURCE = pathlib.Path(os.environ.get("DOVETAIL_SOURCE_DIR", pathlib.Path(__file_
 CLI = os.environ.get("DOVETAIL_CLI", str(SOURCE / "build/release/bin/dovetail"))
 sys.path.insert(0, str(SOURCE / "tools"))
 import tier  # noqa: E402
-import turn  # noqa: E402
 import yosys_sources  # noqa: E402
 
 # The smallest, and the largest of the default shape, with all extensions.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/target/accel/programs/dram.h"
+#include "compiler/target/accel/region.h"
 #include "compiler/target/accel/task_code.h"
 
 namespace dovetail::accel {
@@ -31,57 +34,63 @@ bundle::MemorySpace memory_of(const DeviceSpace& space) {
 
 class Choice {
  public:
-  Choice(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config,
-         const schedule::FindRecorded& recorded, const Counting& counting, const DeviceSpace& space)
-      : graph_(graph), spec_(spec), config_(config), recorded_(recorded), counting_(counting), space_(space) {}
+  Choice(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
+         const isa::HardwareConfig& config, const schedule::FindRecorded& recorded, const Counting& counting,
+         const ReportProgress& progress)
+      : graph_(graph),
+        spec_(spec),
+        config_(config),
+        recorded_(recorded),
+        counting_(counting),
+        progress_(progress),
+        space_{.base = kMemoryBase, .granule = kPage} {
+    for (const auto* border : {&region.inputs, &region.outputs})
+      for (const graph::ValueId value : *border)
+        if (const auto [at, added] = addresses_.try_emplace(value); added)
+          at->second = space_.allocate(static_cast<std::uint64_t>(spec.layouts.layouts.at(value).bytes()));
+  }
 
-  struct Built {
-    RegionCode region;
-    DeviceSpace space;  // the memory after the region
-    std::uint64_t cycles = 0;
-  };
-
-  Result<Built> best() {
-    DOVETAIL_ASSIGN(best_, build(nullptr, recorded_));
+  Result<RegionSchedules> best() {
+    DOVETAIL_ASSIGN(RegionSchedules defaults, schedule_region(spec_, config_, recorded_, nullptr, progress_));
+    DOVETAIL_ASSIGN(best_, count(std::move(defaults)));
     name_tasks();
     DOVETAIL_ASSIGN(const std::vector<Proposal> proposals, propose());
     for (std::size_t i = 0; i < proposals.size(); ++i) {
       DOVETAIL_TRY(try_out(proposals[i]));
-      if (spec_.progress)
-        spec_.progress("schedules of the accelerator", static_cast<std::int64_t>(i + 1),
-                       static_cast<std::int64_t>(proposals.size()));
+      if (progress_)
+        progress_("counted schedules of the accelerator", static_cast<std::int64_t>(i + 1),
+                  static_cast<std::int64_t>(proposals.size()));
     }
-    return *std::move(best_);
+    return std::move(best_.region);
   }
 
-  // Builds the region with all records if that is not slower; else with those records that make it faster.
-  Result<Built> best_of_records() {
-    DOVETAIL_ASSIGN(Built with_all, build(nullptr, recorded_));
+  // Takes all records if the region is not slower with them; else those records that make it faster.
+  Result<RegionSchedules> best_of_records() {
+    DOVETAIL_ASSIGN(RegionSchedules with_all, schedule_region(spec_, config_, recorded_, nullptr, progress_));
     std::vector<std::string> found;
-    for (const auto& [content, task] : with_all.region.schedules)
-      if (task.origin.recorded) found.push_back(content);
+    for (const auto& [key, task] : with_all.schedules)
+      if (task.origin.recorded) found.push_back(key);
     if (found.empty()) return with_all;
-    DOVETAIL_ASSIGN(best_, build(nullptr, nullptr));
-    if (with_all.cycles <= best_->cycles) return with_all;
+    DOVETAIL_ASSIGN(Counted with_all_counted, count(std::move(with_all)));
+    DOVETAIL_ASSIGN(RegionSchedules without, schedule_region(spec_, config_, nullptr, nullptr, nullptr));
+    DOVETAIL_ASSIGN(best_, count(std::move(without)));
+    if (with_all_counted.cycles <= best_.cycles) return std::move(with_all_counted.region);
     name_tasks();
     std::size_t built = 0;
-    for (const std::string& content : found) {
-      const TaskSchedule& recorded = with_all.region.schedules.at(content);
-      TaskSchedules schedules = best_->region.schedules;
-      TaskSchedule& task = schedules.at(content);
-      const bool same = task.scheduled.trace == recorded.scheduled.trace;
-      if (!same && built == kMostRegions) continue;
-      task = recorded;
-      if (same) {
-        best_->region.schedules = std::move(schedules);
+    for (const std::string& key : found) {
+      const TaskSchedule& recorded = with_all_counted.region.schedules.at(key);
+      TaskSchedule& now = best_.region.schedules.at(key);
+      if (now.scheduled.trace == recorded.scheduled.trace) {
+        now = recorded;
         continue;
       }
+      if (built == kMostRegions) continue;
       ++built;
-      DOVETAIL_ASSIGN(Built tried, build(&schedules, recorded_));
-      if (tried.cycles < best_->cycles) best_ = std::move(tried);
-      else best_->region.schedules.at(content).origin.text = "default: the record does not make the region faster";
+      DOVETAIL_ASSIGN(Counted tried, count_with(key, recorded));
+      if (tried.cycles < best_.cycles) best_ = std::move(tried);
+      else now.origin.text = "default: the record does not make the region faster";
     }
-    return *std::move(best_);
+    return std::move(best_.region);
   }
 
  private:
@@ -91,19 +100,29 @@ class Choice {
     double gain;  // estimated cycles of the region, from the task alone
   };
 
+  struct Counted {
+    RegionSchedules region;
+    std::uint64_t cycles = 0;
+  };
+
   void name_tasks() {
-    for (auto& [content, task] : best_->region.schedules)
+    for (auto& [key, task] : best_.region.schedules)
       if (task.origin.key.empty()) task.origin.key = schedule::key(task.task);
   }
 
-  Result<Built> build(const TaskSchedules* schedules, const schedule::FindRecorded& recorded) const {
-    RegionSpec spec = spec_;
-    spec.schedules = schedules;
-    if (schedules != nullptr) spec.progress = nullptr;
+  Result<Counted> count(RegionSchedules region) const {
     DeviceSpace space = space_;
-    DOVETAIL_ASSIGN(RegionCode region, build_region(graph_, spec, config_, recorded, space, nullptr));
-    DOVETAIL_ASSIGN(const std::uint64_t cycles, counting_.count(region.code, memory_of(space)));
-    return Built{std::move(region), std::move(space), cycles};
+    RegionMemory memory{addresses_, space};
+    DOVETAIL_ASSIGN(const RegionCode built, build_region(graph_, spec_, region, config_, memory, nullptr, nullptr));
+    DOVETAIL_ASSIGN(const std::uint64_t cycles, counting_.count(built.code, memory_of(space)));
+    return Counted{std::move(region), cycles};
+  }
+  // The best schedules so far, with another one of one task.
+  Result<Counted> count_with(const std::string& key, const TaskSchedule& schedule) const {
+    TaskSchedules schedules = best_.region.schedules;
+    schedules.at(key) = schedule;
+    DOVETAIL_ASSIGN(RegionSchedules region, schedule_region(spec_, config_, recorded_, &schedules, nullptr));
+    return count(std::move(region));
   }
 
   Result<std::uint64_t> cycles_alone(const schedule::Task& task, const schedule::Scheduled& scheduled) const {
@@ -117,10 +136,11 @@ class Choice {
   // The fastest schedule of each task, if it is faster than the default; largest gains first.
   Result<std::vector<Proposal>> propose() {
     std::vector<Proposal> proposals;
-    for (auto& [content, task] : best_->region.schedules) {
+    for (auto& [content, task] : best_.region.schedules) {
       DOVETAIL_ASSIGN(const std::uint64_t alone, cycles_alone(task.task, task.scheduled));
-      const auto uses = static_cast<double>(std::ranges::count(best_->region.uses, content, &TaskUse::content));
-      const double share = uses * static_cast<double>(alone) / kTimesAlone / static_cast<double>(best_->cycles);
+      const auto uses =
+          static_cast<double>(std::ranges::count(best_.region.programs, content, &RegionProgram::schedule));
+      const double share = uses * static_cast<double>(alone) / kTimesAlone / static_cast<double>(best_.cycles);
       if (share < kLeastShare) continue;
       schedule::Decisions given;
       for (const schedule::Decision& decision : task.scheduled.decisions)
@@ -145,17 +165,16 @@ class Choice {
     return proposals;
   }
 
-  // Builds the region with the proposal, and keeps it if it is faster.
+  // Keeps the proposal if it makes the region faster.
   Result<void> try_out(const Proposal& proposal) {
-    TaskSchedules schedules = best_->region.schedules;
-    TaskSchedule& task = schedules.at(proposal.content);
-    task.scheduled = proposal.scheduled;
-    DOVETAIL_ASSIGN(Built built, build(&schedules, recorded_));
-    if (built.cycles >= best_->cycles) return {};
-    schedule::Origin& origin = built.region.schedules.at(proposal.content).origin;
-    origin.counted = true;
-    origin.text = fmt::format("counted: the region takes {} cycles, {} before", built.cycles, best_->cycles);
-    best_ = std::move(built);
+    TaskSchedule schedule = best_.region.schedules.at(proposal.content);
+    schedule.scheduled = proposal.scheduled;
+    schedule.origin.counted = true;
+    DOVETAIL_ASSIGN(Counted tried, count_with(proposal.content, schedule));
+    if (tried.cycles >= best_.cycles) return {};
+    tried.region.schedules.at(proposal.content).origin.text =
+        fmt::format("counted: the region takes {} cycles, {} before", tried.cycles, best_.cycles);
+    best_ = std::move(tried);
     return {};
   }
 
@@ -164,24 +183,19 @@ class Choice {
   const isa::HardwareConfig& config_;
   const schedule::FindRecorded& recorded_;
   const Counting& counting_;
-  const DeviceSpace& space_;  // the memory before the region
-  std::optional<Built> best_;
+  const ReportProgress& progress_;
+  DeviceSpace space_;                                  // before the region
+  std::map<graph::ValueId, std::uint64_t> addresses_;  // of the values that cross the border
+  Counted best_;
 };
 
 }  // namespace
 
-Result<RegionCode> build_counted_region(const graph::Graph& graph, const RegionSpec& spec,
-                                        const isa::HardwareConfig& config, const schedule::FindRecorded& recorded,
-                                        const Counting& counting, DeviceSpace& space, const Dump& dump) {
-  Choice choice(graph, spec, config, recorded, counting, space);
-  DOVETAIL_ASSIGN(Choice::Built best, counting.candidates > 1 ? choice.best() : choice.best_of_records());
-  if (!dump) {
-    space = std::move(best.space);
-    return std::move(best.region);
-  }
-  RegionSpec chosen = spec;  // built once more to dump it
-  chosen.schedules = &best.region.schedules;
-  return build_region(graph, chosen, config, recorded, space, dump);
+Result<RegionSchedules> counted_schedules(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
+                                          const isa::HardwareConfig& config, const schedule::FindRecorded& recorded,
+                                          const Counting& counting, const ReportProgress& progress) {
+  Choice choice(graph, spec, region, config, recorded, counting, progress);
+  return counting.candidates > 1 ? choice.best() : choice.best_of_records();
 }
 
 }  // namespace dovetail::accel

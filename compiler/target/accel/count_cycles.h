@@ -1,21 +1,26 @@
-// Chooses the schedules of a region by counting the cycles of the candidates that have the best analytic cost.
+// Schedules of a region, chosen by counted cycles among those that the analytic cost ranks best.
 #pragma once
 
+#include "base/report_progress.h"
 #include "base/result.h"
+#include "compiler/graph/graph.h"
+#include "compiler/schedule/recorded.h"
 #include "compiler/target/accel/counting.h"
-#include "compiler/target/accel/region.h"
+#include "compiler/target/accel/region_schedules.h"
+#include "compiler/target/target.h"
 
 namespace dovetail::accel {
 
-// The same as build_region, but with schedules that make the region faster than the defaults, never slower. The cycles
-// of a task alone say little about the region, whose operations overlap. So if a candidate, run twice in sequence, is
-// faster than the default, the region is built with it, and the cycles of the region decide. Recorded and decided
-// schedules
-// (`recorded`) are not changed. Origins state what was counted. Deterministic if `counting.count` is.
-// With one candidate for each task only records are checked: if the region is slower with all of them, it uses only
-// those that make it faster. Errors: also those of `counting.count`.
-Result<RegionCode> build_counted_region(const graph::Graph& graph, const RegionSpec& spec,
-                                        const isa::HardwareConfig& config, const schedule::FindRecorded& recorded,
-                                        const Counting& counting, DeviceSpace& space, const Dump& dump);
+// The same as schedule_region, with schedules that make the region faster than the default ones, never slower. The
+// cycles of one task alone say little about the region, where operations overlap. So a candidate that is faster than
+// the default, when the task runs twice alone, is tried in the whole region, and the region's cycles decide. Recorded
+// and decided schedules (`recorded`) stay as they are. Origins state what was counted. Deterministic where
+// `counting.count` is.
+// With one candidate for each task, only records are judged: if the region is slower with all of them, it takes those
+// that make it faster.
+// The region is counted in its own memory, from kMemoryBase. Errors: also those of `counting.count`.
+Result<RegionSchedules> counted_schedules(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
+                                          const isa::HardwareConfig& config, const schedule::FindRecorded& recorded,
+                                          const Counting& counting, const ReportProgress& progress);
 
 }  // namespace dovetail::accel

@@ -5,17 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "compiler/target/accel/stream/instruction_cycles.h"
-
 namespace dovetail::accel {
 
 LayerQueue::LayerQueue(const isa::HardwareConfig& config, std::shared_ptr<Memo> memo, const Dump& dump)
     : config_(config), facts_(config), memo_(std::move(memo)), dump_(dump) {}
 
 void LayerQueue::add(Layer layer, bool analytic) {
-  for (const StreamInstruction& item : layer.lowered->stream.instructions)
-    if (item.instruction.queue() == isa::Queue::compute)
-      computed_cycles_ += instruction_cycles(config_, layer.lowered->stream, item);
   if (held_back_ && analytic)
     if (const std::optional<LayerPair> pair = accel::side_by_side(*held_back_, layer, config_, memo_)) {
       held_back_.reset();

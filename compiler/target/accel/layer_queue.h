@@ -31,9 +31,6 @@ class LayerQueue {
 
   // The history of the SRAMs after all layers so far.
   SramHistory history() const;
-  std::uint64_t computed_cycles() const {
-    return computed_cycles_;
-  }  // cycles of the compute queue for all layers so far
   Stream& stream() { return stream_; }
   // Pairs of operations that are interleaved.
   const std::vector<std::array<std::size_t, 2>>& side_by_side() const { return side_by_side_; }
@@ -48,7 +45,6 @@ class LayerQueue {
   std::optional<Layer> held_back_;
   SramHistory history_;  // after the stream so far
   Stream stream_;
-  std::uint64_t computed_cycles_ = 0;
   std::vector<std::array<std::size_t, 2>> side_by_side_;
 };
 

@@ -12,12 +12,12 @@ namespace dovetail::accel {
 using graph::ValueId;
 
 MemoryImage::MemoryImage(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& hardware,
-                         DeviceSpace& space)
+                         const RegionMemory& memory)
     : config(hardware),
       layouts_(spec.layouts.layouts),
       views_(spec.layouts.views),
-      addresses_(spec.addresses),
-      space_(space) {
+      addresses_(memory.addresses),
+      space_(memory.space) {
   place_inner_values(spec.operations);
   // Borders of tensors made in the region are written once, into the image. Tensors from outside have their borders.
   for (const Operation& operation : spec.operations)

@@ -19,9 +19,9 @@ namespace dovetail::accel {
 
 class MemoryImage {
  public:
-  // Allocates from `space` the values that do not cross the region's border, and constants on demand.
+  // Allocates the values that do not cross the region's border, and constants on demand.
   MemoryImage(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& hardware,
-              DeviceSpace& space);
+              const RegionMemory& memory);
 
   const isa::HardwareConfig& config;
 

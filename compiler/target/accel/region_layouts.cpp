@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/target/accel/region.h"
+#include "compiler/target/accel/region_layouts.h"
 
 namespace dovetail::accel {
 

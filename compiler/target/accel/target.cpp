@@ -35,14 +35,22 @@ struct Shared {
 class AccelPlan : public RegionPlan {
  public:
   AccelPlan(std::vector<KernelOffer> offers, const GraphRegion& region, const Shared& target,
-            std::vector<Operation> operations, RegionLayouts layouts, schedule::FindRecorded recorded)
+            std::vector<Operation> operations, RegionLayouts layouts)
       : RegionPlan(std::move(offers)),
         region_(region),
         target_(target),
         operations_(std::move(operations)),
-        layouts_(std::move(layouts)),
-        recorded_(std::move(recorded)) {
+        layouts_(std::move(layouts)) {
     for (const Match& match : region.matches) macs_.push_back(match.cost.macs);
+  }
+
+  Result<void> schedule(const Graph& graph, const PlanOptions& options) {
+    const Counting& counting = target_.counting;
+    DOVETAIL_ASSIGN(schedules_, counting.count ? counted_schedules(graph, spec(), region_, target_.hardware,
+                                                                   options.recorded, counting, options.progress)
+                                               : schedule_region(spec(), target_.hardware, options.recorded, nullptr,
+                                                                 options.progress));
+    return {};
   }
 
   Result<void> emit(const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
@@ -62,21 +70,17 @@ class AccelPlan : public RegionPlan {
       addresses[input] = address(input);
     }
     for (const ValueId output : region_.outputs) addresses[output] = address(output);
-    std::uint64_t memory_end = 0;
-    const RegionSpec spec{region_.name,       operations_,  macs_,   layouts_,   addresses,
-                          builder.progress(), target_.memo, nullptr, &memory_end};
-    auto built = target_.counting.count ? build_counted_region(builder.graph(), spec, target_.hardware, recorded_,
-                                                               target_.counting, space, dump)
-                                        : build_region(builder.graph(), spec, target_.hardware, recorded_, space, dump);
-    if (!built.ok() && memory_end > 0) give_up_largest(memory_end, builder);
+    RegionMemory memory{addresses, space};
+    auto built = build_region(builder.graph(), spec(), schedules_, target_.hardware, memory, builder.progress(), dump);
+    if (!built.ok() && memory.end > 0) give_up_largest(memory.end, builder);
     DOVETAIL_ASSIGN(RegionCode made, std::move(built));
     bundle::AccelCode& code = made.code;
     prove(code, region_.name, space);
-    for (const TaskUse& use : made.uses) {
-      const TaskSchedule& schedule = made.schedules.at(use.content);
+    for (const RegionProgram& program : schedules_.programs) {
+      const TaskSchedule& schedule = schedules_.schedules.at(program.schedule);
       if (!schedule.origin.key.empty())
-        builder.add_schedule(
-            {use.name, std::string(bundle::kAccelTarget), std::string(schedule.kind.name), schedule.origin});
+        builder.add_schedule({program.task.program.name, std::string(bundle::kAccelTarget),
+                              std::string(schedule.kind.name), schedule.origin});
     }
     builder.add_code({region_.name, std::string(bundle::kAccelTarget), line_of(made.statistics, target_.hardware),
                       to_json(made.statistics, target_.hardware)});
@@ -98,6 +102,8 @@ class AccelPlan : public RegionPlan {
   }
 
  private:
+  RegionSpec spec() const { return {region_.name, operations_, macs_, layouts_, target_.memo}; }
+
   // Gives up the largest operations until the bytes that exceed the memory are saved.
   void give_up_largest(std::uint64_t memory_end, BundleBuilder& builder) const {
     const std::uint64_t limit = end_of_memory(target_.hardware);
@@ -127,7 +133,7 @@ class AccelPlan : public RegionPlan {
   std::vector<Operation> operations_;
   std::vector<std::uint64_t> macs_;  // of each operation
   RegionLayouts layouts_;
-  schedule::FindRecorded recorded_;
+  RegionSchedules schedules_;
 };
 
 class AccelTarget : public Target {
@@ -164,8 +170,10 @@ class AccelTarget : public Target {
       kernel.variables.push_back({{layouts.layouts.at(input).text()}, {}, {input}, {}});
     for (const ValueId output : region.outputs)
       kernel.variables.push_back({{layouts.layouts.at(output).text()}, {}, {}, {output}});
-    return RegionPlanPointer(std::make_unique<AccelPlan>(std::vector<KernelOffer>{std::move(kernel)}, region, shared_,
-                                                         std::move(operations), std::move(layouts), options.recorded));
+    auto plan = std::make_unique<AccelPlan>(std::vector<KernelOffer>{std::move(kernel)}, region, shared_,
+                                            std::move(operations), std::move(layouts));
+    DOVETAIL_TRY(plan->schedule(graph, options));
+    return RegionPlanPointer(std::move(plan));
   }
 
   Cost cost(const Graph& graph, const Match& match) const override {

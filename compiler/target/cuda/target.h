@@ -1,4 +1,5 @@
-// The CUDA target (docs/explanation/cuda-backend.md): nodes form groups, and each group is a step of one or more kernels.
+// The CUDA target (docs/explanation/cuda-backend.md): nodes form groups, and each group is a step of one or more
+// kernels.
 #pragma once
 
 #include "base/result.h"

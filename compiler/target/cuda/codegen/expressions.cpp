@@ -1,4 +1,5 @@
-// Expressions, with the semantics of docs/reference/loop-programs.md: operations that differ in C++ are calls of loops/scalar.
+// Expressions, with the semantics of docs/reference/loop-programs.md: operations that differ in C++ are calls of
+// loops/scalar.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -395,8 +395,8 @@ class TensorProduct {
   std::string piece_, group_, warp_, lane_row_, lane_column_;  // group_: over groups of four warps
   std::vector<std::string> blocks_;                            // loops over tiles
   std::vector<std::string> own_;                               // loops of a lane, except the depth's
-  std::vector<std::string> around_fragment_;  // loops around an instruction: depth, rows, columns
-  std::vector<std::string> fragment_;         // loops of an instruction
+  std::vector<std::string> around_fragment_;                   // loops around an instruction: depth, rows, columns
+  std::vector<std::string> fragment_;                          // loops of an instruction
 };
 
 }  // namespace

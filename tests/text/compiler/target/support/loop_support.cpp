@@ -121,7 +121,7 @@ TEST_CASE("slots and scopes that a target does not support are refused with thei
         "leave out the step `slots t`, or choose a target that honors it; docs/reference/schedules.md lists them");
   // A GPU supports them for buffers that the threads of a block share.
   CHECK(on_gpu(program("@slots(\"2\")", "")) ==
-        "error: cannot lower to threads (p, buffer t): it has slots, and the threads of a block do not share it. Hint: "
+        "error: cannot lower to threads (p, buffer t): it has slots, but the threads of a block do not share it. Hint: "
         "leave out `slots`, or bind the loops that fill and use it to threads");
   CHECK(
       on_gpu(program("", " in acc")) ==

@@ -1,0 +1,141 @@
+#include "compiler/target/accel/region_schedules.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "compiler/schedule/keyed_task.h"
+#include "compiler/target/accel/placed_program.h"
+#include "compiler/target/accel/programs/intrinsics.h"
+#include "compiler/target/accel/select/operation_program.h"
+#include "compiler/target/accel/stream/instruction_cycles.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+class RegionScheduler {
+ public:
+  RegionScheduler(const RegionSpec& spec, const isa::HardwareConfig& config, const schedule::FindRecorded& recorded,
+                  const TaskSchedules* known)
+      : spec_(spec),
+        config_(config),
+        recorded_(recorded),
+        known_(known),
+        intrinsics_(std::make_shared<loops::IntrinsicTable>(make_intrinsics(config))) {}
+
+  Result<RegionSchedules> run(const ReportProgress& progress) {
+    for (std::size_t i = 0; i < spec_.operations.size(); ++i) add_programs(i);
+    for (const RegionProgram& program : result_.programs)
+      if (is_convolution(program)) largest_weights_ = std::max(largest_weights_, weight_bytes(program.task.program));
+    Diagnostics errors;
+    for (std::size_t i = 0; i < result_.programs.size(); ++i) {
+      if (const auto status = schedule(result_.programs[i]); !status.ok())
+        errors.insert(errors.end(), status.errors().begin(), status.errors().end());
+      if (progress)
+        progress("schedules of the accelerator", static_cast<std::int64_t>(i + 1),
+                 static_cast<std::int64_t>(result_.programs.size()));
+    }
+    if (!errors.empty()) return errors;
+    return std::move(result_);
+  }
+
+ private:
+  // Whether the source of the part already has the place of its result.
+  bool is_in_place(const Operation& operation, std::size_t part) const {
+    const auto* move = std::get_if<MoveOperation>(&operation.body);
+    if (move == nullptr) return false;
+    const auto view = view_of(operation, move->parts[part], spec_.layouts.layouts);
+    if (!view) return false;
+    const auto known = spec_.layouts.views.find(view->first);
+    return known != spec_.layouts.views.end() && known->second == view->second;
+  }
+
+  void add_programs(std::size_t index) {
+    const Operation& operation = spec_.operations[index];
+    const TensorLayout& output = spec_.layouts.layouts.at(operation.output);
+    if (!output.folds.empty()) return;  // it has the memory of its operand
+    std::vector<TensorLayout> inputs;
+    for (const graph::ValueId input : operation.inputs) inputs.push_back(spec_.layouts.layouts.at(input));
+    std::vector<loops::Program> programs = operation_programs(operation, inputs, output, config_);
+    for (std::size_t part = 0; part < programs.size(); ++part)
+      if (!is_in_place(operation, part))
+        result_.programs.push_back(
+            {index, part, make_task(kind_of(operation), std::move(programs[part]), config_, intrinsics_, {}), {}});
+  }
+
+  Result<void> schedule(RegionProgram& program) {
+    program.task.intent.start = start(program);
+    DOVETAIL_ASSIGN(const TaskSchedules::value_type* const found,
+                    scheduled(kind_of(spec_.operations[program.operation]), program.task));
+    program.schedule = found->first;
+    if (computed_bytes() < largest_weights_) count_cycles(program.task, found->second.scheduled);
+    return {};
+  }
+
+  Result<const TaskSchedules::value_type*> scheduled(const Kind& kind, const schedule::Task& task) {
+    std::string key = schedule::KeyedTask(task, *spec_.memo).text();
+    TaskSchedules& schedules = result_.schedules;
+    auto at = schedules.find(key);
+    if (at == schedules.end() && known_ != nullptr)
+      if (const auto known = known_->find(key); known != known_->end()) at = schedules.insert(*known).first;
+    if (at == schedules.end()) {
+      schedule::Origin origin;
+      DOVETAIL_ASSIGN(std::optional<schedule::Scheduled> found,
+                      schedule::try_run(sketch_of(kind, config_, spec_.memo), task, recorded_, origin));
+      at = schedules.emplace(std::move(key), TaskSchedule{kind, task, *std::move(found), std::move(origin)}).first;
+    }
+    return &*at;
+  }
+
+  bool is_convolution(const RegionProgram& program) const {
+    return kind_of(spec_.operations[program.operation]).name == kConvolution.name;
+  }
+  static std::uint64_t weight_bytes(const loops::Program& program) {
+    for (const loops::Parameter& parameter : program.parameters)
+      if (parameter.buffer->name == "W") return static_cast<std::uint64_t>(element_count(parameter.buffer->shape));
+    return 0;
+  }
+  // Weights that take longer to load than all earlier programs compute are not hidden behind these.
+  schedule::Start start(const RegionProgram& program) const {
+    return is_convolution(program) && computed_bytes() < weight_bytes(program.task.program)
+               ? schedule::Start::alone
+               : schedule::Start::after_others;
+  }
+  // What the memory port transfers while the programs so far compute.
+  std::uint64_t computed_bytes() const { return computed_cycles_ * static_cast<std::uint64_t>(config_.bus_bytes); }
+
+  // A program that does not fit is reported when it is lowered for its region.
+  void count_cycles(const schedule::Task& task, schedule::Scheduled scheduled) {
+    scheduled.program.name = task.program.name;
+    const std::shared_ptr<const PlacedProgram> placed = place_program(task, scheduled, config_, *spec_.memo);
+    const auto placements = place_buffers(scheduled.program, placed->placements, config_, SramHistory());
+    if (!placements.ok()) return;
+    const auto lowered = spec_.memo->ask(LoweredProgramAt(placed, *placements, LoweringFacts(config_)));
+    if (!lowered.ok()) return;
+    const Stream& stream = (*lowered)->stream;
+    for (const StreamInstruction& item : stream.instructions)
+      if (item.instruction.queue() == isa::Queue::compute)
+        computed_cycles_ += instruction_cycles(config_, stream, item);
+  }
+
+  const RegionSpec& spec_;
+  const isa::HardwareConfig& config_;
+  const schedule::FindRecorded& recorded_;
+  const TaskSchedules* known_;
+  const std::shared_ptr<const loops::IntrinsicTable> intrinsics_;
+  std::uint64_t largest_weights_ = 0;  // bytes, of a convolution; once more is computed, start() is the same for all
+  std::uint64_t computed_cycles_ = 0;  // of the compute queue
+  RegionSchedules result_;
+};
+
+}  // namespace
+
+Result<RegionSchedules> schedule_region(const RegionSpec& spec, const isa::HardwareConfig& config,
+                                        const schedule::FindRecorded& recorded, const TaskSchedules* known,
+                                        const ReportProgress& progress) {
+  return RegionScheduler(spec, config, recorded, known).run(progress);
+}
+
+}  // namespace dovetail::accel

@@ -1,0 +1,57 @@
+// The programs of a region's operations and their schedules: what stage "schedules" makes of a region.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/memo.h"
+#include "base/report_progress.h"
+#include "base/result.h"
+#include "compiler/schedule/recorded.h"
+#include "compiler/schedule/sketch.h"
+#include "compiler/schedule/task.h"
+#include "compiler/target/accel/region_layouts.h"
+#include "compiler/target/accel/schedule/sketches.h"
+#include "isa/config.h"
+
+namespace dovetail::accel {
+
+struct RegionSpec {
+  std::string name;
+  const std::vector<Operation>& operations;  // in execution order
+  const std::vector<std::uint64_t>& macs;    // of each: Cost::macs
+  const RegionLayouts& layouts;              // region_layouts of them
+  std::shared_ptr<Memo> memo;                // shared by layers, and by compilations for other hardware
+};
+
+// A task's schedule and its origin.
+struct TaskSchedule {
+  Kind kind;
+  schedule::Task task;
+  schedule::Scheduled scheduled;
+  schedule::Origin origin;
+};
+using TaskSchedules = std::map<std::string, TaskSchedule>;  // by KeyedTask::text()
+
+// One program of an operation; networks repeat their layers, and equal tasks share a schedule.
+struct RegionProgram {
+  std::size_t operation, part;  // index in RegionSpec::operations, and among the operation's programs
+  schedule::Task task;          // with the program before scheduling
+  std::string schedule;         // key in RegionSchedules::schedules
+};
+struct RegionSchedules {
+  TaskSchedules schedules;
+  std::vector<RegionProgram> programs;  // in execution order
+};
+
+// `recorded`: asked once for each task. `known`: schedules to take instead, where it has them; may be null. `progress`
+// may be null.
+Result<RegionSchedules> schedule_region(const RegionSpec& spec, const isa::HardwareConfig& config,
+                                        const schedule::FindRecorded& recorded, const TaskSchedules* known,
+                                        const ReportProgress& progress);
+
+}  // namespace dovetail::accel
