@@ -169,9 +169,7 @@ Result<Description> describe_page(std::string_view text, const std::string& path
 // Describes a database of tuning records. Other databases are refused: the points of a sweep are internal to explore.
 Result<Description> describe_records(const std::string& path) {
   const auto opened = tune::Records::open(path, tune::Records::Open::read);
-  if (!opened.ok())
-    return Diagnostic{"cannot inspect", path, "it is a database, but has no tuning records",
-                      "for points of `dovetail explore`, read points.csv in the same folder"};
+  if (!opened.ok()) return opened.errors();
   DOVETAIL_ASSIGN(const auto summaries, opened->summaries());
   std::set<std::string> tasks;
   std::int64_t records = 0, measured = 0;

@@ -34,7 +34,7 @@ Result<Types> infer_to_space(const Operands& operands) {
     return refuse(operands, fmt::format("mode is \"{}\", allowed are DCR and CRD", mode), "use one of these");
   if (x.shape[1] % (b * b) != 0)
     return refuse(operands, fmt::format("{} channels are not a multiple of blocksize² = {}", x.shape[1], b * b),
-                  "choose another blocksize");
+                  "fix the exporter");
   return Types{{x.dtype, {x.shape[0], x.shape[1] / (b * b), x.shape[2] * b, x.shape[3] * b}}};
 }
 

@@ -55,7 +55,7 @@ void correct_product(Graph& graph, NodeId id, const std::vector<double>& shift) 
     graph.edit(*add)->inputs[at] = corrected;
     return;
   }
-  // The result keeps its value, since places and ranges refer to it.
+  // The new Add yields the ValueId that the product had, since places and ranges are keyed by it.
   const ValueId result = node.outputs[0];
   const ValueId bias = graph.add_constant(node.name + "/bias", shifted(nullptr, shift)),
                 product = graph.add_value(graph.value(result).name + "/product", graph.value(result).type);

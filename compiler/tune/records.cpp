@@ -35,8 +35,10 @@ Result<Content> identify(const sqlite::Database& database, const std::filesystem
                      objects = facts.integer(3);
   if (application == 0 && version == 0 && objects == 0) return Content::blank;
   if (application != kApplicationId)
-    return database.problem("it is a SQLite database, but not one of records",
-                            "give a database made by `dovetail records import`, or a new file");
+    return database.problem(
+        "it is a SQLite database, but not one of tuning records",
+        "give a database made by `dovetail records import`, or a new file; for a sweep of `dovetail "
+        "explore`, read points.csv in the same folder");
   if (version > kDatabaseVersion)
     return database.problem(
         fmt::format("its version is {}, this version of dovetail reads up to {}", version, kDatabaseVersion),

@@ -41,7 +41,7 @@ struct ChildEnd {
   std::vector<std::byte> answer = {};
   int number = 0;
 };
-// "returned", "a signal ended it: Segmentation fault", ...
+// "it returned", "signal 11 ended it: Segmentation fault", "it ran for more than 60 s", ...
 std::string to_string(const ChildEnd& end, const ChildLimits& limits);
 
 // Runs `function` in a child process and returns its result. The child has its own process group, which is killed when

@@ -1,4 +1,4 @@
-// `.repeat` and macros: expands the lines of a file. Both input and output are text.
+// Expands `.repeat` and macros in the text of an assembly file, before it is parsed.
 #pragma once
 
 #include <cstddef>

@@ -21,11 +21,12 @@ namespace {
 
 constexpr std::int64_t kFewestLanes = 2;
 
-// How an index changes with each of the variables, and the index without them; nullopt if it is not linear.
+// An index as begin + sum of steps[i] * vars[i]; begin contains none of the variables.
 struct Moved {
   std::vector<std::int64_t> steps;
   Expr begin;
 };
+// nullopt: the index is not int64, or not linear in the variables.
 std::optional<Moved> moved(const Expr& index, const std::vector<Var>& vars) {
   if (index->dtype != DType::int64) return std::nullopt;
   const Linear form = linear_form(index);

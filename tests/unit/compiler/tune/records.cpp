@@ -236,11 +236,11 @@ TEST_CASE("records: a foreign file is refused, and not changed") {
   std::string why;
   SECTION("another SQLite database") {
     run_sql(path, "CREATE TABLE records (a)");
-    why = "it is a SQLite database, but not one of records";
+    why = "it is a SQLite database, but not one of tuning records";
   }
   SECTION("a database marked by another program") {
     run_sql(path, "PRAGMA application_id = 7");
-    why = "it is a SQLite database, but not one of records";
+    why = "it is a SQLite database, but not one of tuning records";
   }
   SECTION("a later version") {
     opened(path);
