@@ -44,7 +44,7 @@ Result<Pads> pads_of(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::vector<std::size_t> positions, normalize_axes(operands, axes, rank));
   if (pads.size() != 2 * positions.size())
     return refuse(operands, fmt::format("pads has {} entries, {} are expected", pads.size(), 2 * positions.size()),
-                  "give a begin and an end per padded axis");
+                  "give all begins, then all ends, one of each per padded axis");
   for (const std::int64_t pad : pads)
     if (pad > kPadLimit || pad < -kPadLimit)
       return refuse(operands, fmt::format("pads holds {}, allowed are {} to {}", pad, -kPadLimit, kPadLimit),

@@ -88,7 +88,7 @@ Result<std::vector<Sampling>> samplings_of(const Operands& operands) {
   if (mode == "tf_crop_and_resize" && (roi == nullptr || roi->count() != 2 * boxes))
     return refuse(operands,
                   fmt::format("roi has {} entries, {} are expected", roi == nullptr ? 0 : roi->count(), 2 * boxes),
-                  "give a start and an end per axis");
+                  "give all starts, then all ends, one of each per axis");
   std::vector<Sampling> samplings;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto place = std::ranges::find(axes, i);

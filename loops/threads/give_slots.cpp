@@ -50,8 +50,8 @@ Result<Core> give_slots(const Core& body, ThreadKernel& kernel, Slots& slots, co
                         std::move(hint)};
     };
     if (loop == nullptr)
-      return refuse("it has slots, but no loop contains all its uses",
-                    "compute_at the block that fills it into a loop");
+      return refuse("it has slots, but no loop except those over threads contains all its uses",
+                    "compute_at the block that fills it into such a loop, or leave out `slots`");
     if (loop->kind == ForKind::pipelined)
       return refuse(fmt::format("it has slots, but loop {} is pipelined: it has one slot per stage", loop->var->name),
                     "leave out `slots`, or `pipeline`");

@@ -1,8 +1,8 @@
+#include "compiler/target/accel/region_layouts.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
-
-#include "compiler/target/accel/region_layouts.h"
 
 namespace dovetail::accel {
 

@@ -97,7 +97,7 @@ class RegionScheduler {
       if (parameter.buffer->name == "W") return static_cast<std::uint64_t>(element_count(parameter.buffer->shape));
     return 0;
   }
-  // Weights that take longer to load than all earlier programs compute are not hidden behind these.
+  // Earlier programs cannot hide the load of weights that takes longer than they compute.
   schedule::Start start(const RegionProgram& program) const {
     return is_convolution(program) && computed_bytes() < weight_bytes(program.task.program)
                ? schedule::Start::alone

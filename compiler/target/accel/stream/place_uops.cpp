@@ -40,10 +40,11 @@ isa::Instruction load_uops(std::uint64_t sram, std::uint64_t dram, std::uint64_t
 // before it.
 constexpr std::uint64_t kLoadCycles = 80;
 
-// The kernels that are not part of another one, in the order in which the stream first uses any part of them: the
-// kernels of an operation are together.
+// The memory for micro-ops.
 struct Area {
   std::vector<KernelPart> parts;  // the part for each kernel of the stream
+  // The kernels that get their own place, in the order in which the stream first uses them or a part of them: kernels
+  // that one operation uses first are adjacent.
   std::vector<int> wholes;
   std::vector<std::uint64_t> sizes;  // for `wholes`
   std::vector<KernelUse> uses;       // for `wholes`

@@ -31,7 +31,7 @@ namespace {
 constexpr std::int64_t kWidestTile = 8;  // vectors
 constexpr double kCyclesOfTile = 30;     // loop overhead, and waiting for the last sums
 
-// Cycles of a tile of `rows` times `vectors`.
+// Estimated cycles of one tile of `rows` rows by `vectors` vectors, over all steps of the product.
 double tile_cycles(std::int64_t rows, std::int64_t vectors, const TiledProduct& product, const Cpu& cpu) {
   const auto as_double = [](std::int64_t value) { return static_cast<double>(value); };
   // The weights of all tiles of a column stay in the first-level cache if they fit; the other operand passes.
