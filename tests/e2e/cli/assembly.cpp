@@ -95,7 +95,7 @@ TEST_CASE("assembly: program, image and map of asm give the same results as the 
   wrong["launches"] = Json::array();
   wrong.erase("source");
   REQUIRE(write_text_file(map, wrong.dump()).ok());
-  CHECK_THAT(test::dovetail({"check", p, "--map", map}).error, ContainsSubstring("it is of 3 instructions"));
+  CHECK_THAT(test::dovetail({"check", p, "--map", map}).error, ContainsSubstring("it is for 3 instructions"));
   for (const char* change : {R"({"kind": 1})", R"({"launches": [{"begin": 0, "count": 99}]})", R"({"image": 5})",
                              R"({"symbols": [{"name": "q"}]})", R"({"instructions": -1})", R"({"hardware": null})",
                              R"({"symbols": [{"name": "q", "kind": "address", "line": 1, "value": 99999, "bytes": 4,
@@ -176,7 +176,7 @@ TEST_CASE("assembly: a .npy file is never read as raw bytes with its header") {
   REQUIRE(write_npy(wide, NdArray::from<std::int64_t>({2}, {1, 2})).ok());
   const Finished refused = simulate(wide, out);
   CHECK(refused.exit == 2);
-  CHECK_THAT(refused.error, ContainsSubstring("it holds int64") && ContainsSubstring("astype"));
+  CHECK_THAT(refused.error, ContainsSubstring("its type is int64") && ContainsSubstring("astype"));
   for (const char* command : {"check", "disasm"}) {
     const Finished wrong = test::dovetail({command, npy, "--hw", "1x16x16"});
     CHECK(wrong.exit == 2);

@@ -160,7 +160,7 @@ TEST_CASE("compare: bad usage is refused before anything runs") {
   refused({model, "--html", model}, "MODEL.onnx... reads");
   REQUIRE(write_text_file(folder / "e.json", R"({"rows": {"mac.int8": {"value": 1e17, "unit": "pJ", "source": "x"}}})")
               .ok());
-  refused({kDigits, "--energy", folder / "e.json"}, "1e+17 pJ is out of 0.003 to 10");
+  refused({kDigits, "--energy", folder / "e.json"}, "1e+17 pJ is outside 0.003 to 10");
 }
 
 TEST_CASE("compare: where no listed target runs, the command fails") {

@@ -89,7 +89,7 @@ TEST_CASE("records show prints the best candidate of a task with its trace, and 
                                "default       200 cycles\n"
                                "best          80 cycles, gain 2.500\n"
                                "              order=y,x tile=2\n\n"
-                               "trace of the best\n  sample tile among 1,2 = 1\n  split y $tile -> yo yi\n"));
+                               "trace of the best candidate\n  sample tile among 1,2 = 1\n  split y $tile -> yo yi\n"));
   CHECK_THAT(shown.out,
              ContainsSubstring("\n   160  1.250  measured   evolutionary  2026-07-01T12:00:00Z  order=y,x tile=1\n"));
   CHECK_THAT(shown.out,

@@ -154,7 +154,7 @@ TEST_CASE("engine rtl builds the model that it needs, with progress, unless buil
   CHECK(simulate(files, "rtl", {"--assertions"}).exit == 0);
   const Finished nothing_to_assert = simulate(files, "cycle", {"--assertions"});
   CHECK(nothing_to_assert.exit == 2);
-  CHECK_THAT(nothing_to_assert.error, ContainsSubstring("engine cycle is not a design"));
+  CHECK_THAT(nothing_to_assert.error, ContainsSubstring("engine cycle has no assertions"));
 }
 
 TEST_CASE("the design writes its signals with --waves, one file for each region, and prints the paths") {

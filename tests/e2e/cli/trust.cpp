@@ -52,7 +52,7 @@ Finished run(const std::string& bundle, std::vector<std::string> more = {}) {
 void check_untrusted(const Finished& refused) {
   INFO(refused.error);
   CHECK(refused.exit == 2);
-  CHECK_THAT(refused.error, ContainsSubstring("it has machine code, in the steps of cpu") &&
+  CHECK_THAT(refused.error, ContainsSubstring("it has machine code in the steps of cpu") &&
                                 ContainsSubstring("add --trust if you know who made the file"));
 }
 

@@ -76,7 +76,7 @@ TEST_CASE("the number of accelerators comes from the configuration, the bundle o
   CHECK(one.accelerators == 1);
   CHECK(refuse_several(one, "it").ok());
   CHECK_THAT(to_string(refuse_several(own, "it").errors()),
-             ContainsSubstring("mine.json asks for 2") && ContainsSubstring("--accelerators 1"));
+             ContainsSubstring("mine.json sets 2") && ContainsSubstring("--accelerators 1"));
   for (const std::int64_t wrong : {0, 65}) {
     changes.accelerators = wrong;
     CHECK_THAT(why(config, changes), ContainsSubstring("it must be an integer from 1 to 64"));

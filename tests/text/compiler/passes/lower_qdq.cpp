@@ -125,7 +125,7 @@ TEST_CASE("lower_qdq: an accumulator that may overflow stays float, with the num
                                   {make.constant("b", NdArray::from<float>({3}, {0, 0, 268435456.0f}))}, kNothing);
   REQUIRE(outcome.notes.size() == 1);
   CHECK(outcome.notes[0] ==
-        "conv_node (Conv) stays float: channel 2: the accumulator may reach 2147486132, int32 holds less than "
+        "conv_node (Conv) stays float: channel 2: the accumulator may reach 2147486132, and int32 needs less than "
         "2147483648");
   CHECK_THAT(make.nodes(), ContainsSubstring("= Conv(") && ContainsSubstring("= QuantizeLinear("));
 }

@@ -77,7 +77,8 @@ TEST_CASE("an estimate as text and JSON") {
 TEST_CASE("the time of all steps by target on one line") {
   runtime::RunResult run;
   run.steps = {step("quantize", "cpu", 30e-6), step("region0", "accel", 0.25, {1000})};
-  CHECK(time_shares_text(step_times(run, kSystem)) == "time          25.00 % accel, 75.00 % cpu of all steps\n");
+  CHECK(time_shares_text(step_times(run, kSystem)) ==
+        "time          25.00 % accel, 75.00 % cpu of the time of all steps\n");
   run.steps[1] = step("region0", "accel", 0.25);  // the engine counts no cycles
   CHECK(time_shares_text(step_times(run, kSystem)).empty());
 }

@@ -111,7 +111,7 @@ TEST_CASE("points file: another sweep's file is refused") {
   { const PointsFile file = opened(path); }
   const auto other = PointsFile::open(path, Json{{"models", "other"}, {"space", "s"}});
   REQUIRE_FALSE(other.ok());
-  CHECK(to_string(other.errors()).find("models differ") != std::string::npos);
+  CHECK(to_string(other.errors()).find("with different models") != std::string::npos);
 }
 
 }  // namespace dovetail::explore
