@@ -385,7 +385,7 @@ package dovetail_isa_pkg;
 
   localparam logic [1:0] AXI_BURST_INCR = 2'b01;
 
-  // The channels of the AXI4 memory port, as their source drives them; READY is a port of its own.
+  // The channels of the AXI4 memory port, as their source drives them; READY is a separate port.
   typedef struct packed {  // AR or AW
     logic valid;
     logic [ADDRESS_BITS-1:0] addr;
