@@ -73,7 +73,7 @@ def run(programs, name, classes):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
             file.write("\n".join(map(as_catch_reads_it, names)) + "\n")
             file.flush()
-            done = subprocess.run([programs / program, "--input-file", file.name], env=environment, capture_output=True, text=True, check=False)
+            done = subprocess.run([programs / program, "--input-file", file.name], env=environment, capture_output=True, text=True, errors="replace", check=False)
         unknown = "No test cases matched" in done.stdout or "Invalid Filter" in done.stdout
         if done.returncode not in (0, SKIPPED) or unknown:
             failed.append(program)
