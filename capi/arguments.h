@@ -25,8 +25,8 @@ inline Result<void> require(const void* pointer, std::string_view argument) {
   return bad_argument(argument, "it is a null pointer", "pass an object");
 }
 
-// The options of a struct that begins with struct_size. Null: the defaults, which are zeros. A caller built with a later
-// header has a longer struct; what this library does not know must be zero. `first`: the size in version 1.0.
+// The options of a struct that begins with struct_size. Null: the defaults, which are zeros. A caller built with a
+// later header has a longer struct; what this library does not know must be zero. `first`: the size in version 1.0.
 template <typename Options>
 Result<Options> options_of(const Options* given, std::string_view argument, std::size_t first = sizeof(Options)) {
   Options options{};

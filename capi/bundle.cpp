@@ -80,10 +80,10 @@ Result<void> fill_info(const dvt_bundle* bundle, std::vector<bundle::TensorIndex
   const bundle::Bundle& own = bundle->loaded->bundle;
   const std::vector<bundle::TensorIndex>& all = own.*indices;
   if (info->struct_size < sizeof(dvt_tensor_info))
-    return bad_argument(fmt::format("{}: info", function),
-                        fmt::format("struct_size is {}, and the struct has {} bytes", info->struct_size,
-                                    sizeof(dvt_tensor_info)),
-                        "set struct_size to sizeof of the struct");
+    return bad_argument(
+        fmt::format("{}: info", function),
+        fmt::format("struct_size is {}, and the struct has {} bytes", info->struct_size, sizeof(dvt_tensor_info)),
+        "set struct_size to sizeof of the struct");
   if (index >= all.size())
     return bad_argument(fmt::format("{}: index", function), fmt::format("it is {} of {}", index, all.size()),
                         "give an index below the count");

@@ -17,9 +17,9 @@ namespace dovetail::capi {
 
 struct LoadedBundle {
   bundle::Bundle bundle;
-  std::string where;                             // in diagnostics
-  std::vector<std::string> machine_code = {};    // targets whose steps are machine code
-  std::string why_not = {};                      // why machine code may not run; empty: it may
+  std::string where;                                        // in diagnostics
+  std::vector<std::string> machine_code = {};               // targets whose steps are machine code
+  std::string why_not = {};                                 // why machine code may not run; empty: it may
   std::shared_ptr<const driver::CompiledModel> model = {};  // of a bundle that this process compiled: its graphs
 };
 

@@ -20,9 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // The key of the system in a bundle's report (driver/compile_model.cpp).
 constexpr const char* kSystemEntry = "system";
@@ -32,8 +30,8 @@ Result<driver::System> system_of(const LoadedBundle& loaded, const driver::Syste
   const Json& report = loaded.bundle.report;
   const bool known = report.is_object() && report.contains(kSystemEntry);
   if (known) {
-    DOVETAIL_ASSIGN(config, isa::system_from_json(report[kSystemEntry],
-                                                  fmt::format("{}, \"{}\"", loaded.where, kSystemEntry)));
+    DOVETAIL_ASSIGN(config,
+                    isa::system_from_json(report[kSystemEntry], fmt::format("{}, \"{}\"", loaded.where, kSystemEntry)));
   }
   return driver::resolve_system(config, known ? "the bundle" : "default", changes);
 }
@@ -63,8 +61,10 @@ Result<SessionSettings> settings_of(const dvt_session_options* given, std::strin
   if (options.accelerators != 0) settings.system.accelerators = options.accelerators;
   const bool has_clock = runtime::has_clock(settings.engine);
   if (!has_clock && (options.memory != nullptr || options.clock_mhz != 0 || options.accelerators > 1))
-    return bad_argument(argument, fmt::format("engine {} has no clock, and would ignore memory, clock_mhz and "
-                                              "accelerators", settings.engine),
+    return bad_argument(argument,
+                        fmt::format("engine {} has no clock, and would ignore memory, clock_mhz and "
+                                    "accelerators",
+                                    settings.engine),
                         "leave them zero, or use engine cycle");
   DOVETAIL_ASSIGN(settings.callbacks, Callbacks::of(options.callbacks, fmt::format("{}, callbacks", argument)));
   return settings;
@@ -108,6 +108,7 @@ Diagnostics Session::failed(Diagnostics problems) {
 }
 
 Result<runtime::RunResult> Session::run_locked(const Inputs& inputs, const runtime::RunOptions& options) {
+  if (settings_.callbacks.cancelled()) return settings_.callbacks.stopped(loaded_->where);
   DOVETAIL_TRY(make_ready());
   // The program for these shapes reports what is wrong with the inputs: that is the caller's mistake.
   const bool fits = std::ranges::any_of(loaded_->bundle.other_shapes, [&](const bundle::Bundle& other) {
@@ -162,9 +163,8 @@ Result<void> Session::bind(bool input, const std::string& name, const DLTensor* 
   const bundle::Tensor& own = tensor_at(program, *found);
   if (view.dtype != own.dtype || view.shape != own.shape)
     return Diagnostic{fmt::format("cannot bind {}", kind), name,
-                      fmt::format("the tensor is {}{}, and the first program's {} is {}{}",
-                                  dovetail::name(view.dtype), to_string(view.shape), kind, dovetail::name(own.dtype),
-                                  to_string(own.shape)),
+                      fmt::format("the tensor is {}{}, and the first program's {} is {}{}", dovetail::name(view.dtype),
+                                  to_string(view.shape), kind, dovetail::name(own.dtype), to_string(own.shape)),
                       "bind a tensor of that type and shape, or use dvt_session_run"};
   if (!input)
     for (const bundle::OutputExtent& extent : program.extents)
@@ -181,6 +181,7 @@ Result<void> Session::bind(bool input, const std::string& name, const DLTensor* 
 
 Result<void> Session::run_bound() {
   const std::scoped_lock lock(mutex_);
+  if (settings_.callbacks.cancelled()) return settings_.callbacks.stopped(loaded_->where);
   const bundle::Bundle& program = loaded_->bundle;
   std::vector<std::span<const std::byte>> inputs;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -288,16 +289,14 @@ dvt_status* dvt_session_create(const dvt_bundle* bundle, const dvt_session_optio
 
 void dvt_session_free(dvt_session* session) { delete session; }
 
-dvt_status* dvt_session_run(dvt_session* session, const dvt_named_tensor* inputs, size_t count,
-                            dvt_tensors** outputs) {
+dvt_status* dvt_session_run(dvt_session* session, const dvt_named_tensor* inputs, size_t count, dvt_tensors** outputs) {
   return guarded([&]() -> Result<void> {
     DOVETAIL_TRY(require(outputs, "dvt_session_run: outputs"));
     *outputs = nullptr;
     DOVETAIL_TRY(require(session, "dvt_session_run: session"));
     DOVETAIL_ASSIGN(const Inputs arrays, arrays_of(inputs, count, "dvt_session_run: inputs"));
     DOVETAIL_ASSIGN(runtime::RunResult result, session->session->run(arrays));
-    DOVETAIL_ASSIGN(*outputs,
-                    tensors_of(session->session->outputs_of(result), session->session->settings().callbacks));
+    DOVETAIL_ASSIGN(*outputs, tensors_of(session->session->outputs_of(result), session->session->settings().callbacks));
     return {};
   });
 }

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 
-
 struct dvt_status {
   dovetail::Diagnostics diagnostics;
   bool internal = false;
@@ -41,11 +40,10 @@ std::unique_ptr<dvt_status> make(Diagnostics diagnostics, bool internal) {
 }
 
 // Made when the library is loaded, and never freed.
-dvt_status* const kOutOfMemory =
-    make({{"out of memory", "", "what was asked for needs more than there is", "check the sizes in its files",
-           Cause::resource}},
-         false)
-        .release();
+dvt_status* const kOutOfMemory = make({{"out of memory", "", "what was asked for needs more than there is",
+                                        "check the sizes in its files", Cause::resource}},
+                                      false)
+                                     .release();
 
 const Diagnostic* find(const dvt_status* status, std::size_t index) {
   return status != nullptr && index < status->diagnostics.size() ? &status->diagnostics[index] : nullptr;
@@ -63,7 +61,8 @@ dvt_status* status_of(const Diagnostics& diagnostics) noexcept {
 
 dvt_status* internal_error(const char* text) noexcept {
   try {
-    return make({{"internal error", "", text, "report it with the call and its arguments", Cause::work}}, true).release();
+    return make({{"internal error", "", text, "report it with the call and its arguments", Cause::work}}, true)
+        .release();
   } catch (...) {
     return out_of_memory();
   }

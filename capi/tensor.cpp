@@ -17,7 +17,7 @@ namespace {
 
 // An array that the caller and the list share.
 struct Shared {
-  NdArray array;                // empty if `memory` has the elements
+  NdArray array;  // empty if `memory` has the elements
   DType dtype = DType::float32;
   Shape shape;
   std::byte* memory = nullptr;  // of the caller's allocator

@@ -48,7 +48,8 @@ Result<dvt_model*> model_in_memory(std::span<const std::byte> bytes, std::string
 
 Result<void> check_texts(const dvt_texts& texts, std::string_view argument) {
   if (texts.count > 0) DOVETAIL_TRY(require(texts.items, argument));
-  for (std::size_t i = 0; i < texts.count; ++i) DOVETAIL_TRY(require(texts.items[i], fmt::format("{}[{}]", argument, i)));
+  for (std::size_t i = 0; i < texts.count; ++i)
+    DOVETAIL_TRY(require(texts.items[i], fmt::format("{}[{}]", argument, i)));
   return {};
 }
 
@@ -62,7 +63,8 @@ Result<CompileSettings> compile_settings_of(const Model& model, const dvt_compil
   DOVETAIL_TRY(check_value(options.offload, DVT_OFFLOAD_POSSIBLE, DVT_OFFLOAD_COST, member("offload")));
   DOVETAIL_TRY(check_value(options.threads, 0, 1024, member("threads")));
   DOVETAIL_TRY(check_value(options.accelerators, 0, isa::kMostAccelerators, member("accelerators")));
-  DOVETAIL_TRY(check_value(options.counted_candidates, 0, driver::kMostCountedCandidates, member("counted_candidates")));
+  DOVETAIL_TRY(
+      check_value(options.counted_candidates, 0, driver::kMostCountedCandidates, member("counted_candidates")));
   DOVETAIL_TRY(check_value(options.loop_limit, 0, ops::kMostIterations, member("loop_limit")));
   for (const auto& [texts, name] :
        {std::pair(&options.place, "place"), std::pair(&options.shapes, "shapes"), std::pair(&options.decide, "decide"),
@@ -72,9 +74,8 @@ Result<CompileSettings> compile_settings_of(const Model& model, const dvt_compil
   CompileSettings settings;
   driver::ModelOptions& to = settings.model;
   to.path = model.path;
-  if (options.targets != nullptr) {
-    DOVETAIL_ASSIGN(to.targets, cli::parse_targets("targets", options.targets));
-  }
+  DOVETAIL_TRY(require(options.targets, member("targets")));
+  DOVETAIL_ASSIGN(to.targets, cli::parse_targets("targets", options.targets));
   if (options.hardware != nullptr) to.hardware = options.hardware;
   if (options.memory != nullptr) to.system.memory = options.memory;
   if (options.clock_mhz != 0) to.system.clock_mhz = options.clock_mhz;

@@ -17,8 +17,8 @@
 namespace dovetail::capi {
 
 struct Model {
-  std::string path;                      // by which this process opens the file
-  std::string name;                      // in diagnostics and reports
+  std::string path;                       // by which this process opens the file
+  std::string name;                       // in diagnostics and reports
   std::optional<MemoryFile> memory = {};  // the content of a model without a file
 
   // Diagnostics name the model as the caller does.

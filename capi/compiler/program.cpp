@@ -144,8 +144,7 @@ Result<void> simulate(const dvt_program* given, const dvt_session_options* optio
   {
     const Watched watched(settings.callbacks, &work, program.name);
     for (const isa::Launch& launch : program.launches) {
-      const auto counters =
-          simulator->launch(instructions.subspan(launch.begin, launch.count), dram, launch.begin);
+      const auto counters = simulator->launch(instructions.subspan(launch.begin, launch.count), dram, launch.begin);
       if (!counters.ok()) return failed_work(counters.errors());
       timed.counters += *counters;
       launches.push_back({{"begin", launch.begin}, {"count", launch.count}, {"counters", to_json(*counters)}});
@@ -156,9 +155,10 @@ Result<void> simulate(const dvt_program* given, const dvt_session_options* optio
   if (outputs != nullptr) {
     std::vector<std::pair<std::string, NdArray>> arrays;
     for (const cli::ImageSlice& slice : places)
-      arrays.emplace_back(slice.name, NdArray(slice.dtype, slice.shape,
-                                              std::span<const std::byte>(dram.bytes)
-                                                  .subspan(slice.address - dram.base, slice.size_bytes)));
+      arrays.emplace_back(
+          slice.name,
+          NdArray(slice.dtype, slice.shape,
+                  std::span<const std::byte>(dram.bytes).subspan(slice.address - dram.base, slice.size_bytes)));
     DOVETAIL_ASSIGN(*outputs, tensors_of(std::move(arrays), settings.callbacks));
   }
   if (json == nullptr) return {};
@@ -190,9 +190,8 @@ using namespace dovetail::capi;  // NOLINT
 
 extern "C" {
 
-dvt_status* dvt_simulate(const dvt_program* program, const dvt_session_options* options,
-                         const dvt_named_tensor* inputs, size_t count, dvt_texts places, dvt_tensors** outputs,
-                         char** json) {
+dvt_status* dvt_simulate(const dvt_program* program, const dvt_session_options* options, const dvt_named_tensor* inputs,
+                         size_t count, dvt_texts places, dvt_tensors** outputs, char** json) {
   if (json != nullptr) *json = nullptr;
   if (outputs != nullptr) *outputs = nullptr;
   return guarded([&]() -> Result<void> {

@@ -135,8 +135,11 @@ Result<void> quantize(const Model& model, Inputs tensors, const dvt_quantize_opt
   const std::vector<std::string> findings = quantize::degenerate(quantized);
   for (const std::string& finding : findings) callbacks.log(DVT_LOG_WARNING, finding);
   if (json != nullptr) {
-    Json report{{"kind", "quantize"},  {"model", model.name},     {"bytes", bytes.size()},
-                {"rows", samples.rows()}, {"warnings", findings}};
+    Json report{{"kind", "quantize"},
+                {"model", model.name},
+                {"bytes", bytes.size()},
+                {"rows", samples.rows()},
+                {"warnings", findings}};
     report.update(quantized.to_json());
     *json = owned_json(report);
   }
@@ -167,8 +170,7 @@ dvt_status* dvt_session_evaluate(dvt_session* session, const dvt_named_tensor* s
     }
     DOVETAIL_ASSIGN(Evaluation evaluation, evaluate(*session->session, std::move(arrays), classes, output));
     if (outputs != nullptr) {
-      DOVETAIL_ASSIGN(*outputs,
-                      tensors_of(std::move(evaluation.outputs), session->session->settings().callbacks));
+      DOVETAIL_ASSIGN(*outputs, tensors_of(std::move(evaluation.outputs), session->session->settings().callbacks));
     }
     give_json(json, evaluation.json);
     return {};

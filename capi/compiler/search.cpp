@@ -38,8 +38,8 @@ namespace {
 
 using Tasks = std::map<std::string, std::vector<tune::TuningTask>>;  // by target
 
-// Compiles without machine code: the compiler asks for the records of every task that it schedules. Equal kernels are one
-// task.
+// Compiles without machine code: the compiler asks for the records of every task that it schedules. Equal kernels are
+// one task.
 Result<Tasks> tasks_of(const driver::ModelOptions& options, const Callbacks& callbacks) {
   std::map<std::string, std::pair<schedule::Task, schedule::Sketch>> asked;
   CompileOptions compile;
@@ -153,9 +153,9 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   DOVETAIL_ASSIGN(const Json space_json, parse_json(space_text, "space"));
   DOVETAIL_ASSIGN(explore::Space space, explore::Space::parse(space_json, "space"));
   Sweep sweep{std::move(area), std::move(energy), std::move(space)};
-  DOVETAIL_ASSIGN(sweep.models,
-                  driver::ExploreModels::make(sweep.space, files, {}, sweep.area, sweep.energy,
-                                              [&](std::string_view step) { callbacks.log(DVT_LOG_NOTE, std::string(step)); }));
+  DOVETAIL_ASSIGN(sweep.models, driver::ExploreModels::make(
+                                    sweep.space, files, {}, sweep.area, sweep.energy,
+                                    [&](std::string_view step) { callbacks.log(DVT_LOG_NOTE, std::string(step)); }));
   DOVETAIL_TRY(driver::make_result_folder("folder", given.folder));
   DOVETAIL_ASSIGN(explore::PointsFile points,
                   explore::PointsFile::open(std::filesystem::path(given.folder) / "points.db", sweep.identity()));

@@ -14,9 +14,9 @@
  * its internal lock, and all other handles are immutable. Only freeing a handle while another thread uses it is an
  * error. A session holds what it needs of its bundle, which may be freed first.
  *
- * Versions. A struct of options begins with struct_size, which the caller sets to sizeof, and members that are zero have
- * their defaults, so `dvt_session_options options = {sizeof options};` is the default. Functions, members and values of
- * enumerations are only ever added, at the end. Symbols have versions (DVT_1.0). */
+ * Versions. A struct of options begins with struct_size, which the caller sets to sizeof, and members that are zero
+ * have their defaults, so `dvt_session_options options = {sizeof options};` is the default. Functions, members and
+ * values of enumerations are only ever added, at the end. Symbols have versions (DVT_1.0). */
 #pragma once
 
 #include <stddef.h>
@@ -69,8 +69,8 @@ enum {
 DVT_API dvt_cause dvt_status_cause(const dvt_status* status);
 /* The number of diagnostics; of null 0. */
 DVT_API size_t dvt_status_count(const dvt_status* status);
-/* The fields of a diagnostic: what failed, the file, node or argument, the violated rule, and the remedy. "" if there is
- * no such diagnostic. */
+/* The fields of a diagnostic: what failed, the file, node or argument, the violated rule, and the remedy. "" if there
+ * is no such diagnostic. */
 DVT_API const char* dvt_status_what(const dvt_status* status, size_t index);
 DVT_API const char* dvt_status_where(const dvt_status* status, size_t index);
 DVT_API const char* dvt_status_why(const dvt_status* status, size_t index);
@@ -190,7 +190,8 @@ typedef struct dvt_session_options {
   int32_t threads;    /* threads that run kernels, the caller's included; 0: one per processor */
   const char* memory; /* the accelerator's memory, as `--memory` takes it; null: the one that the bundle was made for */
   double clock_mhz;   /* the accelerator's clock; 0: the one that the bundle was made for */
-  int64_t accelerators; /* accelerators that share the memory, each with its own sample; 0: as the bundle was made for */
+  int64_t
+      accelerators; /* accelerators that share the memory, each with its own sample; 0: as the bundle was made for */
   const dvt_callbacks* callbacks; /* of all runs of the session; copied. May be null */
 } dvt_session_options;
 
@@ -203,10 +204,11 @@ DVT_API void dvt_session_free(dvt_session* session);
 DVT_API dvt_status* dvt_session_run(dvt_session* session, const dvt_named_tensor* inputs, size_t count,
                                     dvt_tensors** outputs);
 
-/* Binds a tensor to an input or output, until it is bound again or unbound with a null tensor: each dvt_session_run_bound
- * reads or writes its memory, which the caller keeps. The view is copied, its memory is not. Inputs whose address is a
- * multiple of 64 are read in place; others are copied at each run. Outputs may stay unbound. Error: another type or
- * shape than the program's; an output whose extent depends on values, which only dvt_session_run returns. */
+/* Binds a tensor to an input or output, until it is bound again or unbound with a null tensor: each
+ * dvt_session_run_bound reads or writes its memory, which the caller keeps. The view is copied, its memory is not.
+ * Inputs whose address is a multiple of 64 are read in place; others are copied at each run. Outputs may stay unbound.
+ * Error: another type or shape than the program's; an output whose extent depends on values, which only dvt_session_run
+ * returns. */
 DVT_API dvt_status* dvt_session_bind_input(dvt_session* session, const char* name, const DLTensor* tensor);
 DVT_API dvt_status* dvt_session_bind_output(dvt_session* session, const char* name, const DLTensor* tensor);
 /* Runs on the bound tensors. Measures nothing. Error: an input is not bound. */
@@ -215,9 +217,9 @@ DVT_API dvt_status* dvt_session_run_bound(dvt_session* session);
 /* {"kind": "session-run", "engine", "threads", "seconds", "steps", "counters"} of the last dvt_session_run: steps with
  * "name", "target", "seconds", and where a simulator ran "counters" and "cycles". Error: none ran. */
 DVT_API dvt_status* dvt_session_report(dvt_session* session, char** json);
-/* Runs once to warm up and then `repeat` times, at least once. {"kind": "session-profile", "repeat", "engine", "threads",
- * "seconds": {"median", "low", "high"}, "steps", "counters"}: the medians of the runs, low and high being the tenth and
- * the ninetieth percentile. */
+/* Runs once to warm up and then `repeat` times, at least once. {"kind": "session-profile", "repeat", "engine",
+ * "threads", "seconds": {"median", "low", "high"}, "steps", "counters"}: the medians of the runs, low and high being
+ * the tenth and the ninetieth percentile. */
 DVT_API dvt_status* dvt_session_profile(dvt_session* session, const dvt_named_tensor* inputs, size_t count,
                                         int64_t repeat, char** json);
 
@@ -276,7 +278,7 @@ enum {
 /* The options of `dovetail compile`, by their names there. Texts have the form of the command line. */
 typedef struct dvt_compile_options {
   size_t struct_size;
-  const char* targets;  /* in order of preference, as in "accel,cpu"; null: the command's default */
+  const char* targets;  /* in order of preference, as in "accel,cpu"; required */
   const char* hardware; /* the accelerator: a name, a JSON file, or NAME,key=value,...; null: "1x16x16" */
   const char* memory;   /* of the accelerator's system, like clock_mhz and accelerators; null and 0: the hardware's */
   double clock_mhz;
@@ -300,18 +302,18 @@ typedef struct dvt_compile_options {
   const dvt_callbacks* callbacks;
 } dvt_compile_options;
 
-/* Imports and compiles. The bundle's machine code may run in this process. `json` receives what `dovetail compile --json`
- * prints (docs/schema/compile.json). */
+/* Imports and compiles. The bundle's machine code may run in this process. `json` receives what `dovetail compile
+ * --json` prints (docs/schema/compile.json). */
 DVT_API dvt_status* dvt_compile(const dvt_model* model, const dvt_compile_options* options, dvt_bundle** out,
                                 char** json);
 
-/* Proves the accelerator's programs free of races, deadlock and undefined reads. {"summary", "problems"}: problems as in
- * dvt_status_json(); the call succeeds where there are some. */
+/* Proves the accelerator's programs free of races, deadlock and undefined reads. {"summary", "problems"}: problems as
+ * in dvt_status_json(); the call succeeds where there are some. */
 DVT_API dvt_status* dvt_bundle_verify(const dvt_bundle* bundle, char** json);
 
 /* Runs, and compares every tensor with the reference, the integer graph evaluated node by node on naive loop programs.
- * {"tensors", "graph_tensors", "elements", "different", "stepped", "first"}; the call succeeds where some differ. Error:
- * the session's bundle was loaded, not compiled. */
+ * {"tensors", "graph_tensors", "elements", "different", "stepped", "first"}; the call succeeds where some differ.
+ * Error: the session's bundle was loaded, not compiled. */
 DVT_API dvt_status* dvt_session_check(dvt_session* session, const dvt_named_tensor* inputs, size_t count, char** json);
 
 /* The energy that the accelerator's steps of the last dvt_session_run would use on a chip, as "energy" in
@@ -321,7 +323,8 @@ DVT_API dvt_status* dvt_session_energy(dvt_session* session, char** json);
 /* ---- Samples ---- */
 
 /* Runs samples through a session: tensors whose first extent is larger than the bundle's are split into batches. With
- * `labels` (a class for each sample) the accuracy of `output` is measured; null: the only output. `outputs` may be null.
+ * `labels` (a class for each sample) the accuracy of `output` is measured; null: the only output. `outputs` may be
+ * null.
  * {"samples", "runs", "seconds", "cycles", "accuracy"}. */
 DVT_API dvt_status* dvt_session_evaluate(dvt_session* session, const dvt_named_tensor* samples, size_t count,
                                          const DLTensor* labels, const char* output, dvt_tensors** outputs,
@@ -343,8 +346,8 @@ typedef struct dvt_quantize_options {
   const dvt_callbacks* callbacks;
 } dvt_quantize_options;
 
-/* A float model and samples of its inputs become a model in QDQ form, int8. `json` receives the report of the tensors and
- * layers (docs/schema/quantize.json). */
+/* A float model and samples of its inputs become a model in QDQ form, int8. `json` receives the report of the tensors
+ * and layers (docs/schema/quantize.json). */
 DVT_API dvt_status* dvt_quantize(const dvt_model* model, const dvt_named_tensor* samples, size_t count,
                                  const dvt_quantize_options* options, dvt_model** out, char** json);
 
@@ -361,8 +364,8 @@ typedef struct dvt_program {
   dvt_texts launches;   /* "BEGIN:COUNT"; none: the text's .launch, or one launch of all */
 } dvt_program;
 
-/* Simulates on an engine. `inputs`: tensors that are placed at the names of the text, "0x2000", or "x+64". `places`: what
- * is read after the run, "y" or "0x2000:int8[4,16]", into `outputs`, under these texts. `json` receives what
+/* Simulates on an engine. `inputs`: tensors that are placed at the names of the text, "0x2000", or "x+64". `places`:
+ * what is read after the run, "y" or "0x2000:int8[4,16]", into `outputs`, under these texts. `json` receives what
  * `dovetail simulate --json` prints (docs/schema/simulate.json), without the comparison with other hardware. */
 DVT_API dvt_status* dvt_simulate(const dvt_program* program, const dvt_session_options* options,
                                  const dvt_named_tensor* inputs, size_t count, dvt_texts places, dvt_tensors** outputs,
@@ -382,9 +385,9 @@ typedef struct dvt_tune_options {
   double seconds;      /* stop after the batch in which this time ends; 0: no limit */
 } dvt_tune_options;
 
-/* Searches faster schedules for the kernels of the model, and records them for dvt_compile_options.records. Callbacks are
- * those of `compile`. A cancelled search keeps what it has recorded and reports it. `json` receives what
- * `dovetail tune --json` prints (docs/schema/tune.json). */
+/* Searches faster schedules for the kernels of the model, and records them for dvt_compile_options.records. Callbacks
+ * are those of `compile`. A cancelled search keeps what it has recorded and reports it. `json` receives what `dovetail
+ * tune --json` prints (docs/schema/tune.json). */
 DVT_API dvt_status* dvt_tune(const dvt_model* model, const dvt_compile_options* compile,
                              const dvt_tune_options* options, char** json);
 
@@ -404,14 +407,14 @@ typedef struct dvt_explore_options {
 } dvt_explore_options;
 
 /* Measures the design points of a space (JSON text, docs/howto/exploring.md) on models: latency, area, energy. `json`
- * receives what `dovetail explore --json` prints (docs/schema/explore.json). A cancelled sweep fails, keeps its points in
- * the folder, and continues from them when it is called again. */
+ * receives what `dovetail explore --json` prints (docs/schema/explore.json). A cancelled sweep fails, keeps its points
+ * in the folder, and continues from them when it is called again. */
 DVT_API dvt_status* dvt_explore(const dvt_model* const* models, size_t count, const char* space,
                                 const dvt_explore_options* options, char** json);
 
 /* The chip area of a hardware configuration. `flow` null: the estimate of the model that is fitted to runs of Yosys
- * (docs/schema/area-estimate.json). "generic", "xc7" or "xcup": a result of Yosys that the kit keeps, or else Yosys runs,
- * for minutes where arrays are large (docs/schema/area.json). */
+ * (docs/schema/area-estimate.json). "generic", "xc7" or "xcup": a result of Yosys that the kit keeps, or else Yosys
+ * runs, for minutes where arrays are large (docs/schema/area.json). */
 DVT_API dvt_status* dvt_area(const char* hardware, const char* flow, char** json);
 
 #ifdef __cplusplus

@@ -10,12 +10,12 @@
 
 static int failures = 0;
 
-#define CHECK(condition)                                                 \
-  do {                                                                   \
-    if (!(condition)) {                                                  \
-      printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);     \
-      ++failures;                                                        \
-    }                                                                    \
+#define CHECK(condition)                                             \
+  do {                                                               \
+    if (!(condition)) {                                              \
+      printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      ++failures;                                                    \
+    }                                                                \
   } while (0)
 
 // The call succeeds.

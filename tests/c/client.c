@@ -1,4 +1,4 @@
-// A program of version 1.0: client-1.0.o is this file, compiled by `gcc -std=c11 -O1 -c` with the header of that version.
+// A program of version 1.0: client-1.0.o is this file, compiled by `gcc -std=c11 -O1 -c` with that version's header.
 // It is never compiled again: the test "c/an old object" links it with the library of today.  usage: client BUNDLE.dvt
 #include <stdio.h>
 #include <stdlib.h>

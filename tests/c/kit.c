@@ -70,22 +70,24 @@ static void compile(const dvt_model* model) {
   dvt_bundle* bundle = NULL;
   dvt_compile_options wrong = {.struct_size = 8};
   FAILS(DVT_CAUSE_INPUT, "struct_size", dvt_compile(model, &wrong, &bundle, NULL));
-#define WRONG(part, ...)                                                   \
-  wrong = (dvt_compile_options){.struct_size = sizeof wrong, __VA_ARGS__}; \
+#define WRONG(part, member)                                                  \
+  wrong = (dvt_compile_options){.struct_size = sizeof wrong, .targets = targets, .hardware = "tiny"}; \
+  wrong.member;                                                       \
   FAILS(DVT_CAUSE_INPUT, part, dvt_compile(model, &wrong, &bundle, NULL))
   const char* const bad_place[] = {"nonesuch"};
   const char* const null_text[] = {NULL};
-  WRONG("level", .level = 9);
-  WRONG("level", .level = -1);
-  WRONG("offload", .offload = 3);
-  WRONG("nonesuch", .targets = "nonesuch");
-  WRONG("nonesuch", .hardware = "nonesuch");
-  WRONG("nonesuch", .cpu = "nonesuch");
-  WRONG("accelerators", .accelerators = 65);
-  WRONG("place", .place = {bad_place, 1});
-  WRONG("null pointer", .shapes = {null_text, 1});
-  WRONG("null pointer", .decide = {NULL, 1});
-  WRONG("nonesuch", .with_passes = {bad_place, 1});
+  WRONG("level", level = 9);
+  WRONG("level", level = -1);
+  WRONG("offload", offload = 3);
+  WRONG("targets", targets = NULL);
+  WRONG("nonesuch", targets = "nonesuch");
+  WRONG("nonesuch", hardware = "nonesuch");
+  WRONG("nonesuch", cpu = "nonesuch");
+  WRONG("accelerators", accelerators = 65);
+  WRONG("place", place = ((dvt_texts){bad_place, 1}));
+  WRONG("null pointer", shapes = ((dvt_texts){null_text, 1}));
+  WRONG("null pointer", decide = ((dvt_texts){NULL, 1}));
+  WRONG("nonesuch", with_passes = ((dvt_texts){bad_place, 1}));
 
   struct seen seen = {.stop_at = 0};
   dvt_callbacks calls = {sizeof calls, &seen, take_note, progress, cancelled, NULL, NULL};
@@ -158,7 +160,7 @@ static void quantize(const dvt_model* model, const char* saved) {
   if (OK(dvt_model_describe(model, &json))) CHECK(strstr(json, "\"Conv\"") != NULL);
   dvt_free(json);
   DLTensor all = tensor_of(images, kDLFloat, 32, 4, all_shape);
-  const dvt_named_tensor samples = {"x", &all}, nonesuch = {"nonesuch", &all};
+  const dvt_named_tensor samples = {"image", &all}, nonesuch = {"nonesuch", &all};
   dvt_quantize_options wrong = {.struct_size = sizeof wrong, .calibration = "nonesuch"};
   FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_quantize(model, &samples, 1, &wrong, &quantized, NULL));
   wrong = (dvt_quantize_options){.struct_size = sizeof wrong, .tail = 0.1};

@@ -296,7 +296,7 @@ struct seen {
   int asked, stop, progress;
   size_t allocated, released;
 };
-static int cancelled(void* user) { return ++((struct seen*)user)->asked > 0 && ((struct seen*)user)->stop; }
+static int cancelled(void* user) { return ++((struct seen*)user)->asked > 5 && ((struct seen*)user)->stop; }
 static void progress(void* user, const char* what, int64_t done, int64_t all) {
   CHECK(what != NULL && done >= 0 && all >= 0);
   ++((struct seen*)user)->progress;
