@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "bundle/code/accel.h"
+#include "bundle/code/target_facts.h"
 #include "capi/arguments.h"
 #include "capi/status.h"
 #include "capi/tensor.h"
@@ -109,7 +111,13 @@ Result<std::shared_ptr<LoadedBundle>> checked(bundle::Bundle bundle, std::string
     return problems;
   }
   auto loaded = std::make_shared<LoadedBundle>();
-  loaded->machine_code = runtime::machine_code_targets(bundle, devices);
+  // The code of a caller's own target is code of which nothing is known.
+  std::set<std::string> direct;
+  for (std::string& target : runtime::machine_code_targets(bundle, devices)) direct.insert(std::move(target));
+  for (const bundle::Bundle* program : bundle::all_programs(bundle))
+    for (const bundle::Step& step : program->steps)
+      if (bundle::find_target_facts(step.target) == nullptr) direct.insert(step.target);
+  loaded->machine_code.assign(direct.begin(), direct.end());
   loaded->bundle = std::move(bundle);
   loaded->where = std::move(where);
   return loaded;

@@ -67,6 +67,8 @@ Result<SessionSettings> settings_of(const dvt_session_options* given, std::strin
                                     settings.engine),
                         "leave them zero, or use engine cycle");
   DOVETAIL_ASSIGN(settings.callbacks, Callbacks::of(options.callbacks, fmt::format("{}, callbacks", argument)));
+  DOVETAIL_ASSIGN(settings.own_targets, own_targets_of(options.own_targets, options.own_target_count,
+                                                       fmt::format("{}, own_targets", argument)));
   return settings;
 }
 
@@ -95,6 +97,10 @@ Result<void> Session::make_ready() {
   runtime::ExecutorOptions options;
   options.threads = settings_.threads;
   options.work = work_.get();
+  for (const auto& target : settings_.own_targets) {
+    DOVETAIL_ASSIGN(auto device, make_device(target));
+    options.devices.push_back(std::move(device));
+  }
   DOVETAIL_ASSIGN(executor_, runtime::Executor::make(loaded_->bundle, make_simulator, options));
   return {};
 }

@@ -20,6 +20,7 @@
 #include "capi/bundle.h"
 #include "capi/callbacks.h"
 #include "capi/include/dovetail.h"
+#include "capi/own_target.h"
 #include "capi/tensor.h"
 #include "driver/system.h"
 #include "runtime/executor.h"
@@ -33,6 +34,7 @@ struct SessionSettings {
   int threads = 0;  // as ExecutorOptions::threads
   driver::SystemChanges system = {};
   Callbacks callbacks = {};
+  OwnTargets own_targets = {};
 };
 Result<SessionSettings> settings_of(const dvt_session_options* given, std::string_view argument);
 

@@ -1,5 +1,6 @@
 #include "capi/compiler/model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "capi/arguments.h"
+#include "capi/compiler/own_target.h"
 #include "capi/status.h"
 #include "cli/shell/arguments.h"
 #include "compiler/import/onnx.h"
@@ -26,6 +28,17 @@ Json borders_json(const std::vector<import::OnnxOutline::Border>& borders) {
 Result<import::OnnxOutline> outline_of(const Model& model) {
   DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(model.path));
   return import::outline_onnx(bytes, model.name);
+}
+
+// "accel,cpu": the compiler checks the names.
+std::vector<std::string> names_in(std::string_view list) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    names.emplace_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
 }
 
 }  // namespace
@@ -75,7 +88,13 @@ Result<CompileSettings> compile_settings_of(const Model& model, const dvt_compil
   driver::ModelOptions& to = settings.model;
   to.path = model.path;
   DOVETAIL_TRY(require(options.targets, member("targets")));
-  DOVETAIL_ASSIGN(to.targets, cli::parse_targets("targets", options.targets));
+  DOVETAIL_ASSIGN(const OwnTargets own,
+                  own_targets_of(options.own_targets, options.own_target_count, member("own_targets")));
+  for (const auto& target : own) {
+    DOVETAIL_ASSIGN(TargetPointer made, make_target(target));
+    to.own_targets.push_back(std::move(made));
+  }
+  to.targets = names_in(options.targets);
   if (options.hardware != nullptr) to.hardware = options.hardware;
   if (options.memory != nullptr) to.system.memory = options.memory;
   if (options.clock_mhz != 0) to.system.clock_mhz = options.clock_mhz;

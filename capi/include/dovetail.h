@@ -179,6 +179,37 @@ DVT_API dvt_status* dvt_bundle_output(const dvt_bundle* bundle, size_t index, dv
  * all programs; "report" is the compiler's. */
 DVT_API dvt_status* dvt_bundle_describe(const dvt_bundle* bundle, char** json);
 
+/* ---- A caller's own target ---- */
+
+/* Nodes of the graph that a target may compile (functions dvt_region_*, in the part with the compiler). */
+typedef struct dvt_region dvt_region;
+
+/* A target of the caller's: the compiler's half offers it parts of the graph and takes its code, the runtime's half
+ * runs that code. A program that only runs bundles leaves the compiler's half null. The table is copied, `user` and the
+ * functions must stay valid as long as bundles and sessions that use it. Functions that return text return null on
+ * success, else the reason, which must stay valid until the next call. They are called by one thread at a time. */
+typedef struct dvt_target {
+  size_t struct_size;
+  void* user;       /* the first argument of each function */
+  const char* name; /* in dvt_compile_options.targets, and in bundles */
+  /* The compiler's half. What it may take, in the form of the tables of targets (compiler/partition/pattern.h), for
+   * example "Relu?(Add~(MatMul(_, #), #))". */
+  const char* const* patterns;
+  size_t pattern_count;
+  const char* (*refuse)(void* user, const dvt_region* match); /* null: every match is taken */
+  double (*seconds)(void* user, const dvt_region* match);     /* an estimate; null: a nanosecond for each operation */
+  /* Makes the code of a region, in pieces that are appended by `write(code, ...)`. Constants of the region belong to
+   * the code; arguments and results of a run are dvt_region_input() and dvt_region_output(), in their order. */
+  const char* (*generate)(void* user, const dvt_region* region,
+                          void (*write)(void* code, const void* bytes, size_t size), void* code);
+  /* The runtime's half. A null kernel: failed, and `why` is the reason. The code may come from a file: that its origin
+   * is trusted has been checked (dvt_trust). */
+  void* (*load)(void* user, const void* code, size_t size, const char** why);
+  const char* (*run)(void* user, void* kernel, const DLTensor* arguments, size_t argument_count,
+                     const DLTensor* results, size_t result_count);
+  void (*unload)(void* user, void* kernel);
+} dvt_target;
+
 /* ---- Sessions ---- */
 
 /* A bundle with its devices, ready to run. */
@@ -192,7 +223,9 @@ typedef struct dvt_session_options {
   double clock_mhz;   /* the accelerator's clock; 0: the one that the bundle was made for */
   int64_t
       accelerators; /* accelerators that share the memory, each with its own sample; 0: as the bundle was made for */
-  const dvt_callbacks* callbacks; /* of all runs of the session; copied. May be null */
+  const dvt_callbacks* callbacks;       /* of all runs of the session; copied. May be null */
+  const dvt_target* const* own_targets; /* the caller's, whose steps the bundle has; own_target_count of them */
+  size_t own_target_count;
 } dvt_session_options;
 
 /* `options` may be null. */
@@ -300,6 +333,8 @@ typedef struct dvt_compile_options {
   dvt_texts decide;           /* "NAME=VALUE" */
   dvt_texts with_passes, without_passes;
   const dvt_callbacks* callbacks;
+  const dvt_target* const* own_targets; /* the caller's, which `targets` may name; own_target_count of them */
+  size_t own_target_count;
 } dvt_compile_options;
 
 /* Imports and compiles. The bundle's machine code may run in this process. `json` receives what `dovetail compile
@@ -319,6 +354,28 @@ DVT_API dvt_status* dvt_session_check(dvt_session* session, const dvt_named_tens
 /* The energy that the accelerator's steps of the last dvt_session_run would use on a chip, as "energy" in
  * docs/schema/run.json; null without such steps. */
 DVT_API dvt_status* dvt_session_energy(dvt_session* session, char** json);
+
+/* ---- The graph, as a caller's own target sees it ---- */
+
+/* A region or a match: nodes in execution order, and values, which are numbers of the graph. All pointers live as long
+ * as the call that received the region. A node or value that does not exist has count 0, null and -1. */
+DVT_API const char* dvt_region_name(const dvt_region* region);
+DVT_API size_t dvt_region_node_count(const dvt_region* region);
+DVT_API const char* dvt_region_node_name(const dvt_region* region, size_t node);
+DVT_API const char* dvt_region_node_operator(const dvt_region* region, size_t node);   /* "Conv", "dovetail.qconv" */
+DVT_API const char* dvt_region_node_attributes(const dvt_region* region, size_t node); /* {"strides": [1, 1]} */
+DVT_API size_t dvt_region_node_input_count(const dvt_region* region, size_t node);
+DVT_API size_t dvt_region_node_output_count(const dvt_region* region, size_t node);
+DVT_API int64_t dvt_region_node_input(const dvt_region* region, size_t node, size_t index); /* -1: omitted */
+DVT_API int64_t dvt_region_node_output(const dvt_region* region, size_t node, size_t index);
+/* Values read from outside, without constants, and values that are read outside. */
+DVT_API size_t dvt_region_input_count(const dvt_region* region);
+DVT_API size_t dvt_region_output_count(const dvt_region* region);
+DVT_API int64_t dvt_region_input(const dvt_region* region, size_t index);
+DVT_API int64_t dvt_region_output(const dvt_region* region, size_t index);
+DVT_API dvt_status* dvt_region_value(const dvt_region* region, int64_t value, dvt_tensor_info* info);
+/* The elements of a constant; null: the value is none. */
+DVT_API const DLTensor* dvt_region_constant(const dvt_region* region, int64_t value);
 
 /* ---- Samples ---- */
 

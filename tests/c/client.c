@@ -18,7 +18,7 @@ int main(int count, char** arguments) {
   dvt_load_options load = {sizeof load, DVT_TRUST_RECORDED};
   dvt_bundle* bundle = NULL;
   require_ok(dvt_bundle_load_file(arguments[1], &load, &bundle));
-  dvt_session_options options = {sizeof options, "functional", 1, NULL, 0, 0, NULL};
+  dvt_session_options options = {sizeof options, "functional", 1, NULL, 0, 0, NULL, NULL, 0};
   dvt_session* session = NULL;
   require_ok(dvt_session_create(bundle, &options, &session));
   dvt_tensor_info info = {sizeof info, NULL, {0, 0, 0}, 0, NULL};

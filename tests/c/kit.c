@@ -49,6 +49,14 @@ static void nulls(void) {
   FAILS(DVT_CAUSE_INPUT, "count", dvt_explore(NULL, 0, NULL, NULL, NULL));
   FAILS(DVT_CAUSE_INPUT, null, dvt_explore(NULL, 1, "{}", NULL, NULL));
   FAILS(DVT_CAUSE_INPUT, null, dvt_area(NULL, NULL, &json));
+  dvt_tensor_info info = {.struct_size = sizeof info};
+  CHECK(dvt_region_name(NULL) == NULL && dvt_region_node_count(NULL) == 0 && dvt_region_node_name(NULL, 0) == NULL);
+  CHECK(dvt_region_node_operator(NULL, 0) == NULL && dvt_region_node_attributes(NULL, 0) == NULL);
+  CHECK(dvt_region_node_input_count(NULL, 0) == 0 && dvt_region_node_output_count(NULL, 0) == 0);
+  CHECK(dvt_region_node_input(NULL, 0, 0) == -1 && dvt_region_node_output(NULL, 0, 0) == -1);
+  CHECK(dvt_region_input_count(NULL) == 0 && dvt_region_output_count(NULL) == 0 && dvt_region_input(NULL, 0) == -1);
+  CHECK(dvt_region_output(NULL, 0) == -1 && dvt_region_constant(NULL, 0) == NULL);
+  FAILS(DVT_CAUSE_INPUT, null, dvt_region_value(NULL, 0, &info));
   CHECK(bundle == NULL && model == NULL && json == NULL);
 }
 
@@ -265,6 +273,124 @@ static void search(const dvt_model* model, const char* folder) {
   dvt_free(json);
 }
 
+// A target of this program: it takes every Relu, and its code is the number of elements.
+struct mine {
+  int taken, generated, loaded, run, unloaded;
+  const char* refuse;
+};
+
+static const char* refuse_none(void* user, const dvt_region* match) {
+  struct mine* mine = user;
+  CHECK(dvt_region_node_count(match) == 1 && strcmp(dvt_region_node_operator(match, 0), "Relu") == 0);
+  CHECK(dvt_region_node_operator(match, 1) == NULL && dvt_region_node_input(match, 0, 7) == -1);
+  ++mine->taken;
+  return mine->refuse;
+}
+static double one_nanosecond(void* user, const dvt_region* match) {
+  (void)user;
+  return dvt_region_output_count(match) == 1 ? 1e-9 : 1;
+}
+static const char* generate(void* user, const dvt_region* region, void (*write)(void*, const void*, size_t), void* code) {
+  dvt_tensor_info info = {.struct_size = sizeof info};
+  CHECK(dvt_region_input_count(region) == 1 && dvt_region_name(region) != NULL);
+  CHECK(dvt_region_node_name(region, 0) != NULL && dvt_region_node_input_count(region, 0) == 1);
+  CHECK(dvt_region_node_output_count(region, 0) == 1 && strcmp(dvt_region_node_attributes(region, 0), "{}") == 0);
+  CHECK(dvt_region_node_output(region, 0, 0) == dvt_region_output(region, 0));
+  CHECK(dvt_region_constant(region, dvt_region_input(region, 0)) == NULL);
+  OK(dvt_region_value(region, dvt_region_input(region, 0), &info));
+  FAILS(DVT_CAUSE_INPUT, "no value", dvt_region_value(region, 1 << 30, &info));
+  int64_t elements = 1;
+  for (int i = 0; i < info.ndim; ++i) elements *= info.shape[i];
+  write(code, &elements, 4);  // in two pieces
+  write(code, (const char*)&elements + 4, 4);
+  ++((struct mine*)user)->generated;
+  return NULL;
+}
+static void* load_kernel(void* user, const void* code, size_t size, const char** why) {
+  if (size != sizeof(int64_t)) *why = "the code is not a number";
+  if (size != sizeof(int64_t)) return NULL;
+  ++((struct mine*)user)->loaded;
+  return memcpy(malloc(size), code, size);
+}
+static const char* run_kernel(void* user, void* kernel, const DLTensor* arguments, size_t argument_count,
+                              const DLTensor* results, size_t result_count) {
+  if (argument_count != 1 || result_count != 1) return "a Relu has one argument and one result";
+  const float* from = arguments[0].data;
+  float* to = results[0].data;
+  for (int64_t i = 0; i < *(const int64_t*)kernel; ++i) to[i] = from[i] > 0 ? from[i] : 0;
+  ++((struct mine*)user)->run;
+  return NULL;
+}
+static void unload_kernel(void* user, void* kernel) {
+  ++((struct mine*)user)->unloaded;
+  free(kernel);
+}
+
+static void own_target(const dvt_model* model, const char* saved) {
+  struct mine mine = {0};
+  const char* const patterns[] = {"Relu(_)"};
+  dvt_target table = {.struct_size = sizeof table, .user = &mine, .name = "mine", .patterns = patterns,
+                      .pattern_count = 1, .refuse = refuse_none, .seconds = one_nanosecond, .generate = generate,
+                      .load = load_kernel, .run = run_kernel, .unload = unload_kernel};
+  const dvt_target* tables[] = {&table};
+  dvt_compile_options options = {.struct_size = sizeof options, .targets = "mine,cpu", .cpu = "baseline",
+                                 .own_targets = tables, .own_target_count = 1};
+  dvt_bundle* bundle = NULL;
+  table.name = "cpu";
+  FAILS(DVT_CAUSE_INPUT, "another target", dvt_compile(model, &options, &bundle, NULL));
+  table.name = "mine";
+  options.targets = "yours,cpu";
+  FAILS(DVT_CAUSE_INPUT, "yours", dvt_compile(model, &options, &bundle, NULL));
+  options.targets = "mine,cpu";
+  const char* const malformed[] = {"Relu("};
+  table.patterns = malformed;
+  FAILS(DVT_CAUSE_INPUT, "pattern", dvt_compile(model, &options, &bundle, NULL));
+  table.patterns = patterns;
+  mine.refuse = "not today";
+  char* json = NULL;
+  if (OK(dvt_compile(model, &options, &bundle, &json))) CHECK(mine.generated == 0 && strstr(json, "not today") != NULL);
+  dvt_free(json);
+  dvt_bundle_free(bundle);
+  mine.refuse = NULL;
+  if (!OK(dvt_compile(model, &options, &bundle, NULL))) return;
+  CHECK(mine.generated > 0 && mine.generated <= mine.taken);
+  OK(dvt_bundle_save(bundle, saved));
+
+  DLTensor image = tensor_of(images, kDLFloat, 32, 4, image_shape);
+  const dvt_named_tensor input = {"image", &image};
+  dvt_session_options with = {.struct_size = sizeof with, .own_targets = tables, .own_target_count = 1};
+  dvt_session* session = NULL;
+  FAILS(DVT_CAUSE_INPUT, "mine", dvt_session_create(bundle, NULL, &session));
+  if (OK(dvt_session_create(bundle, &with, &session))) {
+    CHECK(mine.loaded == mine.generated);
+    if (OK(dvt_session_check(session, &input, 1, &json))) CHECK(strstr(json, "\"different\":0") != NULL);
+    dvt_free(json);
+    CHECK(mine.run == mine.generated);
+  }
+  dvt_session_free(session);
+  dvt_bundle_free(bundle);
+  CHECK(mine.unloaded == mine.loaded);
+
+  // Its code in a file is trusted like machine code.
+  dvt_load_options load = {sizeof load, DVT_TRUST_NEVER};
+  OK(dvt_bundle_load_file(saved, &load, &bundle));
+  FAILS(DVT_CAUSE_INPUT, "machine code in the steps of cpu, mine", dvt_session_create(bundle, &with, &session));
+  dvt_bundle_free(bundle);
+  OK(dvt_bundle_load_file(saved, NULL, &bundle));
+  if (OK(dvt_session_create(bundle, &with, &session))) {
+    dvt_tensors* outputs = NULL;
+    OK(dvt_session_run(session, &input, 1, &outputs));
+    CHECK(dvt_tensors_count(outputs) == 1 && mine.run == 2 * mine.generated);
+    dvt_tensors_free(outputs);
+  }
+  dvt_session_free(session);
+  dvt_bundle_free(bundle);
+  table.run = NULL;
+  OK(dvt_bundle_load_file(saved, NULL, &bundle));
+  FAILS(DVT_CAUSE_INPUT, "run", dvt_session_create(bundle, &with, &session));
+  dvt_bundle_free(bundle);
+}
+
 int main(int count, char** arguments) {
   if (count != 5) return 2;
   const char *digits = arguments[1], *folder = arguments[4];
@@ -293,6 +419,8 @@ int main(int count, char** arguments) {
   evaluate(model, &options, saved);
   snprintf(saved, sizeof saved, "%s/quantized.onnx", folder);
   quantize(float_model, saved);
+  snprintf(saved, sizeof saved, "%s/own.dvt", folder);
+  own_target(float_model, saved);
   simulate(arguments[2]);
   search(model, folder);
 
