@@ -5,6 +5,8 @@
 #include <string>
 #include <system_error>
 
+#include <dlfcn.h>
+
 #include "base/user_folder.h"
 
 namespace dovetail {
@@ -35,13 +37,26 @@ std::optional<fs::path> prefix_on_path() {
   return std::nullopt;
 }
 
+// The prefix of the shared library that contains this code: PREFIX/lib/libdovetail.so.1, or a folder below lib/.
+std::optional<fs::path> prefix_of_library() {
+  Dl_info own{};
+  if (dladdr(reinterpret_cast<const void*>(&holds_a_kit), &own) == 0 || own.dli_fname == nullptr) return std::nullopt;
+  std::error_code ignored;
+  const fs::path file = fs::canonical(own.dli_fname, ignored);
+  for (fs::path folder = file.parent_path(); folder != folder.root_path(); folder = folder.parent_path())
+    if (holds_a_kit(folder)) return folder;
+  return std::nullopt;
+}
+
 }  // namespace
 
 fs::path kit_prefix() {
   if (const auto given = environment("DOVETAIL_PREFIX")) return *given;
   std::error_code ignored;
   const fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
-  return holds_a_kit(own) ? own : prefix_on_path().value_or(own);
+  if (holds_a_kit(own)) return own;
+  if (const auto of_library = prefix_of_library()) return *of_library;
+  return prefix_on_path().value_or(own);
 }
 
 bool kit_is_a_build() {

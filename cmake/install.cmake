@@ -1,9 +1,11 @@
 # `cmake --install`: installs a kit that may be moved later. Component kit: bin/dovetail, lib/dovetail (libraries loaded at run time), share/dovetail (the design, examples,
-# tables: base/kit_folder.h), share/doc/dovetail. Component dev: headers under include/dovetail, libraries, and the package for find_package(dovetail).
+# tables: base/kit_folder.h), share/doc/dovetail. Components c and runtime_c: the shared libraries of the C interface. Component dev: headers under include/dovetail, libraries, and the package for find_package(dovetail).
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dovetail)
 set(share ${CMAKE_INSTALL_DATADIR}/dovetail)
 set(doc ${CMAKE_INSTALL_DATADIR}/doc/dovetail)
+set(capi_package_c libdovetail1)  # the Debian packages of the shared libraries
+set(capi_package_runtime_c libdovetail-runtime1)
 
 # The libraries. Those that need packages which a user's machine may lack are exported separately (dovetail-config.cmake.in).
 get_property(libraries GLOBAL PROPERTY DOVETAIL_LIBRARIES)
@@ -36,6 +38,30 @@ configure_package_config_file(cmake/dovetail-config.cmake.in ${CMAKE_BINARY_DIR}
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/dovetail-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/dovetail-config.cmake ${CMAKE_BINARY_DIR}/dovetail-config-version.cmake
   cmake/modules/FindDovetailLLVM.cmake cmake/modules/FindDovetailSystemC.cmake DESTINATION ${package_dir} COMPONENT dev)
+
+# The C interface (capi/): each library is its own component, so that a program's user needs nothing else.
+foreach(component c runtime_c)
+  if(TARGET dovetail::${component})
+    get_target_property(target dovetail::${component} ALIASED_TARGET)
+    install(TARGETS ${target} EXPORT dovetail_capi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT dev)
+    get_target_property(name ${target} OUTPUT_NAME)
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pkgconfig/${name}.pc @ONLY CONTENT [[
+prefix=${pcfiledir}/../..
+libdir=${pcfiledir}/..
+includedir=${prefix}/@CMAKE_INSTALL_INCLUDEDIR@/dovetail-1
+
+Name: @name@
+Description: C interface of @PROJECT_NAME@: @PROJECT_DESCRIPTION@
+Version: @PROJECT_VERSION@
+Cflags: -I${includedir}
+Libs: -L${libdir} -l@name@
+]])
+    install(FILES ${CMAKE_BINARY_DIR}/pkgconfig/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+    install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${capi_package_${component}} RENAME copyright COMPONENT ${component})
+  endif()
+endforeach()
+install(EXPORT dovetail_capi NAMESPACE dovetail:: FILE capi_targets.cmake DESTINATION ${package_dir} COMPONENT dev)
+install(FILES capi/include/dovetail.h capi/include/dlpack.h capi/include/dlpack.LICENSE DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dovetail-1 COMPONENT dev)
 
 # The programs, and the libraries that they load.
 if(TARGET dovetail)
@@ -76,4 +102,6 @@ find_program(DOVETAIL_PYTHON NAMES python3 HINTS /usr/bin REQUIRED)
 set(shorten "execute_process(COMMAND ${DOVETAIL_PYTHON} ${PROJECT_SOURCE_DIR}/tools/shorten_paths.py ${PROJECT_SOURCE_DIR}/ ${PROJECT_BINARY_DIR}/ --below")
 set(prefix "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}")
 install(CODE "${shorten} ${prefix}/${CMAKE_INSTALL_BINDIR}/dovetail ${prefix}/lib/dovetail COMMAND_ERROR_IS_FATAL ANY)" COMPONENT kit)
-install(CODE "${shorten} ${prefix}/${CMAKE_INSTALL_LIBDIR} COMMAND_ERROR_IS_FATAL ANY)" COMPONENT dev)
+foreach(component dev c runtime_c)
+  install(CODE "${shorten} ${prefix}/${CMAKE_INSTALL_LIBDIR} COMMAND_ERROR_IS_FATAL ANY)" COMPONENT ${component})
+endforeach()

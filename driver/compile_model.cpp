@@ -35,6 +35,12 @@ TargetOptions target_options(const ModelOptions& options, const isa::HardwareCon
           .check_bounds = options.check_bounds};
 }
 
+// The names without those of the caller's targets.
+std::vector<std::string> of_the_kit(const ModelOptions& options, std::vector<std::string> names) {
+  for (const TargetPointer& own : options.own_targets) std::erase(names, own->name());
+  return names;
+}
+
 // Adds the names of the nodes of the graph and of all graphs within its nodes.
 void add_node_names(const graph::Graph& graph, std::vector<std::string>& names) {
   for (const graph::NodeId node : graph.live_nodes()) {
@@ -49,7 +55,7 @@ Result<std::map<std::string, std::string>> places_of(const ModelOptions& options
   std::map<std::string, std::string> places;
   for (const auto& [given, target] : options.place) {
     DOVETAIL_ASSIGN(const std::string node, match_name("--place", "node", nodes, given));
-    DOVETAIL_TRY(check_targets("--place", std::span(&target, 1)));
+    DOVETAIL_TRY(check_targets("--place", of_the_kit(options, {target})));
     places[node] = target;
   }
   return places;
@@ -109,6 +115,7 @@ Result<CompileOptions> complete(const ModelOptions& options, const CompiledModel
   TargetOptions target = target_options(options, model.hardware, model.system.clock_mhz);
   target.counting = counting_of(options, model.system);
   DOVETAIL_ASSIGN(compile.available, make_targets(target, asked));
+  compile.available.insert(compile.available.end(), options.own_targets.begin(), options.own_targets.end());
   if (options.records) {
     DOVETAIL_ASSIGN(compile.recorded, tune::recorded_schedules(*options.records, measured_machines(options, model)));
   }
@@ -200,7 +207,7 @@ Result<void> check_target_options(const ModelOptions& options) {
 Result<CompiledModel> compile_model(const ModelOptions& options, CompileOptions compile) {
   if (options.targets.empty())
     return Diagnostic{"cannot compile", options.path, "no target is given", "add --target accel"};
-  DOVETAIL_TRY(check_targets("--target", options.targets));
+  DOVETAIL_TRY(check_targets("--target", of_the_kit(options, options.targets)));
   CompiledModel model;
   model.targets = options.targets;
   DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(options));

@@ -13,6 +13,7 @@
 #include "compiler/import/onnx.h"
 #include "compiler/pipeline.h"
 #include "compiler/target/cuda/gpu.h"
+#include "compiler/target/target.h"
 #include "driver/system.h"
 #include "isa/config.h"
 
@@ -44,7 +45,9 @@ struct ModelOptions {
   std::map<std::string, std::string> decide = {};  // values that schedules use if valid (docs/howto/tuning.md)
   // Number of schedules of each accelerator layer whose cycles are counted; 1: the analytic cost decides.
   std::int64_t counted_candidates = 1;
-  int threads = 0;     // threads that run the kernels, which select records; 0: one per processor
+  int threads = 0;  // threads that run the kernels, which select records; 0: one per processor
+  // The caller's targets, which `targets` may name (docs/howto/adding-a-target.md).
+  std::vector<TargetPointer> own_targets = {};
   bool cache = false;  // reuse and store results of compiling (driver/compiled_cache.h)
 };
 

@@ -158,4 +158,14 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
   return result;
 }
 
+Result<void> Executor::run_in_place(std::span<const std::span<const std::byte>> inputs) {
+  ReadyProgram& program = *state_->programs.front();
+  state_->last = &program;
+  if (state_->work != nullptr) DOVETAIL_TRY(state_->work->expect(program.bundle.name, program.estimate_work()));
+  DOVETAIL_TRY(program.memory.begin(inputs));
+  DOVETAIL_TRY(run_steps(program));
+  for (const bundle::TensorIndex output : program.bundle.outputs) DOVETAIL_TRY(program.memory.fetch(output));
+  return {};
+}
+
 }  // namespace dovetail::runtime

@@ -80,6 +80,10 @@ class Executor {
   // the compiler. Not thread-safe: simulators and the storage of tensors are kept from run to run.
   Result<RunResult> run(const std::map<std::string, NdArray>& inputs, const RunOptions& options = {});
 
+  // Runs the first program on the bytes of its inputs, in their order, without copies and measurements; output() then
+  // gives access to the outputs. The bytes have the inputs' sizes, and begin at multiples of bundle::kTensorAlignment.
+  Result<void> run_in_place(std::span<const std::span<const std::byte>> inputs);
+
   // An output of the last run, valid until the next; the whole tensor, including elements beyond an extent that depends
   // on values (bundle::OutputExtent). Precondition: a graph output of that name that a step has computed.
   std::span<const std::byte> output(std::string_view name) const;

@@ -40,8 +40,10 @@ def main():
     if not all(folder.endswith(b"/") and len(folder) > 2 for folder in folders):
         sys.exit("shorten_paths.py: a folder ends with a slash, and is not the root")
     for place in options.below:
-        files = [place] if place.is_file() else [file for end in ("*.a", "*.so") for file in place.glob(end) if "dovetail" in file.name]
+        files = [place] if place.is_file() else [file for end in ("*.a", "*.so", "*.so.*") for file in place.glob(end) if "dovetail" in file.name]
         for file in files:
+            if file.is_symlink():  # to a library of the same folder, or of another component
+                continue
             shorten(file, folders)
 
 

@@ -31,8 +31,8 @@ class Package(unittest.TestCase):
             cls.fields[name] = dict(re.findall(r"^([\w-]+): (.*)$", run("dpkg-deb", "-f", file), re.MULTILINE))
             run("dpkg-deb", "-x", file, cls.root)
 
-    def test_there_are_two(self):
-        self.assertEqual(set(self.files), {"dovetail", "libdovetail-dev"})
+    def test_there_are_four(self):
+        self.assertEqual(set(self.files), {"dovetail", "libdovetail-dev", "libdovetail1", "libdovetail-runtime1"})
 
     def test_dependencies(self):
         kit, dev = self.fields["dovetail"], self.fields["libdovetail-dev"]
@@ -46,10 +46,14 @@ class Package(unittest.TestCase):
             self.assertIn(package, kit["Recommends"])
         self.assertIn(f"dovetail (= {kit['Version']})", dev["Depends"])
         self.assertIn("libfmt-dev", dev["Depends"])
+        for library in ("libdovetail1", "libdovetail-runtime1"):
+            self.assertIn(f"{library} (= {kit['Version']})", dev["Depends"])
+        self.assertIn("libllvm19", self.fields["libdovetail1"]["Depends"])
+        self.assertNotRegex(self.fields["libdovetail-runtime1"]["Depends"], "libllvm|protobuf|sqlite|png|edit")
         self.assertIn("libsystemc-dev", dev["Recommends"])
         self.assertRegex(kit["Version"], r"^\d+\.\d+\.\d+-\d+$")
 
-    def test_both_hold_what_an_installed_kit_does(self):
+    def test_all_hold_what_an_installed_kit_does(self):
         installed = {path.relative_to(PREFIX) for path in PREFIX.rglob("*") if not path.is_dir()}
         packed = {path.relative_to(self.root / "usr") for path in (self.root / "usr").rglob("*") if not path.is_dir()}
         self.assertEqual(packed, installed)

@@ -1,0 +1,62 @@
+// The caller's functions, and the thread that asks whether a call is to stop.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "base/report_progress.h"
+#include "base/result.h"
+#include "base/work.h"
+#include "capi/include/dovetail.h"
+
+namespace dovetail::capi {
+
+class Callbacks {
+ public:
+  Callbacks() = default;
+  static Result<Callbacks> of(const dvt_callbacks* given, std::string_view argument);
+
+  void log(dvt_log_level level, const std::string& message) const;
+  void progress(const std::string& what, std::int64_t done, std::int64_t all) const;
+  bool cancelled() const;
+  bool watches_work() const { return given_.cancelled != nullptr || given_.progress != nullptr; }
+  // Reports progress, and throws Cancelled if the caller stops the work.
+  ReportProgress report_progress() const;
+  Diagnostic stopped(std::string where) const;
+  // For work that reports its progress itself.
+  Callbacks without_progress() const;
+
+  bool has_allocator() const { return given_.allocate != nullptr; }
+  void* allocate(std::size_t bytes) const { return given_.allocate(given_.user, bytes, kAlignment); }
+  void release(void* memory, std::size_t bytes) const { given_.release(given_.user, memory, bytes); }
+  static constexpr std::size_t kAlignment = 64;
+
+ private:
+  dvt_callbacks given_{};
+  std::shared_ptr<std::mutex> one_at_a_time_ = std::make_shared<std::mutex>();
+};
+
+// While it lives, a thread asks the caller whether to stop, and reports the steps that are done as progress `what`.
+class Watched {
+ public:
+  // Starts no thread if the caller does not ask for it, or `work` is null.
+  Watched(const Callbacks& callbacks, Work* work, std::string what);
+  ~Watched();
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool end_ = false;
+  std::optional<std::thread> thread_;
+};
+
+}  // namespace dovetail::capi

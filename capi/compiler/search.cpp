@@ -1,0 +1,286 @@
+// Tuning, exploring, area.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "capi/arguments.h"
+#include "capi/compiler/model.h"
+#include "capi/include/dovetail.h"
+#include "capi/status.h"
+#include "cli/report/tune_report.h"
+#include "compiler/tune/rankings.h"
+#include "compiler/tune/records.h"
+#include "compiler/tune/search.h"
+#include "compiler/tune/tune.h"
+#include "driver/compile_model.h"
+#include "driver/explore_models.h"
+#include "driver/hardware_area.h"
+#include "driver/tensor_files.h"
+#include "driver/tuning.h"
+#include "explore/area/area_model.h"
+#include "explore/sweep/report.h"
+#include "explore/sweep/sweep.h"
+#include "isa/config.h"
+
+namespace dovetail::capi {
+
+namespace {
+
+using Tasks = std::map<std::string, std::vector<tune::TuningTask>>;  // by target
+
+// Compiles without machine code: the compiler asks for the records of every task that it schedules. Equal kernels are
+// one task.
+Result<Tasks> tasks_of(const driver::ModelOptions& options, const Callbacks& callbacks) {
+  std::map<std::string, std::pair<schedule::Task, schedule::Sketch>> asked;
+  CompileOptions compile;
+  compile.recorded = [&](const schedule::Task& task, const schedule::Sketch& sketch) {
+    asked.try_emplace(schedule::key(task), task, sketch);
+    return schedule::Recorded{};
+  };
+  compile.machine_code = false;
+  compile.progress = callbacks.report_progress();
+  DOVETAIL_ASSIGN(const driver::CompiledModel model, driver::compile_model(options, std::move(compile)));
+  Tasks tasks;
+  std::map<std::string, std::pair<std::string, std::size_t>> known;  // by key: target, position
+  for (const ScheduleReport& row : model.compiled.schedules) {
+    if (std::ranges::find(model.targets, row.target) == model.targets.end()) continue;
+    auto& of_target = tasks[std::string(row.target)];
+    const auto [at, added] = known.try_emplace(row.origin.key, row.target, of_target.size());
+    if (!added) {
+      ++of_target[at->second.second].uses;
+      continue;
+    }
+    const auto& [task, sketch] = asked.at(row.origin.key);
+    of_target.push_back({task, sketch, row.name, 1});
+  }
+  if (tasks.empty())
+    return Diagnostic{"nothing to tune", options.path, "none of its kernels has a schedule with choices",
+                      "dvt_compile reports how each node is compiled"};
+  return tasks;
+}
+
+Result<tune::TuneOptions> tune_options_of(const dvt_tune_options& given) {
+  tune::TuneOptions options;
+  DOVETAIL_TRY(check_value(given.trials, 0, 1'000'000, "dvt_tune: options, trials"));
+  DOVETAIL_TRY(check_value(given.early_stop, -1, 1'000'000, "dvt_tune: options, early_stop"));
+  DOVETAIL_TRY(check_value(given.batch, 0, 1024, "dvt_tune: options, batch"));
+  if (given.trials > 0) options.trials = given.trials;
+  if (given.early_stop != 0) options.early_stop = std::max<std::int64_t>(given.early_stop, 0);
+  if (given.batch > 0) options.batch = given.batch;
+  if (given.seed != 0) options.seed = given.seed;
+  if (given.seconds > 0) options.seconds = given.seconds;
+  options.search = text_or(given.search, options.search);
+  DOVETAIL_TRY(tune::find_search(options.search));
+  return options;
+}
+
+Result<void> tune(const Model& model, CompileSettings settings, const dvt_tune_options& given, char** json) {
+  DOVETAIL_TRY(require(given.records, "dvt_tune: options, records"));
+  DOVETAIL_ASSIGN(tune::TuneOptions options, tune_options_of(given));
+  const Callbacks& callbacks = settings.callbacks;
+  if (settings.model.threads == 0) settings.model.threads = 1;
+  DOVETAIL_ASSIGN(const isa::Machine machine, driver::machine_of(settings.model));
+  DOVETAIL_ASSIGN(const driver::System system, driver::system_of(settings.model));
+  auto narrowed = driver::narrowed_to_here(settings.model, settings.model.targets);
+  if (!narrowed.ok()) return failed_work(narrowed.errors());
+  settings.model = *std::move(narrowed);
+  DOVETAIL_ASSIGN(const Tasks tasks, tasks_of(settings.model, callbacks));
+  DOVETAIL_ASSIGN(tune::Records records, tune::Records::open(given.records, tune::Records::Open::write));
+  const tune::ChosenRanking ranking = tune::make_ranking();
+  if (!ranking.why.empty()) callbacks.log(DVT_LOG_NOTE, ranking.why);
+  Work work;
+  options.work = &work;
+  options.records = &records;
+  options.ranking = ranking.ranking.get();
+  options.on_progress = [&](const tune::Progress& now) { callbacks.progress("trials", now.trials, now.most_trials); };
+  cli::TuneReport report{model.name, given.records, options.search, std::string(ranking.ranking->name()), {}};
+  const Watched watched(callbacks.without_progress(), &work, "tuning");
+  for (const auto& [target, of_target] : tasks) {
+    DOVETAIL_ASSIGN(options.measurer,
+                    driver::measurer_of(target, settings.model, {machine.hardware, system.memory, &work}));
+    auto results = tune::tune(of_target, options);
+    if (!results.ok()) return failed_work(results.errors());
+    for (tune::TaskResult& result : *results) report.tasks.push_back(std::move(result));
+  }
+  give_json(json, report.json());
+  return {};
+}
+
+// What the points of a sweep depend on. Evaluators refer to it.
+struct Sweep {
+  explore::AreaModel area;
+  explore::EnergyTable energy;
+  explore::Space space;
+  std::unique_ptr<driver::ExploreModels> models = {};
+
+  // The same as that of `dovetail explore`, so that either continues the other's sweep.
+  Json identity() const {
+    Hash text;
+    text.add(space.text());
+    return {{"models", models->key()}, {"space", text.text()}, {"energy", energy.name}, {"kit", dvt_kit_version()}};
+  }
+};
+
+Result<explore::SweepOptions> sweep_options_of(const dvt_explore_options& given) {
+  explore::SweepOptions options;
+  options.strategy = text_or(given.strategy, options.strategy);
+  DOVETAIL_TRY(explore::find_strategy(options.strategy));
+  DOVETAIL_TRY(check_value(given.jobs, 0, 1024, "dvt_explore: options, jobs"));
+  options.points = given.points == 0 && options.strategy != "exhaustive" ? 200 : given.points;
+  if (given.seed != 0) options.seed = given.seed;
+  if (given.batch != 0) options.batch = given.batch;
+  options.jobs = given.jobs;
+  options.prune = given.no_prune == 0;
+  options.check = given.no_check == 0;
+  return options;
+}
+
+Result<void> explore_space(const std::vector<explore::ModelFile>& files, const std::string& space_text,
+                           const dvt_explore_options& given, const Callbacks& callbacks, char** json) {
+  DOVETAIL_ASSIGN(explore::SweepOptions options, sweep_options_of(given));
+  DOVETAIL_ASSIGN(explore::AreaModel area, explore::AreaModel::of_kit());
+  DOVETAIL_ASSIGN(explore::EnergyTable energy, explore::default_energy_table());
+  DOVETAIL_ASSIGN(const Json space_json, parse_json(space_text, "space"));
+  DOVETAIL_ASSIGN(explore::Space space, explore::Space::parse(space_json, "space"));
+  Sweep sweep{std::move(area), std::move(energy), std::move(space)};
+  DOVETAIL_ASSIGN(sweep.models, driver::ExploreModels::make(
+                                    sweep.space, files, {}, sweep.area, sweep.energy,
+                                    [&](std::string_view step) { callbacks.log(DVT_LOG_NOTE, std::string(step)); }));
+  DOVETAIL_TRY(driver::make_result_folder("folder", given.folder));
+  DOVETAIL_ASSIGN(explore::PointsFile points,
+                  explore::PointsFile::open(std::filesystem::path(given.folder) / "points.db", sweep.identity()));
+  Work work;
+  options.work = &work;
+  options.on_progress = [&](const explore::SweepProgress& now) {
+    callbacks.progress("points", static_cast<std::int64_t>(now.done), static_cast<std::int64_t>(now.planned));
+  };
+  const auto start = std::chrono::steady_clock::now();
+  const auto swept = [&] {
+    const Watched watched(callbacks.without_progress(), &work, "exploring");
+    return explore::sweep(
+        sweep.space, [&](const explore::Genes& genes) -> const explore::Evaluator& { return sweep.models->of(genes); },
+        points, options);
+  }();
+  if (!swept.ok()) {
+    Diagnostics errors = failed_work(swept.errors());
+    if (work.stopped()) errors.front().hint = "finished points are kept; the same call continues";
+    return errors;
+  }
+  explore::SweepReport report;
+  for (const explore::ModelFile& file : files) report.models.push_back(file.path);
+  for (const explore::Workload::Model& model : sweep.models->models()) report.names.push_back(model.name);
+  report.accuracy = sweep.models->accuracy();
+  report.space_path = "space";
+  report.strategy = options.strategy;
+  report.space = &sweep.space;
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.finished = swept->done - swept->known;
+  report.technology = sweep.area.technology().name;
+  report.energy = sweep.energy.statement();
+  report.area_fitted = sweep.area.error(false);
+  report.area_held_back = sweep.area.error(true);
+  DOVETAIL_ASSIGN(report.points, points.all());
+  report.front = explore::front_of(report.points, sweep.space.objectives());
+  give_json(json, report.json());
+  return {};
+}
+
+Json estimate_json(const explore::AreaModel& model, const isa::HardwareConfig& config) {
+  const explore::AreaEstimate area = model.estimate(config);
+  const explore::AreaError error = model.error(true);
+  return {{"config", config.name},
+          {"technology", model.technology().name},
+          {"gates", area.gates},
+          {"flip_flops", area.flip_flops},
+          {"memory_bits", area.memory_bits},
+          {"logic_mm2", area.logic_mm2},
+          {"sram_mm2", area.sram_mm2},
+          {"area_mm2", area.mm2()},
+          {"logic_levels", area.logic_levels},
+          {"clock_mhz", area.clock_mhz},
+          {"error", {{"runs", error.runs}, {"gates_mean", error.gates_mean}, {"gates_most", error.gates_most}}}};
+}
+
+}  // namespace
+
+}  // namespace dovetail::capi
+
+using namespace dovetail;        // NOLINT: the functions below are outside of all namespaces
+using namespace dovetail::capi;  // NOLINT
+
+extern "C" {
+
+dvt_status* dvt_tune(const dvt_model* model, const dvt_compile_options* compile, const dvt_tune_options* options,
+                     char** json) {
+  if (json != nullptr) *json = nullptr;
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(model, "dvt_tune: model"));
+    DOVETAIL_ASSIGN(const dvt_tune_options given, options_of(options, "dvt_tune: options"));
+    DOVETAIL_ASSIGN(CompileSettings settings, compile_settings_of(model->model, compile, "dvt_tune: compile"));
+    const auto done = capi::tune(model->model, std::move(settings), given, json);
+    return done.ok() ? done : model->model.named(done.errors());
+  });
+}
+
+dvt_status* dvt_explore(const dvt_model* const* models, size_t count, const char* space,
+                        const dvt_explore_options* options, char** json) {
+  if (json != nullptr) *json = nullptr;
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(check_value(static_cast<std::int64_t>(count), 1, 1024, "dvt_explore: count"));
+    DOVETAIL_TRY(require(models, "dvt_explore: models"));
+    DOVETAIL_TRY(require(space, "dvt_explore: space"));
+    DOVETAIL_ASSIGN(const dvt_explore_options given, options_of(options, "dvt_explore: options"));
+    DOVETAIL_TRY(require(given.folder, "dvt_explore: options, folder"));
+    DOVETAIL_ASSIGN(const Callbacks callbacks, Callbacks::of(given.callbacks, "dvt_explore: options, callbacks"));
+    std::vector<explore::ModelFile> files;
+    for (size_t i = 0; i < count; ++i) {
+      DOVETAIL_TRY(require(models[i], fmt::format("dvt_explore: models[{}]", i)));
+      const Model& model = models[i]->model;
+      const double weight = given.weights == nullptr ? 1 : given.weights[i];
+      if (!(weight > 0 && weight <= 1e9))
+        return bad_argument(fmt::format("dvt_explore: options, weights[{}]", i),
+                            fmt::format("it is {}, outside 0 to 1e9", weight), "give a weight above 0");
+      files.push_back({model.name, weight});
+      if (model.memory) {
+        DOVETAIL_ASSIGN(files.back().content, model.memory->read());
+      }
+    }
+    return explore_space(files, space, given, callbacks, json);
+  });
+}
+
+dvt_status* dvt_area(const char* hardware, const char* flow, char** json) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(json, "dvt_area: json"));
+    *json = nullptr;
+    DOVETAIL_TRY(require(hardware, "dvt_area: hardware"));
+    DOVETAIL_ASSIGN(const isa::HardwareConfig config, isa::load_config(hardware));
+    if (flow == nullptr) {
+      DOVETAIL_ASSIGN(const explore::AreaModel model, explore::AreaModel::of_kit());
+      *json = owned_json(estimate_json(model, config));
+      return {};
+    }
+    if (std::ranges::none_of(driver::kAreaFlows, [&](const driver::AreaFlow& each) { return each.name == flow; }))
+      return bad_argument("dvt_area: flow", fmt::format("{} is unknown", flow), "give null, generic, xc7 or xcup");
+    DOVETAIL_ASSIGN(const auto known, driver::committed_area(config, flow));
+    if (known && known->fresh) {
+      *json = owned_json(driver::area_to_json(known->area));
+      return {};
+    }
+    DOVETAIL_ASSIGN(const driver::Area area, driver::run_area(config, flow));
+    *json = owned_json(driver::area_to_json(area));
+    return {};
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,50 @@
+// Versions, engines, hardware.
+#include "base/json.h"
+#include "capi/arguments.h"
+#include "capi/include/dovetail.h"
+#include "capi/status.h"
+#include "isa/system.h"
+#include "runtime/executor.h"
+
+using namespace dovetail;        // NOLINT: the functions below are outside of all namespaces
+using namespace dovetail::capi;  // NOLINT
+
+extern "C" {
+
+uint32_t dvt_version(void) { return (DVT_VERSION_MAJOR << 16) | DVT_VERSION_MINOR; }
+
+const char* dvt_kit_version(void) { return DOVETAIL_KIT_VERSION; }
+
+dvt_status* dvt_engines(char** json) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(json, "dvt_engines: json"));
+    *json = nullptr;
+    Json rows = Json::array();
+    for (const runtime::Engine& engine : runtime::engines())
+      rows.push_back({{"name", engine.name},
+                      {"description", engine.description},
+                      {"available", engine.available},
+                      {"has_clock", engine.has_clock},
+                      {"missing", engine.missing}});
+    *json = owned_json(rows);
+    return {};
+  });
+}
+
+dvt_status* dvt_hardware(const char* hardware, char** json) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(json, "dvt_hardware: json"));
+    *json = nullptr;
+    if (hardware != nullptr) {
+      DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(hardware));
+      *json = owned_json(isa::machine_to_json(machine));
+      return {};
+    }
+    Json rows = Json::array();
+    for (const isa::Machine& machine : isa::named_machines()) rows.push_back(isa::machine_to_json(machine));
+    *json = owned_json(rows);
+    return {};
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,479 @@
+/* The C interface of Dovetail, C11 and C++. Two libraries have it: libdovetail_runtime.so.1, which runs bundles, and
+ * libdovetail.so.1, which also compiles, quantizes, simulates, tunes and explores (the second part of this file). A
+ * program links one of them. docs/howto/embedding-c.md leads through a program.
+ *
+ * Errors. A function that may fail returns a dvt_status*: null on success, else the diagnostics, which the caller frees
+ * with dvt_status_free(). On failure the results that the function would have stored are null or unchanged. No function
+ * ends the process, prints or throws, with one exception: if memory runs out inside LLVM, LLVM ends the process.
+ *
+ * Ownership. `dvt_x** out` receives a handle that the caller frees with dvt_x_free(). `char** json` receives text that
+ * the caller frees with dvt_free(); a null pointer means that the caller does not want it. Pointers that a function
+ * returns from a handle live as long as that handle. Everything else that the caller passes is borrowed for the call.
+ *
+ * Threads. Every handle may be used from several threads at once: calls on one session run one after the other, under
+ * its internal lock, and all other handles are immutable. Only freeing a handle while another thread uses it is an
+ * error. A session holds what it needs of its bundle, which may be freed first.
+ *
+ * Versions. A struct of options begins with struct_size, which the caller sets to sizeof, and members that are zero
+ * have their defaults, so `dvt_session_options options = {sizeof options};` is the default. Functions, members and
+ * values of enumerations are only ever added, at the end. Symbols have versions (DVT_1.0). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dlpack.h>
+
+#if !defined(DLPACK_MAJOR_VERSION) || DLPACK_MAJOR_VERSION != 1
+#error "dovetail.h needs dlpack.h 1.x, and another version was included before it"
+#endif
+
+#if defined(__GNUC__)
+#define DVT_API __attribute__((visibility("default")))
+#else
+#define DVT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this header. */
+#define DVT_VERSION_MAJOR 1
+#define DVT_VERSION_MINOR 0
+
+/* The version of the interface of the library: (major << 16) | minor. */
+DVT_API uint32_t dvt_version(void);
+/* The version of the kit, for example "0.1.0". */
+DVT_API const char* dvt_kit_version(void);
+/* 1 if the library has the compiler's functions (libdovetail.so.1), else 0. */
+DVT_API int32_t dvt_has_compiler(void);
+
+/* Frees text and bytes that a function returned. Null is allowed, as for all functions that free. */
+DVT_API void dvt_free(void* text_or_bytes);
+
+/* ---- Status ---- */
+
+typedef struct dvt_status dvt_status;
+
+typedef int32_t dvt_cause;
+enum {
+  DVT_CAUSE_NONE = 0,     /* success */
+  DVT_CAUSE_INPUT = 1,    /* a mistake in what the caller asked for */
+  DVT_CAUSE_WORK = 2,     /* the request is valid, and the work failed, or was cancelled */
+  DVT_CAUSE_RESOURCE = 3, /* the machine has run out: no memory, no thread, a full disk */
+  DVT_CAUSE_INTERNAL = 4  /* a defect of the kit */
+};
+
+/* The greatest cause of the diagnostics; of null DVT_CAUSE_NONE. */
+DVT_API dvt_cause dvt_status_cause(const dvt_status* status);
+/* The number of diagnostics; of null 0. */
+DVT_API size_t dvt_status_count(const dvt_status* status);
+/* The fields of a diagnostic: what failed, the file, node or argument, the violated rule, and the remedy. "" if there
+ * is no such diagnostic. */
+DVT_API const char* dvt_status_what(const dvt_status* status, size_t index);
+DVT_API const char* dvt_status_where(const dvt_status* status, size_t index);
+DVT_API const char* dvt_status_why(const dvt_status* status, size_t index);
+DVT_API const char* dvt_status_hint(const dvt_status* status, size_t index);
+/* All diagnostics as text, one paragraph each. */
+DVT_API const char* dvt_status_text(const dvt_status* status);
+/* [{"what", "where", "why", "hint", "cause"}], cause being "input", "work", "resource" or "internal"; of null "[]". */
+DVT_API const char* dvt_status_json(const dvt_status* status);
+DVT_API void dvt_status_free(dvt_status* status);
+
+/* ---- Callbacks ---- */
+
+typedef int32_t dvt_log_level;
+enum {
+  DVT_LOG_NOTE = 1,   /* an assumption or a fallback that a report states */
+  DVT_LOG_WARNING = 2 /* the result may not be what was meant */
+};
+
+/* Functions of the caller, each may be null. They are called while a function of the library runs, from its thread or
+ * from threads of the library, one at a time, must not throw, and must not call functions on the same handle. */
+typedef struct dvt_callbacks {
+  size_t struct_size;
+  void* user; /* the first argument of each */
+  void (*log)(void* user, dvt_log_level level, const char* message);
+  /* A part of the work, for example "kernels", 12 of 60. */
+  void (*progress)(void* user, const char* what, int64_t done, int64_t all);
+  /* Asked every few milliseconds, and between parts of the work. Not 0: stop; the function then fails with
+   * DVT_CAUSE_WORK. A kernel in machine code runs to its end first. */
+  int (*cancelled)(void* user);
+  /* The memory of tensors that the library returns. Both or neither are set. `release` may be called at any later time,
+   * by the thread that frees the last reference to the tensor. */
+  void* (*allocate)(void* user, size_t bytes, size_t alignment);
+  void (*release)(void* user, void* memory, size_t bytes);
+} dvt_callbacks;
+
+/* ---- Tensors ---- */
+
+/* Tensors are borrowed views. The library reads and writes tensors in the memory of the host (kDLCPU, kDLCUDAHost) that
+ * are contiguous and row-major: strides are null, or those of such a tensor. It never copies a tensor to change its
+ * layout or type: a view that does not fit is an error. Types: (u)int8 to (u)int64, float16, bfloat16, float32, float64
+ * and bool, with one lane. */
+typedef struct dvt_named_tensor { /* this struct never grows */
+  const char* name;
+  const DLTensor* tensor;
+} dvt_named_tensor;
+
+/* The name, type and shape of an input or output. */
+typedef struct dvt_tensor_info {
+  size_t struct_size;
+  const char* name;
+  DLDataType dtype;
+  int32_t ndim;
+  const int64_t* shape;
+} dvt_tensor_info;
+
+/* A list of named tensors that the library owns. */
+typedef struct dvt_tensors dvt_tensors;
+DVT_API size_t dvt_tensors_count(const dvt_tensors* tensors);
+/* Null if there is no such tensor. */
+DVT_API const char* dvt_tensors_name(const dvt_tensors* tensors, size_t index);
+DVT_API const DLTensor* dvt_tensors_view(const dvt_tensors* tensors, size_t index);
+/* The tensor of that name; null if there is none. */
+DVT_API const DLTensor* dvt_tensors_find(const dvt_tensors* tensors, const char* name);
+/* A reference to the tensor that outlives `tensors` and all other handles; the consumer calls its deleter. No copy. */
+DVT_API dvt_status* dvt_tensors_export(const dvt_tensors* tensors, size_t index, DLManagedTensorVersioned** out);
+DVT_API void dvt_tensors_free(dvt_tensors* tensors);
+
+/* ---- Bundles ---- */
+
+/* A compiled model: code, constants, memory plan. */
+typedef struct dvt_bundle dvt_bundle;
+
+typedef int32_t dvt_trust;
+enum {
+  DVT_TRUST_RECORDED = 0, /* machine code may run if this user's compiler has recorded the file */
+  DVT_TRUST_ALWAYS = 1,   /* machine code may run: it can do everything that the process can */
+  DVT_TRUST_NEVER = 2     /* machine code never runs */
+};
+
+typedef struct dvt_load_options {
+  size_t struct_size;
+  dvt_trust trust;
+} dvt_load_options;
+
+/* Reads a bundle and checks it completely, its code included: whatever the file contains, the call either fails, or the
+ * bundle may be described and run. A bundle with machine code that may not run loads, but makes no session.
+ * `options` may be null. `name` is the bundle's name in diagnostics. */
+DVT_API dvt_status* dvt_bundle_load_file(const char* path, const dvt_load_options* options, dvt_bundle** out);
+DVT_API dvt_status* dvt_bundle_load_memory(const void* bytes, size_t size, const char* name,
+                                           const dvt_load_options* options, dvt_bundle** out);
+DVT_API void dvt_bundle_free(dvt_bundle* bundle);
+
+/* The bytes of the bundle's file, freed with dvt_free(). */
+DVT_API dvt_status* dvt_bundle_serialize(const dvt_bundle* bundle, void** bytes, size_t* size);
+/* Writes the file, whose name ends in .dvt. If this process compiled the bundle and it has machine code, also records
+ * the file as this user's (docs/reference/trust-and-limits.md). */
+DVT_API dvt_status* dvt_bundle_save(const dvt_bundle* bundle, const char* path);
+
+DVT_API size_t dvt_bundle_input_count(const dvt_bundle* bundle);
+DVT_API size_t dvt_bundle_output_count(const dvt_bundle* bundle);
+/* `info->struct_size` is set by the caller. A shape is that of the bundle's first program. */
+DVT_API dvt_status* dvt_bundle_input(const dvt_bundle* bundle, size_t index, dvt_tensor_info* info);
+DVT_API dvt_status* dvt_bundle_output(const dvt_bundle* bundle, size_t index, dvt_tensor_info* info);
+/* {"name", "inputs", "outputs", "targets", "hardware", "steps", "machine_code", "may_run", "shapes", "report"}. Inputs
+ * and outputs have "name", "dtype" and "shape"; "targets" counts the steps of each target; "shapes" lists the inputs of
+ * all programs; "report" is the compiler's. */
+DVT_API dvt_status* dvt_bundle_describe(const dvt_bundle* bundle, char** json);
+
+/* ---- A caller's own target ---- */
+
+/* Nodes of the graph that a target may compile (functions dvt_region_*, in the part with the compiler). */
+typedef struct dvt_region dvt_region;
+
+/* A target of the caller's: the compiler's half offers it parts of the graph and takes its code, the runtime's half
+ * runs that code. A program that only runs bundles leaves the compiler's half null. The table is copied, `user` and the
+ * functions must stay valid as long as bundles and sessions that use it. Functions that return text return null on
+ * success, else the reason, which must stay valid until the next call. They are called by one thread at a time. */
+typedef struct dvt_target {
+  size_t struct_size;
+  void* user;       /* the first argument of each function */
+  const char* name; /* in dvt_compile_options.targets, and in bundles */
+  /* The compiler's half. What it may take, in the form of the tables of targets (compiler/partition/pattern.h), for
+   * example "Relu?(Add~(MatMul(_, #), #))". */
+  const char* const* patterns;
+  size_t pattern_count;
+  const char* (*refuse)(void* user, const dvt_region* match); /* null: every match is taken */
+  double (*seconds)(void* user, const dvt_region* match);     /* an estimate; null: a nanosecond for each operation */
+  /* Makes the code of a region, in pieces that are appended by `write(code, ...)`. Constants of the region belong to
+   * the code; arguments and results of a run are dvt_region_input() and dvt_region_output(), in their order. */
+  const char* (*generate)(void* user, const dvt_region* region,
+                          void (*write)(void* code, const void* bytes, size_t size), void* code);
+  /* The runtime's half. A null kernel: failed, and `why` is the reason. The code may come from a file: that its origin
+   * is trusted has been checked (dvt_trust). */
+  void* (*load)(void* user, const void* code, size_t size, const char** why);
+  const char* (*run)(void* user, void* kernel, const DLTensor* arguments, size_t argument_count,
+                     const DLTensor* results, size_t result_count);
+  void (*unload)(void* user, void* kernel);
+} dvt_target;
+
+/* ---- Sessions ---- */
+
+/* A bundle with its devices, ready to run. */
+typedef struct dvt_session dvt_session;
+
+typedef struct dvt_session_options {
+  size_t struct_size;
+  const char* engine; /* runs the accelerator's programs: "functional" (default), "cycle", "systemc", "rtl" */
+  int32_t threads;    /* threads that run kernels, the caller's included; 0: one per processor */
+  const char* memory; /* the accelerator's memory, as `--memory` takes it; null: the one that the bundle was made for */
+  double clock_mhz;   /* the accelerator's clock; 0: the one that the bundle was made for */
+  int64_t
+      accelerators; /* accelerators that share the memory, each with its own sample; 0: as the bundle was made for */
+  const dvt_callbacks* callbacks;       /* of all runs of the session; copied. May be null */
+  const dvt_target* const* own_targets; /* the caller's, whose steps the bundle has; own_target_count of them */
+  size_t own_target_count;
+} dvt_session_options;
+
+/* `options` may be null. */
+DVT_API dvt_status* dvt_session_create(const dvt_bundle* bundle, const dvt_session_options* options, dvt_session** out);
+DVT_API void dvt_session_free(dvt_session* session);
+
+/* Runs on the inputs, all of which are given, in any order. The outputs are copies, which outlive the session. In a
+ * bundle for several shapes the program for the given shapes runs. */
+DVT_API dvt_status* dvt_session_run(dvt_session* session, const dvt_named_tensor* inputs, size_t count,
+                                    dvt_tensors** outputs);
+
+/* Binds a tensor to an input or output, until it is bound again or unbound with a null tensor: each
+ * dvt_session_run_bound reads or writes its memory, which the caller keeps. The view is copied, its memory is not.
+ * Inputs whose address is a multiple of 64 are read in place; others are copied at each run. Outputs may stay unbound.
+ * Error: another type or shape than the program's; an output whose extent depends on values, which only dvt_session_run
+ * returns. */
+DVT_API dvt_status* dvt_session_bind_input(dvt_session* session, const char* name, const DLTensor* tensor);
+DVT_API dvt_status* dvt_session_bind_output(dvt_session* session, const char* name, const DLTensor* tensor);
+/* Runs on the bound tensors. Measures nothing. Error: an input is not bound. */
+DVT_API dvt_status* dvt_session_run_bound(dvt_session* session);
+
+/* {"kind": "session-run", "engine", "threads", "seconds", "steps", "counters"} of the last dvt_session_run: steps with
+ * "name", "target", "seconds", and where a simulator ran "counters" and "cycles". Error: none ran. */
+DVT_API dvt_status* dvt_session_report(dvt_session* session, char** json);
+/* Runs once to warm up and then `repeat` times, at least once. {"kind": "session-profile", "repeat", "engine",
+ * "threads", "seconds": {"median", "low", "high"}, "steps", "counters"}: the medians of the runs, low and high being
+ * the tenth and the ninetieth percentile. */
+DVT_API dvt_status* dvt_session_profile(dvt_session* session, const dvt_named_tensor* inputs, size_t count,
+                                        int64_t repeat, char** json);
+
+/* ---- Facts ---- */
+
+/* [{"name", "description", "available", "has_clock", "missing"}]: the engines of the accelerator. */
+DVT_API dvt_status* dvt_engines(char** json);
+/* A hardware configuration, by name, JSON file or NAME,key=value,..., as JSON with all its parameters. Null: a list of
+ * all named configurations. */
+DVT_API dvt_status* dvt_hardware(const char* hardware, char** json);
+
+/* ==== With the compiler: libdovetail.so.1 alone ==== */
+
+/* Texts, for example {"batch=4", "mask=1x16"}; count 0: none. This struct never grows. */
+typedef struct dvt_texts {
+  const char* const* items;
+  size_t count;
+} dvt_texts;
+
+/* [{"name", "description", "available", "missing"}]: the targets of the compiler. */
+DVT_API dvt_status* dvt_targets(char** json);
+
+/* ---- Models ---- */
+
+/* An ONNX model. */
+typedef struct dvt_model dvt_model;
+/* Reads the outline of the file, which is read whole where the model is used. */
+DVT_API dvt_status* dvt_model_load_file(const char* path, dvt_model** out);
+/* Copies the bytes. Tensors outside of the model cannot be found. `name` is the model's name in diagnostics. */
+DVT_API dvt_status* dvt_model_load_memory(const void* bytes, size_t size, const char* name, dvt_model** out);
+DVT_API void dvt_model_free(dvt_model* model);
+/* {"graph", "producer", "ir_version", "opset", "inputs", "outputs", "operators", "symbols"}: inputs and outputs with
+ * "name" and "type", operators with their number, and the symbolic extents. */
+DVT_API dvt_status* dvt_model_describe(const dvt_model* model, char** json);
+/* Copies the model's file. */
+DVT_API dvt_status* dvt_model_save(const dvt_model* model, const char* path);
+
+/* ---- Compiling ---- */
+
+typedef int32_t dvt_level;
+enum {
+  DVT_LEVEL_DEFAULT = 0,  /* DVT_LEVEL_TOLERANT */
+  DVT_LEVEL_NEEDED = 1,   /* -O 0: only what running needs */
+  DVT_LEVEL_EXACT = 2,    /* -O 1: what keeps every bit */
+  DVT_LEVEL_TOLERANT = 3, /* -O 2: what stays within the operators' tolerance */
+  DVT_LEVEL_FAST = 4      /* -O 3: what trades accuracy or special values for speed */
+};
+
+typedef int32_t dvt_offload;
+enum {
+  DVT_OFFLOAD_POSSIBLE = 0, /* a region leaves later targets unless its borders alone cost more than it costs there */
+  DVT_OFFLOAD_ALWAYS = 1,
+  DVT_OFFLOAD_COST = 2 /* only if it saves more than its borders cost */
+};
+
+/* The options of `dovetail compile`, by their names there. Texts have the form of the command line. */
+typedef struct dvt_compile_options {
+  size_t struct_size;
+  const char* targets;  /* in order of preference, as in "accel,cpu"; required */
+  const char* hardware; /* the accelerator: a name, a JSON file, or NAME,key=value,...; null: "1x16x16" */
+  const char* memory;   /* of the accelerator's system, like clock_mhz and accelerators; null and 0: the hardware's */
+  double clock_mhz;
+  int64_t accelerators;
+  const char* cpu; /* processor class; null: "native" */
+  const char* gpu; /* GPU architectures; null: the command's default */
+  dvt_level level;
+  dvt_offload offload;
+  int32_t strict;             /* not 0: refuse nodes that no listed target supports */
+  int32_t tf32;               /* not 0: tensor cores may round the factors of float32 products */
+  int32_t check_bounds;       /* not 0: kernels check every address */
+  int32_t all_tensors;        /* not 0: every operation's result is a tensor, for dvt_session_check */
+  int32_t threads;            /* threads that will run the kernels, which select records; 0: one per processor */
+  const char* records;        /* database of dvt_tune; null: none */
+  int64_t counted_candidates; /* schedules of each layer whose cycles are counted; 0: 1 */
+  int64_t loop_limit;         /* 0: the command's default */
+  dvt_texts place;            /* "NODE=TARGET" */
+  dvt_texts shapes;           /* "batch=1", "x=1x3x224x224"; several shapes of one name make several programs */
+  dvt_texts decide;           /* "NAME=VALUE" */
+  dvt_texts with_passes, without_passes;
+  const dvt_callbacks* callbacks;
+  const dvt_target* const* own_targets; /* the caller's, which `targets` may name; own_target_count of them */
+  size_t own_target_count;
+} dvt_compile_options;
+
+/* Imports and compiles. The bundle's machine code may run in this process. `json` receives what `dovetail compile
+ * --json` prints (docs/schema/compile.json). */
+DVT_API dvt_status* dvt_compile(const dvt_model* model, const dvt_compile_options* options, dvt_bundle** out,
+                                char** json);
+
+/* Proves the accelerator's programs free of races, deadlock and undefined reads. {"summary", "problems"}: problems as
+ * in dvt_status_json(); the call succeeds where there are some. */
+DVT_API dvt_status* dvt_bundle_verify(const dvt_bundle* bundle, char** json);
+
+/* Runs, and compares every tensor with the reference, the integer graph evaluated node by node on naive loop programs.
+ * {"tensors", "graph_tensors", "elements", "different", "stepped", "first"}; the call succeeds where some differ.
+ * Error: the session's bundle was loaded, not compiled. */
+DVT_API dvt_status* dvt_session_check(dvt_session* session, const dvt_named_tensor* inputs, size_t count, char** json);
+
+/* The energy that the accelerator's steps of the last dvt_session_run would use on a chip, as "energy" in
+ * docs/schema/run.json; null without such steps. */
+DVT_API dvt_status* dvt_session_energy(dvt_session* session, char** json);
+
+/* ---- The graph, as a caller's own target sees it ---- */
+
+/* A region or a match: nodes in execution order, and values, which are numbers of the graph. All pointers live as long
+ * as the call that received the region. A node or value that does not exist has count 0, null and -1. */
+DVT_API const char* dvt_region_name(const dvt_region* region);
+DVT_API size_t dvt_region_node_count(const dvt_region* region);
+DVT_API const char* dvt_region_node_name(const dvt_region* region, size_t node);
+DVT_API const char* dvt_region_node_operator(const dvt_region* region, size_t node);   /* "Conv", "dovetail.qconv" */
+DVT_API const char* dvt_region_node_attributes(const dvt_region* region, size_t node); /* {"strides": [1, 1]} */
+DVT_API size_t dvt_region_node_input_count(const dvt_region* region, size_t node);
+DVT_API size_t dvt_region_node_output_count(const dvt_region* region, size_t node);
+DVT_API int64_t dvt_region_node_input(const dvt_region* region, size_t node, size_t index); /* -1: omitted */
+DVT_API int64_t dvt_region_node_output(const dvt_region* region, size_t node, size_t index);
+/* Values read from outside, without constants, and values that are read outside. */
+DVT_API size_t dvt_region_input_count(const dvt_region* region);
+DVT_API size_t dvt_region_output_count(const dvt_region* region);
+DVT_API int64_t dvt_region_input(const dvt_region* region, size_t index);
+DVT_API int64_t dvt_region_output(const dvt_region* region, size_t index);
+DVT_API dvt_status* dvt_region_value(const dvt_region* region, int64_t value, dvt_tensor_info* info);
+/* The elements of a constant; null: the value is none. */
+DVT_API const DLTensor* dvt_region_constant(const dvt_region* region, int64_t value);
+
+/* ---- Samples ---- */
+
+/* Runs samples through a session: tensors whose first extent is larger than the bundle's are split into batches. With
+ * `labels` (a class for each sample) the accuracy of `output` is measured; null: the only output. `outputs` may be
+ * null.
+ * {"samples", "runs", "seconds", "cycles", "accuracy"}. */
+DVT_API dvt_status* dvt_session_evaluate(dvt_session* session, const dvt_named_tensor* samples, size_t count,
+                                         const DLTensor* labels, const char* output, dvt_tensors** outputs,
+                                         char** json);
+
+/* The options of `dovetail quantize`. */
+typedef struct dvt_quantize_options {
+  size_t struct_size;
+  const char* calibration;  /* "min-max" (default), "percentile", "entropy" or "mse" */
+  double tail;              /* for percentile: the share of values that is cut at each end; 0: 0.00001 */
+  int32_t per_tensor;       /* not 0: one scale for each weight tensor, not for each channel */
+  int32_t powers_of_two;    /* not 0: scales are powers of two */
+  int32_t symmetric;        /* not 0: all zero points are 0 */
+  int32_t equalize;         /* not 0: first equalize the ranges of neighboring layers */
+  int32_t correct_biases;   /* not 0: correct each bias by the shift of the layer's mean */
+  int32_t measured_samples; /* samples on which each layer is measured alone; 0: none */
+  dvt_texts keep_float;     /* nodes */
+  dvt_texts shapes;
+  const dvt_callbacks* callbacks;
+} dvt_quantize_options;
+
+/* A float model and samples of its inputs become a model in QDQ form, int8. `json` receives the report of the tensors
+ * and layers (docs/schema/quantize.json). */
+DVT_API dvt_status* dvt_quantize(const dvt_model* model, const dvt_named_tensor* samples, size_t count,
+                                 const dvt_quantize_options* options, dvt_model** out, char** json);
+
+/* ---- Programs of the accelerator ---- */
+
+/* A program: assembly text, or raw instructions. One of text and instructions is set. */
+typedef struct dvt_program {
+  size_t struct_size;
+  const char* text;
+  const void* instructions;
+  size_t size;          /* of the instructions, in bytes */
+  const char* name;     /* in diagnostics; null: "program" */
+  const char* hardware; /* needed by raw instructions; of text: must equal its .config */
+  dvt_texts launches;   /* "BEGIN:COUNT"; none: the text's .launch, or one launch of all */
+} dvt_program;
+
+/* Simulates on an engine. `inputs`: tensors that are placed at the names of the text, "0x2000", or "x+64". `places`:
+ * what is read after the run, "y" or "0x2000:int8[4,16]", into `outputs`, under these texts. `json` receives what
+ * `dovetail simulate --json` prints (docs/schema/simulate.json), without the comparison with other hardware. */
+DVT_API dvt_status* dvt_simulate(const dvt_program* program, const dvt_session_options* options,
+                                 const dvt_named_tensor* inputs, size_t count, dvt_texts places, dvt_tensors** outputs,
+                                 char** json);
+
+/* ---- Searches ---- */
+
+/* The options of `dovetail tune`. */
+typedef struct dvt_tune_options {
+  size_t struct_size;
+  const char* records; /* the database, which is created if it does not exist; required */
+  const char* search;  /* null: "guided" */
+  int64_t trials;      /* for each task, on average; 0: 64 */
+  int64_t early_stop;  /* end a task without gain in this many trials; 0: 128; -1: never */
+  int64_t batch;       /* 0: 8 */
+  uint64_t seed;       /* 0: 1 */
+  double seconds;      /* stop after the batch in which this time ends; 0: no limit */
+} dvt_tune_options;
+
+/* Searches faster schedules for the kernels of the model, and records them for dvt_compile_options.records. Callbacks
+ * are those of `compile`. A cancelled search keeps what it has recorded and reports it. `json` receives what `dovetail
+ * tune --json` prints (docs/schema/tune.json). */
+DVT_API dvt_status* dvt_tune(const dvt_model* model, const dvt_compile_options* compile,
+                             const dvt_tune_options* options, char** json);
+
+/* The options of `dovetail explore`. */
+typedef struct dvt_explore_options {
+  size_t struct_size;
+  const char* folder;    /* existing or not: has points.db, from which a sweep continues; required */
+  const char* strategy;  /* null: "exhaustive" */
+  uint64_t points;       /* most points; 0: all, of other strategies than exhaustive 200 */
+  uint64_t seed;         /* 0: 1 */
+  uint64_t batch;        /* 0: 64 */
+  int32_t jobs;          /* 0: one for each processor */
+  int32_t no_prune;      /* not 0: measure points that cannot be on the front, too */
+  int32_t no_check;      /* not 0: do not compare each hardware's programs with the CPU's */
+  const double* weights; /* of the models; null: 1 each */
+  const dvt_callbacks* callbacks;
+} dvt_explore_options;
+
+/* Measures the design points of a space (JSON text, docs/howto/exploring.md) on models: latency, area, energy. `json`
+ * receives what `dovetail explore --json` prints (docs/schema/explore.json). A cancelled sweep fails, keeps its points
+ * in the folder, and continues from them when it is called again. */
+DVT_API dvt_status* dvt_explore(const dvt_model* const* models, size_t count, const char* space,
+                                const dvt_explore_options* options, char** json);
+
+/* The chip area of a hardware configuration. `flow` null: the estimate of the model that is fitted to runs of Yosys
+ * (docs/schema/area-estimate.json). "generic", "xc7" or "xcup": a result of Yosys that the kit keeps, or else Yosys
+ * runs, for minutes where arrays are large (docs/schema/area.json). */
+DVT_API dvt_status* dvt_area(const char* hardware, const char* flow, char** json);
+
+#ifdef __cplusplus
+}
+#endif

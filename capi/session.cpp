@@ -1,0 +1,358 @@
+#include "capi/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "capi/arguments.h"
+#include "capi/status.h"
+#include "isa/system.h"
+#include "simulator/memory/memory.h"
+
+namespace dovetail::capi {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// The key of the system in a bundle's report (driver/compile_model.cpp).
+constexpr const char* kSystemEntry = "system";
+
+Result<driver::System> system_of(const LoadedBundle& loaded, const driver::SystemChanges& changes) {
+  isa::SystemConfig config;
+  const Json& report = loaded.bundle.report;
+  const bool known = report.is_object() && report.contains(kSystemEntry);
+  if (known) {
+    DOVETAIL_ASSIGN(config,
+                    isa::system_from_json(report[kSystemEntry], fmt::format("{}, \"{}\"", loaded.where, kSystemEntry)));
+  }
+  return driver::resolve_system(config, known ? "the bundle" : "default", changes);
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double percentile(std::vector<double> values, double share) {
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
+}
+
+}  // namespace
+
+Result<SessionSettings> settings_of(const dvt_session_options* given, std::string_view argument) {
+  DOVETAIL_ASSIGN(const dvt_session_options options, options_of(given, argument));
+  SessionSettings settings;
+  settings.engine = text_or(options.engine, settings.engine);
+  DOVETAIL_TRY(check_value(options.threads, 0, 1024, fmt::format("{}, threads", argument)));
+  settings.threads = options.threads;
+  DOVETAIL_TRY(check_value(options.accelerators, 0, isa::kMostAccelerators, fmt::format("{}, accelerators", argument)));
+  if (options.memory != nullptr) settings.system.memory = options.memory;
+  if (options.clock_mhz != 0) settings.system.clock_mhz = options.clock_mhz;
+  if (options.accelerators != 0) settings.system.accelerators = options.accelerators;
+  const bool has_clock = runtime::has_clock(settings.engine);
+  if (!has_clock && (options.memory != nullptr || options.clock_mhz != 0 || options.accelerators > 1))
+    return bad_argument(argument,
+                        fmt::format("engine {} has no clock, and would ignore memory, clock_mhz and "
+                                    "accelerators",
+                                    settings.engine),
+                        "leave them zero, or use engine cycle");
+  DOVETAIL_ASSIGN(settings.callbacks, Callbacks::of(options.callbacks, fmt::format("{}, callbacks", argument)));
+  DOVETAIL_ASSIGN(settings.own_targets, own_targets_of(options.own_targets, options.own_target_count,
+                                                       fmt::format("{}, own_targets", argument)));
+  return settings;
+}
+
+Result<std::unique_ptr<Session>> Session::make(std::shared_ptr<const LoadedBundle> loaded, SessionSettings settings) {
+  if (!loaded->why_not.empty())
+    return Diagnostic{"cannot run bundle", loaded->where,
+                      fmt::format("it has machine code in the steps of {}, which may not run: {}",
+                                  fmt::join(loaded->machine_code, ", "), loaded->why_not),
+                      "compile the model again, or load it with DVT_TRUST_ALWAYS if you know who made it"};
+  std::unique_ptr<Session> session(new Session(std::move(loaded), std::move(settings)));
+  DOVETAIL_ASSIGN(session->system_, system_of(*session->loaded_, session->settings_.system));
+  session->engine_options_.memory = session->system_.memory;
+  session->engine_options_.accelerators = session->system_.accelerators;
+  session->inputs_.resize(session->loaded_->bundle.inputs.size());
+  session->outputs_.resize(session->loaded_->bundle.outputs.size());
+  DOVETAIL_TRY(session->make_ready());
+  return session;
+}
+
+Result<void> Session::make_ready() {
+  if (executor_) return {};
+  if (settings_.callbacks.watches_work()) work_ = std::make_unique<Work>();
+  engine_options_.work = work_.get();
+  DOVETAIL_ASSIGN(const runtime::MakeSimulator make_simulator,
+                  runtime::simulator_factory(settings_.engine, engine_options_));
+  runtime::ExecutorOptions options;
+  options.threads = settings_.threads;
+  options.work = work_.get();
+  for (const auto& target : settings_.own_targets) {
+    DOVETAIL_ASSIGN(auto device, make_device(target));
+    options.devices.push_back(std::move(device));
+  }
+  DOVETAIL_ASSIGN(executor_, runtime::Executor::make(loaded_->bundle, make_simulator, options));
+  return {};
+}
+
+Diagnostics Session::failed(Diagnostics problems) {
+  if (work_ && work_->stopped()) {
+    executor_.reset();
+    work_.reset();
+  }
+  return failed_work(std::move(problems));
+}
+
+Result<runtime::RunResult> Session::run_locked(const Inputs& inputs, const runtime::RunOptions& options) {
+  if (settings_.callbacks.cancelled()) return settings_.callbacks.stopped(loaded_->where);
+  DOVETAIL_TRY(make_ready());
+  // The program for these shapes reports what is wrong with the inputs: that is the caller's mistake.
+  const bool fits = std::ranges::any_of(loaded_->bundle.other_shapes, [&](const bundle::Bundle& other) {
+    return runtime::check_inputs(other, inputs).ok();
+  });
+  if (!fits) DOVETAIL_TRY(runtime::check_inputs(loaded_->bundle, inputs));
+  const Watched watched(settings_.callbacks, work_.get(), "run");
+  auto result = executor_->run(inputs, options);
+  if (!result.ok()) return failed(result.errors());
+  return result;
+}
+
+Result<runtime::RunResult> Session::run(const Inputs& inputs, const runtime::RunOptions& options) {
+  const std::scoped_lock lock(mutex_);
+  const auto start = Clock::now();
+  DOVETAIL_ASSIGN(runtime::RunResult result, run_locked(inputs, options));
+  last_seconds_ = seconds_since(start);
+  last_.emplace(runtime::RunResult{{}, {}, result.steps, result.counters, result.launched});
+  return result;
+}
+
+std::vector<std::pair<std::string, NdArray>> Session::outputs_of(runtime::RunResult& result) const {
+  std::vector<std::pair<std::string, NdArray>> outputs;
+  for (const bundle::TensorIndex index : loaded_->bundle.outputs) {
+    const std::string& name = tensor_at(loaded_->bundle, index).name;
+    if (const auto found = result.outputs.find(name); found != result.outputs.end())
+      outputs.emplace_back(name, found->second);
+  }
+  return outputs;
+}
+
+Result<void> Session::bind(bool input, const std::string& name, const DLTensor* tensor, std::string_view argument) {
+  const bundle::Bundle& program = loaded_->bundle;
+  const std::vector<bundle::TensorIndex>& indices = input ? program.inputs : program.outputs;
+  const std::string_view kind = input ? "input" : "output";
+  const auto found = std::ranges::find_if(
+      indices, [&](const bundle::TensorIndex index) { return tensor_at(program, index).name == name; });
+  if (found == indices.end()) {
+    std::vector<std::string> names;
+    for (const bundle::TensorIndex index : indices) names.push_back(tensor_at(program, index).name);
+    return Diagnostic{fmt::format("cannot bind {}", kind), name,
+                      fmt::format("the bundle's {}s are {}", kind, fmt::join(names, ", ")), "name one of them"};
+  }
+  const auto position = static_cast<std::size_t>(found - indices.begin());
+  const std::scoped_lock lock(mutex_);
+  std::optional<Bound>& bound = input ? inputs_[position] : outputs_[position];
+  if (tensor == nullptr) {
+    bound.reset();
+    return {};
+  }
+  DOVETAIL_ASSIGN(View view, view_of(tensor, fmt::format("{}, {}", argument, name)));
+  const bundle::Tensor& own = tensor_at(program, *found);
+  if (view.dtype != own.dtype || view.shape != own.shape)
+    return Diagnostic{fmt::format("cannot bind {}", kind), name,
+                      fmt::format("the tensor is {}{}, and the first program's {} is {}{}", dovetail::name(view.dtype),
+                                  to_string(view.shape), kind, dovetail::name(own.dtype), to_string(own.shape)),
+                      "bind a tensor of that type and shape, or use dvt_session_run"};
+  if (!input)
+    for (const bundle::OutputExtent& extent : program.extents)
+      if (extent.output == *found)
+        return Diagnostic{"cannot bind output", name,
+                          fmt::format("its extent along axis {} depends on values", extent.axis),
+                          "leave it unbound, and use dvt_session_run"};
+  bound.emplace(Bound{std::move(view), {}});
+  Bound& own_bound = *bound;
+  if (input && reinterpret_cast<std::uintptr_t>(own_bound.view.data) % bundle::kTensorAlignment != 0)
+    own_bound.aligned = AlignedBytes(own_bound.view.bytes);
+  return {};
+}
+
+Result<void> Session::run_bound() {
+  const std::scoped_lock lock(mutex_);
+  if (settings_.callbacks.cancelled()) return settings_.callbacks.stopped(loaded_->where);
+  const bundle::Bundle& program = loaded_->bundle;
+  std::vector<std::span<const std::byte>> inputs;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i])
+      return Diagnostic{"cannot run", tensor_at(program, program.inputs[i]).name, "the input is not bound",
+                        "bind it with dvt_session_bind_input"};
+    Bound& bound = *inputs_[i];
+    if (bound.aligned.size() == 0) {
+      inputs.push_back(bound.view.span());
+      continue;
+    }
+    std::memcpy(bound.aligned.data(), bound.view.data, bound.view.bytes);
+    inputs.emplace_back(bound.aligned.begin(), bound.aligned.size());
+  }
+  DOVETAIL_TRY(make_ready());
+  const Watched watched(settings_.callbacks, work_.get(), "run");
+  if (const auto ran = executor_->run_in_place(inputs); !ran.ok()) return failed(ran.errors());
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (!outputs_[i] || outputs_[i]->view.bytes == 0) continue;
+    const auto bytes = executor_->output(tensor_at(program, program.outputs[i]).name);
+    std::memcpy(outputs_[i]->view.data, bytes.data(), outputs_[i]->view.bytes);
+  }
+  return {};
+}
+
+Json Session::steps_json(const std::vector<runtime::StepProfile>& steps) const {
+  Json rows = Json::array();
+  for (const runtime::StepProfile& step : steps) {
+    Json row{{"name", step.name}, {"target", step.target}, {"seconds", step.seconds}};
+    if (step.counters != simulator::Counters{}) row["counters"] = simulator::to_json(step.counters);
+    if (!step.launches.empty()) {
+      std::uint64_t cycles = 0;
+      for (const simulator::LaunchTrace& launch : step.launches) cycles += launch.cycles;
+      row["cycles"] = cycles;
+      row["accelerator_seconds"] = system_.seconds(cycles);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Result<void> Session::with_last_run(
+    const std::function<Result<void>(const bundle::Bundle& program, const runtime::RunResult& run)>& use) const {
+  const std::scoped_lock lock(mutex_);
+  if (!last_ || !executor_)
+    return Diagnostic{"there is nothing to report", loaded_->where, "no dvt_session_run has ended", "run it first"};
+  return use(executor_->program(), *last_);
+}
+
+Result<Json> Session::report() const {
+  Json json;
+  DOVETAIL_TRY(with_last_run([&](const bundle::Bundle&, const runtime::RunResult& run) -> Result<void> {
+    json = {{"kind", "session-run"},
+            {"engine", settings_.engine},
+            {"threads", settings_.threads > 0 ? settings_.threads : runtime::default_threads()},
+            {"seconds", last_seconds_},
+            {"steps", steps_json(run.steps)},
+            {"counters", simulator::to_json(run.counters)}};
+    return {};
+  }));
+  return json;
+}
+
+Result<Json> Session::profile(const Inputs& inputs, std::int64_t repeat) {
+  const std::scoped_lock lock(mutex_);
+  DOVETAIL_ASSIGN(runtime::RunResult last, run_locked(inputs, {}));
+  std::vector<double> whole;
+  std::vector<std::vector<double>> of_step(last.steps.size());
+  for (std::int64_t i = 0; i < repeat; ++i) {
+    settings_.callbacks.progress("runs", i, repeat);
+    const auto start = Clock::now();
+    DOVETAIL_ASSIGN(last, run_locked(inputs, {}));
+    whole.push_back(seconds_since(start));
+    for (std::size_t s = 0; s < of_step.size(); ++s) of_step[s].push_back(last.steps[s].seconds);
+  }
+  for (std::size_t s = 0; s < of_step.size(); ++s) last.steps[s].seconds = median(of_step[s]);
+  return Json{
+      {"kind", "session-profile"},
+      {"repeat", repeat},
+      {"engine", settings_.engine},
+      {"threads", settings_.threads > 0 ? settings_.threads : runtime::default_threads()},
+      {"seconds", {{"median", median(whole)}, {"low", percentile(whole, 0.1)}, {"high", percentile(whole, 0.9)}}},
+      {"steps", steps_json(last.steps)},
+      {"counters", simulator::to_json(last.counters)}};
+}
+
+}  // namespace dovetail::capi
+
+using namespace dovetail;        // NOLINT: the functions below are outside of all namespaces
+using namespace dovetail::capi;  // NOLINT
+
+extern "C" {
+
+dvt_status* dvt_session_create(const dvt_bundle* bundle, const dvt_session_options* options, dvt_session** out) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(out, "dvt_session_create: out"));
+    *out = nullptr;
+    DOVETAIL_TRY(require(bundle, "dvt_session_create: bundle"));
+    DOVETAIL_ASSIGN(SessionSettings settings, settings_of(options, "dvt_session_create: options"));
+    DOVETAIL_ASSIGN(auto session, capi::Session::make(bundle->loaded, std::move(settings)));
+    *out = new dvt_session{std::move(session)};
+    return {};
+  });
+}
+
+void dvt_session_free(dvt_session* session) { delete session; }
+
+dvt_status* dvt_session_run(dvt_session* session, const dvt_named_tensor* inputs, size_t count, dvt_tensors** outputs) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(outputs, "dvt_session_run: outputs"));
+    *outputs = nullptr;
+    DOVETAIL_TRY(require(session, "dvt_session_run: session"));
+    DOVETAIL_ASSIGN(const Inputs arrays, arrays_of(inputs, count, "dvt_session_run: inputs"));
+    DOVETAIL_ASSIGN(runtime::RunResult result, session->session->run(arrays));
+    DOVETAIL_ASSIGN(*outputs, tensors_of(session->session->outputs_of(result), session->session->settings().callbacks));
+    return {};
+  });
+}
+
+dvt_status* dvt_session_bind_input(dvt_session* session, const char* name, const DLTensor* tensor) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(session, "dvt_session_bind_input: session"));
+    DOVETAIL_TRY(require(name, "dvt_session_bind_input: name"));
+    return session->session->bind(true, name, tensor, "dvt_session_bind_input");
+  });
+}
+
+dvt_status* dvt_session_bind_output(dvt_session* session, const char* name, const DLTensor* tensor) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(session, "dvt_session_bind_output: session"));
+    DOVETAIL_TRY(require(name, "dvt_session_bind_output: name"));
+    return session->session->bind(false, name, tensor, "dvt_session_bind_output");
+  });
+}
+
+dvt_status* dvt_session_run_bound(dvt_session* session) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(session, "dvt_session_run_bound: session"));
+    return session->session->run_bound();
+  });
+}
+
+dvt_status* dvt_session_report(dvt_session* session, char** json) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(session, "dvt_session_report: session"));
+    DOVETAIL_TRY(require(json, "dvt_session_report: json"));
+    *json = nullptr;
+    DOVETAIL_ASSIGN(const Json report, session->session->report());
+    *json = owned_json(report);
+    return {};
+  });
+}
+
+dvt_status* dvt_session_profile(dvt_session* session, const dvt_named_tensor* inputs, size_t count, int64_t repeat,
+                                char** json) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(session, "dvt_session_profile: session"));
+    DOVETAIL_TRY(require(json, "dvt_session_profile: json"));
+    *json = nullptr;
+    DOVETAIL_TRY(check_value(repeat, 1, 1'000'000, "dvt_session_profile: repeat"));
+    DOVETAIL_ASSIGN(const Inputs arrays, arrays_of(inputs, count, "dvt_session_profile: inputs"));
+    DOVETAIL_ASSIGN(const Json profile, session->session->profile(arrays, repeat));
+    *json = owned_json(profile);
+    return {};
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,97 @@
+// A session that a caller holds.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/aligned_bytes.h"
+#include "base/json.h"
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "base/work.h"
+#include "capi/bundle.h"
+#include "capi/callbacks.h"
+#include "capi/include/dovetail.h"
+#include "capi/own_target.h"
+#include "capi/tensor.h"
+#include "driver/system.h"
+#include "runtime/executor.h"
+#include "simulator/engine_options.h"
+
+namespace dovetail::capi {
+
+// The options of a session, checked.
+struct SessionSettings {
+  std::string engine = "functional";
+  int threads = 0;  // as ExecutorOptions::threads
+  driver::SystemChanges system = {};
+  Callbacks callbacks = {};
+  OwnTargets own_targets = {};
+};
+Result<SessionSettings> settings_of(const dvt_session_options* given, std::string_view argument);
+
+using Inputs = std::map<std::string, NdArray>;
+
+// Runs a bundle. Its functions run one after the other.
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> make(std::shared_ptr<const LoadedBundle> loaded, SessionSettings settings);
+
+  const LoadedBundle& loaded() const { return *loaded_; }
+  const driver::System& system() const { return system_; }
+  const SessionSettings& settings() const { return settings_; }
+
+  Result<runtime::RunResult> run(const Inputs& inputs, const runtime::RunOptions& options = {});
+  // The run's outputs, in the bundle's order.
+  std::vector<std::pair<std::string, NdArray>> outputs_of(runtime::RunResult& result) const;
+
+  Result<void> bind(bool input, const std::string& name, const DLTensor* tensor, std::string_view argument);
+  Result<void> run_bound();
+
+  Result<Json> report() const;
+  Result<Json> profile(const Inputs& inputs, std::int64_t repeat);
+
+  // Calls `use` with the steps of the last run, under the lock. Error: none ran.
+  Result<void> with_last_run(
+      const std::function<Result<void>(const bundle::Bundle& program, const runtime::RunResult& run)>& use) const;
+
+ private:
+  struct Bound {
+    View view;
+    AlignedBytes aligned;  // a copy of an input whose address does not suit kernels
+  };
+
+  Session(std::shared_ptr<const LoadedBundle> loaded, SessionSettings settings)
+      : loaded_(std::move(loaded)), settings_(std::move(settings)) {}
+  Result<void> make_ready();
+  // After an error: a stopped Work stays stopped, and belongs to the executor.
+  Diagnostics failed(Diagnostics problems);
+  Result<runtime::RunResult> run_locked(const Inputs& inputs, const runtime::RunOptions& options);
+  Json steps_json(const std::vector<runtime::StepProfile>& steps) const;
+
+  std::shared_ptr<const LoadedBundle> loaded_;
+  SessionSettings settings_;
+  driver::System system_;
+  simulator::EngineOptions engine_options_;
+
+  mutable std::mutex mutex_;  // protects the following members
+  std::unique_ptr<Work> work_;
+  std::optional<runtime::Executor> executor_;
+  std::optional<runtime::RunResult> last_;  // without outputs
+  double last_seconds_ = 0;
+  std::vector<std::optional<Bound>> inputs_, outputs_;  // in the bundle's order
+};
+
+}  // namespace dovetail::capi
+
+struct dvt_session {
+  std::unique_ptr<dovetail::capi::Session> session;
+};

@@ -1,0 +1,435 @@
+// The compiler's part of the C interface.  usage: kit DIGITS_FOLDER matmul.s logits.npy EMPTY_FOLDER
+#include "tests/c/check.h"
+
+static char path_text[4096];
+static const char* path_of(const char* folder, const char* name) {
+  snprintf(path_text, sizeof path_text, "%s/%s", folder, name);
+  return path_text;
+}
+
+static int64_t all_shape[] = {kImages, 1, 8, 8};
+static int64_t labels_shape[] = {kImages};
+static int64_t image_shape[] = {1, 1, 8, 8};
+static float* images;
+static float* expected;
+static int64_t* labels;
+
+static const char* const targets = "accel,cpu";
+static dvt_compile_options for_accelerator(void) {
+  return (dvt_compile_options){
+      .struct_size = sizeof(dvt_compile_options), .targets = targets, .hardware = "1x16x16-ext", .cpu = "baseline"};
+}
+
+static void nulls(void) {
+  dvt_bundle* bundle = NULL;
+  dvt_model* model = NULL;
+  char* json = NULL;
+  const char* null = "null pointer";
+  dvt_texts none = {NULL, 0}, wrong = {NULL, 2};
+  CHECK(dvt_has_compiler() == 1);
+  dvt_model_free(NULL);
+  FAILS(DVT_CAUSE_INPUT, null, dvt_targets(NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_model_load_file(NULL, &model));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_model_load_file("x.onnx", NULL));
+  FAILS(DVT_CAUSE_INPUT, "/nonesuch.onnx", dvt_model_load_file("/nonesuch.onnx", &model));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_model_load_memory(NULL, 1, NULL, &model));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_model_load_memory("abc", 3, NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, "mine", dvt_model_load_memory("abc", 3, "mine", &model));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_model_describe(NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_model_save(NULL, "x.onnx"));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_compile(NULL, NULL, &bundle, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_bundle_verify(NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_session_check(NULL, NULL, 0, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_session_energy(NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_session_evaluate(NULL, NULL, 0, NULL, NULL, NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_quantize(NULL, NULL, 0, NULL, &model, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_simulate(NULL, NULL, NULL, 0, none, NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_simulate(NULL, NULL, NULL, 0, wrong, NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_tune(NULL, NULL, NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, "count", dvt_explore(NULL, 0, NULL, NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_explore(NULL, 1, "{}", NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_area(NULL, NULL, &json));
+  dvt_tensor_info info = {.struct_size = sizeof info};
+  CHECK(dvt_region_name(NULL) == NULL && dvt_region_node_count(NULL) == 0 && dvt_region_node_name(NULL, 0) == NULL);
+  CHECK(dvt_region_node_operator(NULL, 0) == NULL && dvt_region_node_attributes(NULL, 0) == NULL);
+  CHECK(dvt_region_node_input_count(NULL, 0) == 0 && dvt_region_node_output_count(NULL, 0) == 0);
+  CHECK(dvt_region_node_input(NULL, 0, 0) == -1 && dvt_region_node_output(NULL, 0, 0) == -1);
+  CHECK(dvt_region_input_count(NULL) == 0 && dvt_region_output_count(NULL) == 0 && dvt_region_input(NULL, 0) == -1);
+  CHECK(dvt_region_output(NULL, 0) == -1 && dvt_region_constant(NULL, 0) == NULL);
+  FAILS(DVT_CAUSE_INPUT, null, dvt_region_value(NULL, 0, &info));
+  CHECK(bundle == NULL && model == NULL && json == NULL);
+}
+
+struct seen {
+  int progress, notes;
+  int64_t stop_at;
+};
+static void progress(void* user, const char* what, int64_t done, int64_t all) {
+  CHECK(what != NULL && done <= all);
+  ++((struct seen*)user)->progress;
+}
+static void take_note(void* user, dvt_log_level level, const char* message) {
+  CHECK(message != NULL && (level == DVT_LOG_NOTE || level == DVT_LOG_WARNING));
+  ++((struct seen*)user)->notes;
+}
+static int cancelled(void* user) { return ((struct seen*)user)->stop_at == 0; }
+
+static void compile(const dvt_model* model) {
+  dvt_bundle* bundle = NULL;
+  dvt_compile_options wrong = {.struct_size = 8};
+  FAILS(DVT_CAUSE_INPUT, "struct_size", dvt_compile(model, &wrong, &bundle, NULL));
+#define WRONG(part, member)                                                  \
+  wrong = (dvt_compile_options){.struct_size = sizeof wrong, .targets = targets, .hardware = "tiny"}; \
+  wrong.member;                                                       \
+  FAILS(DVT_CAUSE_INPUT, part, dvt_compile(model, &wrong, &bundle, NULL))
+  const char* const bad_place[] = {"nonesuch"};
+  const char* const null_text[] = {NULL};
+  WRONG("level", level = 9);
+  WRONG("level", level = -1);
+  WRONG("offload", offload = 3);
+  WRONG("targets", targets = NULL);
+  WRONG("nonesuch", targets = "nonesuch");
+  WRONG("nonesuch", hardware = "nonesuch");
+  WRONG("nonesuch", cpu = "nonesuch");
+  WRONG("accelerators", accelerators = 65);
+  WRONG("place", place = ((dvt_texts){bad_place, 1}));
+  WRONG("null pointer", shapes = ((dvt_texts){null_text, 1}));
+  WRONG("null pointer", decide = ((dvt_texts){NULL, 1}));
+  WRONG("nonesuch", with_passes = ((dvt_texts){bad_place, 1}));
+
+  struct seen seen = {.stop_at = 0};
+  dvt_callbacks calls = {sizeof calls, &seen, take_note, progress, cancelled, NULL, NULL};
+  dvt_compile_options options = for_accelerator();
+  options.callbacks = &calls;
+  options.all_tensors = 1;
+  FAILS(DVT_CAUSE_WORK, "stopped", dvt_compile(model, &options, &bundle, NULL));
+  CHECK(bundle == NULL);
+  seen.stop_at = -1;
+  char* json = NULL;
+  if (!OK(dvt_compile(model, &options, &bundle, &json))) return;
+  CHECK(seen.progress > 0 && strstr(json, "\"kind\":\"compile\"") != NULL);
+  dvt_free(json);
+  OK(dvt_bundle_verify(bundle, &json));
+  CHECK(strstr(json, "no race") != NULL && strstr(json, "\"problems\":[]") != NULL);
+  dvt_free(json);
+
+  dvt_session* session = NULL;
+  dvt_session_options cycle = {.struct_size = sizeof cycle, .engine = "cycle", .memory = "bank:ddr4-2400"};
+  OK(dvt_session_create(bundle, &cycle, &session));
+  DLTensor image = tensor_of(images, kDLFloat, 32, 4, image_shape);
+  dvt_tensor_info info = {.struct_size = sizeof info};
+  OK(dvt_bundle_input(bundle, 0, &info));
+  const dvt_named_tensor input = {info.name, &image};
+  FAILS(DVT_CAUSE_INPUT, "nothing to report", dvt_session_energy(session, &json));
+  if (OK(dvt_session_check(session, &input, 1, &json)))
+    CHECK(strstr(json, "\"different\":0") != NULL && strstr(json, "\"tensors\":0,") == NULL);
+  dvt_free(json);
+  if (OK(dvt_session_energy(session, &json))) CHECK(strstr(json, "pj_per_mac") != NULL);
+  dvt_free(json);
+  if (OK(dvt_session_report(session, &json))) CHECK(strstr(json, "\"cycles\":") != NULL);
+  dvt_free(json);
+  dvt_session_free(session);
+  dvt_bundle_free(bundle);
+}
+
+// Compiles for `options`, evaluates all images, and compares all logits with the command line's.
+static void evaluate(const dvt_model* model, const dvt_compile_options* options, const char* saved) {
+  dvt_bundle* bundle = NULL;
+  dvt_session* session = NULL;
+  dvt_tensors* outputs = NULL;
+  char* json = NULL;
+  if (!OK(dvt_compile(model, options, &bundle, NULL))) return;
+  OK(dvt_bundle_save(bundle, saved));
+  dvt_bundle_free(bundle);
+  // The record that dvt_bundle_save made lets the file's machine code run.
+  if (!OK(dvt_bundle_load_file(saved, NULL, &bundle)) || !OK(dvt_session_create(bundle, NULL, &session))) return;
+  dvt_tensor_info info = {.struct_size = sizeof info};
+  OK(dvt_bundle_input(bundle, 0, &info));
+  DLTensor all = tensor_of(images, kDLFloat, 32, 4, all_shape);
+  DLTensor classes = tensor_of(labels, kDLInt, 64, 1, labels_shape);
+  const dvt_named_tensor samples = {info.name, &all};
+  if (OK(dvt_session_evaluate(session, &samples, 1, &classes, NULL, &outputs, &json))) {
+    CHECK(strstr(json, "\"samples\":360") != NULL && strstr(json, "\"accuracy\":") != NULL);
+    const DLTensor* logits = dvt_tensors_view(outputs, 0);
+    CHECK(logits->ndim == 2 && logits->shape[0] == kImages && logits->shape[1] == kClasses);
+    CHECK(memcmp(logits->data, expected, sizeof(float) * kImages * kClasses) == 0);
+  }
+  dvt_free(json);
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_session_evaluate(session, &samples, 1, &classes, "nonesuch", NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, "no graph", dvt_session_check(session, &samples, 1, &json));
+  dvt_tensors_free(outputs);
+  dvt_session_free(session);
+  dvt_bundle_free(bundle);
+}
+
+static void quantize(const dvt_model* model, const char* saved) {
+  char* json = NULL;
+  dvt_model* quantized = NULL;
+  if (OK(dvt_model_describe(model, &json))) CHECK(strstr(json, "\"Conv\"") != NULL);
+  dvt_free(json);
+  DLTensor all = tensor_of(images, kDLFloat, 32, 4, all_shape);
+  const dvt_named_tensor samples = {"image", &all}, nonesuch = {"nonesuch", &all};
+  dvt_quantize_options wrong = {.struct_size = sizeof wrong, .calibration = "nonesuch"};
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_quantize(model, &samples, 1, &wrong, &quantized, NULL));
+  wrong = (dvt_quantize_options){.struct_size = sizeof wrong, .tail = 0.1};
+  FAILS(DVT_CAUSE_INPUT, "tail", dvt_quantize(model, &samples, 1, &wrong, &quantized, NULL));
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_quantize(model, &nonesuch, 1, NULL, &quantized, NULL));
+  if (!OK(dvt_quantize(model, &samples, 1, NULL, &quantized, &json))) return;
+  CHECK(strstr(json, "\"kind\":\"quantize\"") != NULL && strstr(json, "\"rows\":360") != NULL);
+  dvt_free(json);
+  OK(dvt_model_save(quantized, saved));
+  dvt_bundle* bundle = NULL;
+  dvt_compile_options options = for_accelerator();
+  options.strict = 1;
+  if (OK(dvt_compile(quantized, &options, &bundle, &json))) CHECK(strstr(json, "quantized") != NULL);
+  dvt_free(json);
+  dvt_bundle_free(bundle);
+  dvt_model_free(quantized);
+}
+
+static void simulate(const char* file) {
+  size_t size = 0;
+  char* text = (char*)read_bytes(file, &size);
+  text[size] = '\0';
+  dvt_program program = {.struct_size = sizeof program, .text = text, .name = "matmul.s"};
+  const char* const read[] = {"y", "bias:int32[16]"};
+  const dvt_texts places = {read, 2};
+  dvt_tensors* outputs = NULL;
+  char* json = NULL;
+  int8_t x[4 * 48];
+  int64_t x_shape[] = {4, 3, 16};
+  memset(x, 0, sizeof x);
+  DLTensor zeros = tensor_of(x, kDLInt, 8, 3, x_shape);
+  const dvt_named_tensor input = {"x", &zeros};
+  dvt_session_options cycle = {.struct_size = sizeof cycle, .engine = "cycle"};
+  if (OK(dvt_simulate(&program, &cycle, &input, 1, places, &outputs, &json))) {
+    CHECK(strstr(json, "\"kind\":\"simulate\"") != NULL && strstr(json, "\"timing\":") != NULL);
+    const DLTensor* y = dvt_tensors_find(outputs, "y");
+    CHECK(y != NULL && y->ndim == 2 && y->shape[0] == 4 && y->shape[1] == 16);
+    // x is zero: the result is the bias, 100 and -100 in turn, shifted right by 4.
+    for (int i = 0; i < 64; ++i) CHECK(((const int8_t*)y->data)[i] == (i % 2 == 0 ? 6 : -7));
+    CHECK(((const int32_t*)dvt_tensors_view(outputs, 1)->data)[1] == -100);
+  }
+  dvt_free(json);
+  dvt_tensors_free(outputs);
+  const dvt_named_tensor nonesuch = {"nonesuch", &zeros};
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_simulate(&program, NULL, &nonesuch, 1, places, &outputs, NULL));
+  program.text = ".config 1x16x16\n  gem uop=0\n";
+  FAILS(DVT_CAUSE_INPUT, "gem", dvt_simulate(&program, NULL, NULL, 0, places, &outputs, NULL));
+  program.text = ".space y int8[16]\n  gemm uop=0:1 iter=1,1 dst=0,1 src=0,1 pop_prev\n";
+  const dvt_texts y = {read, 1};
+  FAILS(DVT_CAUSE_WORK, "deadlock", dvt_simulate(&program, NULL, NULL, 0, y, &outputs, NULL));
+  program.instructions = text;
+  FAILS(DVT_CAUSE_INPUT, "both", dvt_simulate(&program, NULL, NULL, 0, y, &outputs, NULL));
+  program.text = NULL;
+  program.size = 13;
+  FAILS(DVT_CAUSE_INPUT, "hardware", dvt_simulate(&program, NULL, NULL, 0, y, &outputs, NULL));
+  program.hardware = "tiny";
+  FAILS(DVT_CAUSE_INPUT, "bytes", dvt_simulate(&program, NULL, NULL, 0, y, &outputs, NULL));
+  free(text);
+}
+
+static void search(const dvt_model* model, const char* folder) {
+  char records[4096], points[4096];
+  snprintf(records, sizeof records, "%s/records.db", folder);
+  snprintf(points, sizeof points, "%s/sweep", folder);
+  dvt_compile_options compile_options = for_accelerator();
+  compile_options.targets = "accel";
+  dvt_tune_options options = {.struct_size = sizeof options, .trials = 2, .batch = 2};
+  char* json = NULL;
+  FAILS(DVT_CAUSE_INPUT, "records", dvt_tune(model, &compile_options, &options, &json));
+  options.records = records;
+  options.search = "nonesuch";
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_tune(model, &compile_options, &options, &json));
+  options.search = "random";
+  if (OK(dvt_tune(model, &compile_options, &options, &json))) CHECK(strstr(json, "\"kind\":\"tune\"") != NULL);
+  dvt_free(json);
+  dvt_bundle* bundle = NULL;
+  compile_options.targets = targets;
+  compile_options.records = records;
+  OK(dvt_compile(model, &compile_options, &bundle, NULL));
+  dvt_bundle_free(bundle);
+
+  const char* space =
+      "{\"hardware\": \"1x16x16-ext\", \"axes\": {\"bus_bytes\": [8, 16]}, \"objectives\": [\"latency_ms\", "
+      "\"area_mm2\"]}";
+  struct seen seen = {.stop_at = -1};
+  dvt_callbacks calls = {sizeof calls, &seen, take_note, progress, cancelled, NULL, NULL};
+  dvt_explore_options explore = {.struct_size = sizeof explore, .jobs = 1, .callbacks = &calls};
+  FAILS(DVT_CAUSE_INPUT, "folder", dvt_explore(&model, 1, space, &explore, &json));
+  explore.folder = points;
+  FAILS(DVT_CAUSE_INPUT, "space", dvt_explore(&model, 1, "{", &explore, &json));
+  if (OK(dvt_explore(&model, 1, space, &explore, &json)))
+    CHECK(strstr(json, "\"kind\":\"explore\"") != NULL && seen.progress > 0);
+  dvt_free(json);
+
+  if (OK(dvt_area("1x16x16-ext", NULL, &json))) CHECK(strstr(json, "\"area_mm2\":") != NULL);
+  dvt_free(json);
+  if (OK(dvt_area("1x16x16", "xc7", &json))) CHECK(strstr(json, "LUT") != NULL || strstr(json, "lut") != NULL);
+  dvt_free(json);
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_area("nonesuch", NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, "flow", dvt_area("tiny", "nonesuch", &json));
+  if (OK(dvt_targets(&json))) CHECK(strstr(json, "\"accel\"") != NULL);
+  dvt_free(json);
+}
+
+// A target of this program: it takes every Relu, and its code is the number of elements.
+struct mine {
+  int taken, generated, loaded, run, unloaded;
+  const char* refuse;
+};
+
+static const char* refuse_none(void* user, const dvt_region* match) {
+  struct mine* mine = user;
+  CHECK(dvt_region_node_count(match) == 1 && strcmp(dvt_region_node_operator(match, 0), "Relu") == 0);
+  CHECK(dvt_region_node_operator(match, 1) == NULL && dvt_region_node_input(match, 0, 7) == -1);
+  ++mine->taken;
+  return mine->refuse;
+}
+static double one_nanosecond(void* user, const dvt_region* match) {
+  (void)user;
+  return dvt_region_output_count(match) == 1 ? 1e-9 : 1;
+}
+static const char* generate(void* user, const dvt_region* region, void (*write)(void*, const void*, size_t), void* code) {
+  dvt_tensor_info info = {.struct_size = sizeof info};
+  CHECK(dvt_region_input_count(region) == 1 && dvt_region_name(region) != NULL);
+  CHECK(dvt_region_node_name(region, 0) != NULL && dvt_region_node_input_count(region, 0) == 1);
+  CHECK(dvt_region_node_output_count(region, 0) == 1 && strcmp(dvt_region_node_attributes(region, 0), "{}") == 0);
+  CHECK(dvt_region_node_output(region, 0, 0) == dvt_region_output(region, 0));
+  CHECK(dvt_region_constant(region, dvt_region_input(region, 0)) == NULL);
+  OK(dvt_region_value(region, dvt_region_input(region, 0), &info));
+  FAILS(DVT_CAUSE_INPUT, "no value", dvt_region_value(region, 1 << 30, &info));
+  int64_t elements = 1;
+  for (int i = 0; i < info.ndim; ++i) elements *= info.shape[i];
+  write(code, &elements, 4);  // in two pieces
+  write(code, (const char*)&elements + 4, 4);
+  ++((struct mine*)user)->generated;
+  return NULL;
+}
+static void* load_kernel(void* user, const void* code, size_t size, const char** why) {
+  if (size != sizeof(int64_t)) *why = "the code is not a number";
+  if (size != sizeof(int64_t)) return NULL;
+  ++((struct mine*)user)->loaded;
+  return memcpy(malloc(size), code, size);
+}
+static const char* run_kernel(void* user, void* kernel, const DLTensor* arguments, size_t argument_count,
+                              const DLTensor* results, size_t result_count) {
+  if (argument_count != 1 || result_count != 1) return "a Relu has one argument and one result";
+  const float* from = arguments[0].data;
+  float* to = results[0].data;
+  for (int64_t i = 0; i < *(const int64_t*)kernel; ++i) to[i] = from[i] > 0 ? from[i] : 0;
+  ++((struct mine*)user)->run;
+  return NULL;
+}
+static void unload_kernel(void* user, void* kernel) {
+  ++((struct mine*)user)->unloaded;
+  free(kernel);
+}
+
+static void own_target(const dvt_model* model, const char* saved) {
+  struct mine mine = {0};
+  const char* const patterns[] = {"Relu(_)"};
+  dvt_target table = {.struct_size = sizeof table, .user = &mine, .name = "mine", .patterns = patterns,
+                      .pattern_count = 1, .refuse = refuse_none, .seconds = one_nanosecond, .generate = generate,
+                      .load = load_kernel, .run = run_kernel, .unload = unload_kernel};
+  const dvt_target* tables[] = {&table};
+  dvt_compile_options options = {.struct_size = sizeof options, .targets = "mine,cpu", .cpu = "baseline",
+                                 .own_targets = tables, .own_target_count = 1};
+  dvt_bundle* bundle = NULL;
+  table.name = "cpu";
+  FAILS(DVT_CAUSE_INPUT, "another target", dvt_compile(model, &options, &bundle, NULL));
+  table.name = "mine";
+  options.targets = "yours,cpu";
+  FAILS(DVT_CAUSE_INPUT, "yours", dvt_compile(model, &options, &bundle, NULL));
+  options.targets = "mine,cpu";
+  const char* const malformed[] = {"Relu("};
+  table.patterns = malformed;
+  FAILS(DVT_CAUSE_INPUT, "pattern", dvt_compile(model, &options, &bundle, NULL));
+  table.patterns = patterns;
+  mine.refuse = "not today";
+  char* json = NULL;
+  if (OK(dvt_compile(model, &options, &bundle, &json))) CHECK(mine.generated == 0 && strstr(json, "not today") != NULL);
+  dvt_free(json);
+  dvt_bundle_free(bundle);
+  mine.refuse = NULL;
+  if (!OK(dvt_compile(model, &options, &bundle, NULL))) return;
+  CHECK(mine.generated > 0 && mine.generated <= mine.taken);
+  OK(dvt_bundle_save(bundle, saved));
+
+  DLTensor image = tensor_of(images, kDLFloat, 32, 4, image_shape);
+  const dvt_named_tensor input = {"image", &image};
+  dvt_session_options with = {.struct_size = sizeof with, .own_targets = tables, .own_target_count = 1};
+  dvt_session* session = NULL;
+  FAILS(DVT_CAUSE_INPUT, "mine", dvt_session_create(bundle, NULL, &session));
+  if (OK(dvt_session_create(bundle, &with, &session))) {
+    CHECK(mine.loaded == mine.generated);
+    if (OK(dvt_session_check(session, &input, 1, &json))) CHECK(strstr(json, "\"different\":0") != NULL);
+    dvt_free(json);
+    CHECK(mine.run == mine.generated);
+  }
+  dvt_session_free(session);
+  dvt_bundle_free(bundle);
+  CHECK(mine.unloaded == mine.loaded);
+
+  // Its code in a file is trusted like machine code.
+  dvt_load_options load = {sizeof load, DVT_TRUST_NEVER};
+  OK(dvt_bundle_load_file(saved, &load, &bundle));
+  FAILS(DVT_CAUSE_INPUT, "machine code in the steps of cpu, mine", dvt_session_create(bundle, &with, &session));
+  dvt_bundle_free(bundle);
+  OK(dvt_bundle_load_file(saved, NULL, &bundle));
+  if (OK(dvt_session_create(bundle, &with, &session))) {
+    dvt_tensors* outputs = NULL;
+    OK(dvt_session_run(session, &input, 1, &outputs));
+    CHECK(dvt_tensors_count(outputs) == 1 && mine.run == 2 * mine.generated);
+    dvt_tensors_free(outputs);
+  }
+  dvt_session_free(session);
+  dvt_bundle_free(bundle);
+  table.run = NULL;
+  OK(dvt_bundle_load_file(saved, NULL, &bundle));
+  FAILS(DVT_CAUSE_INPUT, "run", dvt_session_create(bundle, &with, &session));
+  dvt_bundle_free(bundle);
+}
+
+int main(int count, char** arguments) {
+  if (count != 5) return 2;
+  const char *digits = arguments[1], *folder = arguments[4];
+  unsigned char *images_file = NULL, *labels_file = NULL, *logits_file = NULL;
+  images = npy_elements(path_of(digits, "test_images.npy"), &images_file);
+  labels = npy_elements(path_of(digits, "test_labels.npy"), &labels_file);
+  expected = npy_elements(arguments[3], &logits_file);
+  nulls();
+  dvt_model *model = NULL, *from_memory = NULL, *float_model = NULL;
+  OK(dvt_model_load_file(path_of(digits, "digits_int8.onnx"), &model));
+  OK(dvt_model_load_file(path_of(digits, "digits_float.onnx"), &float_model));
+  size_t size = 0;
+  unsigned char* bytes = read_bytes(path_of(digits, "digits_int8.onnx"), &size);
+  OK(dvt_model_load_memory(bytes, size, "digits", &from_memory));
+  dvt_model* cut = NULL;
+  FAILS(DVT_CAUSE_INPUT, "cut", dvt_model_load_memory(bytes, size / 2, "cut", &cut));
+  free(bytes);
+
+  compile(model);
+  dvt_compile_options options = for_accelerator();
+  char saved[4096];
+  snprintf(saved, sizeof saved, "%s/accel.dvt", folder);
+  evaluate(from_memory, &options, saved);
+  options.targets = "cpu";
+  snprintf(saved, sizeof saved, "%s/cpu.dvt", folder);
+  evaluate(model, &options, saved);
+  snprintf(saved, sizeof saved, "%s/quantized.onnx", folder);
+  quantize(float_model, saved);
+  snprintf(saved, sizeof saved, "%s/own.dvt", folder);
+  own_target(float_model, saved);
+  simulate(arguments[2]);
+  search(model, folder);
+
+  dvt_model_free(model);
+  dvt_model_free(from_memory);
+  dvt_model_free(float_model);
+  free(images_file);
+  free(labels_file);
+  free(logits_file);
+  printf(failures == 0 ? "all checks hold\n" : "%d checks failed\n", failures);
+  return failures != 0;
+}

@@ -1,0 +1,137 @@
+"""Tests of the C interface (capi/).  usage: run.py CASE
+
+runtime        the program runtime.c, on bundles that the command line made; all logits equal to the command line's
+kit            the program kit.c, likewise
+symbols        the libraries export dvt_* alone, those that the header declares, and load nothing that they should not
+header         dovetail.h alone, and client.c, compile without a warning as C11, C17, C++11 and C++20, with gcc and clang
+page           the programs of docs/howto/embedding-c.md
+an old object  client-1.0.o, which was compiled with the header of version 1.0, runs on the library of today
+
+Exit status 0: all held; 77: skipped, and the last line says why.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+BINARY = pathlib.Path(os.environ["DOVETAIL_BINARY_DIR"]).resolve()
+CLI, LIBRARIES, HEADERS = BINARY / "bin" / "dovetail", BINARY / "lib", SOURCE / "capi" / "include"
+DIGITS = SOURCE / "examples" / "digits"
+RUNTIME, KIT = LIBRARIES / "libdovetail_runtime.so.1", LIBRARIES / "libdovetail.so.1"
+SANITIZED = "fsanitize" in os.environ.get("DOVETAIL_CXX_FLAGS", "")
+FLAGS = [flag for flag in os.environ.get("DOVETAIL_CXX_FLAGS", "").split() if flag.startswith("-fsanitize")]
+
+
+def run(*command, status=0, folder):
+    """The output on both channels; fails where the exit status is not `status`."""
+    environment = os.environ | {"XDG_STATE_HOME": str(folder / "state"), "LD_LIBRARY_PATH": str(LIBRARIES)}
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder, env=environment, check=False)
+    if done.returncode != status:
+        sys.exit(f"{' '.join(map(str, command))} left with {done.returncode}, not {status}:\n{done.stdout}")
+    return done.stdout
+
+
+def digits(folder):
+    """Bundles for the accelerator and for the CPU, and all logits of the command line, which both must have."""
+    logits = []
+    for name, options in (("accel", ["--target", "accel", "--hw", "1x16x16-ext"]), ("cpu", ["--target", "cpu", "--cpu", "baseline"])):
+        bundle, out = folder / f"{name}.dvt", folder / f"{name}-out"
+        run(CLI, "compile", DIGITS / "digits_int8.onnx", *options, "-o", bundle, folder=folder)
+        run(CLI, "run", bundle, "--input", f"image={DIGITS / 'test_images.npy'}", "--output-dir", out, folder=folder)
+        files = list(out.glob("*.npy"))
+        assert len(files) == 1, files
+        logits.append(files[0])
+    assert logits[0].read_bytes() == logits[1].read_bytes()
+    assert b"(360, 10)" in logits[0].read_bytes()[:128]
+    return folder / "accel.dvt", folder / "cpu.dvt", logits[0]
+
+
+def test_runtime(folder):
+    accel, cpu, logits = digits(folder)
+    print(run(BINARY / "bin" / "test_c_runtime", accel, cpu, DIGITS / "test_images.npy", logits, folder=folder))
+
+
+def test_kit(folder):
+    logits = digits(folder)[2]
+    (folder / "made").mkdir()
+    print(run(BINARY / "bin" / "test_c_kit", DIGITS, SOURCE / "examples" / "assembly" / "matmul.s", logits, folder / "made", folder=folder))
+
+
+def declared():
+    """The functions that the header declares: for both libraries, and for the one with the compiler alone."""
+    parts = (HEADERS / "dovetail.h").read_text().split("/* ==== With the compiler")
+    assert len(parts) == 2
+    return [set(re.findall(r"^DVT_API [^;(]*?(dvt_\w+)\(", part, re.MULTILINE)) for part in parts]
+
+
+def test_symbols(folder):
+    runtime, compiler = declared()
+    for library, functions in ((RUNTIME, runtime), (KIT, runtime | compiler)):
+        lines = run("nm", "-D", "--defined-only", library, folder=folder).split("\n")
+        exported = {line.split()[-1] for line in lines if line and not line.split()[-2].islower()} - {"DVT_1.0"}  # lower case: local
+        assert exported == {f"{name}@@DVT_1.0" for name in functions}, exported ^ {f"{name}@@DVT_1.0" for name in functions}
+    needed = {library: re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", library, folder=folder)) for library in (RUNTIME, KIT)}
+    print(needed)
+    for library, names in needed.items():
+        for absent in ("libLLVM", "libprotobuf", "libsqlite3", "libpng", "libjpeg", "libedit") if library == RUNTIME else ():
+            assert not any(name.startswith(absent) for name in names), f"{library.name} loads {absent}"
+    users = (SOURCE / "tests" / "c" / name for name in ("runtime.c", "kit.c", "check.h"))
+    called = set(re.findall(r"\bdvt_\w+(?=\()", "".join(path.read_text() for path in users)))
+    assert runtime | compiler <= called, f"no test calls {(runtime | compiler) - called}"
+
+
+def test_header(folder):
+    alone = folder / "alone.c"
+    alone.write_text("#include <dovetail.h>\n#include <dovetail.h>\nint main(void) { return dvt_version() == 0; }\n")
+    strict = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-fsyntax-only", f"-I{HEADERS}", f"-I{SOURCE}"]
+    compilers = [name for name in ("gcc", "clang") if shutil.which(name)]
+    for compiler in compilers:
+        for language, standards in (("c", ("c11", "c17")), ("c++", ("c++11", "c++20"))):
+            for standard in standards:
+                run(compiler, "-x", language, f"-std={standard}", *strict, alone, folder=folder)
+        run(compiler, "-std=c11", *strict, SOURCE / "tests" / "c" / "client.c", folder=folder)
+    print(f"compiled with {', '.join(compilers)}")
+
+
+def build(folder, source, program, library):
+    run("cc", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", *FLAGS, f"-I{HEADERS}", source, f"-L{LIBRARIES}", f"-l{library}", "-o", program, folder=folder)
+
+
+def test_page(folder):
+    page = (SOURCE / "docs" / "howto" / "embedding-c.md").read_text()
+    programs = {re.match(r"/\* (\w+)\.c", text).group(1): text for text in re.findall(r"^```c\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)}
+    assert set(programs) == {"run", "build"}, programs.keys()
+    for name, text in programs.items():
+        (folder / f"{name}.c").write_text(text)
+        build(folder, folder / f"{name}.c", folder / name, "dovetail_runtime" if name == "run" else "dovetail")
+    said = run(folder / "build", DIGITS / "digits_int8.onnx", folder / "digits.dvt", folder=folder)
+    assert "no race" in said and '"problems":[]' in said, said
+    said = run(folder / "run", folder / "digits.dvt", folder=folder)
+    assert len(re.findall(r"^run \d: class \d$", said, re.MULTILINE)) == 3, said
+    assert "nonesuch.dvt" in run(folder / "run", "nonesuch.dvt", status=1, folder=folder)
+    functions = set().union(*declared())
+    assert set(re.findall(r"`(dvt_[a-z_]+)`", page)) - {"dvt_status", "dvt_callbacks", "dvt_target", "dvt_compile_options", "dvt_session_options"} <= functions
+
+
+def test_an_old_object(folder):
+    if os.uname().machine != "x86_64":
+        print("the object is for x86_64")
+        sys.exit(77)
+    accel = digits(folder)[0]
+    for library in ("dovetail_runtime", "dovetail"):
+        run("cc", *FLAGS, SOURCE / "tests" / "c" / "client-1.0.o", f"-L{LIBRARIES}", f"-l{library}", "-o", folder / library, folder=folder)
+        assert "ran" in run(folder / library, accel, folder=folder)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        globals()[f"test_{sys.argv[1].replace(' ', '_')}"](pathlib.Path(name))
+
+
+if __name__ == "__main__":
+    main()
