@@ -204,6 +204,7 @@ Result<void> Session::run_bound() {
   }
   DOVETAIL_TRY(make_ready());
   const Watched watched(settings_.callbacks, work_.get(), "run");
+  if (!program.other_shapes.empty()) last_.reset();  // its steps may be those of another program
   if (const auto ran = executor_->run_in_place(inputs); !ran.ok()) return failed(ran.errors());
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!outputs_[i] || outputs_[i]->view.bytes == 0) continue;

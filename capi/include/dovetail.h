@@ -4,7 +4,8 @@
  *
  * Errors. A function that may fail returns a dvt_status*: null on success, else the diagnostics, which the caller frees
  * with dvt_status_free(). On failure the results that the function would have stored are null or unchanged. No function
- * ends the process, prints or throws, with one exception: if memory runs out inside LLVM, LLVM ends the process.
+ * ends the process, prints or throws, with one exception: if memory runs out inside LLVM, OpenSSL or the JSON library,
+ * that library ends the process.
  *
  * Ownership. `dvt_x** out` receives a handle that the caller frees with dvt_x_free(). `char** json` receives text that
  * the caller frees with dvt_free(); a null pointer means that the caller does not want it. Pointers that a function

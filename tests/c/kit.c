@@ -290,7 +290,8 @@ static double one_nanosecond(void* user, const dvt_region* match) {
   (void)user;
   return dvt_region_output_count(match) == 1 ? 1e-9 : 1;
 }
-static const char* generate(void* user, const dvt_region* region, void (*write)(void*, const void*, size_t), void* code) {
+static const char* generate(void* user, const dvt_region* region, void (*write)(void*, const void*, size_t),
+                            void* code) {
   dvt_tensor_info info = {.struct_size = sizeof info};
   CHECK(dvt_region_input_count(region) == 1 && dvt_region_name(region) != NULL);
   CHECK(dvt_region_node_name(region, 0) != NULL && dvt_region_node_input_count(region, 0) == 1);

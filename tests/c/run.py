@@ -5,6 +5,8 @@ kit            the program kit.c, likewise
 symbols        the libraries export dvt_* alone, those that the header declares, and load nothing that they should not
 header         dovetail.h alone, and client.c, compile without a warning as C11, C17, C++11 and C++20, with gcc and clang
 page           the programs of docs/howto/embedding-c.md
+refusals       each file, mapping, thread and library that client.c asks for is refused in turn (tests/faults/refuse.cpp): a diagnostic, and
+               no crash. Heap memory is not refused: OpenSSL and the JSON library end the process where it runs out
 an old object  client-1.0.o, which was compiled with the header of version 1.0, runs on the library of today
 
 Exit status 0: all held; 77: skipped, and the last line says why.
@@ -23,7 +25,6 @@ BINARY = pathlib.Path(os.environ["DOVETAIL_BINARY_DIR"]).resolve()
 CLI, LIBRARIES, HEADERS = BINARY / "bin" / "dovetail", BINARY / "lib", SOURCE / "capi" / "include"
 DIGITS = SOURCE / "examples" / "digits"
 RUNTIME, KIT = LIBRARIES / "libdovetail_runtime.so.1", LIBRARIES / "libdovetail.so.1"
-SANITIZED = "fsanitize" in os.environ.get("DOVETAIL_CXX_FLAGS", "")
 FLAGS = [flag for flag in os.environ.get("DOVETAIL_CXX_FLAGS", "").split() if flag.startswith("-fsanitize")]
 
 
@@ -126,6 +127,34 @@ def test_an_old_object(folder):
     for library in ("dovetail_runtime", "dovetail"):
         run("cc", *FLAGS, SOURCE / "tests" / "c" / "client-1.0.o", f"-L{LIBRARIES}", f"-l{library}", "-o", folder / library, folder=folder)
         assert "ran" in run(folder / library, accel, folder=folder)
+
+
+def test_refusals(folder):
+    library = os.environ.get("DOVETAIL_REFUSE_LIBRARY")
+    if not library:
+        print("a sanitizer has its own heap")
+        sys.exit(77)
+    cpu = digits(folder)[1]
+    client, counted = folder / "client", folder / "counted"
+    build(folder, SOURCE / "tests" / "c" / "client.c", client, "dovetail_runtime")
+    environment = os.environ | {"XDG_STATE_HOME": str(folder / "state"), "LD_LIBRARY_PATH": str(LIBRARIES), "LD_PRELOAD": library}
+
+    def refusing(request):
+        return subprocess.run([client, cpu], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, env=environment | {"DOVETAIL_REFUSE": request}, check=False)
+
+    assert refusing(f"count:{counted}").returncode == 0
+    uses = {}
+    for kind, _, number in map(str.split, counted.read_text().splitlines()):
+        if kind != "heap":
+            uses[kind] = uses.get(kind, 0) + int(number)
+    assert set(uses) >= {"map", "write", "library"}, uses
+    for kind, number in uses.items():
+        for use in range(1, number + 1):
+            for lasting in ("", "+"):
+                done = refusing(f"{kind}:{use}{lasting}")
+                assert done.returncode in (0, 1), f"{kind}:{use}{lasting} left with {done.returncode}: {done.stdout}"
+                assert done.returncode == 0 or '"cause":"resource"' in done.stdout, done.stdout
+    print(f"refused: {uses}")
 
 
 def main():
