@@ -48,7 +48,7 @@ dvt_status* guarded(Body&& body) noexcept {
 // Text that the caller frees with dvt_free().
 char* owned_text(const std::string& text);
 char* owned_json(const Json& json);
-// Stores it if the caller wants it.
+// Stores the text of `json` in *out, unless `out` is null.
 void give_json(char** out, const Json& json);
 
 }  // namespace dovetail::capi

@@ -195,22 +195,6 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   return {};
 }
 
-Json estimate_json(const explore::AreaModel& model, const isa::HardwareConfig& config) {
-  const explore::AreaEstimate area = model.estimate(config);
-  const explore::AreaError error = model.error(true);
-  return {{"config", config.name},
-          {"technology", model.technology().name},
-          {"gates", area.gates},
-          {"flip_flops", area.flip_flops},
-          {"memory_bits", area.memory_bits},
-          {"logic_mm2", area.logic_mm2},
-          {"sram_mm2", area.sram_mm2},
-          {"area_mm2", area.mm2()},
-          {"logic_levels", area.logic_levels},
-          {"clock_mhz", area.clock_mhz},
-          {"error", {{"runs", error.runs}, {"gates_mean", error.gates_mean}, {"gates_most", error.gates_most}}}};
-}
-
 }  // namespace
 
 }  // namespace dovetail::capi
@@ -267,7 +251,7 @@ dvt_status* dvt_area(const char* hardware, const char* flow, char** json) {
     DOVETAIL_ASSIGN(const isa::HardwareConfig config, isa::load_config(hardware));
     if (flow == nullptr) {
       DOVETAIL_ASSIGN(const explore::AreaModel model, explore::AreaModel::of_kit());
-      *json = owned_json(estimate_json(model, config));
+      *json = owned_json(model.report(config));
       return {};
     }
     if (std::ranges::none_of(driver::kAreaFlows, [&](const driver::AreaFlow& each) { return each.name == flow; }))

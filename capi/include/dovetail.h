@@ -8,8 +8,8 @@
  * that library ends the process.
  *
  * Ownership. `dvt_x** out` receives a handle that the caller frees with dvt_x_free(). `char** json` receives text that
- * the caller frees with dvt_free(); a null pointer means that the caller does not want it. Pointers that a function
- * returns from a handle live as long as that handle. Everything else that the caller passes is borrowed for the call.
+ * the caller frees with dvt_free(); a null pointer omits it. Pointers that a function returns from a handle live as
+ * long as that handle. Everything else that the caller passes is borrowed for the call.
  *
  * Threads. Every handle may be used from several threads at once: calls on one session run one after the other, under
  * its internal lock, and all other handles are immutable. Only freeing a handle while another thread uses it is an
@@ -70,8 +70,8 @@ enum {
 DVT_API dvt_cause dvt_status_cause(const dvt_status* status);
 /* The number of diagnostics; of null 0. */
 DVT_API size_t dvt_status_count(const dvt_status* status);
-/* The fields of a diagnostic: what failed, the file, node or argument, the violated rule, and the remedy. "" if there
- * is no such diagnostic. */
+/* The fields of a diagnostic: what failed, the file, node or argument, the violated rule, and the remedy. "" if
+ * `index` is not below the count. */
 DVT_API const char* dvt_status_what(const dvt_status* status, size_t index);
 DVT_API const char* dvt_status_where(const dvt_status* status, size_t index);
 DVT_API const char* dvt_status_why(const dvt_status* status, size_t index);

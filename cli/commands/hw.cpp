@@ -71,23 +71,12 @@ class Hw : public Command {
       return Diagnostic{"bad usage of `dovetail hw area`", "--estimate", "--run requests Yosys, --estimate the model",
                         "leave one of them out"};
     DOVETAIL_ASSIGN(const explore::AreaModel model, explore::AreaModel::of_kit());
-    const explore::AreaEstimate area = model.estimate(config);
-    const explore::AreaError error = model.error(true);
     if (json_) {
-      print_json(
-          Json{{"config", config.name},
-               {"technology", model.technology().name},
-               {"gates", area.gates},
-               {"flip_flops", area.flip_flops},
-               {"memory_bits", area.memory_bits},
-               {"logic_mm2", area.logic_mm2},
-               {"sram_mm2", area.sram_mm2},
-               {"area_mm2", area.mm2()},
-               {"logic_levels", area.logic_levels},
-               {"clock_mhz", area.clock_mhz},
-               {"error", {{"runs", error.runs}, {"gates_mean", error.gates_mean}, {"gates_most", error.gates_most}}}});
+      print_json(model.report(config));
       return Exit::success;
     }
+    const explore::AreaEstimate area = model.estimate(config);
+    const explore::AreaError error = model.error(true);
     print("estimated     {}, {}\n", config.name, model.technology().name);
     print("logic         {:.0f} gates of two inputs, {:.0f} flip-flops: {:.3f} mm²\n", area.gates, area.flip_flops,
           area.logic_mm2);

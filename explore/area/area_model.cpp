@@ -287,4 +287,21 @@ AreaError AreaModel::error(bool held_back) const {
   return error;
 }
 
+Json AreaModel::report(const isa::HardwareConfig& hardware) const {
+  const AreaEstimate area = estimate(hardware);
+  const AreaError held_back = error(true);
+  return {{"config", hardware.name},
+          {"technology", technology_.name},
+          {"gates", area.gates},
+          {"flip_flops", area.flip_flops},
+          {"memory_bits", area.memory_bits},
+          {"logic_mm2", area.logic_mm2},
+          {"sram_mm2", area.sram_mm2},
+          {"area_mm2", area.mm2()},
+          {"logic_levels", area.logic_levels},
+          {"clock_mhz", area.clock_mhz},
+          {"error",
+           {{"runs", held_back.runs}, {"gates_mean", held_back.gates_mean}, {"gates_most", held_back.gates_most}}}};
+}
+
 }  // namespace dovetail::explore

@@ -72,6 +72,8 @@ class AreaModel {
 
   AreaEstimate estimate(const isa::HardwareConfig& hardware) const;
   AreaError error(bool held_back) const;
+  // The estimate of a configuration, with the model's technology and error: `dovetail hw area --estimate --json`.
+  Json report(const isa::HardwareConfig& hardware) const;
   const Technology& technology() const { return technology_; }
 
  private:
