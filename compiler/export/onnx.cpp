@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "compiler/export/opset.h"
 #include "compiler/import/attributes.h"
 #include "compiler/import/onnx.pb.h"
-#include "compiler/import/operator_versions.h"
 #include "compiler/ops/op.h"
 
 namespace dovetail {
@@ -107,18 +107,6 @@ constexpr std::size_t kOverheadBytes = 4096;
 
 }  // namespace
 
-std::int64_t exported_opset(const graph::Graph& graph) {
-  std::int64_t opset = 21;
-  for (graph::NodeId id : graph.live_nodes()) {
-    const graph::Node& node = graph.node(id);
-    if (const import::OperatorVersions* row = import::find_versions(node.op))
-      opset = std::max(opset, row->versions.front());
-    if (node.op == "DequantizeLinear" && node.attributes.contains("output_dtype"))
-      opset = std::max<std::int64_t>(opset, 23);
-  }
-  return opset;
-}
-
 Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std::string& where,
                                            const std::map<std::string, std::string>& metadata) {
   if (Diagnostics findings = foreign_operators(graph, where); !findings.empty()) return findings;
@@ -131,9 +119,10 @@ Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std:
                       "export a smaller model; external data is not written"};
 
   onnx::Model model;
-  model.set_ir_version(kExportedIrVersion);
+  const std::int64_t opset = exported_opset(graph);
+  model.set_ir_version(exported_ir_version(opset));
   model.set_producer_name("dovetail");
-  model.add_opset_import()->set_version(exported_opset(graph));
+  model.add_opset_import()->set_version(opset);
   for (const auto& [key, value] : metadata) {
     onnx::KeyValue& entry = *model.add_metadata_props();
     entry.set_key(key);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/export/onnx.h"
+#include "compiler/export/opset.h"
 #include "compiler/ops/op.h"
 #include "tests/fuzz/compiler/graphs/older_forms.h"
 #include "tests/generator_graphs/evil_values.h"
