@@ -54,8 +54,6 @@ void run_some(runtime::Executor& executor, const Samples& samples, Shared& share
   shared.counts_cycles &= counts_cycles;
 }
 
-std::int64_t row_elements(const NdArray& array) { return array.count() / std::max<std::int64_t>(1, array.shape()[0]); }
-
 std::int64_t largest_at(const NdArray& scores, std::int64_t row, std::int64_t classes) {
   std::int64_t best = 0;
   for (std::int64_t c = 1; c < classes; ++c)
@@ -93,37 +91,6 @@ Result<Evaluated> evaluate(const Session& session, const Samples& samples, int t
   if (shared.counts_cycles && shared.cycles > 0) evaluated.cycles = shared.cycles;
   for (const auto& [name, arrays] : results) evaluated.outputs.emplace(name, samples.stacked(arrays));
   return evaluated;
-}
-
-Result<Accuracy> accuracy_of(const NdArray& scores, const NdArray& labels) {
-  const auto bad = [](std::string why, std::string hint) {
-    return Diagnostic{"cannot compare with the labels", "--labels", std::move(why), std::move(hint)};
-  };
-  if (is_floating(labels.dtype())) return bad("they are not integers", "give the index of each sample's class");
-  if (scores.rank() < 2 || scores.shape()[0] != labels.count())
-    return bad(fmt::format("there are {} labels, and the output is {}", labels.count(),
-                           type_text(scores.dtype(), scores.shape())),
-               "give one label for each sample; --output NAME chooses the output");
-  const std::int64_t classes = row_elements(scores);
-  Accuracy accuracy{labels.count(), 0, {}};
-  std::int64_t top5 = 0;
-  for (std::int64_t i = 0; i < labels.count(); ++i) {
-    const std::int64_t label = labels.as_int64(i);
-    if (label < 0 || label >= classes)
-      return bad(fmt::format("label {} of sample {} is not from 0 to {}", label, i, classes - 1),
-                 "--output NAME chooses the output");
-    accuracy.top1 += largest_at(scores, i, classes) == label;
-    // Its rank: the number of scores that are larger, or equal and before it.
-    const double own = scores.as_double(i * classes + label);
-    std::int64_t before = 0;
-    for (std::int64_t c = 0; c < classes; ++c) {
-      const double score = scores.as_double(i * classes + c);
-      before += score > own || (score == own && c < label);
-    }
-    top5 += before < 5;
-  }
-  if (classes > 5) accuracy.top5 = top5;
-  return accuracy;
 }
 
 Result<std::vector<SampleAgreement>> sample_agreement_of(const std::map<std::string, NdArray>& outputs,

@@ -1,4 +1,4 @@
-// Evaluates a model on many samples: its outputs, its accuracy, and its difference from another model.
+// Evaluates a model on many samples: its outputs, and their difference from another model's.
 #pragma once
 
 #include <atomic>
@@ -24,14 +24,6 @@ struct Evaluated {
 // run; all threads then end.
 Result<Evaluated> evaluate(const Session& session, const Samples& samples, int threads,
                            std::atomic<std::int64_t>& done);
-
-struct Accuracy {
-  std::int64_t samples = 0, top1 = 0;
-  std::optional<std::int64_t> top5;  // absent with five classes or fewer
-};
-// The scores of a sample's classes are all elements of its row; of equal scores the first counts. Error: rows and
-// labels do not fit together.
-Result<Accuracy> accuracy_of(const NdArray& scores, const NdArray& labels);
 
 // The agreement of two models or targets in one output.
 struct SampleAgreement {

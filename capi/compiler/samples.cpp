@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/json.h"
 #include "capi/arguments.h"
@@ -25,6 +24,7 @@
 #include "compiler/quantize/quantize.h"
 #include "driver/evaluation.h"
 #include "driver/forward.h"
+#include "driver/metrics/metric.h"
 #include "driver/sample_files.h"
 #include "driver/samples.h"
 
@@ -59,29 +59,19 @@ Result<Evaluation> evaluate(Session& session, Inputs tensors, const std::optiona
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 
   Evaluation evaluation;
-  std::vector<std::string> names;
   std::map<std::string, NdArray> stacked;
   for (const bundle::TensorIndex index : bundle.outputs) {
     const std::string& name = tensor_at(bundle, index).name;
     if (stacked.contains(name)) continue;
-    names.push_back(name);
     stacked.emplace(name, samples.stacked(results.at(name)));
     evaluation.outputs.emplace_back(name, stacked.at(name));
   }
   evaluation.json = {{"samples", samples.rows()}, {"runs", samples.runs()}, {"seconds", seconds.count()}};
   if (*cycles > 0) evaluation.json["cycles"] = *cycles;
   if (!labels) return evaluation;
-  if (scores == nullptr && names.size() != 1)
-    return bad_argument("dvt_session_evaluate: output",
-                        fmt::format("it is null, and the outputs are {}", fmt::join(names, ", ")),
-                        "name the output that scores the classes");
-  const auto found = stacked.find(scores == nullptr ? names.front() : scores);
-  if (found == stacked.end())
-    return bad_argument("dvt_session_evaluate: output",
-                        fmt::format("it is {}, and the outputs are {}", scores, fmt::join(names, ", ")),
-                        "name one of them");
-  DOVETAIL_ASSIGN(const driver::Accuracy accuracy, driver::accuracy_of(found->second, *labels));
-  evaluation.json["accuracy"] = cli::accuracy_json(accuracy);
+  const auto output = scores == nullptr ? std::nullopt : std::optional<std::string>(scores);
+  DOVETAIL_ASSIGN(const auto figures, driver::measure({"accuracy", {}}, {stacked, *labels, output}));
+  evaluation.json["accuracy"] = cli::accuracy_json(figures);
   return evaluation;
 }
 
@@ -173,6 +163,22 @@ dvt_status* dvt_session_evaluate(dvt_session* session, const dvt_named_tensor* s
       DOVETAIL_ASSIGN(*outputs, tensors_of(std::move(evaluation.outputs), session->session->settings().callbacks));
     }
     give_json(json, evaluation.json);
+    return {};
+  });
+}
+
+dvt_status* dvt_measure(const char* metric, const dvt_named_tensor* outputs, size_t count, const DLTensor* labels,
+                        const char* output, char** json) {
+  if (json != nullptr) *json = nullptr;
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(metric, "dvt_measure: metric"));
+    DOVETAIL_TRY(require(labels, "dvt_measure: labels"));
+    DOVETAIL_ASSIGN(const driver::Metric parsed, driver::parse_metric(metric));
+    DOVETAIL_ASSIGN(const Inputs arrays, arrays_of(outputs, count, "dvt_measure: outputs"));
+    DOVETAIL_ASSIGN(const View expected, view_of(labels, "dvt_measure: labels"));
+    const auto name = output == nullptr ? std::nullopt : std::optional<std::string>(output);
+    DOVETAIL_ASSIGN(const auto figures, driver::measure(parsed, {arrays, expected.copy(), name}));
+    give_json(json, cli::metric_json(parsed, figures));
     return {};
   });
 }

@@ -388,6 +388,12 @@ DVT_API dvt_status* dvt_session_evaluate(dvt_session* session, const dvt_named_t
                                          const DLTensor* labels, const char* output, dvt_tensors** outputs,
                                          char** json);
 
+/* Measures outputs against labels by a metric, in the form of `dovetail evaluate --metric` (docs/howto/own-data.md),
+ * for example "iou:ignore=255". `output`: the one that is measured; null: the only one. {"name", "figures"}: figures by
+ * name. */
+DVT_API dvt_status* dvt_measure(const char* metric, const dvt_named_tensor* outputs, size_t count,
+                                const DLTensor* labels, const char* output, char** json);
+
 /* The options of `dovetail quantize`. */
 typedef struct dvt_quantize_options {
   size_t struct_size;

@@ -17,7 +17,7 @@
 #include "cli/shell/standard_streams.h"
 #include "cli/shell/watched_work.h"
 #include "driver/evaluation.h"
-#include "driver/names.h"
+#include "driver/metrics/metric.h"
 #include "driver/preprocess.h"
 #include "driver/sample_files.h"
 #include "driver/samples.h"
@@ -42,8 +42,12 @@ class Evaluate : public Command {
                   "pictures, in the order of their names",
                   Need::required, File::read);
     preprocess_.declare(options);
-    options.value("--labels", "Y.npy", labels_, "the class of each sample, for top-1 and top-5", File::read);
-    options.value("--output", "NAME", output_, "the output that scores the classes (default: the only one)");
+    options.value("--labels", "Y.npy", labels_,
+                  "what the outputs should be, for --metric: classes, masks, numbers, ...", File::read);
+    options.value("--metric", "METRIC", metric_,
+                  "what is measured with --labels, with options as in iou:ignore=255 (docs/howto/own-data.md): " +
+                      metrics_help());
+    options.value("--output", "NAME", output_, "the output that is measured (default: the only one)");
     options.value("--against", "MODEL|BUNDLE", against_,
                   "another model to run on the same samples: reports agreement and difference", File::read);
     options
@@ -75,6 +79,9 @@ class Evaluate : public Command {
     WatchedWork watched(limit);
     DOVETAIL_ASSIGN(const std::optional<int> given_threads, session_.thread_count());
     const int threads = given_threads.value_or(runtime::default_threads());
+    DOVETAIL_ASSIGN(const driver::Metric metric, driver::parse_metric(metric_.value_or("accuracy")));
+    if (metric_ && !labels_)
+      return Diagnostic{"bad usage of `dovetail evaluate`", "--metric", "it needs labels", "give --labels Y.npy"};
     std::optional<NdArray> labels;
     if (labels_) {
       DOVETAIL_ASSIGN(labels, driver::read_tensor(*labels_));
@@ -86,14 +93,15 @@ class Evaluate : public Command {
     }
     Json json{{"kind", "evaluate"}, {"file", session_.model.model}, {"engine", session_.engine}};
     DOVETAIL_ASSIGN(const driver::Evaluated evaluated,
-                    evaluate_one("", own, session_, {}, labels, threads, watched, json));
+                    evaluate_one("", own, session_, {}, metric, labels, threads, watched, json));
     if (other) {
       json["against"] = {{"file", compared_with().model.model}, {"targets", targets_text(compared_with())}};
       DOVETAIL_ASSIGN(const auto as_own, driver::preprocess_of(own.bundle()));
       Json of_other;
-      DOVETAIL_ASSIGN(const driver::Evaluated compared,
-                      evaluate_one("\nagainst\n", *other, compared_with(), as_own, labels, threads, watched, of_other));
-      if (of_other.contains("accuracy")) json["against"]["accuracy"] = of_other["accuracy"];
+      DOVETAIL_ASSIGN(const driver::Evaluated compared, evaluate_one("\nagainst\n", *other, compared_with(), as_own,
+                                                                     metric, labels, threads, watched, of_other));
+      for (const char* key : {"accuracy", "metric"})
+        if (of_other.contains(key)) json["against"][key] = of_other[key];
       DOVETAIL_ASSIGN(const auto agreement, driver::sample_agreement_of(evaluated.outputs, compared.outputs));
       print("\n{}", agreement_text(agreement));
       json["agreement"] = agreement_json(agreement);
@@ -143,8 +151,8 @@ class Evaluate : public Command {
   Result<driver::Evaluated> evaluate_one(std::string_view title, const driver::Session& session,
                                          const SessionArguments& arguments,
                                          const std::optional<driver::Preprocess>& otherwise,
-                                         const std::optional<NdArray>& labels, int threads, WatchedWork& watched,
-                                         Json& json) const {
+                                         const driver::Metric& metric, const std::optional<NdArray>& labels,
+                                         int threads, WatchedWork& watched, Json& json) const {
     DOVETAIL_ASSIGN(const driver::Samples samples, samples_for(session.bundle(), otherwise));
     std::atomic<std::int64_t> done{0};
     watched.show({"runs", samples.runs(), &done});
@@ -158,11 +166,19 @@ class Evaluate : public Command {
     json["seconds"] = evaluated.seconds;
     if (evaluated.cycles) json["cycles"] = *evaluated.cycles;
     if (labels) {
-      DOVETAIL_ASSIGN(const driver::Accuracy accuracy, accuracy_of_output(evaluated.outputs, *labels));
-      print("{}", accuracy_text(accuracy));
-      json["accuracy"] = accuracy_json(accuracy);
+      DOVETAIL_ASSIGN(const auto figures, driver::measure(metric, {evaluated.outputs, *labels, output_}));
+      print("{}", figures_text(figures));
+      json["metric"] = metric_json(metric, figures);
+      if (metric.name == "accuracy") json["accuracy"] = accuracy_json(figures);
     }
     return evaluated;
+  }
+
+  static std::string metrics_help() {
+    std::vector<std::string> rows;
+    for (const driver::MetricKind& kind : driver::metric_kinds())
+      rows.push_back(fmt::format("{}: {}", kind.name, kind.summary));
+    return fmt::format("{} (default accuracy)", fmt::join(rows, "; "));
   }
 
   static std::string of_model_text(const driver::Session& session) {
@@ -185,26 +201,11 @@ class Evaluate : public Command {
     return text;
   }
 
-  Result<driver::Accuracy> accuracy_of_output(const std::map<std::string, NdArray>& outputs,
-                                              const NdArray& labels) const {
-    std::vector<std::string> names;
-    for (const auto& [name, array] : outputs) names.push_back(name);
-    if (!output_ && names.size() != 1)
-      return Diagnostic{"bad usage of `dovetail evaluate`", "--labels",
-                        fmt::format("the model has {} outputs: {}", names.size(), fmt::join(names, ", ")),
-                        "name the output that scores the classes with --output NAME"};
-    std::string name = names.front();
-    if (output_) {
-      DOVETAIL_ASSIGN(name, driver::match_name("--output", "output", names, *output_));
-    }
-    return driver::accuracy_of(outputs.at(name), labels);
-  }
-
   SessionArguments session_{.engine = "functional"};
   LimitArguments limit_;
   PreprocessArguments preprocess_;
   std::string inputs_;
-  std::optional<std::string> labels_, output_, against_, against_targets_, output_dir_, report_;
+  std::optional<std::string> labels_, metric_, output_, against_, against_targets_, output_dir_, report_;
   bool json_ = false;
 };
 

@@ -19,9 +19,9 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
 
 }  // namespace
 
-std::string accuracy_text(const driver::Accuracy& accuracy) {
-  std::string text = fmt::format("top-1         {}\n", share_text(accuracy.top1, accuracy.samples));
-  if (accuracy.top5) text += fmt::format("top-5         {}\n", share_text(*accuracy.top5, accuracy.samples));
+std::string figures_text(const std::vector<driver::Figure>& figures) {
+  std::string text;
+  for (const driver::Figure& figure : figures) text += fmt::format("{:<13} {}\n", figure.name, figure.text);
   return text;
 }
 
@@ -37,10 +37,17 @@ std::string agreement_text(const std::vector<driver::SampleAgreement>& agreement
   return text;
 }
 
-Json accuracy_json(const driver::Accuracy& accuracy) {
-  return {{"samples", accuracy.samples},
-          {"top1", accuracy.top1},
-          {"top5", accuracy.top5 ? Json(*accuracy.top5) : Json(nullptr)}};
+Json accuracy_json(const std::vector<driver::Figure>& figures) {
+  Json json{{"samples", figures.front().whole}, {"top1", figures.front().part}, {"top5", nullptr}};
+  if (figures.size() > 1) json["top5"] = figures[1].part;
+  return json;
+}
+
+Json metric_json(const driver::Metric& metric, const std::vector<driver::Figure>& figures) {
+  Json values = Json::object();
+  for (const driver::Figure& figure : figures)
+    values[figure.key] = std::isfinite(figure.value) ? Json(figure.value) : Json(nullptr);
+  return {{"name", metric.name}, {"figures", values}};
 }
 
 Json agreement_json(const std::vector<driver::SampleAgreement>& agreement) {

@@ -6,12 +6,17 @@
 
 #include "base/json.h"
 #include "driver/evaluation.h"
+#include "driver/metrics/metric.h"
 
 namespace dovetail::cli {
 
-std::string accuracy_text(const driver::Accuracy& accuracy);
+// A line for each figure.
+std::string figures_text(const std::vector<driver::Figure>& figures);
 std::string agreement_text(const std::vector<driver::SampleAgreement>& agreement);
-Json accuracy_json(const driver::Accuracy& accuracy);
+// Of the metric "accuracy": {"samples", "top1", "top5"}, the numbers of samples.
+Json accuracy_json(const std::vector<driver::Figure>& figures);
+// {"name", "figures"}.
+Json metric_json(const driver::Metric& metric, const std::vector<driver::Figure>& figures);
 Json agreement_json(const std::vector<driver::SampleAgreement>& agreement);
 
 }  // namespace dovetail::cli

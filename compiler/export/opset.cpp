@@ -62,9 +62,12 @@ struct InputSince {
   std::int64_t opset;
 };
 constexpr InputSince kInputs[] = {
-    {"Attention", 6, 24},    {"Pad", 3, 18},           {"ReduceL1", 1, 18},        {"ReduceL2", 1, 18},
-    {"ReduceLogSum", 1, 18}, {"ReduceLogSumExp", 1, 18}, {"ReduceMax", 1, 18},     {"ReduceMean", 1, 18},
-    {"ReduceMin", 1, 18},    {"ReduceProd", 1, 18},    {"ReduceSumSquare", 1, 18},
+    {"Attention", 6, 24},       {"Pad", 3, 18},
+    {"ReduceL1", 1, 18},        {"ReduceL2", 1, 18},
+    {"ReduceLogSum", 1, 18},    {"ReduceLogSumExp", 1, 18},
+    {"ReduceMax", 1, 18},       {"ReduceMean", 1, 18},
+    {"ReduceMin", 1, 18},       {"ReduceProd", 1, 18},
+    {"ReduceSumSquare", 1, 18},
 };
 
 // Operators whose meaning or form changed without a new attribute or operand.
@@ -148,9 +151,7 @@ std::int64_t exported_opset(const graph::Graph& graph) {
 }
 
 std::int64_t exported_ir_version(std::int64_t opset) {
-  constexpr struct {
-    std::int64_t opset, ir;
-  } kReleases[] = {{21, 10}, {19, 9}, {15, 8}, {13, 7}};
+  constexpr struct { std::int64_t opset, ir; } kReleases[] = {{21, 10}, {19, 9}, {15, 8}, {13, 7}};
   return std::find_if(std::begin(kReleases), std::end(kReleases), [&](const auto& row) { return row.opset <= opset; })
       ->ir;
 }

@@ -155,6 +155,15 @@ static void evaluate(const dvt_model* model, const dvt_compile_options* options,
     CHECK(memcmp(logits->data, expected, sizeof(float) * kImages * kClasses) == 0);
   }
   dvt_free(json);
+  json = NULL;
+  if (outputs != NULL) {
+    const dvt_named_tensor measured = {"logits", dvt_tensors_view(outputs, 0)};
+    if (OK(dvt_measure("accuracy", &measured, 1, &classes, NULL, &json)))
+      CHECK(strstr(json, "\"top1\":0.99722") != NULL);
+    dvt_free(json);
+    FAILS(DVT_CAUSE_INPUT, "there is no metric", dvt_measure("fid", &measured, 1, &classes, NULL, NULL));
+    FAILS(DVT_CAUSE_INPUT, "labels", dvt_measure("iou", &measured, 1, NULL, NULL, NULL));
+  }
   FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_session_evaluate(session, &samples, 1, &classes, "nonesuch", NULL, NULL));
   FAILS(DVT_CAUSE_INPUT, "no graph", dvt_session_check(session, &samples, 1, &json));
   dvt_tensors_free(outputs);

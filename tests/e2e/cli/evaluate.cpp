@@ -54,6 +54,30 @@ TEST_CASE("evaluate: accuracy of the digits, and agreement with the float model"
   CHECK(wrong == 0);
 }
 
+TEST_CASE("evaluate: another metric") {
+  const test::TemporaryFolder folder;
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> line{"evaluate", kDigits,    "--target",
+                                  "cpu",      "--inputs", kDigitsFolder + "test_images.npy"};
+    line.insert(line.end(), more.begin(), more.end());
+    return test::dovetail(line);
+  };
+  // The outputs are their own labels: no error.
+  REQUIRE(with({"--output-dir", folder / "out"}).exit == 0);
+  const Finished exact =
+      with({"--labels", folder / "out/logits.npy", "--metric", "error", "--report", folder / "r.json"});
+  INFO(exact.error);
+  REQUIRE(exact.exit == 0);
+  CHECK_THAT(exact.out, ContainsSubstring("largest error 0\n"));
+  const Json report = read_json_file(folder / "r.json").value();
+  CHECK(report["metric"]["name"] == "error");
+  CHECK(report["metric"]["figures"]["r2"] == 1.0);
+  CHECK_FALSE(report.contains("accuracy"));
+  const Finished unlabeled = with({"--metric", "error"});
+  CHECK(unlabeled.exit == 2);
+  CHECK_THAT(unlabeled.error, ContainsSubstring("--metric): it needs labels"));
+}
+
 TEST_CASE("evaluate: two targets of one model, bundles, and mismatched inputs") {
   const test::TemporaryFolder folder;
   const std::string bundle = folder / "m.dvt", model = kDigits;

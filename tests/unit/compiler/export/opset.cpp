@@ -51,8 +51,7 @@ TEST_CASE("export: the operator set is the lowest that has the nodes") {
   CHECK(opset_of_unary("Sin", DType::bfloat16) == 22);
   CHECK(opset_of_unary("Sin", DType::float32) == 13);
   CHECK(opset_of_unary("AveragePool", DType::float32, {{"kernel_shape", Ints{2, 2}}}) == 13);
-  CHECK(opset_of_unary("AveragePool", DType::float32, {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{2, 2}}}) ==
-        19);
+  CHECK(opset_of_unary("AveragePool", DType::float32, {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{2, 2}}}) == 19);
   CHECK(opset_of_sum(DType::int32) == 13);
   CHECK(opset_of_sum(DType::int8) == 14);
 }
@@ -68,9 +67,10 @@ TEST_CASE("export: the operator set depends on operands") {
   for (const bool axes : {false, true}) {
     INFO("axes of Pad: " << axes);
     test::GraphMaker make;
-    std::vector<ValueId> operands{make.input("x", DType::float32, {2, 3}),
-                                  make.constant("pads", test::onnx::int64s(axes ? std::vector<std::int64_t>{1, 1}
-                                                                                : std::vector<std::int64_t>{0, 1, 0, 1}))};
+    std::vector<ValueId> operands{
+        make.input("x", DType::float32, {2, 3}),
+        make.constant("pads", test::onnx::int64s(axes ? std::vector<std::int64_t>{1, 1}
+                                                      : std::vector<std::int64_t>{0, 1, 0, 1}))};
     if (axes) operands.insert(operands.end(), {ValueId{}, make.constant("axes", test::onnx::int64s({1}))});
     CHECK(opset_of(make, make.node("Pad", "y", operands)) == (axes ? 18 : 13));
   }
