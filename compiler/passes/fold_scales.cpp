@@ -1,6 +1,7 @@
-// Folds products and sums with a constant per channel into the weights and bias of a Conv, Gemm or MatMul with constant
-// weights: after it, over its output channels, and before it, over its input channels. A sum before a convolution needs
-// one without padding, since pads are added after the sum. Computed in binary64 and rounded once; not folded if a
+// Folds products and sums with a constant per channel into the weights and bias of a Conv, ConvTranspose, Gemm or
+// MatMul with constant weights: after it, over its output channels, and before it, over its input channels. A sum
+// before a convolution needs one without padding, since pads are added after the sum; a sum before a ConvTranspose
+// stays, since its results add up different numbers of products. Computed in binary64 and rounded once; not folded if a
 // weight would leave the normal range of its type.
 #include <algorithm>
 
@@ -19,9 +20,10 @@ struct Linear {
   const Graph& graph;
   const graph::Node& node;
 
-  bool conv() const { return node.op == "Conv"; }
+  bool spreads() const { return node.op == "ConvTranspose"; }  // weights [inputs, outputs / group, taps...]
+  bool conv() const { return node.op == "Conv" || spreads(); }
   bool known() const {
-    if (node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") return false;
+    if (!conv() && node.op != "Gemm" && node.op != "MatMul") return false;
     if (node.outputs.size() != 1 || !is_float(graph, node.outputs[0]) || !graph.is_constant(node.inputs[1]))
       return false;
     return node.op != "MatMul" || (weight().rank() == 2 && graph.value(node.inputs[0]).type.shape.size() >= 2);
@@ -35,21 +37,22 @@ struct Linear {
   std::size_t output_axis() const {
     return conv() || node.op == "Gemm" ? 1 : graph.value(node.outputs[0]).type.shape.size() - 1;
   }
-  bool transposed() const { return conv() || (node.op == "Gemm" && flag("transB")); }  // outputs first
-  std::int64_t outputs() const { return weight().shape()[transposed() ? 0 : 1]; }
-  std::int64_t inputs_each() const { return weight().shape()[transposed() ? 1 : 0]; }  // per output
+  bool outputs_first() const { return node.op == "Conv" || (node.op == "Gemm" && flag("transB")); }
+  std::int64_t groups() const { return conv() ? graph::int_attribute(node, "group", 1) : 1; }
+  std::int64_t outputs() const { return weight().shape()[outputs_first() ? 0 : 1] * (spreads() ? groups() : 1); }
+  std::int64_t inputs_each() const {  // per output
+    return weight().shape()[outputs_first() ? 1 : 0] / (spreads() ? groups() : 1);
+  }
   std::int64_t taps() const {
     return conv() && inputs_each() > 0 && outputs() > 0 ? weight().count() / outputs() / inputs_each() : 1;
   }
   std::int64_t position(std::int64_t o, std::int64_t i, std::int64_t tap) const {
-    return transposed() ? (o * inputs_each() + i) * taps() + tap : i * outputs() + o;
+    if (outputs_first()) return (o * inputs_each() + i) * taps() + tap;
+    const std::int64_t each_group = outputs() / groups();
+    return (channel(o, i) * each_group + o % each_group) * taps() + tap;
   }
   // The activations' channel that output o reads as its i-th input.
-  std::int64_t channel(std::int64_t o, std::int64_t i) const {
-    if (!conv()) return i;
-    const std::int64_t each_group = outputs() / graph::int_attribute(node, "group", 1);
-    return o / each_group * inputs_each() + i;
-  }
+  std::int64_t channel(std::int64_t o, std::int64_t i) const { return o / (outputs() / groups()) * inputs_each() + i; }
   // The bias of each output, zeros without a bias (beta * C, where C may be absent); nullopt if it is not constant, or
   // more than a row.
   std::optional<std::vector<double>> bias() const {
@@ -158,7 +161,7 @@ bool fold_preceding(Graph& graph, NodeId id) {
     for (double& factor : *factors) factor = 1 / factor;
   auto bias = linear.bias();
   if (!bias) return false;
-  if (term->sum && (node.op == "MatMul" || (linear.conv() && adds_pads(node)))) return false;
+  if (term->sum && (node.op == "MatMul" || linear.spreads() || (linear.conv() && adds_pads(node)))) return false;
   std::vector<double> weights(static_cast<std::size_t>(linear.weight().count()));
   const double alpha = node.op == "Gemm" ? graph::float_attribute(node, "alpha", 1) : 1.0;
   for (std::int64_t o = 0; o < linear.outputs(); ++o)

@@ -42,7 +42,7 @@
   PASS(take_out_zero_points, exact, "(a - z) · b = a · b - z · Σ b", \
        "for MatMulInteger and ConvInteger with constant weights, as in dynamic quantization: moves zero points out of the sum into terms per channel and row after it, so that the sum multiplies bytes, for which processors and GPUs have instructions (docs/reference/quantization.md)") \
   PASS(fold_scales, tolerant, "s · (w · x) = (s · w) · x", \
-       "folds factors and addends per channel into the weights of the Conv, Gemm or MatMul before or after") \
+       "folds factors and addends per channel into the weights of the Conv, ConvTranspose, Gemm or MatMul before or after") \
   PASS(fold_pads, exact, "conv(pad(x), p) = conv(x, p + pad)", \
        "folds Pad into convolutions and pools") \
   PASS(pool_early, exact, "max(f(x)) = f(max(x)) for increasing f", \

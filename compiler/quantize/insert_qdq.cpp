@@ -10,6 +10,8 @@
 
 #include "base/check.h"
 #include "compiler/ops/op.h"
+#include "compiler/passes/qdq/lowering.h"
+#include "compiler/quantize/functions.h"
 
 namespace dovetail::quantize {
 namespace {
@@ -24,38 +26,81 @@ enum class Kind : std::uint8_t {
   weighted,   // its second operand may be a constant weight
   pointwise,  // sums, products, averages, functions: every float operand is an activation
   mover,      // moves the first operand's values: its steps remain
+  function,   // quantized only as a part of a function of one quantized tensor
 };
 struct QuantizedOperator {
   std::string_view op;
   Kind kind;
 };
 constexpr QuantizedOperator kQuantizedOperators[] = {
-    {"Add", Kind::pointwise},        {"AveragePool", Kind::pointwise},
-    {"Concat", Kind::pointwise},     {"Conv", Kind::weighted},
-    {"DepthToSpace", Kind::mover},   {"Elu", Kind::pointwise},
-    {"Flatten", Kind::mover},        {"Gelu", Kind::pointwise},
-    {"Gemm", Kind::weighted},        {"GlobalAveragePool", Kind::pointwise},
-    {"GlobalMaxPool", Kind::mover},  {"HardSigmoid", Kind::pointwise},
-    {"HardSwish", Kind::pointwise},  {"LeakyRelu", Kind::pointwise},
-    {"MatMul", Kind::weighted},      {"MaxPool", Kind::mover},
-    {"Mul", Kind::pointwise},        {"PRelu", Kind::pointwise},
-    {"ReduceMean", Kind::pointwise}, {"Reshape", Kind::mover},
-    {"Sigmoid", Kind::pointwise},    {"Slice", Kind::mover},
-    {"SpaceToDepth", Kind::mover},   {"Split", Kind::mover},
-    {"Squeeze", Kind::mover},        {"Sub", Kind::pointwise},
-    {"Tanh", Kind::pointwise},       {"Transpose", Kind::mover},
+    {"Abs", Kind::function},
+    {"Add", Kind::pointwise},
+    {"AveragePool", Kind::pointwise},
+    {"Celu", Kind::function},
+    {"Clip", Kind::function},
+    {"Concat", Kind::pointwise},
+    {"Conv", Kind::weighted},
+    {"ConvTranspose", Kind::weighted},
+    {"DepthToSpace", Kind::mover},
+    {"Div", Kind::function},
+    {"Elu", Kind::pointwise},
+    {"Flatten", Kind::mover},
+    {"Gelu", Kind::pointwise},
+    {"Gemm", Kind::weighted},
+    {"GlobalAveragePool", Kind::pointwise},
+    {"GlobalMaxPool", Kind::mover},
+    {"HardSigmoid", Kind::pointwise},
+    {"HardSwish", Kind::pointwise},
+    {"LeakyRelu", Kind::pointwise},
+    {"MatMul", Kind::weighted},
+    {"Max", Kind::function},
+    {"MaxPool", Kind::mover},
+    {"Min", Kind::function},
+    {"Mish", Kind::function},
+    {"Mul", Kind::pointwise},
+    {"Neg", Kind::function},
+    {"PRelu", Kind::pointwise},
+    {"ReduceMean", Kind::pointwise},
+    {"Relu", Kind::function},
+    {"Reshape", Kind::mover},
+    {"Resize", Kind::mover},
+    {"Selu", Kind::function},
+    {"Sigmoid", Kind::pointwise},
+    {"Slice", Kind::mover},
+    {"Softplus", Kind::function},
+    {"Softsign", Kind::function},
+    {"SpaceToDepth", Kind::mover},
+    {"Split", Kind::mover},
+    {"Squeeze", Kind::mover},
+    {"Sub", Kind::pointwise},
+    {"Swish", Kind::function},
+    {"Tanh", Kind::pointwise},
+    {"ThresholdedRelu", Kind::function},
+    {"Transpose", Kind::mover},
     {"Unsqueeze", Kind::mover},
 };
-std::optional<Kind> kind_of(std::string_view op) {
+std::optional<Kind> kind_of(const Node& node) {
   const auto row = std::find_if(std::begin(kQuantizedOperators), std::end(kQuantizedOperators),
-                                [&](const QuantizedOperator& each) { return each.op == op; });
-  return row == std::end(kQuantizedOperators) ? std::nullopt : std::optional(row->kind);
+                                [&](const QuantizedOperator& each) { return each.op == node.op; });
+  if (row == std::end(kQuantizedOperators)) return std::nullopt;
+  if (node.op == "Resize" &&
+      (graph::string_attribute(node, "mode", "nearest") != "nearest" ||
+       graph::string_attribute(node, "coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize"))
+    return std::nullopt;  // it computes new values
+  return row->kind;
 }
 
 bool is_real(const Graph& graph, ValueId value) {
   return value.valid() && graph.value(value).type.dtype == DType::float32;
 }
 bool is_activation(const Graph& graph, ValueId value) { return is_real(graph, value) && !graph.is_constant(value); }
+
+// A node is known by its name and by those of the imported nodes that it represents.
+bool is_one_of(const Node& node, const std::vector<std::string>& names) {
+  return std::ranges::count(names, node.name) > 0 || std::ranges::any_of(node.origins, [&](const std::string& origin) {
+           return std::ranges::count(names, origin) > 0;
+         });
+}
 
 // The value after `node` and the Add of a constant and the ReLU or Clip that follow it as only readers.
 ValueId end_of(const Graph& graph, NodeId id) {
@@ -98,20 +143,65 @@ class Finder {
   Finder(const Graph& graph, const std::vector<std::string>& kept) : graph_(graph), kept_(kept) {}
 
   Places run() {
-    for (const NodeId id : graph_.topological_order()) visit(id);
+    const std::vector<NodeId> order = graph_.topological_order();
+    functions_ = find_functions(graph_, apart_from_functions(order), [](const Node& node) {
+      const auto kind = kind_of(node);
+      return kind == Kind::pointwise || kind == Kind::function;
+    });
+    for (const NodeId id : order) visit(id);
     return std::move(places_);
   }
 
  private:
+  // Nodes that are kept in float, and those that follow in the place of a node with several operands or a window.
+  std::set<NodeId> apart_from_functions(const std::vector<NodeId>& order) const {
+    std::set<NodeId> apart;
+    for (const NodeId id : order) {
+      const Node& node = graph_.node(id);
+      if (is_one_of(node, kept_)) apart.insert(id);
+      const auto kind = kind_of(node);
+      const auto tensors =
+          std::ranges::count_if(node.inputs, [&](ValueId input) { return is_activation(graph_, input); });
+      if (kind == Kind::weighted || (kind == Kind::pointwise && (tensors > 1 || !passes::qdq::is_pointwise(node.op))))
+        apart.merge(following(id, end_of(graph_, id)));
+    }
+    return apart;
+  }
+
+  // The nodes between the result of `id` and `end`.
+  std::set<NodeId> following(NodeId id, ValueId end) const {
+    std::set<NodeId> nodes;
+    for (ValueId value = end; value != graph_.node(id).outputs[0];) {
+      const NodeId producer = graph_.value(value).producer;
+      nodes.insert(producer);
+      for (const ValueId input : graph_.node(producer).inputs)
+        if (!graph_.is_constant(input)) value = input;
+    }
+    return nodes;
+  }
+
+  // Whether the node is a part of a function of a quantized tensor, whose ends alone are quantized.
+  bool visit_function(NodeId id) {
+    const auto found = functions_.nodes.find(id);
+    if (found == functions_.nodes.end()) return false;
+    const ValueId tensor = found->second, result = graph_.node(id).outputs[0];
+    if (!taken_.emplace(tensor, known_.count(tensor) > 0).first->second) return false;
+    if (!functions_.ends.count(result)) return true;
+    observe(result);
+    places_.made_by.emplace(result, id);
+    return true;
+  }
+
   void visit(NodeId id) {
     const Node& node = graph_.node(id);
     if (inside_.count(id)) return;
     const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(),
                                    [&](ValueId input) { return is_activation(graph_, input); });
     if (!reads) return;
-    const auto kind = kind_of(node.op);
-    const bool kept = std::find(kept_.begin(), kept_.end(), node.name) != kept_.end();
-    if (!kind || kept || !is_real(graph_, node.outputs[0])) {
+    if (visit_function(id)) return;
+    const auto kind = kind_of(node);
+    const bool kept = is_one_of(node, kept_);
+    if (!kind || kind == Kind::function || kept || !is_real(graph_, node.outputs[0])) {
       // A ReLU that is not part of a larger place limits the range.
       if (!kept && node.op == "Relu" && known_.count(node.inputs[0])) return observe(node.outputs[0]);
       places_.float_nodes.emplace_back(node.name, node.op);
@@ -141,12 +231,7 @@ class Finder {
     for (const ValueId input : node.inputs)
       if (is_activation(graph_, input)) observe(input);
     const ValueId end = end_of(graph_, id);
-    for (ValueId value = end; value != node.outputs[0];) {  // the included nodes are not separate places
-      const NodeId producer = graph_.value(value).producer;
-      inside_.insert(producer);
-      for (const ValueId input : graph_.node(producer).inputs)
-        if (!graph_.is_constant(input)) value = input;
-    }
+    inside_.merge(following(id, end));  // not separate places
     observe(end);
     places_.made_by.emplace(end, id);
   }
@@ -158,6 +243,8 @@ class Finder {
   const Graph& graph_;
   const std::vector<std::string>& kept_;
   Places places_;
+  Functions functions_;
+  std::map<ValueId, bool> taken_;  // whether functions of the tensor are quantized at their ends alone
   std::set<ValueId> known_;
   std::set<NodeId> inside_;
 };
@@ -193,8 +280,9 @@ class Inserter {
     const NdArray& real = *graph_.value(weight).constant;
     const auto rank = static_cast<std::int64_t>(real.rank());
     const std::int64_t axis = output_axis(node, real.rank());
-    const bool per_channel =
-        weights_.scales == WeightScales::per_channel && rank >= 2 && (node.op != "MatMul" || rank == 2);
+    const bool per_channel = weights_.scales == WeightScales::per_channel && rank >= 2 &&
+                             (node.op != "MatMul" || rank == 2) &&
+                             (node.op != "ConvTranspose" || graph::int_attribute(node, "group", 1) == 1);
     NdArray scale = weight_scales(real, per_channel ? std::optional(axis) : std::nullopt);
     if (weights_.steps == Scales::power_of_two) scale = powers_of_two(real, scale, axis);
     graph::Attributes attributes;
@@ -314,7 +402,10 @@ class Inserter {
 
 std::string steps_name(const std::string& value) { return value + "/steps"; }
 
+bool has_weight(const Node& node) { return kind_of(node) == Kind::weighted; }
+
 std::int64_t output_axis(const Node& node, int weight_rank) {
+  if (node.op == "ConvTranspose") return 1;
   return node.op == "Conv" || (node.op == "Gemm" && graph::int_attribute(node, "transB", 0) != 0) ? 0 : weight_rank - 1;
 }
 
@@ -347,7 +438,7 @@ void insert_qdq(Graph& graph, const Places& places, const std::map<ValueId, Quan
   Inserter inserter(graph, weights);
   for (const auto& [value, q] : ranges) inserter.quantize_activation(value, q);
   for (const NodeId id : nodes)
-    if (const std::string op = graph.node(id).op; op == "Conv" || op == "Gemm" || op == "MatMul") {
+    if (has_weight(graph.node(id))) {
       if (std::none_of(places.float_nodes.begin(), places.float_nodes.end(),
                        [&](const auto& each) { return each.first == graph.node(id).name; }))
         inserter.quantize_weight(id);

@@ -25,7 +25,7 @@ struct Places {
 
 // Inputs and results of convolutions, matrix products, sums, products, averages, concatenations and unary functions,
 // and of operators that move such values. A convolution or product together with a following sum with a constant, ReLU
-// or Clip is one place. `kept`: nodes that must stay float.
+// or Clip is one place, and so is a function of one tensor (functions.h). `kept`: nodes that must stay float.
 Places find_places(const graph::Graph& graph, const std::vector<std::string>& kept);
 
 enum class WeightScales : std::uint8_t { per_tensor, per_channel };
@@ -43,7 +43,9 @@ void insert_qdq(graph::Graph& graph, const Places& places,
 // The name of a value's steps.
 std::string steps_name(const std::string& value);
 
-// The axis of a weight (the second operand of a Conv, Gemm or MatMul) that indexes its outputs.
+// Whether the second operand may be a weight: Conv, ConvTranspose, Gemm, MatMul.
+bool has_weight(const graph::Node& node);
+// The axis of a weight that indexes its outputs, of a ConvTranspose those of a group.
 std::int64_t output_axis(const graph::Node& node, int weight_rank);
 // The position along `axis` of the element at `position`.
 std::int64_t slice_of(const NdArray& array, std::int64_t axis, std::int64_t position);

@@ -71,9 +71,7 @@ class SwitchedGraph {
   // No effect if the node has no quantized weights.
   void choose_weights(NodeId id, ValueId choice, LayerReport& report) {
     const Node node = model_.node(id), rounded = quantized_.node(id);
-    if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") || !model_.is_constant(node.inputs[1]) ||
-        rounded.inputs[1] == node.inputs[1])
-      return;
+    if (!has_weight(node) || !model_.is_constant(node.inputs[1]) || rounded.inputs[1] == node.inputs[1]) return;
     const auto weight = real_constant(quantized_, rounded.inputs[1]);
     if (!weight) return;
     std::vector<ValueId> inputs = graph_.node(id).inputs;

@@ -24,11 +24,12 @@ using Ranges = std::map<ValueId, Quantization>;
 
 constexpr double kMostSaturated = 0.05, kMostCommon = 0.9;
 
-// Normalizations are folded into the weights before these are rounded.
+// Normalizations, factors and addends are folded into the weights before these are rounded.
 Result<void> prepare(Graph& graph, const passes::PassContext& context) {
   DOVETAIL_TRY(passes::fold_constants(graph, context));
   DOVETAIL_TRY(passes::eliminate_identities(graph, context));
   DOVETAIL_TRY(passes::fold_batch_norm(graph, context));
+  DOVETAIL_TRY(passes::fold_scales(graph, context));
   DOVETAIL_TRY(passes::eliminate_dead_nodes(graph));
   return {};
 }

@@ -72,6 +72,31 @@ TEST_CASE("fold_scales: products and sums after and before Conv, Gemm and MatMul
 )") == "%y: float32[2, 5, 4] = MatMul(%x, %MatMul_c/weight_2)\n");
 }
 
+TEST_CASE("fold_scales: a ConvTranspose, in groups") {
+  const auto folded = [](const std::string& text) {
+    return RewriteCase(text).apply(passes::fold_scales).apply(passes::fold_scales).nodes();
+  };
+  CHECK(folded(R"(graph g(%x: float32[1, 4, 3]) -> (%y)
+  constant %w: float32[4, 3, 2]
+  constant %p: float32[4, 1]
+  constant %s: float32[6, 1] = [2.0, -1.0, 0.5, 3.0, 0.25, -2.0]
+  constant %t: float32[6, 1]
+  %a: float32[1, 4, 3] = Mul(%x, %p)
+  %c: float32[1, 6, 6] = ConvTranspose(%a, %w) {group=2, strides=[2]}
+  %d: float32[1, 6, 6] = Mul(%c, %s)
+  %y: float32[1, 6, 6] = Add(%d, %t)
+)") == "%y: float32[1, 6, 6] = ConvTranspose(%x, %ConvTranspose_c/weight_2, %ConvTranspose_c/bias) {group=2, "
+       "strides=[2]}\n");
+  // Elements at the border add up fewer products.
+  CHECK(folded(R"(graph g(%x: float32[1, 2, 3]) -> (%y)
+  constant %w: float32[2, 3, 2]
+  constant %t: float32[] = 4
+  %a: float32[1, 2, 3] = Add(%x, %t)
+  %y: float32[1, 3, 4] = ConvTranspose(%a, %w)
+)")
+            .find("Add(") != std::string::npos);
+}
+
 TEST_CASE("fold_scales: a bias that the node lacked, or that beta weighs, is added as it is") {
   const auto folded = [](const char* operands, const char* attributes, bool scaled_after) {
     return RewriteCase(fmt::format(R"(graph g(%x: float32[2, 3]) -> (%y)
