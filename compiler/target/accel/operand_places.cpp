@@ -58,6 +58,25 @@ std::vector<Places> places_of(const Operation& operation, const AddOperation& ad
   return {std::move(places)};
 }
 
+std::vector<Places> places_of(const Operation& operation, const ProductOperation& product, MemoryImage& image) {
+  const isa::HardwareConfig& config = image.config;
+  const std::string& name = product.spec.name;
+  const auto center = [&](const char* operand, std::int32_t zero_point) {
+    return image.constant(fmt::format("constants of {} of {}", operand, name),
+                          pack_constants(center_constants(config, zero_point), config));
+  };
+  const std::vector<std::int32_t> bias(static_cast<std::size_t>(config.block_out));
+  const NdArray constants =
+      epilogue_constants(product.spec.epilogue, config.batch, config.block_out, bias, std::array{product.scale});
+  Places places{{"A", image.address(operation.inputs[0])},
+                {"B", image.address(operation.inputs[1])},
+                {"KA", center("a", product.a_zero_point)},
+                {"KB", center("b", product.b_zero_point)},
+                {"K", image.constant("constants of " + name, pack_constants(constants, config))}};
+  if (product.spec.widening == Widening::gemm) places["I"] = image.identity();
+  return {std::move(places)};
+}
+
 std::vector<Places> places_of(const Operation& operation, const MaxPoolOperation& pool, MemoryImage& image) {
   Places places{{"X", image.address(operation.inputs[0])}};
   if (pool.spec.widening == Widening::gemm) places["I"] = image.identity();

@@ -229,6 +229,36 @@ Program add_program(const AddSpec& spec, const isa::HardwareConfig& config) {
   return finish_sum(d, spec, config, "", "K", scaled_a, scaled_b);
 }
 
+NdArray center_constants(const isa::HardwareConfig& config, std::int32_t zero_point) {
+  NdArray constants(DType::int32, {config.batch, config.block_out, 1});
+  for (std::int64_t i = 0; i < constants.count(); ++i) constants.set_int64(i, -zero_point);
+  return constants;
+}
+
+Program product_program(const ProductSpec& spec, const isa::HardwareConfig& config) {
+  Definition d(spec.name);
+  const Axes axes = pixel_axes(spec.y), vector_axes = pixel_axes(spec.y, 1, 1);
+  const Buffer a = d.input("A", DType::int8, spec.a.program_shape());
+  const Buffer b = d.input("B", DType::int8, spec.b.program_shape());
+  const Widener widen(d, spec.widening, config);
+  const Buffer wide_a = widen("a.", a, spec.a.border, axes);
+  const Buffer wide_b = spec.vector_b ? Widener(d, Widening::load, config)("b.", b, spec.b.border, vector_axes)
+                                      : widen("b.", b, spec.b.border, axes);
+  const auto centered = [&](const std::string& prefix, const std::string& name, const Buffer& wide, const Axes& own) {
+    const Buffer k = d.constant(name, DType::int32, {config.batch, config.block_out, 1});
+    return Stages(d, own, prefix).with_constant("center", BinaryOp::add, wide, on_chip(d, prefix + "constants", k), 0);
+  };
+  const Buffer factor_a = centered("a.", "KA", wide_a, axes),
+               factor_b = centered("b.", "KB", wide_b, spec.vector_b ? vector_axes : axes);
+  const Buffer k = d.constant("K", DType::int32, {config.batch, config.block_out, spec.epilogue.words()});
+  Stages stages(d, axes, "");
+  const Buffer product = stages.stage("times", [&](const Indices& i) {
+    const Indices at = spec.vector_b ? Indices{i[0], i[1], int_imm(0), int_imm(0)} : i;
+    return binary(BinaryOp::mul, load(factor_a, i), load(factor_b, at));
+  });
+  return finish(d, stages.epilogue(spec.epilogue, product, on_chip(d, "constants", k)), spec.y, spec.epilogue.saturate);
+}
+
 namespace {
 
 Program separable_max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config) {

@@ -91,6 +91,19 @@ NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config
 // Parameters A, B, [I,] KA, KB, K, Y; if b is constant, without B and KB, and K has words for each channel.
 loops::Program add_program(const AddSpec& spec, const isa::HardwareConfig& config);
 
+// The product of two tensors, or of an image and one value for each of its channels (vector_b: b is [n, c, 1, 1]).
+struct ProductSpec {
+  std::string name;
+  TensorLayout a, b, y;
+  bool vector_b = false;
+  Widening widening = Widening::load;  // of a, and of b if it is not a vector
+  Epilogue epilogue;
+};
+// int32 [batch, block_out, 1]: -zero_point.
+NdArray center_constants(const isa::HardwareConfig& config, std::int32_t zero_point);
+// Parameters A, B, [I,] KA, KB, K, Y.
+loops::Program product_program(const ProductSpec& spec, const isa::HardwareConfig& config);
+
 struct MaxPoolSpec {
   std::string name;
   TensorLayout x, y;

@@ -6,6 +6,7 @@ namespace {
 
 const Kind& kind_of_body(const ConvOperation&) { return kConvolution; }
 const Kind& kind_of_body(const AddOperation&) { return kAddition; }
+const Kind& kind_of_body(const ProductOperation&) { return kAddition; }
 const Kind& kind_of_body(const MaxPoolOperation&) { return kMaxPooling; }
 const Kind& kind_of_body(const LinesOperation&) { return kLines; }
 const Kind& kind_of_body(const MoveOperation&) { return kMove; }
@@ -35,6 +36,13 @@ std::vector<loops::Program> programs_of(const AddOperation& add, const Layouts& 
   if (!spec.constant_b) spec.b = layouts.inputs[1];
   spec.y = layouts.output;
   return {add_program(spec, layouts.config)};
+}
+std::vector<loops::Program> programs_of(const ProductOperation& product, const Layouts& layouts) {
+  ProductSpec spec = product.spec;
+  spec.a = layouts.inputs[0];
+  spec.b = layouts.inputs[1];
+  spec.y = layouts.output;
+  return {product_program(spec, layouts.config)};
 }
 std::vector<loops::Program> programs_of(const MaxPoolOperation& pool, const Layouts& layouts) {
   MaxPoolSpec spec = pool.spec;

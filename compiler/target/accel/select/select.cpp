@@ -278,6 +278,35 @@ Result<Operation> select_add(const Context& c) {
   return Operation{{c.id}, std::move(inputs), c.node().outputs[0], std::move(borders), std::move(operation)};
 }
 
+// Operand a is the one with the shape of the result.
+Result<Operation> select_product(const Context& c) {
+  if (c.constant(0) || c.constant(1)) return c.refuse("one of its operands is constant");
+  const ValueId result = c.node().outputs[0];
+  const Shape& shape = c.graph.value(result).type.shape;
+  const std::size_t a = c.type(0).shape == shape ? 0 : 1, b = 1 - a;
+  ProductOperation operation;
+  operation.spec.vector_b = c.type(b).shape != shape;
+  const bool image = shape.size() == 4 && !rows_are_pixels(c.graph, result);
+  if (c.type(a).shape != shape ||
+      (operation.spec.vector_b && (!image || c.type(b).shape != Shape{shape[0], shape[1], 1, 1})))
+    return c.refuse(
+        fmt::format("its operands have the shapes {} and {}; the accelerator multiplies equal shapes, or "
+                    "an image by a value for each of its channels",
+                    to_string(c.type(0).shape), to_string(c.type(1).shape)));
+  const std::vector<ValueId> inputs{c.node().inputs[a], c.node().inputs[b]};
+  for (const ValueId input : inputs)
+    if (!share_form(c, {input, result})) return c.refuse(kLayoutsDiffer);
+  constexpr const char* kZeroPoints[] = {"a_zero_point", "b_zero_point"};
+  operation.spec.name = c.node().name;
+  operation.spec.widening = cheapest_widening(c.config);
+  operation.a_zero_point = c.attribute(kZeroPoints[a], 0);
+  operation.b_zero_point = c.attribute(kZeroPoints[b], 0);
+  operation.scale = static_cast<float>(graph::float_attribute(c.node(), "scale", 1));
+  constexpr std::int64_t kLargest = 255 * 255;
+  DOVETAIL_ASSIGN(operation.spec.epilogue, make_epilogue(c, std::array{operation.scale}, kLargest));
+  return Operation{{c.id}, inputs, result, std::vector<BorderNeed>(inputs.size()), std::move(operation)};
+}
+
 // Whether storing the product's result as int8 and widening it again takes fewer cycles than clamping it in the ALU.
 bool costs_less_apart(const Epilogue& product, const AddSpec& sum, const isa::HardwareConfig& config) {
   if (!product.saturate || sum.widening != Widening::gemm) return false;
@@ -428,6 +457,7 @@ constexpr Row kRows[] = {
     {"convolution and addition", "dovetail.qadd~(dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...), b=_)", select_conv_and_add},
     {"dense layer and addition", "dovetail.qadd~(dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...), b=_)", select_gemm_and_add},
     {"addition", "dovetail.qadd(a=_, b=_)", select_add},
+    {"product", "dovetail.qmul(a=_, b=_)", select_product},
     {"clip", "dovetail.qclip(x=_)", select_clip},
     {"piecewise linear table", "dovetail.qtable(x=_, table=#)", select_table},
     {"movement of parts", "Slice?(Reshape(Transpose(Reshape(x=_, ...)), ...), ...)", select_movement},

@@ -33,6 +33,11 @@ struct AddOperation {
   float a_multiplier = 1, b_multiplier = 1, y_multiplier = 1;
   std::vector<std::int32_t> constant;  // if b is constant: its part of the sum, for each channel
 };
+struct ProductOperation {
+  ProductSpec spec;
+  std::int32_t a_zero_point = 0, b_zero_point = 0;
+  float scale = 1;
+};
 struct ConvOperation {
   ConvSpec spec;                   // layouts not chosen yet
   NdArray weight;                  // int8 [o, c of a group, ky, kx], not padded
@@ -67,8 +72,8 @@ struct Operation {
   std::vector<graph::ValueId> inputs;  // int8 tensors
   graph::ValueId output;
   std::vector<BorderNeed> borders;  // one per input
-  std::variant<ConvOperation, AddOperation, MaxPoolOperation, LinesOperation, MoveOperation, TransposeOperation,
-               MatMulOperation>
+  std::variant<ConvOperation, AddOperation, ProductOperation, MaxPoolOperation, LinesOperation, MoveOperation,
+               TransposeOperation, MatMulOperation>
       body;
 };
 

@@ -1,5 +1,5 @@
-// Operators that copy through ACC (Clip, and movements), and additions of constants, between convolutions whose borders
-// their tensors carry.
+// Operators that copy through ACC (Clip, and movements), additions of constants, and products, between convolutions
+// whose borders their tensors carry.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -63,6 +63,64 @@ TEST_CASE("accel: a constant of each channel, or one constant for all, is added 
                  {"y_max", std::int64_t{90}}});
       test::run_on_accelerator(make.graph, config, {{"x", make.draw.int8(shape)}}, test::Demand::what_fits);
     }
+}
+
+TEST_CASE("accel: products of tensors, and of an image and a value for each channel") {
+  struct Case {
+    Shape shape;
+    bool vector;
+  };
+  for (const isa::HardwareConfig& config : isa::named_configs())
+    for (const Case& each : {Case{{2, 20, 6, 7}, false}, Case{{2, 20, 6, 7}, true}, Case{{1, 33, 4, 3}, true},
+                             Case{{1, 16, 1, 1}, true}, Case{{1, 40, 28, 17}, true}, Case{{3, 24}, false}})
+      for (const double scale : {0.0078125, config.requant ? -0.00390625 : 0.00390625}) {
+        INFO(config.name << " " << to_string(each.shape) << (each.vector ? ", vector, " : ", ") << scale);
+        CopyMaker make;
+        const graph::ValueId x = make.input(each.shape);
+        std::map<std::string, NdArray> values{{"x", make.draw.int8(each.shape)}};
+        Shape other = each.shape;
+        if (each.vector) other[2] = other[3] = 1;
+        const graph::ValueId b = make.graph.add_value("b", {DType::int8, other});
+        make.graph.inputs.push_back(b);
+        values.emplace("b", make.draw.int8(other));
+        const bool swapped = scale != 0.0078125;
+        const graph::ValueId y = make.node("dovetail.qmul", "product", swapped ? std::vector{b, x} : std::vector{x, b},
+                                           {{swapped ? "b_zero_point" : "a_zero_point", std::int64_t{-3}},
+                                            {swapped ? "a_zero_point" : "b_zero_point", std::int64_t{127}},
+                                            {"scale", scale},
+                                            {"y_zero_point", std::int64_t{5}},
+                                            {"y_max", std::int64_t{90}}});
+        if (each.shape.size() == 4) make.conv("last", y, 4);
+        const test::Ran ran = test::run_on_accelerator(make.graph, config, values, test::Demand::what_fits);
+        CHECK((config.name == "tiny" || ran.by_row.at("product") == 1));
+      }
+}
+
+TEST_CASE("accel: products with other shapes, or with constants, stay on the host with a reason") {
+  const auto why = [](const Shape& other, bool constant) {
+    CopyMaker make;
+    const graph::ValueId x = make.input({2, 20, 6, 7});
+    graph::ValueId b;
+    if (constant) {
+      b = make.graph.add_constant("b", make.draw.int8(other));
+    } else {
+      b = make.graph.add_value("b", {DType::int8, other});
+      make.graph.inputs.push_back(b);
+    }
+    make.node("dovetail.qmul", "product", {x, b}, {{"scale", 0.0078125}});
+    CompileOptions options;
+    options.available = test::kit_targets({}, "interpreter");
+    options.targets = {"accel"};
+    options.stop_after = "partition";
+    const auto compiled = compile({make.graph, {}}, options);
+    REQUIRE(compiled.ok());
+    return compiled->placement.front().target + ": " + compiled->placement.front().why;
+  };
+  CHECK(why({2, 20, 1, 1}, false).starts_with("accel"));
+  CHECK(why({2, 20, 1, 1}, true) == "host: one of its operands is constant");
+  CHECK(why({2, 1, 6, 7}, false) ==
+        "host: its operands have the shapes [2, 20, 6, 7] and [2, 1, 6, 7]; the accelerator multiplies equal shapes, "
+        "or an image by a value for each of its channels");
 }
 
 namespace {

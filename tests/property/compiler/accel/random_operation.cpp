@@ -50,7 +50,7 @@ RandomOperation random_operation(SplitMix64& random, const isa::HardwareConfig& 
     spec.epilogue = draw_epilogue(random, config);
     return spec;
   };
-  switch ((random.next() % 3)) {
+  switch ((random.next() % 4)) {
     case 0: {
       ConvSpec spec;
       spec.name = "conv";
@@ -86,6 +86,16 @@ RandomOperation random_operation(SplitMix64& random, const isa::HardwareConfig& 
       return {&kConvolution, conv_program(spec, config, &addition)};
     }
     case 1: return {&kAddition, add_program(add_spec(x), config)};
+    case 2: {
+      ProductSpec spec;
+      spec.name = "product";
+      spec.a = spec.b = spec.y = x;
+      spec.widening = widening;
+      spec.vector_b = random.next() % 2 == 0;
+      if (spec.vector_b) spec.b = make_layout(config, n, c, 1, 1);
+      spec.epilogue = draw_epilogue(random, config);
+      return {&kAddition, product_program(spec, config)};
+    }
     default: {
       MaxPoolSpec spec;
       spec.name = "pool";

@@ -1,5 +1,5 @@
-// Additions: both operands are widened, scaled and added in ACC; or one operand, to which a constant per channel is
-// added.
+// Additions and products: both operands are widened, scaled and combined in ACC; or one operand, to which a constant
+// per channel is added.
 #include "compiler/target/accel/schedule/steps.h"
 #include "compiler/target/accel/schedule/tile_choice.h"
 
