@@ -2,7 +2,7 @@
 
 A fork copies the memory of a process, and of its threads only the one that forks. So in a child a session has no
 threads, and is made again at its first use; and where another thread was in a call that holds locks of the whole
-process (of the loader, of LLVM) those stay locked: then the child may not call the library, and is told so.
+process (of the loader, of LLVM) those stay locked: then a call in the child raises WorkError, which says so.
 """
 
 from __future__ import annotations

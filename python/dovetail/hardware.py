@@ -119,17 +119,17 @@ def hardware(name: HardwareLike = "1x16x16", **parameters: Any) -> Hardware:
     return Hardware(os.fspath(name), parameters)
 
 
-def _of_json(given: Mapping[str, Any]) -> Hardware:
+def _of_json(parameters: Mapping[str, Any]) -> Hardware:
     """The parameters as the fewest changes of a named configuration."""
-    system = dict(given.get("system", {}))
+    system = dict(parameters.get("system", {}))
     if "," in str(system.get("memory", "")):
         raise bad_argument("hardware: memory", "a memory with parameters cannot be a change", "write a JSON file")
-    wanted = {**hardware().to_json(), **given, **system}
+    given = {**hardware().to_json(), **parameters, **system}
     best: Optional[Hardware] = None
     for base in named_hardware():
         own = {**base.to_json(), **base.to_json().get("system", {})}
         changes = {
-            key: value for key, value in wanted.items() if key not in ("name", "system") and own.get(key) != value
+            key: value for key, value in given.items() if key not in ("name", "system") and own.get(key) != value
         }
         if best is None or len(changes) < len(best._changes):
             best = Hardware(str(base), changes)

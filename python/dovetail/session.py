@@ -22,6 +22,8 @@ from .tensors import ArrayLike, array_at, borrow, dtype_name, numpy_type, shape_
 # Runs that take longer are made in another thread, so that Ctrl-C stops them.
 _SHORT_S = 0.02
 
+_Managed = ctypes.POINTER(DLManagedTensorVersioned)
+_byref = ctypes.byref
 _from_buffer: Any = ctypes.c_char.from_buffer
 _addressof = ctypes.addressof
 
@@ -39,15 +41,17 @@ class _Exported:
         managed.deleter(ctypes.addressof(managed))
 
 
-def take_tensors(out: ctypes.c_void_p) -> Dict[str, Any]:
-    """The arrays of a dvt_tensors, which is freed. Each owns its memory."""
+def take_tensors(out: ctypes.c_void_p, names: Optional[Sequence[str]] = None) -> Dict[str, Any]:
+    """The arrays of a dvt_tensors, which is freed. Each owns its memory. `names`: theirs, where they are known."""
+    if names is None:
+        count = lib.dvt_tensors_count(out)
+        names = [lib.dvt_tensors_name(out, index).decode(errors="replace") for index in range(count)]
     arrays: Dict[str, Any] = {}
     try:
-        for index in range(lib.dvt_tensors_count(out)):
-            managed = ctypes.POINTER(DLManagedTensorVersioned)()
-            _call.check(lib.dvt_tensors_export(out, index, ctypes.byref(managed)))
+        for index, name in enumerate(names):
+            managed = _Managed()
+            _call.check(lib.dvt_tensors_export(out, index, _byref(managed)))
             tensor = managed.contents.dl_tensor
-            name = lib.dvt_tensors_name(out, index).decode(errors="replace")
             arrays[name] = array_at(tensor.data, dtype_name(tensor.dtype), shape_of(tensor), _Exported(managed))
     finally:
         lib.dvt_tensors_free(out)
@@ -161,6 +165,7 @@ class Session:
             **_call.own_targets(self._targets),
         )
         self._dtypes = {info.name: info.dtype for info in self.bundle.inputs}
+        self._outputs = [info.name for info in self.bundle.outputs]
         self._open()
 
     def _open(self) -> None:
@@ -218,14 +223,14 @@ class Session:
         if self._is_slow:
             status = self._stoppable(lib.dvt_session_run, rows, count, ctypes.byref(out))
         else:
-            handle = self._handle
+            handle = self._handle  # another thread may make the session again
             start = time.perf_counter()
-            status = lib.dvt_session_run(handle, rows, count, ctypes.byref(out))
+            status = lib.dvt_session_run(handle, rows, count, _byref(out))
             self._is_slow = time.perf_counter() - start > _SHORT_S
         self._inputs.append(fixed)
         if status:
             self._check(status)
-        return take_tensors(out)
+        return take_tensors(out, self._outputs)
 
     def bind(
         self, inputs: Optional[Mapping[str, ArrayLike]] = None, outputs: Optional[Mapping[str, ArrayLike]] = None
