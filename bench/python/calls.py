@@ -22,7 +22,7 @@ import dovetail
 from dovetail.session import named_tensors
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-CALLS = 500
+CALLS = 100
 
 
 def loops(folder):
@@ -46,7 +46,7 @@ def seconds_of(call):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=500)
     rounds = parser.parse_args().rounds
     digits = ROOT / "examples" / "digits"
     session = dovetail.compile(digits / "digits_int8.onnx", "cpu").session(threads=1)

@@ -97,7 +97,7 @@ def number(value: Any, kind: Any, where: str) -> Any:
     signed = kind(-1).value < 0
     least, most = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
     if not least <= value <= most:
-        raise bad_argument(where, f"it is {value}, outside {least} to {most}", "give a smaller number")
+        raise bad_argument(where, f"it is {value}, outside {least} to {most}", "give a number of that range")
     return value
 
 

@@ -10,11 +10,12 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, TypeVar, Union
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, Optional, TypeVar, Union
 
 from . import _call, _fork
 from ._prototypes import dvt_callbacks
-from .errors import Error
+from .errors import Diagnostic, Error, WorkError
 
 Value = TypeVar("Value")
 ProgressFunction = Callable[[str, int, int], Any]
@@ -32,12 +33,17 @@ _text_is_one: Any = ctypes.cast(ctypes.CDLL(None).atoi, _Cancelled)
 
 _stops: Dict[int, Callable[[], None]] = {}  # of the calls in progress, by their thread
 os.register_at_fork(after_in_child=_stops.clear)  # the threads are not in the child
+_ending = False
+# A signal that arrives just before a thread waits does not wake it: the main thread never waits longer.
+WAIT_S = 0.05
 _LONGEST_WAIT_S = 60.0
 
 
 @atexit.register
 def _stop_all() -> None:
     """The library may not call back into an interpreter that has ended, nor run while its own data is destroyed."""
+    global _ending
+    _ending = True
     end = time.monotonic() + _LONGEST_WAIT_S
     for stop in list(_stops.values()):
         stop()
@@ -46,6 +52,9 @@ def _stop_all() -> None:
 
 
 def _registered(call: Callable[[], Value], stop: Callable[[], None]) -> Value:
+    if _ending and threading.current_thread() is not threading.main_thread():
+        why, hint = "the interpreter is ending", "join threads that call the library before that"
+        raise WorkError([Diagnostic("cannot call the library", "", why, hint, "work")])
     thread = threading.get_ident()
     outer = _stops.get(thread)
     _stops[thread] = stop
@@ -85,7 +94,7 @@ class _Job:
             self.dropped = True
         while self.begun and not self.ended.is_set():
             self.stop()
-            self.ended.wait(0.05)
+            self.ended.wait(WAIT_S)
 
 
 def interruptible(call: Callable[[], Value], stop: Callable[[], None]) -> Value:
@@ -102,7 +111,8 @@ def interruptible(call: Callable[[], Value], stop: Callable[[], None]) -> Value:
         job.drop()
         raise
     try:
-        job.ended.wait()
+        while not job.ended.wait(WAIT_S):
+            pass
     except BaseException:
         while True:
             try:
@@ -131,7 +141,7 @@ class _Bars:
     def __call__(self, what: str, done: int, all: int) -> None:
         if self._bar is None or what != self._what:
             self.close()
-            self._what, self._bar = what, self._tqdm(total=all, desc=f"{self._name}: {what}", leave=False)
+            self._what, self._bar = what, self._tqdm(total=all, desc=f"{self._name}: {what}", leave=False, delay=0.5)
         bar: Any = self._bar
         bar.total = all
         bar.update(done - bar.n)
@@ -164,10 +174,14 @@ def progress_function(progress: Progress, name: str) -> Optional[ProgressFunctio
         return None
 
 
-def close(function: Optional[ProgressFunction]) -> None:
-    """Ends the bars."""
-    if isinstance(function, _Bars):
-        function.close()
+@contextmanager
+def closing(function: Optional[ProgressFunction]) -> Iterator[Optional[ProgressFunction]]:
+    """A function of progress whose bars end with the block."""
+    try:
+        yield function
+    finally:
+        if isinstance(function, _Bars):
+            function.close()
 
 
 class LongCall:
@@ -218,12 +232,11 @@ class LongCall:
                 _call.check(function(*arguments))
 
         try:
-            interruptible(call, self.stop)
+            with closing(self._report):
+                interruptible(call, self.stop)
         except Error as error:
             if self._failures:
                 raise self._failures[0] from error
             raise
-        finally:
-            close(self._report)
         if self._failures:
             raise self._failures[0]

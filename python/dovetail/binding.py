@@ -6,13 +6,16 @@ import ctypes
 import time
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Tuple
 
-from . import _call, _fork
+from . import _call
 from ._library import lib
 from .errors import bad_argument
 from .tensors import ArrayLike, Borrowed, TensorInfo, aligned, borrow
 
 if TYPE_CHECKING:
     from .session import Session
+
+# Runs that take longer are made in another thread, so that Ctrl-C stops them.
+SHORT_S = 0.02
 
 
 class Binding:
@@ -70,17 +73,16 @@ class Binding:
     def run(self) -> Dict[str, Any]:
         """Runs on the buffers. Returns `outputs`, whose buffers it has written. Raises WorkError where a step fails."""
         session = self._session
-        if session._generation != _fork.generation:
-            session._open()
+        handle = session._current()
         with session._lock:
             if session._bound is not self._identity:
                 self._attach()
             if session._is_slow:
                 status = session._stoppable(lib.dvt_session_run_bound)
             else:
-                start = _clock()
-                status = lib.dvt_session_run_bound(session._handle)
-                session._is_slow = _clock() - start > 0.02
+                start = time.perf_counter()
+                status = lib.dvt_session_run_bound(handle)
+                session._is_slow = time.perf_counter() - start > SHORT_S
         if status:
             session._check(status)
         return self.outputs
@@ -88,6 +90,3 @@ class Binding:
     def __repr__(self) -> str:
         names = (", ".join(buffers) for buffers in (self.inputs, self.outputs))
         return f"<dovetail.Binding of {self._session.bundle.name}: {' -> '.join(names)}>"
-
-
-_clock = time.perf_counter

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _call
 from ._library import lib
-from ._work import Progress, close, progress_function
+from ._work import Progress, closing, progress_function
 from .errors import bad_argument
 from .tensors import ArrayLike, Tensor, borrow
 
@@ -88,6 +88,26 @@ def _joined(parts: List[Any], shape: Tuple[int, ...], batch: int) -> Any:
     return Tensor(array) if isinstance(parts[0], Tensor) else array
 
 
+def _summary(session: Session, reports: List[Dict[str, Any]], kept: Dict[str, List[Any]]) -> Evaluation:
+    """Of the reports of all parts. `kept`: the outputs of each."""
+    accuracies = [each["accuracy"] for each in reports if each.get("accuracy")]
+    top5 = [each["top5"] for each in accuracies if each["top5"] is not None]
+    batch = next((info.shape[0] for info in session.bundle.inputs if info.shape), 1)
+    return Evaluation(
+        samples=sum(each["samples"] for each in reports),
+        runs=sum(each["runs"] for each in reports),
+        seconds=sum(each["seconds"] for each in reports),
+        cycles=sum(each.get("cycles", 0) for each in reports) or None,
+        top1=sum(each["top1"] for each in accuracies) if accuracies else None,
+        top5=sum(top5) if top5 else None,
+        outputs={
+            info.name: _joined(kept[info.name], info.shape, batch)
+            for info in session.bundle.outputs
+            if info.name in kept
+        },
+    )
+
+
 def evaluate(
     session: Session,
     samples: Samples,
@@ -102,7 +122,6 @@ def evaluate(
 
     where = "Session.evaluate"
     labels = None if labels is None else np.asarray(labels)
-    report = progress_function(progress, "evaluate")
     if isinstance(samples, Mapping):
         what = "samples"
         all, batches = _split(session, samples, labels, copy)
@@ -113,47 +132,34 @@ def evaluate(
             raise bad_argument(f"{where}: labels", "the samples are an iterable", "let it yield pairs (dict, labels)")
         what, all, batches = "batches", len(samples) if isinstance(samples, Sized) else 0, iter(samples)
     scored = None if output is None else _call.text(output, f"{where}: output")
-    done, reports, kept = 0, [], {info.name: [] for info in session.bundle.outputs}  # type: ignore[var-annotated]
-    for batch in batches:
-        inputs, classes = batch if isinstance(batch, tuple) else (batch, None)
-        rows = named_tensors(inputs, f"{where}: samples", session._dtypes, copy)
-        known = None if classes is None else borrow(np.asarray(classes), f"{where}: labels", copy=True)
-        out, text = ctypes.c_void_p(), ctypes.c_void_p()
-        status = session._stoppable(
-            lib.dvt_session_evaluate,
-            rows,
-            len(rows),
-            None if known is None else ctypes.byref(known.tensor),
-            scored,
-            ctypes.byref(out) if keep_outputs else None,
-            ctypes.byref(text),
-        )
-        session._check(status)
-        reports.append(_call.taken_json(text))
-        for name, array in (take_tensors(out) if keep_outputs else {}).items():
-            kept[name].append(array)
-        done += reports[-1]["samples"] if what == "samples" else 1
-        if report is not None:
-            report(what, done, all)
-    close(report)
+    reports: List[Dict[str, Any]] = []
+    kept: Dict[str, List[Any]] = {}
+    done = 0
+    with closing(progress_function(progress, "evaluate")) as report:
+        for batch in batches:
+            inputs, classes = batch if isinstance(batch, tuple) else (batch, None)
+            rows = named_tensors(inputs, f"{where}: samples", session._dtypes, copy)
+            known = None if classes is None else borrow(np.asarray(classes), f"{where}: labels", copy=True)
+            out, text = ctypes.c_void_p(), ctypes.c_void_p()
+            status = session._stoppable(
+                lib.dvt_session_evaluate,
+                rows,
+                len(rows),
+                None if known is None else ctypes.byref(known.tensor),
+                scored,
+                ctypes.byref(out) if keep_outputs else None,
+                ctypes.byref(text),
+            )
+            session._check(status)
+            reports.append(_call.taken_json(text))
+            for name, array in (take_tensors(out) if keep_outputs else {}).items():
+                kept.setdefault(name, []).append(array)
+            done += reports[-1]["samples"] if what == "samples" else 1
+            if report is not None:
+                report(what, done, all)
     if not reports:
         raise bad_argument(f"{where}: samples", "there are none", "give at least one")
-    accuracies = [each["accuracy"] for each in reports if each.get("accuracy")]
-    top5 = [each["top5"] for each in accuracies if each["top5"] is not None]
-    first = session.bundle.inputs[0].shape[:1] if session.bundle.inputs else ()
-    return Evaluation(
-        samples=sum(each["samples"] for each in reports),
-        runs=sum(each["runs"] for each in reports),
-        seconds=sum(each["seconds"] for each in reports),
-        cycles=sum(each.get("cycles", 0) for each in reports) or None,
-        top1=sum(each["top1"] for each in accuracies) if accuracies else None,
-        top5=sum(top5) if top5 else None,
-        outputs={
-            info.name: _joined(kept[info.name], info.shape, first[0] if first else 1)
-            for info in session.bundle.outputs
-            if keep_outputs
-        },
-    )
+    return _summary(session, reports, kept)
 
 
 def collected(inputs: List[Tuple[str, int]], samples: Any, where: str) -> Dict[str, Any]:

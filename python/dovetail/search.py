@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Seq
 from . import _call, _fork
 from ._library import lib
 from ._prototypes import dvt_explore_options, dvt_model_samples, dvt_tune_options
-from ._work import LongCall, Progress
+from ._work import WAIT_S, LongCall, Progress
 from .compiler import TargetsLike, compile_options
 from .errors import Diagnostic, InputError, WorkError, bad_argument
 from .evaluation import collected
@@ -173,7 +173,7 @@ class Exploration:
                 with sweep.changed:
                     while index >= len(sweep.points) and not sweep.ended:
                         self._check_process()
-                        sweep.changed.wait()
+                        sweep.changed.wait(WAIT_S)
                     if index >= len(sweep.points):
                         break
                     point = sweep.points[index]
@@ -202,7 +202,7 @@ class Exploration:
         self._call.stop()
         while self._generation == _fork.generation and self._thread.is_alive():
             try:
-                self._thread.join()
+                self._thread.join(WAIT_S)
             except KeyboardInterrupt:  # it is about to stop
                 continue
 

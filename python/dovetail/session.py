@@ -13,14 +13,11 @@ from . import _call, _fork
 from ._library import lib
 from ._prototypes import DLManagedTensorVersioned, dvt_named_tensor, dvt_session_options
 from ._work import Progress, interruptible
-from .binding import Binding
+from .binding import SHORT_S, Binding
 from .bundle import Bundle
 from .evaluation import Evaluation, Samples, evaluate
 from .own_target import Target
 from .tensors import ArrayLike, array_at, borrow, dtype_name, numpy_type, shape_of, view_of
-
-# Runs that take longer are made in another thread, so that Ctrl-C stops them.
-_SHORT_S = 0.02
 
 _Managed = ctypes.POINTER(DLManagedTensorVersioned)
 _byref = ctypes.byref
@@ -187,14 +184,20 @@ class Session:
                 target.raise_cause(error)
             raise error
 
+    def _current(self) -> _SessionHandle:
+        """The session of this process."""
+        if self._generation != _fork.generation:
+            self._open()
+        return self._handle
+
     def _stoppable(self, function: Callable[..., Optional[int]], *arguments: Any) -> Optional[int]:
         """A call that Ctrl-C stops: the status."""
-        handle = self._handle
+        handle = self._current()
 
         def call() -> Optional[int]:
             start = time.perf_counter()
             status = function(handle, *arguments)
-            self._is_slow = time.perf_counter() - start > _SHORT_S or bool(self._targets)
+            self._is_slow = time.perf_counter() - start > SHORT_S or bool(self._targets)
             return status
 
         return interruptible(call, lambda: lib.dvt_session_stop(handle))
@@ -209,8 +212,7 @@ class Session:
         Returns the outputs by name: NumPy arrays, or a Tensor where NumPy lacks the type. They outlive the session.
         Raises InputError for inputs that do not fit, WorkError where a step fails.
         """
-        if self._generation != _fork.generation:
-            self._open()
+        handle = self._current()
         out = ctypes.c_void_p()
         try:
             fixed = self._inputs.pop()
@@ -223,10 +225,9 @@ class Session:
         if self._is_slow:
             status = self._stoppable(lib.dvt_session_run, rows, count, ctypes.byref(out))
         else:
-            handle = self._handle  # another thread may make the session again
             start = time.perf_counter()
             status = lib.dvt_session_run(handle, rows, count, _byref(out))
-            self._is_slow = time.perf_counter() - start > _SHORT_S
+            self._is_slow = time.perf_counter() - start > SHORT_S
         self._inputs.append(fixed)
         if status:
             self._check(status)
@@ -249,19 +250,17 @@ class Session:
     def stop(self) -> None:
         """Stops the calls on this session that are in progress in other threads: they raise WorkError, and the session
         may run again."""
-        lib.dvt_session_stop(self._handle)
+        lib.dvt_session_stop(self._current())
 
     @property
     def report(self) -> Dict[str, Any]:
         """The last `run`: "engine", "threads", "seconds", "steps", "counters"; each step with "name", "target",
         "seconds", and where a simulator ran "counters" and "cycles". Raises InputError if none ran."""
-        return dict(_call.json_of(lib.dvt_session_report, self._handle))
+        return dict(_call.json_of(lib.dvt_session_report, self._current()))
 
     def _json(
         self, function: Any, inputs: Mapping[str, ArrayLike], copy: bool, where: str, *more: Any
     ) -> Dict[str, Any]:
-        if self._generation != _fork.generation:
-            self._open()
         rows = named_tensors(inputs, f"{where}: inputs", self._dtypes, copy)
         out = ctypes.c_void_p()
         self._check(self._stoppable(function, rows, len(rows), *more, ctypes.byref(out)))
@@ -284,7 +283,7 @@ class Session:
     def energy(self) -> Optional[Dict[str, Any]]:
         """The energy that the accelerator's steps of the last `run` would use on a chip, as "energy" in
         docs/schema/run.json; None without such steps. Needs the compiler."""
-        found: Optional[Dict[str, Any]] = _call.json_of(lib.dvt_session_energy, self._handle)
+        found: Optional[Dict[str, Any]] = _call.json_of(lib.dvt_session_energy, self._current())
         return found
 
     def evaluate(

@@ -41,15 +41,21 @@ def start(program, **options):
     return subprocess.Popen([sys.executable, "-c", program], env=environment, **channels)
 
 
-def run(program, seconds=120):
-    """The output of such a process, which must leave with 0, and print no error."""
-    with start(program) as process:
+def finish(process, seconds=120):
+    """The exit status and the output on both channels of such a process, which must end."""
+    with process:
         try:
             out, errors = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             process.kill()
             raise AssertionError(f"it hangs: {process.communicate()}") from None
-    assert process.returncode == 0 and not errors, (process.returncode, out, errors)
+    return process.returncode, out, errors
+
+
+def run(program):
+    """The output of such a process, which must leave with 0, and print no error."""
+    status, out, errors = finish(start(program))
+    assert status == 0 and not errors, (status, out, errors)
     return out
 
 

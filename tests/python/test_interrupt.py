@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Ctrl-C stops every long call with KeyboardInterrupt, and nothing is lost. Callbacks that raise; the program's end."""
-import pathlib
 import signal
 import tempfile
 import time
 import unittest
 
-from environment import DIGITS, HARDWARE, SOURCE, run, start
+from environment import DIGITS, HARDWARE, finish, run, start
 
 HEAD = f"""
 import sys, threading, time
@@ -124,14 +123,13 @@ class Interrupt(unittest.TestCase):
     def test_ctrl_c(self):
         for name, program in CALLS.items():
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
-                with start(HEAD + program, cwd=folder) as process:
-                    self.assertEqual(process.stdout.readline(), "ready\n", name)
-                    sent = time.monotonic()
-                    process.send_signal(signal.SIGINT)
-                    out, errors = process.communicate(timeout=120)
-                    self.assertEqual((process.returncode, errors), (0, ""), name)
-                    self.assertTrue(out.endswith("interrupted\n"), out)
-                    print(f"{name}: {time.monotonic() - sent:.2f} s with what followed", flush=True)
+                process = start(HEAD + program, cwd=folder)
+                first, sent = process.stdout.readline(), time.monotonic()
+                process.send_signal(signal.SIGINT)
+                status, out, errors = finish(process)
+                self.assertEqual((first, status, errors), ("ready\n", 0, ""))
+                self.assertTrue(out.endswith("interrupted\n"), out)
+                print(f"{name}: {time.monotonic() - sent:.2f} s with what followed", flush=True)
 
     def test_callbacks_that_raise(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -224,9 +222,8 @@ atexit.register(lambda: dovetail.compile(model, "cpu").session().run(image))""",
                 with self.subTest(name):
                     # A thread that is stopped at the end may say so.
                     quiet = "threading.excepthook = lambda *_: None"
-                    with start(f"{HEAD}\n{quiet}\n{program}") as process:
-                        out, errors = process.communicate(timeout=120)
-                        self.assertEqual((process.returncode, errors), (0, ""))
+                    status, _, errors = finish(start(f"{HEAD}\n{quiet}\n{program}"))
+                    self.assertEqual((status, errors), (0, ""))
 
 
 if __name__ == "__main__":

@@ -63,7 +63,8 @@ class Prototypes(unittest.TestCase):
                 continue
             found = dovetail
             for part in translated.split("."):
-                self.assertTrue(hasattr(found, part) or part in getattr(found, "__annotations__", {}), (name, translated))
+                known = hasattr(found, part) or part in getattr(found, "__annotations__", {})
+                self.assertTrue(known, (name, translated))
                 found = getattr(found, part, None)
         self.assertEqual(python_names("dvt_session_create: options, threads"), "Session: threads")
 
