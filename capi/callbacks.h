@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/report_progress.h"
 #include "base/result.h"
@@ -30,6 +31,12 @@ class Callbacks {
   // Reports progress, and throws Cancelled if the caller stops the work.
   ReportProgress report_progress() const;
   Diagnostic stopped(std::string where) const;
+  // Calls a function of the caller that is not among the callbacks, with their `user` and under their lock.
+  template <typename Function>
+  void call(Function&& function) const {
+    const std::scoped_lock lock(*one_at_a_time_);
+    std::forward<Function>(function)(given_.user);
+  }
   // For work that reports its progress itself.
   Callbacks without_progress() const;
 

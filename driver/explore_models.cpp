@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
-#include "base/npy.h"
 #include "compiler/import/onnx.h"
 #include "driver/forward.h"
 #include "driver/preprocess.h"
@@ -26,9 +25,9 @@ Diagnostic bad_usage(std::string_view option, std::string why, std::string hint)
 }
 
 // Error: the option was not given once for each model.
-Result<void> check_count(std::string_view option, const std::vector<std::string>& given, std::size_t models) {
-  if (given.size() == models) return {};
-  return bad_usage(option, fmt::format("it is given {} times for {} models", given.size(), models),
+Result<void> check_count(std::string_view option, std::size_t given, std::size_t models) {
+  if (given == models) return {};
+  return bad_usage(option, fmt::format("it is given {} times for {} models", given, models),
                    "give it once for each model, in the order of the models");
 }
 
@@ -36,11 +35,16 @@ struct Runs {
   std::vector<quantize::Values> values;
   std::int64_t rows = 0;
 };
-Result<Runs> read_runs(std::string_view option, const std::string& path, const import::Imported& imported,
+Result<Runs> read_runs(std::string_view option, const SampleSource& source, const import::Imported& imported,
                        const std::string& model) {
-  DOVETAIL_ASSIGN(const std::optional<Preprocess> preprocess, preprocess_of(imported.report.metadata, model));
   const bundle::Bundle inputs = inputs_of(imported.graph, model);
-  DOVETAIL_ASSIGN(auto tensors, read_samples(option, path, inputs, preprocess));
+  std::map<std::string, NdArray> tensors;
+  if (const auto* path = std::get_if<fs::path>(&source)) {
+    DOVETAIL_ASSIGN(const std::optional<Preprocess> preprocess, preprocess_of(imported.report.metadata, model));
+    DOVETAIL_ASSIGN(tensors, read_samples(option, *path, inputs, preprocess));
+  } else {
+    tensors = std::get<std::map<std::string, NdArray>>(source);
+  }
   DOVETAIL_ASSIGN(const Samples samples, Samples::make(inputs, std::move(tensors)));
   Runs runs{{}, samples.rows()};
   for (std::int64_t run = 0; run < samples.runs(); ++run) runs.values.push_back(samples.inputs(run));
@@ -52,13 +56,13 @@ Result<std::vector<explore::FloatModel>> float_models(std::span<const explore::M
   if (given.samples.empty())
     return bad_usage("--samples", "the space has numeric choices, which need samples to calibrate the models",
                      "add --samples FILE|DIR once for each model: inputs like those that the model will get");
-  DOVETAIL_TRY(check_count("--samples", given.samples, files.size()));
-  if (!given.tests.empty()) DOVETAIL_TRY(check_count("--test", given.tests, files.size()));
-  if (!given.labels.empty()) DOVETAIL_TRY(check_count("--labels", given.labels, files.size()));
+  DOVETAIL_TRY(check_count("--samples", given.samples.size(), files.size()));
+  if (!given.tests.empty()) DOVETAIL_TRY(check_count("--test", given.tests.size(), files.size()));
+  if (!given.labels.empty()) DOVETAIL_TRY(check_count("--labels", given.labels.size(), files.size()));
   std::vector<explore::FloatModel> models;
   for (std::size_t i = 0; i < files.size(); ++i) {
     explore::FloatModel model{.path = files[i].path, .weight = files[i].weight};
-    DOVETAIL_ASSIGN(model.imported, import::import_onnx_file(model.path));
+    DOVETAIL_ASSIGN(model.imported, explore::import_model(files[i]));
     if (model.imported.graph.outputs.empty() || model.imported.graph.inputs.empty())
       return Diagnostic{"cannot quantize", model.path, "it has no input or no output", "give a model of activations"};
     DOVETAIL_ASSIGN(Runs samples, read_runs("--samples", given.samples[i], model.imported, model.path));
@@ -69,9 +73,7 @@ Result<std::vector<explore::FloatModel>> float_models(std::span<const explore::M
     }
     model.tests = std::move(tests.values);
     model.test_rows = tests.rows;
-    if (!given.labels.empty()) {
-      DOVETAIL_ASSIGN(model.labels, read_npy(given.labels[i]));
-    }
+    if (!given.labels.empty()) model.labels = given.labels[i];
     models.push_back(std::move(model));
   }
   return models;

@@ -1,6 +1,7 @@
 // The models of a sweep: as they are, or if the space has numeric choices, float models quantized for each choice.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -8,18 +9,24 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "base/ndarray.h"
 #include "base/result.h"
 #include "explore/sweep/quantized.h"
 #include "explore/sweep/sweep.h"
 
 namespace dovetail::driver {
 
-// Files for each model, in the order of the models: samples for calibration, samples to measure accuracy, and their
-// classes.
+// Samples of a model's inputs: tensors by the inputs' names, or a file or folder that has them.
+using SampleSource = std::variant<std::map<std::string, NdArray>, std::filesystem::path>;
+
+// For each model, in the order of the models: samples for calibration; samples to measure the accuracy (none: those of
+// the calibration); the classes of these (none: agreement with the float model is measured).
 struct NumericSamples {
-  std::vector<std::string> samples, tests, labels;
+  std::vector<SampleSource> samples, tests;
+  std::vector<NdArray> labels;
 };
 
 // Measures the points of a space. Must not move in memory: evaluators refer to workloads.

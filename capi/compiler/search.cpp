@@ -17,6 +17,7 @@
 #include "capi/compiler/model.h"
 #include "capi/include/dovetail.h"
 #include "capi/status.h"
+#include "capi/tensor.h"
 #include "cli/report/tune_report.h"
 #include "compiler/tune/rankings.h"
 #include "compiler/tune/records.h"
@@ -145,6 +146,31 @@ Result<explore::SweepOptions> sweep_options_of(const dvt_explore_options& given)
   return options;
 }
 
+Result<driver::NumericSamples> numeric_samples_of(const dvt_explore_options& given, std::size_t models) {
+  driver::NumericSamples numeric;
+  if (given.samples == nullptr) return numeric;
+  for (std::size_t i = 0; i < models; ++i) {
+    const dvt_model_samples& each = given.samples[i];
+    const auto argument = [&](std::string_view member) {
+      return fmt::format("dvt_explore: options, samples[{}].{}", i, member);
+    };
+    DOVETAIL_ASSIGN(auto samples, arrays_of(each.samples, each.sample_count, argument("samples")));
+    DOVETAIL_ASSIGN(auto tests, arrays_of(each.tests, each.test_count, argument("tests")));
+    numeric.samples.emplace_back(std::move(samples));
+    if (!tests.empty()) numeric.tests.emplace_back(std::move(tests));
+    if (each.labels != nullptr) {
+      DOVETAIL_ASSIGN(const View view, view_of(each.labels, argument("labels")));
+      numeric.labels.push_back(view.copy());
+    }
+  }
+  for (const auto& [count, member] :
+       {std::pair(numeric.tests.size(), "tests"), std::pair(numeric.labels.size(), "labels")})
+    if (count != 0 && count != models)
+      return bad_argument("dvt_explore: options, samples", fmt::format("{} of {} have {}", count, models, member),
+                          "give them for all models or for none");
+  return numeric;
+}
+
 Result<void> explore_space(const std::vector<explore::ModelFile>& files, const std::string& space_text,
                            const dvt_explore_options& given, const Callbacks& callbacks, char** json) {
   DOVETAIL_ASSIGN(explore::SweepOptions options, sweep_options_of(given));
@@ -152,9 +178,15 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   DOVETAIL_ASSIGN(explore::EnergyTable energy, explore::default_energy_table());
   DOVETAIL_ASSIGN(const Json space_json, parse_json(space_text, "space"));
   DOVETAIL_ASSIGN(explore::Space space, explore::Space::parse(space_json, "space"));
+  DOVETAIL_ASSIGN(const driver::NumericSamples numeric, numeric_samples_of(given, files.size()));
+  if (space.has_numerics() != (given.samples != nullptr))
+    return bad_argument("dvt_explore: options, samples",
+                        space.has_numerics() ? "it is null, and the space has numeric choices"
+                                             : "the space has no numeric choices: the models are used as they are",
+                        space.has_numerics() ? "give samples of each model, which calibrate it" : "set it to null");
   Sweep sweep{std::move(area), std::move(energy), std::move(space)};
   DOVETAIL_ASSIGN(sweep.models, driver::ExploreModels::make(
-                                    sweep.space, files, {}, sweep.area, sweep.energy,
+                                    sweep.space, files, numeric, sweep.area, sweep.energy,
                                     [&](std::string_view step) { callbacks.log(DVT_LOG_NOTE, std::string(step)); }));
   DOVETAIL_TRY(driver::make_result_folder("folder", given.folder));
   DOVETAIL_ASSIGN(explore::PointsFile points,
@@ -164,6 +196,10 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   options.on_progress = [&](const explore::SweepProgress& now) {
     callbacks.progress("points", static_cast<std::int64_t>(now.done), static_cast<std::int64_t>(now.planned));
   };
+  if (given.point != nullptr)
+    options.on_point = [&](const explore::PointRecord& point, bool known) {
+      callbacks.call([&](void* user) { given.point(user, to_json(point).dump().c_str(), known ? 1 : 0); });
+    };
   const auto start = std::chrono::steady_clock::now();
   const auto swept = [&] {
     const Watched watched(callbacks.without_progress(), &work, "exploring");
@@ -180,6 +216,7 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   for (const explore::ModelFile& file : files) report.models.push_back(file.path);
   for (const explore::Workload::Model& model : sweep.models->models()) report.names.push_back(model.name);
   report.accuracy = sweep.models->accuracy();
+  DOVETAIL_ASSIGN(report.quantized, sweep.models->write((std::filesystem::path(given.folder) / "models").string()));
   report.space_path = "space";
   report.strategy = options.strategy;
   report.space = &sweep.space;

@@ -247,6 +247,9 @@ DVT_API dvt_status* dvt_session_bind_input(dvt_session* session, const char* nam
 DVT_API dvt_status* dvt_session_bind_output(dvt_session* session, const char* name, const DLTensor* tensor);
 /* Runs on the bound tensors. Measures nothing. Error: an input is not bound. */
 DVT_API dvt_status* dvt_session_run_bound(dvt_session* session);
+/* Stops the calls on the session that are in progress in other threads: they fail with DVT_CAUSE_WORK, and the session
+ * may run again. A kernel in machine code runs to its end first. Without effect if no call is in progress. */
+DVT_API void dvt_session_stop(dvt_session* session);
 
 /* {"kind": "session-run", "engine", "threads", "seconds", "steps", "counters"} of the last dvt_session_run: steps with
  * "name", "target", "seconds", and where a simulator ran "counters" and "cycles". Error: none ran. */
@@ -455,6 +458,15 @@ typedef struct dvt_tune_options {
 DVT_API dvt_status* dvt_tune(const dvt_model* model, const dvt_compile_options* compile,
                              const dvt_tune_options* options, char** json);
 
+/* Samples of a model's inputs, for a space with numeric choices. This struct never grows. */
+typedef struct dvt_model_samples {
+  const dvt_named_tensor* samples; /* calibrate the float model */
+  size_t sample_count;
+  const dvt_named_tensor* tests; /* measure the accuracy of each choice; test_count 0: `samples` do */
+  size_t test_count;
+  const DLTensor* labels; /* the classes of these; null: the accuracy is agreement with the float model */
+} dvt_model_samples;
+
 /* The options of `dovetail explore`. */
 typedef struct dvt_explore_options {
   size_t struct_size;
@@ -468,6 +480,12 @@ typedef struct dvt_explore_options {
   int32_t no_check;      /* not 0: do not compare each hardware's programs with the CPU's */
   const double* weights; /* of the models; null: 1 each */
   const dvt_callbacks* callbacks;
+  /* Called with each finished point, a row of "points" in docs/schema/explore.json, under the rules of the callbacks
+   * and with their `user`. `known` is not 0: an earlier call finished it. */
+  void (*point)(void* user, const char* json, int32_t known);
+  /* One for each model, where the space has numeric choices; their quantized models are written to `folder`/models.
+   * Null: the space has none. */
+  const dvt_model_samples* samples;
 } dvt_explore_options;
 
 /* Measures the design points of a space (JSON text, docs/howto/exploring.md) on models: latency, area, energy. `json`

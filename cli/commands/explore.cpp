@@ -194,8 +194,9 @@ class Explore : public Command {
     DOVETAIL_ASSIGN(explore::Space space, explore::Space::parse(space_json, space_path_));
     if (options_.points == 0 && options_.strategy != "exhaustive") options_.points = 200;
     auto all = std::make_unique<Prepared>(Prepared{std::move(area), std::move(energy), std::move(space)});
+    DOVETAIL_ASSIGN(const driver::NumericSamples numeric, numeric_.read());
     RunningStep step;
-    DOVETAIL_ASSIGN(all->points, driver::ExploreModels::make(all->space, models(), numeric_, all->area, all->energy,
+    DOVETAIL_ASSIGN(all->points, driver::ExploreModels::make(all->space, models(), numeric, all->area, all->energy,
                                                              [&](std::string_view what) { step.begin(what); }));
     return all;
   }

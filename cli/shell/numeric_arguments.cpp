@@ -1,5 +1,9 @@
 #include "cli/shell/numeric_arguments.h"
 
+#include <utility>
+
+#include "base/npy.h"
+
 namespace dovetail::cli {
 
 void NumericArguments::declare(Options& options) {
@@ -13,6 +17,15 @@ void NumericArguments::declare(Options& options) {
   options.values("--labels", "FILE.npy", labels,
                  "the classes of these samples: accuracy is top-1 (default: agreement with the float model)",
                  File::read);
+}
+
+Result<driver::NumericSamples> NumericArguments::read() const {
+  driver::NumericSamples read{{samples.begin(), samples.end()}, {tests.begin(), tests.end()}, {}};
+  for (const std::string& file : labels) {
+    DOVETAIL_ASSIGN(NdArray classes, read_npy(file));
+    read.labels.push_back(std::move(classes));
+  }
+  return read;
 }
 
 }  // namespace dovetail::cli

@@ -55,6 +55,17 @@ constexpr const char* kSelect = "SELECT key, state, machine, why, chosen, point_
 
 std::string_view name(PointState state) { return kStateNames[static_cast<std::size_t>(state)]; }
 
+Json to_json(const PointRecord& point) {
+  Json row{{"key", point.key}, {"machine", point.machine}, {"state", name(point.state)}, {"chosen", point.chosen}};
+  if (point.state == PointState::measured) {
+    row["values"] = point.values;
+    row["models"] = point.models;
+  } else {
+    row["why"] = point.why;
+  }
+  return row;
+}
+
 struct PointsFile::State {
   fs::path path;
   sqlite::Database database;

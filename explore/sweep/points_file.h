@@ -31,6 +31,8 @@ struct PointRecord {
   Json models = Json::array();   // what each model took
   bool operator==(const PointRecord&) const = default;
 };
+// A row of "points" in docs/schema/explore.json.
+Json to_json(const PointRecord& point);
 
 // Only one thread may use it at a time.
 class PointsFile {

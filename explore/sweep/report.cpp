@@ -207,16 +207,7 @@ Json SweepReport::json() const {
     const ObjectiveRow& row = kObjectiveTable[static_cast<std::size_t>(objective)];
     objectives.push_back({{"key", row.key}, {"title", row.title}, {"larger", row.larger}});
   }
-  for (const PointRecord& point : points) {
-    Json row{{"key", point.key}, {"machine", point.machine}, {"state", name(point.state)}, {"chosen", point.chosen}};
-    if (point.state == PointState::measured) {
-      row["values"] = point.values;
-      row["models"] = point.models;
-    } else {
-      row["why"] = point.why;
-    }
-    all.push_back(std::move(row));
-  }
+  for (const PointRecord& point : points) all.push_back(to_json(point));
   for (const Sensitivity& row : sensitivities(*space, points))
     if (row.pairs > 0)
       steps.push_back(

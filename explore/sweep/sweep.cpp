@@ -104,7 +104,7 @@ class Sweep {
   Result<void> take_known(Proposal& proposal) {
     DOVETAIL_ASSIGN(proposal.record, file_.find(proposal.key));
     ++progress_.known;
-    count(*proposal.record);
+    count(*proposal.record, true);
     return {};
   }
 
@@ -209,17 +209,18 @@ class Sweep {
   // Precondition: the mutex is locked if several threads run.
   Result<void> finish(const Proposal& proposal) {
     DOVETAIL_TRY(file_.finish(*proposal.record));
-    count(*proposal.record);
+    count(*proposal.record, false);
     return {};
   }
 
   // Precondition: the mutex is locked if several threads run.
-  void count(const PointRecord& record) {
+  void count(const PointRecord& record, bool known) {
     ++progress_.done;
     if (record.state == PointState::infeasible) ++progress_.infeasible;
     else if (record.state == PointState::pruned) ++progress_.pruned;
     else ++progress_.measured, add_to_front(record);
     progress_.front = front_.size();
+    if (options_.on_point) options_.on_point(record, known);
     if (options_.on_progress) options_.on_progress(progress_);
   }
 

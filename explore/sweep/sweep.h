@@ -40,6 +40,8 @@ struct SweepOptions {
   bool check = true;  // run each hardware's programs on the functional simulator, and compare with the CPU
   Work* work = nullptr;
   std::function<void(const SweepProgress& progress)> on_progress = nullptr;
+  // Called with each finished point, by one thread at a time. `known`: it was in the file.
+  std::function<void(const PointRecord& point, bool known)> on_point = nullptr;
 };
 
 // Continues the sweep in the file. Errors: those of the file; wrong results; the work was stopped.

@@ -13,7 +13,6 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "bundle/code/accel.h"
-#include "compiler/import/onnx.h"
 #include "compiler/pipeline.h"
 #include "compiler/target/accel/target.h"
 #include "compiler/target/cpu/jit.h"
@@ -96,6 +95,10 @@ struct Workload::Expected {
   Diagnostics errors;
 };
 
+Result<import::Imported> import_model(const ModelFile& file) {
+  return file.content ? import::import_onnx(*file.content, file.path) : import::import_onnx_file(file.path);
+}
+
 Result<Workload> Workload::make(std::span<const ModelFile> files) {
   Workload workload;
   Hash hash;
@@ -109,8 +112,7 @@ Result<Workload> Workload::make(std::span<const ModelFile> files) {
     }
     hash.add(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     hash.add(fmt::format("{}", file.weight));
-    DOVETAIL_ASSIGN(import::Imported imported,
-                    file.content ? import::import_onnx(bytes, file.path) : import::import_onnx_file(file.path));
+    DOVETAIL_ASSIGN(import::Imported imported, import_model(file));
     CompileOptions options;
     options.available = {host::make_target()};
     options.stop_after = "graph";

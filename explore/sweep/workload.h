@@ -19,6 +19,7 @@
 #include "bundle/bundle.h"
 #include "bundle/code/accel.h"
 #include "compiler/graph/graph.h"
+#include "compiler/import/onnx.h"
 #include "isa/config.h"
 #include "runtime/executor.h"
 #include "simulator/counters.h"
@@ -31,6 +32,7 @@ struct ModelFile {
   double weight = 1;                                   // weight of its latency and energy in those of a point
   std::optional<std::vector<std::byte>> content = {};  // used instead of the file's content
 };
+Result<import::Imported> import_model(const ModelFile& file);
 
 // The time and events of one inference of a model on a machine.
 struct ModelTime {

@@ -61,9 +61,14 @@ static void nulls(void) {
 }
 
 struct seen {
-  int progress, notes;
+  int progress, notes, points, known;
   int64_t stop_at;
 };
+static void take_point(void* user, const char* json, int32_t known) {
+  CHECK(strstr(json, "\"state\":\"measured\"") != NULL && strstr(json, "\"latency_ms\":") != NULL);
+  if (known) ++((struct seen*)user)->known;
+  else ++((struct seen*)user)->points;
+}
 static void progress(void* user, const char* what, int64_t done, int64_t all) {
   CHECK(what != NULL && done <= all);
   ++((struct seen*)user)->progress;
@@ -238,7 +243,33 @@ static void simulate(const char* file) {
   free(text);
 }
 
-static void search(const dvt_model* model, const char* folder) {
+// A space with numeric choices: the float model is quantized for each.
+static void explore_numerics(const dvt_model* model, const dvt_model* float_model, const char* folder) {
+  char points[4096];
+  snprintf(points, sizeof points, "%s/numerics", folder);
+  const char* space =
+      "{\"hardware\": \"1x16x16-ext\", \"axes\": {\"scales\": [\"any\", \"power-of-two\"]}, "
+      "\"objectives\": [\"accuracy\", \"latency_ms\"]}";
+  const char* plain = "{\"hardware\": \"1x16x16-ext\", \"axes\": {\"bus_bytes\": [8]}}";
+  DLTensor all = tensor_of(images, kDLFloat, 32, 4, all_shape);
+  DLTensor classes = tensor_of(labels, kDLInt, 64, 1, labels_shape);
+  const dvt_named_tensor inputs = {"image", &all}, unnamed = {NULL, &all};
+  dvt_model_samples samples = {.samples = &inputs, .sample_count = 1, .labels = &classes};
+  dvt_explore_options explore = {.struct_size = sizeof explore, .folder = points, .jobs = 1};
+  char* json = NULL;
+  FAILS(DVT_CAUSE_INPUT, "numeric choices", dvt_explore(&float_model, 1, space, &explore, &json));
+  explore.samples = &samples;
+  FAILS(DVT_CAUSE_INPUT, "no numeric choices", dvt_explore(&model, 1, plain, &explore, &json));
+  samples.tests = &unnamed;
+  samples.test_count = 1;
+  FAILS(DVT_CAUSE_INPUT, "samples[0].tests", dvt_explore(&float_model, 1, space, &explore, &json));
+  samples.test_count = 0;
+  if (OK(dvt_explore(&float_model, 1, space, &explore, &json)))
+    CHECK(strstr(json, "\"accuracy\":\"top-1, 360 samples, those of the calibration\"") != NULL);
+  dvt_free(json);
+}
+
+static void search(const dvt_model* model, const dvt_model* float_model, const char* folder) {
   char records[4096], points[4096];
   snprintf(records, sizeof records, "%s/records.db", folder);
   snprintf(points, sizeof points, "%s/sweep", folder);
@@ -268,9 +299,15 @@ static void search(const dvt_model* model, const char* folder) {
   FAILS(DVT_CAUSE_INPUT, "folder", dvt_explore(&model, 1, space, &explore, &json));
   explore.folder = points;
   FAILS(DVT_CAUSE_INPUT, "space", dvt_explore(&model, 1, "{", &explore, &json));
+  explore.point = take_point;
   if (OK(dvt_explore(&model, 1, space, &explore, &json)))
     CHECK(strstr(json, "\"kind\":\"explore\"") != NULL && seen.progress > 0);
   dvt_free(json);
+  CHECK(seen.points == 2 && seen.known == 0);
+  if (OK(dvt_explore(&model, 1, space, &explore, &json))) CHECK(strstr(json, "\"finished\":0") != NULL);
+  dvt_free(json);
+  CHECK(seen.points == 2 && seen.known == 2);
+  explore_numerics(model, float_model, folder);
 
   if (OK(dvt_area("1x16x16-ext", NULL, &json))) CHECK(strstr(json, "\"area_mm2\":") != NULL);
   dvt_free(json);
@@ -432,7 +469,7 @@ int main(int count, char** arguments) {
   snprintf(saved, sizeof saved, "%s/own.dvt", folder);
   own_target(float_model, saved);
   simulate(arguments[2]);
-  search(model, folder);
+  search(model, float_model, folder);
 
   dvt_model_free(model);
   dvt_model_free(from_memory);

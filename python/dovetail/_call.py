@@ -1,0 +1,169 @@
+"""Between Python's values and those of the C interface: options, texts, status."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Sequence, Type, TypeVar, Union
+
+from ._library import lib
+from ._names import python_names
+from ._prototypes import ENUMERATIONS, dvt_target, dvt_texts
+from .errors import OF_CAUSE, Diagnostic, Error, bad_argument
+
+Struct = TypeVar("Struct", bound=ctypes.Structure)
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def error_of(status: int) -> Error:
+    """The exception of a status, which is freed."""
+    rows = json.loads(lib.dvt_status_json(status).decode(errors="replace"))
+    cause = lib.dvt_status_cause(status)
+    lib.dvt_status_free(status)
+    names = {value: name for name, value in ENUMERATIONS["dvt_cause"].items()}
+    diagnostics = [Diagnostic(**{key: python_names(value) for key, value in row.items()}) for row in rows]
+    return OF_CAUSE[names[cause]](diagnostics)
+
+
+def check(status: Optional[int]) -> None:
+    """Raises the error of a status that is not null."""
+    if status:
+        raise error_of(status)
+
+
+def take_text(address: ctypes.c_void_p) -> str:
+    """Text that the library returned, which is freed."""
+    if address.value is None:
+        return ""
+    try:
+        return ctypes.string_at(address.value).decode(errors="replace")
+    finally:
+        lib.dvt_free(address)
+
+
+def taken_json(address: ctypes.c_void_p) -> Any:
+    """JSON that the library returned, which is freed."""
+    return json.loads(take_text(address))
+
+
+def json_of(function: Callable[..., Optional[int]], *arguments: Any) -> Any:
+    """Calls a function whose last argument receives JSON."""
+    out = ctypes.c_void_p()
+    check(function(*arguments, ctypes.byref(out)))
+    return taken_json(out)
+
+
+class Handle:
+    """Owns an object of the library, and frees it with the last reference. It is passed to functions as it is, which
+    keeps it during the call."""
+
+    __slots__ = ("_as_parameter_", "_free")
+
+    def __init__(self, free: Callable[[int], None], out: ctypes.c_void_p) -> None:
+        assert out.value is not None
+        self._free = free
+        self._as_parameter_: int = out.value
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an object of the library cannot be copied or pickled; Bundle.to_bytes gives its bytes")
+
+    def __del__(self) -> None:
+        if hasattr(self, "_as_parameter_"):
+            self._free(self._as_parameter_)
+
+
+def text(value: str, where: str) -> bytes:
+    """The bytes of a text. Error: not a text, or one that C would cut at a zero byte."""
+    if not isinstance(value, str):
+        raise TypeError(f"{where} must be str, not {type(value).__name__}")
+    encoded = value.encode(errors="surrogateescape")
+    if b"\0" in encoded:
+        raise bad_argument(where, f"{value!r} contains a zero byte", "remove it")
+    return encoded
+
+
+def path_text(value: PathLike, where: str) -> bytes:
+    """The bytes of a path."""
+    return text(os.fsdecode(value), where)
+
+
+def number(value: Any, kind: Any, where: str) -> Any:
+    """An integer that fits its C type, which would cut it without a word."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{where} must be int, not {type(value).__name__}")
+    value = value.__index__()
+    bits = 8 * ctypes.sizeof(kind)
+    signed = kind(-1).value < 0
+    least, most = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+    if not least <= value <= most:
+        raise bad_argument(where, f"it is {value}, outside {least} to {most}", "give a number of that range")
+    return value
+
+
+def enumeration(kind: str, value: str, where: str) -> int:
+    """The number of an enumeration's value. `kind`: "dvt_level"."""
+    values = ENUMERATIONS[kind]
+    if value not in values:
+        raise bad_argument(where, f"{value!r} is unknown", f"use one of {', '.join(map(repr, values))}")
+    return values[value]
+
+
+def texts(values: Optional[Iterable[str]], where: str) -> dvt_texts:
+    """A list of texts."""
+    if isinstance(values, str):
+        raise TypeError(f"{where} must be a list of str, not one str")
+    items = [text(value, where) for value in values or ()]
+    return dvt_texts((ctypes.c_char_p * len(items))(*items), len(items))
+
+
+def function_type(kind: Type[ctypes.Structure], member: str) -> Any:
+    """The type of a struct's member that is a function."""
+    fields: Any = kind._fields_
+    return dict(fields)[member]
+
+
+def options(kind: Type[Struct], where: str, **members: Any) -> Struct:
+    """A struct of options. Members that are None keep their default; texts and integers are checked."""
+    fields: Dict[str, Any] = {field[0]: field[1] for field in kind._fields_}
+    result = kind()
+    result.struct_size = ctypes.sizeof(kind)
+    for name, value in members.items():
+        if value is None:
+            continue
+        field = fields[name]
+        place = f"{where}: {name}"
+        if field is ctypes.c_char_p:
+            value = value if isinstance(value, bytes) else text(value, place)
+        elif field is ctypes.c_double:
+            value = float(value)
+        elif field is dvt_texts:
+            value = texts(value, place)
+        elif isinstance(value, bool):
+            value = int(value)
+        elif hasattr(field(), "value"):
+            value = number(value, field, place)
+        setattr(result, name, value)
+    return result
+
+
+def own_targets(targets: Sequence[Any]) -> Dict[str, Any]:
+    """The two members of options for the caller's targets."""
+    if not targets:
+        return {}
+    pointers = (ctypes.POINTER(dvt_target) * len(targets))(*(ctypes.pointer(each.table) for each in targets))
+    return {"own_targets": pointers, "own_target_count": len(targets)}
+
+
+def at_least_one(value: Optional[int], where: str) -> Optional[int]:
+    """A number that is not 0, which the library takes for "not given"."""
+    if value is not None and value < 1:
+        raise bad_argument(where, f"it is {value}", "give at least 1, or None")
+    return value
+
+
+def key_values(values: Union[None, Mapping[str, Any], Sequence[str]], where: str) -> Optional[Sequence[str]]:
+    """{"conv1": "cpu"} or ["conv1=cpu"] as the latter."""
+    if isinstance(values, Mapping):
+        return [f"{key}={value}" for key, value in values.items()]
+    return values
