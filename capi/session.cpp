@@ -99,7 +99,7 @@ Result<void> Session::make_ready() {
                   runtime::simulator_factory(settings_.engine, engine_options_));
   runtime::ExecutorOptions options;
   options.threads = settings_.threads;
-  options.pin_threads = false;
+  options.placement = ThreadPool::Placement::apart;
   options.work = work_.get();
   for (const auto& target : settings_.own_targets) {
     DOVETAIL_ASSIGN(auto device, make_device(target));
