@@ -157,7 +157,7 @@ def class_text(node):
     bases = ", ".join(map(ast.unparse, node.bases))
     parts = [f"### {node.name}", f"```python\nclass {node.name}{f'({bases})' if bases else ''}\n```", markdown(docstring)]
     methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
-    attributes = [row for body in (node.body, *(method.body for method in methods)) for row in described(body)]
+    attributes = described(node.body)
     if bases == "NamedTuple":  # every field, documented or not
         documented = {name: docs for name, _, docs in attributes}
         attributes = [(each.target.id, shown(each.annotation), documented.get(each.target.id, ""))

@@ -8,6 +8,7 @@ import os
 from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Sequence, Type, TypeVar, Union
 
 from ._library import lib
+from ._names import python_names
 from ._prototypes import ENUMERATIONS, dvt_target, dvt_texts
 from .errors import OF_CAUSE, Diagnostic, Error, bad_argument
 
@@ -21,7 +22,8 @@ def error_of(status: int) -> Error:
     cause = lib.dvt_status_cause(status)
     lib.dvt_status_free(status)
     names = {value: name for name, value in ENUMERATIONS["dvt_cause"].items()}
-    return OF_CAUSE[names[cause]]([Diagnostic(**row) for row in rows])
+    diagnostics = [Diagnostic(**{key: python_names(value) for key, value in row.items()}) for row in rows]
+    return OF_CAUSE[names[cause]](diagnostics)
 
 
 def check(status: Optional[int]) -> None:
@@ -62,6 +64,9 @@ class Handle:
         assert out.value is not None
         self._free = free
         self._as_parameter_: int = out.value
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an object of the library cannot be copied or pickled; Bundle.to_bytes gives its bytes")
 
     def __del__(self) -> None:
         if hasattr(self, "_as_parameter_"):

@@ -25,17 +25,18 @@ class Binding:
     A session may have several; each runs on its own buffers.
     """
 
+    inputs: Dict[str, Any]
+    """The buffers that are read, by name: those that were given, and those that were allocated."""
+    outputs: Dict[str, Any]
+    """The buffers that are written, by name."""
+
     def __init__(self, session: Session, inputs: Mapping[str, ArrayLike], outputs: Mapping[str, ArrayLike]) -> None:
         """For this package: users call `Session.bind`."""
         self._session = session
         self._identity = object()
         self._views: List[Tuple[Any, bytes, Borrowed]] = []
-        self.inputs: Dict[str, Any] = self._buffers("input", session.bundle.inputs, inputs, lib.dvt_session_bind_input)
-        """The buffers that are read, by name: those that were given, and those that were allocated."""
-        self.outputs: Dict[str, Any] = self._buffers(
-            "output", session.bundle.outputs, outputs, lib.dvt_session_bind_output
-        )
-        """The buffers that are written, by name."""
+        self.inputs = self._buffers("input", session.bundle.inputs, inputs, lib.dvt_session_bind_input)
+        self.outputs = self._buffers("output", session.bundle.outputs, outputs, lib.dvt_session_bind_output)
         with session._lock:
             self._attach()
 

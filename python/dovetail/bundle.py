@@ -21,18 +21,22 @@ class Bundle:
     Immutable, and usable from several threads.
     """
 
+    inputs: Tuple[TensorInfo, ...]
+    """Name, type and shape of each input; of the first program, where the bundle has several."""
+    outputs: Tuple[TensorInfo, ...]
+    """Name, type and shape of each output."""
+    compile_report: Optional[Report]
+    """What `dovetail compile --json` prints (docs/schema/compile.json); None of a bundle that was loaded."""
+
     def __init__(
         self, handle: _call.Handle, compiled: Optional[Dict[str, Any]] = None, own_targets: Sequence[Any] = ()
     ) -> None:
         """For this package: users call `dovetail.compile` or `Bundle.load`."""
         self._handle = handle
-        self.compile_report: Optional[Report] = None if compiled is None else Report(compiled)
-        """What `dovetail compile --json` prints (docs/schema/compile.json); None of a bundle that was loaded."""
+        self.compile_report = None if compiled is None else Report(compiled)
         self._own_targets = tuple(own_targets)
-        self.inputs: Tuple[TensorInfo, ...] = self._infos(lib.dvt_bundle_input_count, lib.dvt_bundle_input)
-        """Name, type and shape of each input; of the first program, where the bundle has several."""
-        self.outputs: Tuple[TensorInfo, ...] = self._infos(lib.dvt_bundle_output_count, lib.dvt_bundle_output)
-        """Name, type and shape of each output."""
+        self.inputs = self._infos(lib.dvt_bundle_input_count, lib.dvt_bundle_input)
+        self.outputs = self._infos(lib.dvt_bundle_output_count, lib.dvt_bundle_output)
 
     def _infos(self, count: Any, get: Any) -> Tuple[TensorInfo, ...]:
         infos: List[TensorInfo] = []

@@ -112,6 +112,37 @@ def _point(row: Mapping[str, Any], known: bool) -> Point:
     )
 
 
+class _Sweep:
+    """What the thread of a sweep has found."""
+
+    def __init__(self) -> None:
+        self.points: List[Point] = []
+        self.changed = threading.Condition()
+        self.ended = False
+        self.error: Optional[BaseException] = None
+        self.report = Report()
+
+    def take(self, _: Any, text: bytes, known: int) -> None:
+        """Receives a point."""
+        point = _point(json.loads(text.decode(errors="replace")), bool(known))
+        with self.changed:
+            self.points.append(point)
+            self.changed.notify_all()
+
+    def run(self, call: LongCall, arguments: Sequence[Any], options: dvt_explore_options, _: Any) -> None:
+        """The thread."""
+        options.point = _call.function_type(dvt_explore_options, "point")(call.guarded(self.take))
+        out = ctypes.c_void_p()
+        try:
+            call.run(lib.dvt_explore, *arguments, options, ctypes.byref(out))
+            self.report = Report(_call.taken_json(out))
+        except BaseException as error:  # it continues where the points are read
+            self.error = error
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()
+
+
 class Exploration:
     """A sweep of a space of hardware that runs while its points are read. `dovetail.explore` makes it.
 
@@ -124,54 +155,36 @@ class Exploration:
 
     def __init__(self, call: LongCall, arguments: Sequence[Any], options: dvt_explore_options, keep: Any) -> None:
         """For this package: users call `dovetail.explore`."""
-        self.points: List[Point] = []
-        """The points so far."""
-        self._call, self._keep = call, keep
-        self._changed = threading.Condition()
-        self._ended = False
-        self._error: Optional[BaseException] = None
-        self._report = Report()
+        self._call, self._sweep = call, _Sweep()
         self._generation = _fork.generation
-        options.point = _call.function_type(dvt_explore_options, "point")(call.guarded(self._take))
-        out = ctypes.c_void_p()
-
-        def work() -> None:
-            try:
-                call.run(lib.dvt_explore, *arguments, options, ctypes.byref(out))
-                self._report = Report(_call.taken_json(out))
-            except BaseException as error:  # it continues where the points are read
-                self._error = error
-            with self._changed:
-                self._ended = True
-                self._changed.notify_all()
-
-        self._thread = threading.Thread(target=work, name="dovetail explore", daemon=True)
+        self._thread = threading.Thread(
+            target=self._sweep.run, args=(call, arguments, options, keep), name="dovetail explore", daemon=True
+        )
         self._thread.start()
 
-    def _take(self, _: Any, text: bytes, known: int) -> None:
-        point = _point(json.loads(text.decode(errors="replace")), bool(known))
-        with self._changed:
-            self.points.append(point)
-            self._changed.notify_all()
+    @property
+    def points(self) -> List[Point]:
+        """The points so far."""
+        return self._sweep.points
 
     def __iter__(self) -> Iterator[Point]:
-        index = 0
+        sweep, index = self._sweep, 0
         try:
             while True:
-                with self._changed:
-                    while index >= len(self.points) and not self._ended:
+                with sweep.changed:
+                    while index >= len(sweep.points) and not sweep.ended:
                         self._check_process()
-                        self._changed.wait()
-                    if index >= len(self.points):
+                        sweep.changed.wait()
+                    if index >= len(sweep.points):
                         break
-                    point = self.points[index]
+                    point = sweep.points[index]
                 index += 1
                 yield point
         except BaseException:
             self.stop()
             raise
-        if self._error is not None:
-            raise self._error
+        if sweep.error is not None:
+            raise sweep.error
 
     def _check_process(self) -> None:
         if self._generation != _fork.generation:
@@ -187,13 +200,15 @@ class Exploration:
 
     def stop(self) -> None:
         """Stops the sweep, and returns when it has stopped. Its points stay in the folder."""
-        self._check_process()
         self._call.stop()
-        while self._thread.is_alive():
+        while self._generation == _fork.generation and self._thread.is_alive():
             try:
                 self._thread.join()
             except KeyboardInterrupt:  # it is about to stop
                 continue
+
+    def __del__(self) -> None:
+        self._call.stop()
 
     def __enter__(self) -> Exploration:
         return self
@@ -204,7 +219,7 @@ class Exploration:
     @property
     def report(self) -> Report:
         """What `dovetail explore --json` prints (docs/schema/explore.json). Waits for all points."""
-        return self.wait()._report
+        return self.wait()._sweep.report
 
     @property
     def front(self) -> List[Point]:
@@ -226,7 +241,7 @@ class Exploration:
         return show.exploration_html(self)
 
     def __repr__(self) -> str:
-        state = "stopped" if self._error is not None else "ended" if self._ended else "running"
+        state = "stopped" if self._sweep.error is not None else "ended" if self._sweep.ended else "running"
         return f"<dovetail.Exploration, {state}: {len(self.points)} points>"
 
 

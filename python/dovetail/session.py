@@ -248,6 +248,11 @@ class Session:
         """
         return Binding(self, inputs or {}, outputs or {})
 
+    def stop(self) -> None:
+        """Stops the calls on this session that are in progress in other threads: they raise WorkError, and the session
+        may run again."""
+        lib.dvt_session_stop(self._handle)
+
     @property
     def report(self) -> Report:
         """The last `run`: "engine", "threads", "seconds", "steps", "counters"; each step with "name", "target",

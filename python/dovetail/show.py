@@ -319,10 +319,11 @@ def trace_html(trace: Trace) -> str:
 
 def exploration_html(exploration: Exploration) -> str:
     """The page of a sweep that has ended; of one that runs, its latest points."""
-    if exploration._ended and exploration._error is None:
+    sweep = exploration._sweep
+    if sweep.ended and sweep.error is None:
         return report_html(exploration.report)
     points = exploration.points[-MOST_ROWS:]
     head: List[str] = list(dict.fromkeys(key for point in points for key in point.row()))
     rows = [[point.row().get(key) for key in head] for point in reversed(points)]
-    state = "stopped" if exploration._ended else "running"
+    state = "stopped" if sweep.ended else "running"
     return panel(f"Exploration, {state}: {len(exploration.points):,} points", table(head, rows))

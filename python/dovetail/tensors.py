@@ -107,6 +107,14 @@ class Tensor:
         """The size of the elements in bytes."""
         return self._bits.nbytes
 
+    def __getitem__(self, index: Any) -> Tensor:
+        return Tensor(self._bits[index])
+
+    def __setitem__(self, index: Any, values: Any) -> None:
+        """Sets elements: of a Tensor, or of float32, which is rounded."""
+        values = values if isinstance(values, Tensor) else Tensor.from_float32(values)
+        self._bits[index] = values.bits()
+
     def bits(self) -> "npt.NDArray[np.uint16]":
         """The elements' bits. Shares the memory."""
         return self._bits

@@ -33,27 +33,41 @@ class Trace:
     A notebook shows it as the kit's page: timeline, use of the cycles, roofline, layers.
     """
 
+    text: str
+    """The trace file. ui.perfetto.dev opens it."""
+    report: Report
+    """"latency", "energy", and of each program of the accelerator the "timing": cycles, bounds, roofline, layers,
+    and with `what_if` the cycles on other hardware (docs/schema/run.json)."""
+    layers: Tuple[str, ...]
+    """The model's nodes; the number of an event's layer is a position in it. The first is "": not known."""
+    cycles: int
+    """Of all launches, which follow each other."""
+    events: np.ndarray[Any, Any]
+    """A structured array with a row for each instruction, in program order: "launch", "instruction" (its number in
+    the program), "unit" (of `UNITS`), the cycles of "issue", "start" and "end" from the start of the first launch,
+    "cause" (of `CAUSES`) and "layer" (of `layers`)."""
+    instructions: Tuple[str, ...]
+    """The text of each event's instruction."""
+    tokens: np.ndarray[Any, Any]
+    """A structured array with a row for each dependency token: the units that it goes "from" and "to", and the
+    cycles at which it was "pushed" and "popped"."""
+
     def __init__(self, text: str, report: Optional[Mapping[str, Any]] = None) -> None:
         """text: a trace file, as `dovetail run --trace` writes it.
         report: what `Session.trace` measured with it.
 
         Raises InputError for text that is no trace.
         """
-        self.text: str = text
-        """The trace file. ui.perfetto.dev opens it."""
-        self.report: Report = Report(report or {})
-        """"latency", "energy", and of each program of the accelerator the "timing": cycles, bounds, roofline, layers,
-        and with `what_if` the cycles on other hardware (docs/schema/run.json)."""
+        self.text = text
+        self.report = Report(report or {})
         try:
             self._read(json.loads(text))
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise bad_argument("Trace: text", f"it is not a trace file: {error!r}", "give what --trace wrote") from None
 
     def _read(self, file: Mapping[str, Any]) -> None:
-        self.layers: Tuple[str, ...] = tuple(file["sources"])
-        """The model's nodes; the number of an event's layer is a position in it. The first is "": not known."""
-        self.cycles: int = sum(launch["cycles"] for launch in file["launches"])
-        """Of all launches, which follow each other."""
+        self.layers = tuple(file["sources"])
+        self.cycles = sum(launch["cycles"] for launch in file["launches"])
         rows: List[Tuple[int, ...]] = []
         origin = 0
         for number, launch in enumerate(file["launches"]):
@@ -61,16 +75,10 @@ class Trace:
                 times = (origin + issue, origin + start, origin + end)
                 rows.append((number, instruction, UNITS.index(unit), *times, CAUSES.index(cause), layer))
             origin += launch["cycles"]
-        self.events: np.ndarray[Any, Any] = np.array(rows, _EVENT)
-        """A structured array with a row for each instruction, in program order: "launch", "instruction" (its number in
-        the program), "unit" (of `UNITS`), the cycles of "issue", "start" and "end" from the start of the first launch,
-        "cause" (of `CAUSES`) and "layer" (of `layers`)."""
+        self.events = np.array(rows, _EVENT)
         slices = [each for each in file["traceEvents"] if each["ph"] == "X"]
-        self.instructions: Tuple[str, ...] = tuple(each["args"]["what"] for each in slices)
-        """The text of each event's instruction."""
-        self.tokens: np.ndarray[Any, Any] = np.array(self._pairs(file["traceEvents"]), _TOKEN)
-        """A structured array with a row for each dependency token: the units that it goes "from" and "to", and the
-        cycles at which it was "pushed" and "popped"."""
+        self.instructions = tuple(each["args"]["what"] for each in slices)
+        self.tokens = np.array(self._pairs(file["traceEvents"]), _TOKEN)
         if len(self.instructions) != len(self.events):
             raise ValueError(f"{len(self.events)} events, and {len(self.instructions)} slices")
 

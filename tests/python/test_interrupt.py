@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ctrl-C stops every long call with KeyboardInterrupt, and nothing is lost; callbacks that raise; the interpreter's end."""
+"""Ctrl-C stops every long call with KeyboardInterrupt, and nothing is lost. Callbacks that raise; the program's end."""
 import pathlib
 import signal
 import tempfile
@@ -43,6 +43,15 @@ try:
 except KeyboardInterrupt:
     np.testing.assert_array_equal(session.run(image)["logits"], expected)
     np.testing.assert_array_equal(binding.run()["logits"], expected)
+    print("interrupted")
+""",
+    "check": """
+session = dovetail.compile(model, "accel,cpu", hardware).session()
+threading.Timer(0.3, ready).start()
+try:
+    while True: session.check(image)
+except KeyboardInterrupt:
+    assert session.check(image)["different"] == 0
     print("interrupted")
 """,
     "evaluate": """
@@ -170,7 +179,11 @@ dovetail.quantize(float_model, {"image": np.zeros((2, 1, 8, 8), np.float32)})
     def test_the_interpreter_ends(self):
         for name, program in {
             "while a session lives": 'session = dovetail.compile(model, "cpu").session()\nsession.run(image)',
-            "in a cycle": 'class C: pass\nc = C(); c.c = c; c.s = dovetail.compile(model, "cpu").session()\nc.s.run(image)',
+            "in a cycle": """
+class C: pass
+c = C()
+c.c, c.s = c, dovetail.compile(model, "cpu").session()
+c.s.run(image)""",
             "while a thread runs": """
 session = dovetail.compile(model, "accel,cpu", hardware).session(engine="cycle")
 def work():
@@ -186,6 +199,15 @@ def work():
     while True: dovetail.compile(model, "cpu", progress=lambda *each: None)
 threading.Thread(target=work, daemon=True).start()
 time.sleep(0.2)""",
+            "while a sweep that is dropped runs": """
+import gc, tempfile
+folder = tempfile.mkdtemp()
+space = {"hardware": hardware, "axes": {"bus_bytes": [8, 16], "clock_mhz": {"from": 100, "to": 1000, "plus": 1}}}
+dovetail.explore(model, space, folder, jobs=1)
+gc.collect()
+end = time.time() + 60
+while threading.active_count() > 1 and time.time() < end: time.sleep(0.01)
+assert threading.active_count() == 1""",
             "while a sweep runs": """
 import tempfile
 folder = tempfile.mkdtemp()
@@ -201,7 +223,8 @@ atexit.register(lambda: dovetail.compile(model, "cpu").session().run(image))""",
             for _ in range(3):
                 with self.subTest(name):
                     # A thread that is stopped at the end may say so.
-                    with start("import threading; threading.excepthook = lambda *_: None\n" + HEAD + program) as process:
+                    quiet = "threading.excepthook = lambda *_: None"
+                    with start(f"{HEAD}\n{quiet}\n{program}") as process:
                         out, errors = process.communicate(timeout=120)
                         self.assertEqual((process.returncode, errors), (0, ""))
 

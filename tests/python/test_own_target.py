@@ -50,7 +50,7 @@ class Doubler(dovetail.Target):
 class OwnTargets(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        onnx = package("onnx")
+        onnx, numpy_helper = package("onnx"), package("onnx.numpy_helper")
         h, kind = onnx.helper, onnx.TensorProto.FLOAT
         cls.factor = np.float32([1, 2, 3, 4])
         graph = h.make_graph(
@@ -58,7 +58,7 @@ class OwnTargets(unittest.TestCase):
              h.make_node("Exp", ["y"], ["z"], name="exp")], "small",
             [h.make_tensor_value_info(name, kind, [2, 4]) for name in "ab"],
             [h.make_tensor_value_info(name, kind, [2, 4]) for name in "yz"],
-            [onnx.numpy_helper.from_array(cls.factor, "f")])
+            [numpy_helper.from_array(cls.factor, "f")])
         cls.model = h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8)
         cls.inputs = {"a": np.float32([[1, 2, 3, 4], [0, 0, 0, 1]]), "b": np.float32([[1, 1, 1, 1], [2, 0, -2, 0]])}
 

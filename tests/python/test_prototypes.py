@@ -10,7 +10,9 @@ import unittest
 
 from environment import SOURCE
 
+import dovetail
 from dovetail import _prototypes
+from dovetail._names import python_names
 
 PACKAGE = pathlib.Path(SOURCE / "python" / "dovetail")
 HEADERS = SOURCE / "capi" / "include"
@@ -29,6 +31,14 @@ UNUSED = {
 }
 
 
+# Functions in diagnostics that a caller of the package does not see, each with the reason.
+NOT_SEEN = {
+    "dvt_tensors_count": "an index that the package gives",
+    "dvt_tensors_export": "likewise",
+    "dvt_simulate": "the module of programs has it",
+}
+
+
 class Prototypes(unittest.TestCase):
     def test_every_function_is_used_or_listed_with_a_reason(self):
         declared = set(re.findall(r"^DVT_API [^;(]*?\b(dvt_\w+)\(", (HEADERS / "dovetail.h").read_text(), re.MULTILINE))
@@ -40,6 +50,22 @@ class Prototypes(unittest.TestCase):
                 used |= set(re.findall(r"\b(?:lib|library)\.(dvt_\w+)", path.read_text()))
         self.assertEqual(used - known, set(), "functions that the header lacks")
         self.assertEqual(known - used, UNUSED.keys())
+
+    def test_names_in_diagnostics_are_those_of_the_package(self):
+        literals = " ".join(literal for path in (SOURCE / "capi").rglob("*.cpp")
+                            for literal in re.findall(r'"(?:[^"\\]|\\.)*"', path.read_text()))
+        names = set(re.findall(r"\b(?:dvt|DVT)_\w+", literals))
+        self.assertGreater(len(names), 30)
+        for name in names - NOT_SEEN.keys():
+            translated = python_names(name)
+            if name.startswith("DVT_"):
+                self.assertNotEqual(translated, name)
+                continue
+            found = dovetail
+            for part in translated.split("."):
+                self.assertTrue(hasattr(found, part) or part in getattr(found, "__annotations__", {}), (name, translated))
+                found = getattr(found, part, None)
+        self.assertEqual(python_names("dvt_session_create: options, threads"), "Session: threads")
 
     @unittest.skipUnless(shutil.which("cc"), "there is no C compiler")
     def test_structs_have_the_layout_of_c(self):

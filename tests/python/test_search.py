@@ -93,8 +93,8 @@ class Searches(unittest.TestCase):
                                  tests={"image": images}, labels=labels)
         accuracies = [point.values["accuracy"] for point in sweep if point.state == "measured"]
         self.assertTrue(accuracies and min(accuracies) > 0.9, accuracies)
-        for options, why in (({}, "it is null, and the space has numeric choices"), ({"labels": labels}, "there are none"),
-                             ({"samples": {"image": images.astype(np.float64)}}, "float64")):
+        for options, why in (({}, "it is null, and the space has numeric choices"),
+                             ({"labels": labels}, "there are none"), ({"samples": {"image": images.astype(np.float64)}}, "float64")):
             with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
                 dovetail.explore(model, space, self.folder / "other", **options).wait()
 

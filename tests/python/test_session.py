@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Sessions: bound buffers, reports, threads, the order in which objects are freed."""
+import copy
 import gc
+import pickle
 import threading
+import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
@@ -108,6 +111,35 @@ class Sessions(unittest.TestCase):
         np.testing.assert_array_equal(made[0].run({"image": self.images[:1]})["logits"], self.logits[:1])
         made.clear()
 
+    def test_stop_from_another_thread(self):
+        session = self.accel.session(engine="cycle")
+        session.stop()
+        image = {"image": self.images[:1]}
+        with ThreadPoolExecutor(2) as pool:
+            profiles = [pool.submit(session.profile, image, repeat=1000000) for _ in range(2)]  # one of them waits
+            time.sleep(0.2)
+            session.stop()
+            for profile in profiles:
+                with self.assertRaisesRegex(dovetail.WorkError, "Session.stop was called"):
+                    profile.result()
+        np.testing.assert_array_equal(session.run(image)["logits"], self.logits[:1])
+
+    def test_stop_while_the_reference_is_evaluated(self):
+        onnx, numpy_helper = package("onnx"), package("onnx.numpy_helper")
+        h, kind, shape = onnx.helper, onnx.TensorProto.FLOAT, [1, 128, 64, 64]
+        weights = numpy_helper.from_array(np.ones((128, 128, 3, 3), np.float32), "w")
+        node = h.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
+        ends = [[h.make_tensor_value_info(name, kind, shape)] for name in "xy"]
+        graph = h.make_graph([node], "convolution", *ends, [weights])
+        model = h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8)
+        session = dovetail.compile(model, "cpu").session()
+        with ThreadPoolExecutor(1) as pool:
+            check = pool.submit(session.check, {"x": np.zeros(shape, np.float32)})
+            time.sleep(0.3)
+            session.stop()
+            with self.assertRaisesRegex(dovetail.WorkError, "Session.stop was called, .* steps done"):
+                check.result()
+
     def test_reports(self):
         session = self.accel.session(engine="cycle")
         with self.assertRaisesRegex(dovetail.InputError, "nothing to report"):
@@ -206,6 +238,13 @@ class Sessions(unittest.TestCase):
                     np.testing.assert_array_equal(each["logits"], self.logits[:1])
                 del each
                 gc.collect()
+
+    def test_objects_of_the_library_are_not_copied(self):
+        for each in (self.cpu, self.cpu.session(), dovetail.Model(DIGITS / "digits_int8.onnx")):
+            for function in (copy.deepcopy, pickle.dumps):
+                with self.assertRaises((TypeError, ValueError)):
+                    function(each)
+        self.assertEqual(copy.copy(self.cpu).to_bytes(), self.cpu.to_bytes())
 
     def test_memory_does_not_grow(self):
         program = f"""
