@@ -1,6 +1,6 @@
 """Plots with matplotlib: roofline, timeline, front, steps.
 
-The colors are those of Okabe and Ito, which color-blind people can tell apart, and which show on white and on black.
+The colors are those of Okabe and Ito, which color-blind people distinguish, and which show on white and on black.
 Text and lines have the colors of matplotlib's style.
 """
 
@@ -71,16 +71,42 @@ def roofline(timings: Sequence[Mapping[str, Any]], ax: Any = None) -> Any:
     x = np.geomspace(min(*reach, ridge) / 2, max(*reach, ridge) * 4, 64)
     ax.plot(x, np.minimum(peak, x * bytes_per_cycle), color=_foreground(), linewidth=1.5)
     ax.annotate(f"{peak:g} MACs a cycle", (x[-1], peak), ha="right", va="bottom", fontsize=8)
-    ax.annotate(f"{bytes_per_cycle:g} bytes a cycle", (x[0], x[0] * bytes_per_cycle), va="bottom", fontsize=8,
-                rotation=30, xytext=(6, 2), textcoords="offset points")  # fmt: skip
+    ax.annotate(
+        f"{bytes_per_cycle:g} bytes a cycle",
+        (x[0], x[0] * bytes_per_cycle),
+        va="bottom",
+        fontsize=8,
+        rotation=30,
+        xytext=(6, 2),
+        textcoords="offset points",
+    )
     most = max((row["cycles"] for row in rows), default=1)
-    ax.scatter([row["macs_per_byte"] for row in rows], [row["macs_per_cycle"] for row in rows], color=BLUE,
-               s=[20 + 180 * row["cycles"] / most for row in rows], alpha=0.9, linewidths=0, label="layer (area: cycles)")  # fmt: skip
+    ax.scatter(
+        [row["macs_per_byte"] for row in rows],
+        [row["macs_per_cycle"] for row in rows],
+        color=BLUE,
+        s=[20 + 180 * row["cycles"] / most for row in rows],
+        alpha=0.9,
+        linewidths=0,
+        label="layer (area: cycles)",
+    )
     for row in sorted(rows, key=lambda each: -float(each["cycles"]))[:6]:
-        ax.annotate(row["name"], (row["macs_per_byte"], row["macs_per_cycle"]), fontsize=8, xytext=(6, -3),
-                    textcoords="offset points")  # fmt: skip
-    ax.scatter([each["macs_per_byte"] for each in wholes], [each["macs_per_cycle"] for each in wholes], marker="D",
-               color=ORANGE, s=60, label="whole program", zorder=3)  # fmt: skip
+        ax.annotate(
+            row["name"],
+            (row["macs_per_byte"], row["macs_per_cycle"]),
+            fontsize=8,
+            xytext=(6, -3),
+            textcoords="offset points",
+        )
+    ax.scatter(
+        [each["macs_per_byte"] for each in wholes],
+        [each["macs_per_cycle"] for each in wholes],
+        marker="D",
+        color=ORANGE,
+        s=60,
+        label="whole program",
+        zorder=3,
+    )
     ax.set(xscale="log", yscale="log", xlabel="multiplications for each byte", ylabel="multiplications for each cycle")
     ax.set_title("Roofline")
     ax.legend(loc="lower right", fontsize=8)
@@ -100,8 +126,11 @@ def timeline(trace: Trace, ax: Any = None, begin: int = 0, end: Optional[int] = 
     for kind, color in (*_OF_INSTRUCTION.items(), ("other", _GRAY)):
         of_kind = [index for index in shown if _kind(trace.instructions[index]) == kind]
         for unit in range(len(UNITS)):
-            bars = [(int(events["start"][i]), int(events["end"][i] - events["start"][i] + 1))
-                    for i in of_kind if events["unit"][i] == unit]  # fmt: skip
+            bars = [
+                (int(events["start"][i]), int(events["end"][i] - events["start"][i] + 1))
+                for i in of_kind
+                if events["unit"][i] == unit
+            ]
             ax.broken_barh(bars, (_height(unit) - 0.3, 0.6), facecolors=color, edgecolors="none")
         if of_kind:
             ax.plot([], [], color=color, linewidth=6, label=kind)
@@ -109,9 +138,13 @@ def timeline(trace: Trace, ax: Any = None, begin: int = 0, end: Optional[int] = 
     if len(tokens) <= MOST_ARROWS:
         for token in tokens:
             up = 0.3 if _height(token["to"]) > _height(token["from"]) else -0.3
-            ax.annotate("", (token["popped"], _height(token["to"]) - up), (token["pushed"], _height(token["from"]) + up),
-                        arrowprops={"arrowstyle": "->", "color": _foreground(), "linewidth": 0.5, "alpha": 0.6},
-                        annotation_clip=True)  # fmt: skip
+            ax.annotate(
+                "",
+                (token["popped"], _height(token["to"]) - up),
+                (token["pushed"], _height(token["from"]) + up),
+                arrowprops={"arrowstyle": "->", "color": _foreground(), "linewidth": 0.5, "alpha": 0.6},
+                annotation_clip=True,
+            )
     ax.set_yticks([_height(unit) for unit in range(len(UNITS))], UNITS)
     ax.set(xlim=(begin, last), ylim=(-0.6, len(UNITS) - 0.4), xlabel="cycle")
     hidden = f"; {len(tokens)} tokens are not drawn: show fewer cycles" if len(tokens) > MOST_ARROWS else ""
@@ -143,8 +176,15 @@ def front(report: Mapping[str, Any], ax: Any = None) -> Any:
     ax.scatter([row[across] for row in measured], [row[up] for row in measured], color=_GRAY, s=14, label="measured")
     values: Dict[str, Any] = {"color": BLUE}
     if len(keys) > 2:
-        values = {"c": [row[keys[2]] for row in best], "cmap": "cividis", "edgecolors": _foreground(), "linewidths": 0.6}
-    points = ax.scatter([row[across] for row in best], [row[up] for row in best], s=48, label="front", zorder=3, **values)
+        values = {
+            "c": [row[keys[2]] for row in best],
+            "cmap": "cividis",
+            "edgecolors": _foreground(),
+            "linewidths": 0.6,
+        }
+    points = ax.scatter(
+        [row[across] for row in best], [row[up] for row in best], s=48, label="front", zorder=3, **values
+    )
     if len(keys) > 2:
         ax.figure.colorbar(points, ax=ax, label=objectives[2]["title"])
     else:

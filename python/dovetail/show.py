@@ -1,8 +1,8 @@
 """How objects show in a notebook: the kit's pages in a frame, else a short table in the same style.
 
 Both follow the light or dark theme of Jupyter and VS Code, else of the browser, load nothing, and change nothing around
-them: styles are those of elements with the class `dovetail`, and a page has a frame of its own, where its scripts may
-not reach the notebook.
+them: styles are those of elements with the class `dovetail`, and a page is in a frame, whose scripts cannot reach the
+notebook.
 """
 
 from __future__ import annotations
@@ -150,7 +150,9 @@ def framed(page: str, height: int = 560) -> str:
         return ""
     content = escape(page, quote=True)
     # allow-scripts without allow-same-origin: the page's scripts see nothing of the notebook.
-    return f'{_STYLE}<iframe class=dovetail sandbox="allow-scripts" style="height:{height}px" srcdoc="{content}"></iframe>'
+    return (
+        f'{_STYLE}<iframe class=dovetail sandbox="allow-scripts" style="height:{height}px" srcdoc="{content}"></iframe>'
+    )
 
 
 def _bar(share: float) -> _Html:
@@ -176,7 +178,10 @@ def bundle_html(bundle: Bundle) -> str:
         ("inputs", _infos(bundle.inputs)),
         ("outputs", _infos(bundle.outputs)),
         ("steps", ", ".join(f"{name} {count}" for name, count in about["targets"].items())),
-        ("hardware", (about["hardware"] or {}).get("name") if isinstance(about["hardware"], dict) else about["hardware"]),
+        (
+            "hardware",
+            (about["hardware"] or {}).get("name") if isinstance(about["hardware"], dict) else about["hardware"],
+        ),
         ("latency, estimated", f"{estimate['ms']:.4g} ms" if "ms" in estimate else None),
         ("memory of tensors", None if memory is None else bytes_text(memory)),
         ("machine code", "none" if not about["machine_code"] else "may run" if about["may_run"] else "may not run"),
@@ -200,7 +205,9 @@ def hardware_html(hardware: Hardware) -> str:
     every = {key: value for key, value in {**values, **system}.items() if key != "name"}
     changed = [(key, every[key]) for key in hardware._changes if key in every]
     others = [(key, value) for key, value in every.items() if key not in hardware._changes]
-    return panel(f"Hardware {hardware}", facts(changed) if changed else "", folded("all other parameters", facts(others)))
+    return panel(
+        f"Hardware {hardware}", facts(changed) if changed else "", folded("all other parameters", facts(others))
+    )
 
 
 def evaluation_html(evaluation: Evaluation) -> str:

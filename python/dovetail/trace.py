@@ -17,9 +17,17 @@ CAUSES = ("none", "fetch", "unit", "drain", "token_prev", "token_next")
 """Why an instruction did not start a cycle earlier; arrays have their positions (docs/reference/timing.md)."""
 
 _EVENT = np.dtype(
-    [("launch", "i4"), ("instruction", "i8"), ("unit", "i1"), ("issue", "i8"), ("start", "i8"), ("end", "i8"),
-     ("cause", "i1"), ("layer", "i4")]
-)  # fmt: skip
+    [
+        ("launch", "i4"),
+        ("instruction", "i8"),
+        ("unit", "i1"),
+        ("issue", "i8"),
+        ("start", "i8"),
+        ("end", "i8"),
+        ("cause", "i1"),
+        ("layer", "i4"),
+    ]
+)
 _TOKEN = np.dtype([("from", "i1"), ("to", "i1"), ("pushed", "i8"), ("popped", "i8")])
 
 
@@ -56,7 +64,7 @@ class Trace:
         """text: a trace file, as `dovetail run --trace` writes it.
         report: what `Session.trace` measured with it.
 
-        Raises InputError for text that is no trace.
+        Raises InputError for other text.
         """
         self.text = text
         self.report = Report(report or {})

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The blocks of the pages about Python, run in their order, print what the page shows. `test_page.py --update` writes
 what they print into the pages."""
+
 import contextlib
 import io
 import os
@@ -14,8 +15,9 @@ from environment import DIGITS, SOURCE
 BLOCK = re.compile(r"```python\n(.*?)```\n(\n```\n(.*?)```\n)?", re.DOTALL)
 # The pages, and what is in the folder in which they run.
 PAGES = {
-    "howto/python.md": {name: DIGITS / name for name in (
-        "digits_int8.onnx", "digits_float.onnx", "test_images.npy", "test_labels.npy")},
+    "howto/python.md": {
+        name: DIGITS / name for name in ("digits_int8.onnx", "digits_float.onnx", "test_images.npy", "test_labels.npy")
+    },
     "guide/first-week-python.md": {"examples": SOURCE / "examples"},
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Plots: what is drawn, and what is said where matplotlib is missing or there is nothing to plot."""
+
 import sys
 import tempfile
 import unittest
@@ -49,7 +50,9 @@ class Plots(unittest.TestCase):
         self.assertEqual(len(ax.texts), len(self.trace.tokens))
         bars = sum(len(each.get_paths()) for each in ax.collections)
         self.assertEqual(bars, len(self.trace.events))
-        self.assertEqual([each.get_text() for each in ax.get_legend().get_texts()], ["gemm", "alu", "load", "store", "other"])
+        self.assertEqual(
+            [each.get_text() for each in ax.get_legend().get_texts()], ["gemm", "alu", "load", "store", "other"]
+        )
         part = self.trace.plot(self.axes(), begin=100, end=900)
         self.assertLess(sum(len(each.get_paths()) for each in part.collections), bars)
         with self.assertRaisesRegex(dovetail.InputError, "begin is less"):
@@ -60,7 +63,9 @@ class Plots(unittest.TestCase):
         timing = self.trace.report["programs"][0]["timing"]
         layers, whole = ax.collections
         shown = [row for row in timing["layers"] if row["macs_per_cycle"] and row["macs_per_byte"]]
-        np.testing.assert_allclose(layers.get_offsets(), [(row["macs_per_byte"], row["macs_per_cycle"]) for row in shown])
+        np.testing.assert_allclose(
+            layers.get_offsets(), [(row["macs_per_byte"], row["macs_per_cycle"]) for row in shown]
+        )
         self.assertEqual(whole.get_offsets()[0][1], timing["roofline"]["macs_per_cycle"])
         self.assertEqual(ax.lines[0].get_ydata().max(), 256)
         self.assertEqual(ax.get_xscale(), "log")

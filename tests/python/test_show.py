@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What a notebook shows: HTML that is complete, loads nothing and changes nothing around it; traces as arrays."""
+
 import html
 import html.parser
 import json
@@ -78,9 +79,15 @@ class Show(unittest.TestCase):
     def test_objects(self):
         self.session.run(self.image)
         for each, parts in (
-            (self.bundle, ("Bundle digits_int8", "image: float32[1, 1, 8, 8]", "accel 1, cpu 4", "may run", "res1_conv1")),
+            (
+                self.bundle,
+                ("Bundle digits_int8", "image: float32[1, 1, 8, 8]", "accel 1, cpu 4", "may run", "res1_conv1"),
+            ),
             (dovetail.Model(self.model), ("Model digits_int8", "Conv 4", "float32[1, 1, 8, 8]")),
-            (dovetail.hardware(HARDWARE, inp_buffer_bytes=8192), ("inp_buffer_bytes 8,192", "block_in 16", "requant yes")),
+            (
+                dovetail.hardware(HARDWARE, inp_buffer_bytes=8192),
+                ("inp_buffer_bytes 8,192", "block_in 16", "requant yes"),
+            ),
             (self.session.report, ("Run", "region1", "accel", "cycle", "image_quantize")),
             (self.session.profile(self.image, repeat=3), ("Profile", "median", "of 3 runs")),
             (self.session.evaluate(self.image, np.array([0])), ("Evaluation", "1 in 1 runs", "1 of 1, 100.00%")),
@@ -172,8 +179,11 @@ class Traces(unittest.TestCase):
         trace = session.trace(image)
         self.assertEqual(trace.cycles, steps["region1"]["cycles"])
         self.assertEqual(len(trace.events), steps["region1"]["counters"]["instructions"]["total"])
-        self.assertEqual(repr(trace), f"<dovetail.Trace: {trace.cycles} cycles, {len(trace.events)} instructions, "
-                                      f"{len(trace.tokens)} tokens>")
+        self.assertEqual(
+            repr(trace),
+            f"<dovetail.Trace: {trace.cycles} cycles, {len(trace.events)} instructions, "
+            f"{len(trace.tokens)} tokens>",
+        )
         events, tokens = trace.events, trace.tokens
         self.assertTrue((events["issue"] < events["start"]).all() and (events["start"] <= events["end"]).all())
         self.assertLess(events["end"].max(), trace.cycles)
