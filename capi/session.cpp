@@ -333,6 +333,7 @@ Result<void> Session::trace(const Inputs& inputs, const UseRun& use) {
   engine_options_.trace = true;
   const auto run = [&]() -> Result<void> {
     DOVETAIL_ASSIGN(const runtime::RunResult result, run_locked(inputs, {}));
+    const Running timing(*this, *work_, "timing on other hardware");
     return use(executor_->program(), result, engine_options_);
   };
   const Result<void> done = run();
