@@ -323,6 +323,25 @@ Result<Json> Session::profile(const Inputs& inputs, std::int64_t repeat) {
       {"counters", simulator::to_json(last.counters)}};
 }
 
+Result<void> Session::trace(const Inputs& inputs, const UseRun& use) {
+  const std::scoped_lock lock(mutex_);
+  if (!runtime::has_clock(settings_.engine))
+    return Diagnostic{"cannot trace", loaded_->where, fmt::format("engine {} has no clock", settings_.engine),
+                      "make a session with engine cycle"};
+  // An executor keeps events from its start on. The next run makes one without.
+  executor_.reset();
+  engine_options_.trace = true;
+  const auto run = [&]() -> Result<void> {
+    DOVETAIL_ASSIGN(const runtime::RunResult result, run_locked(inputs, {}));
+    const Running timing(*this, *work_, "timing on other hardware");
+    return use(executor_->program(), result, engine_options_);
+  };
+  const Result<void> done = run();
+  engine_options_.trace = false;
+  executor_.reset();
+  return done;
+}
+
 }  // namespace dovetail::capi
 
 using namespace dovetail;        // NOLINT: the functions below are outside of all namespaces

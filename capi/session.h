@@ -85,6 +85,11 @@ class Session {
   Result<Json> report() const;
   Result<Json> profile(const Inputs& inputs, std::int64_t repeat);
 
+  using UseRun = std::function<Result<void>(const bundle::Bundle& program, const runtime::RunResult& run,
+                                            const simulator::EngineOptions& options)>;
+  // Runs with the events of every launch, and calls `use` under the lock. Error: the engine has no clock.
+  Result<void> trace(const Inputs& inputs, const UseRun& use);
+
   // Calls `use` with the steps of the last run, under the lock. Error: none ran.
   Result<void> with_last_run(
       const std::function<Result<void>(const bundle::Bundle& program, const runtime::RunResult& run)>& use) const;

@@ -16,7 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from repository_files import repository_files  # noqa: E402
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
-SOURCE_NAME = re.compile(r"(?:[a-z0-9]+(?:_[a-z0-9]+)*\.(?:h|cpp|py)|__(?:init|main)__\.py)")
+# A module of Python whose name begins with `_` is private to its package.
+SOURCE_NAME = re.compile(r"(?:[a-z0-9]+(?:_[a-z0-9]+)*\.(?:h|cpp)|_?[a-z0-9]+(?:_[a-z0-9]+)*\.py|__(?:init|main)__\.py)")
 CATCH_ALL_NAMES = {"common", "utils", "util", "helpers", "helper", "misc"}
 GENERATED_AT_BUILD = re.compile(r"\.pb\.h$")
 MACHINE_PATH = re.compile(rb"(?<![\w.~/:-])/(?:work|root|tmp)/[\w.-]")

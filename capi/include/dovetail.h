@@ -499,6 +499,20 @@ DVT_API dvt_status* dvt_explore(const dvt_model* const* models, size_t count, co
  * runs, for minutes where arrays are large (docs/schema/area.json). */
 DVT_API dvt_status* dvt_area(const char* hardware, const char* flow, char** json);
 
+/* ---- Traces and pages ---- */
+
+/* Runs once on an engine with a clock, and reports where the accelerator's cycles went. `what_if` not 0: also times the
+ * same instructions on other hardware. `json` receives {"kind": "session-trace", "engine", "latency", "energy",
+ * "programs": [{"name", "timing"}]} with the values of docs/schema/run.json; `trace` the file that `dovetail run
+ * --trace` writes. Error: the engine has no clock, or nothing runs on the accelerator. dvt_session_report then needs
+ * another dvt_session_run. */
+DVT_API dvt_status* dvt_session_trace(dvt_session* session, const dvt_named_tensor* inputs, size_t count,
+                                      int32_t what_if, char** json, char** trace);
+
+/* The page of a report, as the commands write it with --html: HTML that needs nothing but a browser, in light and
+ * dark. `report`: the JSON of dvt_explore, dvt_tune or dvt_quantize, of `dovetail compare --json`, or a trace file. */
+DVT_API dvt_status* dvt_page(const char* report, char** html);
+
 #ifdef __cplusplus
 }
 #endif

@@ -116,7 +116,7 @@ class Compare : public Command {
     if (json_) print_json(comparison_json(comparison));
     else print("{}", comparison_text(comparison, amount_of(details_)));
     if (html_) {
-      DOVETAIL_TRY(write_result_text(*html_, comparison_page(comparison)));
+      DOVETAIL_TRY(write_result_text(*html_, comparison_page(comparison_json(comparison))));
       if (!json_) print("\nwritten       {}\n", *html_);
     }
     for (const driver::ComparedModel& model : comparison.models)

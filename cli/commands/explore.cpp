@@ -387,7 +387,8 @@ class Explore : public Command {
     front["front"] = std::move(rows);
     DOVETAIL_TRY(write_text_file(folder / "points.csv", report.csv()));
     DOVETAIL_TRY(write_text_file(folder / "front.json", driver::json_text(front)));
-    return write_text_file(folder / "report.html", report.page());
+    DOVETAIL_ASSIGN(const std::string page, explore::sweep_page(report.json(), "the sweep"));
+    return write_text_file(folder / "report.html", page);
   }
 
   std::vector<std::string> files_, confirm_;

@@ -184,9 +184,7 @@ class Quantize : public Command {
               {"warnings", findings}};
     json.update(quantized.to_json());
     if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(json)));
-    if (html_)
-      DOVETAIL_TRY(write_result_text(
-          *html_, quantized_page(model_, fmt::format("{}; {} samples", settings(), samples.rows()), quantized)));
+    if (html_) DOVETAIL_TRY(write_result_text(*html_, quantized_page(json)));
     if (json_) {
       print_json(json);
       return Exit::success;

@@ -10,6 +10,7 @@
 #include "base/text_table.h"
 #include "cli/commands/all.h"
 #include "cli/report/latency_text.h"
+#include "cli/report/page.h"
 #include "cli/report/text.h"
 #include "cli/report/timing_text.h"
 #include "cli/shell/arguments.h"
@@ -86,7 +87,10 @@ class Trace : public Command {
   Result<Exit> sum_up() {
     DOVETAIL_ASSIGN(const Json json, read_json_file(first_));
     DOVETAIL_ASSIGN(const simulator::Trace trace, simulator::trace_from_json(json, first_));
-    if (html_) DOVETAIL_TRY(write_page(json, trace));
+    if (html_) {
+      DOVETAIL_ASSIGN(const std::string page, trace_page(json, trace, first_));
+      DOVETAIL_TRY(write_result_text(*html_, page));
+    }
     std::uint64_t cycles = 0, instructions = 0;
     std::array<std::array<std::uint64_t, simulator::kUnitClassNames.size()>, 3> classes{};
     std::array<simulator::MemorySplit, 3> waits;
@@ -144,23 +148,6 @@ class Trace : public Command {
     const double seconds = static_cast<double>(cycles) / (*time.clock_mhz * 1e6) + *time.other_ms * 1e-3;
     return fmt::format("latency       {}, {} inferences a second, {} of it in other steps\n",
                        milliseconds_text(seconds), rate_text(seconds), milliseconds_text(*time.other_ms * 1e-3));
-  }
-
-  Result<void> write_page(const Json& json, const simulator::Trace& trace) const {
-    const auto text = [&](const char* key) {
-      return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
-    };
-    if (!json.contains("programs"))
-      return Diagnostic{"cannot make a page of the trace", first_, "it does not hold its programs",
-                        "write it again with --trace"};
-    DOVETAIL_ASSIGN(const auto programs, simulator::traced_programs_from_json(json["programs"], trace, first_));
-    if (programs.empty())
-      return Diagnostic{"cannot make a page of the trace", first_, "it has no launches",
-                        "trace a program that runs on the accelerator"};
-    DOVETAIL_ASSIGN(const simulator::RunTime time, run_time(json));
-    DOVETAIL_ASSIGN(const simulator::MemorySpec memory, simulator::parse_memory(text("memory")));
-    const Json energy = json.value("energy", Json());
-    return write_result_text(*html_, simulator::page_text(text("title"), trace, programs, memory, time, energy));
   }
 
   Result<Exit> diff() {

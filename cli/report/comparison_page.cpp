@@ -1,6 +1,9 @@
 // The page of a comparison: bars of latency and energy for each model, the numbers, and what is missing.
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -30,95 +33,114 @@ dt { font-weight: 600; } dd { margin: 0 0 6px; color: var(--muted); overflow-wra
 @media (max-width: 480px) { .bars { grid-template-columns: 1fr max-content; grid-auto-flow: dense; }
   .bars .track { grid-column: 1 / -1; } .bars .name { grid-column: 1; } .bars .value { grid-column: 2; } })";
 
-std::string name_of(const driver::ComparedRow& row) {
-  return escaped_html(row.machine.empty() ? row.target : fmt::format("{} {}", row.target, row.machine));
+bool available(const Json& row) { return row.at("available").get<bool>(); }
+
+std::string name_of(const Json& row) {
+  const std::string machine = escaped_member(row, "machine");
+  return machine.empty() ? escaped_member(row, "target") : fmt::format("{} {}", escaped_member(row, "target"), machine);
 }
 
+double seconds(const Json& object, const char* key) { return object.at(key).get<double>() / 1e3; }
+
 // One bar for each row that has the number. `text` is the label of the bar.
-std::string bars(const driver::ComparedModel& model, std::string_view title, std::string_view kind, auto number,
-                 auto text) {
+std::string bars(const Json& model, std::string_view title, std::string_view kind, auto number, auto text) {
   double most = 0;
-  for (const driver::ComparedRow& row : model.rows)
-    if (row.available()) most = std::max(most, number(row));
+  for (const Json& row : model.at("rows"))
+    if (available(row)) most = std::max(most, number(row));
   if (most <= 0) return {};
   std::string html = fmt::format("<h3>{}</h3>\n<div class=\"bars\">\n", title);
-  for (const driver::ComparedRow& row : model.rows)
-    if (row.available() && number(row) > 0)
+  for (const Json& row : model.at("rows"))
+    if (available(row) && number(row) > 0)
       html += fmt::format(
           "<span class=\"name\">{}</span><div class=\"track\"><div class=\"bar {}\" style=\"width: "
           "{:.2f}%\"></div></div>"
           "<span class=\"value\">{}</span>\n",
-          name_of(row), kind, 100 * number(row) / most, text(row));
+          name_of(row), kind, 100 * number(row) / most, text(number(row)));
   return html + "</div>\n";
 }
 
-std::string table_row(const driver::ComparedModel& model, const driver::ComparedRow& row) {
-  if (!row.available())
+std::string joules_or_dash(const Json& row) {
+  return row.at("joules").is_null() ? "-" : joules_text(row.at("joules").get<double>());
+}
+
+std::string bytes(const Json& object, const char* key) {
+  return driver::bytes_text(object.at(key).get<std::uint64_t>());
+}
+
+std::string table_row(const Json& row) {
+  if (!available(row))
     return fmt::format("<tr><td>{}</td><td>{}</td><td colspan=\"8\" class=\"missing\">not run: {}</td></tr>\n",
-                       escaped_html(row.target), escaped_html(row.machine), escaped_html(row.unavailable));
-  const bool equal = row.agreement && row.agreement->equal();
+                       escaped_member(row, "target"), escaped_member(row, "machine"), escaped_member(row, "why"));
+  const Json& agreement = row.at("agreement");
+  const bool equal = agreement.is_object() && agreement.at("equal").get<bool>();
+  const Json& rate = row.at("inferences_per_second");
   return fmt::format(
       "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td "
       "class=\"number\">{:.2f}x</td>"
       "<td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td>"
       "<td class=\"{}\">{}</td></tr>\n",
-      escaped_html(row.target), escaped_html(row.machine), milliseconds_text(row.seconds),
-      rate_text(row.seconds / row.samples()), speed_up(model, row), row.joules ? joules_text(*row.joules) : "-",
-      driver::bytes_text(row.bundle_bytes), driver::bytes_text(row.arena_bytes), escaped_html(shares_text(row)),
-      equal ? "equal" : "differs", escaped_html(agreement_text(row)));
+      escaped_member(row, "target"), escaped_member(row, "machine"), milliseconds_text(seconds(row, "ms")),
+      rate.is_null() ? "-" : rate_text(1 / rate.get<double>()), row.at("speed_up").get<double>(), joules_or_dash(row),
+      bytes(row, "bundle_bytes"), bytes(row, "arena_bytes"),
+      escaped_html(shares_text(row.at("shares").get<std::map<std::string, double>>())), equal ? "equal" : "differs",
+      escaped_html(agreement_text(agreement)));
 }
 
-std::string notes(const driver::ComparedRow& row) {
+std::string notes(const Json& row) {
   std::string text;
-  if (!row.available())
-    return fmt::format("<dd>{}{}{}</dd>\n", escaped_html(row.unavailable), row.hint.empty() ? "" : "; ",
-                       escaped_html(row.hint));
-  if (row.accelerator) {
-    const driver::ComparedAccelerator& accel = *row.accelerator;
-    text += fmt::format("<dd>{} cycles = {} at {:.6g} MHz in {} step{}; memory {}; DRAM {} read, {} written</dd>\n",
-                        with_separators(accel.cycles), milliseconds_text(accel.seconds), accel.clock_mhz, accel.steps,
-                        accel.steps == 1 ? "" : "s", escaped_html(accel.memory), driver::bytes_text(accel.dram_read),
-                        driver::bytes_text(accel.dram_written));
-    if (accel.count > 1)
-      text +=
-          fmt::format("<dd>a batch of {} samples, one on each accelerator; all share the memory</dd>\n", accel.count);
-    if (accel.other_steps > 0)
-      text += fmt::format("<dd>{} in {} step{} of this machine, median of {}</dd>\n",
-                          milliseconds_text(row.measured.median), accel.other_steps, accel.other_steps == 1 ? "" : "s",
-                          row.measured.runs);
-  } else {
-    text += fmt::format("<dd>median of {} runs; 10 % to 90 %: {} to {}</dd>\n", row.measured.runs,
-                        milliseconds_text(row.measured.low), milliseconds_text(row.measured.high));
+  if (!available(row)) {
+    const std::string hint = escaped_member(row, "hint");
+    return fmt::format("<dd>{}{}{}</dd>\n", escaped_member(row, "why"), hint.empty() ? "" : "; ", hint);
   }
-  text += fmt::format("<dd>energy {}{}</dd>\n", row.joules ? "" : "missing: ", escaped_html(row.energy_from));
-  if (row.energy)
-    for (const std::string& what : row.energy->energy.missing)
-      text += fmt::format("<dd>not included: {}</dd>\n", escaped_html(what));
+  const Json &accel = row.at("accelerator"), &measured = row.at("measured");
+  if (accel.is_object()) {
+    const auto steps = accel.at("steps").get<std::uint64_t>(), others = accel.at("other_steps").get<std::uint64_t>();
+    text +=
+        fmt::format("<dd>{} cycles = {} at {:.6g} MHz in {} step{}; memory {}; DRAM {} read, {} written</dd>\n",
+                    with_separators(accel.at("cycles").get<std::uint64_t>()), milliseconds_text(seconds(accel, "ms")),
+                    accel.at("clock_mhz").get<double>(), steps, steps == 1 ? "" : "s", escaped_member(accel, "memory"),
+                    bytes(accel, "dram_read_bytes"), bytes(accel, "dram_written_bytes"));
+    if (const auto count = accel.at("accelerators").get<std::int64_t>(); count > 1)
+      text += fmt::format("<dd>a batch of {} samples, one on each accelerator; all share the memory</dd>\n", count);
+    if (others > 0)
+      text += fmt::format("<dd>{} in {} step{} of this machine, median of {}</dd>\n",
+                          milliseconds_text(seconds(measured, "median_ms")), others, others == 1 ? "" : "s",
+                          measured.at("runs").get<std::uint64_t>());
+  } else {
+    text +=
+        fmt::format("<dd>median of {} runs; 10 % to 90 %: {} to {}</dd>\n", measured.at("runs").get<std::uint64_t>(),
+                    milliseconds_text(seconds(measured, "low_ms")), milliseconds_text(seconds(measured, "high_ms")));
+  }
+  text += fmt::format("<dd>energy {}{}</dd>\n", row.at("joules").is_null() ? "missing: " : "",
+                      escaped_member(row, "energy_from"));
+  if (row.at("energy").is_object())
+    for (const Json& what : row.at("energy").at("missing"))
+      text += fmt::format("<dd>not included: {}</dd>\n", escaped_html(what.get<std::string>()));
   return text;
 }
 
 }  // namespace
 
-std::string comparison_page(const driver::Comparison& comparison) {
-  std::string body = fmt::format("<p>{} thread{}; outputs compared with the reference</p>\n", comparison.threads,
-                                 comparison.threads == 1 ? "" : "s");
-  for (const std::string& input : comparison.inputs) body += fmt::format("<p>input {}</p>\n", escaped_html(input));
-  for (const driver::ComparedModel& model : comparison.models) {
-    body += fmt::format("<section><h2>{}</h2>\n<p>{} multiplications; {}</p>\n", escaped_html(model.file),
-                        with_separators(model.macs), escaped_html(model.reference));
+std::string comparison_page(const Json& comparison) {
+  const int threads = comparison.at("threads").get<int>();
+  std::string body =
+      fmt::format("<p>{} thread{}; outputs compared with the reference</p>\n", threads, threads == 1 ? "" : "s");
+  for (const Json& input : comparison.at("inputs"))
+    body += fmt::format("<p>input {}</p>\n", escaped_html(input.get<std::string>()));
+  for (const Json& model : comparison.at("models")) {
+    body += fmt::format("<section><h2>{}</h2>\n<p>{} multiplications; {}</p>\n", escaped_member(model, "file"),
+                        with_separators(model.at("macs").get<std::uint64_t>()), escaped_member(model, "reference"));
     body += bars(
-        model, "latency", "latency", [](const driver::ComparedRow& row) { return row.seconds; },
-        [](const driver::ComparedRow& row) { return milliseconds_text(row.seconds); });
+        model, "latency", "latency", [](const Json& row) { return seconds(row, "ms"); }, milliseconds_text);
     body += bars(
         model, "energy of an inference", "energy",
-        [](const driver::ComparedRow& row) { return row.joules.value_or(0); },
-        [](const driver::ComparedRow& row) { return joules_text(*row.joules); });
+        [](const Json& row) { return row.at("joules").is_null() ? 0 : row.at("joules").get<double>(); }, joules_text);
     body +=
         "<div class=\"scroll\"><table><tr><th>target</th><th>machine</th><th>latency</th><th>inferences/s</th>"
         "<th>speedup</th><th>energy</th><th>bundle</th><th>arena</th><th>multiplications</th><th>outputs</th></tr>\n";
-    for (const driver::ComparedRow& row : model.rows) body += table_row(model, row);
+    for (const Json& row : model.at("rows")) body += table_row(row);
     body += "</table></div>\n<dl>\n";
-    for (const driver::ComparedRow& row : model.rows) body += fmt::format("<dt>{}</dt>\n{}", name_of(row), notes(row));
+    for (const Json& row : model.at("rows")) body += fmt::format("<dt>{}</dt>\n{}", name_of(row), notes(row));
     body += "</dl></section>\n";
   }
   return html_page("dovetail compare", kComparisonStyle, body);

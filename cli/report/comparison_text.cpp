@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,14 @@
 namespace dovetail::cli {
 
 namespace {
+
+Json agreement_json(const driver::ComparedRow& row) {
+  if (!row.agreement) return nullptr;
+  return {{"elements", row.agreement->elements},
+          {"different", row.agreement->different},
+          {"largest_difference", std::isfinite(row.agreement->largest) ? Json(row.agreement->largest) : Json()},
+          {"equal", row.agreement->equal()}};
+}
 
 // Details of a row that do not fit into the table.
 std::string detail_text(const driver::ComparedRow& row) {
@@ -51,8 +61,8 @@ std::string detail_text(const driver::ComparedRow& row) {
                             : fmt::format("missing: {}", row.energy_from));
   if (row.energy)
     for (const std::string& what : row.energy->energy.missing) line("", "not included: " + what);
-  if (row.agreement && !row.agreement->equal()) line("outputs", agreement_text(row));
-  line("work", shares_text(row) + " of the multiplications");
+  if (row.agreement && !row.agreement->equal()) line("outputs", agreement_text(agreement_json(row)));
+  line("work", shares_text(row.shares) + " of the multiplications");
   if (const auto share = accelerator_time_share(row))
     line("time", fmt::format("{:.3g} % accel, {:.3g} % this machine", 100 * *share, 100 * (1 - *share)));
   return text;
@@ -91,13 +101,7 @@ Json row_json(const driver::ComparedModel& model, const driver::ComparedRow& row
   json["joules"] = row.joules ? Json(*row.joules) : Json();
   json["energy_from"] = row.energy_from;
   json["energy"] = energy_json(row.energy);
-  json["agreement"] = nullptr;
-  if (row.agreement)
-    json["agreement"] = {
-        {"elements", row.agreement->elements},
-        {"different", row.agreement->different},
-        {"largest_difference", std::isfinite(row.agreement->largest) ? Json(row.agreement->largest) : Json()},
-        {"equal", row.agreement->equal()}};
+  json["agreement"] = agreement_json(row);
   json["shares"] = row.shares;
   const auto time = accelerator_time_share(row);
   json["time_shares"] = time ? Json{{"accel", *time}, {"this machine", 1 - *time}} : Json(nullptr);
@@ -106,9 +110,9 @@ Json row_json(const driver::ComparedModel& model, const driver::ComparedRow& row
 
 }  // namespace
 
-std::string shares_text(const driver::ComparedRow& row) {
+std::string shares_text(const std::map<std::string, double>& shares) {
   std::vector<std::pair<double, std::string>> ordered;
-  for (const auto& [target, share] : row.shares) ordered.emplace_back(-share, target);
+  for (const auto& [target, share] : shares) ordered.emplace_back(-share, target);
   std::sort(ordered.begin(), ordered.end());
   std::string text;
   for (const auto& [share, target] : ordered)
@@ -116,11 +120,13 @@ std::string shares_text(const driver::ComparedRow& row) {
   return text.empty() ? "-" : text;
 }
 
-std::string agreement_text(const driver::ComparedRow& row) {
-  if (!row.agreement) return "-";
-  if (row.agreement->equal()) return "equal";
-  return fmt::format("{} of {} differ, by {:.3g} at most", row.agreement->different, row.agreement->elements,
-                     row.agreement->largest);
+std::string agreement_text(const Json& agreement) {
+  if (agreement.is_null()) return "-";
+  if (agreement.at("equal").get<bool>()) return "equal";
+  const Json& largest = agreement.at("largest_difference");
+  return fmt::format("{} of {} differ, by {:.3g} at most", agreement.at("different").get<std::uint64_t>(),
+                     agreement.at("elements").get<std::uint64_t>(),
+                     largest.is_null() ? std::numeric_limits<double>::infinity() : largest.get<double>());
 }
 
 std::string comparison_text(const driver::Comparison& comparison, Amount amount) {
@@ -139,7 +145,7 @@ std::string comparison_text(const driver::Comparison& comparison, Amount amount)
       table.add({row.target, shortened(row.machine), milliseconds_text(row.seconds),
                  rate_text(row.seconds / row.samples()), fmt::format("{:.2f}x", speed_up(model, row)),
                  row.joules ? joules_text(*row.joules) : "-",
-                 row.agreement && !row.agreement->equal() ? "differ" : agreement_text(row)});
+                 row.agreement && !row.agreement->equal() ? "differ" : agreement_text(agreement_json(row))});
     }
     text += table.to_string() + "\n";
     for (const driver::ComparedRow& row : model.rows)

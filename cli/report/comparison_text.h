@@ -1,6 +1,7 @@
 // The results of `dovetail compare` as text, as JSON and as a page. docs/howto/comparing.md describes every number.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "base/json.h"
@@ -10,11 +11,13 @@
 namespace dovetail::cli {
 
 std::string comparison_text(const driver::Comparison& comparison, Amount amount);
-Json comparison_json(const driver::Comparison& comparison);         // "kind": "comparison"
-std::string comparison_page(const driver::Comparison& comparison);  // HTML that needs nothing but a browser
+Json comparison_json(const driver::Comparison& comparison);  // "kind": "comparison"
+// HTML that needs nothing but a browser, of that JSON. A member that is missing or of another type: throws
+// Json::exception.
+std::string comparison_page(const Json& comparison);
 
 // "100 % accel", "97.2 % accel, 2.8 % cpu"
-std::string shares_text(const driver::ComparedRow& row);
-std::string agreement_text(const driver::ComparedRow& row);  // "equal", "differ: 3 of 10, by 0.25 at most", "-"
+std::string shares_text(const std::map<std::string, double>& shares);
+std::string agreement_text(const Json& agreement);  // "equal", "differ: 3 of 10, by 0.25 at most", "-"
 
 }  // namespace dovetail::cli

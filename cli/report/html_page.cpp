@@ -34,6 +34,10 @@ std::string escaped_html(std::string_view text) {
   return safe;
 }
 
+std::string escaped_member(const Json& object, const char* key) {
+  return escaped_html(object.at(key).get_ref<const std::string&>());
+}
+
 std::string html_page(std::string_view title, std::string_view style, std::string_view body) {
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "

@@ -1,6 +1,8 @@
 #include "cli/report/quantize_report.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -29,8 +31,10 @@ std::string decibels_text(std::optional<double> decibels) {
   return decibels ? fmt::format("{:.1f} dB", *decibels) : "-";
 }
 std::string percent_text(double share) { return fmt::format("{:.3f} %", 100 * share); }
-std::string range_text(const quantize::TensorReport& tensor) {
-  return fmt::format("{:.4g} to {:.4g}", tensor.least, tensor.greatest);
+std::string range_text(double least, double greatest) { return fmt::format("{:.4g} to {:.4g}", least, greatest); }
+// JSON has no infinity: a tensor without noise has null.
+double decibels(const Json& value) {
+  return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
 }
 
 template <typename Row>
@@ -52,7 +56,7 @@ std::string tensors_text(const quantize::Quantized& quantized) {
   }
   TextTable table({"tensor", ">range", ">scale", ">zero point", ">saturated", ">signal to noise"});
   for (const quantize::TensorReport* tensor : shown)
-    table.add({tensor->value, range_text(*tensor), fmt::format("{:.4g}", tensor->q.scale),
+    table.add({tensor->value, range_text(tensor->least, tensor->greatest), fmt::format("{:.4g}", tensor->q.scale),
                fmt::format("{}", tensor->q.zero_point), percent_text(tensor->saturated),
                decibels_text(tensor->signal_to_noise_db)});
   return fmt::format("tensors       {}{}\n\n{}\n", quantized.tensors.size(),
@@ -115,53 +119,65 @@ std::string quantized_text(const quantize::Quantized& quantized) {
   return text + kept_text(quantized) + tensors_text(quantized) + layers_text(quantized);
 }
 
-std::string quantized_page(const std::string& title, const std::string& settings,
-                           const quantize::Quantized& quantized) {
+std::string quantized_page(const Json& report) {
+  const std::string settings = report.contains("settings") ? escaped_member(report, "settings") + "; " : std::string();
   std::string body = fmt::format(
-      "<p>{}</p>\n<section><h2>Outputs</h2><div class=\"scroll\"><table><tr><th>output</th>"
+      "<p>{}{} samples</p>\n<section><h2>Outputs</h2><div class=\"scroll\"><table><tr><th>output</th>"
       "<th>signal to noise</th><th>rows that choose the same class as float</th></tr>\n",
-      escaped_html(settings));
-  for (const quantize::OutputReport& output : quantized.outputs)
+      settings, report.at("rows").get<std::int64_t>());
+  for (const Json& output : report.at("outputs"))
     body += fmt::format("<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{} of {}</td></tr>\n",
-                        escaped_html(output.output), decibels_text(output.signal_to_noise_db), output.same_rows,
-                        output.rows);
+                        escaped_member(output, "output"), decibels_text(decibels(output.at("signal_to_noise_db"))),
+                        output.at("same_rows").get<std::int64_t>(), output.at("rows").get<std::int64_t>());
   body += "</table></div></section>\n";
-  if (!quantized.layers.empty()) {
+  std::vector<const Json*> layers;
+  for (const Json& layer : report.at("layers")) layers.push_back(&layer);
+  std::ranges::stable_sort(layers, {}, [](const Json* layer) { return decibels(layer->at("output_db")); });
+  if (!layers.empty()) {
     body += fmt::format(
         "<section><h2>Layers</h2><p>Accuracy of the outputs when only this layer is quantized, on {} "
         "samples; the layer that loses most first.</p><div class=\"scroll\"><table><tr><th>layer</th><th>operator</th>"
         "<th>weights</th><th>worst channel</th><th>outputs</th><th></th><th>same choice</th></tr>\n",
-        quantized.layer_samples);
-    for (const quantize::LayerReport* layer : by_ratio(quantized.layers, &quantize::LayerReport::output_db))
+        report.at("layer_samples").get<std::int64_t>());
+    const auto known = [](const Json& value) {
+      return value.is_null() ? std::optional<double>() : std::optional(value.get<double>());
+    };
+    for (const Json* layer : layers) {
+      const std::string op = escaped_member(*layer, "op");
       body += fmt::format(
           "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td "
           "class=\"number\">{}</td>{}<td class=\"number\">{}</td></tr>\n",
-          escaped_html(layer->layer), escaped_html(layer->op.empty() ? "tensor" : layer->op),
-          decibels_text(layer->weights_db), decibels_text(layer->channel_db), decibels_text(layer->output_db),
-          html_bar(layer->output_db), layer->same_choice);
+          escaped_member(*layer, "layer"), op.empty() ? "tensor" : op, decibels_text(known(layer->at("weights_db"))),
+          decibels_text(known(layer->at("channel_db"))), decibels_text(decibels(layer->at("output_db"))),
+          html_bar(decibels(layer->at("output_db"))), layer->at("same_choice").get<std::int64_t>());
+    }
     body += "</table></div></section>\n";
   }
   body +=
       "<section><h2>Tensors</h2><p>In the order of execution; noise includes that of all layers before.</p>"
       "<div class=\"scroll\"><table><tr><th>tensor</th><th>range</th><th>scale</th><th>zero point</th>"
       "<th>saturated</th><th>most frequent value</th><th>signal to noise</th><th></th></tr>\n";
-  for (const quantize::TensorReport& tensor : quantized.tensors)
+  for (const Json& tensor : report.at("tensors")) {
+    const auto number = [&](const char* key) { return tensor.at(key).get<double>(); };
+    const double ratio = decibels(tensor.at("signal_to_noise_db"));
     body += fmt::format(
         "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{:.4g}</td><td "
         "class=\"number\">{}</td><td class=\"number{}\">{}</td><td class=\"number\">{}</td><td "
         "class=\"number\">{}</td>{}</tr>\n",
-        escaped_html(tensor.value), range_text(tensor), tensor.q.scale, tensor.q.zero_point,
-        tensor.saturated > 0 ? " cut" : "", percent_text(tensor.saturated), percent_text(tensor.commonest),
-        decibels_text(tensor.signal_to_noise_db), html_bar(tensor.signal_to_noise_db));
+        escaped_member(tensor, "value"), range_text(number("least"), number("greatest")), number("scale"),
+        tensor.at("zero_point").get<std::int64_t>(), number("saturated") > 0 ? " cut" : "",
+        percent_text(number("saturated")), percent_text(number("commonest")), decibels_text(ratio), html_bar(ratio));
+  }
   body += "</table></div></section>\n";
-  if (!quantized.float_nodes.empty()) {
+  if (!report.at("float_nodes").empty()) {
     body +=
         "<section><h2>Nodes that stay float</h2><div class=\"scroll\"><table><tr><th>node</th><th>operator</th></tr>\n";
-    for (const auto& [name, op] : quantized.float_nodes)
-      body += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escaped_html(name), escaped_html(op));
+    for (const Json& node : report.at("float_nodes"))
+      body +=
+          fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escaped_member(node, "node"), escaped_member(node, "op"));
     body += "</table></div></section>\n";
   }
-  return html_page("Quantized " + title, kQuantizedStyle, body);
+  return html_page("Quantized " + report.at("model").get<std::string>(), kQuantizedStyle, body);
 }
 
 }  // namespace dovetail::cli

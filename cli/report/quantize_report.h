@@ -3,13 +3,15 @@
 
 #include <string>
 
+#include "base/json.h"
 #include "compiler/quantize/quantize.h"
 
 namespace dovetail::cli {
 
 // Outputs, tensors (if there are many, those that lost most), the layers that lose most, and the nodes that stay float.
 std::string quantized_text(const quantize::Quantized& quantized);
-// The whole report. `title` names the model, `settings` describes how it was quantized.
-std::string quantized_page(const std::string& title, const std::string& settings, const quantize::Quantized& quantized);
+// The whole report, of the JSON that `dovetail quantize --json` prints; "settings" may be missing. Any other member
+// that is missing, or of another type: throws Json::exception.
+std::string quantized_page(const Json& report);
 
 }  // namespace dovetail::cli

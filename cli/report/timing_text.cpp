@@ -54,37 +54,51 @@ Losses losses_of(const simulator::ProfilePart& whole, double peak) {
   return {std::max(0.0, executed - useful) / cycles, (steps - executed) / cycles, (cycles - steps) / cycles};
 }
 
+simulator::RunTime run_time_of(const driver::System& system, const std::optional<driver::Latency>& latency) {
+  simulator::RunTime time{.clock_mhz = system.clock_mhz};
+  if (latency) time.other_ms = latency->other_seconds * 1e3;
+  return time;
+}
+
 }  // namespace
+
+Result<std::string> trace_file_text(std::string_view title, std::span<const driver::TimedProgram> programs,
+                                    const driver::System& system, const std::optional<driver::Latency>& latency,
+                                    const Json& energy) {
+  std::vector<simulator::TracedProgram> traced_programs;
+  std::vector<std::span<const isa::Instruction>> launched;
+  for (const driver::TimedProgram& program : programs) {
+    traced_programs.push_back(traced(program));
+    for (const isa::Launch& launch : program.launches)
+      launched.push_back(std::span(program.program).subspan(launch.begin, launch.count));
+  }
+  DOVETAIL_ASSIGN(const Json list, simulator::to_json(traced_programs));
+  const Json more{{"title", title},
+                  {"memory", simulator::to_string(system.memory)},
+                  {"time", simulator::to_json(run_time_of(system, latency))},
+                  {"energy", energy},
+                  {"programs", list}};
+  return simulator::perfetto_text(trace_of(programs), launched, more);
+}
 
 Result<void> write_traces(const ClockArguments& arguments, std::string_view title,
                           std::span<const driver::TimedProgram> programs, const driver::System& system,
                           const std::optional<driver::Latency>& latency, const Json& energy) {
-  if (!arguments.trace && !arguments.html) return {};
   if (arguments.html && programs.empty())
     return Diagnostic{"cannot write a page of the run", *arguments.html,
                       "it shows the accelerator's cycles, and nothing ran on the accelerator",
                       "put accel first in --target, or leave out --html"};
-  const simulator::Trace trace = trace_of(programs);
-  std::vector<simulator::TracedProgram> traced_programs;
-  for (const driver::TimedProgram& program : programs) traced_programs.push_back(traced(program));
-  simulator::RunTime time{.clock_mhz = system.clock_mhz};
-  if (latency) time.other_ms = latency->other_seconds * 1e3;
   if (arguments.trace) {
-    std::vector<std::span<const isa::Instruction>> launched;
-    for (const driver::TimedProgram& program : programs)
-      for (const isa::Launch& launch : program.launches)
-        launched.push_back(std::span(program.program).subspan(launch.begin, launch.count));
-    DOVETAIL_ASSIGN(const Json list, simulator::to_json(traced_programs));
-    const Json more{{"title", title},
-                    {"memory", simulator::to_string(system.memory)},
-                    {"time", simulator::to_json(time)},
-                    {"energy", energy},
-                    {"programs", list}};
-    DOVETAIL_TRY(write_result_text(*arguments.trace, simulator::perfetto_text(trace, launched, more)));
+    DOVETAIL_ASSIGN(const std::string text, trace_file_text(title, programs, system, latency, energy));
+    DOVETAIL_TRY(write_result_text(*arguments.trace, text));
   }
-  if (arguments.html)
-    DOVETAIL_TRY(write_result_text(*arguments.html,
-                                   simulator::page_text(title, trace, traced_programs, system.memory, time, energy)));
+  if (arguments.html) {
+    std::vector<simulator::TracedProgram> traced_programs;
+    for (const driver::TimedProgram& program : programs) traced_programs.push_back(traced(program));
+    DOVETAIL_TRY(
+        write_result_text(*arguments.html, simulator::page_text(title, trace_of(programs), traced_programs,
+                                                                system.memory, run_time_of(system, latency), energy)));
+  }
   return {};
 }
 

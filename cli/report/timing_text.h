@@ -17,8 +17,12 @@
 
 namespace dovetail::cli {
 
-// Writes the trace file and the page, if `arguments` request them. `title`: title of the page; `latency`: latency of
-// the model, if the programs are steps of one; `energy`: the value of energy_json().
+// The text of the trace file. `title`: title of the page; `latency`: latency of the model, if the programs are steps of
+// one; `energy`: the value of energy_json().
+Result<std::string> trace_file_text(std::string_view title, std::span<const driver::TimedProgram> programs,
+                                    const driver::System& system, const std::optional<driver::Latency>& latency,
+                                    const Json& energy);
+// Writes the trace file and the page, if `arguments` request them.
 Result<void> write_traces(const ClockArguments& arguments, std::string_view title,
                           std::span<const driver::TimedProgram> programs, const driver::System& system,
                           const std::optional<driver::Latency>& latency, const Json& energy);

@@ -1,7 +1,10 @@
 // The page of a tuning run: a curve for each task, the gains, the best schedules, the trials. The curves are SVG, so
 // that the page needs no script.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -24,34 +27,35 @@ pre { overflow-x: auto; font-size: 12px; background: var(--page); padding: 8px; 
 summary { cursor: pointer; color: var(--muted); })";
 
 // A plot over the trials: cost of each candidate, and the best cost so far, as multiples of the default's cost.
-std::string curve(const tune::TaskResult& task) {
+std::string curve(const Json& task) {
   constexpr double kWidth = 340, kHeight = 150, kLeft = 34, kRight = 6, kTop = 8, kBottom = 20;
+  const Json& trials = task.at("trials");
+  const double default_cost = task.at("default_cost").get<double>();
   double least = 1;
-  for (const tune::Trial& trial : task.trials)
-    if (trial.outcome == tune::Outcome::measured) least = std::min(least, trial.cost / task.default_cost);
+  for (const Json& trial : trials)
+    if (trial.contains("cost")) least = std::min(least, trial.at("cost").get<double>() / default_cost);
   // The gain fills a quarter of the height, unless it is too small to be visible. Costs above the range are drawn at
   // the top.
   const double high = std::clamp(1 + 3 * (1 - least), 1.2, 2.0), low = std::max(0.0, least - 0.1 * (high - least));
-  const double count = std::max<double>(1, static_cast<double>(task.trials.size()));
+  const double count = std::max<double>(1, static_cast<double>(trials.size()));
   const auto x = [&](double trial) { return kLeft + (kWidth - kLeft - kRight) * trial / count; };
   const auto y = [&](double cost) {
     return kTop + (kHeight - kTop - kBottom) * (high - std::min(cost, high)) / (high - low);
   };
   std::string points, line = fmt::format("{:.1f},{:.1f}", x(0), y(1));
   double best = 1;
-  for (std::size_t i = 0; i < task.trials.size(); ++i) {
-    const tune::Trial& trial = task.trials[i];
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const Json& trial = trials[i];
+    const std::string decisions = escaped_member(trial, "decisions");
     const double at = static_cast<double>(i) + 1;
-    if (trial.outcome != tune::Outcome::measured) {
-      points +=
-          fmt::format("<path class=\"failed\" d=\"M{0:.1f} {1:.1f}l4 4m0 -4l-4 4\"><title>{2}</title></path>",
-                      x(at) - 2, kTop, escaped_html(fmt::format("{}: {}", to_string(trial.outcome), trial.decisions)));
+    if (!trial.contains("cost")) {
+      points += fmt::format("<path class=\"failed\" d=\"M{0:.1f} {1:.1f}l4 4m0 -4l-4 4\"><title>{2}</title></path>",
+                            x(at) - 2, kTop, fmt::format("{}: {}", escaped_member(trial, "outcome"), decisions));
       continue;
     }
-    const double cost = trial.cost / task.default_cost;
-    points +=
-        fmt::format("<circle class=\"trial\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"><title>{}</title></circle>", x(at),
-                    y(cost), escaped_html(fmt::format("{:.3f} of the default: {}", cost, trial.decisions)));
+    const double cost = trial.at("cost").get<double>() / default_cost;
+    points += fmt::format("<circle class=\"trial\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"><title>{}</title></circle>",
+                          x(at), y(cost), fmt::format("{:.3f} of the default: {}", cost, decisions));
     line += fmt::format(" {:.1f},{:.1f}", x(at), y(best));
     best = std::min(best, cost);
     line += fmt::format(" {:.1f},{:.1f}", x(at), y(best));
@@ -67,43 +71,49 @@ std::string curve(const tune::TaskResult& task) {
       "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"costs over trials\">{}{}<polyline class=\"best\" "
       "points=\"{}\"/>"
       "<text x=\"{}\" y=\"{}\">trials: {}; crosses are candidates that failed</text></svg>",
-      kWidth, kHeight, axes, points, line, kLeft, kHeight - 6, task.trials.size());
+      kWidth, kHeight, axes, points, line, kLeft, kHeight - 6, trials.size());
 }
 
-std::string words_of(const schedule::Decisions& decisions) {
+std::string words_of(const Json& decisions) {
   std::string text;
-  for (const auto& [name, value] : decisions) text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
-  return text;
+  for (const auto& [name, value] : decisions.items())
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value.get<std::string>());
+  return escaped_html(text);
 }
 
 }  // namespace
 
-std::string TuneReport::page() const {
+std::string tune_page(const Json& report) {
   std::string rows, panels, all;
-  for (const auto& [target, gain] : gains())
+  for (const auto& [target, gain] : report.at("gains").items())
     all += fmt::format("{}: {:.3f}x in the geometric mean, {:.3f}x for all kernels together; ", escaped_html(target),
-                       gain.geometric_mean, gain.network);
-  for (const tune::TaskResult& task : tasks) {
+                       gain.at("geometric_mean").get<double>(), gain.at("network").get<double>());
+  for (const Json& task : report.at("tasks")) {
+    const std::string name = escaped_member(task, "name"), target = escaped_member(task, "target"),
+                      kind = escaped_member(task, "kind");
+    const auto first = task.at("default_cost").get<double>(), best = task.at("best_cost").get<double>();
+    const double gain = best > 0 ? first / best : 1;
     rows += fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{:.6g}</td>"
         "<td class=\"number\">{:.6g}</td><td>{}</td><td class=\"number\">{:.3f}x</td><td "
         "class=\"number\">{}</td><td>{}</td></tr>\n",
-        escaped_html(task.name), escaped_html(task.target), escaped_html(task.kind), task.uses, task.default_cost,
-        task.best_cost, escaped_html(task.unit), task.gain(), task.trials.size(), escaped_html(task.ended));
+        name, target, kind, task.at("uses").get<std::int64_t>(), first, best, escaped_member(task, "unit"), gain,
+        task.at("trials").size(), escaped_member(task, "ended"));
     panels += fmt::format(
         "<div class=\"task\"><h2>{}</h2><p>{} {}, task {}: {:.3f}x as fast as the default</p>{}<p>{}</p>"
         "<details><summary>best schedule</summary><pre>{}</pre></details></div>\n",
-        escaped_html(task.name), escaped_html(task.target), escaped_html(task.kind), task.key, task.gain(), curve(task),
-        escaped_html(words_of(task.best_decisions)), escaped_html(schedule::to_string(task.best_trace)));
+        name, target, kind, escaped_member(task, "task"), gain, curve(task), words_of(task.at("best_decisions")),
+        escaped_member(task, "best_trace"));
   }
   return html_page(
-      "Tuning of " + model, kStyle,
+      "Tuning of " + report.at("model").get<std::string>(), kStyle,
       fmt::format("<p>{} tasks; {}search {}, ranking {}. Curves: cost as a multiple of the default's, and the best so "
                   "far.</p>\n<div class=\"tasks\">\n{}</div>\n<div "
                   "class=\"scroll\"><table><tr><th>kernel</th><th>target</th><th>kind</th>"
                   "<th>uses</th><th>default</th><th>best</th><th>unit</th><th>faster</th><th>trials</th><th>ended "
                   "by</th></tr>\n{}</table></div>\n",
-                  tasks.size(), all, escaped_html(search), escaped_html(ranking), panels, rows));
+                  report.at("tasks").size(), all, escaped_member(report, "search"), escaped_member(report, "ranking"),
+                  panels, rows));
 }
 
 }  // namespace dovetail::cli

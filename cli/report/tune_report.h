@@ -16,8 +16,11 @@ struct TuneReport {
 
   std::map<std::string, tune::Gain> gains() const;  // by target, since the costs of targets have different units
   std::string text() const;
-  Json json() const;         // "kind": "tune"
-  std::string page() const;  // HTML without references to other files
+  Json json() const;  // "kind": "tune"
 };
+
+// HTML without references to other files, of that JSON. A member that is missing or of another type: throws
+// Json::exception.
+std::string tune_page(const Json& report);
 
 }  // namespace dovetail::cli

@@ -254,11 +254,15 @@ Json SweepReport::json() const {
   return json;
 }
 
-std::string SweepReport::page() const {
-  // "</" would end the script element with the data.
-  std::string data = json().dump();
-  for (std::size_t at = data.find("</"); at != std::string::npos; at = data.find("</", at + 3))
-    data.replace(at, 2, "<\\/");
+Result<std::string> sweep_page(const Json& report, std::string_view where) {
+  for (const char* key : {"models", "names", "axes", "objectives", "area_error", "points", "front", "steps"})
+    if (!report.contains(key) || report.at(key).is_primitive())
+      return Diagnostic{"cannot make a page", std::string(where), fmt::format("\"{}\" is not the list of a sweep", key),
+                        "give the report of a sweep, as `dovetail explore --json` prints it"};
+  std::string data = report.dump(-1, ' ', false, Json::error_handler_t::replace);
+  // No string may end the element that contains it.
+  for (std::size_t at = data.find('<'); at != std::string::npos; at = data.find('<', at))
+    data.replace(at, 1, "\\u003c");
   std::string html = replaced(std::string(kSweepHtml), "@STYLE@", kSweepStyle);
   html = replaced(std::move(html), "@DATA@", data);
   return replaced(std::move(html), "@SCRIPT@", kSweepScript);

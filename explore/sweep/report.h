@@ -41,8 +41,10 @@ struct SweepReport {
 
   std::string text() const;
   std::string csv() const;
-  Json json() const;         // "kind": "explore"
-  std::string page() const;  // HTML without references to other files
+  Json json() const;  // "kind": "explore"
 };
+
+// HTML without references to other files, of that JSON. Error: it has other members than a report of a sweep.
+Result<std::string> sweep_page(const Json& report, std::string_view where);
 
 }  // namespace dovetail::explore

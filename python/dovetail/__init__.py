@@ -19,16 +19,18 @@ from .evaluation import Evaluation
 from .hardware import Hardware, hardware, named_hardware
 from .model import Model, Quantized, quantize
 from .own_target import Node, Region, Target
+from .report import Report
 from .search import Exploration, Point, explore, tune
 from .session import Session
 from .tensors import Tensor, TensorInfo
+from .trace import Trace
 
 library_path: str = _lib.path
 """The shared library that was opened."""
 
 __all__ = [
     "Binding", "Bundle", "Diagnostic", "Error", "Evaluation", "Exploration", "Hardware", "InputError", "InternalError",
-    "Model", "Node", "Point", "Quantized", "Region", "ResourceError", "Session", "Target", "Tensor", "TensorInfo",
-    "WorkError", "__version__", "compile", "engines", "explore", "hardware", "has_compiler", "library_path",
-    "named_hardware", "quantize", "targets", "tune",
+    "Model", "Node", "Point", "Quantized", "Region", "Report", "ResourceError", "Session", "Target", "Tensor",
+    "TensorInfo", "Trace", "WorkError", "__version__", "compile", "engines", "explore", "hardware", "has_compiler",
+    "library_path", "named_hardware", "quantize", "targets", "tune",
 ]

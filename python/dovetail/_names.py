@@ -16,6 +16,7 @@ _RENAMED = {
     "dvt_bundle_serialize": "Bundle.to_bytes",
     "dvt_model_load_file": "Model",
     "dvt_model_load_memory": "Model",
+    "dvt_page": "Report.page",
     "dvt_session_bind_input": "Session.bind",
     "dvt_session_bind_output": "Session.bind",
     "dvt_session_create": "Session",

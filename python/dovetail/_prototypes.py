@@ -340,4 +340,11 @@ COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
     "dvt_tune": (c_void_p, [c_void_p, POINTER(dvt_compile_options), POINTER(dvt_tune_options), POINTER(c_void_p)]),
     "dvt_explore": (c_void_p, [POINTER(c_void_p), c_size_t, c_char_p, POINTER(dvt_explore_options), POINTER(c_void_p)]),
     "dvt_area": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
+    "dvt_session_trace": (
+        c_void_p,
+        [
+            c_void_p, POINTER(dvt_named_tensor), c_size_t, c_int32, POINTER(c_void_p), POINTER(c_void_p),
+        ],
+    ),
+    "dvt_page": (c_void_p, [c_char_p, POINTER(c_void_p)]),
 }

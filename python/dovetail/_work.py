@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, List, Optional, TypeVar, Union
 
@@ -169,7 +170,9 @@ def progress_function(progress: Progress, name: str) -> Optional[ProgressFunctio
     if not _people_watch():
         return None
     try:
-        return _Bars(importlib.import_module("tqdm.auto").tqdm, name)
+        with warnings.catch_warnings():  # where ipywidgets is missing, tqdm says so, and draws with text
+            warnings.simplefilter("ignore")
+            return _Bars(importlib.import_module("tqdm.auto").tqdm, name)
     except ImportError:
         return None
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
-from . import _call
+from . import _call, show
 from ._library import lib
 from ._prototypes import dvt_load_options, dvt_tensor_info
+from .report import Report
 from .tensors import TensorInfo, dtype_name, shape_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Bundle:
     """Name, type and shape of each input; of the first program, where the bundle has several."""
     outputs: Tuple[TensorInfo, ...]
     """Name, type and shape of each output."""
-    compile_report: Optional[Dict[str, Any]]
+    compile_report: Optional[Report]
     """What `dovetail compile --json` prints (docs/schema/compile.json); None of a bundle that was loaded."""
 
     def __init__(
@@ -32,7 +33,7 @@ class Bundle:
     ) -> None:
         """For this package: users call `dovetail.compile` or `Bundle.load`."""
         self._handle = handle
-        self.compile_report = compiled
+        self.compile_report = None if compiled is None else Report(compiled)
         self._own_targets = tuple(own_targets)
         self.inputs = self._infos(lib.dvt_bundle_input_count, lib.dvt_bundle_input)
         self.outputs = self._infos(lib.dvt_bundle_output_count, lib.dvt_bundle_output)
@@ -94,9 +95,9 @@ class Bundle:
         return str(self.describe()["name"])
 
     @property
-    def report(self) -> Dict[str, Any]:
+    def report(self) -> Report:
         """The compiler's report in the bundle: its nodes, schedules, memory plan, passes, hardware and system."""
-        return dict(self.describe()["report"] or {})
+        return Report(self.describe()["report"] or {})
 
     def verify(self) -> Dict[str, Any]:
         """Proves the accelerator's programs free of races, deadlock and undefined reads. Needs the compiler.
@@ -110,6 +111,9 @@ class Bundle:
         from .session import Session
 
         return Session(self, **options)
+
+    def _repr_html_(self) -> str:
+        return show.bundle_html(self)
 
     def __repr__(self) -> str:
         about = self.describe()

@@ -35,8 +35,10 @@ class Error(Exception):
     """
 
     diagnostics: Tuple[Diagnostic, ...]
+    """All that the call found, at least one."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        """For this package: its calls raise it."""
         self.diagnostics = tuple(diagnostics)
         super().__init__(self.diagnostics)
 

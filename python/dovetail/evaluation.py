@@ -10,7 +10,7 @@ from typing import (
 
 import numpy as np
 
-from . import _call
+from . import _call, show
 from ._library import lib
 from ._work import Progress, closing, progress_function
 from .errors import bad_argument
@@ -44,6 +44,9 @@ class Evaluation(NamedTuple):
     def accuracy(self) -> Optional[float]:
         """The share of samples whose best class is the label, 0 to 1."""
         return None if self.top1 is None else self.top1 / max(1, self.samples)
+
+    def _repr_html_(self) -> str:
+        return show.evaluation_html(self)
 
     def __repr__(self) -> str:
         accuracy = "" if self.top1 is None else f", {self.top1} correct ({self.accuracy:.2%})"

@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
-from . import _call
+from . import _call, show
 from ._library import lib
 from .errors import bad_argument
 
@@ -39,6 +39,9 @@ class Hardware:
     def __str__(self) -> str:
         """The text that the command line's `--hw` takes."""
         return ",".join([self._base, *(f"{key}={_word(value)}" for key, value in self._changes.items())])
+
+    def _repr_html_(self) -> str:
+        return show.hardware_html(self)
 
     def __repr__(self) -> str:
         return f"<dovetail.Hardware {self}>"

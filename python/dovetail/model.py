@@ -6,12 +6,13 @@ import ctypes
 import os
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from . import _call
+from . import _call, show
 from ._library import lib
 from ._prototypes import dvt_quantize_options
 from ._work import LongCall, Progress
 from .errors import bad_argument
 from .evaluation import collected
+from .report import Report
 from .session import named_tensors
 from .shapes import Shapes, shape_texts
 
@@ -63,6 +64,9 @@ class Model:
         """Writes the model's file."""
         _call.check(lib.dvt_model_save(self._handle, _call.path_text(path, "Model.save: path")))
 
+    def _repr_html_(self) -> str:
+        return show.model_html(self)
+
     def __repr__(self) -> str:
         about = self.describe()
         ins, outs = (", ".join(f"{row['name']}: {row['type']}" for row in about[key]) for key in ("inputs", "outputs"))
@@ -73,8 +77,11 @@ class Quantized(NamedTuple):
     """What `quantize` made."""
 
     model: Model
-    report: Dict[str, Any]
+    report: Report
     """The tensors and layers, as `dovetail quantize --json` prints them (docs/schema/quantize.json)."""
+
+    def _repr_html_(self) -> str:
+        return show.report_html(self.report)
 
     def __repr__(self) -> str:
         return f"<dovetail.Quantized {self.model!r}>"
@@ -138,4 +145,4 @@ def quantize(
     call.run(
         lib.dvt_quantize, model._handle, rows, len(rows), options, ctypes.byref(out), ctypes.byref(report)
     )
-    return Quantized(Model(_call.Handle(lib.dvt_model_free, out)), _call.taken_json(report))
+    return Quantized(Model(_call.Handle(lib.dvt_model_free, out)), Report(_call.taken_json(report)))

@@ -9,7 +9,7 @@ import os
 import threading
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
 
-from . import _call, _fork
+from . import _call, _fork, show
 from ._library import lib
 from ._prototypes import dvt_explore_options, dvt_model_samples, dvt_tune_options
 from ._work import WAIT_S, LongCall, Progress
@@ -18,6 +18,7 @@ from .errors import Diagnostic, InputError, WorkError, bad_argument
 from .evaluation import collected
 from .hardware import Hardware, HardwareLike, hardware as as_hardware
 from .model import Model, ModelLike
+from .report import Report
 from .session import named_tensors
 from .tensors import borrow
 
@@ -36,7 +37,7 @@ def tune(
     seconds: Optional[float] = None,
     progress: Progress = None,
     **options: Any,
-) -> Dict[str, Any]:
+) -> Report:
     """Searches faster schedules for the kernels of a model, and records them for `compile(records=...)`.
 
     model, targets, hardware: as of `compile`, which also has the `options`, for example `threads`, `shapes`, `cpu`.
@@ -64,7 +65,7 @@ def tune(
     )
     report = ctypes.c_void_p()
     call.run(lib.dvt_tune, Model(model)._handle, compiling, tuning, ctypes.byref(report))
-    return dict(_call.taken_json(report))
+    return Report(_call.taken_json(report))
 
 
 class Point(NamedTuple):
@@ -119,7 +120,7 @@ class _Sweep:
         self.changed = threading.Condition()
         self.ended = False
         self.error: Optional[BaseException] = None
-        self.report: Dict[str, Any] = {}
+        self.report = Report()
 
     def take(self, _: Any, text: bytes, known: int) -> None:
         """Receives a point."""
@@ -134,7 +135,7 @@ class _Sweep:
         out = ctypes.c_void_p()
         try:
             call.run(lib.dvt_explore, *arguments, options, ctypes.byref(out))
-            self.report = _call.taken_json(out)
+            self.report = Report(_call.taken_json(out))
         except BaseException as error:  # it continues where the points are read
             self.error = error
         with self.changed:
@@ -216,7 +217,7 @@ class Exploration:
         self.stop()
 
     @property
-    def report(self) -> Dict[str, Any]:
+    def report(self) -> Report:
         """What `dovetail explore --json` prints (docs/schema/explore.json). Waits for all points."""
         return self.wait()._sweep.report
 
@@ -230,6 +231,14 @@ class Exploration:
         """A pandas.DataFrame with a row for each point: machine, state, the axes, the values. Waits for all points."""
         pandas = importlib.import_module("pandas")
         return pandas.DataFrame([point.row() for point in self.wait().points])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Plots the points and their front across the first two objectives, the third as color. Needs matplotlib.
+        Waits for all points. Returns the matplotlib.axes.Axes."""
+        return self.report.plot(ax)
+
+    def _repr_html_(self) -> str:
+        return show.exploration_html(self)
 
     def __repr__(self) -> str:
         state = "stopped" if self._sweep.error is not None else "ended" if self._sweep.ended else "running"

@@ -17,7 +17,9 @@ from .binding import SHORT_S, Binding
 from .bundle import Bundle
 from .evaluation import Evaluation, Samples, evaluate
 from .own_target import Target
+from .report import Report
 from .tensors import ArrayLike, array_at, borrow, dtype_name, numpy_type, shape_of, view_of
+from .trace import Trace
 
 _Managed = ctypes.POINTER(DLManagedTensorVersioned)
 _byref = ctypes.byref
@@ -253,10 +255,10 @@ class Session:
         lib.dvt_session_stop(self._current())
 
     @property
-    def report(self) -> Dict[str, Any]:
+    def report(self) -> Report:
         """The last `run`: "engine", "threads", "seconds", "steps", "counters"; each step with "name", "target",
         "seconds", and where a simulator ran "counters" and "cycles". Raises InputError if none ran."""
-        return dict(_call.json_of(lib.dvt_session_report, self._current()))
+        return Report(_call.json_of(lib.dvt_session_report, self._current()))
 
     def _json(
         self, function: Any, inputs: Mapping[str, ArrayLike], copy: bool, where: str, *more: Any
@@ -266,11 +268,29 @@ class Session:
         self._check(self._stoppable(function, rows, len(rows), *more, ctypes.byref(out)))
         return dict(_call.taken_json(out))
 
-    def profile(self, inputs: Mapping[str, ArrayLike], *, repeat: int = 10, copy: bool = False) -> Dict[str, Any]:
+    def profile(self, inputs: Mapping[str, ArrayLike], *, repeat: int = 10, copy: bool = False) -> Report:
         """Runs once to warm up and then `repeat` times. Returns the medians of the runs: "seconds" with "median",
         "low" and "high" (tenth and ninetieth percentile), "steps" as in `report`, and "counters"."""
         count = _call.number(repeat, ctypes.c_int64, "Session.profile: repeat")
-        return self._json(lib.dvt_session_profile, inputs, copy, "Session.profile", count)
+        return Report(self._json(lib.dvt_session_profile, inputs, copy, "Session.profile", count))
+
+    def trace(self, inputs: Mapping[str, ArrayLike], *, what_if: bool = False, copy: bool = False) -> Trace:
+        """Runs once on an engine with a clock, and keeps what each instruction of the accelerator did. Needs the
+        compiler.
+
+        what_if: also time the same instructions on other hardware, for the page and the report.
+
+        Raises InputError for an engine without a clock, and where nothing runs on the accelerator. The session's
+        `report` then needs another `run`.
+        """
+        text = ctypes.c_void_p()
+
+        def call(handle: Any, rows: Any, count: int, out: Any) -> Optional[int]:
+            status: Optional[int] = lib.dvt_session_trace(handle, rows, count, what_if, out, ctypes.byref(text))
+            return status
+
+        report = self._json(call, inputs, copy, "Session.trace")
+        return Trace(_call.take_text(text), report)
 
     def check(self, inputs: Mapping[str, ArrayLike], *, copy: bool = False) -> Dict[str, Any]:
         """Runs, and compares every tensor with the reference: the integer graph, evaluated node by node. Needs the

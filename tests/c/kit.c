@@ -49,6 +49,9 @@ static void nulls(void) {
   FAILS(DVT_CAUSE_INPUT, "count", dvt_explore(NULL, 0, NULL, NULL, NULL));
   FAILS(DVT_CAUSE_INPUT, null, dvt_explore(NULL, 1, "{}", NULL, NULL));
   FAILS(DVT_CAUSE_INPUT, null, dvt_area(NULL, NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_session_trace(NULL, NULL, 0, 0, &json, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_page(NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_page("{}", NULL));
   dvt_tensor_info info = {.struct_size = sizeof info};
   CHECK(dvt_region_name(NULL) == NULL && dvt_region_node_count(NULL) == 0 && dvt_region_node_name(NULL, 0) == NULL);
   CHECK(dvt_region_node_operator(NULL, 0) == NULL && dvt_region_node_attributes(NULL, 0) == NULL);
@@ -199,6 +202,57 @@ static void quantize(const dvt_model* model, const char* saved) {
   dvt_free(json);
   dvt_bundle_free(bundle);
   dvt_model_free(quantized);
+}
+
+// The report is the same in each run, and its trace becomes a page.
+static void trace_and_page(const dvt_model* model) {
+  dvt_compile_options options = for_accelerator();
+  dvt_bundle* bundle = NULL;
+  dvt_session* session = NULL;
+  char *json = NULL, *trace = NULL, *again = NULL, *html = NULL;
+  if (!OK(dvt_compile(model, &options, &bundle, NULL))) return;
+  DLTensor image = tensor_of(images, kDLFloat, 32, 4, image_shape);
+  const dvt_named_tensor input = {"image", &image};
+  OK(dvt_session_create(bundle, NULL, &session));
+  FAILS(DVT_CAUSE_INPUT, "no clock", dvt_session_trace(session, &input, 1, 0, &json, &trace));
+  dvt_session_free(session);
+  dvt_session_options cycle = {.struct_size = sizeof cycle, .engine = "cycle"};
+  OK(dvt_session_create(bundle, &cycle, &session));
+  FAILS(DVT_CAUSE_INPUT, "image", dvt_session_trace(session, NULL, 0, 0, &json, &trace));
+  CHECK(json == NULL && trace == NULL);
+  if (OK(dvt_session_trace(session, &input, 1, 1, &json, &trace))) {
+    CHECK(strstr(json, "\"kind\":\"session-trace\"") != NULL && strstr(json, "\"roofline\":") != NULL);
+    CHECK(strstr(json, "\"change\":") != NULL && strstr(trace, "\"traceEvents\":[") != NULL);
+    OK(dvt_session_trace(session, &input, 1, 0, &again, NULL));
+    CHECK(strstr(again, "\"change\":") == NULL);
+    CHECK(strncmp(strstr(json, "\"cycles\":"), strstr(again, "\"cycles\":"), 15) == 0);
+    if (OK(dvt_page(trace, &html))) CHECK(strstr(html, "<!doctype html>") == html && strlen(html) > 10000);
+    dvt_free(html);
+  }
+  dvt_tensors* outputs = NULL;
+  if (OK(dvt_session_run(session, &input, 1, &outputs)))
+    CHECK(memcmp(dvt_tensors_view(outputs, 0)->data, expected, 10 * sizeof(float)) == 0);
+  dvt_tensors_free(outputs);
+  dvt_free(json);
+  dvt_free(trace);
+  dvt_free(again);
+  dvt_session_free(session);
+  dvt_bundle_free(bundle);
+  options.targets = "cpu";
+  OK(dvt_compile(model, &options, &bundle, NULL));
+  OK(dvt_session_create(bundle, &cycle, &session));
+  FAILS(DVT_CAUSE_INPUT, "nothing ran on the accelerator", dvt_session_trace(session, &input, 1, 0, NULL, NULL));
+  dvt_session_free(session);
+  dvt_bundle_free(bundle);
+  static const char* const bad[][2] = {
+      {"x", "JSON"}, {"{}", "missing"}, {"[]", "missing"}, {"{\"kind\":3}", "is 3"},
+      {"{\"kind\":\"run\"}", "comparison, explore"}, {"{\"kind\":\"comparison\"}", "threads"},
+      {"{\"kind\":\"comparison\",\"threads\":\"x\"}", "must be number"},
+      {"{\"kind\":\"explore\",\"models\":3}", "models"}, {"{\"kind\":\"quantize\",\"rows\":1}", "outputs"},
+      {"{\"kind\":\"tune\",\"gains\":{\"<a>\":[]}}", "at() with array"}, {"{\"kind\":\"trace\"}", "sources"}};
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i)
+    FAILS(DVT_CAUSE_INPUT, bad[i][1], dvt_page(bad[i][0], &html));
+  CHECK(html == NULL);
 }
 
 static void simulate(const char* file) {
@@ -468,6 +522,7 @@ int main(int count, char** arguments) {
   quantize(float_model, saved);
   snprintf(saved, sizeof saved, "%s/own.dvt", folder);
   own_target(float_model, saved);
+  trace_and_page(model);
   simulate(arguments[2]);
   search(model, float_model, folder);
 

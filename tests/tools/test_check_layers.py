@@ -67,6 +67,8 @@ class CheckLayers(unittest.TestCase):
     def test_names(self):
         self.assert_problem("low/BadName.h: the name is not in snake_case", {"low/BadName.h": "#pragma once\n"})
         self.assert_problem("low/utils.h: a catch-all name; name the concept", {"low/utils.h": "#pragma once\n"})
+        self.assert_problem("low/_own.h: the name is not in snake_case", {"low/_own.h": "#pragma once\n"})
+        self.assertEqual(self.problems(files={"low/_own.py": "", "low/__init__.py": ""}), [])
 
     def test_machine_paths(self):
         path = "/" + "work/main"

@@ -89,7 +89,7 @@ TEST_CASE("comparison: as JSON") {
 }
 
 TEST_CASE("comparison: the page is self-contained, and names are only text in it") {
-  const std::string page = comparison_page(some_comparison());
+  const std::string page = comparison_page(comparison_json(some_comparison()));
   CHECK_THAT(page, ContainsSubstring("default-src 'none'"));
   CHECK_THAT(page, ContainsSubstring("prefers-color-scheme: dark"));
   CHECK(page.find("http://") == page.npos);

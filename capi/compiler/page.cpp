@@ -1,0 +1,89 @@
+// Traces of sessions, and the pages of reports.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "capi/arguments.h"
+#include "capi/include/dovetail.h"
+#include "capi/session.h"
+#include "capi/status.h"
+#include "capi/tensor.h"
+#include "cli/report/energy_text.h"
+#include "cli/report/latency_text.h"
+#include "cli/report/page.h"
+#include "cli/report/timing_text.h"
+#include "driver/energy.h"
+#include "driver/latency.h"
+#include "driver/timed_program.h"
+
+namespace dovetail::capi {
+
+namespace {
+
+Result<void> trace(Session& session, const Inputs& inputs, bool what_if, char** json, char** trace_text) {
+  return session.trace(
+      inputs,
+      [&](const bundle::Bundle& program, const runtime::RunResult& run,
+          const simulator::EngineOptions& options) -> Result<void> {
+        auto timed = driver::timed_programs(program, run, options, what_if);
+        if (!timed.ok()) return failed_work(timed.errors());
+        if (timed->empty())
+          return Diagnostic{"cannot trace", session.loaded().where, "nothing ran on the accelerator",
+                            "compile with accel first in the targets"};
+        const driver::System& system = session.system();
+        DOVETAIL_ASSIGN(const explore::EnergyTable table, explore::default_energy_table());
+        DOVETAIL_ASSIGN(const auto energy, driver::energy_facts(program, run.steps, system, table));
+        const driver::Latency latency = driver::latency_of(driver::step_times(run, system));
+        std::string text;
+        if (trace_text != nullptr) {
+          DOVETAIL_ASSIGN(text, cli::trace_file_text(program.name, *timed, system, latency, cli::energy_json(energy)));
+        }
+        Json programs = Json::array();
+        for (const driver::TimedProgram& each : *timed)
+          programs.push_back({{"name", each.name}, {"timing", cli::timing_json(each, system)}});
+        give_json(json, {{"kind", "session-trace"},
+                         {"engine", session.settings().engine},
+                         {"latency", cli::latency_json(latency, system)},
+                         {"energy", cli::energy_json(energy)},
+                         {"programs", std::move(programs)}});
+        if (trace_text != nullptr) *trace_text = owned_text(text);
+        return {};
+      });
+}
+
+}  // namespace
+
+}  // namespace dovetail::capi
+
+using namespace dovetail;        // NOLINT: the functions below are outside of all namespaces
+using namespace dovetail::capi;  // NOLINT
+
+extern "C" {
+
+dvt_status* dvt_session_trace(dvt_session* session, const dvt_named_tensor* inputs, size_t count, int32_t what_if,
+                              char** json, char** trace) {
+  for (char** out : {json, trace})
+    if (out != nullptr) *out = nullptr;
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(session, "dvt_session_trace: session"));
+    DOVETAIL_ASSIGN(const Inputs arrays, arrays_of(inputs, count, "dvt_session_trace: inputs"));
+    const capi::Session::Call call(*session->session);
+    return capi::trace(*session->session, arrays, what_if != 0, json, trace);
+  });
+}
+
+dvt_status* dvt_page(const char* report, char** html) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(html, "dvt_page: html"));
+    *html = nullptr;
+    DOVETAIL_TRY(require(report, "dvt_page: report"));
+    DOVETAIL_ASSIGN(const Json json, parse_json(report, "dvt_page: report"));
+    DOVETAIL_ASSIGN(const std::string page, cli::page_of(json, "dvt_page: report"));
+    *html = owned_text(page);
+    return {};
+  });
+}
+
+}  // extern "C"

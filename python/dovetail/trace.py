@@ -1,0 +1,131 @@
+"""Traces: what each instruction of the accelerator did, and when."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+import numpy as np
+
+from . import _call, plots, show
+from .errors import bad_argument
+from .report import Report
+
+UNITS = ("load", "compute", "store")
+"""The units of the accelerator that work at the same time; arrays have their positions."""
+CAUSES = ("none", "fetch", "unit", "drain", "token_prev", "token_next")
+"""Why an instruction did not start a cycle earlier; arrays have their positions (docs/reference/timing.md)."""
+
+_EVENT = np.dtype(
+    [
+        ("launch", "i4"),
+        ("instruction", "i8"),
+        ("unit", "i1"),
+        ("issue", "i8"),
+        ("start", "i8"),
+        ("end", "i8"),
+        ("cause", "i1"),
+        ("layer", "i4"),
+    ]
+)
+_TOKEN = np.dtype([("from", "i1"), ("to", "i1"), ("pushed", "i8"), ("popped", "i8")])
+
+
+class Trace:
+    """The trace of a run on an engine with a clock. `Session.trace` makes one.
+
+    >>> trace = session.trace({"image": image})
+    >>> trace.events["end"].max(), trace.layers
+    >>> trace.plot()
+
+    A notebook shows it as the kit's page: timeline, use of the cycles, roofline, layers.
+    """
+
+    text: str
+    """The trace file. ui.perfetto.dev opens it."""
+    report: Report
+    """"latency", "energy", and of each program of the accelerator the "timing": cycles, bounds, roofline, layers,
+    and with `what_if` the cycles on other hardware (docs/schema/run.json)."""
+    layers: Tuple[str, ...]
+    """The model's nodes; the number of an event's layer is a position in it. The first is "": not known."""
+    cycles: int
+    """Of all launches, which follow each other."""
+    events: np.ndarray[Any, Any]
+    """A structured array with a row for each instruction, in program order: "launch", "instruction" (its number in
+    the program), "unit" (of `UNITS`), the cycles of "issue", "start" and "end" from the start of the first launch,
+    "cause" (of `CAUSES`) and "layer" (of `layers`)."""
+    instructions: Tuple[str, ...]
+    """The text of each event's instruction."""
+    tokens: np.ndarray[Any, Any]
+    """A structured array with a row for each dependency token: the units that it goes "from" and "to", and the
+    cycles at which it was "pushed" and "popped"."""
+
+    def __init__(self, text: str, report: Optional[Mapping[str, Any]] = None) -> None:
+        """text: a trace file, as `dovetail run --trace` writes it.
+        report: what `Session.trace` measured with it.
+
+        Raises InputError for other text.
+        """
+        self.text = text
+        self.report = Report(report or {})
+        try:
+            self._read(json.loads(text))
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise bad_argument("Trace: text", f"it is not a trace file: {error!r}", "give what --trace wrote") from None
+
+    def _read(self, file: Mapping[str, Any]) -> None:
+        self.layers = tuple(file["sources"])
+        self.cycles = sum(launch["cycles"] for launch in file["launches"])
+        rows: List[Tuple[int, ...]] = []
+        origin = 0
+        for number, launch in enumerate(file["launches"]):
+            for instruction, unit, issue, start, end, cause, layer in launch["events"]:
+                times = (origin + issue, origin + start, origin + end)
+                rows.append((number, instruction, UNITS.index(unit), *times, CAUSES.index(cause), layer))
+            origin += launch["cycles"]
+        self.events = np.array(rows, _EVENT)
+        slices = [each for each in file["traceEvents"] if each["ph"] == "X"]
+        self.instructions = tuple(each["args"]["what"] for each in slices)
+        self.tokens = np.array(self._pairs(file["traceEvents"]), _TOKEN)
+        if len(self.instructions) != len(self.events):
+            raise ValueError(f"{len(self.events)} events, and {len(self.instructions)} slices")
+
+    @staticmethod
+    def _pairs(events: List[Dict[str, Any]]) -> List[Tuple[int, int, int, int]]:
+        pushed = {each["id"]: each for each in events if each["ph"] == "s"}
+        popped = (each for each in events if each["ph"] == "f")
+        pairs = ((pushed[each["id"]], each) for each in popped)
+        return [(push["tid"] - 1, pop["tid"] - 1, push["ts"], pop["ts"]) for push, pop in pairs]
+
+    def save(self, path: _call.PathLike) -> None:
+        """Writes the trace file, for `dovetail trace` and ui.perfetto.dev."""
+        show.write(path, self.text)
+
+    def page(self) -> str:
+        """The page of the run: HTML that needs nothing but a browser. Needs the compiler."""
+        return show.page_of(self.text)
+
+    def save_page(self, path: _call.PathLike) -> None:
+        """Writes the page to a file."""
+        show.write(path, self.page())
+
+    def plot(self, ax: Any = None, *, begin: int = 0, end: Optional[int] = None) -> Any:
+        """Plots the timeline: a track for each unit, a bar for each instruction, an arrow for each token. Needs
+        matplotlib.
+
+        ax: the matplotlib.axes.Axes to draw into; None: of a new figure. begin, end: the cycles that are shown; None:
+            all.
+
+        Returns the Axes.
+        """
+        return plots.timeline(self, ax, begin, end)
+
+    def roofline(self, ax: Any = None) -> Any:
+        """Plots the roofline of the accelerator, with each layer. Needs matplotlib. Returns the Axes."""
+        return plots.plot_report(self.report, ax)
+
+    def _repr_html_(self) -> str:
+        return show.trace_html(self)
+
+    def __repr__(self) -> str:
+        return f"<dovetail.Trace: {self.cycles} cycles, {len(self.events)} instructions, {len(self.tokens)} tokens>"
