@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "loops/syntax.h"
+#include "loops/verify.h"
 
 namespace dovetail::loops {
 namespace {
@@ -324,8 +325,9 @@ Stmt Parser::block_statement() {
            });
   visible_.insert(visible_.end(), own.begin(), own.end());
   lines_of([&] { return is_word("where"); }, [&] { take(), block.predicate = expression(DType::boolean); });
-  lines_of([&] { return is_word("reads"); }, [&] { block.reads = regions(); });
-  lines_of([&] { return is_word("writes"); }, [&] { block.writes = regions(); });
+  bool declares = false;
+  lines_of([&] { return is_word("reads"); }, [&] { block.reads = regions(), declares = true; });
+  lines_of([&] { return is_word("writes"); }, [&] { block.writes = regions(), declares = true; });
   if (is_word("init")) {
     in_header_ = true;
     take();
@@ -335,6 +337,11 @@ Stmt Parser::block_statement() {
   }
   block.body = body();
   visible_.resize(around);
+  if (!declares && errors_.empty()) {
+    BlockRegions regions = infer_regions(block);
+    block.reads = std::move(regions.reads);
+    block.writes = std::move(regions.writes);
+  }
   return make_stmt(std::move(block));
 }
 
