@@ -25,6 +25,9 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 // The key of the system in a bundle's report (driver/compile_model.cpp).
 constexpr const char* kSystemEntry = "system";
 
+constexpr const char* kWhyStopped = "dvt_session_stop was called";
+constexpr const char* kStoppedHint = "call again to do the work";
+
 Result<driver::System> system_of(const LoadedBundle& loaded, const driver::SystemChanges& changes) {
   isa::SystemConfig config;
   const Json& report = loaded.bundle.report;
@@ -90,12 +93,13 @@ Result<std::unique_ptr<Session>> Session::make(std::shared_ptr<const LoadedBundl
 
 Result<void> Session::make_ready() {
   if (executor_) return {};
-  if (settings_.callbacks.watches_work()) work_ = std::make_unique<Work>();
+  work_ = std::make_unique<Work>();
   engine_options_.work = work_.get();
   DOVETAIL_ASSIGN(const runtime::MakeSimulator make_simulator,
                   runtime::simulator_factory(settings_.engine, engine_options_));
   runtime::ExecutorOptions options;
   options.threads = settings_.threads;
+  options.pin_threads = false;
   options.work = work_.get();
   for (const auto& target : settings_.own_targets) {
     DOVETAIL_ASSIGN(auto device, make_device(target));
@@ -105,25 +109,57 @@ Result<void> Session::make_ready() {
   return {};
 }
 
-Diagnostics Session::failed(Diagnostics problems) {
-  if (work_ && work_->stopped()) {
-    executor_.reset();
-    work_.reset();
+Session::Call::Call(Session& session) : session_(session) {
+  const std::scoped_lock lock(session_.calls_mutex_);
+  ++session_.calls_;
+}
+
+Session::Call::~Call() {
+  const std::scoped_lock lock(session_.calls_mutex_);
+  if (--session_.calls_ == 0) session_.stopped_ = false;
+}
+
+Session::Running::Running(Session& session) : session_(session) {
+  {
+    const std::scoped_lock lock(session_.calls_mutex_);
+    session_.running_ = session_.work_.get();
   }
-  return failed_work(std::move(problems));
+  watched_.emplace(session_.settings_.callbacks, session_.work_.get(), "run");
+}
+
+Session::Running::~Running() {
+  watched_.reset();
+  {
+    const std::scoped_lock lock(session_.calls_mutex_);
+    session_.running_ = nullptr;
+  }
+  if (session_.work_->stopped()) session_.executor_.reset();  // a stopped Work stays stopped
+}
+
+void Session::stop() {
+  const std::scoped_lock lock(calls_mutex_);
+  stopped_ = calls_ > 0;
+  if (running_ != nullptr) running_->stop(kWhyStopped, kStoppedHint);
+}
+
+Result<void> Session::may_run() {
+  if (settings_.callbacks.cancelled()) return settings_.callbacks.stopped(loaded_->where);
+  const std::scoped_lock lock(calls_mutex_);
+  if (stopped_) return Diagnostic{"stopped", loaded_->where, kWhyStopped, kStoppedHint, Cause::work};
+  return {};
 }
 
 Result<runtime::RunResult> Session::run_locked(const Inputs& inputs, const runtime::RunOptions& options) {
-  if (settings_.callbacks.cancelled()) return settings_.callbacks.stopped(loaded_->where);
+  DOVETAIL_TRY(may_run());
   DOVETAIL_TRY(make_ready());
   // The program for these shapes reports what is wrong with the inputs: that is the caller's mistake.
   const bool fits = std::ranges::any_of(loaded_->bundle.other_shapes, [&](const bundle::Bundle& other) {
     return runtime::check_inputs(other, inputs).ok();
   });
   if (!fits) DOVETAIL_TRY(runtime::check_inputs(loaded_->bundle, inputs));
-  const Watched watched(settings_.callbacks, work_.get(), "run");
+  const Running running(*this);
   auto result = executor_->run(inputs, options);
-  if (!result.ok()) return failed(result.errors());
+  if (!result.ok()) return failed_work(result.errors());
   return result;
 }
 
@@ -187,7 +223,7 @@ Result<void> Session::bind(bool input, const std::string& name, const DLTensor* 
 
 Result<void> Session::run_bound() {
   const std::scoped_lock lock(mutex_);
-  if (settings_.callbacks.cancelled()) return settings_.callbacks.stopped(loaded_->where);
+  DOVETAIL_TRY(may_run());
   const bundle::Bundle& program = loaded_->bundle;
   std::vector<std::span<const std::byte>> inputs;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -203,9 +239,9 @@ Result<void> Session::run_bound() {
     inputs.emplace_back(bound.aligned.begin(), bound.aligned.size());
   }
   DOVETAIL_TRY(make_ready());
-  const Watched watched(settings_.callbacks, work_.get(), "run");
   if (!program.other_shapes.empty()) last_.reset();  // its steps may be those of another program
-  if (const auto ran = executor_->run_in_place(inputs); !ran.ok()) return failed(ran.errors());
+  const Running running(*this);
+  if (const auto ran = executor_->run_in_place(inputs); !ran.ok()) return failed_work(ran.errors());
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!outputs_[i] || outputs_[i]->view.bytes == 0) continue;
     const auto bytes = executor_->output(tensor_at(program, program.outputs[i]).name);
@@ -302,6 +338,7 @@ dvt_status* dvt_session_run(dvt_session* session, const dvt_named_tensor* inputs
     *outputs = nullptr;
     DOVETAIL_TRY(require(session, "dvt_session_run: session"));
     DOVETAIL_ASSIGN(const Inputs arrays, arrays_of(inputs, count, "dvt_session_run: inputs"));
+    const capi::Session::Call call(*session->session);
     DOVETAIL_ASSIGN(runtime::RunResult result, session->session->run(arrays));
     DOVETAIL_ASSIGN(*outputs, tensors_of(session->session->outputs_of(result), session->session->settings().callbacks));
     return {};
@@ -327,8 +364,13 @@ dvt_status* dvt_session_bind_output(dvt_session* session, const char* name, cons
 dvt_status* dvt_session_run_bound(dvt_session* session) {
   return guarded([&]() -> Result<void> {
     DOVETAIL_TRY(require(session, "dvt_session_run_bound: session"));
+    const capi::Session::Call call(*session->session);
     return session->session->run_bound();
   });
+}
+
+void dvt_session_stop(dvt_session* session) {
+  if (session != nullptr) session->session->stop();
 }
 
 dvt_status* dvt_session_report(dvt_session* session, char** json) {
@@ -350,6 +392,7 @@ dvt_status* dvt_session_profile(dvt_session* session, const dvt_named_tensor* in
     *json = nullptr;
     DOVETAIL_TRY(check_value(repeat, 1, 1'000'000, "dvt_session_profile: repeat"));
     DOVETAIL_ASSIGN(const Inputs arrays, arrays_of(inputs, count, "dvt_session_profile: inputs"));
+    const capi::Session::Call call(*session->session);
     DOVETAIL_ASSIGN(const Json profile, session->session->profile(arrays, repeat));
     *json = owned_json(profile);
     return {};

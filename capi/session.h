@@ -55,6 +55,19 @@ class Session {
 
   Result<void> bind(bool input, const std::string& name, const DLTensor* tensor, std::string_view argument);
   Result<void> run_bound();
+  // A call of the interface that runs: what stop() stops.
+  class Call {
+   public:
+    explicit Call(Session& session);
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    Session& session_;
+  };
+  // Stops all calls in progress, from any thread.
+  void stop();
 
   Result<Json> report() const;
   Result<Json> profile(const Inputs& inputs, std::int64_t repeat);
@@ -71,9 +84,22 @@ class Session {
 
   Session(std::shared_ptr<const LoadedBundle> loaded, SessionSettings settings)
       : loaded_(std::move(loaded)), settings_(std::move(settings)) {}
+  // A run, which stop() and a watching caller may end. After that the next run makes the executor and its Work again.
+  class Running {
+   public:
+    explicit Running(Session& session);
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    Session& session_;
+    std::optional<Watched> watched_;
+  };
+
+  // Error: the caller has stopped this call.
+  Result<void> may_run();
   Result<void> make_ready();
-  // After an error: a stopped Work stays stopped, and belongs to the executor.
-  Diagnostics failed(Diagnostics problems);
   Result<runtime::RunResult> run_locked(const Inputs& inputs, const runtime::RunOptions& options);
   Json steps_json(const std::vector<runtime::StepProfile>& steps) const;
 
@@ -88,6 +114,11 @@ class Session {
   std::optional<runtime::RunResult> last_;  // without outputs
   double last_seconds_ = 0;
   std::vector<std::optional<Bound>> inputs_, outputs_;  // in the bundle's order
+
+  std::mutex calls_mutex_;  // locked after mutex_; protects the following members
+  int calls_ = 0;
+  bool stopped_ = false;     // until all calls in progress have ended
+  Work* running_ = nullptr;  // `work_` during a run
 };
 
 }  // namespace dovetail::capi

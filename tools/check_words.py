@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Files and folders that are free of these words, and must stay so.
 SCOPE = ["README.md", "SECURITY.md", "CHANGELOG.md", "docs", "dev", "base", "bench", "bundle", "capi", "cli", "cmake", "compiler", "driver", "examples", "explore",
-         "isa", "loops", "runtime", "simulator", "tools", "tests", "hw"]
+         "isa", "loops", "python", "runtime", "simulator", "tools", "tests", "hw"]
 
 SUFFIXES = {".cpp", ".h", ".md", ".sv", ".py", ".inc", ".in", ".cmake"}
 NAMES = {"dev"}

@@ -15,8 +15,8 @@ namespace dovetail::bundle {
 class KernelHost {
  public:
   // `threads` 0: one per processor that the process may use. The workspace must suffice for the kernel with the largest
-  // need.
-  KernelHost(int threads, std::size_t shared_bytes, std::size_t local_bytes);
+  // need. `pin`: as ThreadPool's.
+  KernelHost(int threads, std::size_t shared_bytes, std::size_t local_bytes, bool pin = true);
   ~KernelHost();
   KernelHost(const KernelHost&) = delete;
   KernelHost& operator=(const KernelHost&) = delete;

@@ -123,6 +123,7 @@ dvt_status* dvt_session_check(dvt_session* session, const dvt_named_tensor* inpu
     *json = nullptr;
     DOVETAIL_TRY(require(session, "dvt_session_check: session"));
     DOVETAIL_ASSIGN(const Inputs arrays, arrays_of(inputs, count, "dvt_session_check: inputs"));
+    const capi::Session::Call call(*session->session);
     DOVETAIL_ASSIGN(const Json found, check(*session->session, arrays));
     *json = owned_json(found);
     return {};

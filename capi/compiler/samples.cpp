@@ -168,6 +168,7 @@ dvt_status* dvt_session_evaluate(dvt_session* session, const dvt_named_tensor* s
       DOVETAIL_ASSIGN(const View view, view_of(labels, "dvt_session_evaluate: labels"));
       classes = view.copy();
     }
+    const capi::Session::Call call(*session->session);
     DOVETAIL_ASSIGN(Evaluation evaluation, evaluate(*session->session, std::move(arrays), classes, output));
     if (outputs != nullptr) {
       DOVETAIL_ASSIGN(*outputs, tensors_of(std::move(evaluation.outputs), session->session->settings().callbacks));

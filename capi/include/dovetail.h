@@ -247,6 +247,9 @@ DVT_API dvt_status* dvt_session_bind_input(dvt_session* session, const char* nam
 DVT_API dvt_status* dvt_session_bind_output(dvt_session* session, const char* name, const DLTensor* tensor);
 /* Runs on the bound tensors. Measures nothing. Error: an input is not bound. */
 DVT_API dvt_status* dvt_session_run_bound(dvt_session* session);
+/* Stops the calls on the session that are in progress in other threads: they fail with DVT_CAUSE_WORK, and the session
+ * may run again. A kernel in machine code runs to its end first. Without effect if no call is in progress. */
+DVT_API void dvt_session_stop(dvt_session* session);
 
 /* {"kind": "session-run", "engine", "threads", "seconds", "steps", "counters"} of the last dvt_session_run: steps with
  * "name", "target", "seconds", and where a simulator ran "counters" and "cycles". Error: none ran. */

@@ -1,5 +1,7 @@
 // The runtime's part of the C interface.  usage: runtime ACCEL.dvt CPU.dvt images.npy logits.npy
+#define _GNU_SOURCE  // pthread_getaffinity_np
 #include <pthread.h>
+#include <time.h>
 
 #include "tests/c/check.h"
 
@@ -343,6 +345,7 @@ static void callbacks(const char* path) {
 
 struct job {
   dvt_session* session;
+  dvt_bundle* bundle;
   int begin, end, different;
 };
 static void* work(void* argument) {
@@ -351,14 +354,68 @@ static void* work(void* argument) {
   return NULL;
 }
 
+// Profiles for hours, until it is stopped.
+static void* profile(void* argument) {
+  struct job* job = argument;
+  DLTensor image = tensor_of(images, kDLFloat, 32, 4, image_shape);
+  const dvt_named_tensor input = {input_name, &image};
+  char* json = NULL;
+  FAILS(DVT_CAUSE_WORK, "dvt_session_stop", dvt_session_profile(job->session, &input, 1, 1000000, &json));
+  CHECK(json == NULL);
+  job->end = 1;
+  return NULL;
+}
+
+static void stop(const char* path, const char* engine) {
+  dvt_bundle* bundle = load(path, DVT_TRUST_ALWAYS);
+  dvt_session_options options = {.struct_size = sizeof options, .engine = engine, .threads = 2};
+  struct job job = {0};
+  OK(dvt_session_create(bundle, &options, &job.session));
+  dvt_session_stop(job.session);
+  dvt_session_stop(NULL);
+  CHECK(run_images(job.session, 0, 3) == 0);
+  pthread_t running;
+  pthread_create(&running, NULL, profile, &job);
+  const struct timespec moment = {0, 50000000};
+  nanosleep(&moment, NULL);
+  dvt_session_stop(job.session);
+  pthread_join(running, NULL);
+  CHECK(job.end == 1 && run_images(job.session, 0, 3) == 0);
+  dvt_session_free(job.session);
+  dvt_bundle_free(bundle);
+}
+
+// A session does not change on which processors the program's thread may run, and may be freed after that thread ended.
+static void* create(void* argument) {
+  struct job* job = argument;
+  cpu_set_t before, after;
+  CHECK(pthread_getaffinity_np(pthread_self(), sizeof before, &before) == 0);
+  const dvt_session_options options = {.struct_size = sizeof options, .threads = 2};
+  OK(dvt_session_create(job->bundle, &options, &job->session));
+  CHECK(pthread_getaffinity_np(pthread_self(), sizeof after, &after) == 0 && CPU_EQUAL(&before, &after));
+  return NULL;
+}
+
+static void threads_of_the_program(const char* path) {
+  struct job job = {.bundle = load(path, DVT_TRUST_ALWAYS)};
+  pthread_t creating;
+  pthread_create(&creating, NULL, create, &job);
+  pthread_join(creating, NULL);
+  CHECK(run_images(job.session, 0, 3) == 0);
+  dvt_session_free(job.session);
+  dvt_bundle_free(job.bundle);
+}
+
 static void threads(const char* path) {
   dvt_bundle* bundle = load(path, DVT_TRUST_ALWAYS);
   dvt_session* sessions[2] = {NULL, NULL};
   dvt_session_options options = {.struct_size = sizeof options, .threads = 1};
   for (int i = 0; i < 2; ++i) OK(dvt_session_create(bundle, &options, &sessions[i]));
   // Two threads with a session each, and two that share one.
-  struct job jobs[4] = {{sessions[0], 0, 90, 0}, {sessions[1], 90, 180, 0}, {sessions[0], 180, 270, 0},
-                        {sessions[1], 270, 360, 0}};
+  struct job jobs[4] = {{sessions[0], bundle, 0, 90, 0},
+                        {sessions[1], bundle, 90, 180, 0},
+                        {sessions[0], bundle, 180, 270, 0},
+                        {sessions[1], bundle, 270, 360, 0}};
   pthread_t running[4];
   for (int i = 0; i < 4; ++i) pthread_create(&running[i], NULL, work, &jobs[i]);
   for (int i = 0; i < 4; ++i) {
@@ -389,6 +446,9 @@ int main(int count, char** arguments) {
   callbacks(accel);
   threads(accel);
   threads(cpu);
+  stop(accel, "cycle");
+  stop(cpu, NULL);
+  threads_of_the_program(cpu);
   dvt_bundle_free(bundle);
   free(images_file);
   free(logits_file);

@@ -1,0 +1,26 @@
+"""Dovetail: compile ONNX models for an accelerator, CPUs and GPUs, run them, and design the accelerator.
+
+>>> import dovetail, numpy
+>>> bundle = dovetail.compile("digits_int8.onnx", "accel,cpu", "1x16x16-ext")
+>>> session = bundle.session(engine="cycle")
+>>> session.run({"image": numpy.zeros((1, 1, 8, 8), numpy.float32)})
+
+Importing opens the kit's shared library (`dovetail.library_path`). With the library that only runs bundles,
+`dovetail.has_compiler` is False, and functions that need the compiler raise InputError.
+"""
+
+from ._library import has_compiler, version as __version__
+from ._library import lib as _lib
+from .bundle import Bundle
+from .compiler import compile, engines, targets
+from .errors import Diagnostic, Error, InputError, InternalError, ResourceError, WorkError
+from .model import Model
+from .session import Session
+from .tensors import Tensor, TensorInfo
+
+library_path: str = _lib.path
+
+__all__ = [
+    "Bundle", "Diagnostic", "Error", "InputError", "InternalError", "Model", "ResourceError", "Session", "Tensor",
+    "TensorInfo", "WorkError", "__version__", "compile", "engines", "has_compiler", "library_path", "targets",
+]

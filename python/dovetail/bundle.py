@@ -1,0 +1,112 @@
+"""Compiled models."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
+
+from . import _call
+from ._library import lib
+from ._prototypes import dvt_load_options, dvt_tensor_info
+from .tensors import TensorInfo, dtype_name, shape_of
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+class Bundle:
+    """A compiled model: code, constants, memory plan. `dovetail.compile` makes one, `Bundle.load` reads one.
+
+    Immutable, and usable from several threads.
+    """
+
+    def __init__(self, handle: _call.Handle, compiled: Optional[Dict[str, Any]] = None) -> None:
+        """For this package: users call `dovetail.compile` or `Bundle.load`."""
+        self._handle = handle
+        self._compiled = compiled
+        self._own_targets: Tuple[Any, ...] = ()
+        self.inputs: Tuple[TensorInfo, ...] = self._infos(lib.dvt_bundle_input_count, lib.dvt_bundle_input)
+        """Name, type and shape of each input; of the first program, where the bundle has several."""
+        self.outputs: Tuple[TensorInfo, ...] = self._infos(lib.dvt_bundle_output_count, lib.dvt_bundle_output)
+        """Name, type and shape of each output."""
+
+    def _infos(self, count: Any, get: Any) -> Tuple[TensorInfo, ...]:
+        infos: List[TensorInfo] = []
+        for index in range(count(self._handle.pointer)):
+            info = dvt_tensor_info(ctypes.sizeof(dvt_tensor_info))
+            _call.check(get(self._handle.pointer, index, ctypes.byref(info)))
+            infos.append(TensorInfo(info.name.decode(errors="replace"), dtype_name(info.dtype), shape_of(info)))
+        return tuple(infos)
+
+    @classmethod
+    def load(cls, source: Union[_call.PathLike, bytes], *, trust: str = "recorded", name: str = "bundle") -> Bundle:
+        """Reads a bundle and checks it completely, its code included.
+
+        source: the path of a `.dvt` file, or its bytes.
+        trust: whether machine code in it may run: "recorded", if this user's compiler has recorded the file; "always",
+            for a file whose maker you trust as you trust a program; "never". A bundle whose machine code may not run
+            loads, and makes no session.
+        name: the bundle's name in diagnostics, where the source is bytes.
+
+        Raises InputError if the file is not a valid bundle.
+        """
+        number = _call.enumeration("dvt_trust", trust, "Bundle.load: trust")
+        options = _call.options(dvt_load_options, "Bundle.load", trust=number)
+        out = ctypes.c_void_p()
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            content = bytes(source)
+            label = _call.text(name, "Bundle.load: name")
+            _call.check(lib.dvt_bundle_load_memory(content, len(content), label, options, ctypes.byref(out)))
+        else:
+            path = _call.path_text(source, "Bundle.load: source")
+            _call.check(lib.dvt_bundle_load_file(path, options, ctypes.byref(out)))
+        return cls(_call.Handle(lib.dvt_bundle_free, out))
+
+    def save(self, path: _call.PathLike) -> None:
+        """Writes the file, whose name ends in `.dvt`. Machine code that this process compiled is recorded as this
+        user's, so that it may run when the file is loaded."""
+        _call.check(lib.dvt_bundle_save(self._handle.pointer, _call.path_text(path, "Bundle.save: path")))
+
+    def to_bytes(self) -> bytes:
+        """The bytes of the file."""
+        content, size = ctypes.c_void_p(), ctypes.c_size_t()
+        _call.check(lib.dvt_bundle_serialize(self._handle.pointer, ctypes.byref(content), ctypes.byref(size)))
+        try:
+            return ctypes.string_at(content.value or 0, size.value)
+        finally:
+            lib.dvt_free(content)
+
+    def describe(self) -> Dict[str, Any]:
+        """"name", "inputs", "outputs", "targets" (the steps of each), "hardware", "steps", "machine_code", "may_run",
+        "shapes" (the inputs of all programs) and "report"."""
+        return dict(_call.json_of(lib.dvt_bundle_describe, self._handle.pointer))
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return str(self.describe()["name"])
+
+    @property
+    def report(self) -> Dict[str, Any]:
+        """What the compiler reports. Of a bundle that this process compiled, what `dovetail compile --json` prints
+        (docs/schema/compile.json); of a loaded one, the part of it that the file holds."""
+        return self._compiled if self._compiled is not None else dict(self.describe()["report"] or {})
+
+    def verify(self) -> Dict[str, Any]:
+        """Proves the accelerator's programs free of races, deadlock and undefined reads. Needs the compiler.
+
+        Returns {"summary": text, "problems": a list of diagnostics}, the list being empty where all is proven.
+        """
+        return dict(_call.json_of(lib.dvt_bundle_verify, self._handle.pointer))
+
+    def session(self, **options: Any) -> Session:
+        """A session that runs this bundle: `Session(bundle, **options)`."""
+        from .session import Session
+
+        return Session(self, **options)
+
+    def __repr__(self) -> str:
+        about = self.describe()
+        targets = ", ".join(f"{name} {count}" for name, count in about["targets"].items())
+        ins, outs = (", ".join(map(repr, each)) for each in (self.inputs, self.outputs))
+        return f"<dovetail.Bundle {about['name']}: {ins} -> {outs}; steps: {targets}>"
