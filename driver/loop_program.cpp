@@ -124,7 +124,11 @@ Result<void> LoopProgram::apply(std::string_view steps) {
   DOVETAIL_ASSIGN(const std::vector<schedule::Step> trace, schedule::parse_trace(steps, "steps"));
   LoopProgram after = *this;
   for (const schedule::Step& step : trace) {
-    DOVETAIL_TRY(after.schedule_.apply(step));
+    if (const auto taken = after.schedule_.apply(step); !taken.ok()) {
+      Diagnostics problems = taken.errors();
+      for (Diagnostic& problem : problems) problem.where = fmt::format("step `{}`", schedule::to_string(step));
+      return problems;
+    }
     if (step.primitive != "transform_layout") continue;
     DOVETAIL_ASSIGN(const schedule::Step resolved, schedule::resolve(step, after.schedule_.decisions()));
     const std::string& parameter = resolved.arguments[0];
@@ -258,10 +262,8 @@ Result<LoopProgram::Compiled> LoopProgram::compile(const std::string& target, bo
     task.intrinsics = intrinsics_;
     schedule::Scheduled scheduled{program(), schedule_.trace(), {}, {}, {}};
     for (const auto& [parameter, map] : layouts_) scheduled.layouts[parameter] = schedule::to_string(map);
-    const auto added =
-        accel::add_task(task, scheduled, machine_.hardware, builder,
-                        [&](std::string_view stage, std::string_view text) { dumps[std::string(stage)] = text; });
-    if (!added.ok()) return failed_work(added.errors());
+    const Dump dump = [&](std::string_view stage, std::string_view text) { dumps[std::string(stage)] = text; };
+    DOVETAIL_TRY(accel::add_task(task, scheduled, machine_.hardware, builder, dump));
   } else {
     HostProgram step{program().name, {}, program(), {}, {}, written_.get()};
     for (const loops::Parameter& parameter : written_->parameters) {
@@ -273,15 +275,14 @@ Result<LoopProgram::Compiled> LoopProgram::compile(const std::string& target, bo
     }
     builder.add_program(std::move(step));
   }
-  auto finished = builder.finish();
-  if (!finished.ok()) return failed_work(finished.errors());
-  Compiled compiled{std::move(finished->bundle), {}};
+  DOVETAIL_ASSIGN(Assembled finished, builder.finish());
+  Compiled compiled{std::move(finished.bundle), {}};
   DOVETAIL_TRY(bundle::verify(compiled.bundle));
   compiled.bundle.report = {
       {kSystemEntry, isa::system_to_json(config_of(system))},
       {"loops", {{"text", loops::to_string(program())}, {"trace", schedule::to_string(schedule_.trace())}}}};
   Json kernels = Json::array();
-  for (const KernelReport& kernel : finished->kernels)
+  for (const KernelReport& kernel : finished.kernels)
     kernels.push_back({{"symbol", kernel.symbol}, {"code_bytes", kernel.code_bytes}, {"notes", kernel.notes}});
   compiled.report = {{"kind", "loops"}, {"target", target}, {"dumps", dumps}, {"kernels", kernels}};
   return compiled;
