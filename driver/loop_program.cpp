@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/saturating.h"
 #include "bundle/code/accel.h"
 #include "bundle/code/host.h"
 #include "compiler/assemble/bundle_builder.h"
@@ -80,6 +81,23 @@ bool calls_intrinsics(const loops::Program& program) {
   return calls;
 }
 
+// Error: a buffer that no machine could hold, whose size would not fit integers of other passes.
+Result<void> check_sizes(const loops::Program& program) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;
+  std::vector<loops::Buffer> buffers = program.allocations;
+  for (const loops::Parameter& parameter : program.parameters) buffers.push_back(parameter.buffer);
+  for (const loops::Buffer& buffer : buffers) {
+    auto bytes = static_cast<std::uint64_t>(size_bytes(buffer->dtype));
+    for (const std::int64_t extent : buffer->shape)
+      bytes = saturating_product(bytes, static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 0)));
+    if (bytes > kMostBytes)
+      return Diagnostic{fmt::format("cannot use {}", program.name), fmt::format("buffer {}", buffer->name),
+                        fmt::format("{} are more than {} bytes", type_of(buffer->dtype, buffer->shape), kMostBytes),
+                        "check its shape"};
+  }
+  return {};
+}
+
 // The values of a bundle under construction: the program's parameters in the shapes of the text.
 graph::Graph graph_of(const loops::Program& written) {
   graph::Graph graph;
@@ -113,6 +131,8 @@ Result<LoopProgram> LoopProgram::parse(std::string_view text, std::string_view w
     else if (machines.cpu != "native") return processor.errors();
   }
   DOVETAIL_ASSIGN(loops::Program program, loops::parse_program(text, where));
+  DOVETAIL_TRY(check_sizes(program));
+  program = loops::complete_calls(std::move(program), *intrinsics);
   DOVETAIL_TRY(loops::verify(program, *intrinsics));
   if (const auto broken = schedule::first_broken_kind(program, *intrinsics))
     return Diagnostic{fmt::format("cannot use {}", program.name), broken->loop,

@@ -433,7 +433,10 @@ Stmt Parser::call_statement() {
         std::vector<std::int64_t> step;
         while (!is_symbol("]")) {
           if (!step.empty()) expect(",", "between numbers");
+          const Token& number = peek();
           step.push_back(integer("a number of elements"));
+          if (step.back() > kMostStep || step.back() < -kMostStep)
+            fail(number, fmt::format("a step of {} elements exceeds {}", step.back(), kMostStep), "use a smaller step");
         }
         take();
         operand.steps.push_back(std::move(step));

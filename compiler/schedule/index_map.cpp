@@ -144,20 +144,22 @@ Result<IndexMap> compose(const IndexMap& first, const IndexMap& second) {
   IndexMap both{first.logical_shape, {}};
   const auto cannot = [&](std::string why) {
     return Diagnostic{fmt::format("cannot use index map {}", to_string(second)), "",
-                      fmt::format("{} by the layout {} that the buffer has", why, to_string(first)),
+                      fmt::format("{} in the layout {} that the buffer has", why, to_string(first)),
                       "transform the layout once, with one map"};
   };
   // (x // d) % e of a value that is (i // D) % E is (i // (D * d)) % e, since d * e divides E.
   for (const IndexMap::Part& part : second.parts) {
     const IndexMap::Part& from = first.parts[static_cast<std::size_t>(part.dimension)];
     if (from.swizzle && part.extent != from.extent)
-      return cannot(fmt::format("dimension i{} is swizzled", part.dimension));
+      return cannot(fmt::format("dimension i{} is split", part.dimension));
     IndexMap::Part whole{from.dimension, from.divisor * part.divisor, part.extent, from.swizzle};
     if (part.swizzle) {
       const IndexMap::Part& other = first.parts[static_cast<std::size_t>(part.swizzle->dimension)];
-      if (from.swizzle || other.swizzle)
-        return cannot(fmt::format("dimension i{} is swizzled", part.swizzle->dimension));
-      whole.swizzle = {other.dimension, other.divisor * part.swizzle->divisor, part.swizzle->extent};
+      // The value that swizzles has fewer bits where its dimension is short.
+      const std::int64_t extent = std::min(part.swizzle->extent, other.extent / part.swizzle->divisor);
+      if (from.swizzle || other.swizzle || other.extent % (part.swizzle->divisor * extent) != 0)
+        return cannot(fmt::format("dimension i{} is split", part.swizzle->dimension));
+      if (extent > 1) whole.swizzle = {other.dimension, other.divisor * part.swizzle->divisor, extent};
     }
     both.parts.push_back(whole);
   }

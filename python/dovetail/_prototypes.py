@@ -203,6 +203,24 @@ class dvt_program(Structure):
     ]
 
 
+class dvt_loops_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("name", c_char_p),
+        ("hardware", c_char_p),
+        ("cpu", c_char_p),
+    ]
+
+
+class dvt_loops_compile_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("target", c_char_p),
+        ("check_bounds", c_int32),
+        ("callbacks", POINTER(dvt_callbacks)),
+    ]
+
+
 class dvt_tune_options(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -213,6 +231,16 @@ class dvt_tune_options(Structure):
         ("batch", c_int64),
         ("seed", c_uint64),
         ("seconds", c_double),
+    ]
+
+
+class dvt_model_samples(Structure):
+    _fields_ = [
+        ("samples", POINTER(dvt_named_tensor)),
+        ("sample_count", c_size_t),
+        ("tests", POINTER(dvt_named_tensor)),
+        ("test_count", c_size_t),
+        ("labels", POINTER(DLTensor)),
     ]
 
 
@@ -229,6 +257,8 @@ class dvt_explore_options(Structure):
         ("no_check", c_int32),
         ("weights", POINTER(c_double)),
         ("callbacks", POINTER(dvt_callbacks)),
+        ("point", CFUNCTYPE(None, c_void_p, c_char_p, c_int32)),
+        ("samples", POINTER(dvt_model_samples)),
     ]
 
 
@@ -269,6 +299,7 @@ RUNTIME: Dict[str, Tuple[Any, List[Any]]] = {
     "dvt_session_bind_input": (c_void_p, [c_void_p, c_char_p, POINTER(DLTensor)]),
     "dvt_session_bind_output": (c_void_p, [c_void_p, c_char_p, POINTER(DLTensor)]),
     "dvt_session_run_bound": (c_void_p, [c_void_p]),
+    "dvt_session_stop": (None, [c_void_p]),
     "dvt_session_report": (c_void_p, [c_void_p, POINTER(c_void_p)]),
     "dvt_session_profile": (c_void_p, [c_void_p, POINTER(dvt_named_tensor), c_size_t, c_int64, POINTER(c_void_p)]),
     "dvt_engines": (c_void_p, [POINTER(c_void_p)]),
@@ -322,6 +353,23 @@ COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
         [
             POINTER(dvt_program), POINTER(dvt_session_options), POINTER(dvt_named_tensor), c_size_t, dvt_texts,
             POINTER(c_void_p), POINTER(c_void_p),
+        ],
+    ),
+    "dvt_primitives": (c_void_p, [POINTER(c_void_p)]),
+    "dvt_loops_parse": (c_void_p, [c_char_p, POINTER(dvt_loops_options), POINTER(c_void_p)]),
+    "dvt_loops_free": (None, [c_void_p]),
+    "dvt_loops_apply": (c_void_p, [c_void_p, c_char_p, POINTER(c_void_p)]),
+    "dvt_loops_describe": (c_void_p, [c_void_p, POINTER(c_void_p)]),
+    "dvt_loops_run": (
+        c_void_p,
+        [
+            c_void_p, POINTER(dvt_named_tensor), c_size_t, POINTER(dvt_callbacks), POINTER(c_void_p),
+        ],
+    ),
+    "dvt_loops_compile": (
+        c_void_p,
+        [
+            c_void_p, POINTER(dvt_loops_compile_options), POINTER(c_void_p), POINTER(c_void_p),
         ],
     ),
     "dvt_tune": (c_void_p, [c_void_p, POINTER(dvt_compile_options), POINTER(dvt_tune_options), POINTER(c_void_p)]),

@@ -154,6 +154,11 @@ Result<std::map<const BufferNode*, Buffer>> in_place_sources(const Program& prog
   return sources;
 }
 
+// The innermost of the loops around all accesses.
+std::string loop_text(const std::vector<const For*>& home) {
+  return home.empty() ? "no loop" : fmt::format("loop {}", home.back()->var->name);
+}
+
 // Places buffers one after the other in a memory, from address `at`.
 void line_up(Placements& placements, const std::vector<Buffer>& buffers, isa::Memory memory, std::int64_t at) {
   for (const Buffer& buffer : buffers) {
@@ -222,12 +227,19 @@ Result<Placements> find_places(const Program& program, const IntrinsicTable& int
     if (root == buffer.get()) continue;
     Placement& own = placements[buffer.get()];
     const Placement& source = placements[root];
-    if (own.strides != source.strides || own.elements != source.elements || own.home != source.home)
+    const auto unlike = [&](std::string why, std::string hint) {
       return cannot_lower(program, fmt::format("buffer {}", buffer->name),
-                          fmt::format("it is computed in place of {}, and the two have other elements or belong to "
-                                      "other loops",
-                                      root->name),
-                          fmt::format("compute_at both into one loop, and give both one layout"));
+                          fmt::format("it is computed in place of {}, and {}", root->name, why), std::move(hint));
+    };
+    if (own.home != source.home)
+      return unlike(fmt::format("is used within {}, the other within {}", loop_text(own.home), loop_text(source.home)),
+                    "compute_at what writes and reads them into one loop");
+    if (own.strides != source.strides || own.elements != source.elements)
+      return unlike(fmt::format("has {} elements there, the other {}", own.elements, source.elements),
+                    "give both one layout, and let their blocks go over the same elements");
+    if (own.slots != 1 && own.slots != source.slots)
+      return unlike(fmt::format("has {} slots, the other {}", own.slots, source.slots),
+                    fmt::format("write slots {} {}", root->name, own.slots));
     own.in_place_of = root;
     own.slots = source.slots;
     own.contexts = source.contexts;
