@@ -76,12 +76,17 @@ def method(form, text):
     line = f"    def {name}({', '.join(signature)}) -> Scheduled:"
     if len(line) > WIDTH:
         line = "    def {}(\n        {},\n    ) -> Scheduled:".format(name, ",\n        ".join(signature))
-    given = names[:len(needed) + len(optional)]
+    given = names[:len(needed)]
+    for each in names[len(needed):len(needed) + len(optional)]:
+        given += [f'None if {each} is None else "="', each]
     arguments = f"({', '.join(given)}, *more)" if repeats else f"({', '.join(given)},)"
-    named = f"({', '.join(names[len(given):])},)" if results else "()"
+    named = f"({', '.join(names[len(needed) + len(optional):])},)" if results else "()"
     doc = textwrap.fill(f'"""`{form}`: {text}', WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8,
                         break_long_words=False, break_on_hyphens=False)
-    return f'{line}\n{doc}"""\n        return self._step("{name}", {arguments}, {named})\n'
+    call = f'        return self._step("{name}", {arguments}, {named})'
+    if len(call) > WIDTH:
+        call = f'        arguments = {arguments}\n        results = {named}\n        return self._step("{name}", arguments, results)'
+    return f'{line}\n{doc}"""\n{call}\n'
 
 
 def main():

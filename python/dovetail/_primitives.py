@@ -186,7 +186,7 @@ class Primitives:
     def sample(self: Scheduled, name: Word, rule: Word, space: Word, value: Optional[Word] = None) -> Scheduled:
         """`sample NAME RULE SPACE = VALUE`: makes a decision, to which later steps refer as `$NAME`. *Legal if*
         NAME is new and VALUE is in the space; without `= VALUE` the first word is taken and recorded."""
-        return self._step("sample", (name, rule, space, value,), ())
+        return self._step("sample", (name, rule, space, None if value is None else "=", value,), ())
 
     def set_scope(self: Scheduled, buffer: Word, scope: Word) -> Scheduled:
         """`set_scope BUFFER SCOPE`: moves BUFFER to another memory. *Legal if* BUFFER is an allocation, and the
@@ -234,7 +234,9 @@ class Primitives:
         part (PART), or the result of a whole tile (WHOLE). BLOCK then adds the parts of each shared tile, and
         JOINED stores the result. With fewer tiles than workers there is no WHOLE. *Legal if* the rules of
         `matrix_form` hold and the workers cannot divide the tiles evenly."""
-        return self._step("stream_k", (block, rows, columns, depth, workers,), (left, right, sum, start, product, part, whole, joined,))
+        arguments = (block, rows, columns, depth, workers,)
+        results = (left, right, sum, start, product, part, whole, joined,)
+        return self._step("stream_k", arguments, results)
 
     def tensorize(self: Scheduled, loop: Word, intrinsic: Word) -> Scheduled:
         """`tensorize LOOP INTRINSIC`: replaces the nest at LOOP by a call. *Legal if* the nest unifies with the

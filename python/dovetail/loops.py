@@ -9,8 +9,8 @@
 >>> program.run({"x": left, "w": right})["y"]
 >>> program.compile("cpu").session()
 
-`program.text` shows the program after each step, and a step that would change its values is an InputError that names the
-step and its loop. docs/howto/schedule-by-hand.md leads from a product to a program of the accelerator.
+`program.text` shows the program after each step, and a step that would change its values is an InputError that names
+the step and its loop. docs/howto/schedule-by-hand.md leads from a product to a program of the accelerator.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from . import _call
 from ._library import lib
 from ._primitives import Primitives, Word
 from ._prototypes import dvt_loops_compile_options, dvt_loops_options
+from ._work import LongCall, Progress
 from .bundle import Bundle
 from .errors import bad_argument
-from .session import named, take_tensors
+from .hardware import HardwareLike, hardware_text
+from .session import named_tensors, take_tensors
 from .tensors import ArrayLike, TensorInfo, aligned
 
 _INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
@@ -66,7 +68,7 @@ class Expr:
         return f"<{self.dtype}: {self.text}>"
 
     def __bool__(self) -> bool:
-        raise TypeError("an expression has no value while the program is written: use loops.select, and & or | for and, or")
+        raise TypeError("an expression has no value yet: use loops.select for if, & for and, | for or, ~ for not")
 
     def astype(self, dtype: Any) -> Expr:
         """The value converted: float to integer truncates and saturates, integers wrap."""
@@ -182,9 +184,10 @@ def _expr(value: Operand, dtype: str) -> Expr:
         number = float(value)
         text = {"inf": "inf", "-inf": "-inf", "nan": "nan"}.get(repr(number), repr(number))
         return Expr(f"{dtype}({text})", dtype)
-    if not hasattr(value, "__index__"):
+    index = getattr(value, "__index__", None)
+    if index is None:
         raise bad_argument(repr(value), f"a number of type {dtype} is needed", "convert the other operand with astype")
-    return Expr(f"{dtype}({value.__index__()})", dtype)
+    return Expr(f"{dtype}({index()})", dtype)
 
 
 class Axis(Expr):
@@ -229,7 +232,9 @@ class Buffer:
 
     __slots__ = ("name", "dtype", "shape", "_axes", "_value")
 
-    def __init__(self, name: str, dtype: str, shape: Iterable[int], axes: Sequence[Axis] = (), value: Any = None) -> None:
+    def __init__(
+        self, name: str, dtype: str, shape: Iterable[int], axes: Sequence[Axis] = (), value: Any = None
+    ) -> None:
         """For this module: users call `loops.input` and `loops.compute`."""
         self.name, self.dtype = _name(name, "name of a buffer"), dtype
         self.shape = tuple(_call.number(each, ctypes.c_int64, f"{name}: shape") for each in shape)
@@ -262,11 +267,13 @@ def axis(name: str, extent: int) -> Axis:
     return Axis(_name(name, "axis"), _call.number(extent, ctypes.c_int64, f"axis {name}: extent"))
 
 
-def compute(name: str, shape: Iterable[int], value: Callable[..., Union[Operand, Reduction]], dtype: Any = None) -> Buffer:
+def compute(
+    name: str, shape: Iterable[int], value: Callable[..., Union[Operand, Reduction]], dtype: Any = None
+) -> Buffer:
     """A tensor whose elements are `value(i, j, ...)`, an expression of the indices, or a sum or the like over axes.
 
-    The names of the function's parameters name the axes: with `lambda i, j: ...` the loops are NAME.i and NAME.j, and the
-    block is NAME. dtype: needed where the value is a number of Python.
+    The names of the function's parameters name the axes: with `lambda i, j: ...` the loops are NAME.i and NAME.j, and
+    the block is NAME. dtype: needed where the value is a number of Python.
     """
     names = list(inspect.signature(value).parameters)
     extents = tuple(shape)
@@ -381,7 +388,11 @@ def _block(buffer: Buffer) -> str:
 
 
 def program(
-    name: str, outputs: Union[Buffer, Sequence[Buffer]], *, hardware: Any = None, cpu: Optional[str] = None
+    name: str,
+    outputs: Union[Buffer, Sequence[Buffer]],
+    *,
+    hardware: Optional[HardwareLike] = None,
+    cpu: Optional[str] = None,
 ) -> Loops:
     """The program that computes buffers from the inputs that they read, each in a nest of its own.
 
@@ -414,7 +425,7 @@ def program(
 class Loops(Primitives):
     """A loop program with the steps of its schedule so far. Each step returns another one; this one stays as it is."""
 
-    def __init__(self, handle: _call.Handle, source: Tuple[str, str, Optional[str], Optional[str]]) -> None:
+    def __init__(self, handle: _call.Handle, source: Tuple[str, str, Optional[HardwareLike], Optional[str]]) -> None:
         """For this module: users call `loops.program` or `Loops.parse`."""
         self._handle = handle
         self._source = source  # text, name, hardware, cpu
@@ -422,7 +433,12 @@ class Loops(Primitives):
 
     @classmethod
     def parse(
-        cls, text: str, *, name: str = "loop program", hardware: Any = None, cpu: Optional[str] = None
+        cls,
+        text: str,
+        *,
+        name: str = "loop program",
+        hardware: Optional[HardwareLike] = None,
+        cpu: Optional[str] = None,
     ) -> Loops:
         """Reads a program (docs/reference/loop-programs.md). Blocks may leave out what they read and write.
 
@@ -431,11 +447,11 @@ class Loops(Primitives):
 
         Raises InputError for a program that is not valid, with every diagnostic.
         """
-        machine = None if hardware is None else str(hardware)
+        machine = hardware_text(hardware, "Loops.parse: hardware")
         options = _call.options(dvt_loops_options, "Loops.parse", name=name, hardware=machine, cpu=cpu)
         out = ctypes.c_void_p()
         _call.check(lib.dvt_loops_parse(_call.text(text, "Loops.parse: text"), options, ctypes.byref(out)))
-        return cls(_call.Handle(lib.dvt_loops_free, out), (text, name, machine, cpu))
+        return cls(_call.Handle(lib.dvt_loops_free, out), (text, name, hardware, cpu))
 
     def apply(self, steps: str) -> Loops:
         """The program with the steps of a trace, a line each (docs/reference/schedules.md).
@@ -444,7 +460,7 @@ class Loops(Primitives):
         """
         out = ctypes.c_void_p()
         content = _call.text(steps, "Loops.apply: steps")
-        _call.check(lib.dvt_loops_apply(self._handle.pointer, content, ctypes.byref(out)))
+        _call.check(lib.dvt_loops_apply(self._handle, content, ctypes.byref(out)))
         return Loops(_call.Handle(lib.dvt_loops_free, out), self._source)
 
     def _step(self, name: str, arguments: Sequence[Optional[Word]], results: Sequence[Optional[str]]) -> Loops:
@@ -457,18 +473,18 @@ class Loops(Primitives):
                 raise bad_argument(name, f"{word!r} is not a word of a step", "give a name or a number")
         return self.apply(" ".join(words + (["->"] + named_results if named_results else [])))
 
-    def on(self, hardware: Any = None, cpu: Optional[str] = None) -> Loops:
+    def on(self, hardware: Optional[HardwareLike] = None, cpu: Optional[str] = None) -> Loops:
         """The same program and steps for another accelerator or processor. Raises InputError where a step is not legal
         there, for example because an intrinsic has another size."""
         text, name, own_hardware, own_cpu = self._source
-        fresh = Loops.parse(text, name=name, hardware=own_hardware if hardware is None else hardware, cpu=cpu or own_cpu)
-        return fresh.apply(self.trace)
+        machine = own_hardware if hardware is None else hardware
+        return Loops.parse(text, name=name, hardware=machine, cpu=cpu or own_cpu).apply(self.trace)
 
     def describe(self) -> Dict[str, Any]:
         """"name", "text", "trace", "hardware", "cpu", "parameters" (each with "role", and "layout", an index map),
         "buffers", "loops", "blocks", "decisions" and "intrinsics"."""
         if self._facts is None:
-            self._facts = dict(_call.json_of(lib.dvt_loops_describe, self._handle.pointer))
+            self._facts = dict(_call.json_of(lib.dvt_loops_describe, self._handle))
         return self._facts
 
     @property
@@ -519,41 +535,54 @@ class Loops(Primitives):
         """The names that `tensorize` may use."""
         return tuple(self.describe()["intrinsics"])
 
-    def run(self, inputs: Mapping[str, ArrayLike], *, copy: bool = False) -> Dict[str, Any]:
+    def run(
+        self, inputs: Mapping[str, ArrayLike], *, copy: bool = False, progress: Progress = None
+    ) -> Dict[str, Any]:
         """Interprets the program, which defines its values.
 
         inputs: an array for each input, in the shape of the text that was parsed, whatever layout steps gave it.
         copy: whether inputs may be copied to the type or layout that is needed.
 
         Returns the outputs by name. Raises WorkError for an index out of bounds, a division by zero, or an element that
-        is read before it is written.
+        is read before it is written. Ctrl-C stops it.
         """
-        rows = named(inputs, "Loops.run: inputs", self.inputs, copy)
-        out = ctypes.c_void_p()
-        _call.check(lib.dvt_loops_run(self._handle.pointer, rows, len(rows), None, ctypes.byref(out)))
+        call = LongCall("Loops.run", progress)
+        dtypes = {each.name: each.dtype for each in self.inputs}
+        rows, out = named_tensors(inputs, "Loops.run: inputs", dtypes, copy), ctypes.c_void_p()
+        call.run(lib.dvt_loops_run, self._handle, rows, len(rows), call.callbacks, ctypes.byref(out))
         return take_tensors(out)
 
-    def compile(self, target: str = "accel", hardware: Any = None, *, check_bounds: bool = False) -> Bundle:
-        """A bundle that runs the program: on the accelerator ("accel"), as machine code ("cpu"), or interpreted ("host").
+    def compile(
+        self,
+        target: str = "accel",
+        hardware: Optional[HardwareLike] = None,
+        *,
+        check_bounds: bool = False,
+        progress: Progress = None,
+    ) -> Bundle:
+        """A bundle that runs the program: on the accelerator ("accel"), as machine code ("cpu"), or interpreted
+        ("host").
 
         hardware: the accelerator, if not the one that the program was written for (`on`).
         check_bounds: the CPU's kernel checks every address.
 
         For the accelerator each block must be a copy of whole elements between memory and a buffer on chip, or an
-        intrinsic. The bundle's `report` has "dumps", for example "stream", the instructions, and "places", the addresses
-        of buffers on chip.
+        intrinsic. The bundle's `compile_report` has "dumps", for example "stream", the instructions, and "places", the
+        addresses of buffers on chip.
 
         Raises InputError where the program has no form on the target; the diagnostic names the loop, block or buffer.
         """
         own = self if hardware is None else self.on(hardware)
+        call = LongCall("Loops.compile", progress)
+        callbacks = ctypes.pointer(call.callbacks)
         options = _call.options(
-            dvt_loops_compile_options, "Loops.compile", target=target, check_bounds=check_bounds
+            dvt_loops_compile_options, "Loops.compile", target=target, check_bounds=check_bounds, callbacks=callbacks
         )
         out, report = ctypes.c_void_p(), ctypes.c_void_p()
-        _call.check(lib.dvt_loops_compile(own._handle.pointer, options, ctypes.byref(out), ctypes.byref(report)))
+        call.run(lib.dvt_loops_compile, own._handle, options, ctypes.byref(out), ctypes.byref(report))
         return Bundle(_call.Handle(lib.dvt_bundle_free, out), _call.taken_json(report))
 
-    def cycles(self, hardware: Any = None, *, engine: str = "cycle") -> int:
+    def cycles(self, hardware: Optional[HardwareLike] = None, *, engine: str = "cycle") -> int:
         """The accelerator's cycles for the program, on inputs of zeros: values do not change them."""
         session = self.compile("accel", hardware).session(engine=engine)
         session.run({each.name: aligned(each.dtype, each.shape) for each in self.inputs})
@@ -569,5 +598,6 @@ class Loops(Primitives):
 
 
 def primitives() -> Dict[str, str]:
-    """The steps by name, each with its form: {"split": "split LOOP FACTOR -> OUTER INNER"}. Each is a method of `Loops`."""
+    """The steps by name, each with its form: {"split": "split LOOP FACTOR -> OUTER INNER"}. Each is a method of
+    `Loops`."""
     return {each["name"]: each["form"] for each in _call.json_of(lib.dvt_primitives)}

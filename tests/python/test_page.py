@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The blocks of docs/howto/python.md, run in their order, print what the page shows."""
+"""The blocks of the pages on Python, run in their order, print what the page shows."""
 import contextlib
 import io
 import os
@@ -9,13 +9,19 @@ import unittest
 
 from environment import DIGITS, SOURCE
 
-PAGE = SOURCE / "docs" / "howto" / "python.md"
+PAGES = SOURCE / "docs" / "howto"
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```\n(.*?)```\n)?", re.DOTALL)
 
 
 class Page(unittest.TestCase):
-    def test_blocks(self):
-        blocks = BLOCK.findall(PAGE.read_text())
+    def test_python(self):
+        self.run_blocks(PAGES / "python.md")
+
+    def test_schedule_by_hand(self):
+        self.run_blocks(PAGES / "schedule-by-hand.md")
+
+    def run_blocks(self, page):
+        blocks = BLOCK.findall(page.read_text())
         self.assertGreater(len(blocks), 4)
         before = os.getcwd()
         with tempfile.TemporaryDirectory() as folder:
@@ -27,7 +33,7 @@ class Page(unittest.TestCase):
             for code, expected in blocks:
                 printed = io.StringIO()
                 with contextlib.redirect_stdout(printed):
-                    exec(compile(code, str(PAGE), "exec"), names)
+                    exec(compile(code, str(page), "exec"), names)
                 self.assertEqual(printed.getvalue(), expected, code)
             os.chdir(before)
 

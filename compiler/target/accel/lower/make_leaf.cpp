@@ -241,7 +241,7 @@ class LeafBuilder {
     }
     const auto* source = std::get_if<LoadExpr>(&value->node);
     if (!source || on_chip(source->buffer) != result.store)
-      return fail(fmt::format("{} = {} is not a copy between the memory and a buffer on chip", target.buffer->name,
+      return fail(fmt::format("{} = {} is not a copy between memory and a buffer on chip", target.buffer->name,
                               loops::to_string(target.value)),
                   "tensorize what computes, and let other blocks only copy");
     if (result.store && memory_of(source->buffer) != isa::Memory::acc)
