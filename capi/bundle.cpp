@@ -179,7 +179,7 @@ dvt_status* dvt_bundle_save(const dvt_bundle* bundle, const char* path) {
                           fmt::format("name it {}{}", path, bundle::kFileExtension));
     const bundle::Serialized file = bundle::serialize_in_pieces(loaded.bundle);
     DOVETAIL_TRY(write_file(path, file.pieces));
-    if (loaded.model && !loaded.machine_code.empty()) DOVETAIL_TRY(runtime::record_bundle(file.pieces, path));
+    if (loaded.made_here && !loaded.machine_code.empty()) DOVETAIL_TRY(runtime::record_bundle(file.pieces, path));
     return {};
   });
 }

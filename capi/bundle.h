@@ -20,7 +20,8 @@ struct LoadedBundle {
   std::string where;                                        // in diagnostics
   std::vector<std::string> machine_code = {};               // targets whose steps are machine code
   std::string why_not = {};                                 // why machine code may not run; empty: it may
-  std::shared_ptr<const driver::CompiledModel> model = {};  // of a bundle that this process compiled: its graphs
+  bool made_here = false;                                   // this process compiled it
+  std::shared_ptr<const driver::CompiledModel> model = {};  // of a model that this process compiled: its graphs
 };
 
 // Checks the code, and finds what is machine code.

@@ -23,9 +23,6 @@ namespace dovetail::driver {
 
 namespace {
 
-// The key in a bundle's report for the system that it was compiled for.
-constexpr const char* kSystemEntry = "system";
-
 TargetOptions target_options(const ModelOptions& options, const isa::HardwareConfig& hardware, double clock_mhz) {
   return {.hardware = hardware,
           .clock_mhz = clock_mhz,

@@ -51,6 +51,9 @@ struct ModelOptions {
   bool cache = false;  // reuse and store results of compiling (driver/compiled_cache.h)
 };
 
+// The key in a bundle's report for the system that it was compiled for.
+inline constexpr const char* kSystemEntry = "system";
+
 struct CompiledModel {
   import::ImportReport import;
   std::vector<std::string> targets;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "loops/syntax.h"
+#include "loops/verify.h"
 
 namespace dovetail::loops {
 namespace {
@@ -324,8 +325,9 @@ Stmt Parser::block_statement() {
            });
   visible_.insert(visible_.end(), own.begin(), own.end());
   lines_of([&] { return is_word("where"); }, [&] { take(), block.predicate = expression(DType::boolean); });
-  lines_of([&] { return is_word("reads"); }, [&] { block.reads = regions(); });
-  lines_of([&] { return is_word("writes"); }, [&] { block.writes = regions(); });
+  bool declares = false;
+  lines_of([&] { return is_word("reads"); }, [&] { block.reads = regions(), declares = true; });
+  lines_of([&] { return is_word("writes"); }, [&] { block.writes = regions(), declares = true; });
   if (is_word("init")) {
     in_header_ = true;
     take();
@@ -335,6 +337,11 @@ Stmt Parser::block_statement() {
   }
   block.body = body();
   visible_.resize(around);
+  if (!declares && errors_.empty()) {
+    BlockRegions regions = infer_regions(block);
+    block.reads = std::move(regions.reads);
+    block.writes = std::move(regions.writes);
+  }
   return make_stmt(std::move(block));
 }
 
@@ -426,7 +433,10 @@ Stmt Parser::call_statement() {
         std::vector<std::int64_t> step;
         while (!is_symbol("]")) {
           if (!step.empty()) expect(",", "between numbers");
+          const Token& number = peek();
           step.push_back(integer("a number of elements"));
+          if (step.back() > kMostStep || step.back() < -kMostStep)
+            fail(number, fmt::format("a step of {} elements exceeds {}", step.back(), kMostStep), "use a smaller step");
         }
         take();
         operand.steps.push_back(std::move(step));

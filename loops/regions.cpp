@@ -170,8 +170,49 @@ class RegionFinder {
 
 }  // namespace
 
+namespace {
+
+// The box of an operand from its first element; empty: not known, because it does not match, or moves to lower indices.
+std::vector<std::int64_t> operand_extents(const IntrinsicOperand& operand, const Shape& shape) {
+  std::vector<std::int64_t> extents(operand.buffer->shape.size(), 1);
+  if (operand.steps.size() != shape.size()) return {};
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (operand.steps[axis].size() != extents.size()) return {};
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+      if (operand.steps[axis][d] < 0) return {};
+      extents[d] += operand.steps[axis][d] * (shape[axis] - 1);
+    }
+  }
+  return extents;
+}
+
+}  // namespace
+
 BlockRegions infer_regions(const Block& block, const IntrinsicTable& intrinsics) {
   return RegionFinder(block, intrinsics).run();
+}
+
+Program complete_calls(Program program, const IntrinsicTable& intrinsics) {
+  const auto complete = [&](const Stmt& stmt) -> Stmt {
+    if (const auto* call = std::get_if<IntrinsicCall>(&stmt->node)) {
+      const Intrinsic* row = find_intrinsic(intrinsics, call->intrinsic);
+      if (row == nullptr || row->semantics.parameters.size() != call->operands.size()) return stmt;
+      IntrinsicCall completed = *call;
+      for (std::size_t i = 0; i < completed.operands.size(); ++i)
+        completed.operands[i].extents =
+            operand_extents(completed.operands[i], row->semantics.parameters[i].buffer->shape);
+      return make_stmt(std::move(completed));
+    }
+    const auto* block = std::get_if<Block>(&stmt->node);
+    if (block == nullptr || !block->reads.empty() || !block->writes.empty()) return stmt;
+    Block completed = *block;
+    BlockRegions regions = infer_regions(*block, intrinsics);
+    completed.reads = std::move(regions.reads);
+    completed.writes = std::move(regions.writes);
+    return make_stmt(std::move(completed));
+  };
+  if (program.body) program.body = rewrite_stmt(program.body, complete);
+  return program;
 }
 
 }  // namespace dovetail::loops

@@ -34,4 +34,8 @@ struct BlockRegions {
 };
 BlockRegions infer_regions(const Block& block, const IntrinsicTable& intrinsics = {});
 
+// Fills in what the text of a program leaves open at calls: the extents of operands, and the regions of blocks that
+// declare none. Calls that do not match the table stay as they are, for verify() to report.
+Program complete_calls(Program program, const IntrinsicTable& intrinsics);
+
 }  // namespace dovetail::loops

@@ -30,8 +30,8 @@ namespace {
 Result<Json> check(Session& session, const Inputs& inputs) {
   const LoadedBundle& loaded = session.loaded();
   if (!loaded.model)
-    return Diagnostic{"cannot check the run", loaded.where, "a loaded bundle has no graph to evaluate",
-                      "compile the model in this process with dvt_compile"};
+    return Diagnostic{"cannot check the run", loaded.where, "the bundle has no graph to evaluate",
+                      "compile a model in this process with dvt_compile"};
   const Compiled& compiled = loaded.model->compiled;
   DOVETAIL_ASSIGN(runtime::RunResult run, session.run(inputs, {.keep_tensors = true}));
   driver::add_logical_tensors(loaded.bundle, compiled.integer, run);
@@ -61,7 +61,7 @@ Result<void> compile(const Model& model, CompileSettings settings, dvt_bundle** 
   if (json != nullptr) *json = owned_json(cli::report_json(*compiled, model.name));
   bundle::Bundle bundle = std::move(compiled->compiled.bundle);
   DOVETAIL_ASSIGN(const std::shared_ptr<LoadedBundle> loaded, checked(std::move(bundle), model.name));
-  loaded->bundle.machine_code = bundle::MachineCode::trusted;
+  loaded->made_here = true;
   compiled->compiled.imported = compiled->compiled.optimized = {};  // the reference needs the integer graph alone
   loaded->model = std::make_shared<const driver::CompiledModel>(*std::move(compiled));
   *out = new dvt_bundle{loaded};

@@ -438,6 +438,54 @@ DVT_API dvt_status* dvt_simulate(const dvt_program* program, const dvt_session_o
                                  const dvt_named_tensor* inputs, size_t count, dvt_texts places, dvt_tensors** outputs,
                                  char** json);
 
+/* ---- Loop programs ---- */
+
+/* A loop program (docs/reference/loop-programs.md) with the steps of its schedule so far. Immutable. Tensors always
+ * have the shapes of the text that was parsed, whatever layouts steps give to them. */
+typedef struct dvt_loops dvt_loops;
+
+/* The primitives of schedules: [{"name", "form"}], for example {"split", "split LOOP FACTOR -> OUTER INNER"}. */
+DVT_API dvt_status* dvt_primitives(char** json);
+
+typedef struct dvt_loops_options {
+  size_t struct_size;
+  const char* name;     /* in diagnostics; null: "loop program" */
+  const char* hardware; /* the accelerator whose intrinsics the program may use; null: "1x16x16" */
+  const char* cpu;      /* the processor class whose intrinsics the program may use; null: "native" */
+} dvt_loops_options;
+
+/* Reads and verifies a program. Blocks may leave out reads and writes. `options` may be null. */
+DVT_API dvt_status* dvt_loops_parse(const char* text, const dvt_loops_options* options, dvt_loops** out);
+DVT_API void dvt_loops_free(dvt_loops* loops);
+
+/* Makes a program with more steps: lines of a trace (docs/reference/schedules.md), for example
+ * "split sum.i 16 -> io ii\nreorder io sum.j ii". Error: a step is refused, and the diagnostic names it and its loop,
+ * block or buffer. `loops` stays as it is. */
+DVT_API dvt_status* dvt_loops_apply(const dvt_loops* loops, const char* steps, dvt_loops** out);
+
+/* {"name", "text", "trace", "hardware", "cpu", "parameters", "buffers", "loops", "blocks", "decisions", "intrinsics"}:
+ * the program as text, and the names that steps may use. Parameters have "role" and "layout", an index map ("": that of
+ * the text); loops have "extent", "kind", and the loops that they are "inside", outermost first. */
+DVT_API dvt_status* dvt_loops_describe(const dvt_loops* loops, char** json);
+
+/* Interprets the program. `inputs`: its inputs and constants, in any order. `callbacks` may be null. */
+DVT_API dvt_status* dvt_loops_run(const dvt_loops* loops, const dvt_named_tensor* inputs, size_t count,
+                                  const dvt_callbacks* callbacks, dvt_tensors** outputs);
+
+typedef struct dvt_loops_compile_options {
+  size_t struct_size;
+  const char* target;   /* "accel", "cpu" or "host", which interprets; required */
+  int32_t check_bounds; /* not 0: the CPU's kernel checks every address */
+  const dvt_callbacks* callbacks;
+} dvt_loops_compile_options;
+
+/* Compiles the program to a bundle, whose inputs and outputs are the program's. For the accelerator each block must be
+ * a copy of whole elements or an intrinsic (docs/howto/schedule-by-hand.md). `json` receives {"kind": "loops",
+ * "target", "dumps", "kernels"}: dumps of the accelerator are "places", the places of buffers on chip, "symbolic",
+ * "micro-ops", "order" and "stream", the instructions; kernels of the CPU have "symbol", "code_bytes" and "notes". */
+DVT_API dvt_status* dvt_loops_compile(const dvt_loops* loops, const dvt_loops_compile_options* options,
+                                      dvt_bundle** out, char** json);
+
 /* ---- Searches ---- */
 
 /* The options of `dovetail tune`. */

@@ -123,6 +123,50 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
   return map;
 }
 
+std::string to_string(const IndexMap& map) {
+  std::string text;
+  const auto part_text = [&](int dimension, std::int64_t divisor, std::int64_t extent) {
+    text += fmt::format("i{}", dimension);
+    if (divisor != 1) text += fmt::format("/{}", divisor);
+    if (divisor * extent != map.logical_shape[static_cast<std::size_t>(dimension)]) text += fmt::format("%{}", extent);
+  };
+  for (const IndexMap::Part& part : map.parts) {
+    if (!text.empty()) text += ',';
+    part_text(part.dimension, part.divisor, part.extent);
+    if (!part.swizzle) continue;
+    text += '^';
+    part_text(part.swizzle->dimension, part.swizzle->divisor, part.swizzle->extent);
+  }
+  return text;
+}
+
+Result<IndexMap> compose(const IndexMap& first, const IndexMap& second) {
+  IndexMap both{first.logical_shape, {}};
+  const auto cannot = [&](std::string why) {
+    return Diagnostic{fmt::format("cannot use index map {}", to_string(second)), "",
+                      fmt::format("{} in the layout {} that the buffer has", why, to_string(first)),
+                      "transform the layout once, with one map"};
+  };
+  // (x // d) % e of a value that is (i // D) % E is (i // (D * d)) % e, since d * e divides E.
+  for (const IndexMap::Part& part : second.parts) {
+    const IndexMap::Part& from = first.parts[static_cast<std::size_t>(part.dimension)];
+    if (from.swizzle && part.extent != from.extent)
+      return cannot(fmt::format("dimension i{} is split", part.dimension));
+    IndexMap::Part whole{from.dimension, from.divisor * part.divisor, part.extent, from.swizzle};
+    if (part.swizzle) {
+      const IndexMap::Part& other = first.parts[static_cast<std::size_t>(part.swizzle->dimension)];
+      // The value that swizzles has fewer bits where its dimension is short.
+      const std::int64_t extent = std::min(part.swizzle->extent, other.extent / part.swizzle->divisor);
+      if (from.swizzle || other.swizzle || other.extent % (part.swizzle->divisor * extent) != 0)
+        return cannot(fmt::format("dimension i{} is split", part.swizzle->dimension));
+      if (extent > 1) whole.swizzle = {other.dimension, other.divisor * part.swizzle->divisor, extent};
+    }
+    both.parts.push_back(whole);
+  }
+  if (std::string why = swizzle_problem(both); !why.empty()) return cannot(std::move(why));
+  return both;
+}
+
 namespace {
 
 // A row of a block of channels is a multiple of kTogether, so no remainder loop is needed.

@@ -40,6 +40,13 @@ struct IndexMap {
 // does not divide, a dimension not covered exactly, a swizzle that cannot be inverted.
 Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_shape);
 
+// The text of a map without needless parts: parse_index_map(to_string(map), map.logical_shape) is the map.
+std::string to_string(const IndexMap& map);
+
+// The map that acts as `first`, then `second` on its physical shape. Error: `second` splits what a swizzle of either
+// needs whole.
+Result<IndexMap> compose(const IndexMap& first, const IndexMap& second);
+
 // Converts a constant to its physical layout. Precondition: the array has the map's logical shape.
 NdArray pack(const NdArray& logical, const IndexMap& map);
 

@@ -188,7 +188,14 @@ std::optional<BrokenKind> first_broken_kind(const Program& program, const Intrin
     if (const Block* block = as_block(stmt); block && block->annotations.contains(kSlots)) with_slots.push_back(block);
   });
   for (const Block* block : with_slots) {
+    if (block->writes.empty())
+      return BrokenKind{fmt::format("the slots of block {}", block->name),
+                        {"it writes no buffer", "leave the annotation out"}};
     const Buffer& buffer = block->writes.front().buffer;
+    if (!loops::count_of(block->annotations, kSlots, 1))
+      return BrokenKind{fmt::format("the slots of {}", buffer->name),
+                        {fmt::format("\"{}\" is not an integer of at least 1", block->annotations.at(kSlots)),
+                         fmt::format("write slots {} 2", buffer->name)}};
     if (auto conflict = broken_slots(program, buffer, intrinsics))
       return BrokenKind{fmt::format("the slots of {}", buffer->name), *std::move(conflict)};
   }

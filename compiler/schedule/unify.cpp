@@ -16,8 +16,19 @@ bool commutes(BinaryOp op) {
   return op == BinaryOp::add || op == BinaryOp::mul || op == BinaryOp::min || op == BinaryOp::max;
 }
 
+// Whether the expression has no loads: its variables are immediates, if any.
+bool loads_nothing(const Expr& expr) {
+  bool loads = false;
+  visit_exprs(expr, [&](const Expr& each) { loads |= std::holds_alternative<LoadExpr>(each->node); });
+  return !loads;
+}
+
 bool are_alike(const Expr& pattern, const Expr& target) {
   if (std::holds_alternative<VarRef>(pattern->node)) return true;  // possibly an immediate
+  if (std::holds_alternative<IntImm>(target->node) && loads_nothing(pattern)) return true;
+  if (const auto* p = std::get_if<Select>(&pattern->node); p && loads_nothing(p->condition))
+    return are_alike(p->if_true, target) || are_alike(p->if_false, target) ||
+           std::holds_alternative<Select>(target->node);
   if (pattern->dtype != target->dtype || pattern->node.index() != target->node.index()) return false;
   if (const auto* p = std::get_if<Binary>(&pattern->node)) {
     const auto& t = std::get<Binary>(target->node);
@@ -91,6 +102,10 @@ class Matcher {
     const auto mismatch = [&] {
       return fmt::format("{} does not match {}", loops::to_string(target), loops::to_string(pattern));
     };
+    if (gives_number(pattern, target)) return {};
+    if (const auto* p = std::get_if<Select>(&pattern->node);
+        p && !std::holds_alternative<Select>(target->node) && loads_nothing(p->condition))
+      return chosen(*p, target) ? "" : mismatch();
     if (pattern->dtype != target->dtype || pattern->node.index() != target->node.index()) return mismatch();
     if (const auto* p = std::get_if<LoadExpr>(&pattern->node)) {
       const auto& t = std::get<LoadExpr>(target->node);
@@ -128,6 +143,51 @@ class Matcher {
     if (const auto* p = std::get_if<FloatImm>(&pattern->node))
       return p->value == std::get<FloatImm>(target->node).value ? "" : mismatch();
     return mismatch();
+  }
+
+  // The value of an expression of immediates that are decided.
+  std::optional<std::int64_t> value_of(const Expr& expr) const {
+    VarMap decided;
+    for (const auto& [immediate, value] : match.immediates) decided[immediate] = value;
+    const Expr value = simplify(substitute(expr, decided), {});
+    const auto* number = std::get_if<IntImm>(&value->node);
+    return number ? std::optional(number->value) : std::nullopt;
+  }
+
+  // Whether an expression of one immediate, such as min(imm, 31), has the number `target` as its value. Decides the
+  // immediate: the number itself or its negative.
+  bool gives_number(const Expr& pattern, const Expr& target) {
+    const auto* number = std::get_if<IntImm>(&target->node);
+    if (number == nullptr || pattern->dtype != target->dtype || !loads_nothing(pattern)) return false;
+    for (const Var& immediate : intrinsic_.immediates) {
+      bool mentions = false;
+      visit_exprs(pattern, [&](const Expr& each) {
+        const auto* reference = std::get_if<VarRef>(&each->node);
+        mentions |= reference != nullptr && reference->var == immediate;
+      });
+      if (!mentions) continue;
+      if (match.immediates.contains(immediate.get())) return value_of(pattern) == number->value;
+      for (const std::int64_t candidate : {number->value, -number->value}) {
+        match.immediates[immediate.get()] = int_imm(candidate, immediate->dtype);
+        if (value_of(pattern) == number->value) return true;
+      }
+      match.immediates.erase(immediate.get());
+    }
+    return false;
+  }
+
+  // Matches the side of a select that its condition, which depends on immediates alone, then chooses.
+  bool chosen(const Select& pattern, const Expr& target) {
+    for (const bool side : {true, false}) {
+      const Match before = match;
+      const unsigned commuting = commuting_;
+      if (exprs(side ? pattern.if_true : pattern.if_false, target).empty() &&
+          value_of(pattern.condition) == (side ? 1 : 0))
+        return true;
+      match = before;
+      commuting_ = commuting;
+    }
+    return false;
   }
 
   const Intrinsic& intrinsic_;

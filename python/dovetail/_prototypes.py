@@ -203,6 +203,24 @@ class dvt_program(Structure):
     ]
 
 
+class dvt_loops_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("name", c_char_p),
+        ("hardware", c_char_p),
+        ("cpu", c_char_p),
+    ]
+
+
+class dvt_loops_compile_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("target", c_char_p),
+        ("check_bounds", c_int32),
+        ("callbacks", POINTER(dvt_callbacks)),
+    ]
+
+
 class dvt_tune_options(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -335,6 +353,23 @@ COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
         [
             POINTER(dvt_program), POINTER(dvt_session_options), POINTER(dvt_named_tensor), c_size_t, dvt_texts,
             POINTER(c_void_p), POINTER(c_void_p),
+        ],
+    ),
+    "dvt_primitives": (c_void_p, [POINTER(c_void_p)]),
+    "dvt_loops_parse": (c_void_p, [c_char_p, POINTER(dvt_loops_options), POINTER(c_void_p)]),
+    "dvt_loops_free": (None, [c_void_p]),
+    "dvt_loops_apply": (c_void_p, [c_void_p, c_char_p, POINTER(c_void_p)]),
+    "dvt_loops_describe": (c_void_p, [c_void_p, POINTER(c_void_p)]),
+    "dvt_loops_run": (
+        c_void_p,
+        [
+            c_void_p, POINTER(dvt_named_tensor), c_size_t, POINTER(dvt_callbacks), POINTER(c_void_p),
+        ],
+    ),
+    "dvt_loops_compile": (
+        c_void_p,
+        [
+            c_void_p, POINTER(dvt_loops_compile_options), POINTER(c_void_p), POINTER(c_void_p),
         ],
     ),
     "dvt_tune": (c_void_p, [c_void_p, POINTER(dvt_compile_options), POINTER(dvt_tune_options), POINTER(c_void_p)]),

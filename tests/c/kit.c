@@ -45,6 +45,17 @@ static void nulls(void) {
   FAILS(DVT_CAUSE_INPUT, null, dvt_quantize(NULL, NULL, 0, NULL, &model, NULL));
   FAILS(DVT_CAUSE_INPUT, null, dvt_simulate(NULL, NULL, NULL, 0, none, NULL, NULL));
   FAILS(DVT_CAUSE_INPUT, null, dvt_simulate(NULL, NULL, NULL, 0, wrong, NULL, NULL));
+  dvt_loops* loops = NULL;
+  dvt_tensors* outputs = NULL;
+  FAILS(DVT_CAUSE_INPUT, null, dvt_primitives(NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_loops_parse(NULL, NULL, &loops));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_loops_parse("program p { }", NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_loops_apply(NULL, "", &loops));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_loops_describe(NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_loops_run(NULL, NULL, 0, NULL, &outputs));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_loops_compile(NULL, NULL, &bundle, NULL));
+  dvt_loops_free(NULL);
+  CHECK(loops == NULL && outputs == NULL);
   FAILS(DVT_CAUSE_INPUT, null, dvt_tune(NULL, NULL, NULL, NULL));
   FAILS(DVT_CAUSE_INPUT, "count", dvt_explore(NULL, 0, NULL, NULL, NULL));
   FAILS(DVT_CAUSE_INPUT, null, dvt_explore(NULL, 1, "{}", NULL, NULL));
@@ -253,6 +264,117 @@ static void trace_and_page(const dvt_model* model) {
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i)
     FAILS(DVT_CAUSE_INPUT, bad[i][1], dvt_page(bad[i][0], &html));
   CHECK(html == NULL);
+}
+
+// A product written by hand: y[i, j] = clamp(sum of x[i, k] w[j, k] >> 6).
+static const char* const product =
+    "program product {\n"
+    "  input x: int8[16, 32]  input w: int8[32, 32]  output y: int8[16, 32]\n"
+    "  alloc acc: int32[16, 32]  alloc high: int32[16, 32]\n"
+    "  for i in 16 { for j in 32 { for k in 32 { block acc { spatial r in 16 = i spatial c in 32 = j\n"
+    "    reduce d in 32 = k init { acc[r, c] = 0 } acc[r, c] = acc[r, c] + int32(x[r, d]) * int32(w[c, d]) } } } }\n"
+    "  for hi in 16 { for hj in 32 { block high { spatial r in 16 = hi spatial c in 32 = hj\n"
+    "    high[r, c] = acc[r, c] >> 6 } } }\n"
+    "  for yi in 16 { for yj in 32 { block y { spatial r in 16 = yi spatial c in 32 = yj\n"
+    "    y[r, c] = int8(min(max(high[r, c], -128), 127)) } } } }\n";
+static const char* const for_elements =
+    "set_scope acc accel.acc\nset_scope high accel.acc\nsplit j 16 -> jb je\nsplit k 16 -> kb ke\n"
+    "reorder i jb kb je ke\ndecompose_reduction acc i -> zero\ncache_read acc x accel.inp -> xc\n"
+    "cache_read acc w accel.wgt -> wc\nsplit hj 16 -> hjb hje\n"
+    "transform_layout x i0,i1/16,i0%1,i1%16\ntransform_layout xc i0,i1/16,i0%1,i1%16\n"
+    "transform_layout w i0/16,i1/16,i0%16,i1%16\ntransform_layout wc i0/16,i1/16,i0%16,i1%16\n"
+    "transform_layout acc i0,i1/16,i0%1,i1%16\ntransform_layout high i0,i1/16,i0%1,i1%16\n"
+    "transform_layout y i0,i1/16,i0%1,i1%16\n"
+    "split xc.1 16 -> xcb xce\nsplit wc.0 16 -> wcjb wcje\nsplit wc.1 16 -> wckb wcke\n"
+    "reorder wcjb wckb wcje wcke\nsplit yj 16 -> yjb yje\n"
+    "tensorize je accel.gemm\ntensorize zero.je accel.fill\ntensorize hje accel.shr_imm";
+
+static void run_product(const dvt_loops* loops, const char* target, const char* engine, const dvt_named_tensor* inputs,
+                        const int8_t* wanted) {
+  dvt_bundle* bundle = NULL;
+  dvt_session* session = NULL;
+  dvt_tensors* outputs = NULL;
+  char* json = NULL;
+  const dvt_loops_compile_options options = {.struct_size = sizeof options, .target = target};
+  const dvt_session_options with = {.struct_size = sizeof with, .engine = engine};
+  if (OK(dvt_loops_compile(loops, &options, &bundle, &json))) CHECK(strstr(json, "\"kind\":\"loops\"") != NULL);
+  if (strcmp(target, "accel") == 0) CHECK(strstr(json, "gemm uop=") != NULL);
+  dvt_free(json);
+  if (OK(dvt_session_create(bundle, &with, &session)) && OK(dvt_session_run(session, inputs, 2, &outputs)))
+    CHECK(memcmp(dvt_tensors_find(outputs, "y")->data, wanted, 16 * 32) == 0);
+  if (OK(dvt_session_report(session, &json)) && strcmp(engine, "cycle") == 0 && strcmp(target, "accel") == 0)
+    CHECK(strstr(json, "\"cycles\":") != NULL);
+  dvt_free(json);
+  dvt_tensors_free(outputs);
+  dvt_session_free(session);
+  dvt_bundle_free(bundle);
+}
+
+static void loops(void) {
+  static int8_t x[16 * 32], w[32 * 32], wanted[16 * 32];
+  int64_t x_shape[] = {16, 32}, w_shape[] = {32, 32};
+  for (int i = 0; i < 16 * 32; ++i) x[i] = (int8_t)(i * 37 % 251 - 125);
+  for (int i = 0; i < 32 * 32; ++i) w[i] = (int8_t)(i * 91 % 253 - 126);
+  for (int i = 0; i < 16; ++i)
+    for (int j = 0; j < 32; ++j) {
+      int32_t sum = 0;
+      for (int k = 0; k < 32; ++k) sum += x[i * 32 + k] * w[j * 32 + k];
+      sum >>= 6;
+      wanted[i * 32 + j] = (int8_t)(sum < -128 ? -128 : sum > 127 ? 127 : sum);
+    }
+  DLTensor left = tensor_of(x, kDLInt, 8, 2, x_shape), right = tensor_of(w, kDLInt, 8, 2, w_shape);
+  const dvt_named_tensor inputs[] = {{"w", &right}, {"x", &left}}, wrong[] = {{"x", &right}, {"w", &right}};
+  dvt_loops *written = NULL, *scheduled = NULL, *none = NULL;
+  dvt_tensors* outputs = NULL;
+  dvt_bundle* bundle = NULL;
+  char* json = NULL;
+  if (OK(dvt_primitives(&json))) CHECK(strstr(json, "\"split LOOP FACTOR -> OUTER INNER\"") != NULL);
+  dvt_free(json);
+  dvt_loops_options options = {.struct_size = 8};
+  FAILS(DVT_CAUSE_INPUT, "struct_size", dvt_loops_parse(product, &options, &none));
+  options = (dvt_loops_options){.struct_size = sizeof options, .hardware = "nonesuch"};
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_loops_parse(product, &options, &none));
+  options = (dvt_loops_options){.struct_size = sizeof options, .cpu = "nonesuch"};
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_loops_parse(product, &options, &none));
+  options = (dvt_loops_options){.struct_size = sizeof options, .name = "mine", .hardware = "1x16x16-ext",
+                                .cpu = "baseline"};
+  FAILS(DVT_CAUSE_INPUT, "mine:1", dvt_loops_parse("program p { for", &options, &none));
+  FAILS(DVT_CAUSE_INPUT, "parallel loop i",
+        dvt_loops_parse("program p { output y: int32[1] for i in 2 parallel { block b { spatial v in 2 = i y[0] = 1 "
+                        "} } }", &options, &none));
+  if (!OK(dvt_loops_parse(product, &options, &written))) return;
+  FAILS(DVT_CAUSE_INPUT, "split nowhere 4", dvt_loops_apply(written, "split nowhere 4", &none));
+  FAILS(DVT_CAUSE_INPUT, "step `split`", dvt_loops_apply(written, "split i 4\nsplit", &none));
+  FAILS(DVT_CAUSE_INPUT, "buffer acc", dvt_loops_compile(written, &(dvt_loops_compile_options){.struct_size = sizeof(dvt_loops_compile_options), .target = "accel"}, &bundle, NULL));
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_loops_compile(written, &(dvt_loops_compile_options){.struct_size = sizeof(dvt_loops_compile_options), .target = "nonesuch"}, &bundle, NULL));
+  FAILS(DVT_CAUSE_INPUT, "null pointer", dvt_loops_compile(written, NULL, &bundle, NULL));
+  FAILS(DVT_CAUSE_INPUT, "missing", dvt_loops_run(written, inputs, 1, NULL, &outputs));
+  FAILS(DVT_CAUSE_INPUT, "int8[32, 32]", dvt_loops_run(written, wrong, 2, NULL, &outputs));
+  struct seen seen = {.stop_at = 0};
+  const dvt_callbacks calls = {sizeof calls, &seen, take_note, progress, cancelled, NULL, NULL};
+  dvt_loops* endless = NULL;
+  if (OK(dvt_loops_parse("program endless { output y: int32[1] for i in 1000000000000 { block b { reduce r in "
+                         "1000000000000 = i init { y[0] = 0 } y[0] = y[0] + 1 } } }", &options, &endless)))
+    FAILS(DVT_CAUSE_WORK, "cancelled", dvt_loops_run(endless, NULL, 0, &calls, &outputs));
+  dvt_loops_free(endless);
+  CHECK(outputs == NULL && bundle == NULL && none == NULL);
+
+  if (OK(dvt_loops_apply(written, for_elements, &scheduled))) {
+    if (OK(dvt_loops_describe(scheduled, &json)))
+      CHECK(strstr(json, "call accel.gemm(") != NULL && strstr(json, "\"layout\":\"i0/16,i1/16,i0%16,i1%16\"") != NULL &&
+            strstr(json, "tensorize je accel.gemm\\n") != NULL);
+    dvt_free(json);
+    if (OK(dvt_loops_run(scheduled, inputs, 2, NULL, &outputs)))
+      CHECK(memcmp(dvt_tensors_view(outputs, 0)->data, wanted, sizeof wanted) == 0);
+    dvt_tensors_free(outputs);
+    run_product(scheduled, "accel", "functional", inputs, wanted);
+    run_product(scheduled, "accel", "cycle", inputs, wanted);
+    FAILS(DVT_CAUSE_INPUT, "intrinsics", dvt_loops_compile(scheduled, &(dvt_loops_compile_options){.struct_size = sizeof(dvt_loops_compile_options), .target = "host"}, &bundle, NULL));
+  }
+  run_product(written, "cpu", "functional", inputs, wanted);
+  run_product(written, "host", "functional", inputs, wanted);
+  dvt_loops_free(scheduled);
+  dvt_loops_free(written);
 }
 
 static void simulate(const char* file) {
@@ -523,6 +645,7 @@ int main(int count, char** arguments) {
   snprintf(saved, sizeof saved, "%s/own.dvt", folder);
   own_target(float_model, saved);
   trace_and_page(model);
+  loops();
   simulate(arguments[2]);
   search(model, float_model, folder);
 

@@ -58,7 +58,7 @@ std::optional<Layer> fit(const Layer& layer, const schedule::Task& task, const R
   Layer made = layer;
   made.program = std::move(scheduled->program);
   const auto placements =
-      place_buffers(made.program, find_places(made.program, *task.intrinsics, small), small, SramHistory());
+      place_buffers(made.program, *find_places(made.program, *task.intrinsics, small), small, SramHistory());
   if (!placements.ok()) return std::nullopt;
   made.placements = *placements;
   for (auto& [buffer, placement] : made.placements)

@@ -22,7 +22,7 @@ std::strong_ordering PlacedProgramOf::operator<=>(const PlacedProgramOf& other) 
 
 Result<PlacedProgram> PlacedProgramOf::answer() const {
   const schedule::Task& task = task_.task();
-  Placements found = find_places(program_, *task.intrinsics, sizes_);
+  DOVETAIL_ASSIGN(Placements found, find_places(program_, *task.intrinsics, sizes_));
   std::vector<OnChip> on_chip = on_chip_places(task.program, program_, found);
   return PlacedProgram{program_, task.intrinsics, std::move(found), std::move(on_chip)};
 }

@@ -1,10 +1,13 @@
 #include "compiler/target/accel/task_code.h"
 
+#include <utility>
+
 #include "base/dtype.h"
-#include "compiler/assemble/bundle_builder.h"
+#include "bundle/code/accel.h"
 #include "compiler/target/accel/lower/lower.h"
 #include "compiler/target/accel/programs/dram.h"
 #include "compiler/target/accel/stream/finish_code.h"
+#include "isa/text.h"
 
 namespace dovetail::accel {
 
@@ -13,8 +16,9 @@ namespace {
 DeviceSpace empty_space() { return {.base = kMemoryBase, .granule = kPage, .next = kMemoryBase}; }
 
 Result<TaskCode> make_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
-                           const isa::HardwareConfig& config, int times, DeviceSpace& space) {
+                           const isa::HardwareConfig& config, int times, DeviceSpace& space, const Dump& dump) {
   TaskCode result;
+  DOVETAIL_ASSIGN(const Placements placements, find_places(scheduled.program, *task.intrinsics, config));
   for (const loops::Parameter& parameter : scheduled.program.parameters) {
     const loops::BufferNode& buffer = *parameter.buffer;
     result.addresses[buffer.name] =
@@ -23,16 +27,24 @@ Result<TaskCode> make_code(const schedule::Task& task, const schedule::Scheduled
   const LoweringFacts facts(config);
   SramHistory history;
   Stream stream;
-  const Placements placements = find_places(scheduled.program, *task.intrinsics, config);
   for (int time = 0; time < times; ++time) {
     DOVETAIL_ASSIGN(const Placements placed, place_buffers(scheduled.program, placements, config, history));
+    if (dump) dump("places", places_text(scheduled.program, placed));
     DOVETAIL_ASSIGN(const Lowered lowered, lower(scheduled.program, *task.intrinsics, facts, placed));
     append(lowered, scheduled.program, facts, result.addresses, time, history, stream);
   }
-  DOVETAIL_TRY(finish_code(stream, task.program.name, config, space, result.code));
+  DOVETAIL_TRY(finish_code(stream, task.program.name, config, space, result.code, dump));
+  if (dump) dump("stream", isa::format_assembly(config, result.code.program));
   result.memory_base = space.base;
   result.memory_bytes = space.next - space.base;
   return result;
+}
+
+// Error: isa/verify has findings, which `hint` explains.
+Result<void> check_code(const TaskCode& made, const std::string& name, const DeviceSpace& space, std::string hint) {
+  if (std::string findings = findings_of(made.code, space); !findings.empty())
+    return Diagnostic{"cannot run " + name, name, std::move(findings), std::move(hint)};
+  return {};
 }
 
 }  // namespace
@@ -40,17 +52,46 @@ Result<TaskCode> make_code(const schedule::Task& task, const schedule::Scheduled
 Result<TaskCode> task_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
                            const isa::HardwareConfig& config) {
   DeviceSpace space = empty_space();
-  DOVETAIL_ASSIGN(TaskCode result, make_code(task, scheduled, config, 1, space));
-  if (const std::string findings = findings_of(result.code, space); !findings.empty())
-    return Diagnostic{"cannot run " + task.program.name, task.program.name, findings,
-                      "this is a bug of the kit, since the schedule is legal: report it"};
+  DOVETAIL_ASSIGN(TaskCode result, make_code(task, scheduled, config, 1, space, nullptr));
+  DOVETAIL_TRY(
+      check_code(result, task.program.name, space, "this is a bug of the kit, since the schedule is legal: report it"));
   return result;
 }
 
 Result<TaskCode> repeated_task_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
                                     const isa::HardwareConfig& config, int times) {
   DeviceSpace space = empty_space();
-  return make_code(task, scheduled, config, times, space);
+  return make_code(task, scheduled, config, times, space, nullptr);
+}
+
+Result<void> add_task(const schedule::Task& task, const schedule::Scheduled& scheduled,
+                      const isa::HardwareConfig& config, BundleBuilder& builder, const Dump& dump) {
+  const loops::Program& program = scheduled.program;
+  DOVETAIL_ASSIGN(const Placements placements, find_places(program, *task.intrinsics, config));
+  DOVETAIL_TRY(check_private(program, *task.intrinsics, placements));
+  DeviceSpace& space = builder.space(bundle::kAccelTarget, "DRAM of " + config.name, kMemoryBase, kPage);
+  DOVETAIL_ASSIGN(TaskCode made, make_code(task, scheduled, config, 1, space, dump));
+  DOVETAIL_TRY(check_code(made, program.name, space,
+                          "let the program write each element before it reads it; else this is a bug of the kit: "
+                          "report it"));
+  bundle::Step step;
+  step.name = program.name;
+  for (const loops::Parameter& parameter : program.parameters) {
+    const std::string& name = parameter.buffer->name;
+    const graph::ValueId value = *builder.graph().find_value(name);
+    const auto found = scheduled.layouts.find(name);
+    const std::string layout = found == scheduled.layouts.end() ? "" : found->second;
+    const bool is_result = parameter.role == loops::ParameterRole::output;
+    const bundle::TensorIndex tensor = is_result ? builder.result(value, layout) : builder.in_layout(value, layout);
+    const std::uint64_t address = made.addresses.at(name);
+    (is_result ? step.results : step.arguments).push_back(tensor);
+    (is_result ? made.code.result_addresses : made.code.argument_addresses).push_back(address);
+    builder.place(tensor, space, address);
+  }
+  made.code.ranges = {{0, made.code.program.size(), step.name, {}}};
+  bundle::encode(made.code, step);
+  builder.add_step(std::move(step));
+  return {};
 }
 
 }  // namespace dovetail::accel

@@ -77,11 +77,11 @@ class Emitter {
   std::vector<ResultBox> results(const LoopValues& outer) {
     std::vector<ResultBox> boxes;
     results_ = &boxes;
-    run(outer);
+    DOVETAIL_CHECK(run(outer).ok(), "a reset or a product has no pad, and nothing is emitted");
     return boxes;
   }
 
-  void run(const LoopValues& outer) {
+  Result<void> run(const LoopValues& outer) {
     std::vector<Range> ranges;
     for (std::size_t l = 0; l < leaf_.extents.size(); ++l) ranges.push_back({0, leaf_.extents[l]});
     for (const LeafForm& mask : leaf_.masks) mask_origins_.push_back(origin(mask, outer));
@@ -94,14 +94,22 @@ class Emitter {
                 compute.wgt ? origin(*compute.wgt, outer) : 0};
     }
     walk(0, ranges);
+    return errors_;
   }
 
  private:
+  // After an error nothing more is emitted.
+  void refuse(std::string why, std::string hint) {
+    if (errors_.empty())
+      errors_.push_back(
+          cannot_lower(context_.program, fmt::format("block {}", leaf_.block), std::move(why), std::move(hint)));
+  }
+
   // Fixes the enumerated loops one by one, then clips the others.
   void walk(std::size_t from, std::vector<Range> ranges) {
     while (from < ranges.size() && !leaf_.enumerated[from]) ++from;
     if (from < ranges.size()) {
-      for (std::int64_t value = 0; value < leaf_.extents[from]; ++value) {
+      for (std::int64_t value = 0; value < leaf_.extents[from] && errors_.empty(); ++value) {
         ranges[from] = {value, value + 1};
         walk(from + 1, ranges);
       }
@@ -156,8 +164,8 @@ class Emitter {
       for (std::size_t l = 0; l < ranges.size(); ++l) {
         if (t.pad[p].inner[l] == 0) continue;
         base += t.pad[p].inner[l] * ranges[l].begin;
-        DOVETAIL_CHECK(!open || axes[*open].extent == 1 || axes[l].extent == 1,
-                       fmt::format("a pad of {} depends on two loops", leaf_.block));
+        if (open && axes[*open].extent != 1 && axes[l].extent != 1)
+          return refuse("its zeros depend on two loops together", "let each comparison of its select mention one loop");
         if (!open || axes[*open].extent == 1) open = l;
       }
       if (!open) {
@@ -209,7 +217,7 @@ class Emitter {
                  std::vector<std::int64_t> bases) {
     if (from == axes.size()) return transfer_2d(columns, rows, bases);
     const Axis& axis = axes[from];
-    for (std::int64_t i = 0; i < axis.extent; ++i) {
+    for (std::int64_t i = 0; i < axis.extent && errors_.empty(); ++i) {
       Axis inner = columns;
       if (i < axis.pad_before || i >= axis.extent - axis.pad_after) inner.pad_before = inner.extent;
       walk_rows(axes, from + 1, inner, rows, bases);
@@ -264,8 +272,10 @@ class Emitter {
       rows.pad_after = rows.extent / 2;
     }
     for (const std::int64_t pad : {columns.pad_before, columns.pad_after, rows.pad_before, rows.pad_after})
-      DOVETAIL_CHECK(pad <= context_.facts.most_pad, fmt::format("a pad of {} is {} elements wide, LOAD has at most {}",
-                                                                 leaf_.block, pad, context_.facts.most_pad));
+      if (pad > context_.facts.most_pad)
+        return refuse(
+            fmt::format("its zeros are {} elements wide, and a LOAD has at most {}", pad, context_.facts.most_pad),
+            "load it in smaller tiles");
     isa::Transfer transfer;
     transfer.memory = t.memory;
     transfer.sram_base = static_cast<std::uint32_t>(bases[0]);
@@ -418,7 +428,7 @@ class Emitter {
       (fits ? kernel : walked).push_back(axis);
     }
     each(walked, 0, bases, [&](const std::vector<std::int64_t>& at) {
-      instruction(stream_.kernel(uops_of(kernel, at)), loops.outer, loops.inner, overwrites);
+      if (errors_.empty()) instruction(stream_.kernel(uops_of(kernel, at)), loops.outer, loops.inner, overwrites);
     });
   }
 
@@ -465,9 +475,6 @@ class Emitter {
     alu.op = op;
     alu.use_imm = immediate.has_value() && isa::spec::takes_immediate(op);
     alu.imm = static_cast<std::int32_t>(immediate.value_or(0));
-    const isa::spec::FieldRange& range = context_.facts.immediate;
-    DOVETAIL_CHECK(range.holds(alu.imm), fmt::format("immediate {} of {} is outside of {} to {}", alu.imm, leaf_.block,
-                                                     range.least, range.most));
     push({{}, alu}, kernel);
   }
 
@@ -483,6 +490,9 @@ class Emitter {
   }
 
   void push(isa::Instruction instruction, int kernel, int parameter = -1) {
+    if (stream_.instructions.size() >= kMostInstructions)
+      return refuse(fmt::format("the program has more than {} instructions", kMostInstructions),
+                    "use larger tiles, or let loops belong to one block");
     stream_.instructions.push_back({std::move(instruction), kernel, node_, parameter});
   }
 
@@ -491,15 +501,16 @@ class Emitter {
   int node_;
   Stream& stream_;
   bool starts_sums_;
+  Diagnostics errors_;
   std::vector<ResultBox>* results_ = nullptr;
   std::vector<std::int64_t> bases_, mask_origins_, pad_origins_;
 };
 
 }  // namespace
 
-void emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream,
-               bool starts_sums) {
-  Emitter(leaf, context, node, stream, starts_sums).run(outer);
+Result<void> emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream,
+                       bool starts_sums) {
+  return Emitter(leaf, context, node, stream, starts_sums).run(outer);
 }
 
 bool write_the_same(const Leaf& a, const LoopValues& a_outer, const Leaf& b, const LoopValues& b_outer,

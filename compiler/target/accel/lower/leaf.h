@@ -59,13 +59,18 @@ struct Leaf {
   std::optional<Compute> compute;
 };
 
-// `outside`: loops around `stmt`. Throws InternalError if no instruction can execute the statement.
-Leaf make_leaf(const loops::Stmt& stmt, const std::vector<const loops::For*>& outside, const LeafContext& context);
+// `outside`: loops around `stmt`. Error: no instruction can execute the statement.
+Result<Leaf> make_leaf(const loops::Stmt& stmt, const std::vector<const loops::For*>& outside,
+                       const LeafContext& context);
+
+// A program of more instructions is refused, since it would take too long to compile.
+inline constexpr std::size_t kMostInstructions = std::size_t{1} << 24;
 
 // Appends the instructions of one iteration of the outer loops. `starts_sums`: for a GEMM whose results are not
-// initialized: the first product of each sum overwrites (extension `overwrite`).
-void emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream,
-               bool starts_sums);
+// initialized: the first product of each sum overwrites (extension `overwrite`). Errors: a pad that no LOAD has, more
+// than kMostInstructions in the stream.
+Result<void> emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream,
+                       bool starts_sums);
 
 // Whether an iteration of leaf `a` writes the same elements as an iteration of leaf `b`.
 bool write_the_same(const Leaf& a, const LoopValues& a_outer, const Leaf& b, const LoopValues& b_outer,

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/saturating.h"
 #include "compiler/schedule/nest.h"
 #include "compiler/target/accel/lower/leaf.h"
 #include "compiler/target/accel/lower/on_chip.h"
@@ -31,19 +32,39 @@ class Lowering {
  public:
   explicit Lowering(const LeafContext& context) : context_(context) {}
 
-  Lowered run() {
-    walk(context_.program.body, {});
-    emit_resets(threads_.front());
+  Result<Lowered> run() {
+    if (const std::uint64_t steps = walked(context_.program.body); steps > kMostInstructions)
+      return cannot_lower(context_.program, "",
+                          fmt::format("{} iterations of its loops would be lowered one by one, at most {} may be",
+                                      steps, kMostInstructions),
+                          "use larger tiles, or let loops belong to one block");
+    DOVETAIL_TRY(walk(context_.program.body, {}));
+    DOVETAIL_TRY(emit_resets(threads_.front()));
     return std::move(lowered_);
   }
 
  private:
-  void walk(const Stmt& stmt, const std::vector<const For*>& outside) {
+  // The number of iterations that walk() visits.
+  static std::uint64_t walked(const Stmt& stmt) {
+    if (schedule::only_block(stmt)) return 1;
+    if (const For* loop = schedule::as_for(stmt))
+      return saturating_product(static_cast<std::uint64_t>(loop->extent),
+                                std::max<std::uint64_t>(walked(loop->body), 1));
+    std::uint64_t sum = 0;
+    if (const auto* seq = std::get_if<Sequence>(&stmt->node))
+      for (const Stmt& child : seq->body) sum = saturating_sum(sum, walked(child));
+    return sum;
+  }
+
+  Result<void> walk(const Stmt& stmt, const std::vector<const For*>& outside) {
     if (schedule::only_block(stmt)) {
       auto leaf = leaves_.find(stmt.get());
-      if (leaf == leaves_.end()) leaf = leaves_.emplace(stmt.get(), make_leaf(stmt, outside, context_)).first;
-      for (Thread& thread : threads_) emit(leaf->second, thread);
-      return;
+      if (leaf == leaves_.end()) {
+        DOVETAIL_ASSIGN(Leaf made, make_leaf(stmt, outside, context_));
+        leaf = leaves_.emplace(stmt.get(), std::move(made)).first;
+      }
+      for (Thread& thread : threads_) DOVETAIL_TRY(emit(leaf->second, thread));
+      return {};
     }
     if (const For* loop = schedule::as_for(stmt)) {
       std::vector<const For*> inner = outside;
@@ -51,39 +72,43 @@ class Lowering {
       if (loop->kind == ForKind::vthread) return walk_threads(*loop, inner);
       for (std::int64_t value = 0; value < loop->extent; ++value) {
         for (Thread& thread : threads_) thread.values[loop->var.get()] = value;
-        walk(loop->body, inner);
+        DOVETAIL_TRY(walk(loop->body, inner));
       }
       for (Thread& thread : threads_) thread.values.erase(loop->var.get());
-      return;
+      return {};
     }
     const auto* seq = std::get_if<Sequence>(&stmt->node);
-    DOVETAIL_CHECK(seq, "only loops, sequences and blocks are lowered to the accelerator");
-    for (const Stmt& child : seq->body) walk(child, outside);
+    if (seq == nullptr)
+      return cannot_lower(context_.program, outside.empty() ? "" : fmt::format("loop {}", outside.back()->var->name),
+                          "it has a condition around blocks", "give the blocks predicates (where ...)");
+    for (const Stmt& child : seq->body) DOVETAIL_TRY(walk(child, outside));
+    return {};
   }
 
   // Virtual threads take turns after each statement.
-  void walk_threads(const For& loop, const std::vector<const For*>& inner) {
-    for (Thread& thread : threads_) emit_resets(thread);
+  Result<void> walk_threads(const For& loop, const std::vector<const For*>& inner) {
+    for (Thread& thread : threads_) DOVETAIL_TRY(emit_resets(thread));
     const std::vector<Thread> around = std::exchange(threads_, {});
     for (const Thread& thread : around)
       for (std::int64_t value = 0; value < loop.extent; ++value) {
         threads_.push_back(thread);
         threads_.back().values[loop.var.get()] = value;
       }
-    walk(loop.body, inner);
-    for (Thread& thread : threads_) emit_resets(thread);
+    DOVETAIL_TRY(walk(loop.body, inner));
+    for (Thread& thread : threads_) DOVETAIL_TRY(emit_resets(thread));
     threads_ = around;
+    return {};
   }
 
   // With the extension `overwrite`, resets are delayed until the next use of ACC: the first products of their sums
   // replace them.
-  void emit(const Leaf& leaf, Thread& thread) {
+  Result<void> emit(const Leaf& leaf, Thread& thread) {
     if (context_.facts.overwrite && leaf.compute && leaf.compute->intrinsic == "accel.fill" &&
         leaf.compute->immediate == 0) {
       if (std::ranges::any_of(thread.resets, [&](const Reset& other) { return share_place(leaf, thread, other); }))
-        emit_resets(thread);
+        DOVETAIL_TRY(emit_resets(thread));
       thread.resets.push_back({&leaf, thread.values});
-      return;
+      return {};
     }
     const bool in_load_queue = leaf.transfer && !leaf.transfer->store && leaf.transfer->memory != isa::Memory::acc &&
                                leaf.transfer->memory != isa::Memory::acc8;
@@ -94,20 +119,22 @@ class Lowering {
       });
     const bool starts_sums = started != thread.resets.end();
     if (starts_sums) thread.resets.erase(started);
-    else if (!in_load_queue) emit_resets(thread);
-    emit_leaf(leaf, thread.values, context_, 0, lowered_.stream, starts_sums);
+    else if (!in_load_queue) DOVETAIL_TRY(emit_resets(thread));
+    DOVETAIL_TRY(emit_leaf(leaf, thread.values, context_, 0, lowered_.stream, starts_sums));
     touch(leaf, thread.values);
+    return {};
   }
   static bool share_place(const Leaf& leaf, const Thread& thread, const Reset& other) {
     const Placement &a = *leaf.compute->dst.place, &b = *other.leaf->compute->dst.place;
     const std::int64_t begin = a.begin(thread.values), other_begin = b.begin(other.values);
     return begin < other_begin + b.elements && other_begin < begin + a.elements;
   }
-  void emit_resets(Thread& thread) {
+  Result<void> emit_resets(Thread& thread) {
     for (const Reset& reset : std::exchange(thread.resets, {})) {
-      emit_leaf(*reset.leaf, reset.values, context_, 0, lowered_.stream, false);
+      DOVETAIL_TRY(emit_leaf(*reset.leaf, reset.values, context_, 0, lowered_.stream, false));
       touch(*reset.leaf, reset.values);
     }
+    return {};
   }
 
   void touch(const Leaf& leaf, const LoopValues& values) {

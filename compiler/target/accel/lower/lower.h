@@ -35,7 +35,8 @@ struct Lowered {
   Stream stream;  // all instructions have node 0
   std::vector<Touch> touches;
 };
-// `placements`: on-chip places of the program's buffers (on_chip.h). Errors: loops that kLoopSupport does not support.
+// `placements`: on-chip places of the program's buffers (on_chip.h). Errors: loops that kLoopSupport does not support;
+// blocks that are no instruction; too many instructions.
 Result<Lowered> lower(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
                       const LoweringFacts& facts, const Placements& placements);
 

@@ -27,37 +27,67 @@ class LeafBuilder {
     leaf_.block = block_->name;
   }
 
-  Leaf build() {
-    if (const auto* call = std::get_if<IntrinsicCall>(&block_->body->node)) compute(*call);
-    else if (const auto* assignment = std::get_if<Store>(&block_->body->node)) transfer(*assignment);
-    else fail("its body is neither a store nor an intrinsic");
+  Result<Leaf> build() {
+    if (block_->init)
+      return fail("it initializes its result",
+                  fmt::format("make the first part a block of its own: decompose_reduction {} LOOP", block_->name));
+    if (const auto* call = std::get_if<IntrinsicCall>(&block_->body->node)) DOVETAIL_TRY(compute(*call));
+    else if (const auto* assignment = std::get_if<loops::Store>(&block_->body->node))
+      DOVETAIL_TRY(transfer(*assignment));
+    else return fail("its body is neither a store nor an intrinsic", "let each block be one copy or one operation");
     for (const For* loop : inside_) leaf_.extents.push_back(loop->extent);
-    if (block_->predicate) masks(block_->predicate, leaf_.masks);
+    if (block_->predicate) DOVETAIL_TRY(masks(block_->predicate, leaf_.masks));
     choose_enumerated();
     return std::move(leaf_);
   }
 
  private:
-  [[noreturn]] void fail(const std::string& why) const {
-    throw InternalError(fmt::format("block {} of {} cannot be lowered to the accelerator: {}", block_->name,
-                                    context_.program.name, why));
+  Diagnostic fail(std::string why, std::string hint) const {
+    return cannot_lower(context_.program, fmt::format("block {}", block_->name), std::move(why), std::move(hint));
   }
 
-  Affine form(const Expr& expr) const {
+  Result<Affine> form(const Expr& expr) const {
     const Expr in_loops = simplify(substitute(expr, bindings_), bounds_);
     const auto affine_form = affine(in_loops, bounds_);
-    if (!affine_form) fail(fmt::format("{} is not affine in its loops", loops::to_string(in_loops)));
+    if (!affine_form)
+      return fail(fmt::format("{} is not affine in its loops", loops::to_string(in_loops)),
+                  "split the loops so that each index is a sum of loops times constants");
     return *affine_form;
   }
 
-  LeafForm leaf_form(const Affine& affine_form) const {
+  Result<LeafForm> leaf_form(const Affine& affine_form) const {
     LeafForm result{affine_form.constant, {}, std::vector<std::int64_t>(inside_.size(), 0), nullptr};
     for (const auto& [var, coefficient] : affine_form.coefficients) {
-      const auto loop =
-          std::find_if(inside_.begin(), inside_.end(), [&, v = var](const For* l) { return l->var.get() == v; });
-      if (loop == inside_.end()) result.outer.emplace_back(var, coefficient);
-      else result.inner[static_cast<std::size_t>(loop - inside_.begin())] = coefficient;
+      const auto is_it = [&, v = var](const For* l) { return l->var.get() == v; };
+      if (const auto loop = std::ranges::find_if(inside_, is_it); loop != inside_.end())
+        result.inner[static_cast<std::size_t>(loop - inside_.begin())] = coefficient;
+      else if (std::ranges::any_of(outside_, is_it)) result.outer.emplace_back(var, coefficient);
+      else
+        return fail(
+            fmt::format("its predicate depends on {}, a loop of its elements, which are copied whole", var->name),
+            "pad the buffers to whole elements");
     }
+    return result;
+  }
+  // The form of an address. The fields of instructions step upwards.
+  Result<LeafForm> address(const Affine& affine_form, const std::string& buffer) const {
+    DOVETAIL_ASSIGN(LeafForm result, leaf_form(affine_form));
+    for (std::size_t l = 0; l < inside_.size(); ++l)
+      if (result.inner[l] < 0)
+        return fail(fmt::format("its index into {} decreases along loop {}", buffer, inside_[l]->var->name),
+                    "let indices increase, or store the buffer in the other order");
+    return result;
+  }
+  // The same for a buffer on chip, relative to its place.
+  Result<LeafForm> address_on_chip(const Affine& affine_form, const Buffer& buffer) const {
+    DOVETAIL_ASSIGN(LeafForm result, address(affine_form, buffer->name));
+    result.place = &context_.placements.at(buffer.get());
+    if (result.place->slots * result.place->contexts == 1) return result;
+    for (const For* loop : inside_)
+      if (std::ranges::find(result.place->home, loop) != result.place->home.end())
+        return fail(fmt::format("no other nest accesses {}, which has slots or virtual threads by loop {}",
+                                buffer->name, loop->var->name),
+                    fmt::format("leave the slots and virtual threads out, or use {} in another block", buffer->name));
     return result;
   }
 
@@ -68,19 +98,21 @@ class LeafBuilder {
   }
 
   // The element index of an access, relative to the beginning of its place.
-  Affine element_index(const Buffer& buffer, const std::vector<Expr>& indices) const {
+  Result<Affine> element_index(const Buffer& buffer, const std::vector<Expr>& indices) const {
     Affine sum;
     if (const auto it = context_.placements.find(buffer.get()); it != context_.placements.end()) {
       const Placement& placement = it->second;
       for (std::size_t d = 0; d + 2 < indices.size(); ++d) {
-        accumulate(sum, form(indices[d]), placement.strides[d]);
+        DOVETAIL_ASSIGN(const Affine index, form(indices[d]));
+        accumulate(sum, index, placement.strides[d]);
         accumulate(sum, placement.min[d], -placement.strides[d]);
       }
       return sum;
     }
     std::int64_t stride = 1;
     for (std::size_t d = indices.size() - 2; d-- > 0;) {
-      accumulate(sum, form(indices[d]), stride);
+      DOVETAIL_ASSIGN(const Affine index, form(indices[d]));
+      accumulate(sum, index, stride);
       stride *= buffer->shape[d];
     }
     return sum;
@@ -96,14 +128,19 @@ class LeafBuilder {
   bool on_chip(const Buffer& buffer) const { return context_.placements.count(buffer.get()) != 0; }
   isa::Memory memory_of(const Buffer& buffer) const { return context_.placements.at(buffer.get()).memory; }
 
-  void compute(const IntrinsicCall& call) {
+  Result<void> compute(const IntrinsicCall& call) {
+    if (!call.intrinsic.starts_with("accel."))
+      return fail(fmt::format("{} is not an instruction of the accelerator", call.intrinsic),
+                  "tensorize it with one of the accelerator's intrinsics");
     Leaf::Compute result{call.intrinsic, {}, {}, {}, {}};
     for (std::size_t i = 0; i < call.operands.size(); ++i) {
       const IntrinsicOperand& operand = call.operands[i];
-      if (!on_chip(operand.buffer)) fail(fmt::format("operand {} is not on chip", operand.buffer->name));
-      LeafForm index = leaf_form(element_index(operand.buffer, operand.indices));
-      index.place = &context_.placements.at(operand.buffer.get());
-      check_element_steps(call, i);
+      if (!on_chip(operand.buffer))
+        return fail(fmt::format("operand {} is not on chip", operand.buffer->name),
+                    "copy it to a memory of the accelerator (cache_read, cache_write)");
+      DOVETAIL_ASSIGN(const Affine sum, element_index(operand.buffer, operand.indices));
+      DOVETAIL_ASSIGN(LeafForm index, address_on_chip(sum, operand.buffer));
+      DOVETAIL_TRY(check_element_steps(operand));
       if (i == 0) {
         result.dst = index;
       } else if (call.intrinsic == "accel.gemm") {
@@ -112,27 +149,57 @@ class LeafBuilder {
         // ALU operations work in place: operand 1 must be operand 0.
         if (index.constant != result.dst.constant || index.inner != result.dst.inner ||
             index.outer != result.dst.outer || index.place->base != result.dst.place->base)
-          fail(fmt::format("{} and {} do not share their place", call.operands[0].buffer->name, operand.buffer->name));
+          return fail(
+              fmt::format("{} and {} do not share their place", call.operands[0].buffer->name, operand.buffer->name),
+              "the accelerator's operations work in place: let both have the same indices");
       } else {
         result.src = index;
       }
     }
-    if (!call.immediates.empty()) result.immediate = evaluate(call.immediates[0], {});
+    if (!call.immediates.empty()) {
+      const auto* immediate = std::get_if<IntImm>(&simplify(call.immediates[0], bounds_)->node);
+      if (immediate == nullptr)
+        return fail(fmt::format("the immediate {} is not a constant", loops::to_string(call.immediates[0])),
+                    "give an integer");
+      const isa::spec::FieldRange& range = context_.facts.immediate;
+      if (!range.holds(immediate->value))
+        return fail(fmt::format("its immediate {} is outside {} to {}", immediate->value, range.least, range.most),
+                    "load the number as a vector operand");
+      result.immediate = immediate->value;
+    }
     leaf_.compute = std::move(result);
+    return {};
   }
 
-  // Elements along further axes of the operand (REQUANT's pair) must be consecutive on chip.
-  void check_element_steps(const IntrinsicCall& call, std::size_t i) const {
-    const IntrinsicOperand& operand = call.operands[i];
+  // The last two axes of an operand must be the element of its memory, and the elements along further axes (REQUANT's
+  // pair) consecutive on chip.
+  Result<void> check_element_steps(const IntrinsicOperand& operand) const {
+    const std::size_t axes = operand.steps.size(), dimensions = operand.buffer->shape.size();
+    for (std::size_t e = 1; e <= 2; ++e) {
+      const Expr first = simplify(substitute(operand.indices[dimensions - e], bindings_), bounds_);
+      const auto* begin = std::get_if<IntImm>(&first->node);
+      bool whole = begin != nullptr && begin->value == 0;
+      for (std::size_t d = 0; d < dimensions; ++d)
+        whole &=
+            operand.steps[axes - e][d] == (d == dimensions - e ? 1 : 0) || operand.buffer->shape[dimensions - e] == 1;
+      if (!whole)
+        return fail(
+            fmt::format("its operand {} is not a whole element", operand.buffer->name),
+            fmt::format("transform_layout {} so that its last two dimensions are an element", operand.buffer->name));
+    }
+    if (axes <= 2) return {};
     const Placement& placement = context_.placements.at(operand.buffer.get());
-    if (operand.steps.size() <= 2) return;
     std::int64_t step = 0;
-    for (std::size_t d = 0; d < operand.steps[0].size(); ++d) step += operand.steps[0][d] * placement.strides[d];
-    if (step != 1) fail(fmt::format("the elements of {} are {} apart, not 1", operand.buffer->name, step));
+    for (std::size_t d = 0; d < dimensions; ++d) step += operand.steps[0][d] * placement.strides[d];
+    if (step != 1)
+      return fail(fmt::format("the elements of {} are {} apart, not 1", operand.buffer->name, step),
+                  fmt::format("transform_layout {} so that they are neighbors", operand.buffer->name));
+    return {};
   }
 
-  void transfer(const Store& assignment) {
-    if (assignment.targets.size() != 1) fail("it stores several values");
+  Result<void> transfer(const loops::Store& assignment) {
+    const std::string copy = "let each block copy whole elements between the memory and a buffer on chip";
+    if (assignment.targets.size() != 1) return fail("it stores several values", copy);
     const StoreTarget& target = assignment.targets[0];
     Leaf::Transfer result;
     Expr value = target.value, padded;
@@ -143,13 +210,17 @@ class LeafBuilder {
     };
     if (result.store) {
       const auto* narrowing = std::get_if<Cast>(&value->node);
-      if (!narrowing) fail("a store must narrow to int8");
+      if (!narrowing || target.buffer->dtype != DType::int8)
+        return fail(fmt::format("it stores {} to {}, and STORE narrows int32 to int8", loops::to_string(value),
+                                target.buffer->name),
+                    "store int8(...) of a buffer in accel.acc");
       value = narrowing->a;
       if (const auto* upper = std::get_if<Binary>(&value->node);
           upper && upper->op == BinaryOp::min && immediate(upper->b, 127)) {
         const auto* lower = std::get_if<Binary>(&upper->a->node);
         if (!lower || lower->op != BinaryOp::max || !immediate(lower->b, -128) || !context_.facts.saturate)
-          fail("STORE cannot clamp as the store does");
+          return fail("STORE does not clamp as the store does",
+                      "use hardware with the extension saturate and min(max(a, -128), 127), or clamp in accel.acc");
         result.saturate = true;
         value = lower->a;
       }
@@ -157,71 +228,94 @@ class LeafBuilder {
     } else {
       result.memory = memory_of(target.buffer);
       if (const auto* masked = std::get_if<Select>(&value->node)) {
-        if (!immediate(masked->if_false, 0)) fail("a LOAD pads with zero only");
+        if (!immediate(masked->if_false, 0))
+          return fail("it pads with another value than 0, and LOAD pads with 0", "select(..., ..., 0)");
         padded = masked->condition;
         value = masked->if_true;
       }
-      if (const auto* widening = std::get_if<Cast>(&value->node); widening && result.memory == isa::Memory::acc) {
+      if (const auto* widening = std::get_if<Cast>(&value->node);
+          widening && result.memory == isa::Memory::acc && widening->a->dtype == DType::int8) {
         result.memory = isa::Memory::acc8;
         value = widening->a;
       }
     }
     const auto* source = std::get_if<LoadExpr>(&value->node);
-    if (!source || on_chip(source->buffer) != result.store) fail("it does not copy between DRAM and an on-chip buffer");
-    drop_element_loops(target.buffer, target.indices, source->buffer, source->indices);
-    const Affine to = element_index(target.buffer, target.indices),
-                 from = element_index(source->buffer, source->indices);
-    result.on_chip = leaf_form(result.store ? from : to);
-    result.on_chip.place = &context_.placements.at((result.store ? source->buffer : target.buffer).get());
-    result.dram = leaf_form(result.store ? to : from);
-    result.parameter = position_of(result.store ? target.buffer : source->buffer);
-    if (padded) masks(padded, result.pad);
+    if (!source || on_chip(source->buffer) != result.store)
+      return fail(fmt::format("{} = {} is not a copy between memory and a buffer on chip", target.buffer->name,
+                              loops::to_string(target.value)),
+                  "tensorize what computes, and let other blocks only copy");
+    if (result.store && memory_of(source->buffer) != isa::Memory::acc)
+      return fail(fmt::format("{} is in {}, and STORE reads accel.acc", source->buffer->name, source->buffer->scope),
+                  "store a buffer in accel.acc");
+    DOVETAIL_TRY(drop_element_loops(target.buffer, target.indices, source->buffer, source->indices));
+    const Buffer& there = result.store ? source->buffer : target.buffer;
+    const Buffer& parameter = result.store ? target.buffer : source->buffer;
+    DOVETAIL_ASSIGN(const Affine to, element_index(target.buffer, target.indices));
+    DOVETAIL_ASSIGN(const Affine from, element_index(source->buffer, source->indices));
+    DOVETAIL_ASSIGN(result.on_chip, address_on_chip(result.store ? from : to, there));
+    DOVETAIL_ASSIGN(result.dram, address(result.store ? to : from, parameter->name));
+    result.parameter = position_of(parameter);
+    if (padded) DOVETAIL_TRY(masks(padded, result.pad));
     leaf_.transfer = std::move(result);
+    return {};
   }
 
   // The loops over the last two dimensions must run over whole elements on both sides. The transfer itself moves them,
   // so they are removed.
-  void drop_element_loops(const Buffer& to, const std::vector<Expr>& to_indices, const Buffer& from,
-                          const std::vector<Expr>& from_indices) {
+  Result<void> drop_element_loops(const Buffer& to, const std::vector<Expr>& to_indices, const Buffer& from,
+                                  const std::vector<Expr>& from_indices) {
+    const auto parts = [&] {
+      return fail(
+          fmt::format("it copies parts of elements between {} and {}", to->name, from->name),
+          "transform_layout both so that their last two dimensions are an element, and let loops run over both");
+    };
+    if (to_indices.size() < 2 || from_indices.size() < 2) return parts();
     std::set<const VarNode*> element;
     for (int e = 0; e < 2; ++e) {
-      const Affine a = form(to_indices[to_indices.size() - 1 - static_cast<std::size_t>(e)]);
-      const Affine b = form(from_indices[from_indices.size() - 1 - static_cast<std::size_t>(e)]);
+      DOVETAIL_ASSIGN(const Affine a, form(to_indices[to_indices.size() - 1 - static_cast<std::size_t>(e)]));
+      DOVETAIL_ASSIGN(const Affine b, form(from_indices[from_indices.size() - 1 - static_cast<std::size_t>(e)]));
       const std::int64_t extent = to->shape[to->shape.size() - 1 - static_cast<std::size_t>(e)];
       const bool same = a.constant == 0 && b.constant == 0 && a.coefficients == b.coefficients;
-      if (!same || extent != from->shape[from->shape.size() - 1 - static_cast<std::size_t>(e)])
-        fail("it accesses parts of elements");
+      if (!same || extent != from->shape[from->shape.size() - 1 - static_cast<std::size_t>(e)]) return parts();
       if (extent == 1 && a.coefficients.empty()) continue;
-      if (a.coefficients.size() != 1 || a.coefficients.begin()->second != 1) fail("it accesses parts of elements");
+      if (a.coefficients.size() != 1 || a.coefficients.begin()->second != 1) return parts();
       const VarNode* var = a.coefficients.begin()->first;
       const auto loop = std::find_if(inside_.begin(), inside_.end(), [&](const For* l) { return l->var.get() == var; });
-      if (loop == inside_.end() || (*loop)->extent != extent) fail("it accesses parts of elements");
-      element.insert(var);
+      if (loop == inside_.end() || (*loop)->extent != extent || !element.insert(var).second) return parts();
     }
     std::erase_if(inside_, [&](const For* loop) { return element.count(loop->var.get()) != 0; });
+    return {};
   }
 
   // Splits a conjunction of comparisons into forms that are >= 0 if they hold.
-  void masks(const Expr& condition, std::vector<LeafForm>& out) const {
+  Result<void> masks(const Expr& condition, std::vector<LeafForm>& out) const {
+    const auto refuse = [&] {
+      return fail(fmt::format("its condition {} is not a conjunction of inequalities", loops::to_string(condition)),
+                  "write i >= 2 && i < 10");
+    };
     const auto* comparison = std::get_if<Binary>(&condition->node);
-    if (!comparison) fail(fmt::format("the condition {} is not a comparison", loops::to_string(condition)));
+    if (!comparison) return refuse();
     if (comparison->op == BinaryOp::logical_and) {
-      masks(comparison->a, out);
-      masks(comparison->b, out);
-      return;
+      DOVETAIL_TRY(masks(comparison->a, out));
+      return masks(comparison->b, out);
     }
+    if (comparison->a->dtype != DType::int64) return refuse();
     Affine difference;  // a - b
-    accumulate(difference, form(comparison->a), 1);
-    accumulate(difference, form(comparison->b), -1);
+    DOVETAIL_ASSIGN(const Affine a, form(comparison->a));
+    DOVETAIL_ASSIGN(const Affine b, form(comparison->b));
+    accumulate(difference, a, 1);
+    accumulate(difference, b, -1);
     Affine result;
     switch (comparison->op) {
       case BinaryOp::ge: accumulate(result, difference, 1); break;
       case BinaryOp::gt: accumulate(result, difference, 1), result.constant -= 1; break;
       case BinaryOp::le: accumulate(result, difference, -1); break;
       case BinaryOp::lt: accumulate(result, difference, -1), result.constant -= 1; break;
-      default: fail(fmt::format("the condition {} is not an inequality", loops::to_string(condition)));
+      default: return refuse();
     }
-    out.push_back(leaf_form(result));
+    DOVETAIL_ASSIGN(LeafForm mask, leaf_form(result));
+    out.push_back(std::move(mask));
+    return {};
   }
 
   // Chooses the loops to walk, shortest first, so that at most one loop remains in every mask.
@@ -252,7 +346,7 @@ class LeafBuilder {
 
 }  // namespace
 
-Leaf make_leaf(const Stmt& stmt, const std::vector<const For*>& outside, const LeafContext& context) {
+Result<Leaf> make_leaf(const Stmt& stmt, const std::vector<const For*>& outside, const LeafContext& context) {
   return LeafBuilder(stmt, outside, context).build();
 }
 

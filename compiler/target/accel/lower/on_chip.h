@@ -18,6 +18,9 @@ namespace dovetail::accel {
 
 using LoopValues = std::map<const loops::VarNode*, std::int64_t>;
 
+// Why a program has no form as instructions. `where`: "buffer x", "block b", "loop i".
+Diagnostic cannot_lower(const loops::Program& program, std::string where, std::string why, std::string hint);
+
 // The last two dimensions of a buffer are one element of its memory. Element index of an access = begin + sum over the
 // other dimensions of (index - min) * stride; min is affine in loop variables.
 //
@@ -42,8 +45,17 @@ struct Placement {
 using Placements = std::map<const loops::BufferNode*, Placement>;
 
 // The size of each allocation of the program, and its place after the previous ones, from address 0 of each memory,
-// even if it does not fit. Results of in-place intrinsics have the place of their operand.
-Placements find_places(const loops::Program& program, const loops::IntrinsicTable& intrinsics, const BlockSizes& sizes);
+// even if it does not fit. Results of in-place intrinsics have the place of their operand. Errors: a buffer that is not
+// in a memory of the accelerator, has another type or other elements than that memory, or cannot be in place of its
+// operand.
+Result<Placements> find_places(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
+                               const BlockSizes& sizes);
+
+// Checks what the sketches' programs keep by construction. A buffer holds what one iteration of the loops around its
+// accesses touches, so no iteration of a loop that moves this part may read what another one wrote. Error: a buffer of
+// which that cannot be proven.
+Result<void> check_private(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
+                           const Placements& placements);
 
 // The last accesses to each part of the SRAMs, across the operations of a region in the order of its stream: the part
 // that was freed first can be filled first.

@@ -50,7 +50,8 @@ Result<TilePlaces::Answer> TilePlaces::answer() const {
   DOVETAIL_ASSIGN(const WrittenSteps::Answer written, smallest_.answer());
   const schedule::Task& task = smallest_.task.task();
   const loops::Program& scheduled = written.steps.program;
-  return on_chip_places(task.program, scheduled, find_places(scheduled, *task.intrinsics, smallest_.sizes));
+  DOVETAIL_ASSIGN(const Placements places, find_places(scheduled, *task.intrinsics, smallest_.sizes));
+  return on_chip_places(task.program, scheduled, places);
 }
 
 }  // namespace dovetail::accel

@@ -50,7 +50,8 @@ schedule::Scheduled check_needs(const RandomOperation& operation, const schedule
     for (const schedule::Decision& made : scheduled->decisions)
       if (made.name == decision) *count = std::stoll(made.value);
   std::map<isa::Memory, std::int64_t> used;
-  for (const auto& [buffer, place] : find_places(scheduled->program, *task.intrinsics, config))
+  const Placements found = *find_places(scheduled->program, *task.intrinsics, config);
+  for (const auto& [buffer, place] : found)
     if (!place.in_place_of) used[place.memory] += place.all_elements();
   for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc}) {
     INFO("memory " << static_cast<int>(memory) << "\n" << loops::to_string(scheduled->program));
@@ -95,7 +96,7 @@ TEST_CASE("accelerator: a tile needs the memory that the model computes, and tas
         const auto smallest = schedule::run(sketch_of(*operation.kind, config), task, given);
         REQUIRE(smallest.ok());
         const std::vector<OnChip> places =
-            on_chip_places(task.program, smallest->program, find_places(smallest->program, *task.intrinsics, config));
+            on_chip_places(task.program, smallest->program, *find_places(smallest->program, *task.intrinsics, config));
         // The places for all operations of the form, whatever their extents.
         const auto of_form = memo.ask(TilePlaces(task_of_steps(task, memo), config));
         REQUIRE(of_form.ok());

@@ -1,5 +1,6 @@
 // tensorize: matches, the text of each mismatch, and how an intrinsic describes its operands.
 #include "compiler/schedule/index_map.h"
+#include "loops/rewrite.h"
 #include "tests/text/compiler/schedule/schedule_case.h"
 
 using namespace dovetail::schedule::test;
@@ -61,6 +62,36 @@ TEST_CASE("schedule: tensorize unifies modulo loop order, strides and exchanged 
   CHECK_THAT(scheduled(kTensorizeProduct, "tensorize k t.dot", {dot()}),
              Catch::Matchers::ContainsSubstring(
                  "call t.dot(y[vi, vj] step [0, 0], w[0, vj] step [1, 0], x[vi, 0] step [0, 1])"));
+}
+
+TEST_CASE("schedule: tensorize decides the side of a select by the immediate") {
+  Intrinsic shift = intrinsic("t.shift",
+                              "program s { output d: int32[5] input a: int32[5] free imm: int32 for i in 5 { block s { "
+                              "spatial v in 5 = i reads a[v] writes d[v] "
+                              "d[v] = select(imm >= 0, a[v] >> min(imm, 31), a[v] << min(-imm, 31)) } } }");
+  REQUIRE(shift.immediates.empty());
+  dovetail::loops::visit_exprs(shift.semantics.body, [&](const dovetail::loops::Expr& expr) {
+    if (const auto* reference = std::get_if<dovetail::loops::VarRef>(&expr->node);
+        reference != nullptr && reference->var->name == "imm" && shift.immediates.empty())
+      shift.immediates.push_back(reference->var);
+  });
+  const auto tensorized = [&](const std::string& value) {
+    return scheduled(
+        "program p { input x: int32[5] output y: int32[5] for i in 5 { block b { spatial v in 5 = i y[v] = " + value +
+            " } } }",
+        "tensorize i t.shift", {shift});
+  };
+  CHECK_THAT(tensorized("x[v] >> 8"), Catch::Matchers::ContainsSubstring("with (int32(8))"));
+  CHECK_THAT(tensorized("x[v] << 3"), Catch::Matchers::ContainsSubstring("with (int32(-3))"));
+  CHECK_THAT(tensorized("x[v] >> 31"), Catch::Matchers::ContainsSubstring("with (int32(31))"));
+  CHECK_THAT(tensorized("select(int32(2) >= 0, x[v] >> min(int32(2), 31), x[v] << min(int32(-2), 31))"),
+             Catch::Matchers::ContainsSubstring("with (int32(2))"));
+  for (const char* value : {"x[v] >> 32", "x[v] >> -1", "x[v] * 8"})
+    check_refused(
+        std::string("program p { input x: int32[5] output y: int32[5] for i in 5 { block b { spatial v in 5 = "
+                    "i y[v] = ") +
+            value + " } } }",
+        "tensorize i t.shift", "does not match select(imm >= 0", {shift});
 }
 
 TEST_CASE("schedule refusals: tensorize states what did not match") {

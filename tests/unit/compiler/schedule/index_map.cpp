@@ -101,3 +101,34 @@ TEST_CASE("index map: swizzles without an inverse are refused") {
   CHECK(to_string(parse_fragment("i0^i1|i1", {4, 4}).errors()).find("lanes and registers must not be swizzled") !=
         std::string::npos);
 }
+
+TEST_CASE("index map: its text parses to the same places, and two maps compose") {
+  const Shape shape{4, 32};
+  int composed = 0;
+  for (const std::string first : {"i0,i1", "i1,i0", "i0,i1/16,i0%1,i1%16", "i1/8,i0,i1%8", "i0,i1^i0%4"}) {
+    const auto map = parse_index_map(first, shape);
+    REQUIRE(map.ok());
+    const auto again = parse_index_map(to_string(*map), shape);
+    REQUIRE(again.ok());
+    CHECK(places(*again) == places(*map));
+    NdArray numbers(DType::int32, shape);
+    for (std::int64_t i = 0; i < numbers.count(); ++i) numbers.set_int64(i, i);
+    const NdArray packed = pack(numbers, *map);
+    for (const std::string second :
+         {"i0,i1", "i1,i0", "i0/2,i1,i0%2", "i0,i1/2,i1%2", "i1^i0%2,i0", "i0,i1,i3^i2%2", "i0,i1/16,i2,i3,i1%1",
+          "i0,i1,i2,i3", "i0,i1,i3,i2/2,i2%2", "i1,i2,i0%2^i2%2,i0/2"}) {
+      const auto after = parse_index_map(second, map->physical_shape());
+      if (!after.ok()) continue;
+      INFO(first << " then " << second);
+      const auto both = compose(*map, *after);
+      if (both.ok()) {
+        ++composed;
+        CHECK(pack(numbers, *both) == pack(packed, *after));
+        CHECK(places(*parse_index_map(to_string(*both), shape)) == places(*both));
+      } else {
+        CHECK_THAT(to_string(both.errors()), ContainsSubstring("transform the layout once"));
+      }
+    }
+  }
+  CHECK(composed > 10);
+}

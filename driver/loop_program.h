@@ -1,0 +1,77 @@
+// Loop programs that a user writes as text, schedules by primitives, interprets and compiles
+// (docs/howto/schedule-by-hand.md).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/ndarray.h"
+#include "base/report_progress.h"
+#include "base/result.h"
+#include "base/work.h"
+#include "bundle/bundle.h"
+#include "compiler/schedule/index_map.h"
+#include "compiler/schedule/schedule.h"
+#include "isa/system.h"
+#include "loops/intrinsic.h"
+#include "loops/ir.h"
+
+namespace dovetail::driver {
+
+struct LoopMachines {
+  std::optional<std::string> hardware = {};  // the accelerator, as isa::load_machine takes it; absent: kDefaultHardware
+  std::string cpu = "native";                // a processor class, or kInterpreter
+};
+
+// A program with the steps of its schedule so far. Callers pass and get tensors in the shapes of the text, whatever
+// layouts the steps give to parameters. Copies share what is immutable.
+class LoopProgram {
+ public:
+  // Steps and calls may use the intrinsics of both machines. Errors: syntax; a program that does not verify; a loop
+  // whose kind guarantees what does not hold; unknown machines.
+  static Result<LoopProgram> parse(std::string_view text, std::string_view where, const LoopMachines& machines);
+
+  // Takes steps, a trace (docs/reference/schedules.md). Error: a step is refused; then none of them is taken.
+  Result<void> apply(std::string_view steps);
+
+  const loops::Program& program() const { return schedule_.program(); }
+  // {"name", "text", "trace", "hardware", "cpu", "parameters", "buffers", "loops", "blocks", "decisions",
+  // "intrinsics"}.
+  Json to_json() const;
+
+  // Interprets the program. `inputs`: inputs and constants by name. Returns the outputs in their order. Errors: tensors
+  // that are missing, unknown, or of another type or shape; what the interpreter diagnoses. `work` may be null.
+  Result<std::vector<std::pair<std::string, NdArray>>> run(const std::map<std::string, NdArray>& inputs,
+                                                           Work* work) const;
+
+  struct Compiled {
+    bundle::Bundle bundle;
+    Json report;  // {"kind": "loops", "target", "dumps": text by stage, "kernels"}
+  };
+  // A bundle that runs the program on a target: "accel"; "cpu" or "host". Errors: the program has no form on the
+  // target, for example because a loop or a buffer is of a kind that the target does not have. `progress` may be null.
+  Result<Compiled> compile(const std::string& target, bool check_bounds, const ReportProgress& progress) const;
+
+ private:
+  LoopProgram(loops::Program program, std::shared_ptr<const loops::IntrinsicTable> intrinsics, isa::Machine machine,
+              LoopMachines named);
+
+  // The layout of a parameter as text; "": that of the text.
+  std::string layout_of(const std::string& parameter) const;
+
+  std::shared_ptr<const loops::Program> written_;  // as parsed
+  std::shared_ptr<const loops::IntrinsicTable> intrinsics_;
+  isa::Machine machine_;
+  LoopMachines named_;
+  schedule::Schedule schedule_;
+  std::map<std::string, schedule::IndexMap> layouts_;  // of parameters whose layout was transformed
+};
+
+}  // namespace dovetail::driver
