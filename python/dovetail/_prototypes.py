@@ -341,6 +341,12 @@ COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
             POINTER(c_void_p),
         ],
     ),
+    "dvt_measure": (
+        c_void_p,
+        [
+            c_char_p, POINTER(dvt_named_tensor), c_size_t, POINTER(DLTensor), c_char_p, POINTER(c_void_p),
+        ],
+    ),
     "dvt_quantize": (
         c_void_p,
         [
