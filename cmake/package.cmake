@@ -47,7 +47,7 @@ set(CPACK_COMPONENT_DEV_DESCRIPTION "accelerator co-design kit: libraries and he
  Libraries of Dovetail for C++ and C, their headers, and the packages for CMake's
  find_package(dovetail) and pkg-config.")
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "dovetail (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libfmt-dev, nlohmann-json3-dev, zlib1g-dev, libssl-dev, \
-libprotobuf-dev, protobuf-compiler, libsqlite3-dev, libdovetail1 (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), \
+libsqlite3-dev, libdovetail1 (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), \
 libdovetail-runtime1 (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 # A compiler and CMake; the packages that dovetail::cpu and dovetail::systemc need, which find_package otherwise leaves out.
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "g++, cmake, llvm-19-dev, liblld-19-dev, libsystemc-dev, pkgconf")

@@ -26,7 +26,7 @@ class C(unittest.TestCase):
         (FOLDER / "CMakeLists.txt").write_text(re.search(r"^```cmake\n(.*?)^```$", page, re.MULTILINE | re.DOTALL).group(1))
 
     def test_the_project_of_the_page_needs_no_other_package_and_no_other_language(self):
-        said = configure(FOLDER, BUILD, "-DCMAKE_DISABLE_FIND_PACKAGE_Protobuf=TRUE", "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=TRUE")
+        said = configure(FOLDER, BUILD, "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=TRUE")
         self.assertNotIn("CXX compiler identification", said)
         run("cmake", "--build", BUILD)
         self.assertIn("no race", run(BUILD / "build", MODEL, FOLDER / "digits.dvt", cwd=FOLDER))
