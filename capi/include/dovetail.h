@@ -4,8 +4,8 @@
  *
  * Errors. A function that may fail returns a dvt_status*: null on success, else the diagnostics, which the caller frees
  * with dvt_status_free(). On failure the results that the function would have stored are null or unchanged. No function
- * ends the process, prints or throws, with one exception: if memory runs out inside LLVM, OpenSSL or the JSON library,
- * that library ends the process.
+ * ends the process, prints or throws, with one exception: if memory runs out inside LLVM or the JSON library, that
+ * library ends the process.
  *
  * Ownership. `dvt_x** out` receives a handle that the caller frees with dvt_x_free(). `char** json` receives text that
  * the caller frees with dvt_free(); a null pointer omits it. Pointers that a function returns from a handle live as
