@@ -24,8 +24,8 @@ set(CPACK_COMPONENT_KIT_DESCRIPTION "accelerator co-design kit: from ONNX to har
  accelerator of the VTA kind, for CPUs and for GPUs, runs them on exact
  simulators and on the design itself, and reports what runs where, what it
  costs and whether it is right.")
-# Recommended: Verilator and a compiler for engine rtl; the tuner's ranking; target onednn. Suggested: Yosys for areas of configurations without results in the kit; NumPy for .npy files.
-set(CPACK_DEBIAN_KIT_PACKAGE_RECOMMENDS "verilator, g++, libxgboost0, libdnnl2 | libdnnl3")
+# Recommended: Verilator and a compiler for engine rtl; the tuner's ranking; target onednn; line editing. Suggested: Yosys for areas of configurations without results in the kit; NumPy for .npy files.
+set(CPACK_DEBIAN_KIT_PACKAGE_RECOMMENDS "verilator, g++, libxgboost0, libdnnl2 | libdnnl3, libedit2")
 set(CPACK_DEBIAN_KIT_PACKAGE_SUGGESTS "libdovetail-dev, yosys, python3-numpy, python3-onnx")
 
 foreach(component c runtime_c)
