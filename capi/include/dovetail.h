@@ -4,8 +4,8 @@
  *
  * Errors. A function that may fail returns a dvt_status*: null on success, else the diagnostics, which the caller frees
  * with dvt_status_free(). On failure the results that the function would have stored are null or unchanged. No function
- * ends the process, prints or throws, with one exception: if memory runs out inside LLVM or the JSON library, that
- * library ends the process.
+ * throws or ends the process, with one exception: if memory runs out inside LLVM or the JSON library, that library ends
+ * the process. No function prints but dvt_command().
  *
  * Ownership. `dvt_x** out` receives a handle that the caller frees with dvt_x_free(). `char** json` receives text that
  * the caller frees with dvt_free(); a null pointer omits it. Pointers that a function returns from a handle live as
@@ -492,6 +492,14 @@ DVT_API dvt_status* dvt_explore(const dvt_model* const* models, size_t count, co
  * (docs/schema/area-estimate.json). "generic", "xc7" or "xcup": a result of Yosys that the kit keeps, or else Yosys
  * runs, for minutes where arrays are large (docs/schema/area.json). */
 DVT_API dvt_status* dvt_area(const char* hardware, const char* flow, char** json);
+
+/* Runs a command as the program `dovetail` does, in this process: `arguments` are the name of the program and the
+ * `count` - 1 arguments after it. Returns the exit code (docs/reference/command-line.md): 0, 1, 2, or 128 plus the
+ * number of a signal, which is SIGINT or SIGTERM if it stopped the command's work, and SIGPIPE if the reader of stdout
+ * has left. The one function that prints: to stdout and stderr of the process, which are flushed when it returns. Until
+ * then, work that can be stopped handles SIGINT and SIGTERM, and SIGPIPE and SIGXFSZ are ignored; afterwards all have
+ * their former actions. Calls run one after the other. */
+DVT_API int32_t dvt_command(int32_t count, const char* const* arguments);
 
 #ifdef __cplusplus
 }

@@ -216,6 +216,16 @@ class dvt_tune_options(Structure):
     ]
 
 
+class dvt_model_samples(Structure):
+    _fields_ = [
+        ("samples", POINTER(dvt_named_tensor)),
+        ("sample_count", c_size_t),
+        ("tests", POINTER(dvt_named_tensor)),
+        ("test_count", c_size_t),
+        ("labels", POINTER(DLTensor)),
+    ]
+
+
 class dvt_explore_options(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -229,6 +239,8 @@ class dvt_explore_options(Structure):
         ("no_check", c_int32),
         ("weights", POINTER(c_double)),
         ("callbacks", POINTER(dvt_callbacks)),
+        ("point", CFUNCTYPE(None, c_void_p, c_char_p, c_int32)),
+        ("samples", POINTER(dvt_model_samples)),
     ]
 
 
@@ -269,6 +281,7 @@ RUNTIME: Dict[str, Tuple[Any, List[Any]]] = {
     "dvt_session_bind_input": (c_void_p, [c_void_p, c_char_p, POINTER(DLTensor)]),
     "dvt_session_bind_output": (c_void_p, [c_void_p, c_char_p, POINTER(DLTensor)]),
     "dvt_session_run_bound": (c_void_p, [c_void_p]),
+    "dvt_session_stop": (None, [c_void_p]),
     "dvt_session_report": (c_void_p, [c_void_p, POINTER(c_void_p)]),
     "dvt_session_profile": (c_void_p, [c_void_p, POINTER(dvt_named_tensor), c_size_t, c_int64, POINTER(c_void_p)]),
     "dvt_engines": (c_void_p, [POINTER(c_void_p)]),
@@ -327,4 +340,5 @@ COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
     "dvt_tune": (c_void_p, [c_void_p, POINTER(dvt_compile_options), POINTER(dvt_tune_options), POINTER(c_void_p)]),
     "dvt_explore": (c_void_p, [POINTER(c_void_p), c_size_t, c_char_p, POINTER(dvt_explore_options), POINTER(c_void_p)]),
     "dvt_area": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
+    "dvt_command": (c_int32, [c_int32, POINTER(c_char_p)]),
 }

@@ -46,6 +46,15 @@ class C(unittest.TestCase):
                   "text = ctypes.c_char_p()\nassert kit.dvt_area(b'1x16x16', b'xc7', ctypes.byref(text)) is None\nprint(text.value[:40])")
         self.assertIn("1x16x16", run("python3", "-c", script, cwd=FOLDER))
 
+    def test_the_kit_of_the_library_precedes_another_one_around_the_program(self):
+        source, program = FOLDER / "area.c", FOLDER / "other/bin/area"
+        source.write_text('#include <dovetail.h>\n#include <stdio.h>\nint main(void) {\n  char* json = 0;\n'
+                          '  dvt_status* status = dvt_area("1x16x16", "xc7", &json);\n  puts(dvt_status_text(status));\n  return status != 0;\n}\n')
+        (FOLDER / "other/share/dovetail").mkdir(parents=True)
+        program.parent.mkdir()
+        run("cc", "-std=c11", source, f"-I{PREFIX / 'include/dovetail-1'}", f"-L{PREFIX / 'lib'}", f"-Wl,-rpath,{PREFIX / 'lib'}", "-ldovetail", "-o", program)
+        run(program)
+
     def test_the_licence_of_dlpack_is_installed(self):
         self.assertIn("Apache License", (PREFIX / "include/dovetail-1/dlpack.LICENSE").read_text())
 
