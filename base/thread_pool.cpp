@@ -52,8 +52,10 @@ const std::vector<int>& allowed_processors() {
 struct ThreadPool::State {
   std::vector<std::jthread> workers;
   int threads = 1;
+  Placement placement = Placement::pinned;
   std::optional<pthread_t> owner;  // the thread whose affinity `before` holds
   cpu_set_t before;
+  int avoided = -1;  // the processor that the workers avoid
 
   std::mutex mutex;
   std::condition_variable wake;
@@ -65,9 +67,9 @@ struct ThreadPool::State {
   std::int64_t count = 0, piece = 1;
   std::atomic<std::int64_t> next{0};
   std::atomic<int> working{0};
-  // True: the caller blocks while it waits for the workers, and frees its processor; false: it spins, as waking up
+  // Whether the caller blocks while it waits for the workers, and frees its processor; else it spins, as waking up
   // costs time.
-  bool sleeps = false;
+  bool sleeps() const { return placement == Placement::free; }
   std::atomic<bool> thrown{false};
   std::exception_ptr exception;  // the first one in the loop
 
@@ -108,7 +110,7 @@ struct ThreadPool::State {
       seen = epoch.load(std::memory_order_acquire);
       if (stop.load()) return;
       work(thread);
-      if (working.fetch_sub(1, std::memory_order_release) == 1 && sleeps) working.notify_one();
+      if (working.fetch_sub(1, std::memory_order_release) == 1 && sleeps()) working.notify_one();
     }
   }
 
@@ -116,9 +118,22 @@ struct ThreadPool::State {
     int left = 0;
     for (int spin = 0; (left = working.load(std::memory_order_acquire)) > 0; ++spin) {
       if (spin < kSpins) pause();
-      else if (sleeps) working.wait(left, std::memory_order_acquire);
+      else if (sleeps()) working.wait(left, std::memory_order_acquire);
       else std::this_thread::yield();
     }
+  }
+
+  // Workers leave the processor on which the caller is.
+  void keep_apart() {
+    const int here = sched_getcpu();
+    if (here == avoided || here < 0) return;
+    avoided = here;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int processor : allowed_processors())
+      if (processor != here) CPU_SET(static_cast<std::size_t>(processor), &set);
+    if (CPU_COUNT(&set) == 0) return;
+    for (std::jthread& worker : workers) pthread_setaffinity_np(worker.native_handle(), sizeof set, &set);
   }
 
   void publish() {
@@ -130,9 +145,10 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int threads, bool pin) : state_(std::make_unique<State>()) {
+ThreadPool::ThreadPool(int threads, Placement placement) : state_(std::make_unique<State>()) {
   state_->threads = std::max(threads, 1);
-  state_->sleeps = !pin;
+  state_->placement = placement;
+  const bool pin = placement == Placement::pinned;
   const std::vector<int>& processors = allowed_processors();
   const auto stay = [&](pthread_t thread, int i) {
     cpu_set_t set;
@@ -170,6 +186,7 @@ void ThreadPool::parallel_for(std::int64_t count, const std::function<void(std::
     body(0, count, 0);
     return;
   }
+  if (state_->placement == Placement::apart) state_->keep_apart();
   state_->body = &body;
   state_->count = count;
   // One iteration per piece if there are few; else several pieces per thread, to balance uneven speed.

@@ -1,4 +1,4 @@
-// A pool of pinned threads for loops of equal pieces. A waiting thread spins for some microseconds, as the next loop of
+// A pool of threads for loops of equal pieces. A waiting thread spins for some microseconds, as the next loop of
 // a model usually follows at once, and then sleeps.
 #pragma once
 
@@ -10,10 +10,17 @@ namespace dovetail {
 
 class ThreadPool {
  public:
-  // `threads` includes the caller's; 1 creates none. `pin`: thread i stays on the i-th processor that the process may
-  // use, thread 0 being the one that creates the pool, until the pool is destroyed. A caller that migrates would come
-  // to share a processor with a waiting thread. Throws ResourceError: the system gives no more threads.
-  explicit ThreadPool(int threads, bool pin = true);
+  // Where the threads run. A caller that migrates may come to share a processor with a thread that spins, which then
+  // delays it by milliseconds.
+  enum class Placement {
+    pinned,  // thread i stays on the i-th processor that the process may use, thread 0 being the one that creates the
+             // pool, until the pool is destroyed: for a process of the kit's
+    apart,   // workers avoid the processor of the thread that runs a loop, which stays as it is: for a host program
+    free     // anywhere, and who waits sleeps: for loops of long pieces
+  };
+
+  // `threads` includes the caller's; 1 creates none. Throws ResourceError: the system gives no more threads.
+  explicit ThreadPool(int threads, Placement placement = Placement::pinned);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

@@ -99,7 +99,7 @@ Result<void> Session::make_ready() {
                   runtime::simulator_factory(settings_.engine, engine_options_));
   runtime::ExecutorOptions options;
   options.threads = settings_.threads;
-  options.pin_threads = false;
+  options.placement = ThreadPool::Placement::apart;
   options.work = work_.get();
   for (const auto& target : settings_.own_targets) {
     DOVETAIL_ASSIGN(auto device, make_device(target));
@@ -119,27 +119,29 @@ Session::Call::~Call() {
   if (--session_.calls_ == 0) session_.stopped_ = false;
 }
 
-Session::Running::Running(Session& session) : session_(session) {
+Session::Running::Running(Session& session, Work& work, std::string what) : session_(session), work_(work) {
   {
     const std::scoped_lock lock(session_.calls_mutex_);
-    session_.running_ = session_.work_.get();
+    session_.running_.push_back(&work_);
+    if (session_.stopped_) work_.stop(kWhyStopped, kStoppedHint);
   }
-  watched_.emplace(session_.settings_.callbacks, session_.work_.get(), "run");
+  watched_.emplace(session_.settings_.callbacks, &work_, std::move(what));
 }
 
 Session::Running::~Running() {
   watched_.reset();
-  {
-    const std::scoped_lock lock(session_.calls_mutex_);
-    session_.running_ = nullptr;
-  }
-  if (session_.work_->stopped()) session_.executor_.reset();  // a stopped Work stays stopped
+  const std::scoped_lock lock(session_.calls_mutex_);
+  std::erase(session_.running_, &work_);
 }
 
 void Session::stop() {
   const std::scoped_lock lock(calls_mutex_);
   stopped_ = calls_ > 0;
-  if (running_ != nullptr) running_->stop(kWhyStopped, kStoppedHint);
+  for (Work* work : running_) work->stop(kWhyStopped, kStoppedHint);
+}
+
+void Session::drop_stopped() {
+  if (work_->stopped()) executor_.reset();
 }
 
 Result<void> Session::may_run() {
@@ -157,8 +159,11 @@ Result<runtime::RunResult> Session::run_locked(const Inputs& inputs, const runti
     return runtime::check_inputs(other, inputs).ok();
   });
   if (!fits) DOVETAIL_TRY(runtime::check_inputs(loaded_->bundle, inputs));
-  const Running running(*this);
-  auto result = executor_->run(inputs, options);
+  auto result = [&] {
+    const Running running(*this, *work_, "run");
+    return executor_->run(inputs, options);
+  }();
+  drop_stopped();
   if (!result.ok()) return failed_work(result.errors());
   return result;
 }
@@ -240,13 +245,20 @@ Result<void> Session::run_bound() {
   }
   DOVETAIL_TRY(make_ready());
   if (!program.other_shapes.empty()) last_.reset();  // its steps may be those of another program
-  const Running running(*this);
-  if (const auto ran = executor_->run_in_place(inputs); !ran.ok()) return failed_work(ran.errors());
+  const auto ran = [&] {
+    const Running running(*this, *work_, "run");
+    return executor_->run_in_place(inputs);
+  }();
+  if (!ran.ok()) {
+    drop_stopped();
+    return failed_work(ran.errors());
+  }
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!outputs_[i] || outputs_[i]->view.bytes == 0) continue;
     const auto bytes = executor_->output(tensor_at(program, program.outputs[i]).name);
     std::memcpy(outputs_[i]->view.data, bytes.data(), outputs_[i]->view.bytes);
   }
+  drop_stopped();
   return {};
 }
 

@@ -68,6 +68,19 @@ class Session {
   };
   // Stops all calls in progress, from any thread.
   void stop();
+  // Work of a call, which stop() and a watching caller may end.
+  class Running {
+   public:
+    Running(Session& session, Work& work, std::string what);
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    Session& session_;
+    Work& work_;
+    std::optional<Watched> watched_;
+  };
 
   Result<Json> report() const;
   Result<Json> profile(const Inputs& inputs, std::int64_t repeat);
@@ -84,19 +97,8 @@ class Session {
 
   Session(std::shared_ptr<const LoadedBundle> loaded, SessionSettings settings)
       : loaded_(std::move(loaded)), settings_(std::move(settings)) {}
-  // A run, which stop() and a watching caller may end. After that the next run makes the executor and its Work again.
-  class Running {
-   public:
-    explicit Running(Session& session);
-    ~Running();
-    Running(const Running&) = delete;
-    Running& operator=(const Running&) = delete;
-
-   private:
-    Session& session_;
-    std::optional<Watched> watched_;
-  };
-
+  // After a run: a stopped Work stays stopped, so that the next run makes the executor and its Work again.
+  void drop_stopped();
   // Error: the caller has stopped this call.
   Result<void> may_run();
   Result<void> make_ready();
@@ -117,8 +119,8 @@ class Session {
 
   std::mutex calls_mutex_;  // locked after mutex_; protects the following members
   int calls_ = 0;
-  bool stopped_ = false;     // until all calls in progress have ended
-  Work* running_ = nullptr;  // `work_` during a run
+  bool stopped_ = false;  // until all calls in progress have ended
+  std::vector<Work*> running_;
 };
 
 }  // namespace dovetail::capi

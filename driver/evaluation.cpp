@@ -82,7 +82,7 @@ Result<Evaluated> evaluate(const Session& session, const Samples& samples, int t
     results[bundle.tensors[static_cast<std::size_t>(index)].name].resize(static_cast<std::size_t>(samples.runs()));
   Shared shared{.done = done, .mutex = {}, .errors = {}};
   const auto start = std::chrono::steady_clock::now();
-  ThreadPool pool(static_cast<int>(count), /*pin=*/false);
+  ThreadPool pool(static_cast<int>(count), ThreadPool::Placement::free);
   pool.parallel_for(pool.threads(), [&](std::int64_t begin, std::int64_t end, int) {
     for (std::int64_t i = begin; i < end; ++i)
       run_some(executors[static_cast<std::size_t>(i)], samples, shared, results);

@@ -72,7 +72,7 @@ Result<Executor> Executor::make(bundle::Bundle bundle, const MakeSimulator& make
   state->devices = options.devices;
   state->given = options.devices.size();
   state->work = options.work;
-  for (auto& device : built_in_devices({make_simulator, options.threads, options.pin_threads, options.work}))
+  for (auto& device : built_in_devices({make_simulator, options.threads, options.placement, options.work}))
     state->devices.push_back(std::move(device));
   state->devices.push_back(make_flow_device(state->devices, state->given, options.work));
   DOVETAIL_TRY(check_trust(state->bundle, state->devices));

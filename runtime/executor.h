@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/ndarray.h"
 #include "base/result.h"
+#include "base/thread_pool.h"
 #include "bundle/bundle.h"
 #include "runtime/device.h"
 #include "simulator/engine_options.h"
@@ -58,9 +59,8 @@ struct RunOptions {
 int default_threads();  // one per processor that this process may use
 struct ExecutorOptions {
   int threads = 0;  // for CPU kernels; 0: one per processor that this process may use
-  // Each stays on its processor, the thread that makes the executor included. False where that thread is a program's,
-  // which has other work and may end before the executor.
-  bool pin_threads = true;
+  // `apart` where the thread that makes the executor is a program's, which has other work and may end before it.
+  ThreadPool::Placement placement = ThreadPool::Placement::pinned;
   // Receives the estimated and completed steps of runs, and may stop them (base/work.h); outlives the executor. Null:
   // not observed. A simulator has its own, EngineOptions::work; a machine-code kernel always runs to its end.
   Work* work = nullptr;

@@ -186,7 +186,7 @@ TargetComparison compare(std::string_view target, std::string title, const Setti
   std::vector<std::unique_ptr<Loaded>> tasks(rows.size());
   std::vector<explore::TaskCurves> curves(rows.size());
   std::vector<std::string> problems(rows.size());
-  ThreadPool pool(available_processors(), /*pin=*/false);
+  ThreadPool pool(available_processors(), ThreadPool::Placement::free);
   const auto each = [&](const auto& body) {
     pool.parallel_for(static_cast<std::int64_t>(rows.size()), [&](std::int64_t begin, std::int64_t end, int) {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) body(i);

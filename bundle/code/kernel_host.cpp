@@ -47,8 +47,8 @@ struct KernelHost::State {
   std::uint32_t site = 0;
   std::int64_t value = 0;
 
-  State(int threads, std::size_t shared_bytes, std::size_t local_bytes_of_one, bool pin)
-      : pool(threads, pin), shared(shared_bytes), local_bytes((local_bytes_of_one + 63) / 64 * 64) {
+  State(int threads, std::size_t shared_bytes, std::size_t local_bytes_of_one, ThreadPool::Placement placement)
+      : pool(threads, placement), shared(shared_bytes), local_bytes((local_bytes_of_one + 63) / 64 * 64) {
     local = AlignedBytes(local_bytes * static_cast<std::size_t>(pool.threads()));
     use_large_pages({shared, local});
     services.parallel_for = [](const KernelServices* own, ParallelBody body, void* closure, std::int64_t count) {
@@ -74,8 +74,9 @@ struct KernelHost::State {
   }
 };
 
-KernelHost::KernelHost(int threads, std::size_t shared_bytes, std::size_t local_bytes, bool pin)
-    : state_(std::make_unique<State>(threads > 0 ? threads : available_processors(), shared_bytes, local_bytes, pin)) {}
+KernelHost::KernelHost(int threads, std::size_t shared_bytes, std::size_t local_bytes, ThreadPool::Placement placement)
+    : state_(std::make_unique<State>(threads > 0 ? threads : available_processors(), shared_bytes, local_bytes,
+                                     placement)) {}
 KernelHost::~KernelHost() = default;
 
 int KernelHost::threads() const { return state_->pool.threads(); }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/thread_pool.h"
 #include "bundle/code/kernel_abi.h"
 
 namespace dovetail::bundle {
@@ -15,8 +16,9 @@ namespace dovetail::bundle {
 class KernelHost {
  public:
   // `threads` 0: one per processor that the process may use. The workspace must suffice for the kernel with the largest
-  // need. `pin`: as ThreadPool's.
-  KernelHost(int threads, std::size_t shared_bytes, std::size_t local_bytes, bool pin = true);
+  // need.
+  KernelHost(int threads, std::size_t shared_bytes, std::size_t local_bytes,
+             ThreadPool::Placement placement = ThreadPool::Placement::pinned);
   ~KernelHost();
   KernelHost(const KernelHost&) = delete;
   KernelHost& operator=(const KernelHost&) = delete;

@@ -39,15 +39,16 @@ Result<Json> check(Session& session, const Inputs& inputs) {
     return std::ranges::any_of(program->steps, bundle::rounds_freely);
   });
   Work work;
-  const Watched watched(session.settings().callbacks, &work, "reference");
-  DOVETAIL_ASSIGN(
-      const driver::ReferenceCheck found,
-      driver::check_against_reference(compiled.integer, inputs, run,
-                                      std::max(rounds_freely ? kMachineCodeTolerance : 0, compiled.tolerance), &work));
-  return Json{
-      {"tensors", found.compared},  {"graph_tensors", found.graph_tensors},
-      {"elements", found.elements}, {"different", found.different},
-      {"stepped", found.stepped},   {"first", found.first.empty() ? "" : to_string(found.first.front(), "difference")}};
+  const Session::Running running(session, work, "reference");
+  const double tolerance = std::max(rounds_freely ? kMachineCodeTolerance : 0, compiled.tolerance);
+  const auto found = driver::check_against_reference(compiled.integer, inputs, run, tolerance, &work);
+  if (!found.ok()) return failed_work(found.errors());
+  return Json{{"tensors", found->compared},
+              {"graph_tensors", found->graph_tensors},
+              {"elements", found->elements},
+              {"different", found->different},
+              {"stepped", found->stepped},
+              {"first", found->first.empty() ? "" : to_string(found->first.front(), "difference")}};
 }
 
 Result<void> compile(const Model& model, CompileSettings settings, dvt_bundle** out, char** json) {

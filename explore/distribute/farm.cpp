@@ -76,7 +76,7 @@ class Farm::Run {
 
   Result<void> run() {
     if (farm_.transport_ == nullptr) {
-      ThreadPool pool(std::max(1, farm_.threads_), /*pin=*/false);
+      ThreadPool pool(std::max(1, farm_.threads_), ThreadPool::Placement::free);
       // Jobs differ in length, so each thread takes the next job when it is free.
       pool.parallel_for(pool.threads(), [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t i = begin; i < end; ++i) work_here();

@@ -95,7 +95,7 @@ class AccelMeasurer : public tune::Measurer {
     std::vector<Measurement> all(candidates.size());
     const auto count = static_cast<std::int64_t>(candidates.size());
     const int workers = options_.workers > 0 ? options_.workers : available_processors();
-    ThreadPool pool(static_cast<int>(std::clamp<std::int64_t>(count, 1, workers)), /*pin=*/false);
+    ThreadPool pool(static_cast<int>(std::clamp<std::int64_t>(count, 1, workers)), ThreadPool::Placement::free);
     pool.parallel_for(count, [&](std::int64_t begin, std::int64_t end, int) {
       for (std::int64_t i = begin; i < end; ++i)
         all[static_cast<std::size_t>(i)] = measure_one(*candidates[static_cast<std::size_t>(i)]);

@@ -178,7 +178,7 @@ class CpuMeasurer : public tune::Measurer {
 
   std::vector<Measurement> measure(std::span<const schedule::Scheduled* const> candidates) override {
     std::vector<std::optional<Result<cpu::KernelObject>>> compiled(candidates.size());
-    ThreadPool(std::min(options_.workers, static_cast<int>(candidates.size())), false)
+    ThreadPool(std::min(options_.workers, static_cast<int>(candidates.size())), ThreadPool::Placement::free)
         .parallel_for(static_cast<std::int64_t>(candidates.size()), [&](std::int64_t begin, std::int64_t end, int) {
           for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
             if (!is_stopped()) compiled[i] = compile(*candidates[i]);

@@ -62,7 +62,7 @@ Result<WhatIfTable> what_if(const Evaluator& evaluator, const isa::Machine& mach
   DOVETAIL_ASSIGN(table.base, measure(machine));
   const std::vector<Candidate> all = candidates(machine);
   table.steps.resize(all.size());
-  ThreadPool pool(jobs > 0 ? jobs : available_processors(), /*pin=*/false);
+  ThreadPool pool(jobs > 0 ? jobs : available_processors(), ThreadPool::Placement::free);
   pool.parallel_for(static_cast<std::int64_t>(all.size()), [&](std::int64_t begin, std::int64_t end, int) {
     for (std::int64_t i = begin; i < end; ++i) {
       const auto at = static_cast<std::size_t>(i);

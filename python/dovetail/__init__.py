@@ -11,16 +11,24 @@ Importing opens the kit's shared library (`dovetail.library_path`). With the lib
 
 from ._library import has_compiler, version as __version__
 from ._library import lib as _lib
+from .binding import Binding
 from .bundle import Bundle
 from .compiler import compile, engines, targets
 from .errors import Diagnostic, Error, InputError, InternalError, ResourceError, WorkError
-from .model import Model
+from .evaluation import Evaluation
+from .hardware import Hardware, hardware, named_hardware
+from .model import Model, Quantized, quantize
+from .own_target import Node, Region, Target
+from .search import Exploration, Point, explore, tune
 from .session import Session
 from .tensors import Tensor, TensorInfo
 
 library_path: str = _lib.path
+"""The shared library that was opened."""
 
 __all__ = [
-    "Bundle", "Diagnostic", "Error", "InputError", "InternalError", "Model", "ResourceError", "Session", "Tensor",
-    "TensorInfo", "WorkError", "__version__", "compile", "engines", "has_compiler", "library_path", "targets",
+    "Binding", "Bundle", "Diagnostic", "Error", "Evaluation", "Exploration", "Hardware", "InputError", "InternalError",
+    "Model", "Node", "Point", "Quantized", "Region", "ResourceError", "Session", "Target", "Tensor", "TensorInfo",
+    "WorkError", "__version__", "compile", "engines", "explore", "hardware", "has_compiler", "library_path",
+    "named_hardware", "quantize", "targets", "tune",
 ]

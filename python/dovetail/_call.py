@@ -8,7 +8,8 @@ import os
 from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Sequence, Type, TypeVar, Union
 
 from ._library import lib
-from ._prototypes import ENUMERATIONS, dvt_texts
+from ._names import python_names
+from ._prototypes import ENUMERATIONS, dvt_target, dvt_texts
 from .errors import OF_CAUSE, Diagnostic, Error, bad_argument
 
 Struct = TypeVar("Struct", bound=ctypes.Structure)
@@ -21,7 +22,8 @@ def error_of(status: int) -> Error:
     cause = lib.dvt_status_cause(status)
     lib.dvt_status_free(status)
     names = {value: name for name, value in ENUMERATIONS["dvt_cause"].items()}
-    return OF_CAUSE[names[cause]]([Diagnostic(**row) for row in rows])
+    diagnostics = [Diagnostic(**{key: python_names(value) for key, value in row.items()}) for row in rows]
+    return OF_CAUSE[names[cause]](diagnostics)
 
 
 def check(status: Optional[int]) -> None:
@@ -53,18 +55,22 @@ def json_of(function: Callable[..., Optional[int]], *arguments: Any) -> Any:
 
 
 class Handle:
-    """Owns an object of the library, and frees it with the last reference."""
+    """Owns an object of the library, and frees it with the last reference. It is passed to functions as it is, which
+    keeps it during the call."""
 
-    __slots__ = ("pointer", "_free", "__weakref__")
+    __slots__ = ("_as_parameter_", "_free")
 
     def __init__(self, free: Callable[[int], None], out: ctypes.c_void_p) -> None:
         assert out.value is not None
         self._free = free
-        self.pointer: int = out.value
+        self._as_parameter_: int = out.value
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an object of the library cannot be copied or pickled; Bundle.to_bytes gives its bytes")
 
     def __del__(self) -> None:
-        if hasattr(self, "pointer"):
-            self._free(self.pointer)
+        if hasattr(self, "_as_parameter_"):
+            self._free(self._as_parameter_)
 
 
 def text(value: str, where: str) -> bytes:
@@ -111,6 +117,12 @@ def texts(values: Optional[Iterable[str]], where: str) -> dvt_texts:
     return dvt_texts((ctypes.c_char_p * len(items))(*items), len(items))
 
 
+def function_type(kind: Type[ctypes.Structure], member: str) -> Any:
+    """The type of a struct's member that is a function."""
+    fields: Any = kind._fields_
+    return dict(fields)[member]
+
+
 def options(kind: Type[Struct], where: str, **members: Any) -> Struct:
     """A struct of options. Members that are None keep their default; texts and integers are checked."""
     fields: Dict[str, Any] = {field[0]: field[1] for field in kind._fields_}
@@ -133,6 +145,21 @@ def options(kind: Type[Struct], where: str, **members: Any) -> Struct:
             value = number(value, field, place)
         setattr(result, name, value)
     return result
+
+
+def own_targets(targets: Sequence[Any]) -> Dict[str, Any]:
+    """The two members of options for the caller's targets."""
+    if not targets:
+        return {}
+    pointers = (ctypes.POINTER(dvt_target) * len(targets))(*(ctypes.pointer(each.table) for each in targets))
+    return {"own_targets": pointers, "own_target_count": len(targets)}
+
+
+def at_least_one(value: Optional[int], where: str) -> Optional[int]:
+    """A number that is not 0, which the library takes for "not given"."""
+    if value is not None and value < 1:
+        raise bad_argument(where, f"it is {value}", "give at least 1, or None")
+    return value
 
 
 def key_values(values: Union[None, Mapping[str, Any], Sequence[str]], where: str) -> Optional[Sequence[str]]:

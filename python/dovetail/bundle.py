@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _call
 from ._library import lib
@@ -20,21 +20,28 @@ class Bundle:
     Immutable, and usable from several threads.
     """
 
-    def __init__(self, handle: _call.Handle, compiled: Optional[Dict[str, Any]] = None) -> None:
+    inputs: Tuple[TensorInfo, ...]
+    """Name, type and shape of each input; of the first program, where the bundle has several."""
+    outputs: Tuple[TensorInfo, ...]
+    """Name, type and shape of each output."""
+    compile_report: Optional[Dict[str, Any]]
+    """What `dovetail compile --json` prints (docs/schema/compile.json); None of a bundle that was loaded."""
+
+    def __init__(
+        self, handle: _call.Handle, compiled: Optional[Dict[str, Any]] = None, own_targets: Sequence[Any] = ()
+    ) -> None:
         """For this package: users call `dovetail.compile` or `Bundle.load`."""
         self._handle = handle
-        self._compiled = compiled
-        self._own_targets: Tuple[Any, ...] = ()
-        self.inputs: Tuple[TensorInfo, ...] = self._infos(lib.dvt_bundle_input_count, lib.dvt_bundle_input)
-        """Name, type and shape of each input; of the first program, where the bundle has several."""
-        self.outputs: Tuple[TensorInfo, ...] = self._infos(lib.dvt_bundle_output_count, lib.dvt_bundle_output)
-        """Name, type and shape of each output."""
+        self.compile_report = compiled
+        self._own_targets = tuple(own_targets)
+        self.inputs = self._infos(lib.dvt_bundle_input_count, lib.dvt_bundle_input)
+        self.outputs = self._infos(lib.dvt_bundle_output_count, lib.dvt_bundle_output)
 
     def _infos(self, count: Any, get: Any) -> Tuple[TensorInfo, ...]:
         infos: List[TensorInfo] = []
-        for index in range(count(self._handle.pointer)):
+        for index in range(count(self._handle)):
             info = dvt_tensor_info(ctypes.sizeof(dvt_tensor_info))
-            _call.check(get(self._handle.pointer, index, ctypes.byref(info)))
+            _call.check(get(self._handle, index, ctypes.byref(info)))
             infos.append(TensorInfo(info.name.decode(errors="replace"), dtype_name(info.dtype), shape_of(info)))
         return tuple(infos)
 
@@ -65,12 +72,12 @@ class Bundle:
     def save(self, path: _call.PathLike) -> None:
         """Writes the file, whose name ends in `.dvt`. Machine code that this process compiled is recorded as this
         user's, so that it may run when the file is loaded."""
-        _call.check(lib.dvt_bundle_save(self._handle.pointer, _call.path_text(path, "Bundle.save: path")))
+        _call.check(lib.dvt_bundle_save(self._handle, _call.path_text(path, "Bundle.save: path")))
 
     def to_bytes(self) -> bytes:
         """The bytes of the file."""
         content, size = ctypes.c_void_p(), ctypes.c_size_t()
-        _call.check(lib.dvt_bundle_serialize(self._handle.pointer, ctypes.byref(content), ctypes.byref(size)))
+        _call.check(lib.dvt_bundle_serialize(self._handle, ctypes.byref(content), ctypes.byref(size)))
         try:
             return ctypes.string_at(content.value or 0, size.value)
         finally:
@@ -79,7 +86,7 @@ class Bundle:
     def describe(self) -> Dict[str, Any]:
         """"name", "inputs", "outputs", "targets" (the steps of each), "hardware", "steps", "machine_code", "may_run",
         "shapes" (the inputs of all programs) and "report"."""
-        return dict(_call.json_of(lib.dvt_bundle_describe, self._handle.pointer))
+        return dict(_call.json_of(lib.dvt_bundle_describe, self._handle))
 
     @property
     def name(self) -> str:
@@ -88,16 +95,15 @@ class Bundle:
 
     @property
     def report(self) -> Dict[str, Any]:
-        """What the compiler reports. Of a bundle that this process compiled, what `dovetail compile --json` prints
-        (docs/schema/compile.json); of a loaded one, the part of it that the file holds."""
-        return self._compiled if self._compiled is not None else dict(self.describe()["report"] or {})
+        """The compiler's report in the bundle: its nodes, schedules, memory plan, passes, hardware and system."""
+        return dict(self.describe()["report"] or {})
 
     def verify(self) -> Dict[str, Any]:
         """Proves the accelerator's programs free of races, deadlock and undefined reads. Needs the compiler.
 
         Returns {"summary": text, "problems": a list of diagnostics}, the list being empty where all is proven.
         """
-        return dict(_call.json_of(lib.dvt_bundle_verify, self._handle.pointer))
+        return dict(_call.json_of(lib.dvt_bundle_verify, self._handle))
 
     def session(self, **options: Any) -> Session:
         """A session that runs this bundle: `Session(bundle, **options)`."""

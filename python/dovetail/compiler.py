@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _call
 from ._library import lib
 from ._prototypes import dvt_compile_options
+from ._work import LongCall, Progress
 from .bundle import Bundle
+from .errors import Error
+from .hardware import HardwareLike, hardware_text
 from .model import Model, ModelLike
+from .own_target import Target
+from .shapes import Shapes, shape_texts
 
-Extents = Union[int, Sequence[int]]
-"""The value of a symbolic extent, or the shape of an input."""
-Shapes = Union[None, Mapping[str, Union[Extents, List[Extents]]], Sequence[str]]
-"""{"batch": 4, "mask": (1, 16)}, with lists for several programs; or ["batch=4", "mask=1x16"]."""
+TargetsLike = Union[str, Sequence[Union[str, Target]]]
+"""Targets in order of preference: "accel,cpu", ["accel", "cpu"], or with the caller's own."""
+KeyValues = Union[None, Mapping[str, Any], Sequence[str]]
+"""{"conv1": "cpu"} or ["conv1=cpu"]."""
 
 
 def targets() -> List[Dict[str, Any]]:
@@ -27,22 +32,11 @@ def engines() -> List[Dict[str, Any]]:
     return list(_call.json_of(lib.dvt_engines))
 
 
-def shape_texts(shapes: Shapes) -> Optional[Sequence[str]]:
-    """{"batch": 4, "mask": (1, 16)} as ["batch=4", "mask=1x16"]; a list of several makes several programs."""
-    if not isinstance(shapes, Mapping):
-        return shapes
-    lines: List[str] = []
-    for name, value in shapes.items():
-        for each in value if isinstance(value, list) else [value]:
-            extents = [each] if isinstance(each, int) else each
-            lines.append(f"{name}={'x'.join(map(str, extents))}")
-    return lines
-
-
-def compile(
-    model: ModelLike,
-    targets: Union[str, Sequence[str]],
-    hardware: Any = None,
+def compile_options(
+    where: str,
+    call: LongCall,
+    targets: TargetsLike,
+    hardware: Optional[HardwareLike] = None,
     *,
     memory: Optional[str] = None,
     clock_mhz: Optional[float] = None,
@@ -59,18 +53,80 @@ def compile(
     records: Optional[_call.PathLike] = None,
     counted_candidates: Optional[int] = None,
     loop_limit: Optional[int] = None,
-    place: Union[None, Mapping[str, str], Sequence[str]] = None,
+    place: KeyValues = None,
     shapes: Shapes = None,
-    decide: Union[None, Mapping[str, Any], Sequence[str]] = None,
+    decide: KeyValues = None,
     with_passes: Sequence[str] = (),
     without_passes: Sequence[str] = (),
+) -> Tuple[dvt_compile_options, List[Target]]:
+    """The options of `compile`, for the library, and the caller's targets among them."""
+    several: Sequence[Union[str, Target]] = targets.split(",") if isinstance(targets, str) else targets
+    own = [each for each in several if isinstance(each, Target)]
+    options = _call.options(
+        dvt_compile_options,
+        where,
+        targets=",".join(each.name if isinstance(each, Target) else each for each in several),
+        hardware=hardware_text(hardware, f"{where}: hardware"),
+        memory=memory,
+        clock_mhz=clock_mhz,
+        accelerators=accelerators,
+        cpu=cpu,
+        gpu=gpu,
+        level=_call.enumeration("dvt_level", level, f"{where}: level"),
+        offload=_call.enumeration("dvt_offload", offload, f"{where}: offload"),
+        strict=strict,
+        tf32=tf32,
+        check_bounds=check_bounds,
+        all_tensors=all_tensors,
+        threads=threads,
+        records=None if records is None else _call.path_text(records, f"{where}: records"),
+        counted_candidates=_call.at_least_one(counted_candidates, f"{where}: counted_candidates"),
+        loop_limit=_call.at_least_one(loop_limit, f"{where}: loop_limit"),
+        place=_call.key_values(place, f"{where}: place"),
+        shapes=shape_texts(shapes),
+        decide=_call.key_values(decide, f"{where}: decide"),
+        with_passes=with_passes,
+        without_passes=without_passes,
+        callbacks=ctypes.pointer(call.callbacks),
+        **_call.own_targets(own),
+    )
+    return options, own
+
+
+def compile(
+    model: ModelLike,
+    targets: TargetsLike,
+    hardware: Optional[HardwareLike] = None,
+    *,
+    memory: Optional[str] = None,
+    clock_mhz: Optional[float] = None,
+    accelerators: Optional[int] = None,
+    cpu: Optional[str] = None,
+    gpu: Optional[str] = None,
+    level: str = "default",
+    offload: str = "possible",
+    strict: bool = False,
+    tf32: bool = False,
+    check_bounds: bool = False,
+    all_tensors: bool = False,
+    threads: int = 0,
+    records: Optional[_call.PathLike] = None,
+    counted_candidates: Optional[int] = None,
+    loop_limit: Optional[int] = None,
+    place: KeyValues = None,
+    shapes: Shapes = None,
+    decide: KeyValues = None,
+    with_passes: Sequence[str] = (),
+    without_passes: Sequence[str] = (),
+    progress: Progress = None,
 ) -> Bundle:
     """Compiles a model.
 
     >>> bundle = dovetail.compile("digits_int8.onnx", "accel,cpu", "1x16x16-ext")
 
     model: a path, bytes, an onnx.ModelProto or a Model.
-    targets: in order of preference, "accel,cpu" or ["accel", "cpu"] (`dovetail.targets()`).
+    targets: in order of preference, "accel,cpu" or ["accel", "cpu"] (`dovetail.targets()`); a list may have the
+        caller's own, each a Target.
     hardware: the accelerator: a name, a JSON file, "NAME,key=value,...", or a Hardware; None: "1x16x16".
     memory, clock_mhz, accelerators: of the accelerator's system; None: the hardware's.
     cpu: the class of processor; None: "native". gpu: GPU architectures.
@@ -87,37 +143,46 @@ def compile(
     shapes: symbolic extents and shapes of inputs, {"batch": 1, "x": (1, 3, 224, 224)}; a list of them, {"batch": [1,
         8]}, makes several programs.
     with_passes, without_passes: graph passes to add and to leave out.
+    progress: None: a bar of tqdm, where tqdm is and someone watches; False: nothing; or a function (what, done, all).
 
     Returns the bundle; its machine code may run in this process. Raises InputError for a model or option that cannot
-    be compiled, with every diagnostic.
+    be compiled, with every diagnostic. Ctrl-C stops it.
     """
-    model = Model(model)
-    options = _call.options(
-        dvt_compile_options,
+    call = LongCall("compile", progress)
+    options, own = compile_options(
         "compile",
-        targets=targets if isinstance(targets, str) else ",".join(targets),
-        hardware=None if hardware is None else str(hardware),
+        call,
+        targets,
+        hardware,
         memory=memory,
         clock_mhz=clock_mhz,
         accelerators=accelerators,
         cpu=cpu,
         gpu=gpu,
-        level=_call.enumeration("dvt_level", level, "compile: level"),
-        offload=_call.enumeration("dvt_offload", offload, "compile: offload"),
+        level=level,
+        offload=offload,
         strict=strict,
         tf32=tf32,
         check_bounds=check_bounds,
         all_tensors=all_tensors,
         threads=threads,
-        records=None if records is None else _call.path_text(records, "compile: records"),
+        records=records,
         counted_candidates=counted_candidates,
         loop_limit=loop_limit,
-        place=_call.key_values(place, "compile: place"),
-        shapes=shape_texts(shapes),
-        decide=_call.key_values(decide, "compile: decide"),
+        place=place,
+        shapes=shapes,
+        decide=decide,
         with_passes=with_passes,
         without_passes=without_passes,
     )
     out, report = ctypes.c_void_p(), ctypes.c_void_p()
-    _call.check(lib.dvt_compile(model._handle.pointer, options, ctypes.byref(out), ctypes.byref(report)))
-    return Bundle(_call.Handle(lib.dvt_bundle_free, out), _call.taken_json(report))
+    error: Optional[Error] = None
+    try:
+        call.run(lib.dvt_compile, Model(model)._handle, options, ctypes.byref(out), ctypes.byref(report))
+    except Error as failed:
+        error = failed
+    for target in own:
+        target.raise_cause(error)
+    if error is not None:
+        raise error
+    return Bundle(_call.Handle(lib.dvt_bundle_free, out), _call.taken_json(report), own)

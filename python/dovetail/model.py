@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Dict, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _call
 from ._library import lib
+from ._prototypes import dvt_quantize_options
+from ._work import LongCall, Progress
 from .errors import bad_argument
+from .evaluation import collected
+from .session import named_tensors
+from .shapes import Shapes, shape_texts
 
 
 class Model:
@@ -25,8 +30,8 @@ class Model:
         its file, and not found where the source is not a path.
         """
         self._handle: _call.Handle
-        if isinstance(source, Model):
-            self._handle = source._handle
+        if isinstance(source, (Model, _call.Handle)):
+            self._handle = source._handle if isinstance(source, Model) else source
             return
         out = ctypes.c_void_p()
         if isinstance(source, (str, os.PathLike)):
@@ -47,11 +52,16 @@ class Model:
     def describe(self) -> Dict[str, Any]:
         """"graph", "producer", "ir_version", "opset", "inputs" and "outputs" ("name", "type"), "operators" with their
         number, and "symbols", the symbolic extents, which `compile(shapes=...)` sets."""
-        return dict(_call.json_of(lib.dvt_model_describe, self._handle.pointer))
+        return dict(_call.json_of(lib.dvt_model_describe, self._handle))
+
+    def input_axes(self) -> List[Tuple[str, int]]:
+        """The name and the number of axes of each input."""
+        rows = [(each["name"], each["type"].partition("[")[2].rstrip("]")) for each in self.describe()["inputs"]]
+        return [(name, len(extents.split(",")) if extents else 0) for name, extents in rows]
 
     def save(self, path: _call.PathLike) -> None:
         """Writes the model's file."""
-        _call.check(lib.dvt_model_save(self._handle.pointer, _call.path_text(path, "Model.save: path")))
+        _call.check(lib.dvt_model_save(self._handle, _call.path_text(path, "Model.save: path")))
 
     def __repr__(self) -> str:
         about = self.describe()
@@ -59,5 +69,73 @@ class Model:
         return f"<dovetail.Model {about['graph']}: {ins} -> {outs}; {sum(about['operators'].values())} nodes>"
 
 
+class Quantized(NamedTuple):
+    """What `quantize` made."""
+
+    model: Model
+    report: Dict[str, Any]
+    """The tensors and layers, as `dovetail quantize --json` prints them (docs/schema/quantize.json)."""
+
+    def __repr__(self) -> str:
+        return f"<dovetail.Quantized {self.model!r}>"
+
+
 ModelLike = Union[Model, _call.PathLike, bytes, Any]
 """A Model, or what `Model(...)` takes: a path, bytes, an onnx.ModelProto."""
+
+
+def quantize(
+    model: ModelLike,
+    samples: Any,
+    *,
+    calibration: Optional[str] = None,
+    tail: Optional[float] = None,
+    per_tensor: bool = False,
+    powers_of_two: bool = False,
+    symmetric: bool = False,
+    equalize: bool = False,
+    correct_biases: bool = False,
+    measured_samples: int = 0,
+    keep_float: Sequence[str] = (),
+    shapes: Shapes = None,
+    progress: Progress = None,
+) -> Quantized:
+    """Makes an int8 model in QDQ form of a float model. Needs the compiler.
+
+    >>> int8 = dovetail.quantize("float.onnx", loader).model
+
+    samples: calibrate it: arrays by name, with samples along the first axis; or an iterable of such dicts, or of
+        arrays where the model has one input, each of one sample or of a batch.
+    calibration: "min-max" (None), "percentile", "entropy" or "mse". tail: for "percentile": the share of values that
+        is cut at each end; None: 0.00001.
+    per_tensor: one scale for each weight tensor, not for each channel. powers_of_two: scales are powers of two.
+    symmetric: all zero points are 0. equalize: first equalize the ranges of neighboring layers.
+    correct_biases: correct each bias by the shift of the layer's mean.
+    measured_samples: samples on which each layer is measured alone, for the report.
+    keep_float: nodes that stay in float. shapes: as of `compile`.
+
+    Raises InputError for samples that do not fit the model. Ctrl-C stops it.
+    """
+    model = Model(model)
+    call = LongCall("quantize", progress)
+    rows = named_tensors(collected(model.input_axes(), samples, "quantize: samples"), "quantize: samples")
+    options = _call.options(
+        dvt_quantize_options,
+        "quantize",
+        calibration=calibration,
+        tail=tail,
+        per_tensor=per_tensor,
+        powers_of_two=powers_of_two,
+        symmetric=symmetric,
+        equalize=equalize,
+        correct_biases=correct_biases,
+        measured_samples=measured_samples,
+        keep_float=keep_float,
+        shapes=shape_texts(shapes),
+        callbacks=ctypes.pointer(call.callbacks),
+    )
+    out, report = ctypes.c_void_p(), ctypes.c_void_p()
+    call.run(
+        lib.dvt_quantize, model._handle, rows, len(rows), options, ctypes.byref(out), ctypes.byref(report)
+    )
+    return Quantized(Model(_call.Handle(lib.dvt_model_free, out)), _call.taken_json(report))

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, List, Mapping, Optional, Union
+import threading
+import time
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
-from . import _call
+import numpy as np
+
+from . import _call, _fork
 from ._library import lib
 from ._prototypes import DLManagedTensorVersioned, dvt_named_tensor, dvt_session_options
+from ._work import Progress, interruptible
+from .binding import Binding
 from .bundle import Bundle
-from .errors import bad_argument
-from .tensors import ArrayLike, Borrowed, TensorInfo, aligned, array_at, borrow, shape_of, dtype_name
+from .evaluation import Evaluation, Samples, evaluate
+from .own_target import Target
+from .tensors import ArrayLike, array_at, borrow, dtype_name, numpy_type, shape_of, view_of
+
+# Runs that take longer are made in another thread, so that Ctrl-C stops them.
+_SHORT_S = 0.02
+
+_Managed = ctypes.POINTER(DLManagedTensorVersioned)
+_byref = ctypes.byref
+_from_buffer: Any = ctypes.c_char.from_buffer
+_addressof = ctypes.addressof
 
 
 class _Exported:
@@ -22,28 +37,98 @@ class _Exported:
         self.managed = managed
 
     def __del__(self) -> None:
-        self.managed.contents.deleter(ctypes.addressof(self.managed.contents))
+        managed = self.managed.contents
+        managed.deleter(ctypes.addressof(managed))
 
 
-def named(values: Mapping[str, ArrayLike], where: str, infos: Any, copy: bool) -> Any:
+def take_tensors(out: ctypes.c_void_p, names: Optional[Sequence[str]] = None) -> Dict[str, Any]:
+    """The arrays of a dvt_tensors, which is freed. Each owns its memory. `names`: theirs, where they are known."""
+    if names is None:
+        count = lib.dvt_tensors_count(out)
+        names = [lib.dvt_tensors_name(out, index).decode(errors="replace") for index in range(count)]
+    arrays: Dict[str, Any] = {}
+    try:
+        for index, name in enumerate(names):
+            managed = _Managed()
+            _call.check(lib.dvt_tensors_export(out, index, _byref(managed)))
+            tensor = managed.contents.dl_tensor
+            arrays[name] = array_at(tensor.data, dtype_name(tensor.dtype), shape_of(tensor), _Exported(managed))
+    finally:
+        lib.dvt_tensors_free(out)
+    return arrays
+
+
+def named_tensors(
+    values: Mapping[str, ArrayLike], where: str, dtypes: Mapping[str, str] = {}, copy: bool = False
+) -> Any:
     """An array of dvt_named_tensor, which keeps the memory of the values."""
-    types = {info.name: info.dtype for info in infos}
-    views: List[Borrowed] = []
     rows: Any = (dvt_named_tensor * len(values))()
+    rows.keep = []
     for row, (name, value) in zip(rows, values.items()):
-        view = borrow(value, f"{where}, {name}", dtype=types.get(name), copy=copy)
-        views.append(view)
+        view = borrow(value, f"{where}, {name}", dtype=dtypes.get(name), copy=copy)
+        rows.keep.append(view)
         row.name = _call.text(name, where)
         row.tensor = ctypes.pointer(view.tensor)
-    rows.keep = views
     return rows
+
+
+class _Inputs:
+    """The arguments of a run, made once: of arrays that fit, only the address changes from run to run."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.count = len(bundle.inputs)
+        self.rows: Any = (dvt_named_tensor * self.count)()
+        self.inputs: List[Tuple[str, Any, Tuple[int, ...], int, Any]] = []
+        for row, info in zip(self.rows, bundle.inputs):
+            kind = numpy_type(info.dtype)
+            view = view_of(None, info.dtype, info.shape)
+            row.name, row.tensor = _call.text(info.name, "Session.run: inputs"), ctypes.pointer(view)
+            # An array of NumPy with bfloat16's bits is one of uint16, and does not fit.
+            known = None if info.dtype == "bfloat16" else kind
+            self.inputs.append((info.name, known, info.shape, kind.itemsize - 1, view))
+
+    def set(self, values: Mapping[str, ArrayLike]) -> Optional[List[Any]]:
+        """Sets the addresses. Returns what keeps the memory; None: an array does not fit as it is."""
+        if len(values) != self.count:
+            return None
+        keep = []
+        try:
+            for name, kind, shape, unaligned, view in self.inputs:
+                value = values[name]
+                if type(value) is not np.ndarray or value.dtype != kind or value.shape != shape:
+                    return None
+                memory = _from_buffer(value)  # ValueError: not contiguous; TypeError: read-only
+                address = _addressof(memory)
+                if address & unaligned:
+                    return None
+                view.data = address
+                keep.append(memory)
+        except (KeyError, TypeError, ValueError):
+            return None
+        return keep
+
+
+class _SessionHandle(_call.Handle):
+    """In a forked child a session has no threads that could end: it is not freed."""
+
+    __slots__ = ("generation", "targets")
+
+    def __init__(self, out: ctypes.c_void_p, targets: Sequence[Target]) -> None:
+        super().__init__(lib.dvt_session_free, out)
+        self.generation = _fork.generation
+        self.targets = targets  # which free the kernels
+
+    def __del__(self) -> None:
+        if self.generation == _fork.generation:
+            super().__del__()
 
 
 class Session:
     """A bundle with its devices, ready to run.
 
-    Usable from several threads: runs of one session wait for each other; use one session for each thread to run in
-    parallel.
+    It may be used from several threads: runs of one session wait for each other; use a session for each thread to run
+    in parallel. In a forked process it makes its devices again. Ctrl-C stops a run, after which the session may run
+    again; a kernel in machine code first runs to its end.
     """
 
     def __init__(
@@ -55,17 +140,21 @@ class Session:
         memory: Optional[str] = None,
         clock_mhz: Optional[float] = None,
         accelerators: Optional[int] = None,
+        own_targets: Iterable[Target] = (),
     ) -> None:
         """bundle: a Bundle, or what `Bundle.load` takes.
         engine: runs the accelerator's programs: "functional" (default), "cycle", "systemc", "rtl"
             (`dovetail.engines()`).
         threads: threads that run kernels, the caller's included; 0: one per processor.
         memory, clock_mhz, accelerators: the accelerator's system, for engines with a clock; None: as compiled.
+        own_targets: the caller's targets with steps in the bundle. A bundle that this process compiled has them.
 
         Raises InputError for machine code that may not run, an unknown engine, or steps that no device runs.
         """
         self.bundle = bundle if isinstance(bundle, Bundle) else Bundle.load(bundle)
-        options = _call.options(
+        self.engine = engine or "functional"
+        self._targets = [*self.bundle._own_targets, *own_targets]
+        self._options = _call.options(
             dvt_session_options,
             "Session",
             engine=engine,
@@ -73,38 +162,116 @@ class Session:
             memory=memory,
             clock_mhz=clock_mhz,
             accelerators=accelerators,
+            **_call.own_targets(self._targets),
         )
+        self._dtypes = {info.name: info.dtype for info in self.bundle.inputs}
+        self._outputs = [info.name for info in self.bundle.outputs]
+        self._open()
+
+    def _open(self) -> None:
         out = ctypes.c_void_p()
-        _call.check(lib.dvt_session_create(self.bundle._handle.pointer, options, ctypes.byref(out)))
-        self._handle = _call.Handle(lib.dvt_session_free, out)
-        self.engine = engine or "functional"
+        with _fork.locking("Session"):
+            status = lib.dvt_session_create(self.bundle._handle, self._options, ctypes.byref(out))
+        self._check(status)
+        self._handle = _SessionHandle(out, self._targets)
+        self._generation = _fork.generation
+        self._lock = threading.Lock()  # of the bound tensors
+        self._bound: Any = None  # which Binding they are of
+        self._inputs: List[_Inputs] = []  # those that no run uses
+        self._is_slow = True
+
+    def _check(self, status: Optional[int]) -> None:
+        if status:
+            error = _call.error_of(status)
+            for target in self._targets:
+                target.raise_cause(error)
+            raise error
+
+    def _stoppable(self, function: Callable[..., Optional[int]], *arguments: Any) -> Optional[int]:
+        """A call that Ctrl-C stops: the status."""
+        handle = self._handle
+
+        def call() -> Optional[int]:
+            start = time.perf_counter()
+            status = function(handle, *arguments)
+            self._is_slow = time.perf_counter() - start > _SHORT_S or bool(self._targets)
+            return status
+
+        return interruptible(call, lambda: lib.dvt_session_stop(handle))
 
     def run(self, inputs: Mapping[str, ArrayLike], *, copy: bool = False) -> Dict[str, Any]:
         """Runs on the inputs, all of which are given.
 
-        inputs: an array for each name: its type is the input's; its shape too, or that of another program of the
+        inputs: an array for each name. Its type is the input's; its shape too, or that of another program of the
             bundle. Anything that would need a copy (another type, not contiguous, another byte order) is an InputError
             unless `copy` is True.
 
         Returns the outputs by name: NumPy arrays, or a Tensor where NumPy lacks the type. They outlive the session.
+        Raises InputError for inputs that do not fit, WorkError where a step fails.
         """
-        rows = named(inputs, "Session.run: inputs", self.bundle.inputs, copy)
+        if self._generation != _fork.generation:
+            self._open()
         out = ctypes.c_void_p()
-        _call.check(lib.dvt_session_run(self._handle.pointer, rows, len(rows), ctypes.byref(out)))
-        return take_tensors(out)
+        try:
+            fixed = self._inputs.pop()
+        except IndexError:
+            fixed = _Inputs(self.bundle)
+        keep = fixed.set(inputs)
+        rows, count = fixed.rows, fixed.count
+        if keep is None:
+            rows, count = named_tensors(inputs, "Session.run: inputs", self._dtypes, copy), len(inputs)
+        if self._is_slow:
+            status = self._stoppable(lib.dvt_session_run, rows, count, ctypes.byref(out))
+        else:
+            handle = self._handle  # another thread may make the session again
+            start = time.perf_counter()
+            status = lib.dvt_session_run(handle, rows, count, _byref(out))
+            self._is_slow = time.perf_counter() - start > _SHORT_S
+        self._inputs.append(fixed)
+        if status:
+            self._check(status)
+        return take_tensors(out, self._outputs)
+
+    def bind(
+        self, inputs: Optional[Mapping[str, ArrayLike]] = None, outputs: Optional[Mapping[str, ArrayLike]] = None
+    ) -> Binding:
+        """Binds buffers to inputs and outputs, for many runs: `binding.run()` reads and writes them.
+
+        inputs, outputs: buffers by name, of exactly the type and shape of the bundle's first program, read and written
+            in place. The others are allocated, filled with zeros, at addresses that are multiples of 64. An input at
+            another address is copied at each run.
+
+        Raises InputError for a name, type, shape or layout that does not fit, and for an output whose extent depends
+        on values.
+        """
+        return Binding(self, inputs or {}, outputs or {})
+
+    def stop(self) -> None:
+        """Stops the calls on this session that are in progress in other threads: they raise WorkError, and the session
+        may run again."""
+        lib.dvt_session_stop(self._handle)
 
     @property
     def report(self) -> Dict[str, Any]:
         """The last `run`: "engine", "threads", "seconds", "steps", "counters"; each step with "name", "target",
         "seconds", and where a simulator ran "counters" and "cycles". Raises InputError if none ran."""
-        return dict(_call.json_of(lib.dvt_session_report, self._handle.pointer))
+        return dict(_call.json_of(lib.dvt_session_report, self._handle))
+
+    def _json(
+        self, function: Any, inputs: Mapping[str, ArrayLike], copy: bool, where: str, *more: Any
+    ) -> Dict[str, Any]:
+        if self._generation != _fork.generation:
+            self._open()
+        rows = named_tensors(inputs, f"{where}: inputs", self._dtypes, copy)
+        out = ctypes.c_void_p()
+        self._check(self._stoppable(function, rows, len(rows), *more, ctypes.byref(out)))
+        return dict(_call.taken_json(out))
 
     def profile(self, inputs: Mapping[str, ArrayLike], *, repeat: int = 10, copy: bool = False) -> Dict[str, Any]:
         """Runs once to warm up and then `repeat` times. Returns the medians of the runs: "seconds" with "median",
-        "low" and "high" (tenth and ninetieth percentile), "steps" and "counters"."""
-        rows = named(inputs, "Session.profile: inputs", self.bundle.inputs, copy)
+        "low" and "high" (tenth and ninetieth percentile), "steps" as in `report`, and "counters"."""
         count = _call.number(repeat, ctypes.c_int64, "Session.profile: repeat")
-        return dict(_call.json_of(lib.dvt_session_profile, self._handle.pointer, rows, len(rows), count))
+        return self._json(lib.dvt_session_profile, inputs, copy, "Session.profile", count)
 
     def check(self, inputs: Mapping[str, ArrayLike], *, copy: bool = False) -> Dict[str, Any]:
         """Runs, and compares every tensor with the reference: the integer graph, evaluated node by node. Needs the
@@ -112,29 +279,37 @@ class Session:
 
         Returns "tensors", "graph_tensors", "elements", "different", "stepped" and "first", the first difference.
         """
-        rows = named(inputs, "Session.check: inputs", self.bundle.inputs, copy)
-        return dict(_call.json_of(lib.dvt_session_check, self._handle.pointer, rows, len(rows)))
+        return self._json(lib.dvt_session_check, inputs, copy, "Session.check")
 
     def energy(self) -> Optional[Dict[str, Any]]:
         """The energy that the accelerator's steps of the last `run` would use on a chip, as "energy" in
         docs/schema/run.json; None without such steps. Needs the compiler."""
-        found: Optional[Dict[str, Any]] = _call.json_of(lib.dvt_session_energy, self._handle.pointer)
+        found: Optional[Dict[str, Any]] = _call.json_of(lib.dvt_session_energy, self._handle)
         return found
+
+    def evaluate(
+        self,
+        samples: Samples,
+        labels: Optional[ArrayLike] = None,
+        *,
+        output: Optional[str] = None,
+        keep_outputs: bool = False,
+        progress: Progress = None,
+        copy: bool = False,
+    ) -> Evaluation:
+        """Runs many samples, and measures the accuracy. Needs the compiler.
+
+        samples: arrays by name with any number of samples along the first axis, which are split into batches; or an
+            iterable of such dicts, or of pairs (dict, labels), for example a loader of batches. Arrays of the bundle's
+            own shape are the same in all runs.
+        labels: the class of each sample, integers; None: the accuracy is not measured.
+        output: the output that scores the classes; None: the only one.
+        keep_outputs: return the outputs of all samples.
+        progress: as everywhere; called with ("samples", done, all), all being 0 for an iterable of unknown length.
+
+        Raises InputError for samples that do not fit.
+        """
+        return evaluate(self, samples, labels, output, keep_outputs, progress, copy)
 
     def __repr__(self) -> str:
         return f"<dovetail.Session of {self.bundle.name}, engine {self.engine}>"
-
-
-def take_tensors(out: ctypes.c_void_p) -> Dict[str, Any]:
-    """The arrays of a dvt_tensors, which is freed."""
-    arrays: Dict[str, Any] = {}
-    try:
-        for index in range(lib.dvt_tensors_count(out)):
-            managed = ctypes.POINTER(DLManagedTensorVersioned)()
-            _call.check(lib.dvt_tensors_export(out, index, ctypes.byref(managed)))
-            tensor = managed.contents.dl_tensor
-            name = lib.dvt_tensors_name(out, index).decode(errors="replace")
-            arrays[name] = array_at(tensor.data, dtype_name(tensor.dtype), shape_of(tensor), _Exported(managed))
-    finally:
-        lib.dvt_tensors_free(out)
-    return arrays

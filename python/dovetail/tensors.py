@@ -1,8 +1,8 @@
 """Tensors: NumPy and DLPack, in both directions, without a copy.
 
 An input may be a NumPy array or any object with `__dlpack__`, `__array_interface__` or a buffer, for example a tensor
-of PyTorch. It is read in place where its type is the input's, and it is contiguous, row-major, in native byte order and in
-the host's memory; anything else is an InputError that says what does not fit, unless the call is given `copy=True`.
+of PyTorch. It is read in place where its type is the input's, and it is contiguous, row-major, in native byte order and
+in the host's memory; anything else is an InputError that says what does not fit, unless the call has `copy=True`.
 
 Outputs are NumPy arrays, which share their memory through `numpy.from_dlpack` and the like and outlive the session. A
 type that NumPy lacks (bfloat16) comes as a `Tensor`.
@@ -57,6 +57,11 @@ class TensorInfo(NamedTuple):
         return int(np.prod(self.shape, dtype=np.int64)) * _NUMPY[self.dtype].itemsize
 
 
+def numpy_type(dtype: str) -> "np.dtype[Any]":
+    """NumPy's type; of bfloat16 that of its bits."""
+    return _NUMPY[dtype]
+
+
 def dtype_name(dtype: DLDataType) -> str:
     """The kit's name of a type of DLPack."""
     return _NAMES[(dtype.code, dtype.bits)]
@@ -102,6 +107,14 @@ class Tensor:
         """The size of the elements in bytes."""
         return self._bits.nbytes
 
+    def __getitem__(self, index: Any) -> Tensor:
+        return Tensor(self._bits[index])
+
+    def __setitem__(self, index: Any, values: Any) -> None:
+        """Sets elements: of a Tensor, or of float32, which is rounded."""
+        values = values if isinstance(values, Tensor) else Tensor.from_float32(values)
+        self._bits[index] = values.bits()
+
     def bits(self) -> "npt.NDArray[np.uint16]":
         """The elements' bits. Shares the memory."""
         return self._bits
@@ -143,16 +156,11 @@ class Borrowed(NamedTuple):
     writable: bool
 
 
-def view_of(array: npt.NDArray[Any], dtype: str) -> DLTensor:
-    """A view of a contiguous array."""
-    count = array.ndim
-    return DLTensor(
-        array.ctypes.data,
-        DLDevice(1, 0),
-        count,
-        DLDataType(*_TYPES[dtype], 1),
-        (ctypes.c_int64 * count)(*array.shape),
-    )
+def view_of(address: Optional[int], dtype: str, shape: Tuple[int, ...]) -> DLTensor:
+    """A view of contiguous elements in the host's memory."""
+    count = len(shape)
+    extents = (ctypes.c_int64 * count)(*shape)
+    return DLTensor(address, DLDevice(1, 0), count, DLDataType(*_TYPES[dtype], 1), extents)
 
 
 def _wrong_layout(array: npt.NDArray[Any]) -> str:
@@ -218,7 +226,7 @@ def borrow(value: ArrayLike, where: str, *, dtype: Optional[str] = None, copy: b
         if not copy:
             raise bad_argument(where, why, "pass numpy.ascontiguousarray(value), or copy=True")
         array = np.array(array, _NUMPY[own], order="C")
-    return Borrowed(view_of(array, own), array, own, writable)
+    return Borrowed(view_of(array.ctypes.data, own, array.shape), array, own, writable)
 
 
 _memories: Dict[int, Any] = {}  # the types of ctypes, by their bytes

@@ -7,7 +7,7 @@ namespace dovetail::runtime {
 std::vector<std::shared_ptr<Device>> built_in_devices(const DeviceOptions& options) {
   return {
       make_accel_device(options.make_simulator),
-      make_cpu_device(options.threads, options.pin_threads, options.work),
+      make_cpu_device(options.threads, options.placement, options.work),
       make_onednn_device(options.threads, options.work),
       make_cuda_device(options.work),
       make_host_device(options.work),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/thread_pool.h"
 #include "bundle/bundle.h"
 #include "runtime/device.h"
 #include "runtime/executor.h"
@@ -12,7 +13,7 @@
 namespace dovetail::runtime {
 
 // Machine code on a thread pool.
-std::shared_ptr<Device> make_cpu_device(int threads, bool pin_threads, Work* work = nullptr);
+std::shared_ptr<Device> make_cpu_device(int threads, ThreadPool::Placement placement, Work* work = nullptr);
 // Instruction streams on a simulator.
 std::shared_ptr<Device> make_accel_device(MakeSimulator make_simulator);
 // Operations of oneDNN; the library is loaded with the first program that has such steps.
@@ -30,8 +31,8 @@ std::shared_ptr<Device> make_flow_device(const std::vector<std::shared_ptr<Devic
 struct DeviceOptions {
   MakeSimulator make_simulator = {};  // of the accelerator; without it no accelerator program can be loaded
   int threads = 0;                    // for CPU and oneDNN; 0: one per processor that this process may use
-  bool pin_threads = true;            // ExecutorOptions::pin_threads
-  Work* work = nullptr;               // ExecutorOptions::work
+  ThreadPool::Placement placement = ThreadPool::Placement::pinned;
+  Work* work = nullptr;  // ExecutorOptions::work
 };
 // All devices except flow's, which needs the others.
 std::vector<std::shared_ptr<Device>> built_in_devices(const DeviceOptions& options);

@@ -21,8 +21,9 @@ namespace {
 
 // State shared by the kernels of a program: the object, and the threads that run them.
 struct KernelLibrary {
-  KernelLibrary(SharedLibrary loaded, int threads, bool pin, std::size_t shared_bytes, std::size_t local_bytes)
-      : object(std::move(loaded)), host(threads, shared_bytes, local_bytes, pin) {}
+  KernelLibrary(SharedLibrary loaded, int threads, ThreadPool::Placement placement, std::size_t shared_bytes,
+                std::size_t local_bytes)
+      : object(std::move(loaded)), host(threads, shared_bytes, local_bytes, placement) {}
 
   bundle::Kernel kernel(const std::string& symbol) const {
     return reinterpret_cast<bundle::Kernel>(object.find(symbol));
@@ -67,7 +68,8 @@ Diagnostic cannot_load(const bundle::Bundle& bundle, std::string why, std::strin
 
 class CpuDevice : public Device {
  public:
-  CpuDevice(int threads, bool pin_threads, Work* work) : threads_(threads), pin_threads_(pin_threads), work_(work) {}
+  CpuDevice(int threads, ThreadPool::Placement placement, Work* work)
+      : threads_(threads), placement_(placement), work_(work) {}
 
   std::string_view name() const override { return bundle::kCpuTarget; }
 
@@ -88,7 +90,7 @@ class CpuDevice : public Device {
       shared = std::max(shared, signature.shared_bytes);
       local = std::max(local, signature.local_bytes);
     }
-    const auto library = std::make_shared<KernelLibrary>(std::move(object), threads_, pin_threads_, shared, local);
+    const auto library = std::make_shared<KernelLibrary>(std::move(object), threads_, placement_, shared, local);
     for (const auto& step : steps)
       program.kernels.push_back(
           std::make_unique<CpuKernel>(library, library->kernel(step.code.symbol), step.code, work_));
@@ -132,14 +134,14 @@ class CpuDevice : public Device {
   }
 
   int threads_;
-  bool pin_threads_;
+  ThreadPool::Placement placement_;
   Work* work_;
 };
 
 }  // namespace
 
-std::shared_ptr<Device> make_cpu_device(int threads, bool pin_threads, Work* work) {
-  return std::make_shared<CpuDevice>(threads, pin_threads, work);
+std::shared_ptr<Device> make_cpu_device(int threads, ThreadPool::Placement placement, Work* work) {
+  return std::make_shared<CpuDevice>(threads, placement, work);
 }
 
 }  // namespace dovetail::runtime

@@ -53,7 +53,7 @@ class Digits(unittest.TestCase):
         self.assertEqual(repr(self.accel.session(engine="cycle")), "<dovetail.Session of digits_int8, engine cycle>")
         self.assertEqual(repr(dovetail.Model(DIGITS / "digits_int8.onnx")),
                          "<dovetail.Model digits_int8: image: float32[1, 1, 8, 8] -> logits: float32[1, 10]; 49 nodes>")
-        self.assertEqual(self.accel.report["kind"], "compile")
+        self.assertEqual(self.accel.compile_report["kind"], "compile")
         self.assertEqual(self.accel.verify()["problems"], [])
 
 

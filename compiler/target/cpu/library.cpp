@@ -54,7 +54,8 @@ std::string KernelLibrary::add(const loops::Program& program, const loops::Intri
 Result<void> KernelLibrary::finish(bundle::Bundle& bundle, const ReportProgress& progress) {
   if (kernels_.empty()) return {};
   std::vector<std::optional<Diagnostics>> errors(kernels_.size());
-  ThreadPool pool(std::min<int>(available_processors(), static_cast<int>(kernels_.size())), false);
+  ThreadPool pool(std::min<int>(available_processors(), static_cast<int>(kernels_.size())),
+                  ThreadPool::Placement::free);
   std::mutex reporting;
   std::int64_t done = 0;
   const auto compile = [&](std::int64_t begin, std::int64_t end, int) {

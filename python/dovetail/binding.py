@@ -1,0 +1,93 @@
+"""Buffers that a session reads and writes at each run."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Tuple
+
+from . import _call, _fork
+from ._library import lib
+from .errors import bad_argument
+from .tensors import ArrayLike, Borrowed, TensorInfo, aligned, borrow
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+class Binding:
+    """A session's inputs and outputs, bound to buffers once and run many times. `Session.bind` makes it.
+
+    >>> binding = session.bind()
+    >>> binding.inputs["image"][...] = image
+    >>> binding.run()["logits"]
+
+    A session may have several; each runs on its own buffers.
+    """
+
+    inputs: Dict[str, Any]
+    """The buffers that are read, by name: those that were given, and those that were allocated."""
+    outputs: Dict[str, Any]
+    """The buffers that are written, by name."""
+
+    def __init__(self, session: Session, inputs: Mapping[str, ArrayLike], outputs: Mapping[str, ArrayLike]) -> None:
+        """For this package: users call `Session.bind`."""
+        self._session = session
+        self._identity = object()
+        self._views: List[Tuple[Any, bytes, Borrowed]] = []
+        self.inputs = self._buffers("input", session.bundle.inputs, inputs, lib.dvt_session_bind_input)
+        self.outputs = self._buffers("output", session.bundle.outputs, outputs, lib.dvt_session_bind_output)
+        with session._lock:
+            self._attach()
+
+    def _buffers(
+        self, kind: str, infos: Tuple[TensorInfo, ...], given: Mapping[str, ArrayLike], bind: Any
+    ) -> Dict[str, Any]:
+        unknown = given.keys() - {info.name for info in infos}
+        if unknown:
+            names = ", ".join(info.name for info in infos)
+            why = f"there is no {kind} {min(unknown)!r}"
+            raise bad_argument(f"Session.bind: {kind}s", why, f"name one of: {names}")
+        buffers: Dict[str, Any] = {}
+        for info in infos:
+            buffer = given[info.name] if info.name in given else aligned(info.dtype, info.shape)
+            where = f"Session.bind: {kind}s, {info.name}"
+            view = borrow(buffer, where, dtype=info.dtype)
+            if kind == "output" and not view.writable:
+                raise bad_argument(where, "it is read-only", "pass an array that may be written")
+            self._views.append((bind, info.name.encode(errors="surrogateescape"), view))
+            buffers[info.name] = buffer
+        return buffers
+
+    def _attach(self) -> None:
+        """Binds the buffers. The session's lock is held."""
+        session = self._session
+        session._bound = None
+        for bind, name, view in self._views:
+            _call.check(bind(session._handle, name, ctypes.byref(view.tensor)))
+        session._bound = self._identity
+
+    def run(self) -> Dict[str, Any]:
+        """Runs on the buffers. Returns `outputs`, whose buffers it has written. Raises WorkError where a step fails."""
+        session = self._session
+        if session._generation != _fork.generation:
+            session._open()
+        with session._lock:
+            if session._bound is not self._identity:
+                self._attach()
+            if session._is_slow:
+                status = session._stoppable(lib.dvt_session_run_bound)
+            else:
+                start = _clock()
+                status = lib.dvt_session_run_bound(session._handle)
+                session._is_slow = _clock() - start > 0.02
+        if status:
+            session._check(status)
+        return self.outputs
+
+    def __repr__(self) -> str:
+        names = (", ".join(buffers) for buffers in (self.inputs, self.outputs))
+        return f"<dovetail.Binding of {self._session.bundle.name}: {' -> '.join(names)}>"
+
+
+_clock = time.perf_counter

@@ -1,0 +1,182 @@
+"""Many samples: evaluating a session, and collecting samples for quantizing."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import (
+    TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sized, Tuple, Union,
+)
+
+import numpy as np
+
+from . import _call
+from ._library import lib
+from ._work import Progress, close, progress_function
+from .errors import bad_argument
+from .tensors import ArrayLike, Tensor, borrow
+
+if TYPE_CHECKING:
+    from .session import Session
+
+Batch = Union[Mapping[str, ArrayLike], Tuple[Mapping[str, ArrayLike], ArrayLike]]
+Samples = Union[Mapping[str, ArrayLike], Iterable[Batch]]
+"""Arrays by name, with samples along the first axis; or an iterable of such dicts, or of pairs of a dict and labels."""
+
+
+class Evaluation(NamedTuple):
+    """What a session did with many samples."""
+
+    samples: int
+    runs: int
+    """Runs of the bundle, one for each batch."""
+    seconds: float
+    cycles: Optional[int]
+    """Of the accelerator, all runs together; None where the engine counts none."""
+    top1: Optional[int]
+    """Samples whose best class is the label; None without labels."""
+    top5: Optional[int]
+    """Samples whose label is among the best five; None without labels, or with five classes or fewer."""
+    outputs: Dict[str, Any]
+    """The outputs of all samples, where they were asked for."""
+
+    @property
+    def accuracy(self) -> Optional[float]:
+        """The share of samples whose best class is the label, 0 to 1."""
+        return None if self.top1 is None else self.top1 / max(1, self.samples)
+
+    def __repr__(self) -> str:
+        accuracy = "" if self.top1 is None else f", {self.top1} correct ({self.accuracy:.2%})"
+        cycles = "" if self.cycles is None else f", {self.cycles} cycles"
+        return f"<dovetail.Evaluation of {self.samples} samples{accuracy}, {self.seconds:.3g} s{cycles}>"
+
+
+def _rows(value: Any, begin: int, end: int) -> Any:
+    """Some rows of an array or Tensor. Shares the memory."""
+    return Tensor(value.bits()[begin:end]) if isinstance(value, Tensor) else value[begin:end]
+
+
+def _split(session: Session, samples: Mapping[str, ArrayLike], labels: Any, copy: bool) -> Tuple[int, Iterator[Batch]]:
+    """The samples in at most 100 parts, between which progress is reported, and their number."""
+    shapes = {info.name: info.shape for info in session.bundle.inputs}
+    views = {
+        name: borrow(value, f"Session.evaluate: samples, {name}", dtype=session._dtypes.get(name), copy=copy)
+        for name, value in samples.items()
+    }
+    arrays = {name: Tensor(view.array) if view.dtype == "bfloat16" else view.array for name, view in views.items()}
+    split = [name for name, each in arrays.items() if each.shape[:1] != shapes.get(name, each.shape)[:1]]
+    if not split or any(not arrays[name].shape for name in split):
+        first = next((each.shape[0] for each in arrays.values() if each.shape), 1)
+        return first, iter([(arrays, labels) if labels is not None else arrays])
+    count, batch = arrays[split[0]].shape[0], max(1, shapes[split[0]][0])
+    step = batch * max(1, math.ceil(count / batch / 100))
+
+    def parts() -> Iterator[Batch]:
+        for begin in range(0, max(1, count), step):
+            part = {name: _rows(each, begin, begin + step) if name in split else each for name, each in arrays.items()}
+            yield part if labels is None else (part, labels[begin : begin + step])
+
+    return count, parts()
+
+
+def _joined(parts: List[Any], shape: Tuple[int, ...], batch: int) -> Any:
+    """The outputs of all parts, along the axis of the samples."""
+    bits = [part.bits() if isinstance(part, Tensor) else part for part in parts]
+    if shape[:1] != (batch,):  # one result for each run: of several, along a new axis
+        bits = [part if part.ndim > len(shape) else part[np.newaxis] for part in bits]
+    array = np.concatenate(bits)
+    return Tensor(array) if isinstance(parts[0], Tensor) else array
+
+
+def evaluate(
+    session: Session,
+    samples: Samples,
+    labels: Any,
+    output: Optional[str],
+    keep_outputs: bool,
+    progress: Progress,
+    copy: bool,
+) -> Evaluation:
+    """`Session.evaluate`."""
+    from .session import named_tensors, take_tensors
+
+    where = "Session.evaluate"
+    labels = None if labels is None else np.asarray(labels)
+    report = progress_function(progress, "evaluate")
+    if isinstance(samples, Mapping):
+        what = "samples"
+        all, batches = _split(session, samples, labels, copy)
+        if labels is not None and labels.shape[:1] != (all,):
+            raise bad_argument(f"{where}: labels", f"their shape is {labels.shape}, of {all} samples", "give one each")
+    else:
+        if labels is not None:
+            raise bad_argument(f"{where}: labels", "the samples are an iterable", "let it yield pairs (dict, labels)")
+        what, all, batches = "batches", len(samples) if isinstance(samples, Sized) else 0, iter(samples)
+    scored = None if output is None else _call.text(output, f"{where}: output")
+    done, reports, kept = 0, [], {info.name: [] for info in session.bundle.outputs}  # type: ignore[var-annotated]
+    for batch in batches:
+        inputs, classes = batch if isinstance(batch, tuple) else (batch, None)
+        rows = named_tensors(inputs, f"{where}: samples", session._dtypes, copy)
+        known = None if classes is None else borrow(np.asarray(classes), f"{where}: labels", copy=True)
+        out, text = ctypes.c_void_p(), ctypes.c_void_p()
+        status = session._stoppable(
+            lib.dvt_session_evaluate,
+            rows,
+            len(rows),
+            None if known is None else ctypes.byref(known.tensor),
+            scored,
+            ctypes.byref(out) if keep_outputs else None,
+            ctypes.byref(text),
+        )
+        session._check(status)
+        reports.append(_call.taken_json(text))
+        for name, array in (take_tensors(out) if keep_outputs else {}).items():
+            kept[name].append(array)
+        done += reports[-1]["samples"] if what == "samples" else 1
+        if report is not None:
+            report(what, done, all)
+    close(report)
+    if not reports:
+        raise bad_argument(f"{where}: samples", "there are none", "give at least one")
+    accuracies = [each["accuracy"] for each in reports if each.get("accuracy")]
+    top5 = [each["top5"] for each in accuracies if each["top5"] is not None]
+    first = session.bundle.inputs[0].shape[:1] if session.bundle.inputs else ()
+    return Evaluation(
+        samples=sum(each["samples"] for each in reports),
+        runs=sum(each["runs"] for each in reports),
+        seconds=sum(each["seconds"] for each in reports),
+        cycles=sum(each.get("cycles", 0) for each in reports) or None,
+        top1=sum(each["top1"] for each in accuracies) if accuracies else None,
+        top5=sum(top5) if top5 else None,
+        outputs={
+            info.name: _joined(kept[info.name], info.shape, first[0] if first else 1)
+            for info in session.bundle.outputs
+            if keep_outputs
+        },
+    )
+
+
+def collected(inputs: List[Tuple[str, int]], samples: Any, where: str) -> Dict[str, Any]:
+    """All samples of an iterable in one array for each input. `inputs`: names and numbers of axes.
+
+    samples: a mapping of arrays, which is returned as it is; or an iterable of such mappings, or, for a model of one
+    input, of arrays, each of one sample or a batch of them.
+    """
+    if isinstance(samples, Mapping):
+        return dict(samples)
+    if isinstance(samples, (str, bytes)) or not isinstance(samples, Iterable):
+        raise bad_argument(where, f"it is a {type(samples).__name__}", "give a dict of arrays, or an iterable of them")
+    axes = dict(inputs)
+    columns: Dict[str, List[Any]] = {}
+    for sample in samples:
+        if not isinstance(sample, Mapping):
+            if len(inputs) != 1:
+                names = ", ".join(axes)
+                raise bad_argument(where, f"a sample is one array, and the inputs are {names}", "yield dicts")
+            sample = {inputs[0][0]: sample}
+        for name, value in sample.items():
+            array = np.asarray(borrow(value, f"{where}, {name}", copy=True).array)
+            columns.setdefault(name, []).append(array[np.newaxis] if array.ndim + 1 == axes.get(name) else array)
+    if not columns:
+        raise bad_argument(where, "there are none", "give at least one")
+    return {name: np.concatenate(arrays) for name, arrays in columns.items()}

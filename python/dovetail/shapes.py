@@ -1,0 +1,22 @@
+"""Shapes of inputs, and symbolic extents."""
+
+from __future__ import annotations
+
+from typing import List, Mapping, Optional, Sequence, Union
+
+Extents = Union[int, Sequence[int]]
+"""The value of a symbolic extent, or the shape of an input."""
+Shapes = Union[None, Mapping[str, Union[Extents, List[Extents]]], Sequence[str]]
+"""{"batch": 4, "mask": (1, 16)}, with lists for several programs; or ["batch=4", "mask=1x16"]."""
+
+
+def shape_texts(shapes: Shapes) -> Optional[Sequence[str]]:
+    """{"batch": 4, "mask": (1, 16)} as ["batch=4", "mask=1x16"]; a list of several makes several programs."""
+    if not isinstance(shapes, Mapping):
+        return shapes
+    lines: List[str] = []
+    for name, value in shapes.items():
+        for each in value if isinstance(value, list) else [value]:
+            extents = [each] if isinstance(each, int) else each
+            lines.append(f"{name}={'x'.join(map(str, extents))}")
+    return lines

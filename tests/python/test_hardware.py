@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Hardware as a value."""
+import json
+import pathlib
+import tempfile
+import unittest
+
+from environment import DIGITS, HARDWARE
+
+import numpy as np
+
+import dovetail
+
+
+class Hardware(unittest.TestCase):
+    def test_a_value(self):
+        base = dovetail.hardware(HARDWARE)
+        small = dovetail.hardware(HARDWARE, inp_buffer_bytes=8192, requant=False)
+        self.assertEqual((small.block_in, small.inp_buffer_bytes, small.requant), (16, 8192, False))
+        self.assertEqual(str(small), "1x16x16-ext,inp_buffer_bytes=8192,requant=false")
+        self.assertEqual(repr(small), "<dovetail.Hardware 1x16x16-ext,inp_buffer_bytes=8192,requant=false>")
+        self.assertNotEqual(small, base)
+        self.assertEqual(small, base.replace(requant=False).replace(inp_buffer_bytes=8192))
+        self.assertEqual(small.replace(inp_buffer_bytes=base.inp_buffer_bytes, requant=True), base)
+        self.assertEqual(len({small, base, dovetail.hardware(str(small)), dovetail.hardware(small)}), 2)
+        self.assertNotEqual(small, "1x16x16-ext")
+        self.assertEqual(base.replace(clock_mhz=300).clock_mhz, 300)
+        self.assertEqual(base.memory, "ideal")
+        self.assertIn("wgt_buffer_bytes", dir(base))
+        for change in (lambda: setattr(base, "batch", 2), lambda: delattr(base, "batch")):
+            with self.assertRaisesRegex(AttributeError, "a hardware is a value"):
+                change()
+        with self.assertRaisesRegex(AttributeError, "the hardware has no parameter warp; it has name, batch, "):
+            base.warp
+
+    def test_what_does_not_fit(self):
+        for name, parameters, why in (
+            ("nonesuch", {}, "it is neither a named configuration nor a file"),
+            ("tiny", {"warp": 1}, "no parameter has this name"),
+            ("tiny", {"batch": 0}, "batch"),
+            ("tiny", {"batch": "many"}, "not an integer"),
+        ):
+            with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
+                dovetail.hardware(name, **parameters)
+
+    def test_json_and_back(self):
+        for base in dovetail.named_hardware():
+            self.assertEqual(dovetail.hardware(base.to_json()), base)
+            changed = base.replace(command_queue_depth=17, clock_mhz=123)
+            self.assertEqual(dovetail.hardware(changed.to_json()), changed)
+            self.assertEqual(dovetail.hardware(json.loads(json.dumps(changed.to_json()))), changed)
+        self.assertEqual(dovetail.hardware({"batch": 2}), dovetail.hardware("1x16x16", batch=2))
+        self.assertEqual(dovetail.hardware({"batch": 2}, bus_bytes=16), dovetail.hardware(batch=2, bus_bytes=16))
+        with self.assertRaisesRegex(dovetail.InputError, "write a JSON file"):
+            dovetail.hardware({"system": {"memory": "ideal:latency=64,bytes=0"}})
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "mine.json"
+            path.write_text(json.dumps({**dovetail.hardware("tiny").to_json(), "name": "mine", "batch": 2}))
+            mine = dovetail.hardware(path, bus_bytes=16)
+            self.assertEqual(mine, dovetail.hardware("tiny", batch=2, bus_bytes=16))
+            self.assertEqual(str(mine), f"{path},bus_bytes=16")
+
+    def test_it_is_accepted_wherever_a_hardware_is(self):
+        image = {"image": np.load(DIGITS / "test_images.npy")[:1]}
+        model = DIGITS / "digits_int8.onnx"
+        expected = dovetail.compile(model, "cpu").session().run(image)["logits"]
+        small = dovetail.hardware(HARDWARE, inp_buffer_bytes=8192)
+        for hardware in (small, str(small), small.to_json()):
+            bundle = dovetail.compile(model, "accel,cpu", hardware)
+            self.assertEqual(bundle.describe()["hardware"]["inp_buffer_bytes"], 8192)
+            np.testing.assert_array_equal(bundle.session().run(image)["logits"], expected)
+
+    def test_area(self):
+        tiny, large = dovetail.hardware("tiny").area(), dovetail.hardware("1x32x32").area()
+        self.assertLess(0, tiny["area_mm2"])
+        self.assertLess(tiny["area_mm2"], large["area_mm2"])
+        self.assertEqual(dovetail.hardware("tiny").area("generic")["flow"], "generic")
+        with self.assertRaisesRegex(dovetail.InputError, "give null, generic, xc7 or xcup"):
+            dovetail.hardware("tiny").area("asic")
+
+    def test_engines_and_targets(self):
+        self.assertIn("cycle", [each["name"] for each in dovetail.engines()])
+        self.assertIn("accel", [each["name"] for each in dovetail.targets()])
+
+
+if __name__ == "__main__":
+    unittest.main()

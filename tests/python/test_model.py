@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Models: sources, options of compiling, quantizing, and what each says where something does not fit."""
+import io
+import pathlib
+import tempfile
+import unittest
+
+from environment import DIGITS, HARDWARE, package
+
+import numpy as np
+
+import dovetail
+
+INT8, FLOAT = DIGITS / "digits_int8.onnx", DIGITS / "digits_float.onnx"
+
+
+class Models(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.images = np.load(DIGITS / "test_images.npy")
+        cls.labels = np.load(DIGITS / "test_labels.npy")
+
+    def test_sources(self):
+        onnx = package("onnx")
+        content = INT8.read_bytes()
+        kinds = [INT8, str(INT8), content, bytearray(content), memoryview(content), onnx.load(INT8)]
+        said = {repr(dovetail.Model(each)) for each in kinds}
+        self.assertEqual(len(said), 1, said)
+        model = dovetail.Model(content, name="mine")
+        self.assertEqual(dovetail.Model(model).describe(), model.describe())
+        self.assertEqual(model.input_axes(), [("image", 4)])
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "copy.onnx"
+            model.save(path)
+            self.assertEqual(path.read_bytes(), content)
+
+    def test_sources_that_are_not_models(self):
+        for source, why in (
+            ("nonesuch.onnx", "no such file"),
+            (b"", "model"),
+            (b"abc" * 100, "model"),
+            (INT8.read_bytes()[:1000], "model"),
+            (3, "it is a int"),
+            (io.StringIO(), "it is a StringIO"),
+            ("a\0b", "zero byte"),
+        ):
+            with self.subTest(source), self.assertRaisesRegex(dovetail.InputError, why):
+                dovetail.compile(source, "cpu")
+
+    def test_options_are_checked(self):
+        for options, why in (
+            ({"targets": "warp"}, "warp"),
+            ({"targets": []}, "target"),
+            ({"level": "best"}, "'best' is unknown"),
+            ({"offload": "never"}, "'never' is unknown"),
+            ({"hardware": "nonesuch"}, "neither a named configuration nor a file"),
+            ({"place": {"nonesuch": "cpu"}}, "nonesuch"),
+            ({"shapes": {"nonesuch": 1}}, "nonesuch"),
+            ({"shapes": {"image": (2, 1, 8, 8)}}, "the model fixes 1"),
+            ({"decide": {"nonesuch": 1}}, "nonesuch"),
+            ({"without_passes": ["nonesuch"]}, "nonesuch"),
+            ({"counted_candidates": 0}, "it is 0"),
+            ({"cpu": "z80"}, "z80"),
+            ({"threads": -1}, "threads"),
+            ({"records": "nonesuch/records.db"}, "nonesuch"),
+        ):
+            arguments = {"targets": "accel,cpu", "hardware": HARDWARE, **options}
+            with self.subTest(str(options)), self.assertRaisesRegex(dovetail.InputError, why) as caught:
+                dovetail.compile(INT8, **arguments)
+            self.assertTrue(caught.exception.diagnostics[0].hint, options)
+        with self.assertRaisesRegex(dovetail.InputError, "use one of 'default', 'needed', 'exact', 'tolerant', 'fast'"):
+            dovetail.compile(INT8, "cpu", level="O2")
+        for options in ({"with_passes": "fold_constants"}, {"level": 2}, {"strict": "yes"}, {"unknown": 1}):
+            with self.subTest(str(options)), self.assertRaises((TypeError, dovetail.InputError)):
+                dovetail.compile(INT8, "cpu", **options)
+
+    def test_options_have_an_effect(self):
+        placed = dovetail.compile(INT8, ["accel", "cpu"], HARDWARE, place={"conv1": "cpu"})
+        whole = dovetail.compile(INT8, ["accel", "cpu"], HARDWARE)
+        self.assertGreater(placed.describe()["targets"]["cpu"], whole.describe()["targets"]["cpu"])
+        needed = dovetail.compile(FLOAT, "cpu", level="needed")
+        self.assertGreater(needed.describe()["steps"], dovetail.compile(FLOAT, "cpu", level="fast").describe()["steps"])
+        seen = []
+        dovetail.compile(INT8, "cpu", progress=lambda what, done, all: seen.append((what, done, all)))
+        self.assertTrue(seen and all(done <= all for _, done, all in seen), seen)
+
+    def test_errors_have_every_diagnostic(self):
+        with self.assertRaises(dovetail.Error) as caught:
+            dovetail.compile(INT8, "accel", HARDWARE, strict=True, place={"nonesuch1": "accel", "nonesuch2": "accel"})
+        error = caught.exception
+        self.assertIsInstance(error, ValueError)
+        self.assertEqual((error.what, error.where, error.why, error.hint), error.diagnostics[0][:4])
+        self.assertEqual(str(error), "\n".join(map(str, error.diagnostics)))
+
+    def test_quantize_takes_any_iterator(self):
+        whole, report = dovetail.quantize(FLOAT, {"image": self.images[:40]})
+        self.assertEqual(report["rows"], 40)
+        self.assertRegex(repr(dovetail.Quantized(whole, report)), "<dovetail.Quantized <dovetail.Model digits")
+        expected = self.saved(whole)
+        batches = [self.images[:40][i : i + 8] for i in range(0, 40, 8)]
+        for samples in (
+            [{"image": each} for each in batches],
+            batches,
+            iter(batches),
+            (each for each in self.images[:40]),  # without the axis of the batch
+            (each[np.newaxis].astype(np.float32) for each in self.images[:40]),
+        ):
+            self.assertEqual(self.saved(dovetail.quantize(FLOAT, samples).model), expected)
+        accuracy = dovetail.compile(whole, "cpu").session().evaluate({"image": self.images}, self.labels).accuracy
+        self.assertGreater(accuracy, 0.95)
+
+    def saved(self, model):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "model.onnx"
+            model.save(path)
+            return path.read_bytes()
+
+    def test_quantize_refuses(self):
+        image = {"image": self.images[:4]}
+        for samples, options, why in (
+            ([], {}, "there are none"),
+            (3, {}, "it is a int"),
+            ("path", {}, "it is a str"),
+            ({"nonesuch": self.images}, {}, "nonesuch"),
+            ([self.images[0, 0, 0]], {}, "image"),
+            (image, {"calibration": "magic"}, "magic"),
+            (image, {"tail": 0.1}, "percentiles alone"),
+            (image, {"keep_float": ["nonesuch"]}, "nonesuch"),
+            (image, {"measured_samples": -1}, "measured_samples"),
+        ):
+            with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
+                dovetail.quantize(FLOAT, samples, **options)
+
+    def test_quantize_options(self):
+        image = {"image": self.images[:20]}
+        model, report = dovetail.quantize(FLOAT, image, calibration="percentile", tail=0.001, per_tensor=True,
+                                          powers_of_two=True, symmetric=True, equalize=True, correct_biases=True,
+                                          measured_samples=4)
+        self.assertEqual(report["kind"], "quantize")
+        self.assertNotEqual(self.saved(model), self.saved(dovetail.quantize(FLOAT, image).model))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Tuning and exploring."""
+import pathlib
+import tempfile
+import unittest
+
+from environment import DIGITS, HARDWARE, package
+
+import numpy as np
+
+import dovetail
+
+MODEL = DIGITS / "digits_int8.onnx"
+SPACE = {"hardware": HARDWARE, "axes": {"bus_bytes": [8, 16], "requant": [False, True], "clock_mhz": [200, 400]}}
+
+
+class Searches(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_tune(self):
+        records = self.folder / "records.db"
+        seen = []
+        report = dovetail.tune(MODEL, "accel,cpu", HARDWARE, records=records, trials=4, seed=3,
+                               progress=lambda *each: seen.append(each))
+        self.assertEqual(report["kind"], "tune")
+        self.assertIn("trials", [what for what, _, _ in seen])
+        again = dovetail.tune(MODEL, "accel,cpu", HARDWARE, records=records, trials=1, early_stop=0)
+        self.assertGreater(sum(task["known"] for task in again["tasks"]), 0)
+        bundle = dovetail.compile(MODEL, "accel,cpu", HARDWARE, records=records)
+        image = {"image": np.load(DIGITS / "test_images.npy")[:1]}
+        self.assertEqual(bundle.session().check(image)["different"], 0)
+        for options, why in (({"trials": 0}, "it is 0"), ({"search": "nonesuch"}, "nonesuch"), ({"seed": 0}, "it is 0"),
+                             ({"batch": 10**6}, "batch"), ({"level": "best"}, "'best' is unknown")):
+            with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
+                dovetail.tune(MODEL, "accel,cpu", HARDWARE, records=records, **options)
+        with self.assertRaises(TypeError):
+            dovetail.tune(MODEL, "accel,cpu", HARDWARE)
+
+    def test_explore(self):
+        sweep = dovetail.explore(MODEL, SPACE, self.folder / "sweep", prune=False)
+        points = []
+        for point in sweep:
+            points.append(point)
+            self.assertFalse(point.known)
+            self.assertEqual(set(point.chosen), {"bus_bytes", "requant", "clock_mhz"})
+        self.assertEqual(len(points), 8)
+        self.assertEqual(list(sweep), points)
+        measured = [point for point in points if point.state == "measured"]
+        self.assertGreater(len(measured), 0)
+        for point in measured:
+            self.assertEqual(point.hardware.bus_bytes, point.chosen["bus_bytes"])
+            self.assertGreater(point.values["latency_ms"], 0)
+            self.assertRegex(repr(point), r"<dovetail.Point 1x16x16-ext\S*: latency_ms [\d.]+, ")
+        self.assertEqual(sweep.report["kind"], "explore")
+        self.assertIn(min(point.values["latency_ms"] for point in measured),
+                      [point.values["latency_ms"] for point in sweep.front])
+        self.assertEqual(repr(sweep), "<dovetail.Exploration, ended: 8 points>")
+        again = dovetail.explore([MODEL], SPACE, self.folder / "sweep", prune=False).wait()
+        self.assertTrue(all(point.known for point in again.points))
+        self.assertEqual({point.machine for point in again.points}, {point.machine for point in points})
+
+    def test_to_pandas(self):
+        package("pandas")
+        table = dovetail.explore(MODEL, SPACE, self.folder / "sweep").to_pandas()
+        self.assertEqual(len(table), 8)
+        self.assertTrue({"machine", "state", "bus_bytes", "latency_ms", "area_mm2"} <= set(table.columns))
+
+    def test_a_sweep_that_is_left_stops_and_continues(self):
+        space = {"hardware": HARDWARE, "axes": {"bus_bytes": [8, 16], "clock_mhz": {"from": 100, "to": 999, "plus": 1}}}
+        with dovetail.explore(MODEL, space, self.folder / "sweep", jobs=1, prune=False) as sweep:
+            for point in sweep:
+                if len(sweep.points) > 20:
+                    break
+        self.assertEqual(repr(sweep), f"<dovetail.Exploration, stopped: {len(sweep.points)} points>")
+        with self.assertRaisesRegex(dovetail.WorkError, "stopped"):
+            sweep.wait()
+        first = [point.machine for point in sweep.points]
+        with dovetail.explore(MODEL, space, self.folder / "sweep", jobs=1, prune=False) as sweep:
+            for point in sweep:
+                if not point.known:
+                    break
+            known = {point.machine for point in sweep.points if point.known}
+        self.assertTrue(set(first) <= known)
+
+    def test_numeric_choices(self):
+        images, labels = np.load(DIGITS / "test_images.npy"), np.load(DIGITS / "test_labels.npy")
+        space = {"hardware": HARDWARE, "axes": {"scales": ["any", "power-of-two"]}}
+        model = DIGITS / "digits_float.onnx"
+        sweep = dovetail.explore(model, space, self.folder / "sweep", samples={"image": images[:40]},
+                                 tests={"image": images}, labels=labels)
+        accuracies = [point.values["accuracy"] for point in sweep if point.state == "measured"]
+        self.assertTrue(accuracies and min(accuracies) > 0.9, accuracies)
+        for options, why in (({}, "it is null, and the space has numeric choices"),
+                             ({"labels": labels}, "there are none"), ({"samples": {"image": images.astype(np.float64)}}, "float64")):
+            with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
+                dovetail.explore(model, space, self.folder / "other", **options).wait()
+
+    def test_what_does_not_fit(self):
+        for space, options, why in (
+            ("nonesuch.json", {}, "give a dict, JSON text, or the path"),
+            ('{"axes": ', {}, "space"),
+            ({"axes": {"warp": [1]}}, {}, "warp"),
+            (SPACE, {"strategy": "nonesuch"}, "nonesuch"),
+            (SPACE, {"points": 0}, "it is 0"),
+            (SPACE, {"weights": [1, 2]}, "there are 2, of 1 models"),
+            (SPACE, {"weights": [-1]}, "it is -1"),
+            (SPACE, {"jobs": -1}, "jobs"),
+        ):
+            with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
+                dovetail.explore(MODEL, space, self.folder / "sweep", **options).wait()
+        with self.assertRaisesRegex(dovetail.InputError, "no such file"):
+            dovetail.explore("nonesuch.onnx", SPACE, self.folder / "sweep")
+
+
+if __name__ == "__main__":
+    unittest.main()
