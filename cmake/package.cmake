@@ -1,5 +1,5 @@
-# `cpack` (./dev package): four packages for Debian. dovetail has the program and its run-time files; libdovetail1 and libdovetail-runtime1 have the shared
-# libraries of the C interface; libdovetail-dev has headers and libraries.
+# `cpack` (./dev package): five packages for Debian. dovetail has the program and its run-time files; libdovetail1 and libdovetail-runtime1 have the shared
+# libraries of the C interface; python3-dovetail has the package for Python; libdovetail-dev has headers and libraries.
 # dpkg-shlibdeps finds the packages that programs and shared objects need; the lists below are the packages that it cannot find.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME dovetail)
@@ -7,7 +7,7 @@ set(CPACK_PACKAGE_VENDOR "Dovetail")
 set(CPACK_PACKAGE_CONTACT "The Dovetail developers <dovetail@localhost>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL kit dev c runtime_c)
+set(CPACK_COMPONENTS_ALL kit dev c runtime_c python)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -40,6 +40,15 @@ set(CPACK_DEBIAN_C_PACKAGE_RECOMMENDS "dovetail, libxgboost0, libdnnl2 | libdnnl
 set(CPACK_COMPONENT_RUNTIME_C_DESCRIPTION "accelerator co-design kit: C interface of the runtime
  The shared library that runs compiled models, without the compiler.")
 set(CPACK_DEBIAN_RUNTIME_C_PACKAGE_SUGGESTS "dovetail, libdnnl2 | libdnnl3")
+
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-dovetail)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION "accelerator co-design kit: package for Python
+ The package dovetail, which compiles, runs, simulates, tunes and explores
+ through the C interface of the kit.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.9), python3-numpy, libdovetail1 (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-onnx, python3-pandas, python3-matplotlib, python3-tqdm")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libdovetail-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)

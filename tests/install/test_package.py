@@ -31,8 +31,8 @@ class Package(unittest.TestCase):
             cls.fields[name] = dict(re.findall(r"^([\w-]+): (.*)$", run("dpkg-deb", "-f", file), re.MULTILINE))
             run("dpkg-deb", "-x", file, cls.root)
 
-    def test_there_are_four(self):
-        self.assertEqual(set(self.files), {"dovetail", "libdovetail-dev", "libdovetail1", "libdovetail-runtime1"})
+    def test_there_are_five(self):
+        self.assertEqual(set(self.files), {"dovetail", "libdovetail-dev", "libdovetail1", "libdovetail-runtime1", "python3-dovetail"})
 
     def test_dependencies(self):
         kit, dev = self.fields["dovetail"], self.fields["libdovetail-dev"]
@@ -50,6 +50,10 @@ class Package(unittest.TestCase):
             self.assertIn(f"{library} (= {kit['Version']})", dev["Depends"])
         self.assertIn("libllvm19", self.fields["libdovetail1"]["Depends"])
         self.assertNotRegex(self.fields["libdovetail-runtime1"]["Depends"], "libllvm|sqlite|png")
+        python = self.fields["python3-dovetail"]
+        self.assertEqual(python["Architecture"], "all")
+        for package in ("python3-numpy", f"libdovetail1 (= {python['Version']})"):
+            self.assertIn(package, python["Depends"])
         self.assertIn("libsystemc-dev", dev["Recommends"])
         self.assertRegex(kit["Version"], r"^\d+\.\d+\.\d+-\d+$")
 
