@@ -42,7 +42,8 @@ std::optional<fs::path> prefix_on_path() {
 std::optional<fs::path> prefix_of_library() {
   Dl_info own{};
   link_map* object = nullptr;
-  if (dladdr1(reinterpret_cast<const void*>(&holds_a_kit), &own, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) == 0)
+  if (dladdr1(reinterpret_cast<const void*>(&holds_a_kit), &own, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) ==
+      0)
     return std::nullopt;
   if (object == nullptr || *object->l_name == '\0') return std::nullopt;  // in the program itself
   std::error_code ignored;

@@ -13,9 +13,9 @@
 #define LLVMInitializeX86AsmPrinter unused_asm_printer
 #define LLVMInitializeX86AsmParser unused_asm_parser
 extern "C" {
-#define LLVM_TARGET(name)                     \
-  void LLVMInitialize##name##TargetInfo() {}  \
-  void LLVMInitialize##name##Target() {}      \
+#define LLVM_TARGET(name)                    \
+  void LLVMInitialize##name##TargetInfo() {} \
+  void LLVMInitialize##name##Target() {}     \
   void LLVMInitialize##name##TargetMC() {}
 #include <llvm/Config/Targets.def>
 #define LLVM_ASM_PRINTER(name) \
