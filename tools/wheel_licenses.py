@@ -27,7 +27,8 @@ def linked(folder):
 
 
 def packages_of(paths):
-    found = subprocess.run(["dpkg-query", "-S", *map(str, sorted(set(paths)))], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    command = ["dpkg-query", "-S", *map(str, sorted(set(paths)))]
+    found = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     return {line.split(":")[0] for line in found.stdout.splitlines()}
 
 

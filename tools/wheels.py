@@ -46,12 +46,13 @@ def plain_environment():
     return {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def run(*words, quiet=True, **options):
+def run(*words, **options):
     """The output of a command that must succeed."""
     words = [str(word) for word in words]
-    done = subprocess.run(words, stdout=subprocess.PIPE if quiet else None, stderr=subprocess.STDOUT, text=True, env=plain_environment(), check=False, **options)
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=plain_environment(),
+                          check=False, **options)
     if done.returncode != 0:
-        fail(f"{' '.join(words)} left with {done.returncode}\n{done.stdout or ''}")
+        fail(f"{' '.join(words)} left with {done.returncode}\n{done.stdout}")
     return done.stdout
 
 
@@ -89,14 +90,14 @@ def wheel_in(folder, name):
 
 def build(folder):
     python = tools()
-    path = f"{TOOLS / 'bin'}:{os.environ['PATH']}"
+    in_tools = ("env", f"PATH={TOOLS / 'bin'}:{os.environ['PATH']}", python, "-m")
     folder.mkdir(parents=True, exist_ok=True)
     for project, name in (("runtime", "dovetail-kit-runtime"), ("kit", "dovetail-kit")):
         with tempfile.TemporaryDirectory(dir=WORK) as made:
-            run("env", f"PATH={path}", python, "-m", "build", "--wheel", "--no-isolation", "--outdir", made, SOURCE / "python" / project)
+            run(*in_tools, "build", "--wheel", "--no-isolation", "--outdir", made, SOURCE / "python" / project)
             for old in folder.glob(f"{name.replace('-', '_')}-[0-9]*.whl"):
                 old.unlink()
-            run("env", f"PATH={path}", python, "-m", "auditwheel", "repair", "--wheel-dir", folder, wheel_in(pathlib.Path(made), name))
+            run(*in_tools, "auditwheel", "repair", "--wheel-dir", folder, wheel_in(pathlib.Path(made), name))
         wheel = wheel_in(folder, name)
         tag = re.search(r"manylinux_2_(\d+)_x86_64", wheel.name)
         if tag is None or int(tag[1]) > 35:
@@ -112,24 +113,31 @@ def build(folder):
 def pythons():
     """The interpreters at hand by version, of pyenv, the PATH and the system."""
     found = {}
-    places = sorted(pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"), "versions").glob("*/bin/python"))
+    pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
+    places = sorted(pyenv.glob("versions/*/bin/python"))
     places += filter(None, (shutil.which(f"python{version}") for version in VERSIONS))
+    script = ("import sys, sysconfig; threads = sysconfig.get_config_var('Py_GIL_DISABLED')\n"
+              "print('%d.%d' % sys.version_info[:2] + ('t' if threads else ''))")
     for python in (*places, "/usr/bin/python3", sys.executable):
-        script = "import sys, sysconfig; print('%d.%d' % sys.version_info[:2] + ('t' if sysconfig.get_config_var('Py_GIL_DISABLED') else ''))"
-        done = subprocess.run([python, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+        done = subprocess.run([python, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              check=False)
         if done.returncode == 0 and done.stdout.strip() in VERSIONS:
             found.setdefault(done.stdout.strip(), str(python))
     return found
 
 
+def packages(version, *names):
+    return WORK.joinpath("packages", version, *names)
+
+
 def fetch(version, python):
     """A folder with the wheels of NumPy and of the packages that share a process with the kit, for a Python."""
-    folder = WORK / "packages" / version
-    if not (folder / "complete").exists():
+    folder = packages(version)
+    if not packages(version, "complete").exists():
         with tempfile.TemporaryDirectory(dir=WORK) as made:
             environment = make_environment(pathlib.Path(made), python)
             pip(environment, "download", "-q", "--only-binary=:all:", "-d", folder, "numpy", *PEERS)
-        (folder / "complete").touch()
+        packages(version, "complete").touch()
     return folder
 
 
@@ -169,7 +177,7 @@ def matrix(folder):
 def sample():
     if not (TOOLS / "complete").exists():
         skip("no tools in build/wheel/tools: `./dev wheel` fetches them from PyPI")
-    here = [(version, python) for version, python in pythons().items() if (WORK / "packages" / version / "complete").exists()]
+    here = [(version, python) for version, python in pythons().items() if packages(version, "complete").exists()]
     if not here:
         skip("no packages in build/wheel/packages: `./dev wheel --matrix` fetches them from PyPI")
     build(WORK / "sample")
@@ -181,7 +189,8 @@ def sample():
 # ---- A root with hardly anything
 
 # What a wheel may expect of a system (auditwheel's policies), and that of it which the wheels or Python need.
-SYSTEM = ("ld-linux-x86-64.so.2", "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libgcc_s.so.1", "libstdc++.so.6", "libz.so.1")
+SYSTEM = ("ld-linux-x86-64.so.2", "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1",
+          "libutil.so.1", "libgcc_s.so.1", "libstdc++.so.6", "libz.so.1")
 OF_PYTHON = ("libffi.so.8", "libffi.so.7", "libexpat.so.1")  # of the interpreter and its module ctypes
 
 
@@ -204,12 +213,12 @@ def bare(folder):
             fail(f"{name} needs {', '.join(sorted(outside))} of the system")
         print(f"{name} needs {', '.join(sorted(need - have))} of the system")
     if subprocess.run(["unshare", "-rm", "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
-        print("a root of its own: not run, this system lets no user have one (unshare -rm)")
+        print("a separate root: not run, this system lets no user make one (unshare -rm)")
         return
     version, python = max(pythons().items(), key=lambda pair: VERSIONS.index(pair[0]))
     real = pathlib.Path(run(python, "-c", "import sys; print(sys.base_prefix)").strip())
     if real == pathlib.Path("/usr"):
-        print("a root of its own: not run, the newest Python here is a part of the system")
+        print("a separate root: not run, the newest Python here is a part of the system")
         return
     found = fetch(version, python)
     with tempfile.TemporaryDirectory(dir=WORK) as made:
@@ -218,17 +227,17 @@ def bare(folder):
         pip(kit, "install", "-q", "--no-index", "--find-links", folder, "--find-links", found, "dovetail-kit")
         root = work / "root"
         for library in (*SYSTEM, *OF_PYTHON):
-            path = next((place for place in (pathlib.Path("/lib64", library), pathlib.Path("/lib/x86_64-linux-gnu", library), pathlib.Path("/usr/lib/x86_64-linux-gnu", library)) if place.exists()), None)
+            places = (pathlib.Path(place, library) for place in ("/lib64", "/lib/x86_64-linux-gnu"))
+            path = next(filter(pathlib.Path.exists, places), None)
             if path is not None:
                 (root / str(path.parent)[1:]).mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, root / str(path)[1:])
-        mounts = [(real, real), (kit.parent.parent, kit.parent.parent), (DIGITS, DIGITS), (CHECK.parent, CHECK.parent), ("/proc", "/proc"), ("/dev", "/dev")]
-        script = "set -e\n"
-        for source, target in mounts:
-            script += f"mkdir -p {root}{target}\nmount --rbind {source} {root}{target}\n"
-        script += f"mkdir -p {root}/tmp\n"
-        for words in (["digits", DIGITS, "/tmp"], ["memory", DIGITS], ["engines", DIGITS], ["command", DIGITS]):
-            script += f"env -i HOME=/tmp PATH={kit.parent} PYTHONDONTWRITEBYTECODE=1 {shutil.which('chroot')} {root} {kit} {CHECK} {' '.join(map(str, words))}\n"
+        script = f"set -e\nmkdir -p {root}/tmp\n"
+        for folder in (real, kit.parent.parent, DIGITS, CHECK.parent, "/proc", "/dev"):
+            script += f"mkdir -p {root}{folder}\nmount --rbind {folder} {root}{folder}\n"
+        inside = f"env -i HOME=/tmp PATH={kit.parent} PYTHONDONTWRITEBYTECODE=1 {shutil.which('chroot')} {root}"
+        for words in ("digits {} /tmp", "memory {}", "engines {}", "command {}"):
+            script += f"{inside} {kit} {CHECK} {words.format(DIGITS)}\n"
         print(f"in a root with Python {version} and {len(SYSTEM)} libraries of the system")
         for line in run("unshare", "-rm", "sh", "-c", script).splitlines():
             print(f"    {line}")

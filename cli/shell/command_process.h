@@ -1,5 +1,5 @@
-// A command from its arguments to its exit code: in a process of its own (cli/main.cpp), or in the process of a program
-// that goes on afterwards (dvt_command of the C interface).
+// A command from its arguments to its exit code: in its own process (cli/main.cpp), or in the process of a program that
+// continues afterwards (dvt_command of the C interface).
 #pragma once
 
 namespace dovetail::cli {

@@ -13,15 +13,21 @@ if importlib.util.find_spec("numpy") is None:
     sys.exit(77)
 
 
-@unittest.skipIf("fsanitize" in os.environ.get("DOVETAIL_CXX_FLAGS", ""), "the interpreter cannot load a library with a sanitizer")
+SANITIZED = "fsanitize" in os.environ.get("DOVETAIL_CXX_FLAGS", "")
+
+
+@unittest.skipIf(SANITIZED, "the interpreter cannot load a library with a sanitizer")
 class Python(unittest.TestCase):
     def run_python(self, *words):
-        return run(sys.executable, *words, cwd=PREFIX, PYTHONPATH=PREFIX / "lib/python3/dist-packages", PYTHONDONTWRITEBYTECODE=1)
+        path = PREFIX / "lib/python3/dist-packages"
+        return run(sys.executable, *words, cwd=PREFIX, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE=1)
 
     def test_it_compiles_and_runs(self):
         model = SOURCE / "examples/digits/digits_int8.onnx"
-        script = (f"import dovetail, numpy; bundle = dovetail.compile({str(model)!r}, 'accel,cpu', '1x16x16-ext')\n"
-                  "print(dovetail.library_path, bundle.session().run({'image': numpy.zeros((1, 1, 8, 8), numpy.float32)})['logits'].shape)")
+        script = ("import dovetail, numpy\n"
+                  f"session = dovetail.compile({str(model)!r}, 'accel,cpu', '1x16x16-ext').session()\n"
+                  "logits = session.run({'image': numpy.zeros((1, 1, 8, 8), numpy.float32)})['logits']\n"
+                  "print(dovetail.library_path, logits.shape)")
         self.assertEqual(self.run_python("-c", script), f"{PREFIX / 'lib/libdovetail.so.1'} (1, 10)\n")
 
     def test_it_has_the_command_line(self):

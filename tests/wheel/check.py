@@ -72,15 +72,17 @@ def engines():
         session = bundle.session(engine=engine["name"])
         values.append(session.run({"image": images()[:1]})["logits"])
         if engine["has_clock"]:
-            cycles[engine["name"]] = sum(step["cycles"] for step in session.report["steps"] if step["target"] == "accel")
+            steps = session.report["steps"]
+            cycles[engine["name"]] = sum(step["cycles"] for step in steps if step["target"] == "accel")
     for other in values:
         np.testing.assert_array_equal(other, values[0])
     assert cycles["cycle"] > 1000 and len(set(cycles.values())) == 1, cycles
     return f"{cycles['cycle']:,} cycles on engines {', '.join(cycles)}"
 
 
-def started(*words, **options):
-    return subprocess.Popen([sys.executable, "-m", "dovetail", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+def started(*words):
+    command = [sys.executable, "-m", "dovetail", *map(str, words)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def said(*words, status=0):
