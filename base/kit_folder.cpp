@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include "base/user_folder.h"
 
@@ -40,9 +41,13 @@ std::optional<fs::path> prefix_on_path() {
 // The prefix of the shared library that contains this code: PREFIX/lib/libdovetail.so.1, or a folder below lib/.
 std::optional<fs::path> prefix_of_library() {
   Dl_info own{};
-  if (dladdr(reinterpret_cast<const void*>(&holds_a_kit), &own) == 0 || own.dli_fname == nullptr) return std::nullopt;
+  link_map* object = nullptr;
+  if (dladdr1(reinterpret_cast<const void*>(&holds_a_kit), &own, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) ==
+      0)
+    return std::nullopt;
+  if (object == nullptr || *object->l_name == '\0') return std::nullopt;  // in the program itself
   std::error_code ignored;
-  const fs::path file = fs::canonical(own.dli_fname, ignored);
+  const fs::path file = fs::canonical(object->l_name, ignored);
   for (fs::path folder = file.parent_path(); folder != folder.root_path(); folder = folder.parent_path())
     if (holds_a_kit(folder)) return folder;
   return std::nullopt;
@@ -52,10 +57,10 @@ std::optional<fs::path> prefix_of_library() {
 
 fs::path kit_prefix() {
   if (const auto given = environment("DOVETAIL_PREFIX")) return *given;
+  if (const auto of_library = prefix_of_library()) return *of_library;
   std::error_code ignored;
   const fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
   if (holds_a_kit(own)) return own;
-  if (const auto of_library = prefix_of_library()) return *of_library;
   return prefix_on_path().value_or(own);
 }
 

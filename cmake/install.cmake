@@ -1,5 +1,5 @@
 # `cmake --install`: installs a kit that may be moved later. Component kit: bin/dovetail, lib/dovetail (libraries loaded at run time), share/dovetail (the design, examples,
-# tables: base/kit_folder.h), share/doc/dovetail. Components c and runtime_c: the shared libraries of the C interface. Component dev: headers under include/dovetail, libraries, and the package for find_package(dovetail).
+# tables: base/kit_folder.h), share/doc/dovetail. Components c and runtime_c: the shared libraries of the C interface. Component python: the package for Python. Component dev: headers under include/dovetail, libraries, and the package for find_package(dovetail).
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dovetail)
 set(share ${CMAKE_INSTALL_DATADIR}/dovetail)
@@ -63,6 +63,10 @@ endforeach()
 install(EXPORT dovetail_capi NAMESPACE dovetail:: FILE capi_targets.cmake DESTINATION ${package_dir} COMPONENT dev)
 install(FILES capi/include/dovetail.h capi/include/dlpack.h capi/include/dlpack.LICENSE DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dovetail-1 COMPONENT dev)
 
+# The Python package over the C interface, where Debian's interpreters look for packages.
+install(DIRECTORY python/dovetail DESTINATION lib/python3/dist-packages COMPONENT python PATTERN __pycache__ EXCLUDE)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/python3-dovetail RENAME copyright COMPONENT python)
+
 # The programs, and the libraries that they load.
 if(TARGET dovetail)
   install(TARGETS dovetail RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT kit)
@@ -105,3 +109,28 @@ install(CODE "${shorten} ${prefix}/${CMAKE_INSTALL_BINDIR}/dovetail ${prefix}/li
 foreach(component dev c runtime_c)
   install(CODE "${shorten} ${prefix}/${CMAKE_INSTALL_LIBDIR} COMMAND_ERROR_IS_FATAL ANY)" COMPONENT ${component})
 endforeach()
+
+# The Python wheels (capi/wheel.cmake): a component each, which only python/CMakeLists.txt installs. Each package has what base/kit_folder.h searches a kit for.
+if(TARGET wheel_compiler)
+  set(wheel_package_runtime dovetail)
+  set(wheel_sources_runtime python/dovetail)
+  set(wheel_package_compiler dovetail_kit_compiler)
+  set(wheel_sources_compiler python/kit/dovetail_kit_compiler)
+  foreach(wheel runtime compiler)
+    set(package ${wheel_package_${wheel}})
+    set(only COMPONENT wheel_${wheel} EXCLUDE_FROM_ALL)
+    install(DIRECTORY ${wheel_sources_${wheel}} DESTINATION . ${only} PATTERN __pycache__ EXCLUDE)
+    install(TARGETS dovetail_wheel_${wheel} LIBRARY DESTINATION ${package}/lib ${only} NAMELINK_SKIP)
+    install(DIRECTORY hw/rtl hw/sva hw/tb DESTINATION ${package}/share/dovetail/hw ${only})
+    install(FILES simulator/rtl/model_api.h DESTINATION ${package}/share/dovetail/simulator/rtl ${only})
+  endforeach()
+  install(DIRECTORY hw/syn DESTINATION ${package}/share/dovetail/hw ${only})
+  install(FILES explore/energy/cmos45.json DESTINATION ${package}/share/dovetail/energy ${only})
+  if(TARGET dovetail_wheel_systemc)
+    install(TARGETS dovetail_wheel_systemc LIBRARY DESTINATION ${package}/lib/dovetail ${only})
+  endif()
+  foreach(wheel runtime compiler)
+    set(libraries ${prefix}/${wheel_package_${wheel}}/lib)
+    install(CODE "${shorten} ${libraries} ${libraries}/dovetail COMMAND_ERROR_IS_FATAL ANY)" COMPONENT wheel_${wheel} EXCLUDE_FROM_ALL)
+  endforeach()
+endif()

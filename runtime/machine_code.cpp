@@ -4,9 +4,11 @@
 #include <array>
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
-#include "base/check.h"
+// The plain functions: they allocate nothing, read no configuration, and are all that a static library links.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/sha.h>
+
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "base/printable.h"
@@ -54,16 +56,13 @@ std::vector<std::string> machine_code_targets(const bundle::Bundle& bundle,
 std::string sha256(std::span<const std::byte> bytes) { return sha256(Pieces{bytes}); }
 
 std::string sha256(const Pieces& file) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-  unsigned size = 0;
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
-  if (context == nullptr) throw std::bad_alloc();
-  bool done = EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1;
-  for (const auto piece : file) done = done && EVP_DigestUpdate(context.get(), piece.data(), piece.size()) == 1;
-  done = done && EVP_DigestFinal_ex(context.get(), digest.data(), &size) == 1;
-  DOVETAIL_CHECK(done && size == 32, "OpenSSL computes SHA-256");
+  SHA256_CTX context;
+  SHA256_Init(&context);
+  for (const auto piece : file) SHA256_Update(&context, piece.data(), piece.size());
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest;
+  SHA256_Final(digest.data(), &context);
   std::string text;
-  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
+  for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
   return text;
 }
 

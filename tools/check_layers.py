@@ -16,10 +16,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from repository_files import repository_files  # noqa: E402
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
-# A module of Python whose name begins with `_` is private to its package.
-SOURCE_NAME = re.compile(r"(?:[a-z0-9]+(?:_[a-z0-9]+)*\.(?:h|cpp)|_?[a-z0-9]+(?:_[a-z0-9]+)*\.py|__(?:init|main)__\.py)")
+WORDS = r"[a-z0-9]+(?:_[a-z0-9]+)*"
+SOURCE_NAME = re.compile(rf"{WORDS}\.(?:h|cpp|py)|_{WORDS}\.py|__(?:init|main)__\.py")  # _x.py: private to its package
 CATCH_ALL_NAMES = {"common", "utils", "util", "helpers", "helper", "misc"}
-GENERATED_AT_BUILD = re.compile(r"\.pb\.h$")
 MACHINE_PATH = re.compile(rb"(?<![\w.~/:-])/(?:work|root|tmp)/[\w.-]")
 
 
@@ -55,8 +54,6 @@ def check_includes(layers, path, text, existing):
     for match in INCLUDE.finditer(text):
         target = match.group(1)
         place = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
-        if GENERATED_AT_BUILD.search(target):
-            continue
         if target not in existing:
             yield f'{place}: "{target}" is not a file of the tree; includes are written from the root of the repository'
         elif folder is None:

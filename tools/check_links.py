@@ -22,7 +22,6 @@ COMMENTS = {".h": "//", ".cpp": "//", ".sv": "//", ".py": "#", ".cmake": "#", ".
 # A path of a source, a script or a page, from the root of the repository.
 PATH = r"(?<![\w/.$<>*{{-])((?:{folders})/[\w./-]*\w\.(?:h|cpp|sv|py|md|txt|js))(?![\w/*{{<])"
 PLACEHOLDER = re.compile(r"\bNAME\b")
-GENERATED_AT_BUILD = re.compile(r"\.pb\.h$")  # or from a file with .in after its name
 
 
 def check_links(root, path, text):
@@ -38,7 +37,7 @@ def check_paths(path, text, existing, pattern):
     for number, line in enumerate(text.splitlines(), 1):
         _, found, comment = line.partition(begin) if begin else ("", True, line)
         for name in pattern.findall(comment) if found else []:
-            known = name in existing or name + ".in" in existing or GENERATED_AT_BUILD.search(name)
+            known = name in existing or name + ".in" in existing  # the build makes it
             if not known and not PLACEHOLDER.search(name):
                 yield f"{path}:{number}: {name} is not a file of the tree"
 

@@ -4,8 +4,8 @@
  *
  * Errors. A function that may fail returns a dvt_status*: null on success, else the diagnostics, which the caller frees
  * with dvt_status_free(). On failure the results that the function would have stored are null or unchanged. No function
- * ends the process, prints or throws, with one exception: if memory runs out inside LLVM, OpenSSL or the JSON library,
- * that library ends the process.
+ * throws or ends the process, with one exception: if memory runs out inside LLVM or the JSON library, that library ends
+ * the process. No function prints but dvt_command().
  *
  * Ownership. `dvt_x** out` receives a handle that the caller frees with dvt_x_free(). `char** json` receives text that
  * the caller frees with dvt_free(); a null pointer omits it. Pointers that a function returns from a handle live as
@@ -560,6 +560,16 @@ DVT_API dvt_status* dvt_session_trace(dvt_session* session, const dvt_named_tens
 /* The page of a report, as the commands write it with --html: HTML that needs nothing but a browser, in light and
  * dark. `report`: the JSON of dvt_explore, dvt_tune or dvt_quantize, of `dovetail compare --json`, or a trace file. */
 DVT_API dvt_status* dvt_page(const char* report, char** html);
+
+/* ---- The command line ---- */
+
+/* Runs a command as the program `dovetail` does, in this process: `arguments` are the name of the program and the
+ * `count` - 1 arguments after it. Returns the exit code (docs/reference/command-line.md): 0, 1, 2, or 128 plus the
+ * number of a signal, which is SIGINT or SIGTERM if it stopped the command's work, and SIGPIPE if the reader of stdout
+ * has left. The one function that prints: to stdout and stderr of the process, which are flushed when it returns. Until
+ * then, work that can be stopped handles SIGINT and SIGTERM, and SIGPIPE and SIGXFSZ are ignored; afterwards all have
+ * their former actions. Calls run one after the other. */
+DVT_API int32_t dvt_command(int32_t count, const char* const* arguments);
 
 #ifdef __cplusplus
 }

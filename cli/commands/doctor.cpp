@@ -94,8 +94,8 @@ class Doctor : public Command {
     const BuildFacts& facts = build_facts();
     return {{"dovetail", facts.version}, {"compiler", facts.compiler},  {"build type", facts.build_type},
             {"fmt", facts.fmt},          {"nlohmann-json", facts.json}, {"zlib", facts.zlib},
-            {"OpenSSL", facts.openssl},  {"protobuf", facts.protobuf},  {"SQLite", facts.sqlite},
-            {"CLI11", facts.cli11},      {"LLVM", facts.llvm}};
+            {"OpenSSL", facts.openssl},  {"SQLite", facts.sqlite},      {"CLI11", facts.cli11},
+            {"LLVM", facts.llvm}};
   }
   static std::vector<runtime::Engine> targets() {
     std::vector<runtime::Engine> list;

@@ -7,8 +7,8 @@ namespace dovetail::cli {
 
 struct BuildFacts {
   std::string_view version, compiler, build_type;
-  std::string_view fmt, json, zlib, openssl, protobuf, sqlite, cli11, llvm;  // versions of libraries
-  std::string_view packages;                                                 // the content of packages.txt
+  std::string_view fmt, json, zlib, openssl, sqlite, cli11, llvm;  // versions of libraries
+  std::string_view packages;                                       // the content of packages.txt
 };
 const BuildFacts& build_facts();
 

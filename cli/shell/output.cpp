@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/printable.h"
-#include "base/temporary.h"
+#include "cli/shell/command_process.h"
 #include "cli/shell/shown_progress.h"
 #include "cli/shell/terminal.h"
 #include "cli/shell/wrapped_text.h"
@@ -20,13 +20,21 @@ namespace dovetail::cli {
 namespace {
 
 std::atomic<bool> progress_shown{false};  // atomic, since the thread of the progress display sets it
-bool output_failed = false;               // on request
-bool reader_left = false;                 // EPIPE
-bool reports_dropped = false;             // drop_reports()
-bool work_continues = false;              // finish_without_reader()
-bool stdout_is_a_file = false;            // give_stdout_to_a_file()
 
-std::pair<std::string, std::string> shown_name;  // show_as()
+struct Streams {
+  bool failed = false;                             // something was not written
+  bool reader_left = false;                        // EPIPE
+  bool reports_dropped = false;                    // drop_reports()
+  bool work_continues = false;                     // finish_without_reader()
+  bool stdout_is_a_file = false;                   // give_stdout_to_a_file()
+  std::pair<std::string, std::string> shown_name;  // show_as()
+};
+Streams streams;
+
+void note_failure() {
+  if (errno == EPIPE) end_by_reader();
+  else streams.failed = true;
+}
 
 bool is_rule(std::string_view line) {
   return line.find("--") != line.npos && line.find_first_not_of("- ") == line.npos;
@@ -54,10 +62,8 @@ std::string with_headers(const std::string& text, Stream stream) {
 
 void put(std::FILE* stream, std::string_view text) {
   clear_progress_line();
-  if (stream == stdout && reader_left) return;
-  if (std::fwrite(text.data(), 1, text.size(), stream) < text.size() && errno == EPIPE && stream == stdout) {
-    end_by_reader();
-  }
+  if (stream == stdout && streams.reader_left) return;
+  if (std::fwrite(text.data(), 1, text.size(), stream) < text.size() && stream == stdout) note_failure();
 }
 
 void put_report(Stream stream, std::string_view text) {
@@ -81,20 +87,24 @@ void clear_progress_line() {
 }
 
 void write_report(std::string_view text) {
-  if (reports_dropped) return;
-  put_report(stdout_is_a_file ? Stream::error : Stream::out, text);
+  if (streams.reports_dropped) return;
+  put_report(streams.stdout_is_a_file ? Stream::error : Stream::out, text);
 }
 
 void write_result(std::string_view text) {
-  put(stdout_is_a_file ? stderr : stdout, printable(with_shown_names(text), Lines::keep));
+  put(streams.stdout_is_a_file ? stderr : stdout, printable(with_shown_names(text), Lines::keep));
 }
 
 void print_json(const Json& json) { write_result(driver::json_text(json)); }
 
+void begin_output() { streams = {}; }
+
 bool flush_output() {
-  const bool flushed = std::fflush(stdout) == 0;
-  if (!flushed && errno == EPIPE) reader_left = true;
-  return reader_left || (flushed && std::ferror(stdout) == 0 && !output_failed);
+  if (std::fflush(stdout) != 0) {
+    if (errno == EPIPE) streams.reader_left = true;
+    else streams.failed = true;
+  }
+  return streams.reader_left || !streams.failed;
 }
 
 void write_message(std::string_view text) {
@@ -107,32 +117,27 @@ void write_styled_message(std::string_view text) {
   put(stderr, text);
 }
 
-void give_stdout_to_a_file() { stdout_is_a_file = true; }
+void give_stdout_to_a_file() { streams.stdout_is_a_file = true; }
 
-void drop_reports() { reports_dropped = true; }
+void drop_reports() { streams.reports_dropped = true; }
 
-void finish_without_reader() { work_continues = true; }
+void finish_without_reader() { streams.work_continues = true; }
 
 void end_by_reader() {
-  reader_left = true;
-  if (!work_continues) end_without_reader();
+  streams.reader_left = true;
+  if (!streams.work_continues) end_by_signal(SIGPIPE);
 }
 
-void show_as(std::string path, std::string name) { shown_name = {std::move(path), std::move(name)}; }
+void show_as(std::string path, std::string name) { streams.shown_name = {std::move(path), std::move(name)}; }
 
 std::string with_shown_names(std::string_view text) {
-  const auto& [path, name] = shown_name;
+  const auto& [path, name] = streams.shown_name;
   std::string shown(text);
   for (std::size_t at = 0; !path.empty() && (at = shown.find(path, at)) != shown.npos; at += name.size())
     shown.replace(at, path.size(), name);
   return shown;
 }
 
-void end_without_reader() {
-  if (!reader_left) return;
-  remove_temporaries();
-  std::signal(SIGPIPE, SIG_DFL);
-  std::raise(SIGPIPE);
-}
+bool reader_has_left() { return streams.reader_left; }
 
 }  // namespace dovetail::cli

@@ -20,7 +20,8 @@ void write_report(std::string_view text);
 // Writes results that other programs read to stdout unchanged: JSON, assembly text, constants.
 void write_result(std::string_view text);
 void print_json(const Json& json);
-// Main calls it at the end.
+// Called before and after each command of a process.
+void begin_output();  // forgets what the former command has set
 bool flush_output();  // false: something was not written
 // Writes to stderr, after flushing stdout. A failure is ignored, since it cannot be reported.
 void write_message(std::string_view text);
@@ -33,8 +34,7 @@ void give_stdout_to_a_file();
 void drop_reports();
 // Call it when the command line names a file to be written: the work then continues even if stdout's reader leaves.
 void finish_without_reader();
-// Ends the process by SIGPIPE, if stdout's reader has left.
-void end_without_reader();
+bool reader_has_left();
 // Call it when a write outside of this file found that stdout's reader has left.
 void end_by_reader();
 

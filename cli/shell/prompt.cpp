@@ -13,11 +13,8 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "cli/shell/line_editor.h"
 #include "cli/shell/output.h"
-
-#ifdef DOVETAIL_LIBEDIT
-#include <histedit.h>
-#endif
 
 namespace dovetail::cli {
 
@@ -37,74 +34,11 @@ void note_interrupt() {
 
 }  // namespace
 
-#ifdef DOVETAIL_LIBEDIT
-// Line editing and history of libedit (~/.editrc, emacs keys by default).
-class PromptEditor {
- public:
-  explicit PromptEditor(std::string_view prompt) : prompt_(prompt) {
-    edit_ = el_init("dovetail", stdin, stdout, stderr);
-    history_ = history_init();
-    if (edit_ == nullptr || history_ == nullptr) return;
-    HistEvent event;
-    history(history_, &event, H_SETSIZE, kKept);
-    history(history_, &event, H_SETUNIQUE, 1);
-    el_set(edit_, EL_CLIENTDATA, this);
-    el_set(
-        edit_, EL_PROMPT, +[](EditLine* edit) {
-          void* self = nullptr;
-          el_get(edit, EL_CLIENTDATA, &self);
-          return static_cast<PromptEditor*>(self)->prompt_.data();
-        });
-    el_set(edit_, EL_EDITOR, "emacs");
-    el_set(edit_, EL_SIGNAL, 1);  // handle window changes, and restore the terminal if a signal ends the process
-    el_set(edit_, EL_HIST, history, history_);
-    el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
-    el_source(edit_, nullptr);
-  }
-  ~PromptEditor() {
-    if (history_ != nullptr) history_end(history_);
-    if (edit_ != nullptr) el_end(edit_);
-  }
-  PromptEditor(const PromptEditor&) = delete;
-  PromptEditor& operator=(const PromptEditor&) = delete;
-
-  bool ok() const { return edit_ != nullptr && history_ != nullptr; }
-
-  // nullopt: end of input, or was_interrupted.
-  std::optional<std::string> read() {
-    int length = 0;
-    const char* line = el_gets(edit_, &length);
-    if (line == nullptr || length <= 0) return std::nullopt;
-    std::string text(line, static_cast<std::size_t>(length));
-    while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-    HistEvent event;
-    if (text.find_first_not_of(" \t") != std::string::npos) history(history_, &event, H_ENTER, text.c_str());
-    return text;
-  }
-  void drop_line() { el_reset(edit_); }
-
- private:
-  static constexpr int kKept = 1000;
-  std::string prompt_;
-  EditLine* edit_ = nullptr;
-  History* history_ = nullptr;
-};
-#else
-// Without libedit: the line editing of the terminal itself.
-class PromptEditor {
- public:
-  explicit PromptEditor(std::string_view) {}
-  bool ok() const { return false; }
-  std::optional<std::string> read() { return std::nullopt; }
-  void drop_line() {}
-};
-#endif
-
 struct Prompt::State {
   std::string name = "stdin", text, prompt, last;
   std::size_t at = 0, line = 0;
   bool is_file = false, is_terminal = false;
-  std::optional<PromptEditor> editor;
+  std::unique_ptr<LineEditor> editor;  // nullptr: the line editing of the terminal itself
 
   std::optional<std::string> read_file_line() {
     if (at >= text.size()) return std::nullopt;
@@ -166,8 +100,7 @@ Result<Prompt> Prompt::open(const std::optional<std::string>& path, std::string_
   } else if (isatty(STDIN_FILENO) == 1) {
     state->is_terminal = true;
     // No line editing if stdout is not a terminal: another program may read the output by line.
-    if (isatty(STDOUT_FILENO) == 1) state->editor.emplace(text);
-    if (state->editor && !state->editor->ok()) state->editor.reset();
+    if (isatty(STDOUT_FILENO) == 1) state->editor = LineEditor::make(text);
   }
   return Prompt(std::move(state));
 }

@@ -30,7 +30,7 @@ struct StdinFile {
   fs::path path;
 };
 std::optional<StdinFile>& stdin_file() {
-  static std::optional<StdinFile> file;  // removed when the process ends
+  static std::optional<StdinFile> file;
   return file;
 }
 
@@ -63,6 +63,8 @@ Result<std::string> file_of_stdin() {
   show_as(path.string(), "stdin");
   return path.string();
 }
+
+void forget_stdin() { stdin_file().reset(); }
 
 bool is_stdin_file(const fs::path& path) { return stdin_file() && stdin_file()->path == path; }
 

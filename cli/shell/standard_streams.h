@@ -20,6 +20,8 @@ bool is_stdin_terminal();
 // Copies stdin into a temporary file of the process, so that it can be read twice; the file's suffix follows from its
 // content. Reports call it "stdin". Error: stdin cannot be read, or the file cannot be written.
 Result<std::string> file_of_stdin();
+// Removes that file.
+void forget_stdin();
 // Whether `path` is the file of file_of_stdin().
 bool is_stdin_file(const std::filesystem::path& path);
 

@@ -16,6 +16,7 @@
 
 #include "base/thread.h"
 #include "cli/shell/command.h"
+#include "cli/shell/command_process.h"
 #include "cli/shell/output.h"
 
 namespace dovetail::cli {
@@ -152,12 +153,14 @@ void WatchedWork::check_for_stop(Clock::time_point now) {
     stopped_at_ = now;
   }
   if (!stopped_at_ || now - *stopped_at_ < kGrace) return;
-  // The work does not look at the request to stop, for example while it runs one long kernel of machine code.
+  // The work does not look at the request to stop, for example while it runs one long kernel of machine code. A host
+  // decides itself what the next signal means.
+  give_back_signals();
+  if (command_process() == Process::hosts) return;
   if (line_) line_->end();
   fail(Exit::failed, {work_.stopped_at("")});
   std::fflush(stdout);
-  give_back_signals();
-  end_by_signal();
+  if (signal_received != 0) end_by_signal(signal_received);
   ::_exit(static_cast<int>(Exit::failed));
 }
 
@@ -172,14 +175,7 @@ void WatchedWork::show_progress() {
                done, all);
 }
 
-void end_by_signal() {
-  if (signal_received == 0) return;
-  const int signal = signal_received;
-  std::fflush(nullptr);
-  struct sigaction action {};
-  sigaction(signal, nullptr, &action);
-  if (action.sa_handler == SIG_IGN) std::_Exit(128 + signal);
-  std::raise(signal);
-}
+int stopping_signal() { return signal_received; }
+void forget_signal() { signal_received = 0; }
 
 }  // namespace dovetail::cli

@@ -79,8 +79,8 @@ struct LimitArguments {
   void declare(Options& options);
 };
 
-// Ends the process by the signal that stopped its work, if any, so that the parent process sees it and a shell's loop
-// ends too.
-void end_by_signal();
+// The signal that stopped the work, or 0.
+int stopping_signal();
+void forget_signal();
 
 }  // namespace dovetail::cli

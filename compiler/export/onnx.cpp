@@ -9,7 +9,8 @@
 
 #include "compiler/export/opset.h"
 #include "compiler/import/attributes.h"
-#include "compiler/import/onnx.pb.h"
+#include "compiler/import/messages.h"
+#include "compiler/import/wire.h"
 #include "compiler/ops/op.h"
 
 namespace dovetail {
@@ -19,52 +20,50 @@ using graph::ValueId;
 using import::AttributeKind;
 
 void write_tensor(const NdArray& array, onnx::Tensor& tensor) {
-  for (std::int64_t extent : array.shape()) tensor.add_dims(extent);
-  tensor.set_data_type(info(array.dtype()).onnx);
-  tensor.set_raw_data(array.bytes().data(), array.bytes().size());
+  tensor.dims = array.shape();
+  tensor.data_type = info(array.dtype()).onnx;
+  tensor.raw_data.emplace(reinterpret_cast<const char*>(array.bytes().data()), array.bytes().size());
 }
 
 struct WriteAttribute {
   onnx::Attribute& to;
 
-  void operator()(std::int64_t value) const { to.set_type(AttributeKind::int_kind), to.set_i(value); }
-  void operator()(double value) const { to.set_type(AttributeKind::float_kind), to.set_f(static_cast<float>(value)); }
-  void operator()(const std::string& value) const { to.set_type(AttributeKind::string_kind), to.set_s(value); }
+  void operator()(std::int64_t value) const { to.type = AttributeKind::int_kind, to.i = value; }
+  void operator()(double value) const { to.type = AttributeKind::float_kind, to.f = static_cast<float>(value); }
+  void operator()(const std::string& value) const { to.type = AttributeKind::string_kind, to.s = value; }
   void operator()(const NdArray& value) const {
-    to.set_type(AttributeKind::tensor_kind), write_tensor(value, *to.mutable_t());
+    to.type = AttributeKind::tensor_kind, write_tensor(value, to.t.ensure());
   }
   void operator()(const std::vector<std::int64_t>& values) const {
-    to.set_type(AttributeKind::ints_kind);
-    for (std::int64_t value : values) to.add_ints(value);
+    to.type = AttributeKind::ints_kind, to.ints = values;
   }
   void operator()(const std::vector<double>& values) const {
-    to.set_type(AttributeKind::floats_kind);
-    for (double value : values) to.add_floats(static_cast<float>(value));
+    to.type = AttributeKind::floats_kind;
+    for (double value : values) to.floats.push_back(static_cast<float>(value));
   }
   void operator()(const std::vector<std::string>& values) const {
-    to.set_type(AttributeKind::strings_kind);
-    for (const std::string& value : values) to.add_strings(value);
+    to.type = AttributeKind::strings_kind, to.strings = values;
   }
 };
 
 void write_node(const graph::Graph& graph, const graph::Node& node, onnx::Node& to) {
-  for (ValueId id : node.inputs) to.add_input(id.valid() ? graph.value(id).name : "");
-  for (ValueId id : node.outputs) to.add_output(id.valid() ? graph.value(id).name : "");
-  to.set_name(node.name);
-  to.set_op_type(node.op);
+  for (ValueId id : node.inputs) to.inputs.push_back(id.valid() ? graph.value(id).name : "");
+  for (ValueId id : node.outputs) to.outputs.push_back(id.valid() ? graph.value(id).name : "");
+  to.name = node.name;
+  to.op_type = node.op;
   for (const auto& [name, value] : node.attributes) {
-    onnx::Attribute& attribute = *to.add_attribute();
-    attribute.set_name(name);
+    onnx::Attribute& attribute = to.attributes.emplace_back();
+    attribute.name = name;
     std::visit(WriteAttribute{attribute}, value);
   }
 }
 
 void write_value(const graph::Value& value, onnx::ValueInfo& to) {
-  to.set_name(value.name);
-  onnx::TensorTypeInfo& type = *to.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(info(value.type.dtype).onnx);
-  type.mutable_shape();  // present even for scalars: absent, it would mean "unknown"
-  for (std::int64_t extent : value.type.shape) type.mutable_shape()->add_dim()->set_dim_value(extent);
+  to.name = value.name;
+  onnx::TensorType& type = to.type.tensor_type.emplace();
+  type.elem_type = info(value.type.dtype).onnx;
+  type.shape.emplace();  // present even for scalars: absent, it would mean "unknown"
+  for (std::int64_t extent : value.type.shape) type.shape->dims.push_back({extent, ""});
 }
 
 // Operators that ONNX lacks, each with its first node and the number of its nodes.
@@ -120,33 +119,27 @@ Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std:
 
   onnx::Model model;
   const std::int64_t opset = exported_opset(graph);
-  model.set_ir_version(exported_ir_version(opset));
-  model.set_producer_name("dovetail");
-  model.add_opset_import()->set_version(opset);
-  for (const auto& [key, value] : metadata) {
-    onnx::KeyValue& entry = *model.add_metadata_props();
-    entry.set_key(key);
-    entry.set_value(value);
-  }
-  onnx::Graph& to = *model.mutable_graph();
-  to.set_name(graph.name.empty() ? "graph" : graph.name);
-  for (graph::NodeId id : graph.topological_order()) write_node(graph, graph.node(id), *to.add_node());
+  model.ir_version = exported_ir_version(opset);
+  model.producer_name = "dovetail";
+  model.opset_imports.push_back({"", opset});
+  for (const auto& [key, value] : metadata) model.metadata_props.push_back({key, value});
+  onnx::Graph& to = model.graph.emplace();
+  to.name = graph.name.empty() ? "graph" : graph.name;
+  for (graph::NodeId id : graph.topological_order()) write_node(graph, graph.node(id), to.nodes.emplace_back());
   for (ValueId id : constants) {
-    onnx::Tensor& tensor = *to.add_initializer();
-    tensor.set_name(graph.value(id).name);
+    onnx::Tensor& tensor = to.initializers.emplace_back();
+    tensor.name = graph.value(id).name;
     write_tensor(*graph.value(id).constant, tensor);
   }
-  for (ValueId id : graph.inputs) write_value(graph.value(id), *to.add_input());
-  for (ValueId id : graph.outputs) write_value(graph.value(id), *to.add_output());
+  for (ValueId id : graph.inputs) write_value(graph.value(id), to.inputs.emplace_back());
+  for (ValueId id : graph.outputs) write_value(graph.value(id), to.outputs.emplace_back());
 
-  const std::size_t size = model.ByteSizeLong();
+  const std::size_t size = onnx::written_bytes(model);
   if (size > static_cast<std::size_t>(INT_MAX))
     return Diagnostic{"cannot export to ONNX", where,
                       fmt::format("{} bytes > {}, the limit of a protobuf file", size, INT_MAX),
                       "export a smaller model"};
-  std::vector<std::byte> file(size);
-  DOVETAIL_CHECK(model.SerializeToArray(file.data(), static_cast<int>(size)), "the ONNX model must serialize");
-  return file;
+  return onnx::write(model);
 }
 
 }  // namespace dovetail

@@ -4,7 +4,7 @@
 
 #include "base/printable.h"
 #include "compiler/import/control_flow.h"
-#include "compiler/import/onnx.pb.h"
+#include "compiler/import/messages.h"
 #include "compiler/import/tensor_proto.h"
 
 namespace dovetail::import {
@@ -12,16 +12,16 @@ namespace {
 
 // Files of early IR versions omit the kind; it then follows from the field that is set.
 int kind_of(const onnx::Attribute& attribute) {
-  if (attribute.type() != undefined) return attribute.type();
-  if (attribute.has_f()) return float_kind;
-  if (attribute.has_i()) return int_kind;
-  if (attribute.has_s()) return string_kind;
-  if (attribute.has_t()) return tensor_kind;
-  if (attribute.has_g()) return graph_kind;
-  if (attribute.floats_size()) return floats_kind;
-  if (attribute.ints_size()) return ints_kind;
-  if (attribute.strings_size()) return strings_kind;
-  if (attribute.graphs_size()) return graphs_kind;
+  if (attribute.type != undefined) return attribute.type;
+  if (attribute.f) return float_kind;
+  if (attribute.i) return int_kind;
+  if (attribute.s) return string_kind;
+  if (attribute.t) return tensor_kind;
+  if (attribute.g) return graph_kind;
+  if (!attribute.floats.empty()) return floats_kind;
+  if (!attribute.ints.empty()) return ints_kind;
+  if (!attribute.strings.empty()) return strings_kind;
+  if (!attribute.graphs.empty()) return graphs_kind;
   return undefined;
 }
 
@@ -30,23 +30,22 @@ Result<graph::Attribute> read_attribute(const onnx::Attribute& attribute, const 
   const auto refused = [&](std::string why, std::string hint) {
     return Diagnostic{"cannot read an attribute", where, std::move(why), std::move(hint)};
   };
-  if (!attribute.ref_attr_name().empty())
+  if (!attribute.ref_attr_name.empty())
     return refused("it refers to an attribute of a model function", "inline the model's functions before export");
   switch (kind_of(attribute)) {
-    case float_kind: return graph::Attribute{static_cast<double>(attribute.f())};
-    case int_kind: return graph::Attribute{attribute.i()};
-    case string_kind: return graph::Attribute{printable(attribute.s())};
-    case floats_kind:
-      return graph::Attribute{std::vector<double>(attribute.floats().begin(), attribute.floats().end())};
-    case ints_kind:
-      return graph::Attribute{std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end())};
+    case float_kind: return graph::Attribute{static_cast<double>(attribute.f.value_or(0))};
+    case int_kind: return graph::Attribute{attribute.i.value_or(0)};
+    case string_kind: return graph::Attribute{printable(attribute.s.value_or(""))};
+    case floats_kind: return graph::Attribute{std::vector<double>(attribute.floats.begin(), attribute.floats.end())};
+    case ints_kind: return graph::Attribute{std::vector<std::int64_t>(attribute.ints.begin(), attribute.ints.end())};
     case strings_kind: {
       std::vector<std::string> strings;
-      for (const std::string& text : attribute.strings()) strings.push_back(printable(text));
+      for (const std::string& text : attribute.strings) strings.push_back(printable(text));
       return graph::Attribute{std::move(strings)};
     }
     case tensor_kind: {
-      DOVETAIL_ASSIGN(NdArray array, to_ndarray(attribute.t(), where, external));
+      const onnx::Tensor none;
+      DOVETAIL_ASSIGN(NdArray array, to_ndarray(attribute.t ? *attribute.t : none, where, external));
       return graph::Attribute{std::move(array)};
     }
     case graph_kind:
@@ -54,7 +53,7 @@ Result<graph::Attribute> read_attribute(const onnx::Attribute& attribute, const 
       return refused("it is a subgraph, which this operator does not have",
                      "If, Loop and Scan are the supported operators with subgraphs");
     default:
-      return refused(fmt::format("attributes of kind {} are not supported", attribute.type()),
+      return refused(fmt::format("attributes of kind {} are not supported", attribute.type),
                      "supported are numbers, strings, lists of them, and dense tensors");
   }
 }
@@ -64,9 +63,9 @@ Result<graph::Attribute> read_attribute(const onnx::Attribute& attribute, const 
 Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::string& where, ExternalData& external) {
   graph::Attributes attributes;
   Diagnostics findings;
-  for (const onnx::Attribute& attribute : node.attribute()) {
-    if (kind_of(attribute) == graph_kind && is_control_flow(node.op_type())) continue;
-    const std::string name = printable(attribute.name());
+  for (const onnx::Attribute& attribute : node.attributes) {
+    if (kind_of(attribute) == graph_kind && is_control_flow(node.op_type)) continue;
+    const std::string name = printable(attribute.name);
     auto value = read_attribute(attribute, where + ", attribute " + name, external);
     if (!value) findings.insert(findings.end(), value.errors().begin(), value.errors().end());
     else if (!attributes.emplace(name, *std::move(value)).second)

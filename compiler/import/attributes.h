@@ -8,7 +8,7 @@
 #include "compiler/import/external_data.h"
 
 namespace dovetail::onnx {
-class Node;
+struct Node;
 }
 
 namespace dovetail::import {

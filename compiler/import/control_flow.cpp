@@ -8,7 +8,7 @@
 
 #include "base/printable.h"
 #include "compiler/import/attributes.h"
-#include "compiler/import/onnx.pb.h"
+#include "compiler/import/messages.h"
 #include "compiler/import/tensor_proto.h"
 #include "compiler/ops/control_flow.h"
 
@@ -31,33 +31,33 @@ void add_free_names(const onnx::Graph& body, const std::set<std::string>& outer_
                     std::vector<std::string>& found);
 
 void add_free_names(const onnx::Node& node, const std::set<std::string>& locals, std::vector<std::string>& found) {
-  for (const onnx::Attribute& attribute : node.attribute()) {
-    if (attribute.has_g()) add_free_names(attribute.g(), locals, found);
-    for (const onnx::Graph& body : attribute.graphs()) add_free_names(body, locals, found);
+  for (const onnx::Attribute& attribute : node.attributes) {
+    if (attribute.g) add_free_names(*attribute.g, locals, found);
+    for (const onnx::Graph& body : attribute.graphs) add_free_names(body, locals, found);
   }
 }
 
 void add_free_names(const onnx::Graph& body, const std::set<std::string>& outer_locals,
                     std::vector<std::string>& found) {
   std::set<std::string> locals = outer_locals;
-  for (const onnx::ValueInfo& input : body.input()) locals.insert(printable(input.name()));
-  for (const onnx::Tensor& tensor : body.initializer()) locals.insert(printable(tensor.name()));
-  for (const onnx::Node& node : body.node())
-    for (const std::string& output : node.output()) locals.insert(printable(output));
+  for (const onnx::ValueInfo& input : body.inputs) locals.insert(printable(input.name));
+  for (const onnx::Tensor& tensor : body.initializers) locals.insert(printable(tensor.name));
+  for (const onnx::Node& node : body.nodes)
+    for (const std::string& output : node.outputs) locals.insert(printable(output));
   const auto use = [&](const std::string& raw) {
     const std::string name = printable(raw);
     if (!name.empty() && !locals.contains(name) && std::ranges::find(found, name) == found.end()) found.push_back(name);
   };
-  for (const onnx::Node& node : body.node()) {
-    for (const std::string& input : node.input()) use(input);
+  for (const onnx::Node& node : body.nodes) {
+    for (const std::string& input : node.inputs) use(input);
     add_free_names(node, locals, found);
   }
-  for (const onnx::ValueInfo& output : body.output()) use(output.name());
+  for (const onnx::ValueInfo& output : body.outputs) use(output.name);
 }
 
 const onnx::Graph* subgraph(const onnx::Node& node, std::string_view name) {
-  for (const onnx::Attribute& attribute : node.attribute())
-    if (attribute.name() == name && attribute.has_g()) return &attribute.g();
+  for (const onnx::Attribute& attribute : node.attributes)
+    if (attribute.name == name && attribute.g) return &*attribute.g;
   return nullptr;
 }
 
@@ -146,8 +146,8 @@ class FlowExpansion {
     const onnx::Graph* found = subgraph(*entry_.proto, attribute);
     if (found == nullptr) {
       refuse(fmt::format("it has no subgraph {}", attribute), "export the model again");
-    } else if (static_cast<std::size_t>(found->input_size()) != inputs) {
-      refuse(fmt::format("{} has {} inputs, expected {}", attribute, found->input_size(), inputs),
+    } else if (found->inputs.size() != inputs) {
+      refuse(fmt::format("{} has {} inputs, expected {}", attribute, found->inputs.size(), inputs),
              "export the model again");
       found = nullptr;
     }
@@ -186,27 +186,26 @@ class FlowExpansion {
   std::optional<std::vector<ValueId>> instantiate(const onnx::Graph& body, const std::vector<ValueId>& inputs,
                                                   const std::string& stem) {
     Scope scope = captured_;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      scope[printable(body.input(static_cast<int>(i)).name())] = inputs[i];
-    for (const onnx::Tensor& tensor : body.initializer()) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) scope[printable(body.inputs[i].name)] = inputs[i];
+    for (const onnx::Tensor& tensor : body.initializers) {
       auto array =
-          to_ndarray(tensor, fmt::format("{}, initializer {}", node_.name, printable(tensor.name())), flow_.external_);
+          to_ndarray(tensor, fmt::format("{}, initializer {}", node_.name, printable(tensor.name)), flow_.external_);
       if (!array) return reported(array.errors());
-      scope[printable(tensor.name())] = constant(stem + printable(tensor.name()), *std::move(array));
+      scope[printable(tensor.name)] = constant(stem + printable(tensor.name), *std::move(array));
     }
     std::set<std::string> used;
-    for (const onnx::ValueInfo& output : body.output()) used.insert(printable(output.name()));
-    for (const onnx::Node& proto : body.node()) {
-      for (const std::string& input : proto.input()) used.insert(printable(input));
+    for (const onnx::ValueInfo& output : body.outputs) used.insert(printable(output.name));
+    for (const onnx::Node& proto : body.nodes) {
+      for (const std::string& input : proto.inputs) used.insert(printable(input));
       for (std::string& name : ControlFlow::captured(proto)) used.insert(std::move(name));
     }
-    for (const onnx::Node& proto : body.node())
+    for (const onnx::Node& proto : body.nodes)
       if (!add(proto, scope, stem, used)) return std::nullopt;
     std::vector<ValueId> outputs;
-    for (const onnx::ValueInfo& output : body.output()) {
-      const auto found = scope.find(printable(output.name()));
+    for (const onnx::ValueInfo& output : body.outputs) {
+      const auto found = scope.find(printable(output.name));
       if (found == scope.end()) {
-        refuse(fmt::format("its subgraph yields {}, which is not defined", printable(output.name())),
+        refuse(fmt::format("its subgraph yields {}, which is not defined", printable(output.name)),
                "the model is incomplete; export it again");
         return std::nullopt;
       }
@@ -235,9 +234,9 @@ class FlowExpansion {
   bool add(const onnx::Node& proto, Scope& scope, const std::string& stem, const std::set<std::string>& used) {
     if (!count_node()) return false;
     graph::Node made;
-    made.op = printable(proto.op_type());
-    if (!proto.domain().empty() && proto.domain() != "ai.onnx") made.op = printable(proto.domain()) + "." + made.op;
-    const std::string own = !proto.name().empty() ? printable(proto.name()) : made.op;
+    made.op = printable(proto.op_type);
+    if (!proto.domain.empty() && proto.domain != "ai.onnx") made.op = printable(proto.domain) + "." + made.op;
+    const std::string own = !proto.name.empty() ? printable(proto.name) : made.op;
     made.name = graph_.unique_node_name(fmt::format("{}/{}{}", node_.name, stem, own));
     made.origins = node_.origins;
     auto attributes = read_attributes(proto, made.name, flow_.external_);
@@ -246,12 +245,12 @@ class FlowExpansion {
     if (made.op == "Constant") {
       auto array = constant_value(made.attributes, made.name);
       if (!array) return reported(array.errors()), false;
-      if (proto.output_size() == 1)
-        scope[printable(proto.output(0))] = constant(stem + printable(proto.output(0)), *std::move(array));
+      if (proto.outputs.size() == 1)
+        scope[printable(proto.outputs[0])] = constant(stem + printable(proto.outputs[0]), *std::move(array));
       return true;
     }
     std::vector<std::string> names;
-    for (const std::string& input : proto.input()) names.push_back(printable(input));
+    for (const std::string& input : proto.inputs) names.push_back(printable(input));
     while (!names.empty() && names.back().empty()) names.pop_back();
     const std::size_t own_inputs = names.size();
     std::vector<std::string> captured;
@@ -264,11 +263,11 @@ class FlowExpansion {
                       "the model is incomplete; export it again");
       made.inputs.push_back(name.empty() ? ValueId{} : found->second);
     }
-    int outputs = proto.output_size();
-    while (outputs > 0 && proto.output(outputs - 1).empty()) --outputs;
-    while (outputs > 1 && made.op != "Split" && !used.contains(printable(proto.output(outputs - 1)))) --outputs;
-    for (int i = 0; i < outputs; ++i) {
-      const std::string name = printable(proto.output(i));
+    std::size_t outputs = proto.outputs.size();
+    while (outputs > 0 && proto.outputs[outputs - 1].empty()) --outputs;
+    while (outputs > 1 && made.op != "Split" && !used.contains(printable(proto.outputs[outputs - 1]))) --outputs;
+    for (std::size_t i = 0; i < outputs; ++i) {
+      const std::string name = printable(proto.outputs[i]);
       made.outputs.push_back(graph_.add_value(fmt::format("{}/{}{}", node_.name, stem, name), {}));
       scope[name] = made.outputs.back();
     }
@@ -315,10 +314,10 @@ class FlowExpansion {
                                  node_.inputs.end());
     const onnx::Graph* loop = body("body", carried.size() + 2);
     if (loop == nullptr) return false;
-    if (static_cast<std::size_t>(loop->output_size()) < carried.size() + 1)
-      return refuse(fmt::format("its body has {} outputs for {} carried values", loop->output_size(), carried.size()),
+    if (loop->outputs.size() < carried.size() + 1)
+      return refuse(fmt::format("its body has {} outputs for {} carried values", loop->outputs.size(), carried.size()),
                     "export the model again");
-    std::vector<std::vector<ValueId>> scanned(static_cast<std::size_t>(loop->output_size()) - carried.size() - 1);
+    std::vector<std::vector<ValueId>> scanned(loop->outputs.size() - carried.size() - 1);
     for (std::int64_t i = 0; runs && i < trips.value_or(INT64_MAX); ++i) {
       const std::string stem = fmt::format("{}/", i);
       std::vector<ValueId> inputs{constant(stem + "iteration", NdArray::scalar(i)),
@@ -331,13 +330,12 @@ class FlowExpansion {
       runs = next->as_int64(0) != 0;
       for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = (*outputs)[k + 1];
       for (std::size_t k = 0; k < scanned.size(); ++k) scanned[k].push_back((*outputs)[k + 1 + carried.size()]);
-      if (loop->node_size() == 0 && !count_node()) return false;
+      if (loop->nodes.empty() && !count_node()) return false;
     }
     for (std::size_t k = 0; k < carried.size(); ++k)
       if (!give(k, carried[k])) return false;
     for (std::size_t k = 0; k < scanned.size(); ++k)
-      if (!give_stacked(carried.size() + k, scanned[k], 0, loop->output(static_cast<int>(k + 1 + carried.size()))))
-        return false;
+      if (!give_stacked(carried.size() + k, scanned[k], 0, loop->outputs[k + 1 + carried.size()])) return false;
     return true;
   }
 
@@ -346,13 +344,12 @@ class FlowExpansion {
                     const onnx::ValueInfo& declared) {
     if (output >= node_.outputs.size()) return true;
     if (parts.empty()) {
-      const onnx::TensorTypeInfo& type = declared.type().tensor_type();
-      const auto dtype = dtype_from_onnx(type.elem_type());
+      const onnx::TensorType& type = declared.tensor_type();
+      const auto dtype = dtype_from_onnx(type.elem_type);
       Shape shape{0};
-      for (const onnx::Dimension& dimension : type.shape().dim())
-        shape.push_back(dimension.has_dim_value() ? dimension.dim_value() : -1);
-      if (!dtype || !type.has_shape() || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; }))
-        return refuse(fmt::format("it never runs, and the shape of its output {} is open", printable(declared.name())),
+      for (const onnx::Dimension& dimension : declared.dims()) shape.push_back(dimension.value.value_or(-1));
+      if (!dtype || !type.shape || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; }))
+        return refuse(fmt::format("it never runs, and the shape of its output {} is open", printable(declared.name)),
                       "give the body's outputs static shapes");
       return give(output, constant("none", NdArray(*dtype, shape)));
     }
@@ -402,7 +399,7 @@ class FlowExpansion {
       steps = shape[static_cast<std::size_t>(axis)];
     }
     Scanned result{std::move(states), {}};
-    result.parts.resize(static_cast<std::size_t>(body.output_size()) - result.states.size());
+    result.parts.resize(body.outputs.size() - result.states.size());
     for (std::int64_t i = 0; i < steps; ++i) {
       std::vector<ValueId> given = result.states;
       for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -429,8 +426,8 @@ class FlowExpansion {
     scanned = static_cast<std::size_t>(count);
     states = inputs - scanned;
     const onnx::Graph* found = body("body", inputs);
-    if (found != nullptr && static_cast<std::size_t>(found->output_size()) < states) {
-      refuse(fmt::format("its body has {} outputs for {} states", found->output_size(), states),
+    if (found != nullptr && found->outputs.size() < states) {
+      refuse(fmt::format("its body has {} outputs for {} states", found->outputs.size(), states),
              "export the model again");
       return nullptr;
     }
@@ -452,7 +449,7 @@ class FlowExpansion {
     for (std::size_t k = 0; k < result->parts.size(); ++k) {
       std::vector<ValueId> parts = result->parts[k];
       if (directions[k] != 0) std::ranges::reverse(parts);
-      if (!give_stacked(states + k, parts, axes[k], loop->output(static_cast<int>(states + k)))) return false;
+      if (!give_stacked(states + k, parts, axes[k], loop->outputs[states + k])) return false;
     }
     return true;
   }
@@ -470,7 +467,7 @@ class FlowExpansion {
     const Shape& first = graph_.value(inputs.back()).type.shape;
     const std::int64_t batches = first.empty() ? 0 : first[0];
     if (batches < 1) return refuse(fmt::format("{} batches", batches), "give at least one");
-    std::vector<std::vector<ValueId>> outputs(static_cast<std::size_t>(loop->output_size()));
+    std::vector<std::vector<ValueId>> outputs(loop->outputs.size());
     for (std::int64_t b = 0; b < batches; ++b) {
       std::vector<ValueId> own;
       for (const ValueId input : inputs) {
@@ -489,7 +486,7 @@ class FlowExpansion {
       }
     }
     for (std::size_t k = 0; k < outputs.size(); ++k)
-      if (!give_stacked(k, outputs[k], 0, loop->output(static_cast<int>(k)))) return false;
+      if (!give_stacked(k, outputs[k], 0, loop->outputs[k])) return false;
     return true;
   }
 
@@ -509,7 +506,7 @@ class FlowExpansion {
     made.graph.name = fmt::format("{}/{}", node_.name, name);
     std::vector<ValueId> inputs;
     for (std::size_t i = 0; i < own.size(); ++i) {
-      const std::string stem = fmt::format("{}/{}", made.graph.name, printable(body.input(static_cast<int>(i)).name()));
+      const std::string stem = fmt::format("{}/{}", made.graph.name, printable(body.inputs[i].name));
       if (const auto fixed = constants.find(i); fixed != constants.end()) {
         inputs.push_back(made.graph.add_constant(stem, fixed->second));
       } else {

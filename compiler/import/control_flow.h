@@ -15,9 +15,9 @@
 #include "compiler/import/external_data.h"
 
 namespace dovetail::onnx {
-class Graph;
-class Node;
-class Tensor;
+struct Graph;
+struct Node;
+struct Tensor;
 }  // namespace dovetail::onnx
 
 namespace dovetail::import {

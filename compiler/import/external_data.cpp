@@ -10,7 +10,7 @@
 
 #include "base/memory_limit.h"
 #include "base/printable.h"
-#include "compiler/import/onnx.pb.h"
+#include "compiler/import/messages.h"
 
 namespace dovetail::import {
 namespace {
@@ -39,16 +39,15 @@ Result<ExternalData::Range> ExternalData::find(const onnx::Tensor& tensor, std::
                                                const std::string& where) const {
   std::string location;
   std::int64_t offset = 0, length = bytes;
-  for (const onnx::KeyValue& entry : tensor.external_data()) {
-    if (entry.key() == "location") {
-      location = entry.value();
-    } else if (entry.key() == "offset" || entry.key() == "length") {
-      const auto count = parse_count(entry.value());
+  for (const onnx::KeyValue& entry : tensor.external_data) {
+    if (entry.key == "location") {
+      location = entry.value;
+    } else if (entry.key == "offset" || entry.key == "length") {
+      const auto count = parse_count(entry.value);
       if (!count)
-        return external_refused(where,
-                                fmt::format("{} \"{}\" is not a byte count", entry.key(), printable(entry.value())),
+        return external_refused(where, fmt::format("{} \"{}\" is not a byte count", entry.key, printable(entry.value)),
                                 "export the model again");
-      (entry.key() == "offset" ? offset : length) = *count;
+      (entry.key == "offset" ? offset : length) = *count;
     }
   }
   if (location.empty()) return external_refused(where, "no location is given", "export the model again");

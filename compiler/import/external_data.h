@@ -14,7 +14,7 @@
 #include "base/result.h"
 
 namespace dovetail::onnx {
-class Tensor;
+struct Tensor;
 }
 
 namespace dovetail::import {

@@ -7,7 +7,7 @@
 #include "base/result.h"
 
 namespace dovetail::onnx {
-class Model;
+struct Model;
 }
 
 namespace dovetail::import {

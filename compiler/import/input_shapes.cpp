@@ -7,8 +7,8 @@
 
 #include "base/onnx_types.h"
 #include "base/printable.h"
+#include "compiler/import/messages.h"
 #include "compiler/import/narrow_types.h"
-#include "compiler/import/onnx.pb.h"
 #include "compiler/import/tensor_proto.h"
 
 namespace dovetail::import {
@@ -16,11 +16,8 @@ namespace {
 
 // An extent in the file: a number, a name, or nothing. Exporters also write 0 or a negative number for "unknown", with
 // a name or alone.
-bool is_known(const onnx::Dimension& dimension) {
-  return dimension.has_dim_value() && dimension.dim_value() >= 0 &&
-         !(dimension.has_dim_param() && !dimension.dim_param().empty());
-}
-std::string symbol(const onnx::Dimension& dimension) { return printable(dimension.dim_param()); }
+bool is_known(const onnx::Dimension& dimension) { return dimension.value.value_or(-1) >= 0 && dimension.param.empty(); }
+std::string symbol(const onnx::Dimension& dimension) { return printable(dimension.param); }
 
 class Binder {
  public:
@@ -53,8 +50,8 @@ class Binder {
   std::string known_names() const {
     std::set<std::string> names;
     for (const onnx::ValueInfo* input : inputs_) {
-      names.insert(printable(input->name()));
-      for (const onnx::Dimension& dimension : input->type().tensor_type().shape().dim())
+      names.insert(printable(input->name));
+      for (const onnx::Dimension& dimension : input->dims())
         if (!symbol(dimension).empty()) names.insert(symbol(dimension));
     }
     return fmt::format("{}", fmt::join(names, ", "));
@@ -63,7 +60,7 @@ class Binder {
   // Entries that name a symbol; entries that name an input are looked up in type_of().
   void read_options() {
     for (const onnx::ValueInfo* input : inputs_)
-      for (const onnx::Dimension& dimension : input->type().tensor_type().shape().dim()) {
+      for (const onnx::Dimension& dimension : input->dims()) {
         const auto entry = options_.shapes.find(symbol(dimension));
         if (symbol(dimension).empty() || entry == options_.shapes.end() || !used_.insert(entry->first).second) continue;
         if (entry->second.size() == 1 && entry->second[0] >= 0) extent_of_[entry->first] = entry->second[0];
@@ -77,7 +74,7 @@ class Binder {
 
   // The shape given by --shape or by the value for the input.
   const Shape* whole_shape(const onnx::ValueInfo& input) {
-    const std::string name = printable(input.name());
+    const std::string name = printable(input.name);
     if (const auto entry = options_.shapes.find(name); entry != options_.shapes.end()) {
       used_.insert(entry->first);
       return &entry->second;
@@ -89,49 +86,49 @@ class Binder {
   // A symbolic first extent is the batch: 1 unless the options give another. Bound before the other extents, which may
   // repeat its name.
   void bind_batch(const onnx::ValueInfo& input) {
-    const onnx::TensorShape& shape = input.type().tensor_type().shape();
-    if (whole_shape(input) || shape.dim_size() == 0 || is_known(shape.dim(0))) return;
-    const std::string name = symbol(shape.dim(0));
+    const std::vector<onnx::Dimension>& dims = input.dims();
+    if (whole_shape(input) || dims.empty() || is_known(dims[0])) return;
+    const std::string name = symbol(dims[0]);
     if (!name.empty() && !extent_of_.emplace(name, 1).second) return;
-    notes_.push_back(fmt::format("input {}: batch{} = 1 assumed; --shape {}=N sets another", printable(input.name()),
+    notes_.push_back(fmt::format("input {}: batch{} = 1 assumed; --shape {}=N sets another", printable(input.name),
                                  name.empty() ? "" : " " + name,
-                                 name.empty() ? printable(input.name()) + "=Nx..." : name));
+                                 name.empty() ? printable(input.name) + "=Nx..." : name));
   }
 
   graph::TensorType type_of(const onnx::ValueInfo& input) {
-    const std::string name = printable(input.name());
-    const onnx::TensorTypeInfo& declared = input.type().tensor_type();
-    if (!input.type().has_tensor_type()) {
+    const std::string name = printable(input.name);
+    const onnx::TensorType& declared = input.tensor_type();
+    if (!input.type.tensor_type) {
       report(name, "its type is not a tensor (a sequence, map, optional or sparse tensor, or none)",
              "export the model with tensor inputs");
       return {};
     }
-    const auto dtype = held_dtype(declared.elem_type());
+    const auto dtype = held_dtype(declared.elem_type);
     if (!dtype) {
-      report(name, fmt::format("element type {} is not supported", onnx_type_name(declared.elem_type())),
+      report(name, fmt::format("element type {} is not supported", onnx_type_name(declared.elem_type)),
              "cast the input before the model");
       return {};
     }
-    if (find_narrow(declared.elem_type()) != nullptr)
+    if (find_narrow(declared.elem_type) != nullptr)
       notes_.push_back(fmt::format("input {}: elements of {} are stored as {}", name,
-                                   onnx_type_name(declared.elem_type()), dovetail::name(*dtype)));
+                                   onnx_type_name(declared.elem_type), dovetail::name(*dtype)));
     graph::TensorType type{*dtype, {}};
     if (const Shape* given = whole_shape(input)) {
       type.shape = *given;
-      check_against_file(name, declared, *given);
-    } else if (!declared.has_shape()) {
+      check_against_file(name, input, *given);
+    } else if (!declared.shape) {
       add_unbound(name + " (no shape at all)");
     } else {
-      for (int axis = 0; axis < declared.shape().dim_size(); ++axis)
-        type.shape.push_back(extent(name, declared.shape().dim(axis), axis));
+      for (std::size_t axis = 0; axis < input.dims().size(); ++axis)
+        type.shape.push_back(extent(name, input.dims()[axis], axis));
     }
     if (auto bytes = tensor_bytes(type.dtype, type.shape, where_ + ", input " + name); !bytes)
       findings_.insert(findings_.end(), bytes.errors().begin(), bytes.errors().end());
     return type;
   }
 
-  std::int64_t extent(const std::string& name, const onnx::Dimension& dimension, int axis) {
-    if (is_known(dimension)) return dimension.dim_value();
+  std::int64_t extent(const std::string& name, const onnx::Dimension& dimension, std::size_t axis) {
+    if (is_known(dimension)) return *dimension.value;
     const std::string by_name = symbol(dimension);
     if (const auto bound = extent_of_.find(by_name); !by_name.empty() && bound != extent_of_.end())
       return bound->second;
@@ -140,20 +137,18 @@ class Binder {
     return 1;
   }
 
-  void check_against_file(const std::string& name, const onnx::TensorTypeInfo& declared, const Shape& given) {
-    if (!declared.has_shape()) return;
-    const int rank = declared.shape().dim_size();
-    if (rank != static_cast<int>(given.size())) {
+  void check_against_file(const std::string& name, const onnx::ValueInfo& declared, const Shape& given) {
+    if (!declared.tensor_type().shape) return;
+    const std::size_t rank = declared.dims().size();
+    if (rank != given.size()) {
       report(name, fmt::format("shape {} has {} extents, the model declares {}", to_string(given), given.size(), rank),
              "give as many extents as the model");
       return;
     }
-    for (int axis = 0; axis < rank; ++axis)
-      if (const onnx::Dimension& dimension = declared.shape().dim(axis);
-          is_known(dimension) && dimension.dim_value() != given[static_cast<std::size_t>(axis)])
-        report(name,
-               fmt::format("axis {}: {} given, the model fixes {}", axis, given[static_cast<std::size_t>(axis)],
-                           dimension.dim_value()),
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      if (const onnx::Dimension& dimension = declared.dims()[axis];
+          is_known(dimension) && dimension.value != given[axis])
+        report(name, fmt::format("axis {}: {} given, the model fixes {}", axis, given[axis], *dimension.value),
                "only symbolic extents can be chosen");
   }
 

@@ -7,7 +7,7 @@
 #include "compiler/import/onnx.h"
 
 namespace dovetail::onnx {
-class ValueInfo;
+struct ValueInfo;
 }
 
 namespace dovetail::import {

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "compiler/import/onnx.pb.h"
+#include "compiler/import/messages.h"
 
 namespace dovetail::import {
 namespace {
@@ -22,12 +22,12 @@ const std::set<std::string>& kept_by() {
 
 void add_attribute(onnx::Node& node, const char* name, std::int64_t value) {
   constexpr int kInteger = 2;
-  for (const onnx::Attribute& attribute : node.attribute())
-    if (attribute.name() == name) return;
-  onnx::Attribute& added = *node.add_attribute();
-  added.set_name(name);
-  added.set_i(value);
-  added.set_type(kInteger);
+  for (const onnx::Attribute& attribute : node.attributes)
+    if (attribute.name == name) return;
+  onnx::Attribute& added = node.attributes.emplace_back();
+  added.name = name;
+  added.i = value;
+  added.type = kInteger;
 }
 
 // Subgraphs see the names of the enclosing graphs.
@@ -35,40 +35,40 @@ void visit(onnx::Graph& graph, NarrowNames narrow) {
   const auto declare = [&](const std::string& name, std::int64_t type) {
     if (find_narrow(type) != nullptr) narrow[name] = static_cast<int>(type);
   };
-  for (const onnx::Tensor& tensor : graph.initializer()) declare(tensor.name(), tensor.data_type());
-  for (const onnx::ValueInfo& input : graph.input()) declare(input.name(), input.type().tensor_type().elem_type());
-  for (onnx::Node& node : *graph.mutable_node()) {
-    for (onnx::Attribute& attribute : *node.mutable_attribute()) {
-      if (node.op_type() == "Constant" && attribute.has_t() && node.output_size() == 1)
-        declare(node.output(0), attribute.t().data_type());
-      if (attribute.has_g()) visit(*attribute.mutable_g(), narrow);
-      for (onnx::Graph& each : *attribute.mutable_graphs()) visit(each, narrow);
+  for (const onnx::Tensor& tensor : graph.initializers) declare(tensor.name, tensor.data_type);
+  for (const onnx::ValueInfo& input : graph.inputs) declare(input.name, input.tensor_type().elem_type);
+  for (onnx::Node& node : graph.nodes) {
+    for (onnx::Attribute& attribute : node.attributes) {
+      if (node.op_type == "Constant" && attribute.t && node.outputs.size() == 1)
+        declare(node.outputs[0], attribute.t->data_type);
+      if (attribute.g) visit(*attribute.g, narrow);
+      for (onnx::Graph& each : attribute.graphs) visit(each, narrow);
     }
-    const auto type_of = [&](int input) {
-      const auto found = input < node.input_size() ? narrow.find(node.input(input)) : narrow.end();
+    const auto type_of = [&](std::size_t input) {
+      const auto found = input < node.inputs.size() ? narrow.find(node.inputs[input]) : narrow.end();
       return found == narrow.end() ? 0 : found->second;
     };
-    if (node.op_type() == "QuantizeLinear" && type_of(2) != 0) add_attribute(node, "output_dtype", type_of(2));
-    if (node.op_type() == "CastLike" && type_of(1) != 0) {
+    if (node.op_type == "QuantizeLinear" && type_of(2) != 0) add_attribute(node, "output_dtype", type_of(2));
+    if (node.op_type == "CastLike" && type_of(1) != 0) {
       const int to = type_of(1);
-      node.set_op_type("Cast");
-      node.mutable_input()->RemoveLast();
+      node.op_type = "Cast";
+      node.inputs.pop_back();
       add_attribute(node, "to", to);
     }
     const int first = type_of(0);
-    if (first != 0 && kept_by().contains(node.op_type()))
-      for (const std::string& output : node.output()) declare(output, first);
-    for (const onnx::Attribute& attribute : node.attribute())
-      if ((attribute.name() == "output_dtype" && node.op_type() == "QuantizeLinear") ||
-          (attribute.name() == "to" && node.op_type() == "Cast"))
-        for (const std::string& output : node.output()) declare(output, attribute.i());
+    if (first != 0 && kept_by().contains(node.op_type))
+      for (const std::string& output : node.outputs) declare(output, first);
+    for (const onnx::Attribute& attribute : node.attributes)
+      if ((attribute.name == "output_dtype" && node.op_type == "QuantizeLinear") ||
+          (attribute.name == "to" && node.op_type == "Cast"))
+        for (const std::string& output : node.outputs) declare(output, attribute.i.value_or(0));
   }
 }
 
 }  // namespace
 
 void keep_narrow_results(onnx::Model& model) {
-  if (model.has_graph()) visit(*model.mutable_graph(), {});
+  if (model.graph) visit(*model.graph, {});
 }
 
 }  // namespace dovetail::import

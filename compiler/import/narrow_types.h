@@ -7,7 +7,7 @@
 #include "base/dtype.h"
 
 namespace dovetail::onnx {
-class Model;
+struct Model;
 }
 
 namespace dovetail::import {

@@ -6,24 +6,20 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include "base/file.h"
 #include "base/onnx_types.h"
 #include "base/printable.h"
 #include "compiler/import/infer_types.h"
 #include "compiler/import/inline_functions.h"
+#include "compiler/import/messages.h"
 #include "compiler/import/narrow_types.h"
-#include "compiler/import/onnx.pb.h"
 #include "compiler/import/read_graph.h"
 #include "compiler/import/tensor_proto.h"
+#include "compiler/import/wire.h"
 
 namespace dovetail::import {
 namespace {
-
-// The format nests five messages deep; deeper nesting is skipped as unknown or means a damaged file.
-constexpr int kRecursionLimit = 32;
 
 Result<void> check_size(std::uintmax_t bytes, const std::string& where) {
   if (bytes <= static_cast<std::uintmax_t>(INT_MAX)) return {};
@@ -34,10 +30,7 @@ Result<void> check_size(std::uintmax_t bytes, const std::string& where) {
 
 Result<void> parse(std::span<const std::byte> bytes, const std::string& where, onnx::Model& model) {
   DOVETAIL_TRY(check_size(bytes.size(), where));
-  google::protobuf::io::ArrayInputStream array(bytes.data(), static_cast<int>(bytes.size()));
-  google::protobuf::io::CodedInputStream stream(&array);
-  stream.SetRecursionLimit(kRecursionLimit);
-  if (!model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
+  if (!onnx::read(bytes, model))
     return Diagnostic{"cannot import the model", where,
                       fmt::format("{} bytes that are not a serialized ONNX model", bytes.size()),
                       "the file is damaged or truncated, or in another format"};
@@ -47,23 +40,21 @@ Result<void> parse(std::span<const std::byte> bytes, const std::string& where, o
 // Compares the file's output types with the inferred ones. Shapes in files are often stale; element types are not.
 void check_outputs(const onnx::Graph& proto, const std::string& where, Imported& imported, Diagnostics& findings) {
   std::set<std::string> seen;
-  for (const onnx::ValueInfo& output : proto.output()) {
-    if (!seen.insert(output.name()).second) continue;  // the graph has it once
-    const onnx::TensorTypeInfo& declared = output.type().tensor_type();
+  for (const onnx::ValueInfo& output : proto.outputs) {
+    if (!seen.insert(output.name).second) continue;  // the graph has it once
+    const onnx::TensorType& declared = output.tensor_type();
     const graph::Value& value = imported.graph.value(imported.graph.outputs[seen.size() - 1]);
-    const auto dtype = held_dtype(declared.elem_type());
-    if (declared.elem_type() != 0 && dtype != value.type.dtype)
+    const auto dtype = held_dtype(declared.elem_type);
+    if (declared.elem_type != 0 && dtype != value.type.dtype)
       findings.push_back({"cannot import the model", where + ", output " + value.name,
                           fmt::format("the file declares {}, its operators yield {}",
-                                      onnx_type_name(declared.elem_type()), name(value.type.dtype)),
+                                      onnx_type_name(declared.elem_type), name(value.type.dtype)),
                           "export the model again"});
-    if (!declared.has_shape()) continue;
-    bool differs = declared.shape().dim_size() != static_cast<int>(value.type.shape.size());
-    for (int axis = 0; !differs && axis < declared.shape().dim_size(); ++axis) {
-      const onnx::Dimension& dimension = declared.shape().dim(axis);
-      differs = dimension.has_dim_value() && dimension.dim_value() > 0 &&
-                dimension.dim_value() != value.type.shape[static_cast<std::size_t>(axis)];
-    }
+    if (!declared.shape) continue;
+    const std::vector<onnx::Dimension>& dims = output.dims();
+    bool differs = dims.size() != value.type.shape.size();
+    for (std::size_t axis = 0; !differs && axis < dims.size(); ++axis)
+      differs = dims[axis].value.value_or(0) > 0 && dims[axis].value != value.type.shape[axis];
     const bool open = std::ranges::find(imported.graph.extents, value.name, &graph::OutputExtent::output) !=
                       imported.graph.extents.end();
     if (differs && !open)
@@ -80,7 +71,7 @@ Result<Imported> import_model(onnx::Model& model, const std::string& where, cons
   DOVETAIL_ASSIGN(Imported imported, read_graph(model, where, options, flow));
   DOVETAIL_TRY(infer_types(imported, options, where, passes::interpreter_evaluate(), flow));
   Diagnostics findings;
-  check_outputs(model.graph(), where, imported, findings);
+  check_outputs(*model.graph, where, imported, findings);
   if (!findings.empty()) return findings;
   imported.graph.compact();
   imported.report.data_files = flow.external().files();
@@ -100,24 +91,27 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
 
 namespace {
 
-Result<void> read_model(const std::filesystem::path& path, onnx::Model& model) {
+// The bytes of a file, which its model refers to.
+Result<std::vector<std::byte>> read_model(const std::filesystem::path& path, onnx::Model& model) {
   // Checked before reading, if known: the size of a pipe is not, so reading stops at the limit.
   std::error_code unknown;
   if (const auto size = std::filesystem::file_size(path, unknown); !unknown)
     DOVETAIL_TRY(check_size(size, path.string()));
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, INT_MAX));
-  return parse(bytes, path.string(), model);
+  DOVETAIL_ASSIGN(std::vector<std::byte> bytes, read_file(path, INT_MAX));
+  DOVETAIL_TRY(parse(bytes, path.string(), model));
+  return bytes;
 }
 
 }  // namespace
 
 Result<OnnxNames> onnx_names(const std::filesystem::path& path) {
   onnx::Model model;
-  DOVETAIL_TRY(read_model(path, model));
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_model(path, model));
   OnnxNames names;
-  for (const onnx::ValueInfo& input : model.graph().input()) names.inputs.push_back(printable(input.name()));
-  for (const onnx::ValueInfo& output : model.graph().output()) names.outputs.push_back(printable(output.name()));
-  for (const onnx::Node& node : model.graph().node()) names.operators.insert(printable(node.op_type()));
+  if (!model.graph) return names;
+  for (const onnx::ValueInfo& input : model.graph->inputs) names.inputs.push_back(printable(input.name));
+  for (const onnx::ValueInfo& output : model.graph->outputs) names.outputs.push_back(printable(output.name));
+  for (const onnx::Node& node : model.graph->nodes) names.operators.insert(printable(node.op_type));
   return names;
 }
 
@@ -125,25 +119,24 @@ namespace {
 
 // A type in the usual spelling, with the file's symbols in place of unknown extents.
 std::string declared_type(const onnx::Type& type, OnnxOutline* symbols) {
-  if (!type.has_tensor_type()) return "not a tensor";
-  const onnx::TensorTypeInfo& tensor = type.tensor_type();
-  const auto dtype = dtype_from_onnx(tensor.elem_type());
-  std::string text(dtype ? name(*dtype) : onnx_type_name(tensor.elem_type()));
-  if (!tensor.has_shape()) {
+  if (!type.tensor_type) return "not a tensor";
+  const onnx::TensorType& tensor = *type.tensor_type;
+  const auto dtype = dtype_from_onnx(tensor.elem_type);
+  std::string text(dtype ? name(*dtype) : onnx_type_name(tensor.elem_type));
+  if (!tensor.shape) {
     if (symbols != nullptr) symbols->has_open_extents = true;
     return text;
   }
   text += "[";
-  for (int axis = 0; axis < tensor.shape().dim_size(); ++axis) {
-    const onnx::Dimension& dimension = tensor.shape().dim(axis);
-    const std::string symbol = printable(dimension.dim_param());
-    const bool known = symbol.empty() && dimension.has_dim_value() && dimension.dim_value() >= 0;
+  for (const onnx::Dimension& dimension : tensor.shape->dims) {
+    const std::string symbol = printable(dimension.param);
+    const bool known = symbol.empty() && dimension.value.value_or(-1) >= 0;
     if (!known && symbols != nullptr) {
       symbols->has_open_extents = true;
       if (!symbol.empty()) symbols->symbols.insert(symbol);
     }
-    text += fmt::format("{}{}", axis == 0 ? "" : ", ",
-                        known            ? fmt::format("{}", dimension.dim_value())
+    text += fmt::format("{}{}", text.ends_with('[') ? "" : ", ",
+                        known            ? fmt::format("{}", *dimension.value)
                         : symbol.empty() ? "?"
                                          : symbol);
   }
@@ -155,28 +148,30 @@ std::string declared_type(const onnx::Type& type, OnnxOutline* symbols) {
 Result<OnnxOutline> outline_onnx(std::span<const std::byte> bytes, std::string_view where) {
   onnx::Model model;
   DOVETAIL_TRY(parse(bytes, std::string(where), model));
+  const onnx::Graph none;
+  const onnx::Graph& graph = model.graph ? *model.graph : none;
   OnnxOutline outline;
-  outline.graph = printable(model.graph().name());
-  outline.producer = printable(model.producer_name());
-  if (!model.producer_version().empty()) outline.producer += " " + printable(model.producer_version());
-  outline.ir_version = model.ir_version();
-  for (const auto& set : model.opset_import())
-    if (set.domain().empty() || set.domain() == "ai.onnx") outline.opset = set.version();
+  outline.graph = printable(graph.name);
+  outline.producer = printable(model.producer_name);
+  if (!model.producer_version.empty()) outline.producer += " " + printable(model.producer_version);
+  outline.ir_version = model.ir_version;
+  for (const auto& set : model.opset_imports)
+    if (set.domain.empty() || set.domain == "ai.onnx") outline.opset = set.version;
   std::set<std::string> constants;  // older files also list them as inputs
-  for (const onnx::Tensor& tensor : model.graph().initializer()) constants.insert(tensor.name());
-  for (const onnx::ValueInfo& input : model.graph().input())
-    if (!constants.contains(input.name()))
-      outline.inputs.push_back({printable(input.name()), declared_type(input.type(), &outline)});
-  for (const onnx::ValueInfo& output : model.graph().output())
-    outline.outputs.push_back({printable(output.name()), declared_type(output.type(), nullptr)});
-  for (const onnx::Node& node : model.graph().node()) ++outline.operators[printable(node.op_type())];
+  for (const onnx::Tensor& tensor : graph.initializers) constants.insert(tensor.name);
+  for (const onnx::ValueInfo& input : graph.inputs)
+    if (!constants.contains(input.name))
+      outline.inputs.push_back({printable(input.name), declared_type(input.type, &outline)});
+  for (const onnx::ValueInfo& output : graph.outputs)
+    outline.outputs.push_back({printable(output.name), declared_type(output.type, nullptr)});
+  for (const onnx::Node& node : graph.nodes) ++outline.operators[printable(node.op_type)];
   return outline;
 }
 
 Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options) {
   if (options.external_data_folder.empty()) options.external_data_folder = external_data_folder(path);
   onnx::Model model;
-  DOVETAIL_TRY(read_model(path, model));
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_model(path, model));
   return import_model(model, path.string(), options);
 }
 

@@ -16,8 +16,8 @@
 #include "compiler/import/domain_operators.h"
 #include "compiler/import/expand_qoperators.h"
 #include "compiler/import/input_shapes.h"
+#include "compiler/import/messages.h"
 #include "compiler/import/normalize.h"
-#include "compiler/import/onnx.pb.h"
 #include "compiler/import/operator_versions.h"
 #include "compiler/import/refused_operators.h"
 #include "compiler/import/tensor_proto.h"
@@ -52,7 +52,7 @@ class Reader {
  public:
   Reader(const onnx::Model& model, const std::string& where, const ImportOptions& options, ControlFlow& flow)
       : model_(model),
-        proto_(model.graph()),
+        proto_(model.graph ? *model.graph : no_graph_),
         where_(where),
         options_(options),
         external_(flow.external()),
@@ -60,12 +60,12 @@ class Reader {
 
   Result<Imported> run() {
     read_header();
-    graph().name = printable(proto_.name());
-    for (const onnx::Tensor& tensor : proto_.initializer()) add_initializer(tensor);
-    for (const onnx::SparseTensor& tensor : proto_.sparse_initializer())
-      report("initializer " + printable(tensor.values().name()), "sparse tensors are not supported", "export it dense");
+    graph().name = printable(proto_.name);
+    for (const onnx::Tensor& tensor : proto_.initializers) add_initializer(tensor);
+    for (const onnx::SparseTensor& tensor : proto_.sparse_initializers)
+      report("initializer " + printable(tensor.values.name), "sparse tensors are not supported", "export it dense");
     add_inputs();
-    for (const onnx::Node& node : proto_.node()) add_node(node);
+    for (const onnx::Node& node : proto_.nodes) add_node(node);
     for (std::size_t i = 0; i < links_.size(); ++i) link(links_[i]);
     add_outputs();
     report_unknown_operators();
@@ -92,20 +92,20 @@ class Reader {
   }
 
   void read_header() {
-    imported_.report.ir_version = model_.ir_version();
-    imported_.report.producer = printable(model_.producer_name());
-    if (!model_.producer_version().empty())
-      imported_.report.producer = fmt::format("{} {}", imported_.report.producer, printable(model_.producer_version()));
-    for (const onnx::KeyValue& entry : model_.metadata_props())
-      imported_.report.metadata.emplace(entry.key(), entry.value());  // the first entry of a duplicate key
-    for (const onnx::OperatorSet& set : model_.opset_import())
-      if (is_default_domain(set.domain())) imported_.report.opset = set.version();
+    imported_.report.ir_version = model_.ir_version;
+    imported_.report.producer = printable(model_.producer_name);
+    if (!model_.producer_version.empty())
+      imported_.report.producer = fmt::format("{} {}", imported_.report.producer, printable(model_.producer_version));
+    for (const onnx::KeyValue& entry : model_.metadata_props)
+      imported_.report.metadata.emplace(entry.key, entry.value);  // the first entry of a duplicate key
+    for (const onnx::OperatorSet& set : model_.opset_imports)
+      if (is_default_domain(set.domain)) imported_.report.opset = set.version;
     if (const std::int64_t opset = imported_.report.opset; opset < kOldestOpset || opset > kNewestOpset)
       report("",
              opset == 0 ? std::string("the model names no ONNX operator set")
                         : fmt::format("ONNX operator set {}; {} to {} are known", opset, kOldestOpset, kNewestOpset),
              "convert the model with onnx.version_converter, or export it with another opset");
-    if (!model_.has_graph()) report("", "the file holds no graph", "check that this is an ONNX model");
+    if (!model_.graph) report("", "the file holds no graph", "check that this is an ONNX model");
   }
 
   // Declares a value; an error if the name is taken.
@@ -129,7 +129,7 @@ class Reader {
   }
 
   void add_initializer(const onnx::Tensor& tensor) {
-    const std::string name = printable(tensor.name());
+    const std::string name = printable(tensor.name);
     const std::string what = "initializer " + name;
     if (name.empty()) return report(what, "an initializer has no name", "export the model again");
     // Initializers of the same bytes of a data file are one value, which is read once.
@@ -153,16 +153,16 @@ class Reader {
 
   // An output must keep its name.
   bool is_output(const std::string& name) const {
-    return std::ranges::any_of(proto_.output(),
-                               [&](const onnx::ValueInfo& output) { return printable(output.name()) == name; });
+    return std::ranges::any_of(proto_.outputs,
+                               [&](const onnx::ValueInfo& output) { return printable(output.name) == name; });
   }
 
   // IR versions before 4 list initializers among the inputs; they stay constants.
   void add_inputs() {
     std::vector<const onnx::ValueInfo*> inputs;
     std::unordered_set<std::string> seen;
-    for (const onnx::ValueInfo& input : proto_.input()) {
-      const std::string name = printable(input.name());
+    for (const onnx::ValueInfo& input : proto_.inputs) {
+      const std::string name = printable(input.name);
       if (by_name_.count(name) || broken_.count(name)) continue;
       if (name.empty()) report("inputs", "a graph input has no name", "export the model again");
       else if (!seen.insert(name).second)
@@ -172,19 +172,19 @@ class Reader {
     auto types = bind_input_shapes(inputs, where_, options_, imported_.report.notes);
     if (!types) report(types.errors());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const std::string name = printable(inputs[i]->name());
+      const std::string name = printable(inputs[i]->name);
       graph().inputs.push_back(declare(name, types ? (*types)[i] : graph::TensorType{}, "input " + name));
     }
   }
 
   void add_node(const onnx::Node& proto) {
     Node node;
-    node.op = printable(proto.op_type());
-    if (!is_default_domain(proto.domain())) node.op = printable(proto.domain()) + "." + node.op;
+    node.op = printable(proto.op_type);
+    if (!is_default_domain(proto.domain)) node.op = printable(proto.domain) + "." + node.op;
     ++imported_.report.operators[node.op];
-    node.name = printable(proto.name());
+    node.name = printable(proto.name);
     if (node.name.empty())
-      node.name = proto.output_size() ? fmt::format("{}_{}", node.op, printable(proto.output(0))) : node.op;
+      node.name = !proto.outputs.empty() ? fmt::format("{}_{}", node.op, printable(proto.outputs[0])) : node.op;
     node.name = names_.unique(node.name);
     node.origins = {node.name};
     const std::string what = fmt::format("node {} ({})", node.name, node.op);
@@ -202,7 +202,7 @@ class Reader {
     node.outputs = declare_outputs(proto, what);
     if (node.outputs.empty()) report(what, "it has no outputs", "remove the node");
     Link link;
-    for (const std::string& input : proto.input()) link.inputs.push_back(printable(input));
+    for (const std::string& input : proto.inputs) link.inputs.push_back(printable(input));
     while (!link.inputs.empty() && link.inputs.back().empty()) link.inputs.pop_back();
     const bool has_subgraphs = is_control_flow(node.op);
     link.node = graph().add_node(std::move(node));
@@ -217,11 +217,11 @@ class Reader {
 
   // Omitted trailing outputs are removed; one in the middle becomes an unused value.
   std::vector<ValueId> declare_outputs(const onnx::Node& proto, const std::string& what) {
-    int count = proto.output_size();
-    while (count > 0 && proto.output(count - 1).empty()) --count;
+    std::size_t count = proto.outputs.size();
+    while (count > 0 && proto.outputs[count - 1].empty()) --count;
     std::vector<ValueId> outputs;
-    for (int i = 0; i < count; ++i) {
-      std::string name = printable(proto.output(i));
+    for (std::size_t i = 0; i < count; ++i) {
+      std::string name = printable(proto.outputs[i]);
       if (name.empty()) name = fmt::format("{} output {} (unused)", what, i);
       if (const ValueId id = declare(name, {}, what); id.valid()) outputs.push_back(id);
     }
@@ -229,9 +229,9 @@ class Reader {
   }
 
   void add_constant_node(const onnx::Node& proto, const Node& node, const std::string& what) {
-    if (proto.output_size() != 1 || node.attributes.size() != 1)
+    if (proto.outputs.size() != 1 || node.attributes.size() != 1)
       return report(what, "a Constant has one output and one attribute", "export the model again");
-    const std::string name = printable(proto.output(0));
+    const std::string name = printable(proto.outputs[0]);
     auto value = constant_value(node.attributes, where_ + ", " + what);
     if (value) return add_constant(name, *std::move(value), what);
     broken_.insert(name);
@@ -273,10 +273,10 @@ class Reader {
   }
 
   void add_outputs() {
-    if (model_.has_graph() && proto_.output_size() == 0)
+    if (model_.graph && proto_.outputs.empty())
       report("", "the graph has no outputs", "mark at least one value as an output");
-    for (const onnx::ValueInfo& output : proto_.output()) {
-      const std::string name = printable(output.name());
+    for (const onnx::ValueInfo& output : proto_.outputs) {
+      const std::string name = printable(output.name);
       if (name.empty()) {
         report("outputs", "a graph output has no name", "export the model again");
       } else if (const ValueId value = lookup(name, "outputs"); !graph().is_output(value)) {
@@ -307,6 +307,7 @@ class Reader {
   }
 
   const onnx::Model& model_;
+  const onnx::Graph no_graph_;
   const onnx::Graph& proto_;
   const std::string& where_;
   const ImportOptions& options_;

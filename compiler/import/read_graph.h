@@ -8,7 +8,7 @@
 #include "compiler/import/onnx.h"
 
 namespace dovetail::onnx {
-class Model;
+struct Model;
 }
 
 namespace dovetail::import {

@@ -11,9 +11,10 @@
 #include "base/memory_limit.h"
 #include "base/onnx_types.h"
 #include "compiler/import/external_data.h"
+#include "compiler/import/messages.h"
 #include "compiler/import/narrow_types.h"
 #include "compiler/import/onnx.h"
-#include "compiler/import/onnx.pb.h"
+#include "compiler/import/wire.h"
 
 namespace dovetail::import {
 namespace {
@@ -28,8 +29,9 @@ Diagnostic tensor_refused(const std::string& where, std::string why,
 
 // Copies a typed field into `array`; an error where the counts differ.
 template <typename Element, typename Field>
-Result<NdArray> from_field(NdArray array, const Field& field, std::string_view field_name, const std::string& where) {
-  if (field.size() != array.count())
+Result<NdArray> from_field(NdArray array, const std::vector<Field>& field, std::string_view field_name,
+                           const std::string& where) {
+  if (std::ssize(field) != array.count())
     return tensor_refused(where, fmt::format("shape {} needs {} elements, {} holds {}", to_string(array.shape()),
                                              array.count(), field_name, field.size()));
   std::byte* to = array.bytes().data();
@@ -43,19 +45,19 @@ Result<NdArray> from_field(NdArray array, const Field& field, std::string_view f
 
 Result<NdArray> from_typed_field(NdArray array, const onnx::Tensor& tensor, const std::string& where) {
   switch (array.dtype()) {
-    case DType::float32: return from_field<float>(std::move(array), tensor.float_data(), "float_data", where);
-    case DType::float64: return from_field<double>(std::move(array), tensor.double_data(), "double_data", where);
-    case DType::int64: return from_field<std::int64_t>(std::move(array), tensor.int64_data(), "int64_data", where);
-    case DType::uint64: return from_field<std::uint64_t>(std::move(array), tensor.uint64_data(), "uint64_data", where);
-    case DType::uint32: return from_field<std::uint32_t>(std::move(array), tensor.uint64_data(), "uint64_data", where);
-    case DType::int32: return from_field<std::int32_t>(std::move(array), tensor.int32_data(), "int32_data", where);
-    case DType::int16: return from_field<std::int16_t>(std::move(array), tensor.int32_data(), "int32_data", where);
-    case DType::int8: return from_field<std::int8_t>(std::move(array), tensor.int32_data(), "int32_data", where);
-    case DType::uint8: return from_field<std::uint8_t>(std::move(array), tensor.int32_data(), "int32_data", where);
-    case DType::boolean: return from_field<bool>(std::move(array), tensor.int32_data(), "int32_data", where);
+    case DType::float32: return from_field<float>(std::move(array), tensor.float_data, "float_data", where);
+    case DType::float64: return from_field<double>(std::move(array), tensor.double_data, "double_data", where);
+    case DType::int64: return from_field<std::int64_t>(std::move(array), tensor.int64_data, "int64_data", where);
+    case DType::uint64: return from_field<std::uint64_t>(std::move(array), tensor.uint64_data, "uint64_data", where);
+    case DType::uint32: return from_field<std::uint32_t>(std::move(array), tensor.uint64_data, "uint64_data", where);
+    case DType::int32: return from_field<std::int32_t>(std::move(array), tensor.int32_data, "int32_data", where);
+    case DType::int16: return from_field<std::int16_t>(std::move(array), tensor.int32_data, "int32_data", where);
+    case DType::int8: return from_field<std::int8_t>(std::move(array), tensor.int32_data, "int32_data", where);
+    case DType::uint8: return from_field<std::uint8_t>(std::move(array), tensor.int32_data, "int32_data", where);
+    case DType::boolean: return from_field<bool>(std::move(array), tensor.int32_data, "int32_data", where);
     case DType::uint16:
     case DType::float16:  // the bits are in the low half
-    case DType::bfloat16: return from_field<std::uint16_t>(std::move(array), tensor.int32_data(), "int32_data", where);
+    case DType::bfloat16: return from_field<std::uint16_t>(std::move(array), tensor.int32_data, "int32_data", where);
   }
   DOVETAIL_CHECK(false, "no field for this dtype");
 }
@@ -67,8 +69,8 @@ void make_booleans(NdArray& array) {
 }
 
 std::int64_t typed_elements(const onnx::Tensor& tensor) {
-  return std::int64_t{tensor.float_data_size()} + tensor.int32_data_size() + tensor.int64_data_size() +
-         tensor.double_data_size() + tensor.uint64_data_size();
+  return std::ssize(tensor.float_data) + std::ssize(tensor.int32_data) + std::ssize(tensor.int64_data) +
+         std::ssize(tensor.double_data) + std::ssize(tensor.uint64_data);
 }
 
 }  // namespace
@@ -112,27 +114,26 @@ NdArray unpacked(NdArray array, const NarrowType& type, std::span<const std::byt
 
 Result<NdArray> narrow_tensor(const onnx::Tensor& tensor, const NarrowType& type, const std::string& where,
                               ExternalData& external) {
-  Shape shape(tensor.dims().begin(), tensor.dims().end());
+  Shape shape(tensor.dims.begin(), tensor.dims.end());
   DOVETAIL_ASSIGN(const std::int64_t elements, tensor_bytes(type.widened, shape, where));
   const std::int64_t per_byte = 8 / type.bits, bytes = (elements + per_byte - 1) / per_byte;
   const auto lacking = [&](std::int64_t held) {
     return tensor_refused(where, fmt::format("{} elements of {} need {} bytes, the file holds {}", elements,
-                                             onnx_type_name(tensor.data_type()), bytes, held));
+                                             onnx_type_name(tensor.data_type), bytes, held));
   };
   std::vector<std::byte> packed;
-  if (tensor.data_location() == kExternal) {
+  if (tensor.data_location == kExternal) {
     DOVETAIL_ASSIGN(const ExternalData::Range range, external.find(tensor, bytes, where));
     DOVETAIL_TRY(external.reserve(range, where));
     packed.resize(static_cast<std::size_t>(bytes));
     DOVETAIL_TRY(external.read(range, where, packed));
-  } else if (!tensor.raw_data().empty() || tensor.int32_data().empty()) {
-    if (static_cast<std::int64_t>(tensor.raw_data().size()) != bytes)
-      return lacking(static_cast<std::int64_t>(tensor.raw_data().size()));
-    const auto raw = std::as_bytes(std::span(tensor.raw_data()));
+  } else if (!tensor.raw_data.value_or("").empty() || tensor.int32_data.empty()) {
+    const auto raw = std::as_bytes(std::span(tensor.raw_data.value_or("")));
+    if (std::ssize(raw) != bytes) return lacking(std::ssize(raw));
     packed.assign(raw.begin(), raw.end());
   } else {
-    if (tensor.int32_data_size() != bytes) return lacking(tensor.int32_data_size());
-    for (const std::int32_t byte : tensor.int32_data()) packed.push_back(static_cast<std::byte>(byte & 0xff));
+    if (std::ssize(tensor.int32_data) != bytes) return lacking(std::ssize(tensor.int32_data));
+    for (const std::int32_t byte : tensor.int32_data) packed.push_back(static_cast<std::byte>(byte & 0xff));
   }
   return unpacked(NdArray(type.widened, std::move(shape)), type, packed);
 }
@@ -140,16 +141,15 @@ Result<NdArray> narrow_tensor(const onnx::Tensor& tensor, const NarrowType& type
 }  // namespace
 
 Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where, ExternalData& external) {
-  if (const NarrowType* narrow = find_narrow(tensor.data_type()))
-    return narrow_tensor(tensor, *narrow, where, external);
-  const std::optional<DType> dtype = dtype_from_onnx(tensor.data_type());
+  if (const NarrowType* narrow = find_narrow(tensor.data_type)) return narrow_tensor(tensor, *narrow, where, external);
+  const std::optional<DType> dtype = dtype_from_onnx(tensor.data_type);
   if (!dtype)
-    return tensor_refused(where, fmt::format("element type {} is not supported", onnx_type_name(tensor.data_type())),
+    return tensor_refused(where, fmt::format("element type {} is not supported", onnx_type_name(tensor.data_type)),
                           "2- to 64-bit integers, float16, bfloat16, float32, float64 and bool are supported");
-  Shape shape(tensor.dims().begin(), tensor.dims().end());
+  Shape shape(tensor.dims.begin(), tensor.dims.end());
   DOVETAIL_ASSIGN(const std::int64_t bytes, tensor_bytes(*dtype, shape, where));
 
-  if (tensor.data_location() == kExternal) {
+  if (tensor.data_location == kExternal) {
     DOVETAIL_ASSIGN(const ExternalData::Range range, external.find(tensor, bytes, where));
     DOVETAIL_TRY(external.reserve(range, where));
     NdArray array(*dtype, std::move(shape));
@@ -157,8 +157,8 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
     make_booleans(array);
     return array;
   }
-  if (tensor.has_raw_data()) {
-    const std::string& raw = tensor.raw_data();
+  if (tensor.raw_data) {
+    const std::string_view raw = *tensor.raw_data;
     // Some exporters write an empty raw_data next to a typed field.
     if (!raw.empty() || typed_elements(tensor) == 0) {
       if (static_cast<std::int64_t>(raw.size()) != bytes)
@@ -178,9 +178,9 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
 }
 
 std::optional<std::string> external_identity(const onnx::Tensor& tensor, const ExternalData& external) {
-  const std::optional<DType> dtype = dtype_from_onnx(tensor.data_type());
-  if (!dtype || tensor.data_location() != kExternal) return std::nullopt;
-  const Shape shape(tensor.dims().begin(), tensor.dims().end());
+  const std::optional<DType> dtype = dtype_from_onnx(tensor.data_type);
+  if (!dtype || tensor.data_location != kExternal) return std::nullopt;
+  const Shape shape(tensor.dims.begin(), tensor.dims.end());
   const auto bytes = tensor_bytes(*dtype, shape, "");
   if (!bytes) return std::nullopt;
   const auto range = external.find(tensor, *bytes, "");
@@ -190,8 +190,7 @@ std::optional<std::string> external_identity(const onnx::Tensor& tensor, const E
 
 Result<NdArray> parse_tensor_proto(std::span<const std::byte> bytes, std::string_view where) {
   onnx::Tensor tensor;
-  if (bytes.size() > static_cast<std::size_t>(INT_MAX) ||
-      !tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+  if (bytes.size() > static_cast<std::size_t>(INT_MAX) || !onnx::read(bytes, tensor))
     return tensor_refused(std::string(where),
                           fmt::format("{} bytes that are not a serialized TensorProto", bytes.size()),
                           "give a .pb file of ONNX test data, or .npy");

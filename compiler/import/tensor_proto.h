@@ -11,7 +11,7 @@
 #include "compiler/import/external_data.h"
 
 namespace dovetail::onnx {
-class Tensor;
+struct Tensor;
 }
 
 namespace dovetail::import {

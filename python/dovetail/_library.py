@@ -5,7 +5,8 @@ The first of these that exists is opened:
 1. the file that the environment variable DOVETAIL_LIBRARY names;
 2. the library of the package `dovetail_kit_compiler`, which compiles;
 3. the library in this package, which runs bundles;
-4. where this package is in the tree of the kit's sources, that of the tree's build;
+4. where this package is in the tree of the kit's sources, that of the tree's build; in PREFIX/lib/python3/dist-packages
+   of an installed kit, that in PREFIX/lib;
 5. the system's, as its loader finds it: `libdovetail.so.1`, else `libdovetail_runtime.so.1`.
 """
 
@@ -32,6 +33,9 @@ def _files() -> Iterator[Path]:
     build = here.parent.parent / "build" / "release" / "lib"
     yield build / COMPILER
     yield build / RUNTIME
+    if here.parent.name == "dist-packages":
+        yield here.parents[2] / COMPILER
+        yield here.parents[2] / RUNTIME
 
 
 def _open() -> ctypes.CDLL:

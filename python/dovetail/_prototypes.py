@@ -388,4 +388,5 @@ COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
         ],
     ),
     "dvt_page": (c_void_p, [c_char_p, POINTER(c_void_p)]),
+    "dvt_command": (c_int32, [c_int32, POINTER(c_char_p)]),
 }

@@ -1,4 +1,8 @@
 // The compiler's part of the C interface.  usage: kit DIGITS_FOLDER matmul.s logits.npy EMPTY_FOLDER
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include "tests/c/check.h"
 
 static char path_text[4096];
@@ -614,6 +618,61 @@ static void own_target(const dvt_model* model, const char* saved) {
   dvt_bundle_free(bundle);
 }
 
+// What a command prints goes to the descriptor `to`, which is closed; its exit code.
+static int32_t command_to(int to, int32_t count, const char* const* arguments) {
+  fflush(stdout);
+  const int kept = dup(1);
+  dup2(to, 1);
+  close(to);
+  const int32_t code = dvt_command(count, arguments);
+  dup2(kept, 1);
+  close(kept);
+  return code;
+}
+
+static int32_t command(const char* file, int32_t count, const char* const* arguments) {
+  return command_to(open(file, O_WRONLY | O_CREAT | O_TRUNC, 0600), count, arguments);
+}
+
+static void on_signal(int number) { (void)number; }
+
+static void commands(const char* digits, const char* folder) {
+  char file[4096], model[4096];
+  snprintf(file, sizeof file, "%s/command.txt", folder);
+  snprintf(model, sizeof model, "%s/digits_int8.onnx", digits);
+  struct sigaction mine = {.sa_handler = on_signal}, now;
+  sigaction(SIGINT, &mine, NULL);
+  sigaction(SIGPIPE, &mine, NULL);
+  const char* const run[] = {"dovetail", "run", model, "--target", "accel", "--hw", "1x16x16-ext", "--check", "--json"};
+  const char* const text[] = {"dovetail", "inspect", model, "--color", "never"};
+  const char* const wrong[] = {"dovetail", "inspekt"};
+  const char* const full[] = {"dovetail", "isa", "--format", "markdown"};
+  CHECK(command(file, 9, run) == 0);
+  size_t size = 0;
+  unsigned char* printed = read_bytes(file, &size);
+  CHECK(size > 1000 && printed[0] == '{' && printed[size - 2] == '}');
+  free(printed);
+  CHECK(command(file, 5, text) == 0);  // the text is not dropped, as a report next to JSON is
+  printed = read_bytes(file, &size);
+  CHECK(size > 100 && memcmp(printed, "file ", 5) == 0);
+  free(printed);
+  CHECK(command(file, 2, wrong) == 2);
+  CHECK(command(file, 0, NULL) == 2);
+  CHECK(command("/dev/full", 4, full) == 1);
+  CHECK(command(file, 4, full) == 0);  // and the failure before it is forgotten
+
+  int ends[2];
+  CHECK(pipe(ends) == 0);
+  close(ends[0]);
+  CHECK(command_to(ends[1], 4, full) == 128 + SIGPIPE);
+  sigaction(SIGINT, NULL, &now);
+  CHECK(now.sa_handler == on_signal);
+  sigaction(SIGPIPE, NULL, &now);
+  CHECK(now.sa_handler == on_signal);
+  signal(SIGINT, SIG_DFL);
+  signal(SIGPIPE, SIG_DFL);
+}
+
 int main(int count, char** arguments) {
   if (count != 5) return 2;
   const char *digits = arguments[1], *folder = arguments[4];
@@ -648,6 +707,7 @@ int main(int count, char** arguments) {
   loops();
   simulate(arguments[2]);
   search(model, float_model, folder);
+  commands(digits, folder);
 
   dvt_model_free(model);
   dvt_model_free(from_memory);

@@ -6,7 +6,7 @@ symbols        the libraries export dvt_* alone, those that the header declares,
 header         dovetail.h alone, and client.c, compile without a warning as C11, C17, C++11 and C++20, with gcc and clang
 page           the programs of docs/howto/embedding-c.md
 refusals       each file, mapping, thread and library that client.c asks for is refused in turn (tests/faults/refuse.cpp): a diagnostic, and
-               no crash. Heap memory is not refused: OpenSSL and the JSON library end the process where it runs out
+               no crash. Heap memory is not refused: the JSON library ends the process where it runs out
 an old object  client-1.0.o, which was compiled with the header of version 1.0, runs on the library of today
 
 Exit status 0: all held; 77: skipped, and the last line says why.
@@ -79,7 +79,7 @@ def test_symbols(folder):
     needed = {library: re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", library, folder=folder)) for library in (RUNTIME, KIT)}
     print(needed)
     for library, names in needed.items():
-        for absent in ("libLLVM", "libprotobuf", "libsqlite3", "libpng", "libjpeg", "libedit") if library == RUNTIME else ():
+        for absent in ("libLLVM", "libsqlite3", "libpng", "libjpeg") if library == RUNTIME else ():
             assert not any(name.startswith(absent) for name in names), f"{library.name} loads {absent}"
     users = (SOURCE / "tests" / "c" / name for name in ("runtime.c", "kit.c", "check.h"))
     called = set(re.findall(r"\bdvt_\w+(?=\()", "".join(path.read_text() for path in users)))

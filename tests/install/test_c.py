@@ -26,7 +26,7 @@ class C(unittest.TestCase):
         (FOLDER / "CMakeLists.txt").write_text(re.search(r"^```cmake\n(.*?)^```$", page, re.MULTILINE | re.DOTALL).group(1))
 
     def test_the_project_of_the_page_needs_no_other_package_and_no_other_language(self):
-        said = configure(FOLDER, BUILD, "-DCMAKE_DISABLE_FIND_PACKAGE_Protobuf=TRUE", "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=TRUE")
+        said = configure(FOLDER, BUILD, "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=TRUE")
         self.assertNotIn("CXX compiler identification", said)
         run("cmake", "--build", BUILD)
         self.assertIn("no race", run(BUILD / "build", MODEL, FOLDER / "digits.dvt", cwd=FOLDER))
@@ -45,6 +45,15 @@ class C(unittest.TestCase):
         script = (f"import ctypes; kit = ctypes.CDLL({str(PREFIX / 'lib/libdovetail.so.1')!r}); kit.dvt_area.restype = ctypes.c_void_p\n"
                   "text = ctypes.c_char_p()\nassert kit.dvt_area(b'1x16x16', b'xc7', ctypes.byref(text)) is None\nprint(text.value[:40])")
         self.assertIn("1x16x16", run("python3", "-c", script, cwd=FOLDER))
+
+    def test_the_kit_of_the_library_precedes_another_one_around_the_program(self):
+        source, program = FOLDER / "area.c", FOLDER / "other/bin/area"
+        source.write_text('#include <dovetail.h>\n#include <stdio.h>\nint main(void) {\n  char* json = 0;\n'
+                          '  dvt_status* status = dvt_area("1x16x16", "xc7", &json);\n  puts(dvt_status_text(status));\n  return status != 0;\n}\n')
+        (FOLDER / "other/share/dovetail").mkdir(parents=True)
+        program.parent.mkdir()
+        run("cc", "-std=c11", source, f"-I{PREFIX / 'include/dovetail-1'}", f"-L{PREFIX / 'lib'}", f"-Wl,-rpath,{PREFIX / 'lib'}", "-ldovetail", "-o", program)
+        run(program)
 
     def test_the_licence_of_dlpack_is_installed(self):
         self.assertIn("Apache License", (PREFIX / "include/dovetail-1/dlpack.LICENSE").read_text())

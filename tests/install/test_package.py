@@ -31,13 +31,13 @@ class Package(unittest.TestCase):
             cls.fields[name] = dict(re.findall(r"^([\w-]+): (.*)$", run("dpkg-deb", "-f", file), re.MULTILINE))
             run("dpkg-deb", "-x", file, cls.root)
 
-    def test_there_are_four(self):
-        self.assertEqual(set(self.files), {"dovetail", "libdovetail-dev", "libdovetail1", "libdovetail-runtime1"})
+    def test_there_are_five(self):
+        self.assertEqual(set(self.files), {"dovetail", "libdovetail-dev", "libdovetail1", "libdovetail-runtime1", "python3-dovetail"})
 
     def test_dependencies(self):
         kit, dev = self.fields["dovetail"], self.fields["libdovetail-dev"]
         # As dpkg-shlibdeps finds them: every library that the program loads is one of the dependencies.
-        for library in ("libc6", "libfmt", "libllvm19", "libprotobuf-lite", "libsqlite3-0", "libssl3", "zlib1g"):
+        for library in ("libc6", "libfmt", "libllvm19", "libsqlite3-0", "libssl3", "zlib1g"):
             self.assertIn(library, kit["Depends"])
         if list((PREFIX / "lib/dovetail").glob("*systemc*")):
             self.assertIn("libsystemc", kit["Depends"])
@@ -49,7 +49,11 @@ class Package(unittest.TestCase):
         for library in ("libdovetail1", "libdovetail-runtime1"):
             self.assertIn(f"{library} (= {kit['Version']})", dev["Depends"])
         self.assertIn("libllvm19", self.fields["libdovetail1"]["Depends"])
-        self.assertNotRegex(self.fields["libdovetail-runtime1"]["Depends"], "libllvm|protobuf|sqlite|png|edit")
+        self.assertNotRegex(self.fields["libdovetail-runtime1"]["Depends"], "libllvm|sqlite|png")
+        python = self.fields["python3-dovetail"]
+        self.assertEqual(python["Architecture"], "all")
+        for package in ("python3-numpy", f"libdovetail1 (= {python['Version']})"):
+            self.assertIn(package, python["Depends"])
         self.assertIn("libsystemc-dev", dev["Recommends"])
         self.assertRegex(kit["Version"], r"^\d+\.\d+\.\d+-\d+$")
 

@@ -245,7 +245,7 @@ class Dev(unittest.TestCase):
 
     def test_help_and_unknown_commands(self):
         self.assertIn("usage: ./dev COMMAND", self.run_dev("help")[1])
-        self.assertRegex(self.run_dev("help")[1], r"(?m)^  package +make two packages for Debian")
+        self.assertRegex(self.run_dev("help")[1], r"(?m)^  package +make the packages for Debian")
         self.assertEqual(self.run_dev("tset")[0], 2)
         self.assertEqual(self.run_dev("package", "rpm"), (2, "dev: package: unknown argument rpm\n"))
         self.assertEqual(self.run_dev("bench", "--agianst", "HEAD")[0], 2)
