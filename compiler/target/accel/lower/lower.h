@@ -36,7 +36,7 @@ struct Lowered {
   std::vector<Touch> touches;
 };
 // `placements`: on-chip places of the program's buffers (on_chip.h). Errors: loops that kLoopSupport does not support;
-// blocks that are no instruction; too many instructions.
+// blocks that are not instructions; too many instructions.
 Result<Lowered> lower(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
                       const LoweringFacts& facts, const Placements& placements);
 
