@@ -9,13 +9,14 @@ Importing opens the kit's shared library (`dovetail.library_path`). With the lib
 `dovetail.has_compiler` is False, and functions that need the compiler raise InputError.
 """
 
+from . import loops
 from ._library import has_compiler, version as __version__
 from ._library import lib as _lib
 from .binding import Binding
 from .bundle import Bundle
 from .compiler import compile, engines, targets
 from .errors import Diagnostic, Error, InputError, InternalError, ResourceError, WorkError
-from .evaluation import Evaluation
+from .evaluation import Evaluation, measure
 from .hardware import Hardware, hardware, named_hardware
 from .model import Model, Quantized, quantize
 from .own_target import Node, Region, Target
@@ -32,5 +33,5 @@ __all__ = [
     "Binding", "Bundle", "Diagnostic", "Error", "Evaluation", "Exploration", "Hardware", "InputError", "InternalError",
     "Model", "Node", "Point", "Quantized", "Region", "Report", "ResourceError", "Session", "Target", "Tensor",
     "TensorInfo", "Trace", "WorkError", "__version__", "compile", "engines", "explore", "hardware", "has_compiler",
-    "library_path", "named_hardware", "quantize", "targets", "tune",
+    "library_path", "loops", "measure", "named_hardware", "quantize", "targets", "tune",
 ]

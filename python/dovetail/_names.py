@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Match
 
-_CLASSES = {"bundle": "Bundle", "session": "Session", "model": "Model", "region": "Region"}
+_CLASSES = {"bundle": "Bundle", "loops": "loops.Loops", "model": "Model", "session": "Session", "region": "Region"}
 # Methods and functions whose name is another one, or that are members of a class.
 _RENAMED = {
     "dvt_area": "Hardware.area",
@@ -17,6 +17,7 @@ _RENAMED = {
     "dvt_model_load_file": "Model",
     "dvt_model_load_memory": "Model",
     "dvt_page": "Report.page",
+    "dvt_primitives": "loops.primitives",
     "dvt_session_bind_input": "Session.bind",
     "dvt_session_bind_output": "Session.bind",
     "dvt_session_create": "Session",

@@ -189,3 +189,29 @@ def collected(inputs: List[Tuple[str, int]], samples: Any, where: str) -> Dict[s
     if not columns:
         raise bad_argument(where, "there are none", "give at least one")
     return {name: np.concatenate(arrays) for name, arrays in columns.items()}
+
+
+def measure(
+    metric: str, outputs: Mapping[str, ArrayLike], labels: ArrayLike, *, output: Optional[str] = None
+) -> Dict[str, float]:
+    """Measures outputs against labels. Needs the compiler.
+
+    metric: "accuracy", "iou", "error", "ctc", "map" or "program", with options as in "iou:ignore=255"
+        (docs/howto/own-data.md).
+    outputs: arrays by name, of all samples along the first axis. labels: what they should be.
+    output: the one that is measured; None: the only one.
+
+    Returns the figures by name, for example {"mean_iou": 0.73, "pixel_accuracy": 0.91}. Raises InputError for arrays
+    that do not fit the metric.
+    """
+    from .session import named_tensors
+
+    rows = named_tensors(outputs, "measure: outputs", copy=True)
+    view = borrow(labels, "measure: labels", copy=True)
+    out = ctypes.c_void_p()
+    name = _call.text(output, "measure: output") if output is not None else None
+    status = lib.dvt_measure(
+        _call.text(metric, "measure: metric"), rows, len(rows), ctypes.byref(view.tensor), name, ctypes.byref(out)
+    )
+    _call.check(status)
+    return dict(_call.taken_json(out)["figures"])

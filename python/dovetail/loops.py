@@ -394,7 +394,7 @@ def program(
     hardware: Optional[HardwareLike] = None,
     cpu: Optional[str] = None,
 ) -> Loops:
-    """The program that computes buffers from the inputs that they read, each in a nest of its own.
+    """The program that computes buffers from the inputs that they read, each in a separate nest.
 
     hardware, cpu: as for `Loops.parse`.
     """

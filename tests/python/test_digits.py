@@ -47,6 +47,13 @@ class Digits(unittest.TestCase):
         with self.assertRaisesRegex(dovetail.InputError, "machine code .* may not run"):
             dovetail.Bundle.load(content, trust="never").session()
 
+    def test_metrics(self):
+        scores, labels = np.array([[1, 3, 2], [2, 1, 0]], "f4"), np.array([1, 2])
+        self.assertEqual(dovetail.measure("accuracy", {"y": scores}, labels), {"top1": 0.5})
+        self.assertEqual(dovetail.measure("error", {"x": scores, "y": scores}, scores, output="y")["largest_error"], 0)
+        with self.assertRaisesRegex(dovetail.InputError, "the metrics are accuracy"):
+            dovetail.measure("fid", {"y": scores}, labels)
+
     def test_it_says_what_it_is(self):
         self.assertEqual(repr(self.accel), "<dovetail.Bundle digits_int8: <image: float32[1, 1, 8, 8]> -> "
                                            "<logits: float32[1, 10]>; steps: accel 1, cpu 4>")

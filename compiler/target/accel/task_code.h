@@ -1,4 +1,4 @@
-// A task's schedule as a program of its own: with its own memory, to measure a candidate, or as the step of a bundle.
+// A task's schedule as a separate program with its own memory, to measure a candidate, or as the step of a bundle.
 #pragma once
 
 #include <cstdint>

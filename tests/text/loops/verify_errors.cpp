@@ -65,7 +65,7 @@ TEST_CASE("each violated rule is reported with its place and numbers") {
        "iterator v = i * i is not affine in the loops around the block"},
       {"for i in 8 { block b { spatial v in 8 = i writes y[v] y[i] = 1 } }",
        "variable i is not visible in i. Hint: inside a block use its iterators"},
-      {"for i in 8 { block b { spatial v in 8 = i y[v] = 1 } }",
+      {"for i in 8 { block b { spatial v in 8 = i reads x[v] y[v] = x[v] } }",
        "y[v] is accessed but not covered by the writes declared"},
       {"for i in 8 { block b { spatial v in 8 = i reads x[v] writes y[v] y[v] = x[7 - v] } }",
        "x[7 - v] is accessed but not covered by the reads declared"},

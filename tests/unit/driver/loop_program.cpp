@@ -1,4 +1,4 @@
-// Loop programs by hand: what a program tells about itself, and every reason for which it cannot become instructions.
+// Loop programs by hand: what a program says about itself, and every reason for which it cannot become instructions.
 #include "driver/loop_program.h"
 
 #include <map>
@@ -97,7 +97,7 @@ std::string refusal(const std::string& text, const LoopMachines& machines = kTin
 
 }  // namespace
 
-TEST_CASE("loop program: it tells its names, and steps may be taken together") {
+TEST_CASE("loop program: it lists its names, and steps may be taken together") {
   auto program = LoopProgram::parse(kProduct, "p", kTiny);
   REQUIRE(program.ok());
   REQUIRE(program->apply("split g.i 2 -> go gi  # two parts\nslots xc 2").ok());

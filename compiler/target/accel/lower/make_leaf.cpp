@@ -30,7 +30,7 @@ class LeafBuilder {
   Result<Leaf> build() {
     if (block_->init)
       return fail("it initializes its result",
-                  fmt::format("make the first part a block of its own: decompose_reduction {} LOOP", block_->name));
+                  fmt::format("make the first part a separate block: decompose_reduction {} LOOP", block_->name));
     if (const auto* call = std::get_if<IntrinsicCall>(&block_->body->node)) DOVETAIL_TRY(compute(*call));
     else if (const auto* assignment = std::get_if<loops::Store>(&block_->body->node))
       DOVETAIL_TRY(transfer(*assignment));

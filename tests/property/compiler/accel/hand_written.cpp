@@ -200,7 +200,7 @@ TEST_CASE("accelerator: programs scheduled by hand are right, or refused with a 
         }
       }
       INFO(counts.compiled << " compiled, " << counts.refused << " refused");
-      CHECK(counts.compiled > 10);
+      CHECK(counts.compiled > 6);  // the six without random steps, and others
       CHECK(counts.refused > 10);
     }
   }
