@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
-HEADERS = ("libcli11-dev", "libfmt-dev", "nlohmann-json3-dev")
+HEADERS = ("libcli11-dev", "libfmt-dev", "libprotozero-dev", "nlohmann-json3-dev")
 NOT_INSIDE = ("libc6", "libc6-dev", "libgcc-s1")  # every system's own
 
 

@@ -1,19 +1,65 @@
 #include "compiler/import/wire.h"
 
-#include <bit>
 #include <concepts>
-#include <cstring>
 #include <type_traits>
+
+#include <protozero/basic_pbf_writer.hpp>
+#include <protozero/pbf_reader.hpp>
+
+namespace dovetail::onnx {
+namespace {
+
+// Counts what is written. The few bytes that are written at a place, the length of a message, go to `place`.
+struct ByteCount {
+  std::size_t bytes = 0;
+  char place[10];
+};
+
+}  // namespace
+}  // namespace dovetail::onnx
+
+// How protozero writes into a buffer (its customization point).
+template <>
+struct protozero::buffer_customization<dovetail::onnx::ByteCount> {
+  using Buffer = dovetail::onnx::ByteCount;
+  static std::size_t size(const Buffer* buffer) { return buffer->bytes; }
+  static void append(Buffer* buffer, const char*, std::size_t count) { buffer->bytes += count; }
+  static void append_zeros(Buffer* buffer, std::size_t count) { buffer->bytes += count; }
+  static void resize(Buffer* buffer, std::size_t size) { buffer->bytes = size; }
+  static void reserve_additional(Buffer*, std::size_t) {}
+  static void erase_range(Buffer* buffer, std::size_t from, std::size_t to) { buffer->bytes -= to - from; }
+  static char* at_pos(Buffer* buffer, std::size_t) { return buffer->place; }
+  static void push_back(Buffer* buffer, char) { ++buffer->bytes; }
+};
+
+template <>
+struct protozero::buffer_customization<std::vector<std::byte>> {
+  using Buffer = std::vector<std::byte>;
+  static std::size_t size(const Buffer* buffer) { return buffer->size(); }
+  static void append(Buffer* buffer, const char* data, std::size_t count) {
+    const auto* const begin = reinterpret_cast<const std::byte*>(data);
+    buffer->insert(buffer->end(), begin, begin + count);
+  }
+  static void append_zeros(Buffer* buffer, std::size_t count) { buffer->resize(buffer->size() + count); }
+  static void resize(Buffer* buffer, std::size_t size) { buffer->resize(size); }
+  static void reserve_additional(Buffer* buffer, std::size_t count) { buffer->reserve(buffer->size() + count); }
+  static void erase_range(Buffer* buffer, std::size_t from, std::size_t to) {
+    const auto at = [&](std::size_t place) { return buffer->begin() + static_cast<std::ptrdiff_t>(place); };
+    buffer->erase(at(from), at(to));
+  }
+  static char* at_pos(Buffer* buffer, std::size_t place) { return reinterpret_cast<char*>(buffer->data()) + place; }
+  static void push_back(Buffer* buffer, char byte) { buffer->push_back(static_cast<std::byte>(byte)); }
+};
 
 namespace dovetail::onnx {
 
 namespace {
 
-// What follows a field's number.
-enum class Wire : unsigned { varint = 0, fixed64 = 1, bytes = 2, group = 3, end_group = 4, fixed32 = 5 };
+using Wire = protozero::pbf_wire_type;
 
 // Messages nest five deep, and three more for each subgraph in a subgraph; deeper ones mean a damaged file.
 constexpr int kDeepest = 32;
+struct TooDeep : protozero::exception {};
 
 template <typename T>
 constexpr bool is_list = false;
@@ -32,249 +78,141 @@ concept Number = std::is_arithmetic_v<T>;
 template <typename T>
 concept Text = std::same_as<T, std::string> || std::same_as<T, std::string_view>;
 
-template <Number T>
+template <typename T>
 constexpr Wire wire_of() {
-  return std::integral<T> ? Wire::varint : sizeof(T) == 4 ? Wire::fixed32 : Wire::fixed64;
+  if constexpr (std::integral<T>) return Wire::varint;
+  else if constexpr (std::same_as<T, float>) return Wire::fixed32;
+  else if constexpr (std::same_as<T, double>) return Wire::fixed64;
+  else return Wire::length_delimited;
 }
 
-class Reader {
- public:
-  explicit Reader(std::string_view text) : text_(text) {}
+std::string_view text_of(protozero::data_view view) { return {view.data(), view.size()}; }
 
-  // Reads fields to the end of the text.
-  template <typename Message>
-  bool message(Message& to, int depth) {
-    while (!text_.empty()) {
-      unsigned number = 0;
-      Wire wire{};
-      if (!tag(number, wire)) return false;
-      bool known = false, right = true;
-      Message::fields(to, [&](unsigned candidate, auto& member) {
-        if (candidate == number && !known) known = field(wire, member, depth, right);
-      });
-      if (!right || (!known && !skip(number, wire, depth))) return false;
-    }
-    return true;
-  }
+void read_message(protozero::pbf_reader from, auto& message, int depth);
 
- private:
-  // Reads the value of a field; false: a value of this wire type is not one of the member. `right`: false after an
-  // error.
-  template <typename Member>
-  bool field(Wire wire, Member& member, int depth, bool& right) {
-    if constexpr (is_list<Member>) {
-      using Element = typename Member::value_type;
-      if constexpr (Number<Element>) {
-        if (wire == Wire::bytes) return right = packed(member), true;
-      }
-      if (wire != wire_of_field<Element>()) return false;
-      return field(wire, member.emplace_back(), depth, right);
-    } else if constexpr (is_optional<Member>) {
-      if (wire != wire_of_field<typename Member::value_type>()) return false;
-      if (!member) member.emplace();
-      return field(wire, *member, depth, right);
-    } else if constexpr (is_boxed<Member>) {
-      return wire == Wire::bytes && field(wire, member.ensure(), depth, right);
-    } else {
-      if (wire != wire_of_field<Member>()) return false;
-      if constexpr (Number<Member>) {
-        right = number(member);
-      } else {
-        std::string_view inside;
-        right = part(inside);
-        if (!right) return true;
-        if constexpr (Text<Member>) member = inside;
-        else right = depth > 0 && Reader(inside).message(member, depth - 1);
-      }
-      return true;
-    }
-  }
-
-  template <typename T>
-  static constexpr Wire wire_of_field() {
-    if constexpr (Number<T>) return wire_of<T>();
-    else return Wire::bytes;
-  }
-
-  bool take(std::size_t bytes, std::string_view& taken) {
-    if (bytes > text_.size()) return false;
-    taken = text_.substr(0, bytes);
-    text_.remove_prefix(bytes);
-    return true;
-  }
-
-  // Seven bits a byte, the lowest first; the highest bit of a byte says that more follow. Bits beyond 64 are dropped.
-  bool varint(std::uint64_t& value, std::size_t most_bytes = 10) {
-    value = 0;
-    for (std::size_t i = 0; i < most_bytes && i < text_.size(); ++i) {
-      const auto byte = static_cast<unsigned char>(text_[i]);
-      value |= static_cast<std::uint64_t>(byte & 0x7f) << (7 * i);
-      if (byte < 0x80) {
-        text_.remove_prefix(i + 1);
-        return true;
-      }
-    }
-    return false;
-  }
-
-  bool tag(unsigned& number, Wire& wire) {
-    std::uint64_t value = 0;
-    if (!varint(value, 5)) return false;
-    number = static_cast<std::uint32_t>(value) >> 3;
-    wire = static_cast<Wire>(value & 7);
-    return number != 0;
-  }
-
-  bool part(std::string_view& inside) {
-    std::uint64_t bytes = 0;
-    return varint(bytes) && bytes <= text_.size() && take(static_cast<std::size_t>(bytes), inside);
-  }
-
-  template <Number T>
-  bool number(T& to) {
-    if constexpr (std::integral<T>) {
-      std::uint64_t value = 0;
-      if (!varint(value)) return false;
-      to = static_cast<T>(value);
-    } else {
-      static_assert(std::endian::native == std::endian::little);
-      std::string_view bytes;
-      if (!take(sizeof to, bytes)) return false;
-      std::memcpy(&to, bytes.data(), sizeof to);
-    }
-    return true;
-  }
-
-  template <Number T>
-  bool packed(std::vector<T>& to) {
-    std::string_view inside;
-    if (!part(inside)) return false;
-    if constexpr (std::floating_point<T>) {
-      if (inside.size() % sizeof(T) != 0) return false;
-      const std::size_t before = to.size();
-      to.resize(before + inside.size() / sizeof(T));
-      if (!inside.empty()) std::memcpy(to.data() + before, inside.data(), inside.size());
-      return true;
-    } else {
-      for (Reader reader(inside); !reader.text_.empty();)
-        if (!reader.number(to.emplace_back())) return false;
-      return true;
-    }
-  }
-
-  bool skip(unsigned field, Wire wire, int depth) {
-    std::uint64_t ignored = 0;
-    std::string_view unread;
-    switch (wire) {
-      case Wire::varint: return varint(ignored);
-      case Wire::fixed64: return take(8, unread);
-      case Wire::bytes: return part(unread);
-      case Wire::fixed32: return take(4, unread);
-      case Wire::group: {
-        unsigned number = 0;
-        for (Wire next{}; depth > 0 && tag(number, next);) {
-          if (next == Wire::end_group) return number == field;
-          if (!skip(number, next, depth - 1)) return false;
-        }
-        return false;
-      }
-      case Wire::end_group: return false;
-    }
-    return false;
-  }
-
-  std::string_view text_;
-};
-
-// The size of a message, and its bytes: the same steps, into an object that counts or into one that keeps them.
-struct Counter {
-  std::size_t bytes = 0;
-  void put(const void*, std::size_t count) { bytes += count; }
-};
-struct Buffer {
-  std::vector<std::byte> bytes;
-  void put(const void* from, std::size_t count) {
-    const auto* const begin = static_cast<const std::byte*>(from);
-    bytes.insert(bytes.end(), begin, begin + count);
-  }
-};
-
-void put_varint(auto& to, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) {
-    const auto byte = static_cast<unsigned char>(value | 0x80);
-    to.put(&byte, 1);
-  }
-  const auto byte = static_cast<unsigned char>(value);
-  to.put(&byte, 1);
+template <Number T>
+void read_packed(protozero::pbf_reader& from, std::vector<T>& to) {
+  const auto append = [&](auto values) {
+    for (const auto value : values) to.push_back(static_cast<T>(value));
+  };
+  if constexpr (std::integral<T>) append(from.get_packed_int64());
+  else if constexpr (std::same_as<T, float>) append(from.get_packed_float());
+  else append(from.get_packed_double());
 }
 
-void put_tag(auto& to, unsigned number, Wire wire) { put_varint(to, number << 3 | static_cast<unsigned>(wire)); }
+// Reads the field at which `from` is; false: its value is not of the member's wire type.
+template <typename Member>
+bool read_field(protozero::pbf_reader& from, Member& member, int depth) {
+  if constexpr (is_list<Member>) {
+    using Element = typename Member::value_type;
+    if constexpr (Number<Element>) {
+      if (from.wire_type() == Wire::length_delimited) return read_packed(from, member), true;
+    }
+    return from.wire_type() == wire_of<Element>() && read_field(from, member.emplace_back(), depth);
+  } else if constexpr (is_optional<Member>) {
+    if (from.wire_type() != wire_of<typename Member::value_type>()) return false;
+    if (!member) member.emplace();
+    return read_field(from, *member, depth);
+  } else if constexpr (is_boxed<Member>) {
+    return from.wire_type() == Wire::length_delimited && read_field(from, member.ensure(), depth);
+  } else {
+    if (from.wire_type() != wire_of<Member>()) return false;
+    if constexpr (std::integral<Member>) member = static_cast<Member>(from.get_int64());
+    else if constexpr (std::same_as<Member, float>) member = from.get_float();
+    else if constexpr (std::same_as<Member, double>) member = from.get_double();
+    else if constexpr (Text<Member>) member = text_of(from.get_view());
+    else read_message(from.get_message(), member, depth - 1);
+    return true;
+  }
+}
 
-void put_message(auto& to, const auto& message);
+void read_message(protozero::pbf_reader from, auto& message, int depth) {
+  if (depth < 0) throw TooDeep();
+  while (from.next()) {
+    bool known = false;
+    message.fields(message, [&](unsigned number, auto& member) {
+      if (number == from.tag() && !known) known = read_field(from, member, depth);
+    });
+    if (!known) from.skip();
+  }
+}
+
+bool read_all(std::span<const std::byte> bytes, auto& message) {
+  try {
+    read_message({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, message, kDeepest);
+    return true;
+  } catch (const protozero::exception&) {
+    return false;
+  }
+}
+
+template <typename Buffer>
+using Writer = protozero::basic_pbf_writer<Buffer>;
+
+template <typename Buffer>
+void write_message(Buffer& buffer, Writer<Buffer>& to, const auto& message);
 
 // One value of a field, even if it is 0 or empty.
-template <typename Member>
-void put_field(auto& to, unsigned number, const Member& member) {
+template <typename Buffer, typename Member>
+void write_field(Buffer& buffer, Writer<Buffer>& to, unsigned number, const Member& member) {
   if constexpr (std::integral<Member>) {
-    put_tag(to, number, Wire::varint);
-    put_varint(to, static_cast<std::uint64_t>(static_cast<std::int64_t>(member)));
-  } else if constexpr (Number<Member>) {
-    put_tag(to, number, wire_of<Member>());
-    to.put(&member, sizeof member);
+    to.add_int64(number, static_cast<std::int64_t>(member));
+  } else if constexpr (std::same_as<Member, float>) {
+    to.add_float(number, member);
+  } else if constexpr (std::same_as<Member, double>) {
+    to.add_double(number, member);
+  } else if constexpr (Text<Member>) {
+    to.add_bytes(number, member.data(), member.size());
   } else {
-    put_tag(to, number, Wire::bytes);
-    if constexpr (Text<Member>) {
-      put_varint(to, member.size());
-      to.put(member.data(), member.size());
-    } else {
-      Counter inside;
-      put_message(inside, member);
-      put_varint(to, inside.bytes);
-      put_message(to, member);
+    using Access = protozero::buffer_customization<Buffer>;
+    const std::size_t before = Access::size(&buffer);
+    {
+      Writer<Buffer> inside(to, number);
+      write_message(buffer, inside, member);
     }
+    if (Access::size(&buffer) == before) to.add_bytes(number, "", 0);  // protozero leaves out an empty message
   }
 }
 
-void put_message(auto& to, const auto& message) {
+template <typename Buffer>
+void write_message(Buffer& buffer, Writer<Buffer>& to, const auto& message) {
   message.fields(message, [&]<typename Member>(unsigned number, const Member& member) {
     if constexpr (is_list<Member>) {
-      for (const auto& element : member) put_field(to, number, element);
+      for (const auto& element : member) write_field(buffer, to, number, element);
     } else if constexpr (is_optional<Member> || is_boxed<Member>) {
-      if (member) put_field(to, number, *member);
+      if (member) write_field(buffer, to, number, *member);
     } else if constexpr (Number<Member>) {
-      if (member != 0) put_field(to, number, member);
+      if (member != 0) write_field(buffer, to, number, member);
     } else if constexpr (Text<Member>) {
-      if (!member.empty()) put_field(to, number, member);
+      if (!member.empty()) write_field(buffer, to, number, member);
     } else {
-      put_field(to, number, member);
+      write_field(buffer, to, number, member);
     }
   });
 }
 
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+template <typename Buffer>
+void write_all(Buffer& buffer, const Model& message) {
+  Writer<Buffer> to(buffer);
+  write_message(buffer, to, message);
 }
 
 }  // namespace
 
-bool read(std::span<const std::byte> bytes, Model& message) {
-  return Reader(text_of(bytes)).message(message, kDeepest);
-}
-bool read(std::span<const std::byte> bytes, Tensor& message) {
-  return Reader(text_of(bytes)).message(message, kDeepest);
-}
+bool read(std::span<const std::byte> bytes, Model& message) { return read_all(bytes, message); }
+bool read(std::span<const std::byte> bytes, Tensor& message) { return read_all(bytes, message); }
 
 std::size_t written_bytes(const Model& message) {
-  Counter counter;
-  put_message(counter, message);
-  return counter.bytes;
+  ByteCount count;
+  write_all(count, message);
+  return count.bytes;
 }
 
 std::vector<std::byte> write(const Model& message) {
-  Buffer buffer;
-  buffer.bytes.reserve(written_bytes(message));
-  put_message(buffer, message);
-  return std::move(buffer.bytes);
+  std::vector<std::byte> bytes;
+  bytes.reserve(written_bytes(message));
+  write_all(bytes, message);
+  return bytes;
 }
 
 }  // namespace dovetail::onnx
