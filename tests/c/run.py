@@ -4,14 +4,19 @@ runtime        the program runtime.c, on bundles that the command line made; all
 kit            the program kit.c, likewise
 symbols        the libraries export dvt_* alone, those that the header declares, and load nothing that they should not
 header         dovetail.h alone, and client.c, compile without a warning as C11, C17, C++11 and C++20, with gcc and clang
-page           the programs of docs/howto/embedding-c.md
+page           the programs in C of docs/howto/embedding-c.md
+cffi           its program in Python: bindings that cffi makes of the header
 refusals       each file, mapping, thread and library that client.c asks for is refused in turn (tests/faults/refuse.cpp): a diagnostic, and
                no crash. Heap memory is not refused: the JSON library ends the process where it runs out
+interface      what programs compiled with the header of version 1.0 rely on still holds: functions and structs (dovetail-1.0.abi, compared
+               by abidiff), members and constants (interface-1.0.c). Planted changes that break them are found
+write          writes dovetail-1.0.abi and interface-1.0.c anew: only before a release
 an old object  client-1.0.o, which was compiled with the header of version 1.0, runs on the library of today
 
 Exit status 0: all held; 77: skipped, and the last line says why.
 """
 
+import importlib.util
 import os
 import pathlib
 import re
@@ -28,9 +33,9 @@ RUNTIME, KIT = LIBRARIES / "libdovetail_runtime.so.1", LIBRARIES / "libdovetail.
 FLAGS = [flag for flag in os.environ.get("DOVETAIL_CXX_FLAGS", "").split() if flag.startswith("-fsanitize")]
 
 
-def run(*command, status=0, folder):
+def run(*command, status=0, folder, **variables):
     """The output on both channels; fails where the exit status is not `status`."""
-    environment = os.environ | {"XDG_STATE_HOME": str(folder / "state"), "LD_LIBRARY_PATH": str(LIBRARIES)}
+    environment = os.environ | {"XDG_STATE_HOME": str(folder / "state"), "LD_LIBRARY_PATH": str(LIBRARIES)} | variables
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder, env=environment, check=False)
     if done.returncode != status:
         sys.exit(f"{' '.join(map(str, command))} left with {done.returncode}, not {status}:\n{done.stdout}")
@@ -99,6 +104,67 @@ def test_header(folder):
     print(f"compiled with {', '.join(compilers)}")
 
 
+def abi(folder, header):
+    """The interface of a header, as libabigail reads it out of a library that defines each function."""
+    functions = re.findall(r"^DVT_API ([^;]*\));", header, re.MULTILINE)
+    (folder / "dovetail.h").write_text(header)
+    (folder / "stub.c").write_text("#include <dovetail.h>\n" + "".join(f"{function} {{ __builtin_trap(); }}\n" for function in functions))
+    run("cc", "-std=c11", "-g", "-shared", "-fPIC", f"-I{folder}", f"-I{HEADERS}", "stub.c", "-o", "libstub.so", folder=folder)
+    return folder / "libstub.so"
+
+
+def members(header):
+    """[(struct, member, declaration of a pointer `p` to such a member)] of the structs that callers fill in."""
+    code = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
+    found = []
+    for struct, body in re.findall(r"^typedef struct (\w+) \{(.*?)^\}", code, re.MULTILINE | re.DOTALL):
+        for declaration in filter(None, map(str.strip, body.split(";"))):
+            name = (re.search(r"\(\*(\w+)\)", declaration) or re.search(r"(\w+)(?:\[\w+\])?$", declaration)).group(1)
+            found.append((struct, name, re.sub(rf"\b{name}\b", "(*p)", declaration, count=1)))
+    return found
+
+
+def test_interface(folder):
+    header = (HEADERS / "dovetail.h").read_text()
+    if not shutil.which("abidiff") or os.uname().machine != "x86_64":
+        print("abidiff (abigail-tools) is not installed, or the machine is not an x86_64")
+        sys.exit(77)
+    # A struct may grow at its end, because of struct_size. This rule also hides changed types of members.
+    (folder / "rules").write_text("[suppress_type]\ntype_kind = struct\nhas_data_member_inserted_at = end\n")
+
+    def changes(new):
+        library = abi(folder, new)
+        commands = (["abidiff", "--no-added-syms", "--suppressions", folder / "rules", SOURCE / "tests" / "c" / "dovetail-1.0.abi", library],
+                    ["cc", "-std=c11", "-Werror", "-fsyntax-only", f"-I{folder}", f"-I{HEADERS}", SOURCE / "tests" / "c" / "interface-1.0.c"])
+        all_done = [subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False) for command in commands]
+        return "".join(f"{done.args[0]} {done.returncode}: {done.stdout}" for done in all_done if done.returncode)
+
+    def planted(old, new):
+        assert header.count(old) == 1, (old, header.count(old))
+        return header.replace(old, new)
+
+    last, version = "  void (*release)(void* user, void* memory, size_t bytes);\n", "DVT_API uint32_t dvt_version(void);"
+    for allowed in (header, planted(last, last + "  int32_t more;\n"), planted(version, version + "\nDVT_API void dvt_more(void);")):
+        assert changes(allowed) == "", changes(allowed)
+    for fault in (planted(last, "  int32_t more;\n" + last), planted(last, ""), planted(version, ""), planted(version, "DVT_API double dvt_version(void);"),
+                  planted("int64_t done, int64_t all);", "int64_t done, int32_t all);"), planted("DVT_CAUSE_WORK = 2", "DVT_CAUSE_WORK = 5")):
+        assert changes(fault) != ""
+
+
+def test_write(folder):
+    header = (HEADERS / "dovetail.h").read_text()
+    run("abidw", "--no-show-locs", "--no-corpus-path", "--no-comp-dir-path", "--out-file", SOURCE / "tests" / "c" / "dovetail-1.0.abi", abi(folder, header), folder=folder)
+    print_offsets = "".join(f'  printf("%zu\\n", offsetof({struct}, {name}));\n' for struct, name, _ in members(header))
+    (folder / "offsets.c").write_text(f"#include <dovetail.h>\n#include <stdio.h>\nint main(void) {{\n{print_offsets}  return 0;\n}}\n")
+    run("cc", "-std=c11", f"-I{HEADERS}", "offsets.c", "-o", "offsets", folder=folder)
+    lines = [f'_Static_assert({name} == {value}, "{name}");' for name, value in re.findall(r"^  (DVT_\w+) = (\w+)", header, re.MULTILINE)]
+    for (struct, name, pointer), offset in zip(members(header), run(folder / "offsets", folder=folder).split()):
+        lines.append(f'_Static_assert(offsetof({struct}, {name}) == {offset}, "{struct}.{name}");')
+        lines.append(f"static inline void {struct}_{name}({struct}* of) {{ {pointer} = &of->{name}; (void)p; }}")
+    text = "/* Constants and members of version 1.0, written by run.py. */\n/* clang-format off */\n#include <dovetail.h>\n\n" + "\n".join(lines) + "\n"
+    (SOURCE / "tests" / "c" / "interface-1.0.c").write_text(text)
+
+
 def build(folder, source, program, library):
     run("cc", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", *FLAGS, f"-I{HEADERS}", source, f"-L{LIBRARIES}", f"-l{library}", "-o", program, folder=folder)
 
@@ -117,6 +183,21 @@ def test_page(folder):
     assert "nonesuch.dvt" in run(folder / "run", "nonesuch.dvt", status=1, folder=folder)
     functions = set().union(*declared())
     assert set(re.findall(r"`(dvt_[a-z_]+)`", page)) - {"dvt_status", "dvt_callbacks", "dvt_target", "dvt_compile_options", "dvt_session_options"} <= functions
+
+
+def test_cffi(folder):
+    if not importlib.util.find_spec("cffi"):
+        print("python3-cffi is not installed")
+        sys.exit(77)
+    page = (SOURCE / "docs" / "howto" / "embedding-c.md").read_text()
+    program = re.search(r"^```python\n(# client.py.*?)^```$", page, re.MULTILINE | re.DOTALL).group(1)
+    (folder / "client.py").write_text(program)
+    pkg_config = folder / "pkg-config"
+    pkg_config.write_text(f"#!/bin/sh\necho -I{HEADERS}\n")
+    pkg_config.chmod(0o755)
+    path = {"PATH": f"{folder}:{os.environ['PATH']}"}
+    assert re.fullmatch(r"class \d\n", run(sys.executable, folder / "client.py", digits(folder)[0], folder=folder, **path))
+    assert "nonesuch.dvt" in run(sys.executable, folder / "client.py", "nonesuch.dvt", status=1, folder=folder, **path)
 
 
 def test_an_old_object(folder):
