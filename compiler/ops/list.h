@@ -47,6 +47,8 @@
   ROWS(qgemm_ops)                     \
   ROWS(qmatmul_ops)                   \
   ROWS(qmul_ops)                      \
+  ROWS(qnormalize_ops)                \
+  ROWS(qsoftmax_ops)                  \
   ROWS(qtable_ops)                    \
   ROWS(quantize_linear_ops)           \
   ROWS(recenter_ops)                  \

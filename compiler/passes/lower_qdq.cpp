@@ -24,11 +24,24 @@ struct RuleRow {
   Refusal (*lower)(Lowering&, NodeId, const Target&);
 };
 constexpr RuleRow kLowerings[] = {
-    {"Add", lower_addition},          {"AveragePool", lower_average}, {"Concat", lower_selection},
-    {"Conv", lower_convolution},      {"Gemm", lower_matrix_product}, {"GlobalAveragePool", lower_average},
-    {"MatMul", lower_matrix_product}, {"Max", lower_selection},       {"Min", lower_selection},
-    {"Mul", lower_product},           {"Pad", lower_padding},         {"ReduceMean", lower_reduction},
-    {"ReduceSum", lower_reduction},   {"Sub", lower_addition},        {"Sum", lower_addition},
+    {"Add", lower_addition},
+    {"AveragePool", lower_average},
+    {"Concat", lower_selection},
+    {"Conv", lower_convolution},
+    {"Gemm", lower_matrix_product},
+    {"GlobalAveragePool", lower_average},
+    {"LayerNormalization", lower_normalization},
+    {"MatMul", lower_matrix_product},
+    {"Max", lower_selection},
+    {"Min", lower_selection},
+    {"Mul", lower_product},
+    {"Pad", lower_padding},
+    {"RMSNormalization", lower_normalization},
+    {"ReduceMean", lower_reduction},
+    {"ReduceSum", lower_reduction},
+    {"Softmax", lower_softmax},
+    {"Sub", lower_addition},
+    {"Sum", lower_addition},
     {"Where", lower_selection},
 };
 

@@ -51,4 +51,51 @@ std::optional<Addition> addition(const Quantization& a, const Quantization& b, f
   return std::nullopt;
 }
 
+std::optional<Softmax> softmax(std::int64_t extent, float x, float y) {
+  constexpr double kLargest = 65535, kSumLimit = 0x1p28;
+  Softmax result{{}, 0, 0};
+  for (int d = 0; d < 256; ++d)
+    result.table.push_back(
+        static_cast<std::uint16_t>(std::nearbyint(kLargest * std::exp(-static_cast<double>(x) * d))));
+  // A scale of 1 needs no multiplication. It has the precision of the sum, as larger ones have.
+  int exponent = 0;
+  const bool is_power = std::frexp(y, &exponent) == 0.5f;
+  const double sum = kLargest * static_cast<double>(std::max<std::int64_t>(extent, 1)), scale = static_cast<double>(y);
+  result.shift = is_power && exponent <= 1 ? 1 - exponent : 62;
+  while (result.shift > 0 && sum * std::ldexp(scale, result.shift) >= kSumLimit) --result.shift;
+  result.scale = static_cast<double>(static_cast<float>(std::ldexp(scale, result.shift)));
+  const bool fits = sum * result.scale < kSumLimit && kLargest * result.scale >= 1;
+  return fits ? std::optional(std::move(result)) : std::nullopt;
+}
+
+std::optional<Normalization> normalization(std::int64_t extent, double epsilon, std::span<const double> gamma,
+                                           std::span<const double> beta, float x, float y) {
+  constexpr double kLimit = 0x1p31, kMargin = 1.01;  // roundings make values larger than these bounds by less than 1 %
+  const double n = static_cast<double>(std::max<std::int64_t>(extent, 1)), step = static_cast<double>(x);
+  const auto largest = [](std::span<const double> values) {
+    double most = 0;
+    for (const double value : values) most = std::max(most, std::abs(value));
+    return most;
+  };
+  const auto epsilon_of = [&](double parts) { return std::nearbyint(parts * n * epsilon / step / step); };
+  const auto fits = [&](double parts) { return parts * n * 255 * 255 + epsilon_of(parts) < kLimit; };
+  if (!fits(1)) return std::nullopt;
+  double parts = 1;
+  while (fits(2 * parts)) parts *= 2;
+
+  Normalization result{static_cast<std::int64_t>(parts), static_cast<std::int64_t>(epsilon_of(parts)), 20, 16, {}, {}};
+  // A normalized value is at most sqrt(n); z is 2^bits * sqrt(n / parts) as large.
+  while (result.bits > 0 && std::ldexp(kMargin * n / std::sqrt(parts), result.bits) >= kLimit) --result.bits;
+  const double reach = (largest(gamma) * std::sqrt(n) + largest(beta)) / static_cast<double>(y);
+  while (result.shift > 0 && std::ldexp(kMargin * reach, result.shift) + 2 >= kLimit) --result.shift;
+  if (!(std::ldexp(kMargin * reach, result.shift) + 2 < kLimit)) return std::nullopt;
+  const double unit = std::ldexp(std::sqrt(n / parts), result.bits);
+  for (const double value : gamma)
+    result.scale.push_back(static_cast<float>(std::ldexp(value / static_cast<double>(y), result.shift) / unit));
+  for (const double value : beta)
+    result.bias.push_back(
+        static_cast<std::int32_t>(std::nearbyint(std::ldexp(value / static_cast<double>(y), result.shift))));
+  return result;
+}
+
 }  // namespace dovetail::passes::qdq

@@ -56,4 +56,26 @@ struct Addition {
 // a multiplier is not a normal number.
 std::optional<Addition> addition(const Quantization& a, const Quantization& b, float y, bool subtract);
 
+// The numbers of dovetail.qsoftmax over `extent` elements with x of scale `x`. The table has 65535 * exp(-d * x) for
+// each difference d from the maximum; the sum is scaled to less than 2^28, whose reciprocal binary64 rounds correctly.
+struct Softmax {
+  std::vector<std::uint16_t> table;
+  double scale;
+  int shift;
+};
+// nullopt if y's scale is too small or too large for such a sum.
+std::optional<Softmax> softmax(std::int64_t extent, float x, float y);
+
+// The numbers of dovetail.qnormalize over rows of `extent` elements; `gamma` and `beta` have one value or as many as
+// there are products and sums.
+struct Normalization {
+  std::int64_t parts, epsilon;
+  int bits, shift;
+  std::vector<float> scale;
+  std::vector<std::int32_t> bias;
+};
+// nullopt if a row, epsilon, or the results are too large for int32.
+std::optional<Normalization> normalization(std::int64_t extent, double epsilon, std::span<const double> gamma,
+                                           std::span<const double> beta, float x, float y);
+
 }  // namespace dovetail::passes::qdq

@@ -40,54 +40,18 @@ struct Cone {
   std::set<NodeId> nodes;
 };
 
-NdArray as_wide(const NdArray& array) {
-  if (!is_floating(array.dtype())) return array;
-  NdArray wide(DType::float64, array.shape());
-  for (std::int64_t i = 0; i < array.count(); ++i) wide.set_double(i, array.as_double(i));
-  return wide;
-}
-
-// (q - z) * s of constants, with one scale or one per position of an axis.
-std::optional<NdArray> dequantized_constant(const Graph& graph, const Node& node) {
-  for (ValueId input : node.inputs)
-    if (input.valid() && !graph.is_constant(input)) return std::nullopt;
-  if (graph::int_attribute(node, "block_size", 0) != 0) return std::nullopt;
-  const NdArray &steps = *graph.value(node.inputs[0]).constant, &scale = *graph.value(node.inputs[1]).constant;
-  const NdArray* zero =
-      node.inputs.size() > 2 && node.inputs[2].valid() ? &*graph.value(node.inputs[2]).constant : nullptr;
-  std::int64_t inner = 1, extent = 1;
-  if (scale.count() != 1) {
-    std::int64_t axis = graph::int_attribute(node, "axis", 1);
-    if (axis < 0) axis += static_cast<std::int64_t>(steps.rank());
-    extent = scale.count();
-    for (auto i = static_cast<std::size_t>(axis) + 1; i < steps.shape().size(); ++i) inner *= steps.shape()[i];
-  }
-  NdArray wide(DType::float64, steps.shape());
-  for (std::int64_t i = 0; i < steps.count(); ++i) {
-    const std::int64_t c = i / inner % extent;
-    wide.set_double(i,
-                    static_cast<double>(steps.as_int64(i) - (zero ? zero->as_int64(zero->count() == 1 ? 0 : c) : 0)) *
-                        scale.as_double(scale.count() == 1 ? 0 : c));
-  }
-  return wide;
-}
-
 Refusal collect(Lowering& lowering, ValueId value, Cone& cone) {
   Graph& graph = lowering.graph;
   if (cone.reads.count(value) || cone.constants.count(value)) return "";
   const std::string name = graph.value(value).name;
-  if (graph.is_constant(value)) {
-    cone.constants.emplace(value, as_wide(*graph.value(value).constant));
+  if (auto constant = constant_reals(graph, value)) {
+    cone.constants.emplace(value, *std::move(constant));
     return "";
   }
   const NodeId producer = graph.value(value).producer;
   if (!producer.valid()) return fmt::format("it reads %{}, which is not quantized", name);
   const Node node = graph.node(producer);
   if (node.op == "DequantizeLinear") {
-    if (auto constant = dequantized_constant(graph, node)) {
-      cone.constants.emplace(value, *std::move(constant));
-      return "";
-    }
     const auto operand = lowering.dequantized(value);
     if (!operand)
       return fmt::format("%{} is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale", name);

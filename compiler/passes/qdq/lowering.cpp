@@ -27,7 +27,46 @@ void add_origins(std::vector<std::string>& to, const std::vector<std::string>& f
     if (std::find(to.begin(), to.end(), origin) == to.end()) to.push_back(origin);
 }
 
+NdArray as_wide(const NdArray& array) {
+  if (!is_floating(array.dtype())) return array;
+  NdArray wide(DType::float64, array.shape());
+  for (std::int64_t i = 0; i < array.count(); ++i) wide.set_double(i, array.as_double(i));
+  return wide;
+}
+
+// (q - z) * s of constants, with one scale or one per position of an axis.
+std::optional<NdArray> dequantized_constant(const Graph& graph, const Node& node) {
+  for (ValueId input : node.inputs)
+    if (input.valid() && !graph.is_constant(input)) return std::nullopt;
+  if (graph::int_attribute(node, "block_size", 0) != 0) return std::nullopt;
+  const NdArray &steps = *graph.value(node.inputs[0]).constant, &scale = *graph.value(node.inputs[1]).constant;
+  const NdArray* zero =
+      node.inputs.size() > 2 && node.inputs[2].valid() ? &*graph.value(node.inputs[2]).constant : nullptr;
+  std::int64_t inner = 1, extent = 1;
+  if (scale.count() != 1) {
+    std::int64_t axis = graph::int_attribute(node, "axis", 1);
+    if (axis < 0) axis += static_cast<std::int64_t>(steps.rank());
+    extent = scale.count();
+    for (auto i = static_cast<std::size_t>(axis) + 1; i < steps.shape().size(); ++i) inner *= steps.shape()[i];
+  }
+  NdArray wide(DType::float64, steps.shape());
+  for (std::int64_t i = 0; i < steps.count(); ++i) {
+    const std::int64_t c = i / inner % extent;
+    wide.set_double(i,
+                    static_cast<double>(steps.as_int64(i) - (zero ? zero->as_int64(zero->count() == 1 ? 0 : c) : 0)) *
+                        scale.as_double(scale.count() == 1 ? 0 : c));
+  }
+  return wide;
+}
+
 }  // namespace
+
+std::optional<NdArray> constant_reals(const Graph& graph, ValueId value) {
+  if (graph.is_constant(value)) return as_wide(*graph.value(value).constant);
+  const NodeId producer = graph.value(value).producer;
+  if (!producer.valid() || graph.node(producer).op != "DequantizeLinear") return std::nullopt;
+  return dequantized_constant(graph, graph.node(producer));
+}
 
 bool Weight::has_zero_points() const {
   return std::any_of(zero_points.begin(), zero_points.end(), [](int zero_point) { return zero_point != 0; });

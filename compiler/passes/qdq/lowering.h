@@ -95,6 +95,11 @@ Refusal lower_product(Lowering& lowering, NodeId op, const Target& target);
 Refusal lower_reduction(Lowering& lowering, NodeId op, const Target& target);
 Refusal lower_selection(Lowering& lowering, NodeId op, const Target& target);
 Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target);
+Refusal lower_softmax(Lowering& lowering, NodeId op, const Target& target);
+Refusal lower_normalization(Lowering& lowering, NodeId op, const Target& target);
+
+// The real values, in binary64, of a constant or of a DequantizeLinear of constants; nullopt for any other value.
+std::optional<NdArray> constant_reals(const Graph& graph, ValueId value);
 
 // Turns an elementwise function of one int8 tensor whose result reaches the target into a table.
 Refusal lower_to_table(Lowering& lowering, const Target& target);

@@ -320,9 +320,53 @@ struct RandomInt8Graph {
     remember(y, attributes);
     return y;
   }
+  graph::ValueId softmax(graph::ValueId x) {
+    const auto rank = static_cast<std::int64_t>(graph.value(x).type.shape.size());
+    NdArray table(DType::uint16, {256});
+    const double step = static_cast<double>(draw.between(1, 300)) / 1000.0;
+    for (std::int64_t i = 0; i < 256; ++i)
+      table.set_int64(i, static_cast<std::int64_t>(65535 * std::exp(-step * static_cast<double>(i))));
+    graph::Attributes attributes = epilogue(x);
+    attributes.erase("x_zero_point");
+    attributes["axis"] = draw.between(0, rank - 1);
+    attributes["shift"] = draw.between(0, 14);
+    attributes["scale"] = static_cast<double>(scale(0.5));
+    std::vector<graph::ValueId> inputs{x, graph.add_constant("table", std::move(table))};
+    if (draw.coin()) {
+      NdArray visible(DType::boolean, {graph.value(x).type.shape.back()});
+      for (std::int64_t i = 0; i < visible.count(); ++i) visible.set_int64(i, draw.between(0, 1));
+      inputs.push_back(graph.add_constant("visible", std::move(visible)));
+    }
+    const graph::ValueId y = add("dovetail.qsoftmax", std::move(inputs), attributes);
+    remember(y, attributes);
+    return y;
+  }
+  graph::ValueId normalization(graph::ValueId x) {
+    const Shape& shape = graph.value(x).type.shape;
+    const std::int64_t axis = draw.between(0, static_cast<std::int64_t>(shape.size()) - 1);
+    std::int64_t n = 1;
+    for (std::size_t i = static_cast<std::size_t>(axis); i < shape.size(); ++i) n *= shape[i];
+    NdArray factors(DType::float32, {shape.back()}), bias(DType::int32, draw.coin() ? Shape{} : Shape{shape.back()});
+    for (auto& value : factors.data<float>()) value = scale(1.0) * (draw.coin() ? 1.0f : -1.0f);
+    for (auto& value : bias.data<std::int32_t>()) value = static_cast<std::int32_t>(draw.between(-3000000, 3000000));
+    graph::Attributes attributes = epilogue(x);
+    attributes["axis"] = axis;
+    attributes["bits"] = draw.between(0, 20);
+    attributes["center"] = draw.between(0, 1);
+    attributes["parts"] = std::int64_t{1} << draw.between(0, n > 2000 ? 0 : 4);
+    attributes["epsilon"] = draw.between(0, 9);
+    attributes["shift"] = draw.between(0, 16);
+    const graph::ValueId y =
+        add("dovetail.qnormalize",
+            {x, graph.add_constant("factors", std::move(factors)), graph.add_constant("bias", std::move(bias))},
+            attributes);
+    remember(y, attributes);
+    return y;
+  }
   // The forms that the accelerator does not take.
   graph::ValueId other_form(graph::ValueId x, graph::ValueId same_shape) {
     const bool image = graph.value(x).type.shape.size() == 4;
+    if (draw.one_in(6)) return draw.coin() ? softmax(x) : normalization(x);
     switch (draw.between(0, image ? 9 : 6)) {
       case 0:
       case 1: return table(x);

@@ -44,7 +44,9 @@ bool is_costly(const Block& block) {
 
 // Only a table look-up: there is no computation to vectorize, and lanes would be split for their loads.
 bool is_look_up(const Store& store) {
-  const auto* load = std::get_if<LoadExpr>(&store.targets[0].value->node);
+  const Expr* value = &store.targets[0].value;
+  while (const auto* cast = std::get_if<Cast>(&(*value)->node)) value = &cast->a;
+  const auto* load = std::get_if<LoadExpr>(&(*value)->node);
   bool data = false;
   if (load != nullptr)
     for (const Expr& index : load->indices)
@@ -317,7 +319,9 @@ bool sketch_generic(schedule::Context& c, const Cpu& cpu) {
   for (const std::string& name : c.blocks()) {
     const Block& block = *c.block(name);
     if (block.init || block.writes.size() != 1) continue;
-    if (readers(c, block.writes.front().buffer) == 1 || !is_costly(block)) c.attempt("inline", {name});
+    const auto* store = std::get_if<Store>(&block.body->node);
+    const bool cheap = !is_costly(block) && !(store != nullptr && is_look_up(*store));
+    if (readers(c, block.writes.front().buffer) == 1 || cheap) c.attempt("inline", {name});
   }
   int number = 0;
   for (const std::string& name : c.blocks()) schedule_block(c, name, cpu, number++);

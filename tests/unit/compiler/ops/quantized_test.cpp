@@ -224,6 +224,167 @@ TEST_CASE("dovetail.qmul and dovetail.qmatmul follow their definitions") {
             .count() == 1);
 }
 
+// clamp(round_half_even(value * scale) + zero_point): products of 31 and 24 bits are exact in long double.
+std::int64_t requantized(std::int64_t value, float scale, std::int64_t zero_point, long double low, long double high) {
+  const long double product = std::nearbyint(static_cast<long double>(value) * static_cast<long double>(scale));
+  return static_cast<std::int64_t>(std::clamp(product + static_cast<long double>(zero_point), low, high));
+}
+std::int64_t requantized(std::int64_t value, float scale) {
+  return requantized(value, scale, 0, -0x1p31L, 0x1p31L - 1);
+}
+float quotient(int exponent, std::int64_t divisor) {
+  return static_cast<float>(std::ldexp(1.0, exponent) / static_cast<double>(divisor));
+}
+
+TEST_CASE("dovetail.qsoftmax follows its definition") {
+  std::mt19937 rng(21);
+  NdArray table(DType::uint16, {256});
+  for (std::int64_t i = 0; i < 256; ++i)
+    table.set_int64(i, static_cast<std::int64_t>(65535 * std::exp(-0.05 * static_cast<double>(i))));
+  struct Row {
+    Shape shape;
+    std::int64_t axis, shift;
+    float scale;
+    bool hides = false;
+  };
+  for (const Row& row :
+       {Row{{3, 40}, -1, 8, 1}, Row{{2, 7, 5}, 1, 12, 3.75f}, Row{{2, 32767}, 1, 4, 0.0625f}, Row{{4, 1}, 1, 0, 0.001f},
+        Row{{2, 9, 3}, 0, 62, 100}, Row{{3, 40}, -1, 8, 1, true}, Row{{2, 7, 5}, 1, 12, 3.75f, true}}) {
+    INFO(to_string(row.shape));
+    const NdArray x = random_whole(rng, DType::int8, row.shape, -128, 127);
+    const auto axis = static_cast<std::size_t>(row.axis < 0 ? row.axis + 2 : row.axis);
+    // One row of scores for all others; its first column hides all elements of a column.
+    NdArray visible = random_whole(rng, DType::boolean, {row.shape.back()}, row.hides ? 0 : 1, 1);
+    if (row.hides) visible.set_int64(0, 0);
+    NdArray expected(DType::int8, row.shape);
+    for_each_index(row.shape, [&](const Shape& place) {
+      std::int64_t largest = -129, sum = 0;
+      Shape other = place;
+      const auto each = [&](const auto& visit) {
+        for (other[axis] = 0; other[axis] < row.shape[axis]; ++other[axis])
+          visit(x.as_int64(flat(row.shape, other)), visible.as_int64(other.back()) != 0);
+      };
+      const auto entry = [&](std::int64_t value, bool is_visible) {
+        if (largest == -129) return table.as_int64(0);
+        return is_visible ? table.as_int64(largest - value) : 0;
+      };
+      if (row.shape[axis] > 1000 && place[axis] > 20) return;  // compared at 21 places of a long row
+      each([&](std::int64_t value, bool is_visible) { largest = is_visible ? std::max(largest, value) : largest; });
+      each([&](std::int64_t value, bool is_visible) { sum += entry(value, is_visible); });
+      const std::int64_t own = entry(x.as_int64(flat(row.shape, place)), visible.as_int64(place.back()) != 0);
+      const std::int64_t divisor = std::max<std::int64_t>(requantized(sum, row.scale), 1);
+      expected.set_int64(flat(row.shape, place),
+                         requantized(own, quotient(static_cast<int>(row.shift), divisor), -120, -128, 100));
+    });
+    Case test = Case("dovetail.qsoftmax").input(x).constant(table);
+    if (row.hides) test.input(visible);
+    NdArray actual = test.integer("axis", row.axis)
+                         .integer("shift", row.shift)
+                         .real("scale", row.scale)
+                         .integer("y_zero_point", -120)
+                         .integer("y_max", 100)
+                         .run1();
+    for_each_index(row.shape, [&](const Shape& place) {
+      if (row.shape[axis] > 1000 && place[axis] > 20) actual.set_int64(flat(row.shape, place), 0);
+    });
+    require_close(actual, expected, 0);
+  }
+  const auto refused = [&](const Shape& shape, std::int64_t entries, std::int64_t shift) {
+    return Case("dovetail.qsoftmax")
+        .input(NdArray(DType::int8, shape))
+        .constant(NdArray(DType::uint16, {entries}))
+        .real("scale", 1)
+        .integer("shift", shift)
+        .refusal();
+  };
+  CHECK_THAT(refused({1, 32768}, 256, 0), ContainsSubstring("axis 1 has 32768 elements, at most 32767"));
+  CHECK_THAT(refused({1, 4}, 255, 0), ContainsSubstring("the table has shape [255], expected [256]"));
+  CHECK_THAT(refused({1, 4}, 256, 63), ContainsSubstring("shift is 63, expected 0 to 62"));
+}
+
+TEST_CASE("dovetail.qnormalize follows its definition") {
+  std::mt19937 rng(22);
+  struct Row {
+    Shape shape;
+    std::int64_t axis, parts, epsilon, bits, shift, center;
+    int low = -128, high = 127;
+  };
+  const Row rows[] = {{{5, 96}, -1, 256, 100, 20, 16, 1},
+                      {{5, 96}, -1, 256, 100, 20, 16, 0},
+                      {{3, 4, 20}, 1, 16, 0, 20, 10, 1},
+                      {{3, 6}, 1, 1024, 7, 17, 16, 1},
+                      {{2, 33025}, 1, 1, 0, 14, 12, 1},
+                      {{2, 33025}, 1, 1, 5000, 14, 12, 0},
+                      {{4, 50}, 1, 128, 0, 20, 16, 1, 60, 61},
+                      {{4, 50}, 1, 128, 0, 20, 16, 1, 127, 127},
+                      {{7, 1}, 1, 1, 3, 20, 16, 1},
+                      {{7, 1}, 1, 1, 0, 20, 16, 0}};
+  for (const Row& row : rows) {
+    INFO(to_string(row.shape) << " center " << row.center << " low " << row.low);
+    const std::int64_t n = row.shape.back() * (row.axis == 1 && row.shape.size() == 3 ? row.shape[1] : 1);
+    const NdArray x = random_whole(rng, DType::int8, row.shape, row.low, row.high);
+    NdArray scale(DType::float32, {row.shape.back()});
+    std::uniform_real_distribution<float> draw(-0.4f, 0.4f);
+    for (float& value : scale.data<float>()) value = draw(rng);
+    const NdArray bias = random_whole(rng, DType::int32, {row.shape.back()}, -500000, 500000);
+    NdArray expected(DType::int8, row.shape);
+    for (std::int64_t begin = 0; begin < x.count(); begin += n) {
+      const auto step = [&](std::int64_t i) { return x.as_int64(begin + i) - 5; };
+      std::int64_t sum = 0, squares = 0;
+      for (std::int64_t i = 0; i < n; ++i) sum += step(i);
+      const std::int64_t mean = row.center ? requantized(sum, static_cast<float>(1.0 / static_cast<double>(n))) : 0;
+      const std::int64_t rest = row.center ? sum - n * mean : 0;
+      for (std::int64_t i = 0; i < n; ++i) squares += (step(i) - mean) * (step(i) - mean);
+      std::int64_t variance = row.parts * squares + row.epsilon;
+      variance -= requantized(rest * rest, static_cast<float>(static_cast<double>(row.parts) / static_cast<double>(n)));
+      REQUIRE(variance >= 0);
+      auto root = static_cast<std::int64_t>(std::sqrt(static_cast<long double>(variance << 24)));
+      while (root * root > variance << 24) --root;
+      while ((root + 1) * (root + 1) <= variance << 24) ++root;
+      const float factor = quotient(12 + static_cast<int>(row.bits), std::max<std::int64_t>(root, 1));
+      for (std::int64_t i = 0; i < n; ++i) {
+        const auto column = i % row.shape.back();
+        const std::int64_t z = requantized(n * (step(i) - mean) - rest, factor);
+        const std::int64_t w = requantized(z, static_cast<float>(scale.as_double(column)));
+        const float last = std::ldexp(1.0f, -static_cast<int>(row.shift));
+        expected.set_int64(begin + i, requantized(w + bias.as_int64(column), last, 9, -100, 127));
+      }
+    }
+    require_close(Case("dovetail.qnormalize")
+                      .input(x)
+                      .constant(scale)
+                      .constant(bias)
+                      .integer("axis", row.axis)
+                      .integer("parts", row.parts)
+                      .integer("epsilon", row.epsilon)
+                      .integer("bits", row.bits)
+                      .integer("shift", row.shift)
+                      .integer("center", row.center)
+                      .integer("x_zero_point", 5)
+                      .integer("y_zero_point", 9)
+                      .integer("y_min", -100)
+                      .run1(),
+                  expected, 0);
+  }
+  const auto refused = [&](const Shape& shape, std::int64_t parts, std::int64_t epsilon, std::int64_t bits) {
+    return Case("dovetail.qnormalize")
+        .input(NdArray(DType::int8, shape))
+        .constant(NdArray::scalar(1.0f))
+        .constant(NdArray::scalar(std::int32_t{0}))
+        .integer("parts", parts)
+        .integer("epsilon", epsilon)
+        .integer("bits", bits)
+        .integer("shift", 16)
+        .integer("center", 1)
+        .refusal();
+  };
+  CHECK_THAT(refused({33026}, 1, 0, 20), ContainsSubstring("1 parts of 33026 squares of 255"));
+  CHECK_THAT(refused({64}, 1024, 0, 20), ContainsSubstring("do not fit in int32"));
+  CHECK_THAT(refused({64}, 1, std::int64_t{1} << 31, 20), ContainsSubstring("an epsilon of 2147483648"));
+  CHECK_THAT(refused({64}, 0, 0, 20), ContainsSubstring("0 parts"));
+  CHECK_THAT(refused({64}, 1, 0, 21), ContainsSubstring("bits is 21, expected 0 to 20"));
+}
+
 TEST_CASE("A zero point has the type of its tensor") {
   const NdArray x = NdArray::from<std::uint8_t>({1, 1, 1, 2}, {1, 2}), zero = NdArray::scalar(std::int8_t{1});
   for (const std::string op : {"ConvInteger", "MatMulInteger"}) {

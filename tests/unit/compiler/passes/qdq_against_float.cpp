@@ -53,6 +53,13 @@ struct Pattern {
                            whole(0, 1) * whole(-20, 20));
   }
   ValueId constant(const std::string& name, NdArray array) { return make.constant(name, std::move(array)); }
+  // A constant, or an input.
+  ValueId mask(const Shape& shape) {
+    NdArray array(DType::boolean, shape);
+    for (std::int64_t i = 0; i < array.count(); ++i) array.set_int64(i, whole(0, 1));
+    if (whole(0, 1) == 0) return make.constant("mask", std::move(array));
+    return inputs["mask"] = std::move(array), make.input("mask", DType::boolean, shape);
+  }
   ValueId number(const std::string& name, float value) { return make.constant(name, NdArray::scalar(value)); }
   ValueId list(const std::string& name, const Ints& values) {
     return make.constant(name, NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
@@ -155,9 +162,7 @@ const std::vector<Row>& rows() {
        }},
       {"Where", "Where", 4,
        [](Pattern& p) {
-         NdArray mask(DType::boolean, {20, 20});
-         for (std::int64_t i = 0; i < 400; ++i) mask.set_int64(i, p.whole(0, 1));
-         return p.f("Where", {p.constant("mask", std::move(mask)), p.x("a", {2, 20, 20}), p.x("b", {2, 20, 20}, 2)});
+         return p.f("Where", {p.mask({20, 20}), p.x("a", {2, 20, 20}), p.x("b", {2, 20, 20}, 2)});
        }},
       {"Concat of unequal scales", "Concat", 4,
        [](Pattern& p) {
@@ -178,6 +183,39 @@ const std::vector<Row>& rows() {
       {"ReduceSum of the last axis", conv, 30,
        [](Pattern& p) {
          return p.f("ReduceSum", {p.x("x", {40, 30}), p.list("axes", {-1})});
+       }},
+      {"Softmax", "dovetail.qsoftmax", 1,
+       [](Pattern& p) {
+         return p.f("Softmax", {p.x("x", {6, 70}, 6)});
+       }},
+      {"Softmax of columns", "dovetail.qsoftmax", 1,
+       [](Pattern& p) {
+         return p.f("Softmax", {p.x("x", {3, 9, 20}, 8)}, {{"axis", std::int64_t{1}}});
+       }},
+      {"Softmax of visible scores", "dovetail.qsoftmax", 1,
+       [](Pattern& p) {
+         const bool hidden = p.whole(0, 1) == 0;
+         const ValueId x = p.x("x", {2, 3, 20, 30}, 6), low = p.number("low", -1e9f), mask = p.mask({20, 30});
+         return p.f("Softmax", {p.f("Where", {mask, hidden ? low : x, hidden ? x : low})});
+       }},
+      {"Softmax of scores and a constant mask", "dovetail.qsoftmax", 1,
+       [](Pattern& p) {
+         NdArray mask(DType::float32, {2, 1, 1, 30});
+         for (float& value : mask.data<float>()) value = p.whole(0, 2) == 0 ? -10000.0f : 0.0f;
+         return p.f("Softmax", {p.f("Add", {p.x("x", {2, 3, 20, 30}, 6), p.constant("mask", std::move(mask))})});
+       }},
+      {"LayerNormalization", "dovetail.qnormalize", 5,
+       [](Pattern& p) {
+         return p.f("LayerNormalization",
+                    {p.x("x", {9, 96}), p.constant("g", p.reals({96}, -2, 2)), p.constant("b", p.reals({96}, -1, 1))});
+       }},
+      {"LayerNormalization of two axes, quantized constants", "dovetail.qnormalize", 5,
+       [](Pattern& p) {
+         return p.f("LayerNormalization", {p.x("x", {5, 6, 20}), p.weight("g", {6, 20})}, {{"axis", std::int64_t{1}}});
+       }},
+      {"RMSNormalization", "dovetail.qnormalize", 5,
+       [](Pattern& p) {
+         return p.f("RMSNormalization", {p.x("x", {9, 64}), p.constant("g", p.reals({64}, 0.5f, 2))});
        }},
       {"MatMul of two", "dovetail.qmatmul", 30,
        [](Pattern& p) {
