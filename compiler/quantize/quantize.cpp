@@ -12,6 +12,7 @@
 #include "compiler/passes/rewriting.h"
 #include "compiler/quantize/correct_biases.h"
 #include "compiler/quantize/equalize.h"
+#include "compiler/quantize/masks.h"
 
 namespace dovetail::quantize {
 namespace {
@@ -30,6 +31,7 @@ Result<void> prepare(Graph& graph, const passes::PassContext& context) {
   DOVETAIL_TRY(passes::eliminate_identities(graph, context));
   DOVETAIL_TRY(passes::fold_batch_norm(graph, context));
   DOVETAIL_TRY(passes::fold_scales(graph, context));
+  hide_scores_by_condition(graph);
   DOVETAIL_TRY(passes::eliminate_dead_nodes(graph));
   return {};
 }
