@@ -25,10 +25,12 @@ using Ranges = std::map<ValueId, Quantization>;
 
 constexpr double kMostSaturated = 0.05, kMostCommon = 0.9;
 
-// Normalizations, factors and addends are folded into the weights before these are rounded.
+// Normalizations of several nodes become one, whose insides have no ranges; factors and addends are folded into the
+// weights before these are rounded.
 Result<void> prepare(Graph& graph, const passes::PassContext& context) {
   DOVETAIL_TRY(passes::fold_constants(graph, context));
   DOVETAIL_TRY(passes::eliminate_identities(graph, context));
+  DOVETAIL_TRY(passes::recognize_normalizations(graph, context));
   DOVETAIL_TRY(passes::fold_batch_norm(graph, context));
   DOVETAIL_TRY(passes::fold_scales(graph, context));
   hide_scores_by_condition(graph);

@@ -239,8 +239,8 @@ TEST_CASE("lower_qdq: nodes that stay float, with the reason") {
   const ValueId image = make.input("image", DType::float32, {1, 2, 4, 4});
   const ValueId x = make.activation("x", image, 0.5f, 0);
   SECTION("no integer form") {
-    make.output(make.quantize("y", make.node("Softmax", "soft", {x}), 0.5f, 0));
-    CHECK(lower(make).notes == std::vector<std::string>{"soft_node (Softmax) stays float: it has no integer form"});
+    make.output(make.quantize("y", make.node("LogSoftmax", "soft", {x}), 0.5f, 0));
+    CHECK(lower(make).notes == std::vector<std::string>{"soft_node (LogSoftmax) stays float: it has no integer form"});
   }
   SECTION("no QuantizeLinear") {
     make.output(make.node("GlobalAveragePool", "mean", {x}));

@@ -159,6 +159,61 @@ TEST_CASE("lower_qdq: Pad with a value between steps") {
   CHECK(make.constant_of("pad_node/value").as_int64(0) == 4);
 }
 
+TEST_CASE("lower_qdq: Softmax and normalizations") {
+  GraphMaker make;
+  const ValueId x = make.int8_input("x", {2, 8}, 0.0625f, 5), scale = make.constant("g", NdArray::scalar(0.5f));
+  const ValueId mask = make.constant("mask", NdArray::from<float>({4, 1, 1}, {0, -1e4f, -1e9f, 0}));
+  const ValueId large = make.int8_input("large", {4, 3, 8}, 0.0625f, 5);
+  SECTION("Softmax") {
+    make.output(make.quantize("y", make.node("Softmax", "f", {x}), 0.00390625f, -128));
+    CHECK(lowered_nodes(make).empty());
+    CHECK(make.nodes() ==
+          "  %y: int8[2, 8] = dovetail.qsoftmax(%x, %f_node/exponentials) {axis=1, scale=1.0, shift=8, y_max=127, "
+          "y_min=-128, y_zero_point=-128}  // f_node <- f_node, y_node\n");
+    const NdArray& table = make.constant_of("f_node/exponentials");
+    CHECK(table.as_int64(0) == 65535);
+    CHECK(table.as_int64(16) == 24109);  // 65535 / e
+  }
+  SECTION("of visible scores") {
+    const ValueId sum = make.node("Add", "sum", {mask, large});
+    make.output(make.quantize("y", make.node("Softmax", "f", {sum}), 0.0041f, -128));
+    CHECK(lowered_nodes(make).empty());
+    CHECK(make.nodes() ==
+          "  %y: int8[4, 3, 8] = dovetail.qsoftmax(%large, %f_node/exponentials, %sum_node/visible) {axis=2, "
+          "scale=268.6976013183594, shift=16, y_max=127, y_min=-128, y_zero_point=-128}  // sum_node <- sum_node, "
+          "f_node, y_node\n");
+    CHECK(make.constant_of("sum_node/visible") == NdArray::from<bool>({4, 1, 1}, {true, false, false, true}));
+  }
+  SECTION("RMSNormalization") {
+    make.output(make.quantize("y", make.node("RMSNormalization", "f", {x, scale}), 0.03125f, 1));
+    CHECK(lowered_nodes(make).empty());
+    CHECK(make.nodes() ==
+          "  %y: int8[2, 8] = dovetail.qnormalize(%x, %f_node/scale, %f_node/bias) {axis=1, bits=20, center=0, "
+          "epsilon=84, parts=4096, shift=16, x_zero_point=5, y_max=127, y_min=-128, y_zero_point=1}  // f_node <- "
+          "f_node, y_node\n");
+  }
+  SECTION("with reasons why they stay float") {
+    const ValueId low = make.constant("low", NdArray::scalar(-3.0f)), rows = make.int8_input("rows", {33026}, 1, 0);
+    const ValueId visible = make.input("visible", DType::boolean, {8}), real = make.input("real", DType::float32, {8});
+    const auto softmax = [&](const std::string& name, ValueId scores) {
+      make.output(make.quantize(name + "_q", make.node("Softmax", name, {scores}), 0.00390625f, -128));
+    };
+    softmax("a", make.node("Where", "choice", {visible, x, low}));
+    softmax("b", make.node("Add", "sum", {x, real}));
+    make.output(make.quantize("c_q", make.node("LayerNormalization", "c", {x, real}), 0.1f, 0));
+    make.output(make.quantize("d_q", make.node("LayerNormalization", "d", {rows, scale}), 0.1f, 0));
+    const std::vector<std::string> notes = lowered_nodes(make);
+    const auto has = [&](const std::string& note) { return std::ranges::count(notes, note) == 1; };
+    CAPTURE(notes);
+    CHECK(has("a_node (Softmax) stays float: mask choice_node has -3, which does not hide a score"));
+    CHECK(has("b_node (Softmax) stays float: the values of mask sum_node are not constant"));
+    CHECK(has("c_node (LayerNormalization) stays float: scale %real is not a constant"));
+    CHECK(
+        has("d_node (LayerNormalization) stays float: rows of 33026 elements in steps of 1, or results in steps of "
+            "0.1, do not fit in int32"));
+  }
+}
+
 TEST_CASE("lower_qdq: means and sums along axes are accumulations") {
   GraphMaker make;
   const ValueId x = make.int8_input("x", {1, 6, 4, 4}, 0.5f, -128), rows = make.int8_input("rows", {2, 5, 8}, 1.0f, 0);

@@ -141,6 +141,25 @@ TEST_CASE("quantize: a transposed convolution with a normalization after it, and
   CHECK(operators(result).count("ConvTranspose") == 0);
 }
 
+TEST_CASE("quantize: a normalization of several nodes is one") {
+  Network net;
+  const auto mean_of = [&](const std::string& name, ValueId of) {
+    return net.node("ReduceMean", name, {of, net.constant(name + "_axes", NdArray::from<std::int64_t>({1}, {-1}))});
+  };
+  const ValueId x = net.conv("conv1", net.x), mean = mean_of("mean", x), centered = net.node("Sub", "sub", {x, mean});
+  const ValueId square = net.node("Pow", "square", {centered, net.number("two", 2)});
+  const ValueId shifted = net.node("Add", "shifted", {mean_of("variance", square), net.number("epsilon", 1e-5f)});
+  const ValueId normal = net.node("Div", "normal", {centered, net.node("Sqrt", "root", {shifted})});
+  const ValueId scaled = net.node("Mul", "scaled", {normal, net.constant("gamma", drawn({6}, "gamma"))});
+  net.output(net.conv("conv2", net.node("Add", "norm", {scaled, net.constant("beta", drawn({6}, "beta"))})));
+  const Quantized result = quantized_network(net.graph);
+  CHECK(result.outputs[0].signal_to_noise_db > 30);
+  auto ops = operators(result);
+  CHECK(ops["dovetail.qnormalize"] == 1);
+  CHECK(ops["dovetail.qconv"] == 2);
+  CHECK(ops["ReduceMean"] + ops["Sub"] + ops["dovetail.qadd"] + ops["dovetail.qtable"] == 0);
+}
+
 TEST_CASE("quantize: --keep-float names nodes that were folded into others") {
   Network make;
   const ValueId scaled = make.node("Mul", "scaled", {make.conv("first", make.x), make.number("c", 1.5F)});
