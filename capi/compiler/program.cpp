@@ -97,10 +97,7 @@ Result<Loaded> load(const Program& program) {
     if (given.map != nullptr) {
       DOVETAIL_ASSIGN(const Json json, parse_json(given.map, program.member("map")));
       DOVETAIL_ASSIGN(map, cli::program_map_from_json(json, program.member("map")));
-      if (machine && machine->hardware != map->hardware)
-        return bad_argument(program.member("hardware"), fmt::format("the map is for {}", map->hardware.name),
-                            "leave hardware out");
-      if (!machine) machine = cli::machine_of(map->hardware);
+      DOVETAIL_ASSIGN(machine, cli::machine_of(*map, machine, program.member("map")));
     }
     if (!machine)
       return bad_argument(program.member("hardware"), "raw instructions do not name their configuration",

@@ -256,7 +256,8 @@ DVT_API void dvt_session_stop(dvt_session* session);
 DVT_API dvt_status* dvt_session_report(dvt_session* session, char** json);
 /* Runs once to warm up and then `repeat` times, at least once. {"kind": "session-profile", "repeat", "engine",
  * "threads", "seconds": {"median", "low", "high"}, "steps", "counters"}: the medians of the runs, low and high being
- * the tenth and the ninetieth percentile. */
+ * the tenth and the ninetieth percentile. Steps of the CPU's kernels also have "operations", where a multiply-add is
+ * two, and whether they are on an "integer" type. */
 DVT_API dvt_status* dvt_session_profile(dvt_session* session, const dvt_named_tensor* inputs, size_t count,
                                         int64_t repeat, char** json);
 
@@ -264,6 +265,9 @@ DVT_API dvt_status* dvt_session_profile(dvt_session* session, const dvt_named_te
 
 /* [{"name", "description", "available", "has_clock", "missing"}]: the engines of the accelerator. */
 DVT_API dvt_status* dvt_engines(char** json);
+/* The peak of one core of this processor, measured with multiply-adds between registers: {"float32", "int8"}, each with
+ * "gop_per_s", a multiply-add being two, and "instruction". */
+DVT_API dvt_status* dvt_peak(char** json);
 /* A hardware configuration, by name, JSON file or NAME,key=value,..., as JSON with all its parameters. Null: a list of
  * all named configurations. */
 DVT_API dvt_status* dvt_hardware(const char* hardware, char** json);
@@ -591,6 +595,12 @@ typedef struct dvt_explore_options {
  * in the folder, and continues from them when it is called again. */
 DVT_API dvt_status* dvt_explore(const dvt_model* const* models, size_t count, const char* space,
                                 const dvt_explore_options* options, char** json);
+
+/* What one step more of each resource of a hardware gives and costs: its parameters doubled, its extensions, a memory
+ * that answers at once, each compiled and timed anew, as `dovetail explore --what-if --json` prints it
+ * (docs/schema/what-if.json). `weights` of the models: null: 1 each. `callbacks` may be null. */
+DVT_API dvt_status* dvt_what_if(const dvt_model* const* models, size_t count, const double* weights,
+                                const char* hardware, const dvt_callbacks* callbacks, char** json);
 
 /* The chip area of a hardware configuration. `flow` null: the estimate of the model that is fitted to runs of Yosys
  * (docs/schema/area-estimate.json). "generic", "xc7" or "xcup": a result of Yosys that the kit keeps, or else Yosys

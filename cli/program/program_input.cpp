@@ -15,13 +15,11 @@ namespace dovetail::cli {
 
 namespace {
 
-Result<void> same_hardware(const isa::HardwareConfig& map, const isa::HardwareConfig& given, const std::string& path) {
-  isa::HardwareConfig named = map;
-  named.name = given.name;
-  if (named == given) return {};
-  return Diagnostic{"cannot use program map", path,
-                    fmt::format("it is for configuration {}, and --hw is {}", map.name, given.name),
-                    "leave --hw out, or assemble for that configuration"};
+// The machine: `config` with the system of the named configuration that it equals, or with the default system.
+isa::Machine machine_of(const isa::HardwareConfig& config) {
+  for (const isa::Machine& machine : isa::named_machines())
+    if (machine.hardware == config) return machine;
+  return {config, {}};
 }
 
 Result<ProgramInput> load_assembly(const ProgramArguments& arguments) {
@@ -47,9 +45,9 @@ Result<ProgramInput> load_binary(const ProgramArguments& arguments, std::string_
   std::optional<isa::Machine> machine;
   if (arguments.hardware) {
     DOVETAIL_ASSIGN(machine, isa::load_machine(*arguments.hardware));
-    if (map) DOVETAIL_TRY(same_hardware(map->hardware, machine->hardware, *arguments.map));
-  } else {
-    machine = machine_of(map->hardware);
+  }
+  if (map) {
+    DOVETAIL_ASSIGN(machine, machine_of(*map, machine, *arguments.map));
   }
   DOVETAIL_ASSIGN(std::vector<isa::Instruction> program, read_program(arguments.program, machine->hardware));
   return program_of(std::move(program), arguments.program, *machine, map);
@@ -111,10 +109,15 @@ Result<simulator::Dram> image_of(const isa::Assembly& assembly, const std::strin
   return compose_image(assembly.config, {}, parts_of(assembly.image, path), {});
 }
 
-isa::Machine machine_of(const isa::HardwareConfig& config) {
-  for (const isa::Machine& machine : isa::named_machines())
-    if (machine.hardware == config) return machine;
-  return {config, {}};
+Result<isa::Machine> machine_of(const ProgramMap& map, const std::optional<isa::Machine>& given,
+                                const std::string& where) {
+  if (!given) return machine_of(map.hardware);
+  isa::HardwareConfig named = map.hardware;
+  named.name = given->hardware.name;
+  if (named == given->hardware) return *given;
+  return Diagnostic{"cannot use program map", where,
+                    fmt::format("it is for configuration {}, and {} is given", map.hardware.name, named.name),
+                    "leave the configuration out, or assemble for it"};
 }
 
 Result<ProgramInput> program_of(isa::Assembly assembly, const std::string& name,

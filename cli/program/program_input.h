@@ -51,8 +51,10 @@ ProgramMap map_of(const isa::Assembly& assembly, const std::string& path, const 
 // The image that the assembly text defines alone, without placed files.
 Result<simulator::Dram> image_of(const isa::Assembly& assembly, const std::string& path);
 
-// The machine: `config` with the system of the named configuration that it equals, or with the default system.
-isa::Machine machine_of(const isa::HardwareConfig& config);
+// The machine of a program with a map: the one that was given, else that of the map. `where`: names the map. Error: the
+// two disagree.
+Result<isa::Machine> machine_of(const ProgramMap& map, const std::optional<isa::Machine>& given,
+                                const std::string& where);
 // The program of assembly text, without its memory. `machine`: the one that was given, to which the text belongs;
 // nullopt: that of the text's configuration. Error: no instruction.
 Result<ProgramInput> program_of(isa::Assembly assembly, const std::string& name,

@@ -15,7 +15,7 @@ from ._library import lib as _lib
 from .binding import Binding
 from .bundle import Bundle
 from .comparison import compare
-from .compiler import Stage, compile, compile_stages, engines, targets
+from .compiler import Stage, compile, compile_stages, engines, peak, targets
 from .errors import Diagnostic, Error, InputError, InternalError, ResourceError, WorkError
 from .evaluation import Evaluation, measure
 from .facts import doctor, inspect, isa, operators, zoo, zoo_model
@@ -25,7 +25,7 @@ from .own_target import Node, Region, Target
 from .program import Program, Simulation
 from .records import Records
 from .report import Report
-from .search import Exploration, Point, explore, tune
+from .search import Exploration, Point, explore, tune, what_if
 from .session import Session
 from .tensors import Tensor, TensorInfo
 from .trace import Trace
@@ -38,6 +38,6 @@ __all__ = [
     "InternalError", "Model", "Node", "Point", "Program", "Quantized", "Records", "Region", "Report", "ResourceError",
     "Session", "Simulation", "Stage", "Target", "Tensor", "TensorInfo", "Trace", "WorkError", "__version__",
     "compare", "compile", "compile_stages", "doctor", "engines", "explore", "hardware", "has_compiler", "inspect",
-    "isa", "library_path", "loops", "measure", "named_hardware", "operators", "quantize", "targets", "tune", "zoo",
-    "zoo_model",
+    "isa", "library_path", "loops", "measure", "named_hardware", "operators", "peak", "quantize", "targets", "tune",
+    "what_if", "zoo", "zoo_model",
 ]

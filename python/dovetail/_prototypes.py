@@ -341,6 +341,7 @@ RUNTIME: Dict[str, Tuple[Any, List[Any]]] = {
     "dvt_session_report": (c_void_p, [c_void_p, POINTER(c_void_p)]),
     "dvt_session_profile": (c_void_p, [c_void_p, POINTER(dvt_named_tensor), c_size_t, c_int64, POINTER(c_void_p)]),
     "dvt_engines": (c_void_p, [POINTER(c_void_p)]),
+    "dvt_peak": (c_void_p, [POINTER(c_void_p)]),
     "dvt_hardware": (c_void_p, [c_char_p, POINTER(c_void_p)]),
 }
 
@@ -434,6 +435,12 @@ COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
     "dvt_records_export": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
     "dvt_records_import": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
     "dvt_explore": (c_void_p, [POINTER(c_void_p), c_size_t, c_char_p, POINTER(dvt_explore_options), POINTER(c_void_p)]),
+    "dvt_what_if": (
+        c_void_p,
+        [
+            POINTER(c_void_p), c_size_t, POINTER(c_double), c_char_p, POINTER(dvt_callbacks), POINTER(c_void_p),
+        ],
+    ),
     "dvt_area": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
     "dvt_compare": (
         c_void_p,

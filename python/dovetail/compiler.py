@@ -33,6 +33,12 @@ def engines() -> List[Dict[str, Any]]:
     return list(_call.json_of(lib.dvt_engines))
 
 
+def peak() -> Dict[str, Any]:
+    """The peak of one core of this processor, measured: "float32" and "int8", each with "gop_per_s", billions of
+    operations a second, a multiply-add being two, and "instruction". `Session.profile` has the operations of steps."""
+    return dict(_call.json_of(lib.dvt_peak))
+
+
 def compile_options(
     where: str,
     call: LongCall,

@@ -75,6 +75,9 @@ static void nulls(void) {
   FAILS(DVT_CAUSE_INPUT, "count", dvt_records_merge("x.db", none, &json));
   FAILS(DVT_CAUSE_INPUT, null, dvt_records_export("x.db", NULL, NULL));
   FAILS(DVT_CAUSE_INPUT, null, dvt_records_import("x.db", NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_what_if(no_models, 1, NULL, "tiny", NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_what_if(no_models, 1, NULL, NULL, NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, "count", dvt_what_if(NULL, 0, NULL, "tiny", NULL, &json));
   FAILS(DVT_CAUSE_INPUT, null, dvt_zoo(NULL));
   FAILS(DVT_CAUSE_INPUT, null, dvt_zoo_model(NULL, NULL, &model, &json));
   FAILS(DVT_CAUSE_INPUT, null, dvt_zoo_model("lenet", NULL, NULL, &json));
@@ -488,7 +491,7 @@ static void programs(const dvt_program* program, const dvt_named_tensor* input) 
   }
   dvt_free(text);
   raw.hardware = "tiny";
-  FAILS(DVT_CAUSE_INPUT, "hardware", dvt_program_check(&raw, NULL, 0, &json));
+  FAILS(DVT_CAUSE_INPUT, "tiny is given", dvt_program_check(&raw, NULL, 0, &json));
   raw.hardware = NULL;
   raw.map = "{\"kind\":\"program map\"}";
   FAILS(DVT_CAUSE_INPUT, "map", dvt_program_check(&raw, NULL, 0, &json));
@@ -751,6 +754,15 @@ static void search(const dvt_model* model, const dvt_model* float_model, const c
   dvt_free(json);
   CHECK(seen.points == 2 && seen.known == 2);
   explore_numerics(model, float_model, folder);
+
+  if (OK(dvt_what_if(&model, 1, NULL, "1x16x16-ext", &calls, &json)))
+    CHECK(strstr(json, "\"kind\":\"what-if\"") != NULL && strstr(json, "\"change\":\"bus_bytes=") != NULL);
+  dvt_free(json);
+  const double none = 0;
+  FAILS(DVT_CAUSE_INPUT, "weights[0]", dvt_what_if(&model, 1, &none, "1x16x16-ext", NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_what_if(&model, 1, NULL, "nonesuch", NULL, &json));
+  seen.stop_at = 0;
+  FAILS(DVT_CAUSE_WORK, "stopped", dvt_what_if(&model, 1, NULL, "1x16x16-ext", &calls, &json));
 
   if (OK(dvt_area("1x16x16-ext", NULL, &json))) CHECK(strstr(json, "\"area_mm2\":") != NULL);
   dvt_free(json);
