@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "base/json.h"
 #include "capi/arguments.h"
 #include "capi/compiler/model.h"
@@ -34,9 +32,7 @@ struct Comparing {
 
 Result<Comparing> comparing_of(const dvt_model* const* models, std::size_t count, const dvt_compile_options* compile,
                                const dvt_compare_options* given) {
-  DOVETAIL_TRY(check_value(static_cast<std::int64_t>(count), 1, 1024, "dvt_compare: count"));
-  DOVETAIL_TRY(require(models, "dvt_compare: models"));
-  for (std::size_t i = 0; i < count; ++i) DOVETAIL_TRY(require(models[i], fmt::format("dvt_compare: models[{}]", i)));
+  DOVETAIL_TRY(check_models(models, count, "dvt_compare"));
   DOVETAIL_ASSIGN(const dvt_compare_options own, options_of(given, "dvt_compare: options"));
   DOVETAIL_TRY(check_value(own.repeat, 0, 100'000, "dvt_compare: options, repeat"));
   DOVETAIL_TRY(check_texts(own.hardware, "dvt_compare: options, hardware"));

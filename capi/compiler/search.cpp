@@ -172,20 +172,16 @@ Result<driver::NumericSamples> numeric_samples_of(const dvt_explore_options& giv
   return numeric;
 }
 
-// `weights` may be null; `of_weights`: their name among the function's arguments.
+// `weights` may be null; `argument`: their name. Precondition: check_models().
 Result<std::vector<explore::ModelFile>> model_files_of(const dvt_model* const* models, std::size_t count,
-                                                       const double* weights, std::string_view function,
-                                                       std::string_view of_weights) {
-  DOVETAIL_TRY(check_value(static_cast<std::int64_t>(count), 1, 1024, fmt::format("{}: count", function)));
-  DOVETAIL_TRY(require(models, fmt::format("{}: models", function)));
+                                                       const double* weights, std::string_view argument) {
   std::vector<explore::ModelFile> files;
   for (std::size_t i = 0; i < count; ++i) {
-    DOVETAIL_TRY(require(models[i], fmt::format("{}: models[{}]", function, i)));
     const Model& model = models[i]->model;
     const double weight = weights == nullptr ? 1 : weights[i];
     if (!(weight > 0 && weight <= 1e9))
-      return bad_argument(fmt::format("{}: {}[{}]", function, of_weights, i),
-                          fmt::format("it is {}, outside 0 to 1e9", weight), "give a weight above 0");
+      return bad_argument(fmt::format("{}[{}]", argument, i), fmt::format("it is {}, outside 0 to 1e9", weight),
+                          "give a weight above 0");
     files.push_back({model.name, weight});
     if (model.memory) {
       DOVETAIL_ASSIGN(files.back().content, model.memory->read());
@@ -293,11 +289,12 @@ dvt_status* dvt_explore(const dvt_model* const* models, size_t count, const char
                         const dvt_explore_options* options, char** json) {
   if (json != nullptr) *json = nullptr;
   return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(check_models(models, count, "dvt_explore"));
     DOVETAIL_TRY(require(space, "dvt_explore: space"));
     DOVETAIL_ASSIGN(const dvt_explore_options given, options_of(options, "dvt_explore: options"));
     DOVETAIL_TRY(require(given.folder, "dvt_explore: options, folder"));
     DOVETAIL_ASSIGN(const Callbacks callbacks, Callbacks::of(given.callbacks, "dvt_explore: options, callbacks"));
-    DOVETAIL_ASSIGN(const auto files, model_files_of(models, count, given.weights, "dvt_explore", "options, weights"));
+    DOVETAIL_ASSIGN(const auto files, model_files_of(models, count, given.weights, "dvt_explore: options, weights"));
     return explore_space(files, space, given, callbacks, json);
   });
 }
@@ -307,8 +304,9 @@ dvt_status* dvt_what_if(const dvt_model* const* models, size_t count, const doub
   return guarded([&]() -> Result<void> {
     DOVETAIL_TRY(require(json, "dvt_what_if: json"));
     *json = nullptr;
+    DOVETAIL_TRY(check_models(models, count, "dvt_what_if"));
     DOVETAIL_TRY(require(hardware, "dvt_what_if: hardware"));
-    DOVETAIL_ASSIGN(const auto files, model_files_of(models, count, weights, "dvt_what_if", "weights"));
+    DOVETAIL_ASSIGN(const auto files, model_files_of(models, count, weights, "dvt_what_if: weights"));
     DOVETAIL_ASSIGN(const Callbacks own, Callbacks::of(callbacks, "dvt_what_if: callbacks"));
     DOVETAIL_ASSIGN(const Json table, capi::what_if(files, hardware, own));
     *json = owned_json(table);

@@ -94,6 +94,7 @@ static void nulls(void) {
   FAILS(DVT_CAUSE_INPUT, null, dvt_peak(NULL));
   if (OK(dvt_peak(&json))) CHECK(strstr(json, "{\"float32\":{\"gop_per_s\":") == json);
   dvt_free(json);
+  json = NULL;
   FAILS(DVT_CAUSE_INPUT, null, dvt_hardware("tiny", NULL));
   CHECK(bundle == NULL && session == NULL && tensors == NULL && managed == NULL && json == NULL);
 }
