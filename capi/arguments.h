@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +59,10 @@ inline Result<void> check_value(std::int64_t value, std::int64_t least, std::int
 
 inline std::string text_or(const char* text, std::string_view otherwise) {
   return text == nullptr ? std::string(otherwise) : std::string(text);
+}
+
+inline std::optional<std::string> text_if(const char* text) {
+  return text == nullptr ? std::nullopt : std::optional<std::string>(text);
 }
 
 }  // namespace dovetail::capi

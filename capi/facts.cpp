@@ -5,6 +5,7 @@
 #include "capi/status.h"
 #include "isa/system.h"
 #include "runtime/executor.h"
+#include "runtime/peak.h"
 
 using namespace dovetail;        // NOLINT: the functions below are outside of all namespaces
 using namespace dovetail::capi;  // NOLINT
@@ -27,6 +28,15 @@ dvt_status* dvt_engines(char** json) {
                       {"has_clock", engine.has_clock},
                       {"missing", engine.missing}});
     *json = owned_json(rows);
+    return {};
+  });
+}
+
+dvt_status* dvt_peak(char** json) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(json, "dvt_peak: json"));
+    *json = owned_json({{"float32", runtime::to_json(runtime::measure_float32_peak())},
+                        {"int8", runtime::to_json(runtime::measure_int8_peak())}});
     return {};
   });
 }

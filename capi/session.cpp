@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "bundle/code/cpu.h"
 #include "capi/arguments.h"
 #include "capi/status.h"
 #include "isa/system.h"
@@ -313,13 +314,17 @@ Result<Json> Session::profile(const Inputs& inputs, std::int64_t repeat) {
     for (std::size_t s = 0; s < of_step.size(); ++s) of_step[s].push_back(last.steps[s].seconds);
   }
   for (std::size_t s = 0; s < of_step.size(); ++s) last.steps[s].seconds = median(of_step[s]);
+  Json steps = steps_json(last.steps);
+  DOVETAIL_ASSIGN(const auto kernels, bundle::cpu_steps(executor_->program()));
+  for (const auto& [index, step, code] : kernels)
+    steps[index].update({{"operations", code.operations}, {"integer", code.integer}});
   return Json{
       {"kind", "session-profile"},
       {"repeat", repeat},
       {"engine", settings_.engine},
       {"threads", settings_.threads > 0 ? settings_.threads : runtime::default_threads()},
       {"seconds", {{"median", median(whole)}, {"low", percentile(whole, 0.1)}, {"high", percentile(whole, 0.9)}}},
-      {"steps", steps_json(last.steps)},
+      {"steps", std::move(steps)},
       {"counters", simulator::to_json(last.counters)}};
 }
 

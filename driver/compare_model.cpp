@@ -17,6 +17,7 @@
 #include "driver/session.h"
 #include "driver/targets.h"
 #include "driver/tensor_files.h"
+#include "driver/value_text.h"
 #include "explore/measure/gpu_energy.h"
 #include "explore/measure/package_energy.h"
 #include "isa/verify/token_machine.h"
@@ -84,13 +85,20 @@ Meter meter_of(std::string_view target) {
   return meter("RAPL", fmt::format("RAPL of {} package{}", packages, packages == 1 ? "" : "s"), std::move(energy));
 }
 
+// The rows of one model.
+struct ModelOutcome {
+  ComparedModel model;
+  std::vector<std::string> announcements;  // of inputs
+  Diagnostics failure;
+};
+
 class Comparer {
  public:
   Comparer(const ModelOptions& model, const CompareOptions& options) : model_(model), options_(options) {
     outcome_.model.file = model.path;
   }
 
-  Result<CompareOutcome> run() {
+  Result<ModelOutcome> run() {
     for (const std::string& target : options_.targets) {
       if (bundle::has_clock(target))
         for (const std::string& hardware : options_.hardware) DOVETAIL_TRY(add_row(target, hardware, hardware));
@@ -212,7 +220,15 @@ class Comparer {
     if (expected_) return {};
     const graph::Graph& integer = session.model()->compiled.integer;
     Expected expected;
-    DOVETAIL_ASSIGN(RunInputs inputs, session.inputs(options_.inputs));
+    RunInputs inputs{options_.tensors, {}};
+    if (inputs.tensors.empty()) {
+      DOVETAIL_ASSIGN(inputs, session.inputs(options_.inputs));
+    } else {
+      DOVETAIL_TRY(runtime::check_inputs(session.bundle(), inputs.tensors));
+      for (const auto& [name, tensor] : inputs.tensors)
+        inputs.announcements.push_back(
+            fmt::format("{}: {}, as given", name, type_text(tensor.dtype(), tensor.shape())));
+    }
     for (std::string& line : inputs.announcements) outcome_.announcements.push_back(std::move(line));
     expected.inputs = std::move(inputs.tensors);
     DOVETAIL_ASSIGN(const Reference reference, Reference::make(integer));
@@ -317,14 +333,32 @@ class Comparer {
 
   const ModelOptions& model_;
   const CompareOptions& options_;
-  CompareOutcome outcome_;
+  ModelOutcome outcome_;
   std::optional<Expected> expected_;
 };
 
 }  // namespace
 
-Result<CompareOutcome> compare_model(const ModelOptions& model, const CompareOptions& options) {
-  return Comparer(model, options).run();
+std::int64_t rows_of(const CompareOptions& options) {
+  std::size_t rows = 0;
+  for (const std::string& target : options.targets) rows += bundle::has_clock(target) ? options.hardware.size() : 1;
+  return static_cast<std::int64_t>(rows);
+}
+
+Result<CompareOutcome> compare_models(const std::vector<ModelOptions>& models, const CompareOptions& options) {
+  CompareOutcome outcome;
+  Comparison& comparison = outcome.comparison;
+  comparison.threads = options.threads > 0 ? options.threads : runtime::default_threads();
+  for (const ModelOptions& model : models) {
+    DOVETAIL_ASSIGN(ModelOutcome rows, Comparer(model, options).run());
+    comparison.models.push_back(std::move(rows.model));
+    for (std::string& line : rows.announcements)
+      if (std::ranges::find(comparison.inputs, line) == comparison.inputs.end())
+        comparison.inputs.push_back(std::move(line));
+    outcome.failure = std::move(rows.failure);
+    if (!outcome.failure.empty()) break;
+  }
+  return outcome;
 }
 
 }  // namespace dovetail::driver

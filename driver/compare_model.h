@@ -1,12 +1,14 @@
-// Runs one model on each target and configuration, and records latency, energy and results.
+// Runs models on each target and configuration, and records latency, energy and results.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/ndarray.h"
 #include "base/report_progress.h"
 #include "base/result.h"
 #include "base/work.h"
@@ -20,6 +22,7 @@ struct CompareOptions {
   std::vector<std::string> targets;                // names of the target table, in the order of the rows
   std::vector<std::string> hardware;               // configurations, each a row of target accel
   std::map<std::string, std::string> inputs = {};  // input name -> file
+  std::map<std::string, NdArray> tensors = {};     // all inputs by name; empty: those of `inputs`, and random ones
   std::uint64_t seed = 1;
   int threads = 0;                          // 0: one per processor
   std::optional<std::int64_t> repeat = {};  // timed runs on this machine; empty: for about two seconds
@@ -29,13 +32,15 @@ struct CompareOptions {
   ReportProgress progress = nullptr;               // of compiling
 };
 
+// The number of rows of each model.
+std::int64_t rows_of(const CompareOptions& options);
+
 struct CompareOutcome {
-  ComparedModel model;
-  std::vector<std::string> announcements;  // of inputs
-  Diagnostics failure;                     // a run failed, or `work` stopped it: some of the model's rows are missing
+  Comparison comparison;
+  Diagnostics failure;  // a run failed, or `work` stopped it: rows are missing
 };
-// `model`: the options of compiling, without targets and hardware. A target that cannot run here has a row that says
-// why. Error: bad input.
-Result<CompareOutcome> compare_model(const ModelOptions& model, const CompareOptions& options);
+// `models`: the options of compiling each, without targets and hardware. A target that cannot run here has a row that
+// says why. Error: bad input.
+Result<CompareOutcome> compare_models(const std::vector<ModelOptions>& models, const CompareOptions& options);
 
 }  // namespace dovetail::driver

@@ -83,6 +83,8 @@ void tdpbssd_tiles() {
 
 }  // namespace
 
+Json to_json(const Peak& peak) { return {{"gop_per_s", peak.giga_operations}, {"instruction", peak.instruction}}; }
+
 Peak measure_float32_peak() {
 #if defined(__x86_64__)
   if (runs_here("avx512")) return best(fma_zmm, 2 * 16, "vfmadd231ps zmm");

@@ -68,6 +68,24 @@ Result<void> compile(const Model& model, CompileSettings settings, dvt_bundle** 
   return {};
 }
 
+// The printed forms of stages: [{"stage", "text"}].
+Result<Json> stages_of(const Model& model, const CompileSettings& settings, std::vector<std::string> stages,
+                       const char* stop_after) {
+  Json rows = Json::array();
+  CompileOptions options;
+  options.expose_all = settings.all_tensors;
+  options.progress = settings.callbacks.report_progress();
+  options.dump = std::move(stages);
+  if (options.dump.empty()) options.dump = {"all"};
+  options.stop_after = text_or(stop_after, "");
+  options.on_dump = [&](std::string_view stage, std::string_view text) {
+    rows.push_back({{"stage", stage}, {"text", text}});
+  };
+  const auto compiled = driver::compile_model(settings.model, std::move(options));
+  if (!compiled.ok()) return model.named(compiled.errors());
+  return rows;
+}
+
 }  // namespace
 
 }  // namespace dovetail::capi
@@ -100,6 +118,21 @@ dvt_status* dvt_compile(const dvt_model* model, const dvt_compile_options* optio
     DOVETAIL_TRY(require(model, "dvt_compile: model"));
     DOVETAIL_ASSIGN(CompileSettings settings, compile_settings_of(model->model, options, "dvt_compile: options"));
     return capi::compile(model->model, std::move(settings), out, json);
+  });
+}
+
+dvt_status* dvt_compile_stages(const dvt_model* model, const dvt_compile_options* options, dvt_texts stages,
+                               const char* stop_after, char** json) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(json, "dvt_compile_stages: json"));
+    *json = nullptr;
+    DOVETAIL_TRY(require(model, "dvt_compile_stages: model"));
+    DOVETAIL_TRY(check_texts(stages, "dvt_compile_stages: stages"));
+    DOVETAIL_ASSIGN(const CompileSettings settings,
+                    compile_settings_of(model->model, options, "dvt_compile_stages: options"));
+    DOVETAIL_ASSIGN(const Json rows, stages_of(model->model, settings, texts_of(stages), stop_after));
+    *json = owned_json(rows);
+    return {};
   });
 }
 

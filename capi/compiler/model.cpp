@@ -59,6 +59,13 @@ Result<dvt_model*> model_in_memory(std::span<const std::byte> bytes, std::string
   return new dvt_model{{std::move(path), std::move(name), std::move(file)}};
 }
 
+Result<void> check_models(const dvt_model* const* models, std::size_t count, std::string_view function) {
+  DOVETAIL_TRY(check_value(static_cast<std::int64_t>(count), 1, 1024, fmt::format("{}: count", function)));
+  DOVETAIL_TRY(require(models, fmt::format("{}: models", function)));
+  for (std::size_t i = 0; i < count; ++i) DOVETAIL_TRY(require(models[i], fmt::format("{}: models[{}]", function, i)));
+  return {};
+}
+
 Result<void> check_texts(const dvt_texts& texts, std::string_view argument) {
   if (texts.count > 0) DOVETAIL_TRY(require(texts.items, argument));
   for (std::size_t i = 0; i < texts.count; ++i)

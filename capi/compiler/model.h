@@ -1,6 +1,7 @@
 // A model that a caller holds.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,9 @@ struct Model {
 };
 
 Result<dvt_model*> model_in_memory(std::span<const std::byte> bytes, std::string name);
+
+// Error: no models, or a null pointer among them. `function`: "dvt_explore".
+Result<void> check_models(const dvt_model* const* models, std::size_t count, std::string_view function);
 
 // Error: a null pointer among them.
 Result<void> check_texts(const dvt_texts& texts, std::string_view argument);

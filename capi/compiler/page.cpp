@@ -1,4 +1,4 @@
-// Traces of sessions, and the pages of reports.
+// Traces of sessions, what is in traces, and the pages of reports.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -14,6 +14,7 @@
 #include "cli/report/latency_text.h"
 #include "cli/report/page.h"
 #include "cli/report/timing_text.h"
+#include "cli/report/trace_report.h"
 #include "driver/energy.h"
 #include "driver/latency.h"
 #include "driver/timed_program.h"
@@ -53,6 +54,12 @@ Result<void> trace(Session& session, const Inputs& inputs, bool what_if, char** 
       });
 }
 
+Result<cli::TraceFile> trace_file(const char* text, const std::string& argument, const std::string& name) {
+  DOVETAIL_TRY(require(text, argument));
+  DOVETAIL_ASSIGN(const Json json, parse_json(text, argument));
+  return cli::trace_file_of(json, name);
+}
+
 }  // namespace
 
 }  // namespace dovetail::capi
@@ -71,6 +78,27 @@ dvt_status* dvt_session_trace(dvt_session* session, const dvt_named_tensor* inpu
     DOVETAIL_ASSIGN(const Inputs arrays, arrays_of(inputs, count, "dvt_session_trace: inputs"));
     const capi::Session::Call call(*session->session);
     return capi::trace(*session->session, arrays, what_if != 0, json, trace);
+  });
+}
+
+dvt_status* dvt_trace_summary(const char* trace, char** json) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(json, "dvt_trace_summary: json"));
+    *json = nullptr;
+    DOVETAIL_ASSIGN(const cli::TraceFile file, trace_file(trace, "dvt_trace_summary: trace", "trace"));
+    *json = owned_json(cli::trace_json(file, cli::sum_up(file.trace)));
+    return {};
+  });
+}
+
+dvt_status* dvt_trace_diff(const char* a, const char* b, char** json) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(json, "dvt_trace_diff: json"));
+    *json = nullptr;
+    DOVETAIL_ASSIGN(const cli::TraceFile one, trace_file(a, "dvt_trace_diff: a", "a"));
+    DOVETAIL_ASSIGN(const cli::TraceFile other, trace_file(b, "dvt_trace_diff: b", "b"));
+    *json = owned_json(cli::trace_diff_json(one, other, cli::compare_traces(one, other)));
+    return {};
   });
 }
 

@@ -31,6 +31,7 @@
 #include "explore/area/area_model.h"
 #include "explore/sweep/report.h"
 #include "explore/sweep/sweep.h"
+#include "explore/sweep/what_if.h"
 #include "isa/config.h"
 
 namespace dovetail::capi {
@@ -171,6 +172,37 @@ Result<driver::NumericSamples> numeric_samples_of(const dvt_explore_options& giv
   return numeric;
 }
 
+// `weights` may be null; `argument`: their name. Precondition: check_models().
+Result<std::vector<explore::ModelFile>> model_files_of(const dvt_model* const* models, std::size_t count,
+                                                       const double* weights, std::string_view argument) {
+  std::vector<explore::ModelFile> files;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Model& model = models[i]->model;
+    const double weight = weights == nullptr ? 1 : weights[i];
+    if (!(weight > 0 && weight <= 1e9))
+      return bad_argument(fmt::format("{}[{}]", argument, i), fmt::format("it is {}, outside 0 to 1e9", weight),
+                          "give a weight above 0");
+    files.push_back({model.name, weight});
+    if (model.memory) {
+      DOVETAIL_ASSIGN(files.back().content, model.memory->read());
+    }
+  }
+  return files;
+}
+
+Result<Json> what_if(const std::vector<explore::ModelFile>& files, const char* hardware, const Callbacks& callbacks) {
+  DOVETAIL_ASSIGN(const explore::AreaModel area, explore::AreaModel::of_kit());
+  DOVETAIL_ASSIGN(const explore::EnergyTable energy, explore::default_energy_table());
+  DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(hardware));
+  DOVETAIL_ASSIGN(const explore::Workload workload, explore::Workload::make(files));
+  DOVETAIL_ASSIGN(const explore::Evaluator evaluator, explore::Evaluator::make(workload, area, energy, machine));
+  Work work;
+  const Watched watched(callbacks, &work, "what if");
+  const auto table = explore::what_if(evaluator, machine, 0, &work);
+  if (!table.ok()) return failed_work(table.errors());
+  return to_json(*table);
+}
+
 Result<void> explore_space(const std::vector<explore::ModelFile>& files, const std::string& space_text,
                            const dvt_explore_options& given, const Callbacks& callbacks, char** json) {
   DOVETAIL_ASSIGN(explore::SweepOptions options, sweep_options_of(given));
@@ -257,26 +289,28 @@ dvt_status* dvt_explore(const dvt_model* const* models, size_t count, const char
                         const dvt_explore_options* options, char** json) {
   if (json != nullptr) *json = nullptr;
   return guarded([&]() -> Result<void> {
-    DOVETAIL_TRY(check_value(static_cast<std::int64_t>(count), 1, 1024, "dvt_explore: count"));
-    DOVETAIL_TRY(require(models, "dvt_explore: models"));
+    DOVETAIL_TRY(check_models(models, count, "dvt_explore"));
     DOVETAIL_TRY(require(space, "dvt_explore: space"));
     DOVETAIL_ASSIGN(const dvt_explore_options given, options_of(options, "dvt_explore: options"));
     DOVETAIL_TRY(require(given.folder, "dvt_explore: options, folder"));
     DOVETAIL_ASSIGN(const Callbacks callbacks, Callbacks::of(given.callbacks, "dvt_explore: options, callbacks"));
-    std::vector<explore::ModelFile> files;
-    for (size_t i = 0; i < count; ++i) {
-      DOVETAIL_TRY(require(models[i], fmt::format("dvt_explore: models[{}]", i)));
-      const Model& model = models[i]->model;
-      const double weight = given.weights == nullptr ? 1 : given.weights[i];
-      if (!(weight > 0 && weight <= 1e9))
-        return bad_argument(fmt::format("dvt_explore: options, weights[{}]", i),
-                            fmt::format("it is {}, outside 0 to 1e9", weight), "give a weight above 0");
-      files.push_back({model.name, weight});
-      if (model.memory) {
-        DOVETAIL_ASSIGN(files.back().content, model.memory->read());
-      }
-    }
+    DOVETAIL_ASSIGN(const auto files, model_files_of(models, count, given.weights, "dvt_explore: options, weights"));
     return explore_space(files, space, given, callbacks, json);
+  });
+}
+
+dvt_status* dvt_what_if(const dvt_model* const* models, size_t count, const double* weights, const char* hardware,
+                        const dvt_callbacks* callbacks, char** json) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(json, "dvt_what_if: json"));
+    *json = nullptr;
+    DOVETAIL_TRY(check_models(models, count, "dvt_what_if"));
+    DOVETAIL_TRY(require(hardware, "dvt_what_if: hardware"));
+    DOVETAIL_ASSIGN(const auto files, model_files_of(models, count, weights, "dvt_what_if: weights"));
+    DOVETAIL_ASSIGN(const Callbacks own, Callbacks::of(callbacks, "dvt_what_if: callbacks"));
+    DOVETAIL_ASSIGN(const Json table, capi::what_if(files, hardware, own));
+    *json = owned_json(table);
+    return {};
   });
 }
 

@@ -256,7 +256,8 @@ DVT_API void dvt_session_stop(dvt_session* session);
 DVT_API dvt_status* dvt_session_report(dvt_session* session, char** json);
 /* Runs once to warm up and then `repeat` times, at least once. {"kind": "session-profile", "repeat", "engine",
  * "threads", "seconds": {"median", "low", "high"}, "steps", "counters"}: the medians of the runs, low and high being
- * the tenth and the ninetieth percentile. */
+ * the tenth and the ninetieth percentile. Steps of the CPU's kernels also have "operations", where a multiply-add is
+ * two, and whether they are on an "integer" type. */
 DVT_API dvt_status* dvt_session_profile(dvt_session* session, const dvt_named_tensor* inputs, size_t count,
                                         int64_t repeat, char** json);
 
@@ -264,6 +265,9 @@ DVT_API dvt_status* dvt_session_profile(dvt_session* session, const dvt_named_te
 
 /* [{"name", "description", "available", "has_clock", "missing"}]: the engines of the accelerator. */
 DVT_API dvt_status* dvt_engines(char** json);
+/* The peak of one core of this processor, measured with multiply-adds between registers: {"float32", "int8"}, each with
+ * "gop_per_s", a multiply-add being two, and "instruction". */
+DVT_API dvt_status* dvt_peak(char** json);
 /* A hardware configuration, by name, JSON file or NAME,key=value,..., as JSON with all its parameters. Null: a list of
  * all named configurations. */
 DVT_API dvt_status* dvt_hardware(const char* hardware, char** json);
@@ -428,12 +432,51 @@ typedef struct dvt_program {
   size_t size;          /* of the instructions, in bytes */
   const char* name;     /* in diagnostics; null: "program" */
   const char* hardware; /* needed by raw instructions; of text: must equal its .config */
-  dvt_texts launches;   /* "BEGIN:COUNT"; none: the text's .launch, or one launch of all */
+  dvt_texts launches;   /* "BEGIN:COUNT"; none: the text's .launch or the map's launches, or one launch of all */
+  const char* map;      /* of raw instructions: the JSON of dvt_program_assemble, which also names the hardware */
+  const void* image;    /* of raw instructions: the memory that they begin with, at the map's image; null: none */
+  size_t image_size;    /* in bytes */
 } dvt_program;
 
-/* Simulates on an engine. `inputs`: tensors that are placed at the names of the text, "0x2000", or "x+64". `places`:
- * what is read after the run, "y" or "0x2000:int8[4,16]", into `outputs`, under these texts. `json` receives what
- * `dovetail simulate --json` prints (docs/schema/simulate.json), without the comparison with other hardware. */
+/* Assembles text. `outputs` receives uint8 tensors: "instructions" and "uops", the micro-ops of .uop lines, a row each,
+ * and "image", the memory that the text defines. `json` receives what `dovetail asm --map` writes: {"kind": "program
+ * map", "hardware", "instructions", "launches", "image": {"base", "bytes"}, "symbols", "source"}. Raw instructions are
+ * decoded, and come back with their map and image. `outputs` and `json` may be null. */
+DVT_API dvt_status* dvt_program_assemble(const dvt_program* program, dvt_tensors** outputs, char** json);
+/* The instructions as assembly text. */
+DVT_API dvt_status* dvt_program_disassemble(const dvt_program* program, char** text);
+/* Proves the program free of races, deadlock, leftover tokens and undefined reads. `inputs` as for
+ * dvt_program_simulate: micro-ops that are placed there are known to the proof. `json` receives what `dovetail check
+ * --json` prints (docs/schema/check.json); the call succeeds where there are findings. */
+DVT_API dvt_status* dvt_program_check(const dvt_program* program, const dvt_named_tensor* inputs, size_t count,
+                                      char** json);
+
+typedef struct dvt_simulate_options {
+  size_t struct_size;
+  const dvt_session_options* session; /* engine, memory, clock, accelerators, callbacks; null: the defaults */
+  /* What is read after the run, "y" or "0x2000:int8[4,16]"; with engines functional and cycle also on-chip memories,
+   * "sram:acc" (acc, out, inp, wgt, uop). */
+  dvt_texts places;
+  /* Stop before this instruction, "#12", ":LINE", a label, "acc[0..7]" or another place of `dovetail debug`, or with
+   * engine cycle at "@300"; null: run to the end. Engines functional and cycle. */
+  const char* until;
+  int32_t what_if; /* not 0: also time the same instructions on other hardware; engines with a clock */
+} dvt_simulate_options;
+
+/* Simulates on an engine. `inputs`: tensors that are placed at the names of the text or map, "0x2000", or "x+64".
+ * `outputs` receives the places, under their texts. `json` receives what `dovetail simulate --json` prints
+ * (docs/schema/simulate.json); `trace` the file that its --trace writes. Error: `trace` is not null, and the engine has
+ * no clock or `until` is set. `options`, `outputs`, `json` and `trace` may be null. */
+DVT_API dvt_status* dvt_program_simulate(const dvt_program* program, const dvt_simulate_options* options,
+                                         const dvt_named_tensor* inputs, size_t count, dvt_tensors** outputs,
+                                         char** json, char** trace);
+
+/* The accelerator's programs of a bundle: `json` receives {"programs": [{"name", "text", "map"}]}, the step, its
+ * assembly with the names of layers, and the map; `outputs`, which may be null, the tensors "instructions N" and "image
+ * N" of program N, from 0. They make a dvt_program, in whose image the model's tensors are zeros. */
+DVT_API dvt_status* dvt_bundle_programs(const dvt_bundle* bundle, dvt_tensors** outputs, char** json);
+
+/* dvt_program_simulate with the options session and places alone, and without a trace. */
 DVT_API dvt_status* dvt_simulate(const dvt_program* program, const dvt_session_options* options,
                                  const dvt_named_tensor* inputs, size_t count, dvt_texts places, dvt_tensors** outputs,
                                  char** json);
@@ -506,6 +549,17 @@ typedef struct dvt_tune_options {
 DVT_API dvt_status* dvt_tune(const dvt_model* model, const dvt_compile_options* compile,
                              const dvt_tune_options* options, char** json);
 
+/* The databases of dvt_tune. `task`: a key, or its beginning; null: all tasks. The JSON is that of `dovetail records`
+ * (docs/schema/records-list.json, records-show.json, records.json). Error: no database, no such task, or several. */
+DVT_API dvt_status* dvt_records_list(const char* database, const char* task, char** json);
+/* The candidates of a task, the best one first. */
+DVT_API dvt_status* dvt_records_show(const char* database, const char* task, char** json);
+/* Adds the records of the databases `from`. Creates `database` if it does not exist. */
+DVT_API dvt_status* dvt_records_merge(const char* database, dvt_texts from, char** json);
+/* Records as text, a line of JSON each; and adding the records of such text, all or none. */
+DVT_API dvt_status* dvt_records_export(const char* database, const char* task, char** lines);
+DVT_API dvt_status* dvt_records_import(const char* database, const char* lines, char** json);
+
 /* Samples of a model's inputs, for a space with numeric choices. This struct never grows. */
 typedef struct dvt_model_samples {
   const dvt_named_tensor* samples; /* calibrate the float model */
@@ -542,10 +596,72 @@ typedef struct dvt_explore_options {
 DVT_API dvt_status* dvt_explore(const dvt_model* const* models, size_t count, const char* space,
                                 const dvt_explore_options* options, char** json);
 
+/* What one step more of each resource of a hardware gives and costs: its parameters doubled, its extensions, a memory
+ * that answers at once, each compiled and timed anew, as `dovetail explore --what-if --json` prints it
+ * (docs/schema/what-if.json). `weights` of the models: null: 1 each. `callbacks` may be null. */
+DVT_API dvt_status* dvt_what_if(const dvt_model* const* models, size_t count, const double* weights,
+                                const char* hardware, const dvt_callbacks* callbacks, char** json);
+
 /* The chip area of a hardware configuration. `flow` null: the estimate of the model that is fitted to runs of Yosys
  * (docs/schema/area-estimate.json). "generic", "xc7" or "xcup": a result of Yosys that the kit keeps, or else Yosys
  * runs, for minutes where arrays are large (docs/schema/area.json). */
 DVT_API dvt_status* dvt_area(const char* hardware, const char* flow, char** json);
+
+/* ---- Comparing ---- */
+
+/* The options of `dovetail compare`. */
+typedef struct dvt_compare_options {
+  size_t struct_size;
+  dvt_texts hardware;             /* configurations of the accelerator, a row each; none: that of `compile` */
+  const dvt_named_tensor* inputs; /* all inputs of the models; null: random values of the seed */
+  size_t input_count;
+  uint64_t seed;  /* 0: 1 */
+  int64_t repeat; /* timed runs on this machine; 0: for about two seconds */
+} dvt_compare_options;
+
+/* Runs models on each target of `compile`, and compares latency, energy and results. Callbacks are those of `compile`.
+ * A target that does not run on this machine has a row that says why. `json` receives what `dovetail compare --json`
+ * prints (docs/schema/compare.json), of which dvt_page makes a page. */
+DVT_API dvt_status* dvt_compare(const dvt_model* const* models, size_t count, const dvt_compile_options* compile,
+                                const dvt_compare_options* options, char** json);
+
+/* ---- Models to try, files, facts ---- */
+
+/* The models of the zoo, as `dovetail zoo list --json` prints them (docs/schema/zoo-list.json). */
+DVT_API dvt_status* dvt_zoo(char** json);
+
+/* The options of `dovetail zoo NAME`; 0 and null: the model's standard. */
+typedef struct dvt_zoo_options {
+  size_t struct_size;
+  int64_t batch, image, sequence; /* extents */
+  uint64_t seed;                  /* of the weights; 0: 1 */
+  int32_t int8;                   /* not 0: quantized in QDQ form, calibrated on seeded samples */
+  const char* calibration;        /* as in dvt_quantize_options */
+  int64_t samples;                /* 0: 8 */
+  const dvt_callbacks* callbacks;
+} dvt_zoo_options;
+
+/* Makes a model of the zoo: its weights are pseudo-random, the same everywhere. `json` receives what `dovetail zoo NAME
+ * --json` prints (docs/schema/zoo.json), "file" being null. */
+DVT_API dvt_status* dvt_zoo_model(const char* name, const dvt_zoo_options* options, dvt_model** out, char** json);
+
+/* What a file is, as `dovetail inspect --json` prints it (docs/schema/inspect.json): a bundle, model, array, hardware,
+ * report, trace, database of records, program. `hardware`: for raw programs; may be null. */
+DVT_API dvt_status* dvt_inspect(const char* path, const char* hardware, char** json);
+/* The supported operators: versions, types, attributes, and the rows of each target (docs/schema/operators.json). */
+DVT_API dvt_status* dvt_operators(char** json);
+/* What this build can do on this machine: engines, targets, processor, GPU, versions, and packages that are missing
+ * (docs/schema/doctor.json). */
+DVT_API dvt_status* dvt_doctor(char** json);
+/* The instruction set of a hardware configuration: encodings, registers, memories, timing, as `dovetail isa --format
+ * json` prints it (docs/schema/isa.json). Null: "1x16x16". */
+DVT_API dvt_status* dvt_isa(const char* hardware, char** json);
+
+/* Compiles, and returns what stages of the compiler made: [{"stage", "text"}], in their order. `stages`: as `dovetail
+ * compile --dump` takes them; none: "all". `stop_after`: the last stage of the whole model; null: compile to the end.
+ */
+DVT_API dvt_status* dvt_compile_stages(const dvt_model* model, const dvt_compile_options* options, dvt_texts stages,
+                                       const char* stop_after, char** json);
 
 /* ---- Traces and pages ---- */
 
@@ -557,8 +673,15 @@ DVT_API dvt_status* dvt_area(const char* hardware, const char* flow, char** json
 DVT_API dvt_status* dvt_session_trace(dvt_session* session, const dvt_named_tensor* inputs, size_t count,
                                       int32_t what_if, char** json, char** trace);
 
+/* The work and waits of each unit in a trace file, as `dovetail trace --json` prints them (docs/schema/trace.json),
+ * "file" being "trace". */
+DVT_API dvt_status* dvt_trace_summary(const char* trace, char** json);
+/* The first instruction that differs between two trace files, in its fields and in time, as `dovetail trace diff
+ * --json` prints it (docs/schema/trace-diff.json), with the names "a" and "b". */
+DVT_API dvt_status* dvt_trace_diff(const char* a, const char* b, char** json);
+
 /* The page of a report, as the commands write it with --html: HTML that needs nothing but a browser, in light and
- * dark. `report`: the JSON of dvt_explore, dvt_tune or dvt_quantize, of `dovetail compare --json`, or a trace file. */
+ * dark. `report`: the JSON of dvt_compare, dvt_explore, dvt_tune or dvt_quantize, or a trace file. */
 DVT_API dvt_status* dvt_page(const char* report, char** html);
 
 /* ---- The command line ---- */

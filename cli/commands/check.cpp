@@ -26,7 +26,7 @@ class Check : public Command {
 
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const ProgramInput input, read_program_input(input_, "check"));
-    DOVETAIL_ASSIGN(const isa::VerifyReport report, verify_input(input_, input));
+    const isa::VerifyReport report = verify_input(input);
     if (json_) print_json(findings_json(report, input.source));
     else print("{}", text(report, input));
     if (report.clean()) return Exit::success;

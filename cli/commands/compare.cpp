@@ -1,9 +1,7 @@
-#include <algorithm>
 #include <atomic>
 
 #include <fmt/format.h>
 
-#include "bundle/code/target_facts.h"
 #include "cli/commands/all.h"
 #include "cli/report/comparison_text.h"
 #include "cli/shell/arguments.h"
@@ -86,7 +84,7 @@ class Compare : public Command {
     }
     DOVETAIL_ASSIGN(options.energy, energy_.table());
     options.work = watched.work();
-    DOVETAIL_ASSIGN(driver::ModelOptions model, model_.parse());
+    DOVETAIL_ASSIGN(const driver::ModelOptions model, model_.parse());
     for (const std::string& file : models_) {
       DOVETAIL_ASSIGN(const bool is_bundle, driver::is_bundle_file(file));
       if (is_bundle)
@@ -94,24 +92,18 @@ class Compare : public Command {
                           "give the .onnx file that it was made from"};
     }
 
-    driver::Comparison comparison;
-    comparison.threads = options.threads > 0 ? options.threads : runtime::default_threads();
     options.rows_done = &rows_done;
     PartsProgress progress;
     options.progress = [&](std::string_view what, std::int64_t rows, std::int64_t all) {
       progress.show(what, rows, all);
     };
-    watched.show({"rows", rows_of(options), &rows_done});
+    watched.show({"rows", driver::rows_of(options) * static_cast<std::int64_t>(models_.size()), &rows_done});
     watched.begin();
-    for (const std::string& file : models_) {
-      model.path = file;
-      DOVETAIL_ASSIGN(driver::CompareOutcome outcome, compare_model(model, options));
-      if (!outcome.failure.empty()) return fail(Exit::failed, outcome.failure);
-      comparison.models.push_back(std::move(outcome.model));
-      for (std::string& line : outcome.announcements)
-        if (std::ranges::find(comparison.inputs, line) == comparison.inputs.end())
-          comparison.inputs.push_back(std::move(line));
-    }
+    std::vector<driver::ModelOptions> models(models_.size(), model);
+    for (std::size_t i = 0; i < models.size(); ++i) models[i].path = models_[i];
+    DOVETAIL_ASSIGN(const driver::CompareOutcome outcome, compare_models(models, options));
+    if (!outcome.failure.empty()) return fail(Exit::failed, outcome.failure);
+    const driver::Comparison& comparison = outcome.comparison;
     watched.finish();
     if (json_) print_json(comparison_json(comparison));
     else print("{}", comparison_text(comparison, amount_of(details_)));
@@ -127,12 +119,6 @@ class Compare : public Command {
   }
 
  private:
-  std::int64_t rows_of(const driver::CompareOptions& options) const {
-    std::size_t rows = 0;
-    for (const std::string& target : options.targets) rows += bundle::has_clock(target) ? options.hardware.size() : 1;
-    return static_cast<std::int64_t>(rows * models_.size());
-  }
-
   ModelArguments model_;
   EnergyArguments energy_;
   LimitArguments limit_;

@@ -49,7 +49,7 @@ class Debug : public Command {
     DOVETAIL_TRY(refuse_several(system, "`dovetail debug`"));
     simulator::EngineOptions engine;
     engine.memory = system.memory;
-    DOVETAIL_ASSIGN(const isa::VerifyReport report, verify_input(input_, input));
+    const isa::VerifyReport report = verify_input(input);
     DOVETAIL_ASSIGN(Prompt prompt, Prompt::open(script_, json_ ? "" : "(debug) "));
     simulator::DebugSession session(input.machine.hardware, input.program, input.launches, input.dram, engine);
     Debugger debugger(

@@ -1,9 +1,7 @@
 
 #include <fmt/format.h>
 
-#include "base/file.h"
 #include "cli/commands/all.h"
-#include "cli/program/program_file.h"
 #include "cli/report/describe.h"
 #include "cli/report/text.h"
 #include "cli/shell/arguments.h"
@@ -28,14 +26,9 @@ class Inspect : public Command {
   }
 
   Result<Exit> run() override {
-    DOVETAIL_ASSIGN(const auto bytes, read_file(file_, std::size_t{1} << 32));
-    std::optional<isa::HardwareConfig> config;
-    if (hardware_) {
-      DOVETAIL_ASSIGN(config, isa::load_config(*hardware_));
-    }
-    DOVETAIL_ASSIGN(const Description description, describe(bytes, file_, config));
+    DOVETAIL_ASSIGN(const Description description, describe(file_, hardware_));
     if (json_) print_json(description.json);
-    else print("file          {}, {}\n{}", file_, driver::bytes_text(bytes.size()), description.text);
+    else print("file          {}, {}\n{}", file_, driver::bytes_text(description.bytes), description.text);
     return Exit::success;
   }
 

@@ -13,6 +13,7 @@
 #include "cli/shell/output.h"
 #include "cli/shell/standard_streams.h"
 #include "compiler/tune/records.h"
+#include "driver/tuning_records.h"
 
 namespace dovetail::cli {
 
@@ -21,7 +22,6 @@ namespace {
 using tune::Outcome;
 using tune::Record;
 using Summary = tune::Records::Summary;
-using Open = tune::Records::Open;
 
 class RecordsCommand : public Command {
  public:
@@ -77,129 +77,53 @@ class RecordsCommand : public Command {
     return {"bad usage of `dovetail records`", std::move(where), std::move(why), "see `dovetail records --help`"};
   }
 
-  // The summaries of the one task whose key begins with `key`; of all tasks without `key`.
-  Result<std::vector<Summary>> summaries_of(const tune::Records& records, const std::optional<std::string>& key) const {
-    DOVETAIL_ASSIGN(std::vector<Summary> summaries, records.summaries());
-    if (!key) return summaries;
-    std::erase_if(summaries, [&](const Summary& summary) { return !summary.task.starts_with(*key); });
-    if (summaries.empty())
-      return Diagnostic{"cannot find the task", *key, fmt::format("{} has no record of it", database_),
-                        fmt::format("`dovetail records list {}` lists the tasks", database_)};
-    if (summaries.front().task != *key && summaries.front().task != summaries.back().task)
-      return Diagnostic{"cannot find the task", *key,
-                        fmt::format("it could be {} or {}", summaries.front().task, summaries.back().task),
-                        "write more of the key"};
-    std::erase_if(summaries, [&](const Summary& s) { return s.task != summaries.front().task; });
-    return summaries;
-  }
-
   Result<Exit> list() {
-    DOVETAIL_ASSIGN(const tune::Records records, tune::Records::open(database_, Open::read));
-    DOVETAIL_ASSIGN(const std::vector<Summary> summaries, summaries_of(records, task_));
+    DOVETAIL_ASSIGN(const std::vector<Summary> summaries, driver::record_summaries(database_, task_));
     if (json_) {
-      Json rows = Json::array();
-      for (const Summary& summary : summaries) rows.push_back(json_of(summary));
-      print_json(rows);
+      print_json(driver::to_json(summaries));
       return Exit::success;
     }
     TextTable table({"task", "target", "kind", "name", "machine", ">sketch", ">records", ">measured", ">default",
                      ">best", "unit", ">gain"});
     for (const Summary& summary : summaries)
       table.add({printable(summary.task), printable(summary.target), printable(summary.kind), printable(summary.name),
-                 printable(summary.machine), fmt::format("{}", summary.sketch_version), count_text(count(summary)),
-                 count_text(count(summary, Outcome::measured)), cost_text(summary.default_cost),
-                 cost_text(summary.cost), printable(summary.unit), gain_text(summary.default_cost, summary.cost)});
+                 printable(summary.machine), fmt::format("{}", summary.sketch_version),
+                 count_text(driver::count(summary)), count_text(driver::count(summary, Outcome::measured)),
+                 cost_text(summary.default_cost), cost_text(summary.cost), printable(summary.unit),
+                 gain_text(summary.default_cost, summary.cost)});
     print("{}", table.to_string(0));
     return Exit::success;
   }
 
   Result<Exit> show() {
-    DOVETAIL_ASSIGN(const tune::Records records, tune::Records::open(database_, Open::read));
-    DOVETAIL_ASSIGN(const std::vector<Summary> summaries, summaries_of(records, more_.front()));
-    DOVETAIL_ASSIGN(const std::vector<Record> all, records.all(summaries.front().task));
-    Json groups = Json::array();
-    for (const Summary& summary : summaries) {
-      std::vector<const Record*> candidates;
-      for (const Record& record : all)
-        if (record.machine == summary.machine && record.sketch_version == summary.sketch_version)
-          candidates.push_back(&record);
-      if (candidates.empty()) continue;  // another process has replaced the records since
-      if (json_) {
-        Json group = json_of(summary);
-        for (const Record* candidate : candidates) group["candidates"].push_back(to_json(*candidate));
-        groups.push_back(std::move(group));
-      } else {
-        print("{}{}", &summary == &summaries.front() ? "" : "\n", text_of(summary, candidates));
-      }
-    }
-    if (json_) print_json(groups);
+    DOVETAIL_ASSIGN(const std::vector<driver::RecordGroup> groups, driver::record_groups(database_, more_.front()));
+    if (json_) print_json(driver::to_json(groups));
+    else
+      for (const driver::RecordGroup& group : groups)
+        print("{}{}", &group == &groups.front() ? "" : "\n", text_of(group));
     return Exit::success;
   }
 
   Result<Exit> merge() {
-    std::vector<tune::Records> from;
-    for (const std::string& path : more_) {
-      DOVETAIL_ASSIGN(tune::Records records, tune::Records::open(path, Open::read));
-      from.push_back(std::move(records));
-    }
-    DOVETAIL_ASSIGN(tune::Records into, tune::Records::open(database_, Open::write));
-    DOVETAIL_ASSIGN(const tune::Records::Merged merged, into.merge(from));
+    DOVETAIL_ASSIGN(const tune::Records::Merged merged, driver::merge_records(database_, more_));
     return report(merged, "merge");
   }
 
   Result<Exit> write_lines() {
-    DOVETAIL_ASSIGN(const tune::Records records, tune::Records::open(database_, Open::read));
-    std::string task;
-    if (task_) {
-      DOVETAIL_ASSIGN(const std::vector<Summary> summaries, summaries_of(records, task_));
-      task = summaries.front().task;
-    }
-    DOVETAIL_ASSIGN(const std::vector<Record> all, records.all(task));
-    std::string text;
-    for (const Record& record : all)
-      text += escape_unprintable(to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
+    DOVETAIL_ASSIGN(const std::string text, driver::export_records(database_, task_));
     if (output_) DOVETAIL_TRY(write_result_text(*output_, text));
     else write_result(text);
     return Exit::success;
   }
 
-  // Opens the database only once all lines are known to be valid.
   Result<Exit> read_lines() {
-    constexpr std::size_t kMostProblems = 100;
     DOVETAIL_ASSIGN(const std::string text, read_text_file(more_.front()));
-    std::vector<Record> records;
-    Diagnostics problems;
-    std::size_t number = 0;
-    for (std::size_t begin = 0, end = 0; begin < text.size() && problems.size() < kMostProblems; begin = end + 1) {
-      end = std::min(text.find('\n', begin), text.size());
-      ++number;
-      if (end == begin) continue;
-      auto record =
-          record_of(std::string_view(text).substr(begin, end - begin), fmt::format("{}:{}", more_.front(), number));
-      if (record.ok()) records.push_back(*std::move(record));
-      else problems.insert(problems.end(), record.errors().begin(), record.errors().end());
-    }
-    if (!problems.empty()) return problems;
-    if (records.empty())
-      return Diagnostic{"cannot import records", more_.front(), "it has no records",
-                        "name a file that `dovetail records export` wrote"};
-    DOVETAIL_ASSIGN(tune::Records into, tune::Records::open(database_, Open::write));
-    DOVETAIL_ASSIGN(const tune::Records::Merged merged, into.merge(records));
+    DOVETAIL_ASSIGN(const tune::Records::Merged merged, driver::import_records(database_, text, more_.front()));
     return report(merged, "import");
   }
 
-  static Result<Record> record_of(std::string_view line, const std::string& where) {
-    DOVETAIL_ASSIGN(const Json json, parse_json(line, where));
-    return tune::record_from_json(json, where);
-  }
-
   Exit report(const tune::Records::Merged& merged, std::string_view action) const {
-    if (json_)
-      print_json({{"kind", "records"},
-                  {"action", action},
-                  {"database", database_},
-                  {"added", merged.added},
-                  {"replaced", merged.replaced}});
+    if (json_) print_json(driver::merged_json(action, database_, merged));
     else
       print("records       {}: {} added, {} replaced by later ones\n", database_, count_text(merged.added),
             count_text(merged.replaced));
@@ -208,15 +132,17 @@ class RecordsCommand : public Command {
 
   // ---- Texts ----
 
-  static std::string text_of(const Summary& summary, const std::vector<const Record*>& candidates) {
-    const Record& best = *candidates.front();
+  static std::string text_of(const driver::RecordGroup& group) {
+    const Summary& summary = group.summary;
+    const Record& best = group.candidates.front();
     std::vector<std::string> outcomes;
     for (const auto& [outcome, number] : summary.outcomes)
       outcomes.push_back(fmt::format("{} {}", count_text(number), to_string(outcome)));
-    std::string text = fmt::format(
-        "task          {}: {} {}, {}\nmachine       {}; sketch version {}\nrecords       {}: {}\n",
-        printable(summary.task), printable(summary.target), printable(summary.kind), printable(summary.name),
-        printable(summary.machine), summary.sketch_version, count_text(count(summary)), fmt::join(outcomes, ", "));
+    std::string text =
+        fmt::format("task          {}: {} {}, {}\nmachine       {}; sketch version {}\nrecords       {}: {}\n",
+                    printable(summary.task), printable(summary.target), printable(summary.kind),
+                    printable(summary.name), printable(summary.machine), summary.sketch_version,
+                    count_text(driver::count(summary)), fmt::join(outcomes, ", "));
     if (std::isfinite(best.default_cost))
       text += fmt::format("default       {} {}\n", cost_text(best.default_cost), printable(best.unit));
     if (best.outcome == Outcome::measured) {
@@ -225,31 +151,13 @@ class RecordsCommand : public Command {
       if (!best.trace.empty()) text += fmt::format("\ntrace of the best candidate\n{}", indented(best.trace));
     }
     TextTable table({">cost", ">gain", "outcome", "search", "time", "decisions", "why"});
-    for (const Record* candidate : candidates)
-      table.add({cost_text(candidate->cost), gain_text(candidate->default_cost, candidate->cost),
-                 std::string(to_string(candidate->outcome)), printable(candidate->search), printable(candidate->time),
-                 decisions_text(*candidate), printable(candidate->why)});
+    for (const Record& candidate : group.candidates)
+      table.add({cost_text(candidate.cost), gain_text(candidate.default_cost, candidate.cost),
+                 std::string(to_string(candidate.outcome)), printable(candidate.search), printable(candidate.time),
+                 decisions_text(candidate), printable(candidate.why)});
     return text + "\n" + table.to_string(2);
   }
 
-  static Json json_of(const Summary& summary) {
-    const auto or_null = [](double cost) { return std::isfinite(cost) ? Json(cost) : Json(); };
-    Json outcomes = Json::object();
-    for (const Outcome outcome : tune::kOutcomes) outcomes[std::string(to_string(outcome))] = count(summary, outcome);
-    return {{"task", summary.task},          {"target", summary.target},
-            {"kind", summary.kind},          {"name", summary.name},
-            {"machine", summary.machine},    {"sketch_version", summary.sketch_version},
-            {"unit", summary.unit},          {"default_cost", or_null(summary.default_cost)},
-            {"cost", or_null(summary.cost)}, {"outcomes", outcomes},
-            {"time", summary.time}};
-  }
-
-  static std::int64_t count(const Summary& summary, std::optional<Outcome> only = std::nullopt) {
-    std::int64_t sum = 0;
-    for (const auto& [outcome, number] : summary.outcomes)
-      if (!only || outcome == *only) sum += number;
-    return sum;
-  }
   static std::string count_text(std::int64_t number) { return with_separators(static_cast<std::uint64_t>(number)); }
   static std::string cost_text(double cost) {
     if (!std::isfinite(cost)) return "-";

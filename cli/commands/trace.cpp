@@ -1,7 +1,5 @@
-#include <array>
 #include <optional>
-#include <utility>
-#include <vector>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -13,36 +11,20 @@
 #include "cli/report/page.h"
 #include "cli/report/text.h"
 #include "cli/report/timing_text.h"
+#include "cli/report/trace_report.h"
 #include "cli/shell/arguments.h"
 #include "cli/shell/output.h"
 #include "cli/shell/standard_streams.h"
-#include "driver/latency.h"
-#include "driver/timed_program.h"
-#include "isa/verify/token_use.h"
 #include "simulator/trace/diff.h"
 #include "simulator/trace/page.h"
-#include "simulator/trace/trace.h"
-#include "simulator/trace/traced_program.h"
 
 namespace dovetail::cli {
 
 namespace {
 
-// One side of a comparison. `programs`: nullopt if the file does not hold them.
-struct Side {
-  std::string path;
-  simulator::Trace trace;
-  std::optional<std::vector<simulator::TracedProgram>> programs;
-};
-
-Result<Side> read_side(const std::string& path) {
+Result<TraceFile> read_trace(const std::string& path) {
   DOVETAIL_ASSIGN(const Json json, read_json_file(path));
-  DOVETAIL_ASSIGN(simulator::Trace trace, simulator::trace_from_json(json, path));
-  Side side{path, std::move(trace), std::nullopt};
-  if (json.contains("programs")) {
-    DOVETAIL_ASSIGN(side.programs, simulator::traced_programs_from_json(json["programs"], side.trace, path));
-  }
-  return side;
+  return trace_file_of(json, path);
 }
 
 class Trace : public Command {
@@ -80,66 +62,28 @@ class Trace : public Command {
     if (!second_.empty())
       return Diagnostic{"bad usage of `dovetail trace`", second_, "a summary has one trace",
                         "write dovetail trace diff A.json B.json to compare two"};
-    return sum_up();
+    return show_summary();
   }
 
  private:
-  Result<Exit> sum_up() {
+  Result<Exit> show_summary() {
     DOVETAIL_ASSIGN(const Json json, read_json_file(first_));
-    DOVETAIL_ASSIGN(const simulator::Trace trace, simulator::trace_from_json(json, first_));
+    DOVETAIL_ASSIGN(const TraceFile file, trace_file_of(json, first_));
     if (html_) {
-      DOVETAIL_ASSIGN(const std::string page, trace_page(json, trace, first_));
+      DOVETAIL_ASSIGN(const std::string page, trace_page(json, file.trace, first_));
       DOVETAIL_TRY(write_result_text(*html_, page));
     }
-    std::uint64_t cycles = 0, instructions = 0;
-    std::array<std::array<std::uint64_t, simulator::kUnitClassNames.size()>, 3> classes{};
-    std::array<simulator::MemorySplit, 3> waits;
-    simulator::FetchTime fetch;
-    simulator::Counters counters;
-    bool knows_waits = true, knows_counters = true;
-    for (const simulator::LaunchTrace& launch : trace.launches) {
-      cycles += launch.cycles;
-      instructions += launch.events.size();
-      for (std::size_t u = 0; u < classes.size(); ++u)
-        for (std::size_t c = 0; c < classes[u].size(); ++c) classes[u][c] += launch.classes[u][c];
-      knows_counters &= launch.counters.has_value();
-      if (launch.counters) counters += *launch.counters;
-      knows_waits &= launch.waits.has_value();
-      if (!launch.waits) continue;
-      for (std::size_t u = 0; u < waits.size(); ++u) waits[u] += launch.waits->units[u];
-      fetch += launch.waits->fetch;
-    }
-    DOVETAIL_ASSIGN(const simulator::RunTime time, run_time(json));
-    print("trace         {}: {} launch{}, {} instructions, {}\n{}\n{}", first_, trace.launches.size(),
-          trace.launches.size() == 1 ? "" : "es", with_separators(instructions),
-          time.clock_mhz ? cycles_text(cycles, *time.clock_mhz) : with_separators(cycles) + " cycles",
-          latency_line(cycles, time), unit_table(classes, cycles));
-    if (knows_waits) print("\n{}", wait_table(waits, fetch, cycles));
-    if (knows_counters) print("\n{}", counters_text(counters));
-    if (const std::string layers = layer_table(trace); !layers.empty()) print("\n{}", layers);
-    if (!json_) return Exit::success;
-    Json units, of_waits;
-    for (const isa::Queue unit : {isa::Queue::load, isa::Queue::compute, isa::Queue::store}) {
-      const std::string name(isa::name(unit));
-      for (std::size_t c = 0; c < simulator::kUnitClassNames.size(); ++c)
-        units[name][std::string(simulator::kUnitClassNames[c])] = classes[isa::index(unit)][c];
-      if (knows_waits) of_waits[name] = simulator::to_json(waits[isa::index(unit)]);
-    }
-    if (knows_waits) of_waits["fetch"] = simulator::to_json(fetch);
-    print_json({{"kind", "trace"},
-                {"file", first_},
-                {"launches", trace.launches.size()},
-                {"instructions", instructions},
-                {"cycles", cycles},
-                {"clock_mhz", time.clock_mhz ? Json(*time.clock_mhz) : Json(nullptr)},
-                {"units", units},
-                {"waits", of_waits},
-                {"counters", knows_counters ? to_json(counters) : Json(nullptr)}});
+    const TraceSummary sum = sum_up(file.trace);
+    const std::size_t launches = file.trace.launches.size();
+    print("trace         {}: {} launch{}, {} instructions, {}\n{}\n{}", first_, launches, launches == 1 ? "" : "es",
+          with_separators(sum.instructions),
+          file.time.clock_mhz ? cycles_text(sum.cycles, *file.time.clock_mhz) : with_separators(sum.cycles) + " cycles",
+          latency_line(sum.cycles, file.time), unit_table(sum.classes, sum.cycles));
+    if (sum.waits) print("\n{}", wait_table(*sum.waits, sum.fetch, sum.cycles));
+    if (sum.counters) print("\n{}", counters_text(*sum.counters));
+    if (const std::string layers = layer_table(file.trace); !layers.empty()) print("\n{}", layers);
+    if (json_) print_json(trace_json(file, sum));
     return Exit::success;
-  }
-
-  Result<simulator::RunTime> run_time(const Json& json) const {
-    return simulator::run_time_from_json(json.contains("time") ? json["time"] : Json(nullptr), first_);
   }
 
   // The latency of a model's run, including the steps that ran on other targets.
@@ -151,22 +95,20 @@ class Trace : public Command {
   }
 
   Result<Exit> diff() {
-    DOVETAIL_ASSIGN(const Side one, read_side(second_));
-    DOVETAIL_ASSIGN(const Side other, read_side(third_));
-    const simulator::Trace &a = one.trace, &b = other.trace;
+    DOVETAIL_ASSIGN(const TraceFile one, read_trace(second_));
+    DOVETAIL_ASSIGN(const TraceFile other, read_trace(third_));
     DOVETAIL_ASSIGN(const std::int64_t around, parse_count("--around", around_, 0, 1000));
-    Json json{{"kind", "trace-diff"}, {"a", second_}, {"b", third_}, {"equal", false}};
-    const bool same_instructions = compare_instructions(one, other, json);
-    const auto difference = simulator::first_difference(a, b);
-    json["cycles"] = difference_json(difference, a);
-    json["equal"] = same_instructions && !difference;
-    if (json_) print_json(json);
+    const simulator::Trace &a = one.trace, &b = other.trace;
+    const TraceComparison found = compare_traces(one, other);
+    print_instructions(one, other, found);
+    if (json_) print_json(trace_diff_json(one, other, found));
+    const auto& difference = found.cycles;
     if (!difference) {
       std::size_t events = 0;
       for (const simulator::LaunchTrace& launch : a.launches) events += launch.events.size();
       print("equal         {} instructions in {} launch{}, to the cycle\n", with_separators(events), a.launches.size(),
             a.launches.size() == 1 ? "" : "es");
-      return same_instructions ? Exit::success : Exit::failed;
+      return found.equal() ? Exit::success : Exit::failed;
     }
     if (!difference->event) {
       print("different     launch {}: {}\n", difference->launch, difference->what);
@@ -180,31 +122,16 @@ class Trace : public Command {
     return Exit::failed;
   }
 
-  static Json difference_json(const std::optional<simulator::TraceDifference>& difference, const simulator::Trace& a) {
-    if (!difference) return nullptr;
-    Json json{{"launch", difference->launch}, {"instruction", nullptr}, {"what", difference->what}};
-    if (difference->event) json["instruction"] = a.launches[difference->launch].events[*difference->event].instruction;
-    return json;
-  }
-
-  // Compares instructions, since equal times do not imply equal addresses. False: the instructions differ.
-  static bool compare_instructions(const Side& a, const Side& b, Json& json) {
-    json["instructions_compared"] = a.programs && b.programs;
-    json["instructions"] = nullptr;
-    for (const Side* side : {&a, &b})
-      if (!side->programs) {
-        print("instructions  not compared, addresses and sizes included: {} does not hold its program\n", side->path);
-        return true;
+  static void print_instructions(const TraceFile& a, const TraceFile& b, const TraceComparison& found) {
+    for (const TraceFile* file : {&a, &b})
+      if (!file->programs) {
+        print("instructions  not compared, addresses and sizes included: {} does not hold its program\n", file->name);
+        return;
       }
-    const auto difference = simulator::first_other_instruction(a.trace, *a.programs, b.trace, *b.programs);
-    json["instructions"] = difference_json(difference, a.trace);
-    if (!difference) {
-      print("instructions  equal in all fields, addresses included\n");
-      return true;
-    }
-    print("instructions  launch {}, instruction {}: {}\n", difference->launch,
-          a.trace.launches[difference->launch].events[*difference->event].instruction, difference->what);
-    return false;
+    if (const auto& difference = found.instructions)
+      print("instructions  launch {}, instruction {}: {}\n", difference->launch,
+            a.trace.launches[difference->launch].events[*difference->event].instruction, difference->what);
+    else print("instructions  equal in all fields, addresses included\n");
   }
 
   std::string first_, second_, third_, around_ = "3";

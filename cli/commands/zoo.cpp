@@ -10,12 +10,10 @@
 #include "cli/shell/output.h"
 #include "cli/shell/progress.h"
 #include "cli/shell/standard_streams.h"
-#include "compiler/export/onnx.h"
 #include "compiler/quantize/quantize.h"
-#include "compiler/zoo/inputs.h"
 #include "compiler/zoo/zoo.h"
-#include "driver/forward.h"
 #include "driver/value_text.h"
+#include "driver/zoo_model.h"
 
 namespace dovetail::cli {
 
@@ -44,11 +42,6 @@ TextTable table() {
   return rows;
 }
 
-Json json_of(const zoo::Range& range) {
-  if (!range.chosen()) return nullptr;
-  return {{"standard", range.standard}, {"least", range.least}, {"greatest", range.greatest}};
-}
-
 class Zoo : public Command {
  public:
   void declare(Options& options) override {
@@ -75,7 +68,8 @@ class Zoo : public Command {
 
   Result<Exit> run() override {
     if (name_ == "list") return list();
-    zoo::Choices choices;
+    driver::ZooOptions options;
+    zoo::Choices& choices = options.choices;
     if (seed_) {
       DOVETAIL_ASSIGN(const std::int64_t seed, parse_count("--seed", *seed_));
       choices.seed = static_cast<std::uint64_t>(seed);
@@ -90,32 +84,28 @@ class Zoo : public Command {
       DOVETAIL_ASSIGN(choices.sequence, parse_count("--sequence", *sequence_));
     }
     DOVETAIL_TRY(check_int8_options());
-    DOVETAIL_ASSIGN(zoo::Model model, zoo::make(name_, choices));
+    options.int8 = int8_;
+    options.calibration = method_.value_or(options.calibration);
+    if (samples_) {
+      DOVETAIL_ASSIGN(options.samples, parse_count("--samples", *samples_));
+    }
     if (!output_)
       return Diagnostic{"bad usage of `dovetail zoo`", name_, "no file is given for the model",
                         fmt::format("add -o {}.onnx", name_)};
-    std::optional<quantize::Quantized> quantized;
-    if (int8_) {
-      DOVETAIL_ASSIGN(quantized, quantize(model.graph, choices.seed));
-      model.graph = quantized->graph;
-    }
-    DOVETAIL_ASSIGN(const auto bytes, export_onnx(model.graph, name_));
-    DOVETAIL_TRY(write_result_file(*output_, bytes));
+    PartsProgress progress;
+    options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) {
+      progress.show(fmt::format("runs ({})", what), done, all);
+    };
+    DOVETAIL_ASSIGN(const driver::ZooModel model, driver::make_zoo_model(name_, options));
+    const std::optional<quantize::Quantized>& quantized = model.quantized;
+    DOVETAIL_TRY(write_result_file(*output_, model.file));
     if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(quantized->to_json())));
-    if (json_)
-      print_json({{"kind", "zoo"},
-                  {"model", name_},
-                  {"file", *output_},
-                  {"bytes", bytes.size()},
-                  {"seed", choices.seed},
-                  {"parameters", model.parameters},
-                  {"macs", model.macs},
-                  {"int8", quantized ? quantized->to_json() : Json()}});
+    if (json_) print_json(model.to_json(*output_));
     else
       print("model         {}: {}, {} nodes, {} parameters, {} MACs, seed {}\n", *output_,
-            driver::bytes_text(bytes.size()), model.graph.live_nodes().size(),
+            driver::bytes_text(model.file.size()), model.nodes,
             with_separators(static_cast<std::uint64_t>(model.parameters)),
-            with_separators(static_cast<std::uint64_t>(model.macs)), choices.seed);
+            with_separators(static_cast<std::uint64_t>(model.macs)), model.seed);
     if (!quantized) return Exit::success;
     if (!json_) print("{}", summary(*quantized));
     Diagnostics problems;
@@ -133,29 +123,6 @@ class Zoo : public Command {
       if (given && !int8_)
         return Diagnostic{"bad usage of `dovetail zoo`", option, "it is for quantized models only", "add --int8"};
     return {};
-  }
-
-  Result<quantize::Quantized> quantize(const graph::Graph& graph, std::uint64_t seed) const {
-    constexpr std::int64_t kSamples = 8, kMostSamples = 1000;
-    quantize::Options options;
-    if (method_) {
-      DOVETAIL_ASSIGN(options.method, quantize::parse_method(*method_));
-    }
-    std::int64_t samples = kSamples;
-    if (samples_) {
-      DOVETAIL_ASSIGN(samples, parse_count("--samples", *samples_));
-    }
-    if (samples < 1 || samples > kMostSamples)
-      return Diagnostic{"bad value of --samples", std::to_string(samples),
-                        fmt::format("it must be in 1 to {}", kMostSamples), "8 is enough"};
-    std::vector<quantize::Values> inputs;
-    for (int sample = 0; sample < samples; ++sample) inputs.push_back(zoo::sample_inputs(graph, seed, sample));
-    PartsProgress progress;
-    options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) -> Result<void> {
-      progress.show(fmt::format("runs ({})", what), done, all);
-      return {};
-    };
-    return quantize::quantize(graph, inputs, options, driver::compiled_forward());
   }
 
   // The tensors with the largest quantization loss, and the loss of the outputs.
@@ -180,15 +147,7 @@ class Zoo : public Command {
       print("{}", table().to_string(0));
       return Exit::success;
     }
-    Json rows = Json::array();
-    for (const zoo::Row& row : zoo::all())
-      rows.push_back({{"name", row.name},
-                      {"summary", row.summary},
-                      {"parameters", row.parameters},
-                      {"macs", row.macs},
-                      {"image", json_of(row.image)},
-                      {"sequence", json_of(row.sequence)}});
-    print_json(rows);
+    print_json(driver::zoo_list());
     return Exit::success;
   }
 

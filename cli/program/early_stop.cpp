@@ -166,12 +166,12 @@ Result<std::unique_ptr<EarlyStop>> make_early_stop(std::string_view place, const
                                                    std::string_view engine, const simulator::EngineOptions& options) {
   if (engine == "cycle") return parsed(std::make_unique<InTime>(place, input, options));
   if (engine != "functional")
-    return Diagnostic{"bad usage of `dovetail simulate`", fmt::format("{} {}", kOption, place),
+    return Diagnostic{"cannot stop early", fmt::format("{} {}", kOption, place),
                       fmt::format("engine {} runs a launch to its end", engine),
                       "use --engine cycle, whose values and cycles are the same"};
   if (place.find('@') != std::string_view::npos)
-    return Diagnostic{"bad usage of `dovetail simulate`", fmt::format("{} {}", kOption, place),
-                      "engine functional has no clock", "use --engine cycle, or name an instruction"};
+    return Diagnostic{"cannot stop early", fmt::format("{} {}", kOption, place), "engine functional has no clock",
+                      "use --engine cycle, or name an instruction"};
   return parsed(std::make_unique<WithoutTime>(place, input, options));
 }
 

@@ -38,7 +38,7 @@ struct Port {
   std::string name;    // plain, and unique in the region
   std::string layout;  // mapping from the model's shape; empty: the same shape
   std::uint64_t address = 0;
-  NdArray sample;
+  NdArray sample;  // zeros without a sample run
 };
 
 // The values of a run, by tensor name.
@@ -86,7 +86,7 @@ std::string upper_name(std::string_view name) {
 
 class Region {
  public:
-  Region(const bundle::Bundle& bundle, const bundle::CodedStep<bundle::AccelCode>& step, const Sample& sample)
+  Region(const bundle::Bundle& bundle, const bundle::CodedStep<bundle::AccelCode>& step, const Sample* sample)
       : bundle_(bundle), step_(step), code_(step.code) {
     std::set<std::string> taken;
     const auto ports = [&](const auto& tensors, const auto& addresses) {
@@ -94,7 +94,7 @@ class Region {
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         const bundle::Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(tensors[i])];
         list.push_back({unique_name(tensor.logical.empty() ? tensor.name : tensor.logical, taken), tensor.layout,
-                        addresses[i], sample.of(tensors[i])});
+                        addresses[i], sample ? sample->of(tensors[i]) : NdArray(tensor.dtype, tensor.shape)});
       }
       return list;
     };
@@ -102,14 +102,23 @@ class Region {
     outputs_ = ports(step.step->results, code_.result_addresses);
   }
 
-  Result<void> write(const fs::path& folder) const {
-    DOVETAIL_ASSIGN(const auto program, isa::Codec(code_.config).encode_program(code_.program));
+  Result<RegionProgram> program() const {
     const bundle::MemorySpace& space = bundle_.spaces[static_cast<std::size_t>(code_.space)];
+    RegionProgram program{.name = step_.step->name, .image = bundle::initial_image(space, code_)};
+    DOVETAIL_ASSIGN(program.instructions, isa::Codec(code_.config).encode_program(code_.program));
     std::vector<isa::SourceLine> lines;
-    DOVETAIL_TRY(write_text_file(folder / "program.s", listing(lines)));
-    DOVETAIL_TRY(write_file(folder / "program.bin", program));
-    DOVETAIL_TRY(write_file(folder / "image.bin", bundle::initial_image(space, code_)));
-    DOVETAIL_TRY(write_text_file(folder / "map.json", driver::json_text(to_json(map(space, std::move(lines))))));
+    program.text = listing(lines);
+    program.map = map(space, std::move(lines));
+    return program;
+  }
+
+  Result<void> write(const fs::path& folder) const {
+    DOVETAIL_ASSIGN(const RegionProgram own, program());
+    const bundle::MemorySpace& space = bundle_.spaces[static_cast<std::size_t>(code_.space)];
+    DOVETAIL_TRY(write_text_file(folder / "program.s", own.text));
+    DOVETAIL_TRY(write_file(folder / "program.bin", own.instructions));
+    DOVETAIL_TRY(write_file(folder / "image.bin", own.image));
+    DOVETAIL_TRY(write_text_file(folder / "map.json", driver::json_text(to_json(own.map))));
     DOVETAIL_TRY(write_text_file(folder / "hardware.json", driver::json_text(isa::config_to_json(code_.config))));
     DOVETAIL_TRY(write_text_file(folder / "dovetail_isa.h", isa::emit_c_header(code_.config)));
     DOVETAIL_TRY(write_text_file(folder / "region.h", header(space)));
@@ -121,7 +130,7 @@ class Region {
 
   ProgramInput input() const {
     const bundle::MemorySpace& space = bundle_.spaces[static_cast<std::size_t>(code_.space)];
-    ProgramInput input;
+    ProgramInput input{.name = step_.step->name};
     input.machine.hardware = code_.config;
     input.program = code_.program;
     input.launches = code_.launches;
@@ -131,6 +140,7 @@ class Region {
                 input.dram.bytes.begin() + static_cast<std::ptrdiff_t>(port.address - space.base));
     input.has_image = true;
     input.symbols = map(space, {}).symbols;
+    input.program_base = code_.program_base;
     return input;
   }
 
@@ -256,13 +266,23 @@ Result<std::string> emit_regions(const bundle::Bundle& bundle, const fs::path& f
   DOVETAIL_TRY(driver::make_result_folder("--emit", folder));
   std::string text;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Region region(bundle, steps[i], sample);
+    const Region region(bundle, steps[i], &sample);
     const fs::path at = folder / fmt::format("{:02}_{}", i, driver::plain_name(steps[i].step->name));
     DOVETAIL_TRY(driver::make_result_folder("--emit", at));
     DOVETAIL_TRY(region.write(at));
     text += region.summary(at);
   }
   return text;
+}
+
+Result<std::vector<RegionProgram>> region_programs(const bundle::Bundle& bundle) {
+  DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
+  std::vector<RegionProgram> programs;
+  for (const auto& step : steps) {
+    DOVETAIL_ASSIGN(RegionProgram program, Region(bundle, step, nullptr).program());
+    programs.push_back(std::move(program));
+  }
+  return programs;
 }
 
 Result<ProgramInput> region_input(const bundle::Bundle& bundle, const std::string& number) {
@@ -272,7 +292,7 @@ Result<ProgramInput> region_input(const bundle::Bundle& bundle, const std::strin
                       "compile it with --target accel"};
   DOVETAIL_ASSIGN(const auto index, parse_count("--region", number, 0, static_cast<std::int64_t>(steps.size()) - 1));
   DOVETAIL_ASSIGN(const Sample sample, Sample::make(bundle));
-  return Region(bundle, steps[static_cast<std::size_t>(index)], sample).input();
+  return Region(bundle, steps[static_cast<std::size_t>(index)], &sample).input();
 }
 
 }  // namespace dovetail::cli

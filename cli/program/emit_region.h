@@ -1,8 +1,11 @@
-// `compile --emit DIR`: each region that runs on the accelerator as files, for other tools and drivers.
+// The regions of a bundle that run on the accelerator as programs: `compile --emit DIR` writes each as files, for other
+// tools and drivers.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "bundle/bundle.h"
@@ -20,6 +23,17 @@ namespace dovetail::cli {
 //   commands.txt                command lines that check and run the program
 // Returns lines for the report. Errors include: no step runs on the accelerator, or the run failed.
 Result<std::string> emit_regions(const bundle::Bundle& bundle, const std::filesystem::path& folder);
+
+// A region as a program.
+struct RegionProgram {
+  std::string name = {};                     // of the step
+  std::string text = {};                     // the instructions with the layers' names
+  std::vector<std::byte> instructions = {};  // raw
+  ProgramMap map = {};
+  std::vector<std::byte> image = {};  // memory before the first launch, with tensors of zeros
+};
+// Of the bundle's first program, in the order of the steps.
+Result<std::vector<RegionProgram>> region_programs(const bundle::Bundle& bundle);
 
 // A region as a program with its memory, as emit_regions() writes it. `number`: text of the command line that counts
 // regions from 0.

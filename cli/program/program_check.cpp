@@ -5,17 +5,14 @@
 #include <fmt/format.h>
 
 #include "base/diagnostic.h"
-#include "cli/shell/arguments.h"
 
 namespace dovetail::cli {
 
-Result<isa::VerifyReport> verify_input(const ProgramArguments& arguments, const ProgramInput& input) {
+isa::VerifyReport verify_input(const ProgramInput& input) {
   isa::VerifyOptions options;
   options.launches = input.launches;
   if (input.has_image) options.dram = isa::DramImage{input.dram.base, input.dram.bytes};
-  if (arguments.program_base) {
-    DOVETAIL_ASSIGN(options.program_base, parse_address("--program-base", *arguments.program_base));
-  }
+  options.program_base = input.program_base;
   return isa::verify(input.machine.hardware, input.program, options);
 }
 

@@ -1,19 +1,17 @@
-// The static verifier's findings on a program from the command line, as text.
+// The static verifier's findings on a program, as text and as JSON.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
 #include "base/json.h"
-#include "base/result.h"
 #include "cli/program/program_input.h"
 #include "cli/program/source_lines.h"
 #include "isa/verify.h"
 
 namespace dovetail::cli {
 
-// Errors: a malformed --program-base.
-Result<isa::VerifyReport> verify_input(const ProgramArguments& arguments, const ProgramInput& input);
+isa::VerifyReport verify_input(const ProgramInput& input);
 
 // A paragraph for each finding, then their number; with source lines if they are known.
 std::string findings_text(const isa::VerifyReport& report, const SourceLines& source, std::size_t instructions);

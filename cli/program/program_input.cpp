@@ -1,28 +1,19 @@
 #include "cli/program/program_input.h"
 
 #include <filesystem>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/file.h"
 #include "cli/program/program_file.h"
-#include "cli/program/program_image.h"
 #include "cli/shell/arguments.h"
 #include "cli/shell/standard_streams.h"
 
 namespace dovetail::cli {
 
 namespace {
-
-Result<void> same_hardware(const isa::HardwareConfig& map, const isa::HardwareConfig& given, const std::string& path) {
-  isa::HardwareConfig named = map;
-  named.name = given.name;
-  if (named == given) return {};
-  return Diagnostic{"cannot use program map", path,
-                    fmt::format("it is for configuration {}, and --hw is {}", map.name, given.name),
-                    "leave --hw out, or assemble for that configuration"};
-}
 
 // The machine: `config` with the system of the named configuration that it equals, or with the default system.
 isa::Machine machine_of(const isa::HardwareConfig& config) {
@@ -31,62 +22,35 @@ isa::Machine machine_of(const isa::HardwareConfig& config) {
   return {config, {}};
 }
 
-// A program with its hardware, names and source lines, and the data items of an assembly file.
-struct Loaded {
-  ProgramInput input;
-  std::optional<std::uint64_t> image_base;  // from a map
-  std::vector<isa::ImageItem> items;
-};
-
-Result<Loaded> load_assembly(const ProgramArguments& arguments) {
-  Loaded loaded;
+Result<ProgramInput> load_assembly(const ProgramArguments& arguments) {
+  std::optional<isa::Machine> machine;
   std::optional<isa::HardwareConfig> expected;
   if (arguments.hardware) {
-    DOVETAIL_ASSIGN(loaded.input.machine, isa::load_machine(*arguments.hardware));
-    expected = loaded.input.machine.hardware;
+    DOVETAIL_ASSIGN(machine, isa::load_machine(*arguments.hardware));
+    expected = machine->hardware;
   }
   if (arguments.map)
     return Diagnostic{"bad usage", *arguments.map, "assembly text has its own names and needs no --map",
                       "leave --map out"};
   DOVETAIL_ASSIGN(isa::Assembly assembly, read_assembly(arguments.program, expected));
-  if (assembly.program.empty())
-    return Diagnostic{"cannot read program", arguments.program, "it has no instruction",
-                      "check that it is the right file"};
-  if (!arguments.hardware) loaded.input.machine = machine_of(assembly.config);
-  loaded.input.program = std::move(assembly.program);
-  loaded.input.launches = std::move(assembly.launches);
-  loaded.input.symbols = std::move(assembly.symbols);
-  loaded.input.source = {arguments.program, std::move(assembly.lines)};
-  loaded.items = std::move(assembly.image);
-  return loaded;
+  return program_of(std::move(assembly), arguments.program, machine);
 }
 
-Result<Loaded> load_binary(const ProgramArguments& arguments, std::string_view command) {
-  Loaded loaded;
-  std::optional<ProgramMap> map;
-  if (arguments.map) {
-    DOVETAIL_ASSIGN(map, read_program_map(*arguments.map));
-    loaded.input.machine = machine_of(map->hardware);
-    loaded.input.launches = map->launches;
-    loaded.input.symbols = map->symbols;
-    loaded.input.source = map->source;
-    loaded.image_base = map->image_base;
-  } else if (!arguments.hardware) {
+Result<ProgramInput> load_binary(const ProgramArguments& arguments, std::string_view command,
+                                 const std::optional<ProgramMap>& map) {
+  if (!map && !arguments.hardware)
     return Diagnostic{fmt::format("bad usage of `dovetail {}`", command), "",
                       "--hw is required, since raw instructions do not name their configuration",
                       fmt::format("add --hw CONFIG or --map MAP.json; see `dovetail {} --help`", command)};
-  }
+  std::optional<isa::Machine> machine;
   if (arguments.hardware) {
-    DOVETAIL_ASSIGN(loaded.input.machine, isa::load_machine(*arguments.hardware));
-    if (map) DOVETAIL_TRY(same_hardware(map->hardware, loaded.input.machine.hardware, *arguments.map));
+    DOVETAIL_ASSIGN(machine, isa::load_machine(*arguments.hardware));
   }
-  DOVETAIL_ASSIGN(loaded.input.program, read_program(arguments.program, loaded.input.machine.hardware));
-  if (map && map->instructions != loaded.input.program.size())
-    return Diagnostic{"cannot use program map", *arguments.map,
-                      fmt::format("it is for {} instructions, and {} has {}", map->instructions, arguments.program,
-                                  loaded.input.program.size()),
-                      "use the map that was written with the program"};
-  return loaded;
+  if (map) {
+    DOVETAIL_ASSIGN(machine, machine_of(*map, machine, *arguments.map));
+  }
+  DOVETAIL_ASSIGN(std::vector<isa::Instruction> program, read_program(arguments.program, machine->hardware));
+  return program_of(std::move(program), arguments.program, *machine, map);
 }
 
 }  // namespace
@@ -145,51 +109,113 @@ Result<simulator::Dram> image_of(const isa::Assembly& assembly, const std::strin
   return compose_image(assembly.config, {}, parts_of(assembly.image, path), {});
 }
 
+Result<isa::Machine> machine_of(const ProgramMap& map, const std::optional<isa::Machine>& given,
+                                const std::string& where) {
+  if (!given) return machine_of(map.hardware);
+  isa::HardwareConfig named = map.hardware;
+  named.name = given->hardware.name;
+  if (named == given->hardware) return *given;
+  return Diagnostic{"cannot use program map", where,
+                    fmt::format("it is for configuration {}, and {} is given", map.hardware.name, named.name),
+                    "leave the configuration out, or assemble for it"};
+}
+
+Result<ProgramInput> program_of(isa::Assembly assembly, const std::string& name,
+                                const std::optional<isa::Machine>& machine) {
+  if (assembly.program.empty())
+    return Diagnostic{"cannot read program", name, "it has no instruction", "check that it is the right file"};
+  return ProgramInput{.name = name,
+                      .machine = machine ? *machine : machine_of(assembly.config),
+                      .program = std::move(assembly.program),
+                      .launches = std::move(assembly.launches),
+                      .dram = {},
+                      .symbols = std::move(assembly.symbols),
+                      .source = {name, std::move(assembly.lines)},
+                      .items = std::move(assembly.image)};
+}
+
+Result<ProgramInput> program_of(std::vector<isa::Instruction> program, const std::string& name,
+                                const isa::Machine& machine, const std::optional<ProgramMap>& map) {
+  ProgramInput input{.name = name, .machine = machine, .program = std::move(program)};
+  if (!map) return input;
+  if (map->instructions != input.program.size())
+    return Diagnostic{
+        "cannot use program map", name,
+        fmt::format("it is for {} instructions, and the program has {}", map->instructions, input.program.size()),
+        "use the map that was written with the program"};
+  input.launches = map->launches;
+  input.symbols = map->symbols;
+  input.source = map->source;
+  return input;
+}
+
+Result<void> set_launches(ProgramInput& input, const std::vector<std::string>& texts) {
+  if (texts.empty() && !input.launches.empty()) return {};
+  DOVETAIL_ASSIGN(input.launches, parse_launches(texts, input.program.size()));
+  return {};
+}
+
+Result<void> fill_image(ProgramInput& input, const std::vector<ImagePart>& base, std::string_view option,
+                        const std::vector<Placement>& placements, const std::vector<ImageSlice>& reserved) {
+  std::vector<ImagePart> parts;
+  for (const Placement& placement : placements) {
+    DOVETAIL_ASSIGN(const ImageSlice slice, parse_slice(option, placement.place, input.symbols, false));
+    const std::span<const std::byte> bytes = placement.array.bytes();
+    if (!slice.shape.empty() && bytes.size() > slice.size_bytes)
+      return Diagnostic{
+          "cannot place array", placement.text,
+          fmt::format("it has {} bytes, and the place `{}` has {}", bytes.size(), placement.place, slice.size_bytes),
+          "reserve more room, or place a smaller array"};
+    parts.push_back({placement.text, slice.address, bytes.size(), bytes});
+  }
+  for (const ImageSlice& slice : reserved) parts.push_back({slice.name, slice.address, slice.size_bytes, {}});
+  const std::vector<ImagePart> items = parts_of(input.items, input.name);
+  input.has_image = !base.empty() || !items.empty() || !parts.empty();
+  DOVETAIL_ASSIGN(input.dram, compose_image(input.machine.hardware, base, items, parts));
+  return {};
+}
+
 Result<ProgramInput> read_program_input(const ProgramArguments& arguments, std::string_view command,
                                         const std::vector<std::string>& outputs) {
-  DOVETAIL_ASSIGN(Loaded loaded,
-                  is_assembly(arguments.program) ? load_assembly(arguments) : load_binary(arguments, command));
-  ProgramInput& input = loaded.input;
-  if (!arguments.launches.empty() || input.launches.empty()) {
-    DOVETAIL_ASSIGN(input.launches, parse_launches(arguments.launches, input.program.size()));
+  std::optional<ProgramMap> map;
+  if (arguments.map && !is_assembly(arguments.program)) {
+    DOVETAIL_ASSIGN(map, read_program_map(*arguments.map));
+  }
+  DOVETAIL_ASSIGN(ProgramInput input,
+                  is_assembly(arguments.program) ? load_assembly(arguments) : load_binary(arguments, command, map));
+  DOVETAIL_TRY(set_launches(input, arguments.launches));
+  if (arguments.program_base) {
+    DOVETAIL_ASSIGN(input.program_base, parse_address("--program-base", *arguments.program_base));
   }
   if (arguments.dram_base && !arguments.dram)
     return Diagnostic{fmt::format("bad usage of `dovetail {}`", command), "--dram-base", "it needs --dram",
                       "add --dram IN.bin"};
 
-  std::vector<ImagePart> base, placements;
+  std::vector<ImagePart> base;
   std::vector<std::byte> raw;
   if (arguments.dram) {
-    std::uint64_t address = loaded.image_base.value_or(0);
+    std::uint64_t address = map ? map->image_base : 0;
     if (arguments.dram_base) {
       DOVETAIL_ASSIGN(address, parse_address("--dram-base", *arguments.dram_base));
     }
     DOVETAIL_ASSIGN(raw, read_image(*arguments.dram, address, input.machine.hardware));
     base.push_back({*arguments.dram, address, raw.size(), raw});
   }
-  std::vector<NdArray> arrays;
-  arrays.reserve(arguments.placements.size());  // the parts refer to the arrays
+  std::vector<Placement> placements;
   for (const std::string& text : arguments.placements) {
     DOVETAIL_ASSIGN(const FileAt file, parse_file_at("--place", text));
-    DOVETAIL_ASSIGN(const ImageSlice slice, parse_slice("--place", file.place, input.symbols, false));
     DOVETAIL_ASSIGN(NdArray array, read_array_or_bytes(file.file));
-    if (!slice.shape.empty() && array.bytes().size() > slice.size_bytes)
-      return Diagnostic{
-          "cannot place array", text,
-          fmt::format("it has {} bytes, and the place `{}` has {}", array.bytes().size(), file.place, slice.size_bytes),
-          "reserve more room, or place a smaller array"};
-    arrays.push_back(std::move(array));
-    placements.push_back({text, slice.address, arrays.back().bytes().size(), arrays.back().bytes()});
+    placements.push_back({text, file.place, std::move(array)});
   }
+  std::vector<ImageSlice> reserved;
   for (const std::string& text : outputs) {
     DOVETAIL_ASSIGN(const FileAt file, parse_file_at("--output", text));
-    DOVETAIL_ASSIGN(const ImageSlice slice, parse_slice("--output", file.place, input.symbols, true));
-    placements.push_back({text, slice.address, slice.size_bytes, {}});
+    DOVETAIL_ASSIGN(ImageSlice slice, parse_slice("--output", file.place, input.symbols, true));
+    slice.name = text;
+    reserved.push_back(std::move(slice));
   }
-  const std::vector<ImagePart> items = parts_of(loaded.items, arguments.program);
-  input.has_image = !base.empty() || !items.empty() || !placements.empty();
-  DOVETAIL_ASSIGN(input.dram, compose_image(input.machine.hardware, base, items, placements));
-  return std::move(input);
+  DOVETAIL_TRY(fill_image(input, base, "--place", placements, reserved));
+  return input;
 }
 
 }  // namespace dovetail::cli

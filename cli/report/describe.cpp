@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/file.h"
 #include "base/npy.h"
 #include "base/printable.h"
 #include "base/text_table.h"
@@ -187,10 +188,8 @@ Result<Description> describe_records(const std::string& path) {
       {{"kind", "records"}, {"tasks", tasks.size()}, {"records", records}, {"measured", measured}}};
 }
 
-}  // namespace
-
-Result<Description> describe(std::span<const std::byte> bytes, const std::string& path,
-                             const std::optional<isa::HardwareConfig>& config) {
+Result<Description> describe_content(std::span<const std::byte> bytes, const std::string& path,
+                                     const std::optional<isa::HardwareConfig>& config) {
   if (bytes.empty()) return Diagnostic{"cannot inspect", path, "it is empty", "check that it is the right file"};
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
@@ -222,6 +221,20 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
       "the known kinds are bundles, .npy, .npz, JSON, pages of runs, databases of records, .onnx, .pb and .s; add "
       "--hw CONFIG for a "
       "raw program"};
+}
+
+}  // namespace
+
+Result<Description> describe(const std::string& path, const std::optional<std::string>& hardware) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 32;
+  DOVETAIL_ASSIGN(const auto bytes, read_file(path, kMostBytes));
+  std::optional<isa::HardwareConfig> config;
+  if (hardware) {
+    DOVETAIL_ASSIGN(config, isa::load_config(*hardware));
+  }
+  DOVETAIL_ASSIGN(Description description, describe_content(bytes, path, config));
+  description.bytes = bytes.size();
+  return description;
 }
 
 }  // namespace dovetail::cli

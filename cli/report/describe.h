@@ -1,24 +1,24 @@
-// Describes the content of a file on one page, for `dovetail inspect`. Each kind of file has its own function.
+// Describes the content of a file on one page, for `dovetail inspect` and the C interface. Each kind of file has its
+// own function.
 #pragma once
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "base/json.h"
 #include "base/result.h"
-#include "isa/config.h"
 
 namespace dovetail::cli {
 
 struct Description {
   std::string text;
-  Json json;  // "kind" first
+  Json json;              // "kind" first
+  std::size_t bytes = 0;  // of the file
 };
 
-// Recognizes the file by its content. With `config`, a file of no other kind is a raw program for that configuration.
-Result<Description> describe(std::span<const std::byte> bytes, const std::string& path,
-                             const std::optional<isa::HardwareConfig>& config);
+// Recognizes the file by its content. With `hardware`, a configuration as --hw takes it, a file of no other kind is a
+// raw program for it.
+Result<Description> describe(const std::string& path, const std::optional<std::string>& hardware);
 
 }  // namespace dovetail::cli

@@ -175,9 +175,6 @@ Json profile_json(const driver::Session& session, const driver::Profile& profile
       if (program.name == row.time.name) step["timing"] = timing_json(program, session.system());
     steps.push_back(std::move(step));
   }
-  const auto peak = [](const runtime::Peak& value) {
-    return Json{{"gop_per_s", value.giga_operations}, {"instruction", value.instruction}};
-  };
   return {
       {"kind", "profile"},
       {"file", session.options().model.path},
@@ -190,7 +187,7 @@ Json profile_json(const driver::Session& session, const driver::Profile& profile
       {"threads", profile.threads},
       {"gpu", gpu_ceilings_json(profile.gpu)},
       {"launched", profile.launched},
-      {"peak_of_one_core", {{"float32", peak(profile.float32_peak)}, {"int8", peak(profile.int8_peak)}}},
+      {"peak_of_one_core", {{"float32", to_json(profile.float32_peak)}, {"int8", to_json(profile.int8_peak)}}},
       {"steps", steps}};
 }
 

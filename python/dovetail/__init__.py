@@ -14,14 +14,18 @@ from ._library import has_compiler, version as __version__
 from ._library import lib as _lib
 from .binding import Binding
 from .bundle import Bundle
-from .compiler import compile, engines, targets
+from .comparison import compare
+from .compiler import Stage, compile, compile_stages, engines, peak, targets
 from .errors import Diagnostic, Error, InputError, InternalError, ResourceError, WorkError
 from .evaluation import Evaluation, measure
+from .facts import doctor, inspect, isa, operators, zoo, zoo_model
 from .hardware import Hardware, hardware, named_hardware
 from .model import Model, Quantized, quantize
 from .own_target import Node, Region, Target
+from .program import Program, Simulation
+from .records import Records
 from .report import Report
-from .search import Exploration, Point, explore, tune
+from .search import Exploration, Point, explore, tune, what_if
 from .session import Session
 from .tensors import Tensor, TensorInfo
 from .trace import Trace
@@ -30,8 +34,10 @@ library_path: str = _lib.path
 """The shared library that was opened."""
 
 __all__ = [
-    "Binding", "Bundle", "Diagnostic", "Error", "Evaluation", "Exploration", "Hardware", "InputError", "InternalError",
-    "Model", "Node", "Point", "Quantized", "Region", "Report", "ResourceError", "Session", "Target", "Tensor",
-    "TensorInfo", "Trace", "WorkError", "__version__", "compile", "engines", "explore", "hardware", "has_compiler",
-    "library_path", "loops", "measure", "named_hardware", "quantize", "targets", "tune",
+    "Binding", "Bundle", "Diagnostic", "Error", "Evaluation", "Exploration", "Hardware", "InputError",
+    "InternalError", "Model", "Node", "Point", "Program", "Quantized", "Records", "Region", "Report", "ResourceError",
+    "Session", "Simulation", "Stage", "Target", "Tensor", "TensorInfo", "Trace", "WorkError", "__version__",
+    "compare", "compile", "compile_stages", "doctor", "engines", "explore", "hardware", "has_compiler", "inspect",
+    "isa", "library_path", "loops", "measure", "named_hardware", "operators", "peak", "quantize", "targets", "tune",
+    "what_if", "zoo", "zoo_model",
 ]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import Match
 
-_CLASSES = {"bundle": "Bundle", "loops": "loops.Loops", "model": "Model", "session": "Session", "region": "Region"}
+_CLASSES = {
+    "bundle": "Bundle", "loops": "loops.Loops", "model": "Model", "program": "Program", "records": "Records",
+    "region": "Region", "session": "Session", "trace": "Trace",
+}
 # Methods and functions whose name is another one, or that are members of a class.
 _RENAMED = {
     "dvt_area": "Hardware.area",
@@ -18,11 +21,12 @@ _RENAMED = {
     "dvt_model_load_memory": "Model",
     "dvt_page": "Report.page",
     "dvt_primitives": "loops.primitives",
+    "dvt_program_assemble": "Program",
+    "dvt_records_import": "Records.import_",
     "dvt_session_bind_input": "Session.bind",
     "dvt_session_bind_output": "Session.bind",
     "dvt_session_create": "Session",
     "dvt_session_run_bound": "Binding.run",
-    "dvt_simulate": "Program.simulate",
     "DVT_TRUST_ALWAYS": 'trust="always"',
     "DVT_TRUST_NEVER": 'trust="never"',
 }

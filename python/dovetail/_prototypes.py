@@ -200,6 +200,19 @@ class dvt_program(Structure):
         ("name", c_char_p),
         ("hardware", c_char_p),
         ("launches", dvt_texts),
+        ("map", c_char_p),
+        ("image", c_void_p),
+        ("image_size", c_size_t),
+    ]
+
+
+class dvt_simulate_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("session", POINTER(dvt_session_options)),
+        ("places", dvt_texts),
+        ("until", c_char_p),
+        ("what_if", c_int32),
     ]
 
 
@@ -262,6 +275,31 @@ class dvt_explore_options(Structure):
     ]
 
 
+class dvt_compare_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("hardware", dvt_texts),
+        ("inputs", POINTER(dvt_named_tensor)),
+        ("input_count", c_size_t),
+        ("seed", c_uint64),
+        ("repeat", c_int64),
+    ]
+
+
+class dvt_zoo_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("batch", c_int64),
+        ("image", c_int64),
+        ("sequence", c_int64),
+        ("seed", c_uint64),
+        ("int8", c_int32),
+        ("calibration", c_char_p),
+        ("samples", c_int64),
+        ("callbacks", POINTER(dvt_callbacks)),
+    ]
+
+
 # The functions that both libraries have: the result and the arguments.
 RUNTIME: Dict[str, Tuple[Any, List[Any]]] = {
     "dvt_version": (c_uint32, []),
@@ -303,6 +341,7 @@ RUNTIME: Dict[str, Tuple[Any, List[Any]]] = {
     "dvt_session_report": (c_void_p, [c_void_p, POINTER(c_void_p)]),
     "dvt_session_profile": (c_void_p, [c_void_p, POINTER(dvt_named_tensor), c_size_t, c_int64, POINTER(c_void_p)]),
     "dvt_engines": (c_void_p, [POINTER(c_void_p)]),
+    "dvt_peak": (c_void_p, [POINTER(c_void_p)]),
     "dvt_hardware": (c_void_p, [c_char_p, POINTER(c_void_p)]),
 }
 
@@ -354,6 +393,17 @@ COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
             POINTER(c_void_p),
         ],
     ),
+    "dvt_program_assemble": (c_void_p, [POINTER(dvt_program), POINTER(c_void_p), POINTER(c_void_p)]),
+    "dvt_program_disassemble": (c_void_p, [POINTER(dvt_program), POINTER(c_void_p)]),
+    "dvt_program_check": (c_void_p, [POINTER(dvt_program), POINTER(dvt_named_tensor), c_size_t, POINTER(c_void_p)]),
+    "dvt_program_simulate": (
+        c_void_p,
+        [
+            POINTER(dvt_program), POINTER(dvt_simulate_options), POINTER(dvt_named_tensor), c_size_t, POINTER(c_void_p),
+            POINTER(c_void_p), POINTER(c_void_p),
+        ],
+    ),
+    "dvt_bundle_programs": (c_void_p, [c_void_p, POINTER(c_void_p), POINTER(c_void_p)]),
     "dvt_simulate": (
         c_void_p,
         [
@@ -379,14 +429,40 @@ COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
         ],
     ),
     "dvt_tune": (c_void_p, [c_void_p, POINTER(dvt_compile_options), POINTER(dvt_tune_options), POINTER(c_void_p)]),
+    "dvt_records_list": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
+    "dvt_records_show": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
+    "dvt_records_merge": (c_void_p, [c_char_p, dvt_texts, POINTER(c_void_p)]),
+    "dvt_records_export": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
+    "dvt_records_import": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
     "dvt_explore": (c_void_p, [POINTER(c_void_p), c_size_t, c_char_p, POINTER(dvt_explore_options), POINTER(c_void_p)]),
+    "dvt_what_if": (
+        c_void_p,
+        [
+            POINTER(c_void_p), c_size_t, POINTER(c_double), c_char_p, POINTER(dvt_callbacks), POINTER(c_void_p),
+        ],
+    ),
     "dvt_area": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
+    "dvt_compare": (
+        c_void_p,
+        [
+            POINTER(c_void_p), c_size_t, POINTER(dvt_compile_options), POINTER(dvt_compare_options), POINTER(c_void_p),
+        ],
+    ),
+    "dvt_zoo": (c_void_p, [POINTER(c_void_p)]),
+    "dvt_zoo_model": (c_void_p, [c_char_p, POINTER(dvt_zoo_options), POINTER(c_void_p), POINTER(c_void_p)]),
+    "dvt_inspect": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
+    "dvt_operators": (c_void_p, [POINTER(c_void_p)]),
+    "dvt_doctor": (c_void_p, [POINTER(c_void_p)]),
+    "dvt_isa": (c_void_p, [c_char_p, POINTER(c_void_p)]),
+    "dvt_compile_stages": (c_void_p, [c_void_p, POINTER(dvt_compile_options), dvt_texts, c_char_p, POINTER(c_void_p)]),
     "dvt_session_trace": (
         c_void_p,
         [
             c_void_p, POINTER(dvt_named_tensor), c_size_t, c_int32, POINTER(c_void_p), POINTER(c_void_p),
         ],
     ),
+    "dvt_trace_summary": (c_void_p, [c_char_p, POINTER(c_void_p)]),
+    "dvt_trace_diff": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
     "dvt_page": (c_void_p, [c_char_p, POINTER(c_void_p)]),
     "dvt_command": (c_int32, [c_int32, POINTER(c_char_p)]),
 }

@@ -12,6 +12,7 @@ from .report import Report
 from .tensors import TensorInfo, dtype_name, shape_of
 
 if TYPE_CHECKING:
+    from .program import Program
     from .session import Session
 
 
@@ -105,6 +106,18 @@ class Bundle:
         Returns {"summary": text, "problems": a list of diagnostics}, the list being empty where all is proven.
         """
         return dict(_call.json_of(lib.dvt_bundle_verify, self._handle))
+
+    def programs(self) -> List[Program]:
+        """The accelerator's programs, one for each of its steps, as assembly with the names of layers. They can be
+        checked and simulated alone: their names include the tensors that the step reads and writes, which are zeros
+        at first. Of a bundle for several shapes: those of the first. Needs the compiler.
+
+        >>> program = bundle.programs()[0]
+        >>> program.simulate({"image": tensor}, ["logits"], engine="cycle")
+        """
+        from .program import programs_of
+
+        return programs_of(self)
 
     def session(self, **options: Any) -> Session:
         """A session that runs this bundle: `Session(bundle, **options)`."""

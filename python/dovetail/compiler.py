@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _call
 from ._library import lib
@@ -30,6 +31,12 @@ def targets() -> List[Dict[str, Any]]:
 def engines() -> List[Dict[str, Any]]:
     """The engines that run the accelerator's programs: "name", "description", "available", "has_clock", "missing"."""
     return list(_call.json_of(lib.dvt_engines))
+
+
+def peak() -> Dict[str, Any]:
+    """The peak of one core of this processor, measured: "float32" and "int8", each with "gop_per_s", billions of
+    operations a second, a multiply-add being two, and "instruction". `Session.profile` has the operations of steps."""
+    return dict(_call.json_of(lib.dvt_peak))
 
 
 def compile_options(
@@ -91,6 +98,20 @@ def compile_options(
         **_call.own_targets(own),
     )
     return options, own
+
+
+@contextmanager
+def own_errors(own: Sequence[Target]) -> Iterator[None]:
+    """Raises what a method of the caller's targets raised in the block, instead of the error that it caused."""
+    error: Optional[Error] = None
+    try:
+        yield
+    except Error as failed:
+        error = failed
+    for target in own:
+        target.raise_cause(error)
+    if error is not None:
+        raise error
 
 
 def compile(
@@ -176,13 +197,46 @@ def compile(
         without_passes=without_passes,
     )
     out, report = ctypes.c_void_p(), ctypes.c_void_p()
-    error: Optional[Error] = None
-    try:
+    with own_errors(own):
         call.run(lib.dvt_compile, Model(model)._handle, options, ctypes.byref(out), ctypes.byref(report))
-    except Error as failed:
-        error = failed
-    for target in own:
-        target.raise_cause(error)
-    if error is not None:
-        raise error
     return Bundle(_call.Handle(lib.dvt_bundle_free, out), _call.taken_json(report), own)
+
+
+class Stage(NamedTuple):
+    """What a stage of the compiler made."""
+
+    name: str
+    text: str
+
+    def __repr__(self) -> str:
+        return f"<dovetail.Stage {self.name}: {len(self.text.splitlines())} lines>"
+
+
+def compile_stages(
+    model: ModelLike,
+    targets: TargetsLike,
+    hardware: Optional[HardwareLike] = None,
+    stages: Sequence[str] = ("all",),
+    *,
+    stop_after: Optional[str] = None,
+    progress: Progress = None,
+    **options: Any,
+) -> List[Stage]:
+    """Compiles a model, and returns what the stages of the compiler made, as text.
+
+    >>> print(dovetail.compile_stages("digits_int8.onnx", "accel", stages=["stream"])[0].text)
+
+    model, targets, hardware, options: those of `compile`.
+    stages: "all", names of stages, or "passes" and names of graph passes, of which the graph before and after is
+        returned: as `dovetail compile --dump` takes them. stop_after: the last stage; None: compile to the end.
+
+    Raises InputError for unknown stages, which lists them. Ctrl-C stops it.
+    """
+    call = LongCall("compile_stages", progress)
+    compiling, own = compile_options("compile_stages", call, targets, hardware, **options)
+    names = _call.texts(stages, "compile_stages: stages")
+    end = None if stop_after is None else _call.text(stop_after, "compile_stages: stop_after")
+    out = ctypes.c_void_p()
+    with own_errors(own):
+        call.run(lib.dvt_compile_stages, Model(model)._handle, compiling, names, end, ctypes.byref(out))
+    return [Stage(row["stage"], row["text"]) for row in _call.taken_json(out)]

@@ -7,7 +7,7 @@ import importlib
 import json
 import os
 import threading
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _call, _fork, show
 from ._library import lib
@@ -16,7 +16,7 @@ from ._work import WAIT_S, LongCall, Progress
 from .compiler import TargetsLike, compile_options
 from .errors import Diagnostic, InputError, WorkError, bad_argument
 from .evaluation import collected
-from .hardware import Hardware, HardwareLike, hardware as as_hardware
+from .hardware import Hardware, HardwareLike, hardware as as_hardware, hardware_text
 from .model import Model, ModelLike
 from .report import Report
 from .session import named_tensors
@@ -284,6 +284,38 @@ def _samples(models: Sequence[Model], samples: Any, tests: Any, labels: Any) -> 
     return rows
 
 
+def _models(models: Any, weights: Optional[Sequence[float]], where: str) -> Tuple[List[Model], Any, Any]:
+    """Models, and the arrays of their handles and weights for the library; null: no weights."""
+    opened = [Model(each) for each in (models if isinstance(models, (list, tuple)) else [models])]
+    if weights is not None and len(weights) != len(opened):
+        raise bad_argument(f"{where}: weights", f"there are {len(weights)}, of {len(opened)} models", "give one each")
+    pointers = (ctypes.c_void_p * len(opened))(*(each._handle._as_parameter_ for each in opened))
+    return opened, pointers, None if weights is None else (ctypes.c_double * len(weights))(*weights)
+
+
+def what_if(
+    models: Union[ModelLike, Sequence[ModelLike]],
+    hardware: HardwareLike,
+    *,
+    weights: Optional[Sequence[float]] = None,
+    progress: Progress = None,
+) -> Report:
+    """What one step more of each resource of a hardware gives and costs: its parameters doubled, its extensions, a
+    memory that answers at once, each compiled and timed anew. Needs the compiler.
+
+    models: one model, or a list. weights: of the models, above 0.
+
+    Returns "values" of the hardware, and "steps", each with its "change" and "values": latency, area, energy
+    (docs/schema/what-if.json). Ctrl-C stops it.
+    """
+    call = LongCall("what_if", progress)
+    opened, pointers, shares = _models(models, weights, "what_if")
+    text, out = hardware_text(hardware, "what_if: hardware"), ctypes.c_void_p()
+    calls = ctypes.pointer(call.callbacks)
+    call.run(lib.dvt_what_if, pointers, len(opened), shares, text, calls, ctypes.byref(out))
+    return Report(_call.taken_json(out))
+
+
 def explore(
     models: Union[ModelLike, Sequence[ModelLike]],
     space: Union[Mapping[str, Any], _call.PathLike],
@@ -318,10 +350,7 @@ def explore(
     Returns an iterator of points. What is wrong with the models or the space is raised where it is read.
     """
     call = LongCall("explore", progress)
-    several = models if isinstance(models, (list, tuple)) else [models]
-    opened = [Model(each) for each in several]
-    if weights is not None and len(weights) != len(opened):
-        raise bad_argument("explore: weights", f"there are {len(weights)}, of {len(opened)} models", "give one each")
+    opened, pointers, shares = _models(models, weights, "explore")
     values = _samples(opened, samples, tests, labels)
     options = _call.options(
         dvt_explore_options,
@@ -334,10 +363,9 @@ def explore(
         jobs=jobs,
         no_prune=not prune,
         no_check=not check,
-        weights=None if weights is None else (ctypes.c_double * len(weights))(*weights),
+        weights=shares,
         callbacks=ctypes.pointer(call.callbacks),
         samples=values,
     )
-    pointers = (ctypes.c_void_p * len(opened))(*(each._handle._as_parameter_ for each in opened))
     text = _call.text(_space_text(space), "explore: space")
     return Exploration(call, (pointers, len(opened), text), options, (opened, values))

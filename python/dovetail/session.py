@@ -270,7 +270,9 @@ class Session:
 
     def profile(self, inputs: Mapping[str, ArrayLike], *, repeat: int = 10, copy: bool = False) -> Report:
         """Runs once to warm up and then `repeat` times. Returns the medians of the runs: "seconds" with "median",
-        "low" and "high" (tenth and ninetieth percentile), "steps" as in `report`, and "counters"."""
+        "low" and "high" (tenth and ninetieth percentile), "steps" as in `report`, and "counters". Steps of the CPU's
+        kernels also have "operations", where a multiply-add is two, and whether they are "integer": with
+        `dovetail.peak` they give the use of the processor."""
         count = _call.number(repeat, ctypes.c_int64, "Session.profile: repeat")
         return Report(self._json(lib.dvt_session_profile, inputs, copy, "Session.profile", count))
 

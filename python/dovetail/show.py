@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .evaluation import Evaluation
     from .hardware import Hardware
     from .model import Model
+    from .program import Program, Simulation
     from .search import Exploration
     from .tensors import TensorInfo
     from .trace import Trace
@@ -252,9 +253,7 @@ def _run_html(report: Mapping[str, Any]) -> str:
         ("time on this machine", text),
         ("cycles", sum(step.get("cycles", 0) for step in report["steps"]) or None),
     ]
-    counters = report.get("counters", {})
-    plain = [(key, value) for key, value in counters.items() if value and not isinstance(value, (dict, list))]
-    return panel("Profile" if spread else "Run", facts(rows), _steps(report), folded("counters", facts(plain)))
+    return panel("Profile" if spread else "Run", facts(rows), _steps(report), _counters(report))
 
 
 def timing_html(timing: Mapping[str, Any], title: str) -> str:
@@ -285,6 +284,52 @@ def timing_html(timing: Mapping[str, Any], title: str) -> str:
         table(("layer", "cycles", "", "MACs a cycle", "MACs a byte"), layers),
         folded("the same instructions on other hardware", table(("change", "cycles", "speedup"), changes)),
     )
+
+
+def _counters(report: Mapping[str, Any]) -> str:
+    counters = report.get("counters") or {}
+    plain = [(key, value) for key, value in counters.items() if value and not isinstance(value, (dict, list))]
+    return folded("counters", facts(plain) if plain else "")
+
+
+def program_html(program: Program) -> str:
+    """What a program is: its hardware, memory and names, and its text."""
+    about = program.map
+    names = [
+        (each["name"], each["kind"], f"{each['value']:#x}" if each["kind"] == "address" else each["value"],
+         f"{each['type']}{each['shape']}" if each.get("type") else None)
+        for each in about["symbols"]
+    ]
+    rows: Facts = [
+        ("hardware", program.hardware.name),
+        ("instructions", about["instructions"]),
+        ("launches", len(about["launches"]) or None),
+        ("memory", f"{bytes_text(about['image']['bytes'])} from {about['image']['base']:#x}"),
+    ]
+    text = f"<pre>{escape(program.text)}</pre>" if len(program.text) < MOST_PAGE_BYTES else ""
+    return panel(
+        f"Program {program.name}",
+        facts(rows),
+        folded(f"{len(names)} names", table(("name", "kind", "value", "type"), names)),
+        folded("assembly", text),
+    )
+
+
+def simulation_html(simulation: Simulation) -> str:
+    """Where the cycles of a simulation went; where there are none, what ran."""
+    report = simulation.report
+    if report.get("timing"):
+        return report_html(report)
+    until = report.get("until")
+    stopped = None if until is None else f"{until['place']}: before instruction {until.get('instruction', '-')}"
+    rows: Facts = [
+        ("engine", report["engine"]),
+        ("stopped at", stopped),
+        ("MACs", report["counters"]["macs"]),
+        ("time on this machine", seconds_text(report["seconds"])),
+        ("outputs", ", ".join(f"{name}: {each.dtype}{list(each.shape)}" for name, each in simulation.outputs.items())),
+    ]
+    return panel(f"Simulation of {report['program']}", facts(rows), _counters(report))
 
 
 def report_html(report: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 import numpy as np
 
 from . import _call, plots, show
+from ._library import lib
 from .errors import bad_argument
 from .report import Report
 
@@ -32,7 +33,7 @@ _TOKEN = np.dtype([("from", "i1"), ("to", "i1"), ("pushed", "i8"), ("popped", "i
 
 
 class Trace:
-    """The trace of a run on an engine with a clock. `Session.trace` makes one.
+    """The trace of a run on an engine with a clock. `Session.trace` and `Program.simulate(trace=True)` make one.
 
     >>> trace = session.trace({"image": image})
     >>> trace.events["end"].max(), trace.layers
@@ -62,7 +63,7 @@ class Trace:
 
     def __init__(self, text: str, report: Optional[Mapping[str, Any]] = None) -> None:
         """text: a trace file, as `dovetail run --trace` writes it.
-        report: what `Session.trace` measured with it.
+        report: what was measured with it.
 
         Raises InputError for other text.
         """
@@ -96,6 +97,18 @@ class Trace:
         popped = (each for each in events if each["ph"] == "f")
         pairs = ((pushed[each["id"]], each) for each in popped)
         return [(push["tid"] - 1, pop["tid"] - 1, push["ts"], pop["ts"]) for push, pop in pairs]
+
+    def summary(self) -> Report:
+        """"cycles", "instructions", "units" (the cycles of each unit by what it did), "waits" (for memory, by reason)
+        and "counters", as `dovetail trace --json` prints them (docs/schema/trace.json). Needs the compiler."""
+        return Report(_call.json_of(lib.dvt_trace_summary, _call.text(self.text, "Trace.summary")))
+
+    def diff(self, other: Trace) -> Report:
+        """How another trace differs: whether they are "equal"; the first instruction whose fields differ,
+        "instructions"; the first one that differs in time, "cycles"; each with "launch", "instruction" and "what", or
+        None (docs/schema/trace-diff.json). This trace counts as right. Needs the compiler."""
+        texts = [_call.text(each.text, "Trace.diff") for each in (self, other)]
+        return Report(_call.json_of(lib.dvt_trace_diff, *texts))
 
     def save(self, path: _call.PathLike) -> None:
         """Writes the trace file, for `dovetail trace` and ui.perfetto.dev."""

@@ -49,6 +49,45 @@ static void nulls(void) {
   FAILS(DVT_CAUSE_INPUT, null, dvt_quantize(NULL, NULL, 0, NULL, &model, NULL));
   FAILS(DVT_CAUSE_INPUT, null, dvt_simulate(NULL, NULL, NULL, 0, none, NULL, NULL));
   FAILS(DVT_CAUSE_INPUT, null, dvt_simulate(NULL, NULL, NULL, 0, wrong, NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_compile_stages(NULL, NULL, none, NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_compile_stages(NULL, NULL, none, NULL, NULL));
+  const dvt_program text = {.struct_size = sizeof text, .text = ".space y int8[16]\n  finish\n"};
+  const dvt_simulate_options no_texts = {.struct_size = sizeof no_texts, .places = {NULL, 2}};
+  FAILS(DVT_CAUSE_INPUT, null, dvt_program_assemble(NULL, NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_program_disassemble(NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_program_disassemble(&text, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_program_check(NULL, NULL, 0, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_program_check(&text, NULL, 0, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_program_check(&text, NULL, 1, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_program_simulate(NULL, NULL, NULL, 0, NULL, NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_program_simulate(&text, &no_texts, NULL, 0, NULL, NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_bundle_programs(NULL, NULL, &json));
+  const dvt_model* no_models[] = {NULL};
+  FAILS(DVT_CAUSE_INPUT, "count", dvt_compare(NULL, 0, NULL, NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_compare(NULL, 1, NULL, NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_compare(no_models, 1, NULL, NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_compare(no_models, 1, NULL, NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_records_list(NULL, NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_records_list("x.db", NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_records_show("x.db", NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_records_merge(NULL, wrong, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_records_merge("x.db", wrong, &json));
+  FAILS(DVT_CAUSE_INPUT, "count", dvt_records_merge("x.db", none, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_records_export("x.db", NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_records_import("x.db", NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_what_if(no_models, 1, NULL, "tiny", NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_what_if(no_models, 1, NULL, NULL, NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, "count", dvt_what_if(NULL, 0, NULL, "tiny", NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_zoo(NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_zoo_model(NULL, NULL, &model, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_zoo_model("lenet", NULL, NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_inspect(NULL, NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_operators(NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_doctor(NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_isa(NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_trace_summary(NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_trace_diff(NULL, NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_trace_diff("{}", "{}", NULL));
   dvt_loops* loops = NULL;
   dvt_tensors* outputs = NULL;
   FAILS(DVT_CAUSE_INPUT, null, dvt_primitives(NULL));
@@ -381,6 +420,228 @@ static void loops(void) {
   dvt_loops_free(written);
 }
 
+// A program with the session's options, its state before its end, and its trace.
+static void simulate_more(const dvt_program* program, const dvt_named_tensor* input) {
+  const char* const read[] = {"y", "sram:acc"};
+  const char* const no_memory[] = {"sram:nonesuch"};
+  dvt_session_options cycle = {.struct_size = sizeof cycle, .engine = "cycle"};
+  dvt_simulate_options options = {.struct_size = sizeof options, .session = &cycle, .places = {read, 2}, .what_if = 1};
+  dvt_tensors* outputs = NULL;
+  char *json = NULL, *trace = NULL, *summary = NULL;
+  if (OK(dvt_program_simulate(program, &options, input, 1, &outputs, &json, &trace))) {
+    CHECK(strstr(json, "\"change\":") != NULL && strstr(json, "\"timing\":") != NULL);
+    CHECK(dvt_tensors_find(outputs, "sram:acc")->ndim == 3 && dvt_tensors_find(outputs, "y")->shape[0] == 4);
+    if (OK(dvt_trace_summary(trace, &summary))) CHECK(strstr(summary, "\"file\":\"trace\",\"launches\":1,") != NULL);
+    dvt_free(summary);
+    if (OK(dvt_trace_diff(trace, trace, &summary))) CHECK(strstr(summary, "\"equal\":true") != NULL);
+    dvt_free(summary);
+    trace[strlen(trace) / 2] = '\0';
+    FAILS(DVT_CAUSE_INPUT, "JSON", dvt_trace_summary(trace, &summary));
+    FAILS(DVT_CAUSE_INPUT, "dvt_trace_diff: a", dvt_trace_diff(trace, "{}", &summary));
+    FAILS(DVT_CAUSE_INPUT, "trace", dvt_trace_summary("[3]", &summary));
+  }
+  dvt_free(json);
+  dvt_free(trace);
+  dvt_tensors_free(outputs);
+  options.what_if = 0;
+  options.until = "@40";
+  if (OK(dvt_program_simulate(program, &options, input, 1, &outputs, &json, NULL)))
+    CHECK(strstr(json, "\"cycle\":40") != NULL && strstr(json, "\"timing\"") == NULL);
+  dvt_free(json);
+  dvt_tensors_free(outputs);
+  FAILS(DVT_CAUSE_INPUT, "until", dvt_program_simulate(program, &options, input, 1, NULL, NULL, &trace));
+  options.until = "#1000";
+  FAILS(DVT_CAUSE_INPUT, "#1000", dvt_program_simulate(program, &options, input, 1, &outputs, NULL, NULL));
+  options.until = NULL;
+  cycle.engine = "systemc";
+  FAILS(DVT_CAUSE_INPUT, "systemc", dvt_program_simulate(program, &options, input, 1, &outputs, NULL, NULL));
+  options.session = NULL;
+  FAILS(DVT_CAUSE_INPUT, "no clock", dvt_program_simulate(program, &options, input, 1, &outputs, NULL, &trace));
+  options.places = (dvt_texts){no_memory, 1};
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_program_simulate(program, &options, input, 1, &outputs, NULL, NULL));
+  options.struct_size = 8;
+  FAILS(DVT_CAUSE_INPUT, "struct_size", dvt_program_simulate(program, &options, input, 1, &outputs, NULL, NULL));
+  CHECK(outputs == NULL && trace == NULL);
+}
+
+// Text, bytes, and text again; what the proof finds.
+static void programs(const dvt_program* program, const dvt_named_tensor* input) {
+  dvt_tensors *encoded = NULL, *again = NULL, *outputs = NULL;
+  char *json = NULL, *map = NULL, *text = NULL;
+  if (OK(dvt_program_check(program, input, 1, &json))) CHECK(strstr(json, "\"clean\":true") != NULL);
+  dvt_free(json);
+  if (!OK(dvt_program_assemble(program, &encoded, &map))) return;
+  CHECK(strstr(map, "\"kind\":\"program map\"") != NULL && strstr(map, "\"name\":\"bias\"") != NULL);
+  const DLTensor *instructions = dvt_tensors_find(encoded, "instructions"), *image = dvt_tensors_find(encoded, "image");
+  CHECK(instructions->shape[1] == 16 && image->shape[0] > 0 && dvt_tensors_find(encoded, "uops") != NULL);
+  dvt_program raw = {.struct_size = sizeof raw, .instructions = instructions->data, .map = map, .image = image->data};
+  raw.size = (size_t)(instructions->shape[0] * instructions->shape[1]);
+  raw.image_size = (size_t)image->shape[0];
+  const char* const y[] = {"y"};
+  const dvt_simulate_options options = {.struct_size = sizeof options, .places = {y, 1}};
+  if (OK(dvt_program_simulate(&raw, &options, input, 1, &outputs, NULL, NULL)))
+    CHECK(((const int8_t*)dvt_tensors_view(outputs, 0)->data)[1] == -7);
+  dvt_tensors_free(outputs);
+  if (OK(dvt_program_disassemble(&raw, &text))) CHECK(strstr(text, "gemm uop=") != NULL);
+  const dvt_program written = {.struct_size = sizeof written, .text = text};
+  for (const dvt_program* each = &raw; each != NULL; each = each == &raw ? &written : NULL) {
+    if (OK(dvt_program_assemble(each, &again, NULL)))
+      CHECK(memcmp(dvt_tensors_find(again, "instructions")->data, raw.instructions, raw.size) == 0);
+    dvt_tensors_free(again);
+  }
+  dvt_free(text);
+  raw.hardware = "tiny";
+  FAILS(DVT_CAUSE_INPUT, "tiny is given", dvt_program_check(&raw, NULL, 0, &json));
+  raw.hardware = NULL;
+  raw.map = "{\"kind\":\"program map\"}";
+  FAILS(DVT_CAUSE_INPUT, "map", dvt_program_check(&raw, NULL, 0, &json));
+  raw.map = NULL;
+  FAILS(DVT_CAUSE_INPUT, "image", dvt_program_check(&raw, NULL, 0, &json));
+  raw.struct_size = offsetof(dvt_program, map);  // of a caller with the first header
+  FAILS(DVT_CAUSE_INPUT, "hardware", dvt_program_check(&raw, NULL, 0, &json));
+  raw.hardware = "1x16x16";
+  if (OK(dvt_program_check(&raw, NULL, 0, &json))) CHECK(strstr(json, "\"kind\":\"check\"") != NULL);
+  dvt_free(json);
+  dvt_program stuck = {.struct_size = sizeof stuck};
+  stuck.text = ".space y int8[16]\n  gemm uop=0:1 iter=1,1 dst=0,1 src=0,1 pop_prev\n";
+  if (OK(dvt_program_check(&stuck, NULL, 0, &json)))
+    CHECK(strstr(json, "\"clean\":false") != NULL && strstr(json, "deadlock") != NULL);
+  dvt_free(json);
+  stuck.map = map;
+  FAILS(DVT_CAUSE_INPUT, "map", dvt_program_check(&stuck, NULL, 0, &json));
+  dvt_free(map);
+  dvt_tensors_free(encoded);
+}
+
+// The programs of a bundle run alone, on their own names.
+static void bundle_programs(const dvt_model* model) {
+  dvt_compile_options options = for_accelerator();
+  dvt_bundle* bundle = NULL;
+  dvt_tensors* parts = NULL;
+  char* json = NULL;
+  if (!OK(dvt_compile(model, &options, &bundle, NULL))) return;
+  if (OK(dvt_bundle_programs(bundle, &parts, &json))) {
+    CHECK(strstr(json, "\"text\":\".config ") != NULL && strstr(json, "\"inputs\":[") != NULL);
+    const DLTensor* instructions = dvt_tensors_find(parts, "instructions 0");
+    CHECK(instructions->ndim == 2 && dvt_tensors_find(parts, "image 0")->shape[0] > 0);
+  }
+  dvt_free(json);
+  dvt_tensors_free(parts);
+  dvt_bundle_free(bundle);
+  options.targets = "cpu";
+  if (!OK(dvt_compile(model, &options, &bundle, NULL))) return;
+  if (OK(dvt_bundle_programs(bundle, NULL, &json))) CHECK(strcmp(json, "{\"programs\":[]}") == 0);
+  dvt_free(json);
+  dvt_bundle_free(bundle);
+}
+
+static void compare(const dvt_model* model) {
+  dvt_compile_options compile = for_accelerator();
+  const char* const hardware[] = {"1x16x16-ext", "1x8x8"};
+  DLTensor image = tensor_of(images, kDLFloat, 32, 4, image_shape);
+  const dvt_named_tensor input = {"image", &image}, wrong = {"picture", &image};
+  struct seen seen = {.stop_at = -1};
+  const dvt_callbacks calls = {sizeof calls, &seen, take_note, progress, cancelled, NULL, NULL};
+  compile.callbacks = &calls;
+  dvt_compare_options options = {.struct_size = sizeof options, .hardware = {hardware, 2}, .inputs = &input,
+                                 .input_count = 1, .repeat = 2};
+  char *json = NULL, *html = NULL;
+  const dvt_model* models[] = {model, model};
+  if (OK(dvt_compare(models, 2, &compile, &options, &json))) {
+    CHECK(strstr(json, "\"kind\":\"comparison\"") != NULL && strstr(json, "1x8x8") != NULL && seen.progress > 0);
+    if (OK(dvt_page(json, &html))) CHECK(strstr(html, "<!doctype html>") == html);
+    dvt_free(html);
+  }
+  dvt_free(json);
+  options.inputs = &wrong;
+  FAILS(DVT_CAUSE_INPUT, "picture", dvt_compare(models, 1, &compile, &options, &json));
+  options.input_count = 0;
+  options.repeat = -1;
+  FAILS(DVT_CAUSE_INPUT, "repeat", dvt_compare(models, 1, &compile, &options, &json));
+  options.repeat = 0;
+  const char* const nowhere[] = {"nonesuch"};
+  options.hardware = (dvt_texts){nowhere, 1};
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_compare(models, 1, &compile, &options, &json));
+  compile.targets = "nonesuch";
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_compare(models, 1, &compile, NULL, &json));
+  compile = for_accelerator();
+  seen.stop_at = 0;
+  compile.callbacks = &calls;
+  FAILS(DVT_CAUSE_WORK, "stopped", dvt_compare(models, 1, &compile, NULL, &json));
+  CHECK(json == NULL);
+}
+
+static void stages(const dvt_model* model) {
+  const dvt_compile_options options = for_accelerator();
+  const char *const stream[] = {"stream"}, *const wrong[] = {"nonesuch"};
+  char* json = NULL;
+  if (OK(dvt_compile_stages(model, &options, (dvt_texts){stream, 1}, NULL, &json)))
+    CHECK(strstr(json, "[{\"stage\":\"stream\",\"text\":\"") == json);
+  dvt_free(json);
+  if (OK(dvt_compile_stages(model, &options, (dvt_texts){NULL, 0}, "import", &json)))
+    CHECK(strstr(json, "[{\"stage\":\"import\"") == json && strstr(json, "\"stage\":\"bundle\"") == NULL);
+  dvt_free(json);
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_compile_stages(model, &options, (dvt_texts){wrong, 1}, NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_compile_stages(model, &options, (dvt_texts){NULL, 0}, "nonesuch", &json));
+}
+
+static void facts(const char* digits, const char* folder) {
+  char* json = NULL;
+  dvt_model* model = NULL;
+  if (OK(dvt_zoo(&json))) CHECK(strstr(json, "\"name\":\"resnet8\"") != NULL);
+  dvt_free(json);
+  dvt_zoo_options options = {.struct_size = sizeof options, .int8 = 1, .samples = 1};
+  if (OK(dvt_zoo_model("resnet8", &options, &model, &json)))
+    CHECK(strstr(json, "\"kind\":\"zoo\"") != NULL && strstr(json, "\"file\":null") != NULL);
+  dvt_free(json);
+  dvt_model_free(model);
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_zoo_model("nonesuch", NULL, &model, &json));
+  options.samples = 100000;
+  FAILS(DVT_CAUSE_INPUT, "samples", dvt_zoo_model("resnet8", &options, &model, &json));
+  options.int8 = 0;
+  FAILS(DVT_CAUSE_INPUT, "int8", dvt_zoo_model("resnet8", &options, &model, &json));
+  options.samples = 0;
+  options.batch = -1;
+  FAILS(DVT_CAUSE_INPUT, "batch", dvt_zoo_model("resnet8", &options, &model, &json));
+  if (OK(dvt_inspect(path_of(digits, "digits_int8.onnx"), NULL, &json))) CHECK(strstr(json, "\"kind\":\"onnx\"") != NULL);
+  dvt_free(json);
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_inspect(path_of(folder, "nonesuch"), NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, "nowhere", dvt_inspect(path_of(digits, "digits_int8.onnx"), "nowhere", &json));
+  if (OK(dvt_operators(&json))) CHECK(strstr(json, "\"Conv\":{\"versions\":[") != NULL);
+  dvt_free(json);
+  if (OK(dvt_doctor(&json))) CHECK(strstr(json, "\"kind\":\"doctor\",\"engines\":[") != NULL);
+  dvt_free(json);
+  if (OK(dvt_isa("tiny", &json))) CHECK(strstr(json, "\"gemm\"") != NULL);
+  dvt_free(json);
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_isa("nonesuch", &json));
+}
+
+// The database that `search` wrote.
+static void records(const char* database, const char* folder) {
+  char merged[4096];
+  snprintf(merged, sizeof merged, "%s/merged.db", folder);
+  char *json = NULL, *lines = NULL;
+  if (OK(dvt_records_list(database, NULL, &json))) CHECK(strstr(json, "\"outcomes\":{\"measured\":") != NULL);
+  dvt_free(json);
+  if (OK(dvt_records_export(database, NULL, &lines))) CHECK(lines[0] == '{' && lines[strlen(lines) - 1] == '\n');
+  if (OK(dvt_records_import(merged, lines, &json))) CHECK(strstr(json, "\"action\":\"import\"") != NULL);
+  dvt_free(json);
+  const char *const from[] = {database}, *const wrong[] = {"/nonesuch.db"};
+  if (OK(dvt_records_merge(merged, (dvt_texts){from, 1}, &json))) CHECK(strstr(json, "\"added\":0,") != NULL);
+  dvt_free(json);
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_records_merge(merged, (dvt_texts){wrong, 1}, &json));
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_records_list("/nonesuch.db", NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_records_show(database, "nonesuch", &json));
+  FAILS(DVT_CAUSE_INPUT, "lines:1", dvt_records_import(merged, "{\"task\":3}\n", &json));
+  FAILS(DVT_CAUSE_INPUT, "no records", dvt_records_import(merged, "\n", &json));
+  FAILS(DVT_CAUSE_INPUT, "it could be", dvt_records_show(database, "", &json));
+  char* task = strstr(lines, "\"task\":\"") + strlen("\"task\":\"");
+  *strchr(task, '"') = '\0';
+  if (OK(dvt_records_show(database, task, &json))) CHECK(strstr(json, "\"candidates\":[{") != NULL);
+  dvt_free(json);
+  dvt_free(lines);
+}
+
 static void simulate(const char* file) {
   size_t size = 0;
   char* text = (char*)read_bytes(file, &size);
@@ -408,7 +669,11 @@ static void simulate(const char* file) {
   dvt_tensors_free(outputs);
   const dvt_named_tensor nonesuch = {"nonesuch", &zeros};
   FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_simulate(&program, NULL, &nonesuch, 1, places, &outputs, NULL));
+  simulate_more(&program, &input);
+  programs(&program, &input);
   program.text = ".config 1x16x16\n  gem uop=0\n";
+  FAILS(DVT_CAUSE_INPUT, "matmul.s:2", dvt_program_check(&program, NULL, 0, &json));
+  FAILS(DVT_CAUSE_INPUT, "matmul.s:2", dvt_program_assemble(&program, &outputs, &json));
   FAILS(DVT_CAUSE_INPUT, "gem", dvt_simulate(&program, NULL, NULL, 0, places, &outputs, NULL));
   program.text = ".space y int8[16]\n  gemm uop=0:1 iter=1,1 dst=0,1 src=0,1 pop_prev\n";
   const dvt_texts y = {read, 1};
@@ -450,15 +715,15 @@ static void explore_numerics(const dvt_model* model, const dvt_model* float_mode
 }
 
 static void search(const dvt_model* model, const dvt_model* float_model, const char* folder) {
-  char records[4096], points[4096];
-  snprintf(records, sizeof records, "%s/records.db", folder);
+  char database[4096], points[4096];
+  snprintf(database, sizeof database, "%s/records.db", folder);
   snprintf(points, sizeof points, "%s/sweep", folder);
   dvt_compile_options compile_options = for_accelerator();
   compile_options.targets = "accel";
   dvt_tune_options options = {.struct_size = sizeof options, .trials = 2, .batch = 2};
   char* json = NULL;
   FAILS(DVT_CAUSE_INPUT, "records", dvt_tune(model, &compile_options, &options, &json));
-  options.records = records;
+  options.records = database;
   options.search = "nonesuch";
   FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_tune(model, &compile_options, &options, &json));
   options.search = "random";
@@ -466,9 +731,10 @@ static void search(const dvt_model* model, const dvt_model* float_model, const c
   dvt_free(json);
   dvt_bundle* bundle = NULL;
   compile_options.targets = targets;
-  compile_options.records = records;
+  compile_options.records = database;
   OK(dvt_compile(model, &compile_options, &bundle, NULL));
   dvt_bundle_free(bundle);
+  records(database, folder);
 
   const char* space =
       "{\"hardware\": \"1x16x16-ext\", \"axes\": {\"bus_bytes\": [8, 16]}, \"objectives\": [\"latency_ms\", "
@@ -488,6 +754,15 @@ static void search(const dvt_model* model, const dvt_model* float_model, const c
   dvt_free(json);
   CHECK(seen.points == 2 && seen.known == 2);
   explore_numerics(model, float_model, folder);
+
+  if (OK(dvt_what_if(&model, 1, NULL, "1x16x16-ext", &calls, &json)))
+    CHECK(strstr(json, "\"kind\":\"what-if\"") != NULL && strstr(json, "\"change\":\"bus_bytes=") != NULL);
+  dvt_free(json);
+  const double none = 0;
+  FAILS(DVT_CAUSE_INPUT, "weights[0]", dvt_what_if(&model, 1, &none, "1x16x16-ext", NULL, &json));
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_what_if(&model, 1, NULL, "nonesuch", NULL, &json));
+  seen.stop_at = 0;
+  FAILS(DVT_CAUSE_WORK, "stopped", dvt_what_if(&model, 1, NULL, "1x16x16-ext", &calls, &json));
 
   if (OK(dvt_area("1x16x16-ext", NULL, &json))) CHECK(strstr(json, "\"area_mm2\":") != NULL);
   dvt_free(json);
@@ -705,6 +980,10 @@ int main(int count, char** arguments) {
   own_target(float_model, saved);
   trace_and_page(model);
   loops();
+  bundle_programs(model);
+  compare(model);
+  stages(model);
+  facts(digits, folder);
   simulate(arguments[2]);
   search(model, float_model, folder);
   commands(digits, folder);

@@ -91,6 +91,10 @@ static void nulls(void) {
   FAILS(DVT_CAUSE_INPUT, null, dvt_session_profile(NULL, NULL, 0, 1, &json));
   FAILS(DVT_CAUSE_INPUT, null, dvt_tensors_export(NULL, 0, &managed));
   FAILS(DVT_CAUSE_INPUT, null, dvt_engines(NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_peak(NULL));
+  if (OK(dvt_peak(&json))) CHECK(strstr(json, "{\"float32\":{\"gop_per_s\":") == json);
+  dvt_free(json);
+  json = NULL;
   FAILS(DVT_CAUSE_INPUT, null, dvt_hardware("tiny", NULL));
   CHECK(bundle == NULL && session == NULL && tensors == NULL && managed == NULL && json == NULL);
 }

@@ -45,6 +45,15 @@ for call in (
     lambda: dovetail.quantize("x.onnx", image),
     lambda: dovetail.tune("x.onnx", "cpu", records="r.db"),
     lambda: dovetail.explore("x.onnx", {{}}, "sweep"),
+    lambda: dovetail.Program("finish"),
+    lambda: dovetail.compare("x.onnx"),
+    lambda: dovetail.compile_stages("x.onnx", "cpu"),
+    lambda: dovetail.Records("r.db").list(),
+    lambda: dovetail.zoo_model("resnet8"),
+    lambda: dovetail.inspect("x.onnx"),
+    lambda: dovetail.doctor(),
+    lambda: session.bundle.programs(),
+    lambda: session.trace(image).summary(),
 ):
     try:
         call()

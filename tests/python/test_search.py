@@ -39,6 +39,16 @@ class Searches(unittest.TestCase):
         with self.assertRaises(TypeError):
             dovetail.tune(MODEL, "accel,cpu", HARDWARE)
 
+    def test_what_if(self):
+        table = dovetail.what_if(MODEL, HARDWARE, progress=False)
+        changes = {step["change"]: step.get("values") for step in table["steps"]}
+        wider = dovetail.hardware(HARDWARE, bus_bytes=2 * dovetail.hardware(HARDWARE).bus_bytes)
+        again = dovetail.what_if([MODEL.read_bytes()], wider, weights=[2.0], progress=False)["values"]
+        self.assertEqual(2 * changes[f"bus_bytes={wider.bus_bytes}"]["latency_ms"], again["latency_ms"])
+        for options, why in (({"weights": []}, "of 1 models"), ({"weights": [0.0]}, "outside")):
+            with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
+                dovetail.what_if(MODEL, HARDWARE, **options)
+
     def test_explore(self):
         sweep = dovetail.explore(MODEL, SPACE, self.folder / "sweep", prune=False)
         points = []

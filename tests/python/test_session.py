@@ -152,6 +152,12 @@ class Sessions(unittest.TestCase):
         profile = session.profile({"image": self.images[:1]}, repeat=3)
         self.assertEqual(profile["repeat"], 3)
         self.assertLessEqual(profile["seconds"]["low"], profile["seconds"]["high"])
+        kernels = dovetail.compile(DIGITS / "digits_float.onnx", "cpu", threads=1).session(threads=1)
+        steps = kernels.profile({"image": self.images[:1]}, repeat=3)["steps"]
+        floats = [step for step in steps if step.get("operations") and not step["integer"]]
+        convolutions = 2 * 64 * 9 * (1 * 16 + 16 * 16)  # of conv1 and one of 16 channels: lower than all together
+        self.assertGreater(sum(step["operations"] for step in floats), convolutions)
+        self.assertEqual(set(dovetail.peak()), {"float32", "int8"})
         with self.assertRaisesRegex(dovetail.InputError, "it is 0, outside 1 to 1000000"):
             session.profile({"image": self.images[:1]}, repeat=0)
         check = session.check({"image": self.images[:1]})

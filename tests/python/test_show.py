@@ -9,7 +9,7 @@ import re
 import tempfile
 import unittest
 
-from environment import DIGITS, HARDWARE, run
+from environment import DIGITS, HARDWARE, SOURCE, run
 
 import numpy as np
 
@@ -78,7 +78,13 @@ class Show(unittest.TestCase):
 
     def test_objects(self):
         self.session.run(self.image)
+        program = dovetail.Program((SOURCE / "examples" / "assembly" / "matmul.s").read_text(), name="matmul.s")
         for each, parts in (
+            (program, ("Program matmul.s", "1x16x16", "instructions 16", "bias address", "load.wgt")),
+            (program.simulate(outputs=["y"]), ("Simulation of matmul.s", "MACs 3,072", "y: int8[4, 16]")),
+            (program.simulate(until="#11"), ("#11: before instruction 11", "functional")),
+            (program.simulate(engine="cycle", what_if=True), ("matmul.s", "of the tightest bound", "other hardware")),
+            (program.check(), ("check", "clean yes")),
             (
                 self.bundle,
                 ("Bundle digits_int8", "image: float32[1, 1, 8, 8]", "accel 1, cpu 4", "may run", "res1_conv1"),
@@ -111,6 +117,7 @@ class Show(unittest.TestCase):
                 (quantized, ("Quantized", "16 samples", "Layers", "conv1")),
                 (tuned, ("Tuning of", "best schedule", "search guided")),
                 (sweep, ("Design points", '"kind":"explore"', "bus_bytes")),
+                (dovetail.compare(self.model, "accel,cpu", HARDWARE, repeat=2), ("1x16x16-ext", "accel", "cpu")),
                 (self.trace, ("Timeline", '"title":"digits_int8"', "roofline")),
             ):
                 with self.subTest(type(each).__name__):
