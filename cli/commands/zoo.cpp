@@ -151,8 +151,8 @@ class Zoo : public Command {
     std::vector<quantize::Values> inputs;
     for (int sample = 0; sample < samples; ++sample) inputs.push_back(zoo::sample_inputs(graph, seed, sample));
     PartsProgress progress;
-    options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) -> Result<void> {
-      progress.show(fmt::format("runs ({})", what), done, all);
+    options.progress = [&](const quantize::Step& step) -> Result<void> {
+      progress.show(fmt::format("runs ({})", step.what), step.done, step.all);
       return {};
     };
     return quantize::quantize(graph, inputs, options, driver::compiled_forward());
