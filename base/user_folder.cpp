@@ -1,9 +1,11 @@
 #include "base/user_folder.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -61,6 +63,30 @@ Result<void> make_private_folder(const fs::path& path) {
   if (auto why = other_hands(path))
     return bad(path, *std::move(why), "choose a folder that you own, or take ownership of this one: chown, chmod go-w");
   return {};
+}
+
+void keep_recent_files(const fs::path& file, std::uintmax_t most_bytes) {
+  struct Kept {
+    fs::path path;
+    fs::file_time_type written;
+    std::uintmax_t bytes;
+  };
+  std::vector<Kept> all;
+  std::uintmax_t sum = 0;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(file.parent_path(), error)) {
+    Kept kept{entry.path(), entry.last_write_time(error), entry.file_size(error)};
+    if (error) continue;  // another process has removed it
+    sum += kept.bytes;
+    all.push_back(std::move(kept));
+  }
+  std::ranges::sort(all, {}, &Kept::written);
+  for (const Kept& kept : all) {
+    if (sum <= most_bytes) break;
+    if (kept.path == file) continue;
+    fs::remove(kept.path, error);
+    sum -= kept.bytes;
+  }
 }
 
 std::optional<std::string> other_hands(const fs::path& path) {

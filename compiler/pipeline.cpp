@@ -40,6 +40,8 @@ constexpr passes::Row kIntegerPasses[] = {
     pass("sink_into_subgraphs"),
     // Identities between a DequantizeLinear and its user would hide the pair.
     pass("eliminate_identities", Level::needed),
+    // A pad below all numbers before a maximum has no step, so that it must be the maximum's own.
+    pass("fold_pads"),
     pass("lower_qdq"),
     // What lower_qdq left of quantized weights has float activations; folding would expand them.
     pass("keep_weights_int8"),

@@ -27,20 +27,6 @@ constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 // The key in a cached bundle's report for data that other bundles do not have.
 constexpr const char* kKept = "kept";
 
-// Identifies the program and its libraries by properties of their files, which change when a file is replaced.
-Json program_files() {
-  Json files = Json::array();
-  const auto add = [](dl_phdr_info* info, std::size_t, void* to) {
-    struct stat file;
-    if (stat(*info->dlpi_name ? info->dlpi_name : "/proc/self/exe", &file) == 0)
-      static_cast<Json*>(to)->push_back(
-          {file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec});
-    return 0;
-  };
-  dl_iterate_phdr(add, &files);
-  return files;
-}
-
 Json facts_of(std::string_view processor) {
   const auto cpu = cpu::find_cpu(processor);
   if (!cpu.ok()) return Json();
@@ -104,6 +90,19 @@ void fill(Compiled& compiled, const Json& kept) {
 }
 
 }  // namespace dovetail::driver
+
+Json program_files() {
+  Json files = Json::array();
+  const auto add = [](dl_phdr_info* info, std::size_t, void* to) {
+    struct stat file;
+    if (stat(*info->dlpi_name ? info->dlpi_name : "/proc/self/exe", &file) == 0)
+      static_cast<Json*>(to)->push_back(
+          {file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec});
+    return 0;
+  };
+  dl_iterate_phdr(add, &files);
+  return files;
+}
 
 Result<CompiledCache> CompiledCache::of(const ModelOptions& options, const CompileOptions& compile,
                                         const CompiledModel& model) {
@@ -171,28 +170,7 @@ Result<void> CompiledCache::keep(const CompiledModel& model) const {
                           {"codes", codes},
                           {"report", model.compiled.report}};
   DOVETAIL_TRY(bundle::write_bundle(file_, bundle));
-
-  struct Kept {
-    fs::path path;
-    fs::file_time_type used;
-    std::uintmax_t bytes;
-  };
-  std::vector<Kept> all;
-  std::uintmax_t sum = 0;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(file_.parent_path(), error)) {
-    Kept kept{entry.path(), entry.last_write_time(error), entry.file_size(error)};
-    if (error) continue;  // another process has removed it
-    sum += kept.bytes;
-    all.push_back(std::move(kept));
-  }
-  std::ranges::sort(all, {}, &Kept::used);
-  for (const Kept& kept : all) {
-    if (sum <= kMostBytes) break;
-    if (kept.path == file_) continue;
-    fs::remove(kept.path, error);
-    sum -= kept.bytes;
-  }
+  keep_recent_files(file_, kMostBytes);
   return {};
 }
 

@@ -6,10 +6,14 @@
 #include <optional>
 #include <string>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "driver/compile_model.h"
 
 namespace dovetail::driver {
+
+// Identifies the program and its libraries by properties of their files, which change when a file is replaced.
+Json program_files();
 
 class CompiledCache {
  public:

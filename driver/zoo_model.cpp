@@ -27,8 +27,8 @@ Result<quantize::Quantized> quantized(const graph::Graph& graph, const ZooOption
   std::vector<quantize::Values> inputs;
   for (int sample = 0; sample < given.samples; ++sample)
     inputs.push_back(zoo::sample_inputs(graph, given.choices.seed, sample));
-  options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) -> Result<void> {
-    if (given.progress) given.progress(what, done, all);
+  options.progress = [&](const quantize::Step& step) -> Result<void> {
+    if (given.progress) given.progress(step.what, step.done, step.all);
     return {};
   };
   return quantize::quantize(graph, inputs, options, compiled_forward());

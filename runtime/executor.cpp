@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,12 +43,13 @@ Result<void> check_trust(const bundle::Bundle& bundle, const Devices& devices) {
                     "read it with bundle::MachineCode::trusted if you trust its origin"};
 }
 
-// Truncates outputs whose extent depends on values.
-Result<void> cut_outputs(const bundle::Bundle& bundle, TensorMemory& memory, RunResult& result) {
+// An output, truncated to the extents that depend on values.
+Result<NdArray> copy_output(const bundle::Bundle& bundle, TensorMemory& memory, bundle::TensorIndex index) {
+  NdArray output = memory.copy(index);
   for (const bundle::OutputExtent& row : bundle.extents) {
+    if (row.output != index) continue;
     DOVETAIL_TRY(memory.fetch(row.extent));
     const std::int64_t count = memory.copy(row.extent).as_int64(0);
-    NdArray& output = result.outputs.at(bundle.tensors[static_cast<std::size_t>(row.output)].name);
     const auto axis = static_cast<std::size_t>(row.axis);
     if (const std::int64_t bound = output.shape()[axis]; count < 0 || count > bound)
       return Diagnostic{"cannot give an output", bundle.tensors[static_cast<std::size_t>(row.output)].name,
@@ -55,7 +57,13 @@ Result<void> cut_outputs(const bundle::Bundle& bundle, TensorMemory& memory, Run
                         "make the bundle again with `dovetail compile`"};
     output = first_along(output, axis, count);
   }
-  return {};
+  return output;
+}
+
+std::optional<bundle::TensorIndex> find_output(const bundle::Bundle& bundle, std::string_view name) {
+  for (const bundle::TensorIndex index : bundle.outputs)
+    if (bundle.tensors[static_cast<std::size_t>(index)].name == name) return index;
+  return std::nullopt;
 }
 
 bool takes(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& inputs) {
@@ -97,10 +105,16 @@ std::vector<KernelFacts> Executor::kernel_facts(std::size_t step) const {
 
 std::span<const std::byte> Executor::output(std::string_view name) const {
   const ReadyProgram& program = *state_->last;
-  for (const bundle::TensorIndex index : program.bundle.outputs)
-    if (program.bundle.tensors[static_cast<std::size_t>(index)].name == name) return program.memory.read(index);
-  DOVETAIL_CHECK(false, "there is no output named " + std::string(name));
-  return {};
+  const auto index = find_output(program.bundle, name);
+  DOVETAIL_CHECK(index.has_value(), "there is no output named " + std::string(name));
+  return program.memory.read(*index);
+}
+
+Result<NdArray> Executor::copied_output(std::string_view name) {
+  ReadyProgram& program = *state_->last;
+  const auto index = find_output(program.bundle, name);
+  DOVETAIL_CHECK(index.has_value(), "there is no output named " + std::string(name));
+  return copy_output(program.bundle, program.memory, *index);
 }
 
 Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, const RunOptions& options) {
@@ -151,10 +165,10 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
       if (const auto on_device = program.steps[s].kernel->device_seconds()) result.steps[s].seconds = *on_device;
   for (const bundle::TensorIndex output : bundle.outputs) {
     DOVETAIL_TRY(memory.fetch(output));
-    if (options.copy_outputs)
-      result.outputs.emplace(bundle.tensors[static_cast<std::size_t>(output)].name, memory.copy(output));
+    if (!options.copy_outputs) continue;
+    DOVETAIL_ASSIGN(NdArray copy, copy_output(bundle, memory, output));
+    result.outputs.emplace(bundle.tensors[static_cast<std::size_t>(output)].name, std::move(copy));
   }
-  if (options.copy_outputs) DOVETAIL_TRY(cut_outputs(bundle, memory, result));
   return result;
 }
 

@@ -91,6 +91,9 @@ class Executor {
   // on values (bundle::OutputExtent). Precondition: a graph output of that name that a step has computed.
   std::span<const std::byte> output(std::string_view name) const;
 
+  // The same as a copy, truncated to the extents that depend on values.
+  Result<NdArray> copied_output(std::string_view name);
+
   // The kernels of a step of `program`, if a GPU runs it.
   std::vector<KernelFacts> kernel_facts(std::size_t step) const;
 

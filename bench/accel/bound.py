@@ -40,14 +40,21 @@ class Layer:
     zero_points: int = 0  # number of a matmul's operands with a nonzero zero point
     multipliers: tuple = ()  # of a sum's operands, from the model's integer form
     pool: "Layer" = None  # the max-pooling that is the only reader of a convolution's result
+    kernel_w: int = 0  # 0: as `kernel`
+    out: tuple = ()  # rows and columns of the result, where pads and strides are not equal on all sides
+    operands: int = 2  # of a sum: 1 if the other one is a constant number
+
+    @property
+    def taps(self):
+        return self.kernel * (self.kernel_w or self.kernel)
 
     @property
     def out_h(self):
-        return (self.h + 2 * self.pad - self.kernel) // self.stride + 1
+        return self.out[0] if self.out else (self.h + 2 * self.pad - self.kernel) // self.stride + 1
 
     @property
     def out_w(self):
-        return (self.w + 2 * self.pad - self.kernel) // self.stride + 1
+        return self.out[1] if self.out else (self.w + 2 * self.pad - self.kernel) // self.stride + 1
 
     @property
     def macs(self):
@@ -56,7 +63,7 @@ class Layer:
             return self.n * self.groups * self.h * self.c * self.o
         if self.kind not in ("conv", "average"):
             return 0
-        return self.n * self.out_h * self.out_w * self.o * (self.c // self.groups) * self.kernel ** 2
+        return self.n * self.out_h * self.out_w * self.o * (self.c // self.groups) * self.taps
 
 
 @dataclass(frozen=True)
@@ -146,14 +153,14 @@ def maximum_cycles(layer, machine):
 def conv_steps(layer, machine):
     """GEMM steps for a block of results: products after padding to blocks, in the cheapest form."""
     ins = lambda channels: parts(channels, machine.block_in)
-    k = layer.kernel
+    k, columns = layer.kernel, layer.kernel_w or layer.kernel
     if layer.groups > 1:
         # Groups packed into a block: one block of input channels for each block of output channels.
         per_group = layer.c // layer.groups
-        return k * k * max(1, parts(per_group, machine.block_in))
-    forms = [ins(layer.c) * k * k]
+        return layer.taps * max(1, parts(per_group, machine.block_in))
+    forms = [ins(layer.c) * layer.taps]
     if layer.from_host:
-        forms += [ins(layer.c * k) * k, ins(layer.c * k * k)]  # columns, or the window, folded into channels
+        forms += [ins(layer.c * columns) * k, ins(layer.c * layer.taps)]  # columns, or the window, folded into channels
     return min(forms)
 
 
@@ -162,8 +169,8 @@ def input_bytes(layer, machine, image):
     plain = image(layer.c, layer.h, layer.w)
     if not layer.from_host:
         return plain
-    return min(plain, image(layer.c * layer.kernel, layer.h, layer.out_w),
-               image(layer.c * layer.kernel ** 2, layer.out_h, layer.out_w))
+    return min(plain, image(layer.c * (layer.kernel_w or layer.kernel), layer.h, layer.out_w),
+               image(layer.c * layer.taps, layer.out_h, layer.out_w))
 
 
 def bound(layer, machine):
@@ -207,6 +214,9 @@ def bound(layer, machine):
         # Widened through GEMM with an identity block, one step per element.
         widened = parts(layer.n, machine.batch) * layer.h * layer.w * parts(layer.c, machine.block_out)
         return Bound(widened * (1 + reset), maximum_cycles(layer, machine), 0, image(layer.c, layer.h, layer.w), written)
+    if layer.kind == "add" and layer.operands == 1:
+        return Bound(results * (1 + reset), results * epilogue_cycles(layer, machine), 0, image(layer.c, layer.h, layer.w),
+                     written)
     if layer.kind == "add":
         # Operands pass through GEMM, except one that is a product's accumulators (if the store clamps, it would need
         # the clamps, two passes, instead). Both are scaled; their sum has two operands; its rounding has the scale

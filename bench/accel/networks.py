@@ -1,4 +1,8 @@
-"""Layers of published networks, with the names used by `dovetail zoo` and the shapes of the papers."""
+"""Layers of networks: of published ones, with the names used by `dovetail zoo` and the shapes of the papers, and of any model's
+integer form."""
+
+import re
+from dataclasses import replace
 
 from bound import Layer
 
@@ -75,4 +79,72 @@ def bert_base():
     for index in range(1, 13):
         layers += transformer_block(f"layer{index}.", 128, 768, 12, 3072, [("query.matmul", 1), ("key.matmul", 1), ("value.matmul", 1)],
                                     "output.matmul")
+    return layers
+
+
+def integer_layers(printed):
+    """The layers of an integer graph, as `dovetail compile --stop-after integer --dump integer` prints it. A convolution after a
+    Pad reads the unpadded tensor, and one that is the only reader of a pooling's input takes the pooling along. Depthwise
+    convolutions over whole images are averages."""
+    shapes, nodes, readers, constants = {}, [], {}, set()
+    for line in printed.splitlines():
+        if line.startswith("graph "):
+            for name, shape in re.findall(r"%(\S+): \w+\[([\d, ]*)\]", line):
+                shapes[name] = [int(extent) for extent in shape.split(", ") if extent]
+        found = re.match(r"  constant %(\S+): \w+\[([\d, ]*)\]", line)
+        if found:
+            constants.add(found[1])
+            shapes[found[1]] = [int(extent) for extent in found[2].split(", ") if extent]
+        found = re.match(r"  %(\S+): \w+\[([\d, ]*)\] = ([\w.]+)\((.*?)\)(?: \{(.*)\})?  // (\S+)", line)
+        if not found:
+            continue
+        shapes[found[1]] = [int(extent) for extent in found[2].split(", ") if extent]
+        inputs = [text.lstrip("%") for text in found[4].split(", ")]
+        attributes = dict(re.findall(r"(\w+)=(\[[^\]]*\]|[^,]*)", found[5] or ""))
+        nodes.append((found[1], found[3], inputs, attributes, found[6]))
+        for name in inputs:
+            readers.setdefault(name, []).append(found[1])
+    made_by = {output: node for output, *node in nodes}
+
+    def image(shape):
+        """[N, C, H, W]: rows of a matrix are images of one pixel."""
+        if len(shape) == 4:
+            return shape
+        return [*shape[:2], *([1] * (4 - len(shape))), *shape[2:]] if len(shape) <= 4 else [shape[0], shape[1], shape[2], -1]
+
+    def numbers(text):
+        return [int(number) for number in re.findall(r"-?\d+", text)]
+
+    layers = []
+    for output, op, inputs, attributes, name in nodes:
+        source = inputs[0]
+        if op in ("dovetail.qconv", "MaxPool") and source in made_by and made_by[source][0] == "Pad":
+            source = made_by[source][1][0]
+        from_host = source in made_by and made_by[source][0] in ("QuantizeLinear", "dovetail.recenter")
+        if op == "dovetail.qconv":
+            n, c, h, w = image(shapes[source])
+            _, o, out_h, out_w = image(shapes[output])
+            weight = image(shapes[inputs[1]])
+            groups = int(attributes["group"])
+            average = groups == c and weight[2:] == [h, w] and (out_h, out_w) == (1, 1) and h * w > 1
+            layers.append(Layer(name, "average" if average else "conv", n, c, h, w, o, weight[2], groups=groups,
+                                from_host=from_host, kernel_w=weight[3], out=(out_h, out_w)))
+        elif op == "dovetail.qgemm":
+            rows, c = shapes[source]
+            layers.append(Layer(name, "conv", rows, c, 1, 1, shapes[output][1]))
+        elif op == "dovetail.qadd":
+            n, c, h, w = image(shapes[output])
+            one = [text in constants and all(extent == 1 for extent in shapes[text]) for text in inputs]
+            layers.append(Layer(name, "add", n, c, h, w, c, multipliers=(float(attributes["a_multiplier"]),
+                                                                          float(attributes["b_multiplier"])),
+                                operands=1 if any(one) else 2))
+        elif op == "MaxPool":
+            n, c, h, w = image(shapes[source])
+            _, _, out_h, out_w = image(shapes[output])
+            pool = Layer(name, "max_pool", n, c, h, w, c, numbers(attributes["kernel_shape"])[0], out=(out_h, out_w))
+            before = made_by[source][3] if source in made_by else None
+            if layers and layers[-1].name == before and layers[-1].kind == "conv" and len(readers[source]) == 1:
+                layers[-1] = replace(layers[-1], pool=pool)
+            else:
+                layers.append(pool)
     return layers

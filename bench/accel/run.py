@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Cycles of whole networks on the accelerator, compared with the bounds of their layers (docs/explanation/accelerator-bound.md).
 
-usage: run.py DOVETAIL FOLDER [--only TEXT] [--batch N] [--check] [-o OUT.json]
+usage: run.py DOVETAIL FOLDER [--models DIR] [--only TEXT] [--batch N] [--check] [-o OUT.json]
 
 Models come from `dovetail zoo --int8` and are kept in FOLDER. Each network runs on the cycle simulator, with --check its
 values are compared with the reference, on 1x16x16-ext and 1x16x16, with memories of four kinds, and on 1x32x32 and 4x8x8
 with the first kind, with the slots chosen by the schedules and with one slot. Prints a table for each network, machine and
-memory.
+memory. With --models, the networks are instead those of DIR/*/model.onnx that have an integer form; their layers come from that
+form.
 """
 
 import argparse
@@ -45,15 +46,30 @@ def machine_of(dovetail, name):
     return bound.Machine(*(facts[key] for key in ("batch", "block_in", "block_out", "bus_bytes", "requant", "saturate", "overwrite")))
 
 
+def integer_form(dovetail, model, stage="integer"):
+    return call([dovetail, "compile", model, "--target", "accel,cpu", "--stop-after", stage, "--dump", stage])
+
+
 def with_multipliers(layers, dovetail, model):
     """The layers; sums get the multipliers of their operands from the model's integer form, before any program."""
-    printed = call([dovetail, "compile", model, "--target", "accel,cpu", "--stop-after", "integer", "--dump", "integer"])
+    printed = integer_form(dovetail, model)
     found = {}
     for line in printed.splitlines():
         node = re.search(r"dovetail\.qadd\(.*\ba_multiplier=([^,}]*).*\bb_multiplier=([^,}]*).*// (\S+)", line)
         if node:
             found[node[3]] = (float(node[1]), float(node[2]))
     return [dataclasses.replace(layer, multipliers=found.get(layer.name, ())) for layer in layers]
+
+
+def is_measured(name, dovetail, model):
+    """Whether every product of the model is one of integers; says so where it is not."""
+    printed = integer_form(dovetail, model)
+    if not re.search(r"= dovetail\.q(conv|gemm)\(", printed):
+        return False
+    left = re.findall(r"= (Conv|Gemm|MatMul|MatMulInteger|ConvInteger|dovetail\.w\w+)\(", printed)
+    if left:
+        print(f"{name}: not measured, since {len(left)} of its products are not in integers")
+    return not left
 
 
 def measure(dovetail, model, machine, memory, extra, report):
@@ -102,6 +118,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("dovetail", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--models", type=pathlib.Path, help="folder of folders with an int8 model.onnx each, instead of the zoo")
     parser.add_argument("--only", default="", help="part of NETWORK, MACHINE, MEMORY")
     parser.add_argument("--batch", type=int, default=1, help="images; transformers are skipped unless it is 1")
     parser.add_argument("--check", action="store_true", help="compare every tensor with the reference")
@@ -109,15 +126,20 @@ def main():
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     runs = []
-    for network, layers_of in NETWORKS.items():
-        if options.batch != 1 and network not in WITH_BATCH:
-            continue
-        model = options.folder / (f"{network}.onnx" if options.batch == 1 else f"{network}_{options.batch}.onnx")
+    if options.models:
+        networks_and_layers = [(model.parent.name, model, lambda model=model: networks.integer_layers(integer_form(options.dovetail, model, "graph")))
+                               for model in sorted(options.models.glob("*/model.onnx"))]
+        networks_and_layers = [row for row in networks_and_layers if is_measured(row[0], options.dovetail, row[1])]
+    else:
+        networks_and_layers = [(network, options.folder / (f"{network}.onnx" if options.batch == 1 else f"{network}_{options.batch}.onnx"),
+                                lambda network=network, of=of: of(options.batch) if network in WITH_BATCH else of())
+                               for network, of in NETWORKS.items() if options.batch == 1 or network in WITH_BATCH]
+    for network, model, layers_of in networks_and_layers:
         for machine_name in MACHINES:
             for memory, spec, peak in MEMORIES:
                 if options.only not in f"{network}, {machine_name}, {memory}":
                     continue
-                if machine_name not in WITH_ALL_MEMORIES and memory != MEMORIES[0][0]:
+                if memory != MEMORIES[0][0] and (options.models or machine_name not in WITH_ALL_MEMORIES):
                     continue
                 if not model.exists():
                     call([options.dovetail, "zoo", network, "--int8", "--batch", options.batch, "-o", model])
@@ -125,7 +147,7 @@ def main():
                 report = options.folder / "report.json"
                 rows, steps = measure(options.dovetail, model, machine_name, spec, ["--check"] if options.check else [], report)
                 alone, _ = measure(options.dovetail, model, machine_name, spec, ONE_SLOT, report)
-                layers = with_multipliers(layers_of(options.batch) if network in WITH_BATCH else layers_of(), options.dovetail, model)
+                layers = layers_of() if options.models else with_multipliers(layers_of(), options.dovetail, model)
                 table = compare(layers, rows, machine, peak)
                 total = sum(step["timing"]["cycles"] for step in steps)
                 one_slot = {row["name"]: row["cycles"] for row in alone}
@@ -133,8 +155,9 @@ def main():
                 tokens = sum(step["counters"]["tokens"] for step in steps)
                 of_layers = tokens_of(options.dovetail, model, machine_name, options.folder)
                 at_every_change = sum(every for _, every in of_layers.values())
+                limit = sum(row["bound"] for row in table)
                 print(f"\n{network} on {machine_name}, {memory}: {total:,} cycles in {len(steps)} regions, bound "
-                      f"{sum(row['bound'] for row in table):,}, {macs / total / (machine.batch * machine.block_in * machine.block_out):.3f} "
+                      f"{limit:,}, {limit / total:.3f} of it, {macs / total / (machine.batch * machine.block_in * machine.block_out):.3f} "
                       f"of the peak useful, {tokens:,} tokens, {at_every_change:,} at every change of queues, with one slot {sum(one_slot.values()):,} cycles\n")
                 print("| layer | cycles | bound | of it | with one slot | own MACs a cycle | tokens | at every change |\n|---|---|---|---|---|---|---|---|")
                 for row in table:

@@ -25,6 +25,7 @@
 #include "driver/evaluation.h"
 #include "driver/forward.h"
 #include "driver/metrics/metric.h"
+#include "driver/quantize_work.h"
 #include "driver/sample_files.h"
 #include "driver/samples.h"
 
@@ -93,8 +94,8 @@ Result<quantize::Options> quantize_options_of(const dvt_quantize_options& given,
   options.correct_biases = given.correct_biases != 0;
   DOVETAIL_TRY(check_value(given.measured_samples, 0, 1'000'000, "dvt_quantize: options, measured_samples"));
   options.layer_samples = given.measured_samples;
-  options.progress = [callbacks](std::string_view what, std::int64_t done, std::int64_t all) -> Result<void> {
-    callbacks.progress(std::string(what), done, all);
+  options.progress = [callbacks](const quantize::Step& step) -> Result<void> {
+    callbacks.progress(std::string(step.what), step.done, step.all);
     if (callbacks.cancelled()) return callbacks.stopped("dvt_quantize");
     return {};
   };
@@ -104,7 +105,7 @@ Result<quantize::Options> quantize_options_of(const dvt_quantize_options& given,
 Result<void> quantize(const Model& model, Inputs tensors, const dvt_quantize_options& given, dvt_model** out,
                       char** json) {
   DOVETAIL_ASSIGN(const Callbacks callbacks, Callbacks::of(given.callbacks, "dvt_quantize: options, callbacks"));
-  DOVETAIL_ASSIGN(const quantize::Options options, quantize_options_of(given, callbacks));
+  DOVETAIL_ASSIGN(quantize::Options options, quantize_options_of(given, callbacks));
   import::ImportOptions import_options;
   DOVETAIL_ASSIGN(const auto shapes, cli::parse_shapes(texts_of(given.shapes)));
   if (shapes.size() > 1)
@@ -115,11 +116,20 @@ Result<void> quantize(const Model& model, Inputs tensors, const dvt_quantize_opt
   if (imported.graph.outputs.empty() || imported.graph.inputs.empty())
     return Diagnostic{"cannot quantize", model.name, "it has no input or no output", "quantize a model of activations"};
   const bundle::Bundle inputs = driver::inputs_of(imported.graph, model.name);
+  std::optional<driver::QuantizeSums> sums;
+  if (given.resume != 0) {
+    DOVETAIL_ASSIGN(sums, driver::QuantizeSums::of({imported, model.path, tensors, options, texts_of(given.shapes)},
+                                                   [callbacks] { return callbacks.cancelled(); }));
+    options.keeper = sums->keeper();
+  }
   DOVETAIL_ASSIGN(const driver::Samples samples, driver::Samples::make(inputs, std::move(tensors)));
-  std::vector<quantize::Values> runs;
-  for (std::int64_t run = 0; run < samples.runs(); ++run) runs.push_back(samples.inputs(run));
-  DOVETAIL_ASSIGN(const quantize::Quantized quantized,
-                  quantize::quantize(imported.graph, runs, options, driver::compiled_forward()));
+  const auto limit = given.memory_limit == nullptr ? std::nullopt : std::optional<std::string>(given.memory_limit);
+  DOVETAIL_ASSIGN(options.memory, driver::quantize_budget(limit, imported.graph));
+  DOVETAIL_ASSIGN(
+      const quantize::Quantized quantized,
+      quantize::quantize(imported.graph, {samples.runs(), [&](std::int64_t run) { return samples.inputs(run); }},
+                         options, driver::compiled_forward()));
+  if (sums && !sums->problem().empty()) callbacks.log(DVT_LOG_WARNING, to_string(sums->problem()));
   DOVETAIL_ASSIGN(const std::vector<std::byte> bytes,
                   export_onnx(quantized.graph, model.name, imported.report.metadata));
   const std::vector<std::string> findings = quantize::degenerate(quantized);
@@ -134,6 +144,7 @@ Result<void> quantize(const Model& model, Inputs tensors, const dvt_quantize_opt
     *json = owned_json(report);
   }
   DOVETAIL_ASSIGN(*out, model_in_memory(bytes, fmt::format("{}, quantized", model.name)));
+  if (sums) sums->remove();
   return {};
 }
 

@@ -415,6 +415,12 @@ typedef struct dvt_quantize_options {
   dvt_texts keep_float;     /* nodes */
   dvt_texts shapes;
   const dvt_callbacks* callbacks;
+  /* "512MiB", "8GiB": works on groups of tensors, so that the process takes at most this memory; null: three quarters
+   * of the machine's. */
+  const char* memory_limit;
+  /* Not 0: sums over the samples are kept in the user's cache until the call succeeds, and an interrupted call with
+   * the same model, samples and options continues. */
+  int32_t resume;
 } dvt_quantize_options;
 
 /* A float model and samples of its inputs become a model in QDQ form, int8. `json` receives the report of the tensors

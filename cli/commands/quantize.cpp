@@ -1,7 +1,9 @@
-#include <atomic>
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +24,7 @@
 #include "compiler/quantize/quantize.h"
 #include "driver/forward.h"
 #include "driver/preprocess.h"
+#include "driver/quantize_work.h"
 #include "driver/sample_files.h"
 #include "driver/samples.h"
 #include "driver/value_text.h"
@@ -30,27 +33,83 @@ namespace dovetail::cli {
 
 namespace {
 
-// Shows the progress of each part of the work, and stops it at a limit or on Ctrl-C.
+constexpr double kAnnouncedSeconds = 5;  // a part that takes longer is announced
+// After these, since the first run is slower than the others.
+constexpr std::int64_t kEstimatedRuns = 3;
+constexpr std::chrono::seconds kEstimatedTime(2);
+
+std::string run_time_text(double seconds) {
+  return seconds < 1 ? fmt::format("{:.0f} ms", 1000 * seconds) : fmt::format("{:.1f} s", seconds);
+}
+
+// Estimates each part after its first run, shows its progress, and stops the work at a limit or on Ctrl-C.
 class WatchedQuantizing {
  public:
-  explicit WatchedQuantizing(const WorkLimit& limit) : watched_(limit) {}
+  explicit WatchedQuantizing(const WorkLimit& limit) : watched_(limit) {
+    watched_.show([this] { return progress(); });
+    watched_.begin();
+  }
   ~WatchedQuantizing() { watched_.finish(); }
-  Result<void> operator()(std::string_view what, std::int64_t done, std::int64_t all) {
-    if (what != what_) {
-      watched_.finish();
-      what_ = what;
-      watched_.show({fmt::format("runs ({})", what), all, &done_});
-      watched_.begin();
+  void when_stopped(std::string hint) { watched_.when_stopped(std::move(hint)); }
+  bool stopped() { return watched_.work()->stopped(); }
+
+  Result<void> operator()(const quantize::Step& step) {
+    if (watched_.work()->stopped()) return failed_work({watched_.work()->stopped_at("quantizing")});
+    std::optional<std::string> announced;
+    {
+      const std::lock_guard lock(mutex_);
+      const Clock::time_point now = Clock::now();
+      if (!begun_ || step.part != step_.part) announced_ = false, ran_ = 0, running_ = {};
+      else if (!step_.compiling && step.done > step_.done) ran_ += step.done - step_.done, running_ += now - since_;
+      begun_ = true, step_ = step, name_ = step.what, since_ = now;
+      const double left = seconds_left();
+      if (!announced_ && (ran_ >= kEstimatedRuns || running_ > kEstimatedTime)) {
+        announced_ = true;
+        if (left >= kAnnouncedSeconds)
+          announced = fmt::format("{}: {}{} runs of {}, {} {}, {} of memory{}", part_text(), most(), step.all,
+                                  run_time_text(seconds_per_run()), step.at_most ? "at most" : "about",
+                                  duration_text(left), driver::bytes_text(step.bytes),
+                                  name_ == "layers" ? "; --measure-layers 0 leaves it out" : "");
+      }
     }
-    done_ = done;
-    if (watched_.work()->stopped()) return watched_.work()->stopped_at("quantizing");
+    if (announced) watched_.announce_part(*announced);
     return {};
   }
 
  private:
-  std::string what_;
-  std::atomic<std::int64_t> done_{0};
-  WatchedWork watched_;
+  using Clock = std::chrono::steady_clock;
+
+  std::string part_text() const { return fmt::format("{} (part {} of {})", name_, step_.part + 1, step_.parts); }
+  std::string_view most() const { return step_.at_most ? "at most " : ""; }
+  // Runs alone: the time of compiling does not repeat.
+  double seconds_per_run() const {
+    return ran_ == 0 ? 0 : std::chrono::duration<double>(running_).count() / static_cast<double>(ran_);
+  }
+  double seconds_left() const { return seconds_per_run() * static_cast<double>(step_.all - step_.done); }
+
+  std::optional<ProgressText> progress() {
+    const std::lock_guard lock(mutex_);
+    if (!begun_) return std::nullopt;
+    const std::chrono::duration<double> elapsed = Clock::now() - start_;
+    std::string text = fmt::format("{}: ", part_text());
+    if (step_.compiling) text += fmt::format("compiling the model for {}{} runs", most(), step_.all - step_.done);
+    else text += fmt::format("run {} of {}{}", step_.done + 1, most(), step_.all);
+    text += fmt::format(", {}", duration_text(elapsed.count()));
+    if (ran_ > 0)
+      text +=
+          fmt::format(", {} {} to go in this part", step_.at_most ? "at most" : "about", duration_text(seconds_left()));
+    return ProgressText{static_cast<double>(step_.done) / static_cast<double>(std::max<std::int64_t>(1, step_.all)),
+                        std::move(text)};
+  }
+
+  std::mutex mutex_;  // protects the following members
+  quantize::Step step_;
+  std::string name_;
+  bool begun_ = false, announced_ = false;
+  std::int64_t ran_ = 0;       // finished runs of this part, in this process
+  Clock::duration running_{};  // their time
+  Clock::time_point start_ = Clock::now(), since_;
+  WatchedWork watched_;  // last: its thread reads the others
 };
 
 class Quantize : public Command {
@@ -86,6 +145,11 @@ class Quantize : public Command {
         "quantize one layer at a time on the first N samples, to see which lose most accuracy; 0: do not (default 8)");
     options.value("--worst-layers", "N", worst_layers_,
                   "how many layers --measure-layers lists, those that lose most first (default 10)");
+    options.value("--memory-limit", "SIZE", memory_limit_,
+                  "work on groups of tensors, so that the process takes at most this memory: 512MiB, 8GiB (default: "
+                  "three quarters of the machine's; docs/reference/quantization.md)");
+    options.flag("--from-start", from_start_,
+                 "do not continue an interrupted command with the same model, samples and options");
     limit_.declare(options);
     options.value("--report", "R.json", report_, "write the report as JSON", File::written_text);
     options.value("--html", "PAGE.html", html_, "write the report as a page for a browser", File::written_text);
@@ -114,22 +178,35 @@ class Quantize : public Command {
     }
     const bundle::Bundle inputs = driver::inputs_of(imported.graph, model_);
     DOVETAIL_ASSIGN(auto tensors, driver::read_samples("--samples", samples_, inputs, preprocess));
+    std::optional<driver::QuantizeSums> sums;
+    std::optional<WatchedQuantizing> watched(std::in_place, limit);
+    if (auto kept = driver::QuantizeSums::of({imported, model_, tensors, options, shapes_},
+                                             [&watched] { return watched->stopped(); });
+        kept.ok())
+      sums = *std::move(kept);
+    else print_message("note          an interrupted run could not continue: {}\n", to_string(kept.errors()));
+    if (sums) {
+      if (from_start_) sums->forget();
+      if (sums->found())
+        print_message("note          continues an interrupted run of the same command; --from-start would not\n");
+      options.keeper = sums->keeper();
+      watched->when_stopped("the same command continues it; no other file was written");
+    }
     DOVETAIL_ASSIGN(const driver::Samples samples, driver::Samples::make(inputs, std::move(tensors)));
-    std::vector<quantize::Values> runs;
-    for (std::int64_t run = 0; run < samples.runs(); ++run) runs.push_back(samples.inputs(run));
-
-    auto quantized = [&] {
-      WatchedQuantizing watched(limit);
-      options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) {
-        return watched(what, done, all);
-      };
-      return quantize::quantize(imported.graph, runs, options, driver::compiled_forward());
-    }();
+    DOVETAIL_ASSIGN(options.memory, driver::quantize_budget(memory_limit_, imported.graph));
+    options.progress = [&](const quantize::Step& step) { return (*watched)(step); };
+    auto quantized =
+        quantize::quantize(imported.graph, {samples.runs(), [&](std::int64_t run) { return samples.inputs(run); }},
+                           options, driver::compiled_forward());
+    watched.reset();
+    if (sums && !sums->problem().empty())
+      print_message("note          an interrupted run could not continue: {}\n", to_string(sums->problem()));
     if (!quantized.ok()) return quantized.errors();
     std::map<std::string, std::string> metadata = imported.report.metadata;
     if (preprocess) metadata[driver::kPreprocessKey] = preprocess->to_json().dump();
     DOVETAIL_ASSIGN(const auto bytes, export_onnx(quantized->graph, model_, metadata));
     DOVETAIL_TRY(write_result_file(output_, bytes));
+    if (sums) sums->remove();
     return write_reports(*quantized, samples, bytes.size(), imported.report.notes, preprocess);
   }
 
@@ -200,9 +277,9 @@ class Quantize : public Command {
 
   LimitArguments limit_;
   std::string model_, output_, samples_, weights_ = "per-channel", layers_ = "8", worst_layers_ = "10";
-  std::optional<std::string> preprocess_, method_, tail_, report_, html_;
+  std::optional<std::string> preprocess_, method_, tail_, memory_limit_, report_, html_;
   std::vector<std::string> shapes_, kept_;
-  bool powers_ = false, symmetric_ = false, equalize_ = false, correct_ = false, json_ = false;
+  bool powers_ = false, symmetric_ = false, equalize_ = false, correct_ = false, json_ = false, from_start_ = false;
 };
 
 }  // namespace

@@ -127,9 +127,16 @@ void WatchedWork::announce(std::string_view what, const WorkEstimate& estimate) 
   if (estimate.seconds < kAnnouncedSeconds || estimate.seconds < 2 * announced_seconds_) return;
   announced_seconds_ = estimate.seconds;
   print_message("work          {}: {} steps, about {}; {}\n", what, steps_text(estimate.steps),
-                duration_text(estimate.seconds),
-                limit_.seconds ? fmt::format("it ends after {} (--limit)", duration_text(*limit_.seconds))
-                               : "Ctrl-C ends it, and --limit 60s would");
+                duration_text(estimate.seconds), how_to_end());
+}
+
+std::string WatchedWork::how_to_end() const {
+  return limit_.seconds ? fmt::format("it ends after {} (--limit)", duration_text(*limit_.seconds))
+                        : "Ctrl-C ends it, and --limit 60s would";
+}
+
+void WatchedWork::announce_part(std::string_view text) const {
+  print_message("work          {}; {}\n", text, how_to_end());
 }
 
 void WatchedWork::watch() {
@@ -144,11 +151,9 @@ void WatchedWork::watch() {
 void WatchedWork::check_for_stop(Clock::time_point now) {
   if (!work_.stopped()) {
     const std::chrono::duration<double> elapsed = now - start_;
-    if (signal_received != 0)
-      work_.stop(signal_received == SIGINT ? "interrupted" : "ended by SIGTERM", "nothing was written");
+    if (signal_received != 0) work_.stop(signal_received == SIGINT ? "interrupted" : "ended by SIGTERM", stopped_hint_);
     else if (limit_.seconds && elapsed.count() >= *limit_.seconds)
-      work_.stop(fmt::format("its limit of {:.3g} s has passed", *limit_.seconds),
-                 "raise --limit; nothing was written");
+      work_.stop(fmt::format("its limit of {:.3g} s has passed", *limit_.seconds), "raise --limit; " + stopped_hint_);
     else return;
     stopped_at_ = now;
   }
@@ -165,6 +170,11 @@ void WatchedWork::check_for_stop(Clock::time_point now) {
 }
 
 void WatchedWork::show_progress() {
+  if (describe_) {
+    if (work_.stopped() || !line_ || !line_->is_due()) return;
+    if (const auto now = describe_()) line_->show(now->part, now->text);
+    return;
+  }
   const WorkEstimate expected = work_.expected();
   const auto all = counted_ ? static_cast<double>(counted_->all) : static_cast<double>(expected.steps);
   if (all <= 0 || work_.stopped()) return;

@@ -6,9 +6,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -37,6 +39,13 @@ struct CountedWork {
   const std::atomic<std::int64_t>* done = nullptr;  // outlives this object
 };
 
+// What is done now, for work whose parts are counted separately; called by another thread. nullopt: nothing to show.
+struct ProgressText {
+  std::optional<double> part;  // from 0 to 1
+  std::string text;
+};
+using DescribeProgress = std::function<std::optional<ProgressText>()>;
+
 class WatchedWork {
  public:
   explicit WatchedWork(const WorkLimit& limit);
@@ -47,6 +56,11 @@ class WatchedWork {
   Work* work() { return &work_; }
   // Progress is counted this way from the next begin().
   void show(CountedWork counted) { counted_ = std::move(counted); }
+  void show(DescribeProgress describe) { describe_ = std::move(describe); }
+  // Announces a part of the work that takes long: its text is followed by how to end it.
+  void announce_part(std::string_view text) const;
+  // The hint of the diagnostic for work that was stopped; by default that nothing was written.
+  void when_stopped(std::string hint) { stopped_hint_ = std::move(hint); }
   // Until finish() the work is watched, and a signal to end the process only requests a stop of the work.
   void begin();
   // The work has ended. Later steps, such as writing results, must not be stopped halfway.
@@ -56,6 +70,7 @@ class WatchedWork {
   using Clock = std::chrono::steady_clock;
 
   void announce(std::string_view what, const WorkEstimate& estimate);
+  std::string how_to_end() const;
   void watch();
   void check_for_stop(Clock::time_point now);
   void show_progress();
@@ -63,6 +78,8 @@ class WatchedWork {
   WorkLimit limit_;
   Work work_;
   std::optional<CountedWork> counted_;
+  DescribeProgress describe_;
+  std::string stopped_hint_ = "nothing was written";
   Clock::time_point start_;
   double announced_seconds_ = 0;  // longest estimate announced so far
   std::optional<Clock::time_point> stopped_at_;

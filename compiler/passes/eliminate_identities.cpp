@@ -1,7 +1,12 @@
 // Removes nodes that return their input: Identity, Dropout in inference, Cast to the same type, reshapes to the same
 // shape, Transpose that moves nothing, Slice of everything, Pad by nothing, Expand and Tile that repeat nothing,
-// Concat, Sum, Min, Max and Mean of one, Split into one.
+// Concat, Sum, Min, Max and Mean of one, Split into one, and integer scalings, sums with a constant and clips whose
+// result is their operand for each of the 256 steps.
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <vector>
 
 #include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
@@ -14,6 +19,51 @@ using graph::NodeId;
 bool all_are(const graph::Graph& graph, const graph::Node& node, std::size_t position, std::int64_t number) {
   const auto values = integers(graph, node.inputs[position]);
   return values && std::all_of(values->begin(), values->end(), [&](std::int64_t value) { return value == number; });
+}
+
+// requantize of docs/reference/quantization.md. The product is exact: |sum| < 2^29, and a scale has 24 bits.
+double requantized(double sum, double scale) { return std::nearbyint(sum * scale); }
+
+// The results of an integer node that computes each element from the same element of its operand; nullopt for others.
+using Steps = std::function<double(double x)>;
+std::optional<std::vector<Steps>> functions_of_step(const graph::Graph& graph, const graph::Node& node) {
+  const auto number = [&](const char* name) { return static_cast<double>(graph::int_attribute(node, name, 0)); };
+  if (node.op == "dovetail.qclip") return std::vector<Steps>{[](double x) { return x; }};
+  if (node.op == "dovetail.qadd") {
+    if (!graph.is_constant(node.inputs[1]) || graph.value(node.inputs[1]).constant->count() != 1) return std::nullopt;
+    const double a_zero = number("a_zero_point"), a_multiplier = graph::float_attribute(node, "a_multiplier", 1),
+                 b = graph.value(node.inputs[1]).constant->as_double(0) - number("b_zero_point"),
+                 addend = requantized(b, graph::float_attribute(node, "b_multiplier", 1)),
+                 unit = std::ldexp(1.0, -static_cast<int>(graph::int_attribute(node, "shift", 0))),
+                 zero = number("y_zero_point");
+    return std::vector<Steps>{
+        [=](double x) { return requantized(requantized(x - a_zero, a_multiplier) + addend, unit) + zero; }};
+  }
+  if (node.op != "dovetail.qconv") return std::nullopt;
+  const NdArray& weight = *graph.value(node.inputs[1]).constant;
+  if (weight.count() != graph::int_attribute(node, "group", 1) || weight.count() != weight.shape()[0])
+    return std::nullopt;
+  std::vector<Steps> functions;
+  for (std::int64_t c = 0; c < weight.count(); ++c) {
+    const double weight_zero = has_input(node, 4) ? graph.value(node.inputs[4]).constant->as_double(c) : 0,
+                 factor = weight.as_double(c) - weight_zero, bias = graph.value(node.inputs[2]).constant->as_double(c),
+                 scale = graph.value(node.inputs[3]).constant->as_double(c), x_zero = number("x_zero_point"),
+                 y_zero = number("y_zero_point");
+    if (std::abs(bias) > 0x1p28) return std::nullopt;
+    functions.push_back([=](double x) { return requantized((x - x_zero) * factor + bias, scale) + y_zero; });
+  }
+  return functions;
+}
+
+bool keeps_steps(const graph::Graph& graph, const graph::Node& node) {
+  const auto functions = functions_of_step(graph, node);
+  if (!functions) return false;
+  const double least = static_cast<double>(graph::int_attribute(node, "y_min", -128)),
+               most = static_cast<double>(graph::int_attribute(node, "y_max", 127));
+  for (int x = -128; x <= 127; ++x)
+    for (const Steps& each : *functions)
+      if (std::clamp(each(x), least, most) != x) return false;
+  return true;
 }
 
 bool hands_on(const graph::Graph& graph, const graph::Node& node) {
@@ -41,6 +91,7 @@ bool hands_on(const graph::Graph& graph, const graph::Node& node) {
     return !has_input(node, 4) || all_are(graph, node, 4, 1);  // a step of -1 reverses the elements
   if (node.op == "Pad") return all_are(graph, node, 1, 0);     // pads of -1 and 1 would move the elements
   if (node.op == "Clip") return !has_input(node, 1) && !has_input(node, 2);
+  if (node.op.starts_with("dovetail.q")) return keeps_steps(graph, node);
   return false;
 }
 

@@ -3,7 +3,6 @@
 // a value that no element is less than.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
@@ -31,24 +30,6 @@ bool never_below(const Graph& graph, ValueId value, double bound) {
 // The maximum over no elements.
 double least_of(DType dtype) { return is_floating(dtype) ? -INFINITY : static_cast<double>(loops::type_min(dtype)); }
 
-// The pads before and after every axis; nullopt if they are not constant.
-std::optional<Ints> pads_of(const Graph& graph, const graph::Node& pad) {
-  const std::size_t rank = graph.value(pad.inputs[0]).type.shape.size();
-  const auto given = integers(graph, pad.inputs[1]);
-  if (!given || graph::string_attribute(pad, "mode", "constant") != "constant") return std::nullopt;
-  Ints axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  if (has_input(pad, 3)) axes = integers(graph, pad.inputs[3]).value_or(Ints{});
-  if (given->size() != 2 * axes.size()) return std::nullopt;
-  Ints pads(2 * rank, 0);
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = static_cast<std::size_t>(axes[i] < 0 ? axes[i] + static_cast<std::int64_t>(rank) : axes[i]);
-    pads[axis] = (*given)[i];
-    pads[axis + rank] = (*given)[i + axes.size()];
-  }
-  return pads;
-}
-
 bool fold(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   const bool convolves = node.op == "Conv" || node.op == "dovetail.qconv";
@@ -59,7 +40,7 @@ bool fold(Graph& graph, NodeId id) {
   const graph::Node pad = graph.node(*pad_id);
   const std::string auto_pad = graph::string_attribute(node, "auto_pad", "NOTSET");
   if (auto_pad != "NOTSET" && auto_pad != "VALID") return false;
-  const auto pads = pads_of(graph, pad);
+  const auto pads = constant_pads(graph, pad);
   if (!pads || std::any_of(pads->begin(), pads->end(), [](std::int64_t n) { return n < 0; })) return false;
   const std::size_t rank = pads->size() / 2, spatial = rank - 2;
   for (const std::size_t axis : {std::size_t{0}, std::size_t{1}})

@@ -22,7 +22,7 @@
   PASS(keep_weights_int8, needed, "x · dequantize(w) = wgemm(x, w)", \
        "lets products of float activations and quantized constants, which `lower_qdq` keeps in float, read the weights as int8") \
   PASS(simplify_movement, exact, "no element changes", \
-       "merges and cancels reshapes and transposes, moves transposes past elementwise nodes to another transpose, moves reshapes that only change extents of 1 past nodes that can be one kernel with a convolution or product before them, and simplifies Slice of Concat, Concat of Concat and of Split, and Expand before broadcasting nodes") \
+       "merges and cancels reshapes and transposes, moves transposes past elementwise nodes to another transpose, moves reshapes that only change extents of 1 past nodes that can be one kernel with a convolution or product before them, and simplifies Slice of Concat and of Pad, Pad of Pad, Concat of Concat and of Split, sums of equally transposed operands, and Expand before broadcasting nodes") \
   PASS(fold_batch_norm, tolerant, "(conv(x, w) - m) · s = conv(x, w · s) - m · s", \
        "folds BatchNormalization into the convolution before it; else turns it into a product and a sum per channel") \
   PASS(simplify_algebra, exact, "each rule has its own law", \

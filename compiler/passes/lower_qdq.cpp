@@ -213,6 +213,7 @@ Result<PassOutcome> lower_qdq(graph::Graph& graph, const PassContext& context) {
   for (const NodeId id : imported)
     if (!graph.node(id).removed) lower_quantized_conv_transpose(graph, id);
   Lowering lowering{graph, context, {}, {}, {}, {}};
+  lowering.outcome.changes += simplify_real_parts(graph);
   DOVETAIL_TRY(quantize_constants(lowering));
   recenter_activations(lowering);
   // In topological order, so that the operands of a node have their final form.

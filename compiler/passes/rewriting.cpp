@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <span>
 
 #include <fmt/format.h>
@@ -66,6 +67,32 @@ std::optional<std::vector<std::int64_t>> integers(const Graph& graph, ValueId va
 }
 
 bool is_float(const Graph& graph, ValueId value) { return value.valid() && is_floating(graph.value(value).type.dtype); }
+
+std::vector<std::int64_t> permutation(const Graph& graph, const graph::Node& node) {
+  std::vector<std::int64_t> reversed(shape_of(graph, node.inputs[0]).size());
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  std::vector<std::int64_t> perm = graph::ints_attribute(node, "perm", reversed);
+  for (std::int64_t& axis : perm)
+    if (axis < 0) axis += static_cast<std::int64_t>(perm.size());
+  return perm;
+}
+
+std::optional<std::vector<std::int64_t>> constant_pads(const Graph& graph, const graph::Node& pad) {
+  const std::size_t rank = graph.value(pad.inputs[0]).type.shape.size();
+  const auto given = integers(graph, pad.inputs[1]);
+  if (!given || graph::string_attribute(pad, "mode", "constant") != "constant") return std::nullopt;
+  std::vector<std::int64_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (has_input(pad, 3)) axes = integers(graph, pad.inputs[3]).value_or(std::vector<std::int64_t>{});
+  if (given->size() != 2 * axes.size()) return std::nullopt;
+  std::vector<std::int64_t> pads(2 * rank, 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(axes[i] < 0 ? axes[i] + static_cast<std::int64_t>(rank) : axes[i]);
+    pads[axis] = (*given)[i];
+    pads[axis + rank] = (*given)[i + axes.size()];
+  }
+  return pads;
+}
 
 void remove_unused(Graph& graph, NodeId id) {
   std::vector<NodeId> open{id};

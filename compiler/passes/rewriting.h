@@ -29,6 +29,10 @@ std::optional<std::vector<double>> along_axis(const graph::Graph& graph, graph::
 // The integers of a constant; nullopt if the value is not constant.
 std::optional<std::vector<std::int64_t>> integers(const graph::Graph& graph, graph::ValueId value);
 bool is_float(const graph::Graph& graph, graph::ValueId value);
+// The axes of a Transpose's operand, in the order of its result.
+std::vector<std::int64_t> permutation(const graph::Graph& graph, const graph::Node& transpose);
+// The pads before and after every axis; nullopt if they are not constant, or the mode is not `constant`.
+std::optional<std::vector<std::int64_t>> constant_pads(const graph::Graph& graph, const graph::Node& pad);
 
 // ---- Edits
 // --------------------------------------------------------------------------------------------------------------------------

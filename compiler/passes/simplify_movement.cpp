@@ -2,7 +2,8 @@
 // turns a transpose that only moves extents of 1 into a reshape; moves a transpose past an elementwise node to another
 // transpose; merges Concat of Concat and Slice of Slice; lets Slice of Concat read the operand that contains it;
 // replaces a Concat of a Split's parts in their order by the Split's input; and removes Expand before a broadcasting
-// node. Every bit of every value is kept.
+// node; merges consecutive Pads, and Slices of what a Pad added; and moves a transpose past a Pad to another transpose,
+// and past a sum or product of two equally transposed operands. Every bit of every value is kept.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -29,21 +30,15 @@ bool keeps_order(std::string_view op) {
 }
 // Whether each element depends on the same element of one varying operand.
 bool is_elementwise(std::string_view op) {
-  return is_one_of(op, std::array<std::string_view, 18>{"Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Exp", "Sqrt", "Erf",
-                                                        "Gelu", "HardSwish", "Swish", "Mish", "LeakyRelu", "Elu",
-                                                        "Clip", "Cast", "Softplus", "Reciprocal"});
+  return is_one_of(op,
+                   std::array<std::string_view, 20>{"Relu",      "Sigmoid",    "Tanh",           "Neg",
+                                                    "Abs",       "Exp",        "Sqrt",           "Erf",
+                                                    "Gelu",      "HardSwish",  "Swish",          "Mish",
+                                                    "LeakyRelu", "Elu",        "Clip",           "Cast",
+                                                    "Softplus",  "Reciprocal", "dovetail.qclip", "dovetail.recenter"});
 }
 constexpr std::array<std::string_view, 9> kBroadcasting{"Add", "Sub",   "Mul",  "Div",    "Min",
                                                         "Max", "Equal", "Less", "Greater"};
-
-Ints permutation(const Graph& graph, const graph::Node& node) {
-  Ints reversed(shape_of(graph, node.inputs[0]).size());
-  std::iota(reversed.rbegin(), reversed.rend(), 0);
-  Ints perm = graph::ints_attribute(node, "perm", reversed);
-  for (std::int64_t& axis : perm)
-    if (axis < 0) axis += static_cast<std::int64_t>(perm.size());
-  return perm;
-}
 
 bool reshape_to(Graph& graph, NodeId id, ValueId input, const std::vector<NodeId>& absorbed) {
   const Shape shape = shape_of(graph, graph.node(id).outputs[0]);
@@ -315,9 +310,98 @@ bool drop_expand(Graph& graph, NodeId id) {
   return changed;
 }
 
-constexpr bool (*kMovementRules[])(Graph&, NodeId) = {
-    merge_reshapes, merge_transposes, transpose_to_reshape, push_transpose, push_transpose_past_reshape,
-    push_units,     merge_concats,    concat_of_split,      merge_slices,   drop_expand};
+// The operand with these pads, with the value of `pad`; the operand itself if there are none.
+bool pad_from(Graph& graph, NodeId id, const graph::Node& pad, const Ints& pads, const std::vector<NodeId>& absorbed) {
+  if (std::ranges::all_of(pads, [](std::int64_t count) { return count == 0; })) return bypass(graph, id, pad.inputs[0]);
+  std::vector<ValueId> inputs{pad.inputs[0], add_integers(graph, graph.node(id).name + "/pads", pads)};
+  if (has_input(pad, 2)) inputs.push_back(pad.inputs[2]);
+  return become(graph, id, "Pad", inputs, {}, absorbed);
+}
+
+// A Slice, or a Pad with negative pads, of a Pad, that takes away no more than was added; and a Pad of a Pad with the
+// same value.
+bool merge_pads(Graph& graph, NodeId id) {
+  const graph::Node node = graph.node(id);
+  if (node.op != "Pad" && node.op != "Slice") return false;
+  const auto before = produced_by(graph, node.inputs[0], "Pad");
+  if (!before) return false;
+  const graph::Node pad = graph.node(*before);
+  auto pads = constant_pads(graph, pad);
+  if (!pads || std::ranges::any_of(*pads, [](std::int64_t count) { return count < 0; })) return false;
+  const std::size_t rank = pads->size() / 2;
+  Ints change(2 * rank, 0);
+  if (node.op == "Slice") {
+    const auto begin = slice_begin(graph, node);
+    if (!begin) return false;
+    for (std::size_t i = 0; i < rank; ++i) {
+      change[i] = -(*begin)[i];
+      change[i + rank] = (*begin)[i] + shape_of(graph, node.outputs[0])[i] - shape_of(graph, node.inputs[0])[i];
+    }
+  } else {
+    const auto more = constant_pads(graph, node);
+    if (!more) return false;
+    change = *more;
+    const auto value = [&](const graph::Node& each) {
+      return has_input(each, 2) ? uniform(graph, each.inputs[2]) : std::optional(0.0);
+    };
+    const bool adds = std::ranges::any_of(change, [](std::int64_t count) { return count > 0; });
+    if (adds && (!value(node) || value(node) != value(pad))) return false;
+  }
+  for (std::size_t i = 0; i < pads->size(); ++i)
+    if (((*pads)[i] += change[i]) < 0) return false;
+  return pad_from(graph, id, pad, *pads, {*before});
+}
+
+// Transpose, Pad, Transpose: moves the first one after the Pad, next to the second one.
+bool push_transpose_past_pad(Graph& graph, NodeId id) {
+  const graph::Node node = graph.node(id);
+  if (node.op != "Pad" || !used_once(graph, node.outputs[0]) || !used_once(graph, node.inputs[0])) return false;
+  const auto before = produced_by(graph, node.inputs[0], "Transpose");
+  if (!before || graph.node(graph.users(node.outputs[0])[0]).op != "Transpose") return false;
+  const auto pads = constant_pads(graph, node);
+  if (!pads) return false;
+  const Ints perm = permutation(graph, graph.node(*before));
+  Ints moved_pads(pads->size());
+  for (std::size_t i = 0; i < perm.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(perm[i]);
+    moved_pads[axis] = (*pads)[i], moved_pads[axis + perm.size()] = (*pads)[i + perm.size()];
+  }
+  std::vector<ValueId> inputs{graph.node(*before).inputs[0],
+                              add_integers(graph, node.name + "/moved_pads", moved_pads)};
+  if (has_input(node, 2)) inputs.push_back(node.inputs[2]);
+  const ValueId moved = insert(graph, "Pad", node.name + "/moved", inputs, node.attributes, node.origins);
+  return become(graph, id, "Transpose", {moved}, {{"perm", perm}}, {*before});
+}
+
+// A sum or product of two tensors of one shape, transposed in the same way: one transpose, of the result.
+bool push_equal_transposes(Graph& graph, NodeId id) {
+  const graph::Node node = graph.node(id);
+  const bool of_steps = node.op == "dovetail.qadd" || node.op == "dovetail.qmul";
+  if ((!of_steps && !is_one_of(node.op, kBroadcasting)) || node.inputs.size() != 2) return false;
+  const auto a = produced_by(graph, node.inputs[0], "Transpose"), b = produced_by(graph, node.inputs[1], "Transpose");
+  if (!a || !b || a == b || !used_once(graph, node.inputs[0]) || !used_once(graph, node.inputs[1])) return false;
+  const Ints perm = permutation(graph, graph.node(*a));
+  std::vector<ValueId> inputs = node.inputs;
+  inputs[0] = graph.node(*a).inputs[0], inputs[1] = graph.node(*b).inputs[0];
+  if (permutation(graph, graph.node(*b)) != perm || shape_of(graph, inputs[0]) != shape_of(graph, inputs[1]))
+    return false;
+  const ValueId moved = insert(graph, node.op, node.name + "/moved", inputs, node.attributes, node.origins);
+  return become(graph, id, "Transpose", {moved}, {{"perm", perm}}, {*a, *b});
+}
+
+constexpr bool (*kMovementRules[])(Graph&, NodeId) = {merge_reshapes,
+                                                      merge_transposes,
+                                                      transpose_to_reshape,
+                                                      push_transpose,
+                                                      push_transpose_past_reshape,
+                                                      push_transpose_past_pad,
+                                                      push_equal_transposes,
+                                                      push_units,
+                                                      merge_concats,
+                                                      concat_of_split,
+                                                      merge_slices,
+                                                      merge_pads,
+                                                      drop_expand};
 
 }  // namespace
 

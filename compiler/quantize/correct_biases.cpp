@@ -1,9 +1,11 @@
 #include "compiler/quantize/correct_biases.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
+#include "base/saturating.h"
 #include "compiler/passes/rewriting.h"
 #include "compiler/quantize/insert_qdq.h"
 
@@ -71,57 +73,95 @@ void correct_product(Graph& graph, NodeId id, const std::vector<double>& shift) 
   graph.add_node(std::move(add));
 }
 
+struct Measured {
+  NodeId node;
+  NdArray weight;
+  std::optional<NdArray> bias;
+  std::string mean = {};  // output with the mean of the difference
+  std::vector<double> sum = {};
+};
+
+// Nothing if the weights stay float.
+std::optional<Measured> measured_layer(const Graph& model, const Graph& quantized, NodeId id) {
+  const Node& node = model.node(id);
+  if (!has_weights(node) || !model.is_constant(node.inputs[1])) return std::nullopt;
+  const Node& rounded = quantized.node(id);
+  if (rounded.inputs[1] == node.inputs[1]) return std::nullopt;
+  auto weight = real_constant(quantized, rounded.inputs[1]);
+  if (!weight || model.value(node.outputs[0]).type.shape.size() < 2) return std::nullopt;
+  std::optional<NdArray> bias;
+  if (passes::has_input(node, 2)) {
+    bias = real_constant(quantized, rounded.inputs[2]);
+    if (!bias) return std::nullopt;
+  }
+  return Measured{id, *std::move(weight), std::move(bias)};
+}
+
+// Adds the node with rounded weights, and the mean of the difference, which is the result.
+ValueId add_mean(Graph& both, Measured& layer) {
+  const Node node = both.node(layer.node);
+  std::vector<ValueId> inputs{node.inputs[0], both.add_constant(node.name + "/rounded", layer.weight)};
+  if (layer.bias) inputs.push_back(both.add_constant(node.name + "/rounded_bias", *layer.bias));
+  const ValueId other =
+      passes::insert(both, node.op, node.name + "/with_rounded", inputs, node.attributes, node.origins);
+  const ValueId difference =
+      passes::insert(both, "Sub", node.name + "/difference", {node.outputs[0], other}, {}, node.origins);
+  const Shape& shape = both.value(node.outputs[0]).type.shape;
+  std::vector<std::int64_t> axes;
+  for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(shape.size()); ++axis)
+    if (axis != channel_axis(node, shape)) axes.push_back(axis);
+  const ValueId mean = passes::insert(both, "ReduceMean", node.name + "/shift",
+                                      {difference, passes::add_integers(both, node.name + "/axes", axes)},
+                                      {{"keepdims", std::int64_t{0}}}, node.origins);
+  layer.mean = both.value(mean).name;
+  return mean;
+}
+
 }  // namespace
 
-Result<Shifts> measure_shifts(const Graph& model, const Graph& quantized, std::span<const Values> samples,
-                              const MakeForward& make_forward, const Progress& progress) {
-  struct Measured {
-    NodeId node;
-    std::string mean;  // output with the mean of the difference
-  };
-  Graph both = model;
+Result<Shifts> measure_shifts(const Graph& model, const Graph& quantized, const Runs& runs,
+                              const MakeForward& make_forward) {
   std::vector<Measured> measured;
-  std::vector<ValueId> means;
-  for (const NodeId id : model.topological_order()) {
-    const Node& node = model.node(id);
-    if (!has_weights(node) || !model.is_constant(node.inputs[1])) continue;
-    const Node& rounded = quantized.node(id);
-    if (rounded.inputs[1] == node.inputs[1]) continue;  // stays float
-    const auto weight = real_constant(quantized, rounded.inputs[1]);
-    const Shape& shape = model.value(node.outputs[0]).type.shape;
-    if (!weight || shape.size() < 2) continue;
-    std::vector<ValueId> inputs{node.inputs[0], both.add_constant(node.name + "/rounded", *weight)};
-    if (passes::has_input(node, 2)) {
-      const auto bias = real_constant(quantized, rounded.inputs[2]);
-      if (!bias) continue;
-      inputs.push_back(both.add_constant(node.name + "/rounded_bias", *bias));
+  for (const NodeId id : model.topological_order())
+    if (auto layer = measured_layer(model, quantized, id)) measured.push_back(*std::move(layer));
+  Forward forward;
+  std::vector<Sum> sums;
+  for (Measured& layer : measured)
+    sums.push_back({.name = model.node(layer.node).name,
+                    .add = [&]() -> Result<void> {
+                      DOVETAIL_ASSIGN(const NdArray mean, forward.output(layer.mean));
+                      layer.sum.resize(static_cast<std::size_t>(mean.count()));
+                      for (std::int64_t i = 0; i < mean.count(); ++i)
+                        layer.sum[static_cast<std::size_t>(i)] +=
+                            mean.as_double(i) / static_cast<double>(runs.samples().count);
+                      return {};
+                    },
+                    .to_json = [&layer] { return Json(layer.sum); },
+                    .from_json = [&layer](const Json& json) { layer.sum = json.get<std::vector<double>>(); }});
+  // The second results may be computed after all others, from operands and first results that are kept until then. Of
+  // a layer: its second result and the difference, and the rounded constants.
+  const auto bytes_of = [&](Range range) {
+    std::uint64_t most = 0, constants = 0;
+    std::vector<ValueId> kept;
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      const Node& node = model.node(measured[i].node);
+      kept.insert(kept.end(), {node.inputs[0], node.outputs[0]});
+      const Shape& shape = model.value(node.outputs[0]).type.shape;
+      most = std::max(most, 2 * sizeof(float) * static_cast<std::uint64_t>(element_count(shape)));
+      constants += 2 * sizeof(float) * static_cast<std::uint64_t>(measured[i].weight.count());
     }
-    const ValueId other =
-        passes::insert(both, node.op, node.name + "/with_rounded", inputs, node.attributes, node.origins);
-    const ValueId difference =
-        passes::insert(both, "Sub", node.name + "/difference", {node.outputs[0], other}, {}, node.origins);
-    std::vector<std::int64_t> axes;
-    for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(shape.size()); ++axis)
-      if (axis != channel_axis(node, shape)) axes.push_back(axis);
-    const ValueId mean = passes::insert(both, "ReduceMean", node.name + "/shift",
-                                        {difference, passes::add_integers(both, node.name + "/axes", axes)},
-                                        {{"keepdims", std::int64_t{0}}}, node.origins);
-    measured.push_back({id, both.value(mean).name});
-    means.push_back(mean);
-  }
-  Shifts shifts;
-  if (means.empty()) return shifts;
-  DOVETAIL_ASSIGN(const Forward forward, make_forward(with_outputs(std::move(both), means)));
-  const auto add = [&](const Values& values) {
-    for (const Measured& each : measured) {
-      const NdArray& mean = values.at(each.mean);
-      std::vector<double>& sum = shifts[each.node];
-      sum.resize(static_cast<std::size_t>(mean.count()));
-      for (std::int64_t i = 0; i < mean.count(); ++i)
-        sum[static_cast<std::size_t>(i)] += mean.as_double(i) / static_cast<double>(samples.size());
-    }
+    return saturating_sum(peak_bytes(model, kept), most + constants);
   };
-  DOVETAIL_TRY(run_all(forward, samples, "biases", progress, add));
+  DOVETAIL_TRY(runs.sum("biases", sums, model.name, bytes_of, [&](Range range) -> Result<Runs::Run> {
+    forward = {};
+    Graph both = model;
+    std::vector<ValueId> means;
+    for (std::size_t i = range.begin; i < range.end; ++i) means.push_back(add_mean(both, measured[i]));
+    DOVETAIL_ASSIGN(forward, make_forward(with_outputs(std::move(both), means)));
+    return Runs::Run([&](const Values& sample) { return forward.run(sample); });
+  }));
+  Shifts shifts;
+  for (Measured& layer : measured) shifts[layer.node] = std::move(layer.sum);
   return shifts;
 }
 

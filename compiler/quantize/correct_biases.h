@@ -3,13 +3,13 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "compiler/graph/graph.h"
 #include "compiler/quantize/forward.h"
+#include "compiler/quantize/runs.h"
 
 namespace dovetail::quantize {
 
@@ -17,8 +17,8 @@ namespace dovetail::quantize {
 // on the same inputs with the weights of `quantized`. Both graphs have the same nodes and values, as insert_qdq leaves
 // them; nodes whose weights stay float are absent.
 using Shifts = std::map<graph::NodeId, std::vector<double>>;
-Result<Shifts> measure_shifts(const graph::Graph& model, const graph::Graph& quantized, std::span<const Values> samples,
-                              const MakeForward& make_forward, const Progress& progress);
+Result<Shifts> measure_shifts(const graph::Graph& model, const graph::Graph& quantized, const Runs& runs,
+                              const MakeForward& make_forward);
 
 // Adds the shifts to the biases of `model`; a layer without bias gets one, a product gets a following Add that takes
 // over its result's name. Returns the names of the nodes whose bias changed; nodes whose bias is not a constant with

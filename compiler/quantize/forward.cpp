@@ -2,16 +2,38 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "compiler/reference/reference.h"
 
 namespace dovetail::quantize {
 
+Result<Values> Forward::operator()(const Values& inputs) const {
+  DOVETAIL_TRY(run(inputs));
+  Values values;
+  for (const std::string& name : outputs) {
+    DOVETAIL_ASSIGN(NdArray value, output(name));
+    values.emplace(name, std::move(value));
+  }
+  return values;
+}
+
+std::vector<std::string> output_names(const graph::Graph& graph) {
+  std::vector<std::string> names;
+  for (const graph::ValueId output : graph.outputs) names.push_back(graph.value(output).name);
+  return names;
+}
+
 MakeForward reference_forward() {
   return [](const graph::Graph& graph) -> Result<Forward> {
     DOVETAIL_ASSIGN(const Reference reference, Reference::make(graph));
-    return Forward([reference](const Values& inputs) { return reference.run(inputs); });
+    const auto last = std::make_shared<Values>();
+    return Forward{[reference, last](const Values& inputs) -> Result<void> {
+                     DOVETAIL_ASSIGN(*last, reference.run(inputs));
+                     return {};
+                   },
+                   [last](const std::string& name) -> Result<NdArray> { return last->at(name); }, output_names(graph)};
   };
 }
 
@@ -20,18 +42,6 @@ graph::Graph with_outputs(graph::Graph graph, const std::vector<graph::ValueId>&
   for (const graph::ValueId value : outputs)
     if (graph.value(value).producer.valid() && !graph.is_output(value)) graph.outputs.push_back(value);
   return graph;
-}
-
-Result<void> run_all(const Forward& forward, std::span<const Values> samples, std::string_view what,
-                     const Progress& progress, const std::function<void(const Values& values)>& take) {
-  std::int64_t done = 0;
-  for (const Values& sample : samples) {
-    if (progress) DOVETAIL_TRY(progress(what, done++, static_cast<std::int64_t>(samples.size())));
-    DOVETAIL_ASSIGN(Values values, forward(sample));
-    values.insert(sample.begin(), sample.end());
-    take(values);
-  }
-  return {};
 }
 
 std::int64_t arg_max(const NdArray& array) {

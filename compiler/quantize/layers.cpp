@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/saturating.h"
 #include "compiler/passes/rewriting.h"
 
 namespace dovetail::quantize {
@@ -123,24 +128,78 @@ struct Group {
   std::size_t size() const { return end - begin; }
 };
 
+// Measured groups are kept under the places of their layers in the whole model, whatever graph measured them.
+class Kept {
+ public:
+  explicit Kept(const Runs& runs) : runs_(runs), groups_(runs.kept("layers")) {
+    if (!groups_.is_object()) groups_ = Json::object();
+  }
+  std::optional<OutputTally> find(const Group& group, std::size_t outputs) const {
+    const auto row = groups_.find(key(group));
+    if (row == groups_.end()) return std::nullopt;
+    try {
+      OutputTally tally;
+      for (const Json& ratio : row->at(0)) tally.outputs.push_back({ratio.at(0), ratio.at(1)});
+      tally.same_choice = row->at(1);
+      if (tally.outputs.size() == outputs) return tally;
+    } catch (const Json::exception&) {  // not what add() writes: it is measured again
+      return std::nullopt;
+    }
+    return std::nullopt;
+  }
+  Result<void> add(const Group& group) {
+    Json ratios = Json::array();
+    for (const SignalAndNoise& output : group.tally.outputs) ratios.push_back({output.signal, output.noise});
+    groups_[key(group)] = {ratios, group.tally.same_choice};
+    return runs_.keep("layers", [this] { return groups_; });
+  }
+  Result<void> report(const Step& step) const {
+    return runs_.report("layers", step, [this] { return groups_; });
+  }
+
+ private:
+  static std::string key(const Group& group) { return fmt::format("{} to {}", group.begin, group.end); }
+
+  const Runs& runs_;
+  Json groups_;
+};
+
+// The progress of all searches.
+struct Progressed {
+  std::int64_t done = 0, all = 0;
+  std::uint64_t bytes = 0;
+};
+
 // With fewer layers for each one that is searched, measuring them one by one takes no more runs.
 constexpr std::size_t kLeastOfGroup = 4;
 
+std::size_t groups_for(std::size_t layers, std::size_t most) { return most * kLeastOfGroup <= layers ? most : layers; }
+
+// Upper bound: groups need no more runs than single layers, plus the last split.
+std::int64_t runs_for(std::size_t layers, std::size_t most, std::int64_t samples) {
+  return samples * static_cast<std::int64_t>(1 + layers + (groups_for(layers, most) < layers ? 2 : 0));
+}
+
 class Search {
  public:
-  Search(const Forward& forward, const std::vector<Switched>& layers, std::vector<std::string> outputs,
-         std::span<const Values> samples, std::size_t most, const Progress& progress)
-      : forward_(forward), layers_(layers), outputs_(std::move(outputs)), samples_(samples), progress_(progress) {
-    groups_ = most * kLeastOfGroup <= layers.size() ? most : layers.size();
-  }
+  // `first`: the place of the first layer in the whole model.
+  Search(const Forward& forward, const std::vector<Switched>& layers, std::size_t first,
+         std::vector<std::string> outputs, std::int64_t samples, std::size_t most, const Runs& runs, Kept& kept,
+         Progressed& progress)
+      : forward_(forward),
+        layers_(layers),
+        first_(first),
+        outputs_(std::move(outputs)),
+        samples_(samples),
+        runs_(runs),
+        kept_(kept),
+        progress_(progress),
+        groups_(groups_for(layers.size(), most)) {}
 
   // Single layers, including the most costly ones.
   Result<std::vector<Group>> run() {
-    NdArray off(DType::boolean, {});
-    for (const Values& sample : samples_) {
-      Values& inputs = inputs_.emplace_back(sample);
-      for (const Switched& layer : layers_) inputs[layer.input] = off;
-      DOVETAIL_ASSIGN(Values exact, run(inputs));
+    for (std::int64_t s = 0; s < samples_; ++s) {
+      DOVETAIL_ASSIGN(Values exact, run(s, 0, 0));
       exact_.push_back(std::move(exact));
     }
     std::vector<Group> open, found;
@@ -163,69 +222,114 @@ class Search {
   }
 
  private:
-  Result<Values> run(const Values& inputs) {
-    if (progress_) DOVETAIL_TRY(progress_("layers", done_++, all_runs()));
+  // With the layers [begin, end) quantized, counted from the whole model's first.
+  Result<Values> run(std::int64_t sample, std::size_t begin, std::size_t end) {
+    DOVETAIL_TRY(
+        kept_.report({.done = progress_.done++, .all = progress_.all, .at_most = true, .bytes = progress_.bytes}));
+    Values inputs = runs_.samples().at(sample);
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      NdArray choice(DType::boolean, {});
+      choice.set_int64(0, first_ + l >= begin && first_ + l < end ? 1 : 0);
+      inputs.emplace(layers_[l].input, std::move(choice));
+    }
     return forward_(inputs);
-  }
-
-  // Upper bound: groups need no more runs than single layers, plus the last split.
-  std::int64_t all_runs() const {
-    return static_cast<std::int64_t>(samples_.size() * (1 + layers_.size() + (groups_ < layers_.size() ? 2 : 0)));
   }
 
   Result<void> measure(std::size_t begin, std::size_t end, std::vector<Group>& into) {
     ++measured_;
-    Group group{begin, end, {std::vector<SignalAndNoise>(outputs_.size()), 0}};
-    NdArray off(DType::boolean, {}), on = off;
-    on.set_int64(0, 1);
-    for (std::size_t s = 0; s < samples_.size(); ++s) {
-      for (std::size_t l = begin; l < end; ++l) inputs_[s][layers_[l].input] = on;
-      DOVETAIL_ASSIGN(const Values got, run(inputs_[s]));
-      for (std::size_t l = begin; l < end; ++l) inputs_[s][layers_[l].input] = off;
-      for (std::size_t o = 0; o < outputs_.size(); ++o) {
-        const NdArray &exact = exact_[s].at(outputs_[o]), &actual = got.at(outputs_[o]);
-        for (std::int64_t i = 0; i < exact.count(); ++i)
-          group.tally.outputs[o].add(exact.as_double(i), actual.as_double(i));
+    Group group{first_ + begin, first_ + end, {std::vector<SignalAndNoise>(outputs_.size()), 0}};
+    if (auto known = kept_.find(group, outputs_.size())) {
+      group.tally = *std::move(known);
+      progress_.done += samples_;
+    } else {
+      for (std::int64_t s = 0; s < samples_; ++s) {
+        DOVETAIL_ASSIGN(const Values got, run(s, group.begin, group.end));
+        const Values& expected = exact_[static_cast<std::size_t>(s)];
+        for (std::size_t o = 0; o < outputs_.size(); ++o) {
+          const NdArray &exact = expected.at(outputs_[o]), &actual = got.at(outputs_[o]);
+          for (std::int64_t i = 0; i < exact.count(); ++i)
+            group.tally.outputs[o].add(exact.as_double(i), actual.as_double(i));
+        }
+        group.tally.same_choice += arg_max(expected.at(outputs_[0])) == arg_max(got.at(outputs_[0]));
       }
-      group.tally.same_choice += arg_max(exact_[s].at(outputs_[0])) == arg_max(got.at(outputs_[0]));
+      DOVETAIL_TRY(kept_.add(group));
     }
+    group.begin -= first_, group.end -= first_;
     into.push_back(std::move(group));
     return {};
   }
 
   const Forward& forward_;
   const std::vector<Switched>& layers_;
+  const std::size_t first_;
   const std::vector<std::string> outputs_;
-  const std::span<const Values> samples_;
-  const Progress& progress_;
-  std::size_t groups_;                  // number of groups at first, and of single layers at the end
-  std::vector<Values> inputs_, exact_;  // per sample
-  std::size_t measured_ = 0;            // measured groups
-  std::int64_t done_ = 0;               // finished runs
+  const std::int64_t samples_;
+  const Runs& runs_;
+  Kept& kept_;
+  Progressed& progress_;
+  std::size_t groups_;         // number of groups at first, and of single layers at the end
+  std::vector<Values> exact_;  // per sample
+  std::size_t measured_ = 0;   // measured groups
 };
+
+// A layer's result is quantized, and computed again with rounded weights: three more tensors and the constants.
+std::uint64_t bytes_of_switches(const Graph& model, const Graph& quantized, const Places& places, Range range) {
+  std::uint64_t most = 0, constants = 0;
+  for (std::size_t i = range.begin; i < range.end; ++i) {
+    const ValueId value = places.observed[i];
+    most = std::max(most, static_cast<std::uint64_t>(element_count(model.value(value).type.shape)));
+    const auto made_by = places.made_by.find(value);
+    if (made_by == places.made_by.end() || !has_weight(model.node(made_by->second))) continue;
+    if (const auto weight = real_constant(quantized, quantized.node(made_by->second).inputs[1]))
+      constants += static_cast<std::uint64_t>(weight->count());
+  }
+  return saturating_sum(peak_bytes(model, {}), sizeof(float) * (3 * most + 2 * constants));
+}
 
 }  // namespace
 
 Result<std::vector<LayerReport>> measure_layers(const Graph& model, const Graph& quantized, const Places& places,
                                                 const std::map<ValueId, Quantization>& ranges, std::size_t most,
-                                                std::span<const Values> samples, const MakeForward& make_forward,
-                                                const Progress& progress) {
-  SwitchedGraph switched(model, quantized);
-  for (const ValueId value : places.observed) {
-    const auto made_by = places.made_by.find(value);
-    switched.add_layer(value, made_by == places.made_by.end() ? NodeId{} : made_by->second, ranges.at(value));
-  }
-  const std::vector<Switched>& layers = switched.layers();
-  std::vector<std::string> outputs;
-  for (const ValueId output : switched.graph().outputs) outputs.push_back(switched.graph().value(output).name);
-  DOVETAIL_ASSIGN(const Forward forward, make_forward(switched.graph()));
-  DOVETAIL_ASSIGN(const std::vector<Group> found, Search(forward, layers, outputs, samples, most, progress).run());
+                                                std::int64_t samples, const Runs& runs,
+                                                const MakeForward& make_forward) {
+  const auto bytes_of = [&](Range range) { return bytes_of_switches(model, quantized, places, range); };
+  DOVETAIL_ASSIGN(const std::vector<Range> parts,
+                  ranges_within(runs.budget(), places.observed.size(), bytes_of, model.name, "layers"));
+  Kept kept(runs);
+  Progressed progress;
+  for (const Range part : parts) progress.all += runs_for(part.end - part.begin, most, samples);
   std::vector<LayerReport> reports;
-  for (const Group& group : found) {
-    LayerReport report = layers[group.begin].report;
-    report.output_db = group.tally.worst_db();
-    report.same_choice = group.tally.same_choice;
-    reports.push_back(std::move(report));
+  for (const Range part : parts) {
+    SwitchedGraph switched(model, quantized);
+    for (std::size_t i = part.begin; i < part.end; ++i) {
+      const ValueId value = places.observed[i];
+      const auto made_by = places.made_by.find(value);
+      switched.add_layer(value, made_by == places.made_by.end() ? NodeId{} : made_by->second, ranges.at(value));
+    }
+    const std::vector<Switched>& layers = switched.layers();
+    progress.bytes = saturating_sum(runs.budget().used, bytes_of(part));
+    DOVETAIL_TRY(kept.report(
+        {.done = progress.done, .all = progress.all, .at_most = true, .compiling = true, .bytes = progress.bytes}));
+    DOVETAIL_ASSIGN(const Forward forward, make_forward(switched.graph()));
+    DOVETAIL_ASSIGN(const std::vector<Group> found,
+                    Search(forward, layers, part.begin, forward.outputs, samples, most, runs, kept, progress).run());
+    for (const Group& group : found) {
+      LayerReport report = layers[group.begin].report;
+      report.output_db = group.tally.worst_db();
+      report.same_choice = group.tally.same_choice;
+      reports.push_back(std::move(report));
+    }
+  }
+  if (parts.size() > 1 && reports.size() > most) {
+    // The most costly ones of all parts, in execution order.
+    std::vector<std::size_t> order(reports.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t at) { return reports[at].output_db; });
+    order.resize(most);
+    std::ranges::sort(order);
+    std::vector<LayerReport> costly;
+    for (const std::size_t at : order) costly.push_back(std::move(reports[at]));
+    return costly;
   }
   return reports;
 }

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "compiler/passes/qdq/arithmetic.h"
 #include "compiler/quantize/forward.h"
 #include "compiler/quantize/insert_qdq.h"
+#include "compiler/quantize/runs.h"
 
 namespace dovetail::quantize {
 
@@ -27,12 +27,14 @@ struct LayerReport {
 
 // One graph is compiled for all layers, with a switch for each layer, and run for each layer and sample. If there are
 // many layers, the `most` costly ones are found through groups of neighbors: noise adds up, so a group with little
-// noise has no layer with much noise. In execution order. `quantized` has the nodes and values of `model`, as
+// noise has no layer with much noise. Where the budget of memory is too small for all switches, neighboring layers have
+// a separate graph, and the `most` costly ones of all are taken. `samples`: how many, the first ones. In execution
+// order. `quantized` has the nodes and values of `model`, as
 // insert_qdq leaves them.
 Result<std::vector<LayerReport>> measure_layers(const graph::Graph& model, const graph::Graph& quantized,
                                                 const Places& places,
                                                 const std::map<graph::ValueId, passes::qdq::Quantization>& ranges,
-                                                std::size_t most, std::span<const Values> samples,
-                                                const MakeForward& make_forward, const Progress& progress);
+                                                std::size_t most, std::int64_t samples, const Runs& runs,
+                                                const MakeForward& make_forward);
 
 }  // namespace dovetail::quantize

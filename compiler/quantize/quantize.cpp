@@ -10,6 +10,7 @@
 #include "compiler/passes/fold_constants.h"
 #include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
+#include "compiler/quantize/compare.h"
 #include "compiler/quantize/correct_biases.h"
 #include "compiler/quantize/equalize.h"
 #include "compiler/quantize/masks.h"
@@ -38,9 +39,9 @@ Result<void> prepare(Graph& graph, const passes::PassContext& context) {
   return {};
 }
 
-Result<void> check(const Graph& graph, std::span<const Values> samples, const Options& options) {
+Result<void> check(const Graph& graph, const Samples& samples, const Options& options) {
   Diagnostics errors;
-  if (samples.empty())
+  if (samples.count == 0)
     errors.push_back({"cannot quantize " + graph.name, "samples",
                       "there are none, but ranges are computed from samples", "give at least one"});
   for (const NodeId id : graph.live_nodes())
@@ -56,148 +57,51 @@ Result<void> check(const Graph& graph, std::span<const Values> samples, const Op
   return errors;
 }
 
-// The range that a Clip allows for its operand.
-Limits bounds_of(const Graph& graph, ValueId value) {
-  Limits bounds;
-  const NodeId producer = graph.value(value).producer;
-  if (!producer.valid() || graph.node(producer).op != "Clip") return bounds;
-  const std::vector<ValueId>& inputs = graph.node(producer).inputs;
-  if (inputs.size() > 1 && inputs[1].valid()) bounds.low = passes::uniform(graph, inputs[1]).value_or(bounds.low);
-  if (inputs.size() > 2 && inputs[2].valid()) bounds.high = passes::uniform(graph, inputs[2]).value_or(bounds.high);
-  return bounds;
+std::vector<std::string_view> parts_of(const Options& options) {
+  std::vector<std::string_view> parts{"ranges"};
+  if (options.correct_biases) parts.emplace_back("biases");
+  parts.emplace_back("comparison");
+  if (options.layer_samples > 0) parts.emplace_back("layers");
+  return parts;
 }
 
-// Statistics of one tensor's steps, and the error of the real values compared with the float graph.
-struct Tally {
-  std::array<std::int64_t, 256> steps{};
-  std::int64_t count = 0, cut_low = 0, cut_high = 0;
-  SignalAndNoise ratio;
-
-  void add(const NdArray& quantized, const NdArray& real, const Quantization& q) {
-    const auto bytes = quantized.data<std::int8_t>();
-    const auto reals = real.data<float>();
-    const double scale = q.scale, lowest = (-128.5 - q.zero_point) * scale, highest = (127.5 - q.zero_point) * scale;
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      cut_low += bytes[i] == -128 && static_cast<double>(reals[i]) < lowest;
-      cut_high += bytes[i] == 127 && static_cast<double>(reals[i]) > highest;
-      ++steps[static_cast<std::size_t>(bytes[i] + 128)];
-      ratio.add(reals[i], static_cast<double>(bytes[i] - q.zero_point) * static_cast<double>(q.scale));
-    }
-    count += static_cast<std::int64_t>(bytes.size());
+// Extremes and histograms of values of the float graph.
+Result<std::map<ValueId, Observation>> observe(const Graph& model, const std::vector<ValueId>& values, const Runs& runs,
+                                               const MakeForward& make_forward) {
+  std::map<ValueId, Observation> observations;
+  std::vector<Sum> sums;
+  const Values* inputs = nullptr;
+  Forward forward;
+  for (const ValueId value : values) {
+    Observation& observation = observations[value];
+    const std::string& name = model.value(value).name;
+    sums.push_back({.name = name,
+                    .add = [&, name]() -> Result<void> {
+                      const auto input = inputs->find(name);
+                      if (input != inputs->end()) {
+                        observation.add(input->second);
+                        return {};
+                      }
+                      DOVETAIL_ASSIGN(const NdArray array, forward.output(name));
+                      observation.add(array);
+                      return {};
+                    },
+                    .to_json = [&observation] { return observation.to_json(); },
+                    .from_json = [&observation](const Json& json) { observation = Observation::from_json(json); }});
   }
-  TensorReport report(std::string value, const Quantization& q, const Limits& bounds) const {
-    const auto share = [&](std::int64_t part) {
-      return count == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(count);
-    };
-    // An end that is the zero point or a bound clips nothing.
-    const double scale = q.scale, half = scale / 2;
-    const bool cuts_low = q.zero_point != -128 && (-128 - q.zero_point) * scale > bounds.low + half,
-               cuts_high = q.zero_point != 127 && (127 - q.zero_point) * scale < bounds.high - half;
-    const std::int64_t ends = (cuts_low ? cut_low : 0) + (cuts_high ? cut_high : 0);
-    return {.value = std::move(value),
-            .q = q,
-            .saturated = share(ends),
-            .commonest = share(*std::max_element(steps.begin(), steps.end())),
-            .signal_to_noise_db = ratio.decibels()};
-  }
-};
-
-ValueId source_of(const Places& places, ValueId value) {
-  while (places.same_as.count(value)) value = places.same_as.at(value);
-  return value;
+  const auto of = [&](Range range) { return std::span(values).subspan(range.begin, range.end - range.begin); };
+  DOVETAIL_TRY(runs.sum(
+      "ranges", sums, model.name, [&](Range range) { return peak_bytes(model, of(range)); },
+      [&](Range range) -> Result<Runs::Run> {
+        forward = {};  // its memory, before the next one is made
+        DOVETAIL_ASSIGN(forward, make_forward(with_outputs(model, {of(range).begin(), of(range).end()})));
+        return Runs::Run([&](const Values& sample) {
+          inputs = &sample;
+          return forward.run(sample);
+        });
+      }));
+  return observations;
 }
-
-// Runs both graphs, for the report on tensors and outputs.
-class Comparison {
- public:
-  Comparison(const Graph& model, const Graph& quantized, const Places& places, const Ranges& ranges)
-      : model_(model), quantized_(quantized) {
-    const auto take = [&](ValueId value) {
-      if (!ranges.count(value)) return;
-      const std::string& name = model.value(value).name;
-      order_.push_back(
-          {name, steps_name(name), ranges.at(value), bounds_of(model, source_of(places, value)), value, {}});
-    };
-    for (const ValueId input : model.inputs) take(input);
-    for (const NodeId id : model.topological_order())
-      for (const ValueId output : model.node(id).outputs) take(output);
-    for (const ValueId output : model.outputs) outputs_.push_back({{model.value(output).name}, {}});
-  }
-
-  Result<void> run(std::span<const Values> samples, const MakeForward& make_forward, const Progress& progress) {
-    std::vector<ValueId> reals(model_.outputs.begin(), model_.outputs.end()),
-        steps(quantized_.outputs.begin(), quantized_.outputs.end());
-    for (const Place& place : order_) {
-      reals.push_back(place.value);
-      steps.push_back(*quantized_.find_value(place.steps));
-    }
-    DOVETAIL_ASSIGN(const Forward exact, make_forward(with_outputs(model_, reals)));
-    DOVETAIL_ASSIGN(const Forward integer, make_forward(with_outputs(quantized_, steps)));
-    std::size_t sample = 0;
-    Result<void> failed;
-    DOVETAIL_TRY(run_all(exact, samples, "comparison", progress, [&](const Values& reals) {
-      if (!failed.ok()) return;
-      const auto got = integer(samples[sample++]);
-      if (got.ok()) add(reals, *got);
-      else failed = got.errors();
-    }));
-    return failed;
-  }
-
-  void report(const std::map<ValueId, Observation>& observations, const Places& places, Quantized& result) const {
-    for (const Place& place : order_) {
-      result.tensors.push_back(place.tally.report(place.name, place.q, place.bounds));
-      const Observation& observed = observations.at(source_of(places, place.value));
-      result.tensors.back().least = observed.least();
-      result.tensors.back().greatest = observed.greatest();
-    }
-    for (const Output& output : outputs_) {
-      result.outputs.push_back(output.report);
-      result.outputs.back().signal_to_noise_db = output.ratio.decibels();
-    }
-    result.same_choice = same_choice_;
-  }
-
- private:
-  struct Place {
-    std::string name, steps;
-    Quantization q;
-    Limits bounds;
-    ValueId value;
-    Tally tally;
-  };
-  struct Output {
-    OutputReport report;
-    SignalAndNoise ratio;
-  };
-
-  void add(const Values& expected, const Values& got) {
-    for (Place& place : order_) place.tally.add(got.at(place.steps), expected.at(place.name), place.q);
-    for (Output& output : outputs_) {
-      const auto exact = expected.find(output.report.output), have = got.find(output.report.output);
-      if (exact == expected.end() || have == got.end()) continue;  // an output that is also an input
-      const NdArray &reals = exact->second, &others = have->second;
-      for (std::int64_t i = 0; i < reals.count(); ++i) output.ratio.add(reals.as_double(i), others.as_double(i));
-      const std::int64_t rows = reals.rank() > 1 ? reals.shape()[0] : 1;
-      output.report.rows += rows;
-      for (std::int64_t row = 0; row < rows; ++row)
-        output.report.same_rows += arg_max_of_row(reals, row, rows) == arg_max_of_row(others, row, rows);
-      if (&output == &outputs_.front()) same_choice_ += arg_max(reals) == arg_max(others);
-    }
-  }
-  static std::int64_t arg_max_of_row(const NdArray& array, std::int64_t row, std::int64_t rows) {
-    const std::int64_t count = array.count() / std::max<std::int64_t>(1, rows), begin = row * count;
-    std::int64_t best = begin;
-    for (std::int64_t i = begin; i < begin + count; ++i)
-      if (array.as_double(i) > array.as_double(best)) best = i;
-    return best - begin;
-  }
-
-  const Graph &model_, &quantized_;
-  std::vector<Place> order_;
-  std::vector<Output> outputs_;
-  int same_choice_ = 0;
-};
 
 Ranges ranges_of(const Graph& model, const Places& places, const std::map<ValueId, Observation>& observations,
                  const Options& options) {
@@ -209,14 +113,14 @@ Ranges ranges_of(const Graph& model, const Places& places, const std::map<ValueI
 }
 
 // The QDQ graph, with corrected biases if requested.
-Result<Graph> quantized_graph(const Graph& model, const Places& places, const Ranges& ranges,
-                              std::span<const Values> samples, const Options& options, const MakeForward& make_forward,
+Result<Graph> quantized_graph(const Graph& model, const Places& places, const Ranges& ranges, const Runs& runs,
+                              const Options& options, const MakeForward& make_forward,
                               std::vector<std::string>& corrected) {
   const WeightGrid weights{options.weights, options.grid.scales};
   Graph graph = model;
   insert_qdq(graph, places, ranges, weights);
   if (options.correct_biases) {
-    DOVETAIL_ASSIGN(const Shifts shifts, measure_shifts(model, graph, samples, make_forward, options.progress));
+    DOVETAIL_ASSIGN(const Shifts shifts, measure_shifts(model, graph, runs, make_forward));
     graph = model;
     corrected = correct_biases(graph, shifts);
     insert_qdq(graph, places, ranges, weights);
@@ -227,7 +131,7 @@ Result<Graph> quantized_graph(const Graph& model, const Places& places, const Ra
 
 }  // namespace
 
-Result<Quantized> quantize(Graph model, std::span<const Values> samples, const Options& options,
+Result<Quantized> quantize(Graph model, const Samples& samples, const Options& options,
                            const MakeForward& make_forward) {
   DOVETAIL_TRY(check(model, samples, options));
   DOVETAIL_TRY(prepare(model, options.context));
@@ -240,11 +144,8 @@ Result<Quantized> quantize(Graph model, std::span<const Values> samples, const O
                       options.keep_float.empty() ? "run it as it is" : "keep fewer nodes float"};
 
   // Ranges from the float graph.
-  std::map<ValueId, Observation> observations;
-  DOVETAIL_ASSIGN(const Forward observe, make_forward(with_outputs(model, places.observed)));
-  DOVETAIL_TRY(run_all(observe, samples, "ranges", options.progress, [&](const Values& values) {
-    for (const ValueId value : places.observed) observations[value].add(values.at(model.value(value).name));
-  }));
+  const Runs runs(samples, options.progress, options.keeper, options.memory, parts_of(options));
+  DOVETAIL_ASSIGN(auto observations, observe(model, places.observed, runs, make_forward));
   Ranges ranges = ranges_of(model, places, observations, options);
   result.lost_parts = find_lost_parts(model, places, observations, ranges);
   std::vector<std::string> kept = options.keep_float;
@@ -255,20 +156,22 @@ Result<Quantized> quantize(Graph model, std::span<const Values> samples, const O
     std::erase_if(observations, [&](const auto& seen) { return !std::ranges::count(places.observed, seen.first); });
     ranges = ranges_of(model, places, observations, options);
   }
-  DOVETAIL_ASSIGN(result.graph,
-                  quantized_graph(model, places, ranges, samples, options, make_forward, result.corrected));
+  DOVETAIL_ASSIGN(result.graph, quantized_graph(model, places, ranges, runs, options, make_forward, result.corrected));
   result.float_nodes = places.float_nodes;
-  result.samples = static_cast<int>(samples.size());
+  result.samples = static_cast<int>(samples.count);
 
-  Comparison comparison(model, result.graph, places, ranges);
-  DOVETAIL_TRY(comparison.run(samples, make_forward, options.progress));
-  comparison.report(observations, places, result);
+  DOVETAIL_ASSIGN(Compared compared, compare(model, result.graph, places, ranges, runs, make_forward));
+  result.tensors = std::move(compared.tensors), result.outputs = std::move(compared.outputs);
+  result.same_choice = compared.same_choice;
+  for (std::size_t i = 0; i < result.tensors.size(); ++i) {
+    const Observation& observed = observations.at(source_of(places, compared.values[i]));
+    result.tensors[i].least = observed.least(), result.tensors[i].greatest = observed.greatest();
+  }
   if (options.layer_samples > 0) {
-    const auto some = samples.first(std::min(samples.size(), static_cast<std::size_t>(options.layer_samples)));
-    result.layer_samples = static_cast<int>(some.size());
+    result.layer_samples = static_cast<int>(std::min<std::int64_t>(samples.count, options.layer_samples));
     result.all_layers = places.observed.size();
-    DOVETAIL_ASSIGN(result.layers, measure_layers(model, result.graph, places, ranges, options.worst_layers, some,
-                                                  make_forward, options.progress));
+    DOVETAIL_ASSIGN(result.layers, measure_layers(model, result.graph, places, ranges, options.worst_layers,
+                                                  result.layer_samples, runs, make_forward));
   }
   return result;
 }

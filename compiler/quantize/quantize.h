@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,11 +11,14 @@
 #include "base/result.h"
 #include "compiler/graph/graph.h"
 #include "compiler/passes/pass.h"
+#include "compiler/quantize/compare.h"
 #include "compiler/quantize/forward.h"
 #include "compiler/quantize/insert_qdq.h"
 #include "compiler/quantize/joined_scales.h"
 #include "compiler/quantize/layers.h"
+#include "compiler/quantize/memory.h"
 #include "compiler/quantize/ranges.h"
+#include "compiler/quantize/runs.h"
 
 namespace dovetail::quantize {
 
@@ -32,24 +34,10 @@ struct Options {
   std::size_t worst_layers = 10;        // how many of the most costly layers are reported
   passes::PassContext context;          // evaluates constants
   Progress progress;
-};
-
-// An int8 activation, over all samples.
-struct TensorReport {
-  std::string value;  // its name in the float graph
-  passes::qdq::Quantization q;
-  double saturated = 0;  // share at an end of int8 whose float value is more than half a step beyond it
-  double commonest = 0;  // share of the most frequent value
-  double signal_to_noise_db =
-      0;  // signal-to-noise ratio compared with the float graph, including errors of all earlier layers
-  double least = 0, greatest = 0;  // range of the float graph's values
-};
-
-// An output of the model, over all samples.
-struct OutputReport {
-  std::string output;
-  double signal_to_noise_db = 0;
-  std::int64_t rows = 0, same_rows = 0;  // rows along the first axis; rows whose largest element has the same position
+  // Within a small budget, runs compute their tensors in groups; no result but the selection of the reported layers
+  // depends on it.
+  MemoryBudget memory;
+  Keeper keeper;
 };
 
 struct Quantized {
@@ -70,9 +58,9 @@ struct Quantized {
 // Folds batch normalizations and constants, observes the activations on the samples, inserts the QDQ pairs and runs
 // both graphs once more for the report. A Concat followed only by outputs of the model stays float if one scale would
 // take most steps from one of its parts: each part then keeps its own scale. Errors: no samples, a model that is
-// already quantized or has nothing to quantize, `keep_float` names an unknown node, or errors of `make_forward` and
-// `progress`.
-Result<Quantized> quantize(graph::Graph model, std::span<const Values> samples, const Options& options,
+// already quantized or has nothing to quantize, `keep_float` names an unknown node, the budget of memory is too
+// small for one tensor, or errors of `make_forward` and `progress`.
+Result<Quantized> quantize(graph::Graph model, const Samples& samples, const Options& options,
                            const MakeForward& make_forward);
 
 // Tensors whose calibration failed: more than 5 % saturated or 90 % one value, and parts of a Concat with fewer than 16

@@ -190,6 +190,23 @@ void Observation::add(const NdArray& values) {
   }
 }
 
+Json Observation::to_json() const {
+  Json filled = Json::array();
+  for (std::size_t i = 0; i < bins_.size(); ++i)
+    if (bins_[i] != 0) filled.push_back({i, bins_[i]});
+  return {count_, least_, greatest_, width_, filled};
+}
+
+Observation Observation::from_json(const Json& json) {
+  Observation read;
+  read.count_ = json.at(0).get<std::int64_t>();
+  read.least_ = json.at(1).get<float>(), read.greatest_ = json.at(2).get<float>();
+  read.width_ = json.at(3).get<double>();
+  read.bins_.assign(kBins, 0);
+  for (const Json& bin : json.at(4)) read.bins_[bin.at(0).get<std::size_t>() % kBins] = bin.at(1).get<std::int64_t>();
+  return read;
+}
+
 float next_power_of_two(float scale) {
   if (!std::isnormal(scale)) return 1;
   int exponent = 0;

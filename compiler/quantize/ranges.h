@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "compiler/passes/qdq/arithmetic.h"
@@ -35,6 +36,9 @@ class Observation {
   // Bin i holds values in [edge(i), edge(i + 1)); there are equally many bins on both sides of 0.
   const std::vector<std::int64_t>& bins() const { return bins_; }
   double edge(std::size_t bin) const { return (static_cast<double>(bin) - static_cast<double>(kBins) / 2) * width_; }
+
+  Json to_json() const;                            // exact
+  static Observation from_json(const Json& json);  // Json::exception: it is not what to_json returns
 
  private:
   static constexpr std::size_t kBins = 4096;

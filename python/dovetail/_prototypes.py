@@ -188,6 +188,8 @@ class dvt_quantize_options(Structure):
         ("keep_float", dvt_texts),
         ("shapes", dvt_texts),
         ("callbacks", POINTER(dvt_callbacks)),
+        ("memory_limit", c_char_p),
+        ("resume", c_int32),
     ]
 
 

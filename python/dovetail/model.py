@@ -106,6 +106,8 @@ def quantize(
     keep_float: Sequence[str] = (),
     shapes: Shapes = None,
     progress: Progress = None,
+    memory_limit: Union[int, str, None] = None,
+    resume: bool = False,
 ) -> Quantized:
     """Makes an int8 model in QDQ form of a float model. Needs the compiler.
 
@@ -120,6 +122,10 @@ def quantize(
     correct_biases: correct each bias by the shift of the layer's mean.
     measured_samples: samples on which each layer is measured alone, for the report.
     keep_float: nodes that stay in float. shapes: as of `compile`.
+    memory_limit: bytes, or "512MiB" or "8GiB": works on groups of tensors, so that the process takes at most this
+        memory; None: three quarters of the machine's.
+    resume: keep sums over the samples in the user's cache until the call succeeds; an interrupted call with the same
+        model, samples and options then continues.
 
     Raises InputError for samples that do not fit the model. Ctrl-C stops it.
     """
@@ -140,6 +146,8 @@ def quantize(
         keep_float=keep_float,
         shapes=shape_texts(shapes),
         callbacks=ctypes.pointer(call.callbacks),
+        memory_limit=None if memory_limit is None else str(memory_limit),
+        resume=resume,
     )
     out, report = ctypes.c_void_p(), ctypes.c_void_p()
     call.run(

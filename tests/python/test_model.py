@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Models: sources, options of compiling, quantizing, and what each says where something does not fit."""
 import io
+import os
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 from environment import DIGITS, HARDWARE, package
 
@@ -130,6 +132,30 @@ class Models(unittest.TestCase):
         ):
             with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
                 dovetail.quantize(FLOAT, samples, **options)
+
+    def test_quantize_limits_and_resumes(self):
+        image = {"image": self.images[:40]}
+        with tempfile.TemporaryDirectory() as cache, unittest.mock.patch.dict(os.environ, XDG_CACHE_HOME=cache):
+            expected = self.saved(dovetail.quantize(FLOAT, image).model)
+            self.assertEqual(self.saved(dovetail.quantize(FLOAT, image, memory_limit="4GiB").model), expected)
+            with self.assertRaisesRegex(dovetail.InputError, "set the limit to at least"):
+                dovetail.quantize(FLOAT, image, memory_limit=1 << 20)
+            with self.assertRaisesRegex(dovetail.InputError, "512MiB"):
+                dovetail.quantize(FLOAT, image, memory_limit="much")
+
+            def stop(what, done, total):
+                if what == "comparison" and done > 20:
+                    raise KeyboardInterrupt
+
+            with self.assertRaises(KeyboardInterrupt):
+                dovetail.quantize(FLOAT, image, progress=stop, resume=True)
+            kept = os.path.join(cache, "dovetail", "quantize")
+            self.assertEqual(len(os.listdir(kept)), 1)
+            parts = []
+            resumed = dovetail.quantize(FLOAT, image, progress=lambda what, *_: parts.append(what), resume=True).model
+            self.assertEqual(self.saved(resumed), expected)
+            self.assertNotIn("ranges", parts)
+            self.assertEqual(os.listdir(kept), [])
 
     def test_quantize_options(self):
         image = {"image": self.images[:20]}

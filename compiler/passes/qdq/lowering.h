@@ -142,6 +142,9 @@ std::optional<Refusal> move_weight(Lowering& lowering, NodeId op);
 // Bounds of a Relu or Clip; nullopt if they are not constants, or are NaN.
 std::optional<std::pair<float, float>> clip_bounds(const Graph& graph, const Node& node);
 
+// Gives the float nodes before QuantizeLinears the forms that have integer rules; returns the number of changes.
+std::int64_t simplify_real_parts(Graph& graph);
+
 // Turns uint8 activations into int8, with dovetail.recenter at the borders.
 void recenter_activations(Lowering& lowering);
 

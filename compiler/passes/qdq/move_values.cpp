@@ -150,6 +150,12 @@ Refusal clip_steps(Lowering& lowering, NodeId op) {
   };
   if (!exact(bounds->first) || !exact(bounds->second)) return "a bound is between two steps of its input";
   const Range range = clamp_before({}, bounds->first, bounds->second, x->q);
+  if (range.is_full() && !graph.is_output(original.outputs[0])) {  // it changes no step
+    graph.remove_node(op);
+    graph.replace_uses(original.outputs[0], original.inputs[0]);
+    ++lowering.outcome.changes;
+    return "";
+  }
   Node node;
   node.op = "dovetail.qclip";
   node.inputs = {x->value};

@@ -1,6 +1,7 @@
 // A user's own model: from float to int8, calibrated with arrays and with pictures.
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "base/npy.h"
 #include "tests/catch.h"
 #include "tests/e2e/cli/digits_models.h"
+#include "tests/environment.h"
 #include "tests/process.h"
 
 using namespace dovetail;
@@ -134,6 +136,57 @@ TEST_CASE("quantize: invalid inputs are refused") {
   CHECK(twice.exit == 2);
   CHECK_THAT(twice.error, ContainsSubstring("the model is already quantized"));
   CHECK_FALSE(std::filesystem::exists(folder / "q.onnx"));
+}
+
+TEST_CASE("quantize: an interrupted command continues, and leaves nothing when it is done") {
+  const test::TemporaryFolder folder;
+  const test::Environment cache("XDG_CACHE_HOME", folder / "cache");
+  // Enough samples for half a minute of runs.
+  const NdArray few = read_npy(kDigitsFolder + "test_images.npy").value();
+  NdArray many(few.dtype(), {40000, 1, 8, 8});
+  for (std::int64_t i = 0; i < many.count(); ++i) many.set_double(i, few.as_double(i % few.count()));
+  REQUIRE(write_npy(folder / "many.npy", many).ok());
+  const auto limited = [&](const std::string& limit) {
+    auto line = quantize_words(folder / "q.onnx", folder / "many.npy");
+    line.insert(line.end(), {"--measure-layers", "0", "--limit", limit});
+    return test::dovetail(line);
+  };
+  bool kept = false;
+  for (const char* limit : {"1s", "2s", "4s", "8s", "16s"}) {
+    const Finished stopped = limited(limit);
+    INFO(stopped.error);
+    if (stopped.exit == 0) break;  // a fast machine: the first command already left enough
+    CHECK(stopped.exit == 1);
+    CHECK_THAT(stopped.error, ContainsSubstring("the same command continues it; no other file was written"));
+    CHECK_FALSE(std::filesystem::exists(folder / "q.onnx"));
+    kept = kept || stopped.error.find("continues an interrupted run of the same command") != std::string::npos;
+    if (kept) break;
+  }
+  CHECK(kept);
+  auto short_line = quantize_words(folder / "q.onnx", kDigitsFolder + "test_images.npy");
+  const Finished other = test::dovetail(short_line);
+  REQUIRE(other.exit == 0);
+  CHECK_THAT(other.error, !ContainsSubstring("continues"));
+  // The file of the interrupted command alone.
+  CHECK(std::distance(std::filesystem::directory_iterator(folder / "cache/dovetail/quantize"), {}) == 1);
+}
+
+TEST_CASE("quantize: a limit of memory changes no result, and one that is too small is refused") {
+  const test::TemporaryFolder folder;
+  const auto report = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> line{"--json"};
+    line.insert(line.end(), more.begin(), more.end());
+    const Finished done = quantized(folder, line);
+    INFO(done.error);
+    REQUIRE(done.exit == 0);
+    return parse_json(done.out, "stdout").value();
+  };
+  CHECK(report({"--memory-limit", "4GiB"}) == report({}));
+  const Finished refused = quantized(folder, {"--memory-limit", "20MiB"});
+  CHECK(refused.exit == 2);
+  CHECK_THAT(refused.error, ContainsSubstring("> limit 20. Hint: set the limit to at least") &&
+                                ContainsSubstring("(--memory-limit), use fewer samples"));
+  CHECK_THAT(quantized(folder, {"--memory-limit", "much"}).error, ContainsSubstring("write it as 512MiB"));
 }
 
 TEST_CASE("words: a float model that leaves the accelerator gets a hint on how to quantize it") {

@@ -20,10 +20,12 @@ inline quantize::MakeForward compiled_forward() {
         runtime::Executor executor,
         runtime::Executor::make(std::move(compiled.bundle), runtime::simulator_factory("functional").value()));
     const auto shared = std::make_shared<runtime::Executor>(std::move(executor));
-    return quantize::Forward([shared](const quantize::Values& inputs) -> Result<quantize::Values> {
-      DOVETAIL_ASSIGN(runtime::RunResult result, shared->run(inputs));
-      return std::move(result.outputs);
-    });
+    return quantize::Forward{[shared](const quantize::Values& inputs) -> Result<void> {
+                               DOVETAIL_TRY(shared->run(inputs, {.time_steps = false, .copy_outputs = false}));
+                               return {};
+                             },
+                             [shared](const std::string& name) { return shared->copied_output(name); },
+                             quantize::output_names(graph)};
   };
 }
 

@@ -30,6 +30,77 @@ TEST_CASE("simplify_movement: consecutive reshapes become one, or none") {
 )") == "%y: float32[2, 1, 6] = Neg(%x)\n");
 }
 
+TEST_CASE("simplify_movement: a Slice or a Pad takes away what a Pad added") {
+  const auto cut = [](const std::string& last) {
+    return simplified(R"(graph g(%x: float32[1, 2, 4]) -> (%y)
+  constant %p: int64[6] = [0, 0, 1, 0, 0, 2]
+  constant %value: float32[] = 3
+  constant %one: int64[1] = [1]
+  constant %two: int64[1] = [2]
+  constant %five: int64[1] = [5]
+  constant %six: int64[1] = [6]
+  constant %less: int64[6] = [0, 0, -1, 0, 0, -2]
+  constant %more: int64[6] = [0, 0, -1, 0, 0, 1]
+  %b: float32[1, 2, 7] = Pad(%x, %p, %value)
+)" + last);
+  };
+  CHECK(cut("  %y: float32[1, 2, 5] = Slice(%b, %one, %six, %two)\n") ==
+        "%y: float32[1, 2, 5] = Pad(%x, %Slice_y/pads, %value)\n");
+  CHECK(cut("  %c: float32[1, 2, 4] = Slice(%b, %one, %five, %two)\n  %y: float32[1, 2, 4] = Neg(%c)\n") ==
+        "%y: float32[1, 2, 4] = Neg(%x)\n");
+  CHECK(cut("  %c: float32[1, 2, 4] = Pad(%b, %less)\n  %y: float32[1, 2, 4] = Neg(%c)\n") ==
+        "%y: float32[1, 2, 4] = Neg(%x)\n");
+  CHECK(cut("  %y: float32[1, 2, 7] = Pad(%b, %more, %value)\n") ==
+        "%y: float32[1, 2, 7] = Pad(%x, %Pad_y/pads, %value)\n");
+  // Another value, and an element of the operand.
+  CHECK(cut("  %y: float32[1, 2, 7] = Pad(%b, %more)\n") ==
+        "%b: float32[1, 2, 7] = Pad(%x, %p, %value)\n%y: float32[1, 2, 7] = Pad(%b, %more)\n");
+  CHECK(cut("  %y: float32[1, 2, 4] = Slice(%b, %two, %six, %two)\n") ==
+        "%b: float32[1, 2, 7] = Pad(%x, %p, %value)\n%y: float32[1, 2, 4] = Slice(%b, %two, %six, %two)\n");
+}
+
+TEST_CASE("simplify_movement: transposes move past a Pad, and past a sum of equally transposed operands") {
+  RewriteCase padded(R"(graph g(%x: float32[2, 3, 4]) -> (%y)
+  constant %p: int64[6] = [1, 0, 0, 2, 0, 0]
+  %a: float32[3, 2, 4] = Transpose(%x) {perm=[1, 0, 2]}
+  %b: float32[6, 2, 4] = Pad(%a, %p)
+  %y: float32[2, 6, 4] = Transpose(%b) {perm=[1, 0, 2]}
+)");
+  CHECK(padded.apply(passes::simplify_movement).apply(passes::simplify_movement).nodes(test::kEqual) ==
+        "%y: float32[2, 6, 4] = Pad(%x, %Pad_b/moved_pads)\n");
+  CHECK(simplified(R"(graph g(%x: float32[2, 3], %z: float32[2, 3]) -> (%y)
+  %a: float32[3, 2] = Transpose(%x)
+  %b: float32[3, 2] = Transpose(%z)
+  %y: float32[3, 2] = Sub(%a, %b)
+)") == "%Sub_y/moved: float32[2, 3] = Sub(%x, %z)\n%y: float32[3, 2] = Transpose(%Sub_y/moved) {perm=[1, 0]}\n");
+}
+
+TEST_CASE("eliminate_identities: integer nodes that change none of the 256 steps") {
+  const auto kept = [](const std::string& node) {
+    const std::string left = RewriteCase(R"(graph g(%x: int8[1, 2, 3, 3]) -> (%y)
+  constant %w: int8[2, 1, 1, 1] = [127, 127]
+  constant %b: int32[2] = [0, 0]
+  constant %s: float32[2] = [0.007874016, 0.007874016]
+  constant %less: float32[2] = [0.007874016, 0.0078]
+  constant %c: int8[] = 127
+  constant %d: int8[] = 126
+)" + node + "  %y: int8[1, 2, 3, 3] = dovetail.qclip(%a) {y_max=127, y_min=0}\n")
+                                 .apply(passes::eliminate_identities)
+                                 .nodes(test::kEqual);
+    return left != "%y: int8[1, 2, 3, 3] = dovetail.qclip(%x) {y_max=127, y_min=0}\n";
+  };
+  const std::string zero_points = "{group=2, x_zero_point=-128, y_max=127, y_min=-128, y_zero_point=-128}\n";
+  CHECK_FALSE(kept("  %a: int8[1, 2, 3, 3] = dovetail.qconv(%x, %w, %b, %s) " + zero_points));
+  CHECK(kept("  %a: int8[1, 2, 3, 3] = dovetail.qconv(%x, %w, %b, %less) " + zero_points));
+  const std::string multipliers =
+      "{a_multiplier=65536.0, a_zero_point=-128, b_multiplier=-65794.0078125, b_zero_point=0, shift=16, y_max=127, "
+      "y_min=-128, y_zero_point=-1}\n";
+  CHECK_FALSE(kept("  %a: int8[1, 2, 3, 3] = dovetail.qadd(%x, %c) " + multipliers));
+  CHECK(kept("  %a: int8[1, 2, 3, 3] = dovetail.qadd(%x, %d) " + multipliers));
+  CHECK_FALSE(kept("  %a: int8[1, 2, 3, 3] = dovetail.qclip(%x) {y_max=127, y_min=-128}\n"));
+  CHECK(kept("  %a: int8[1, 2, 3, 3] = dovetail.qclip(%x) {y_max=126, y_min=-128}\n"));
+}
+
 TEST_CASE("simplify_movement: transposes merge, cancel, become reshapes, and move past elementwise nodes") {
   CHECK(simplified(R"(graph g(%x: float32[2, 3, 4]) -> (%y)
   %a: float32[3, 4, 2] = Transpose(%x) {perm=[1, 2, 0]}

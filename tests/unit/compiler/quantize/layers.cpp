@@ -53,10 +53,10 @@ TEST_CASE("layers: the layer with the largest error is found, and keeping it in 
   options.weights = WeightScales::per_tensor;
   options.layer_samples = 4;
   std::int64_t calls = 0, all_runs = 0;
-  options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) -> Result<void> {
-    if (what == "layers") {
-      CHECK(done == calls++);
-      all_runs = all;
+  options.progress = [&](const Step& step) -> Result<void> {
+    if (step.what == "layers" && !step.compiling) {
+      CHECK(step.done == calls++);
+      all_runs = step.all;
     }
     return {};
   };
@@ -104,8 +104,8 @@ TEST_CASE("layers: among many, the worst ones are found by groups") {
     options.layer_samples = 2;
     options.worst_layers = most;
     std::int64_t promised = 0;
-    options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) -> Result<void> {
-      if (what == "layers") runs = done + 1, promised = all;
+    options.progress = [&](const Step& step) -> Result<void> {
+      if (step.what == "layers" && !step.compiling) runs = step.done + 1, promised = step.all;
       return {};
     };
     auto result = quantize(make.graph, samples_of_layers(2), options, reference_forward());
@@ -134,8 +134,8 @@ TEST_CASE("layers: among many, the worst ones are found by groups") {
 TEST_CASE("layers: the progress callback may stop the work") {
   Options options;
   options.layer_samples = 1;
-  options.progress = [](std::string_view what, std::int64_t, std::int64_t) -> Result<void> {
-    if (what == "layers") return Diagnostic{"stopped", "here", "enough", "continue"};
+  options.progress = [](const Step& step) -> Result<void> {
+    if (step.what == "layers") return Diagnostic{"stopped", "here", "enough", "continue"};
     return {};
   };
   const auto result = quantize(three_layers().graph, samples_of_layers(1), options, reference_forward());

@@ -133,7 +133,7 @@ TEST_CASE("quantize: nodes may be kept in float") {
   const auto refused = quantize(small(), samples(1), options, reference_forward());
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.errors()[0].where == "nobody");
-  CHECK(quantize(small(), {}, {}, reference_forward()).errors()[0].why ==
+  CHECK(quantize(small(), std::vector<Values>{}, {}, reference_forward()).errors()[0].why ==
         "there are none, but ranges are computed from samples");
 }
 
