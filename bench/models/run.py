@@ -274,7 +274,7 @@ def main():
         parser.error("--openvino needs --ort, which makes inputs and compares outputs")
     options.folder.mkdir(parents=True, exist_ok=True)
     results = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "processor": processor_name(),
-               "class": options.cpu, "load_average": os.getloadavg(), "models": []}
+               "class": options.cpu or "native", "load_average": os.getloadavg(), "models": []}
     print_head(options.threads)
     for entry in json.loads((HERE / "list.json").read_text()):
         if not options.only.search(entry["name"]) or options.number not in (None, entry["number"]):
