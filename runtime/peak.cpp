@@ -53,14 +53,17 @@ Peak best(Loop loop, double operations_of_instruction, std::string instruction) 
 #define DOVETAIL_FMA_ZMM(sum) "vfmadd231ps %%zmm12, %%zmm13, %%zmm" sum "\n\t"
 #define DOVETAIL_FMA_YMM(sum) "vfmadd231ps %%ymm12, %%ymm13, %%ymm" sum "\n\t"
 #define DOVETAIL_VNNI_ZMM(sum) "vpdpbusd %%zmm12, %%zmm13, %%zmm" sum "\n\t"
-#define DOVETAIL_MADD_YMM(sum) \
-  "vpmaddubsw %%ymm12, %%ymm13, %%ymm14\n\tvpmaddwd %%ymm12, %%ymm14, %%ymm14\n\tvpaddd %%ymm14, %%ymm" sum ", %%ymm" sum "\n\t"
+#define DOVETAIL_MADD(register, sum) \
+  "vpmaddwd %%" register "12, %%" register "13, %%" register "14\n\tvpaddd %%" register "14, %%" register sum ", %%" register sum "\n\t"
+#define DOVETAIL_MADD_ZMM(sum) DOVETAIL_MADD("zmm", sum)
+#define DOVETAIL_MADD_YMM(sum) DOVETAIL_MADD("ymm", sum)
 // clang-format on
 
 DOVETAIL_PEAK_LOOP(fma_zmm, DOVETAIL_FMA_ZMM)
 DOVETAIL_PEAK_LOOP(fma_ymm, DOVETAIL_FMA_YMM)
 DOVETAIL_PEAK_LOOP(vnni_zmm, DOVETAIL_VNNI_ZMM)
-DOVETAIL_PEAK_LOOP(maddubs_ymm, DOVETAIL_MADD_YMM)
+DOVETAIL_PEAK_LOOP(madd_zmm, DOVETAIL_MADD_ZMM)
+DOVETAIL_PEAK_LOOP(madd_ymm, DOVETAIL_MADD_YMM)
 
 // Full tiles of zeros: tmm4 and tmm5 are the operands, tmm0 to tmm3 the sums, each three times per step.
 void tdpbssd_tiles() {
@@ -97,7 +100,9 @@ Peak measure_int8_peak() {
 #if defined(__x86_64__)
   if (runs_here("avx512-amx")) return best(tdpbssd_tiles, 2 * 16 * 16 * 64, "tdpbssd");
   if (runs_here("avx512-vnni")) return best(vnni_zmm, 2 * 64, "vpdpbusd zmm");
-  if (runs_here("avx2")) return best(maddubs_ymm, 2 * 32, "vpmaddubsw, vpmaddwd, vpaddd ymm");
+  // Exact products without VNNI: of words.
+  if (runs_here("avx512")) return best(madd_zmm, 2 * 32, "vpmaddwd, vpaddd zmm");
+  if (runs_here("avx2")) return best(madd_ymm, 2 * 16, "vpmaddwd, vpaddd ymm");
 #endif
   return {};
 }

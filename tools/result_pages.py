@@ -48,32 +48,47 @@ def machine_of(name):
     return name.split("-models-")[1]
 
 
+PEERS = {"ort": "ONNX Runtime", "openvino": "OpenVINO"}
+
+
+def speedup_of(figures, peer, document):
+    """None without the peer, or if ours was limited to a class and the peer was not."""
+    limited = document.get("class", "native") != "native"
+    return None if limited and not figures.get(peer, {}).get("capped") else figures.get(f"{peer}_ratio")
+
+
 def models():
-    text = banner("models", "Results: whole models on the CPU", """Compared with ONNX Runtime; the method is in [benchmarks](../results/benchmarks.md#whole-models). A speedup is ONNX Runtime's time
-divided by ours: above 1 the kit is faster, bold where it is not. One thread counts by processor time, two by wall time.
+    text = banner("models", "Results: whole models on the CPU", """Compared with ONNX Runtime and OpenVINO; the method is in [benchmarks](../results/benchmarks.md#whole-models). A speedup is
+the peer's time divided by ours: above 1 the kit is faster, bold where it is not. One thread counts by processor time, two by
+wall time. In runs for a class of processors, a peer counts only where it was capped to the same instructions.
 
 ## Runs""")
     runs = results("*-models-*")
     rows, complete = [], {}
     for name, document in runs:
         for threads in ("1", "2"):
-            speedups = [model["threads"][threads]["ort_ratio"] for model in document["models"] if "ort_ratio" in model["threads"].get(threads, {})]
-            if speedups:
-                rows.append([f"[{name}](../../bench/results/{name}.json)", threads, str(len(speedups)), ratio(geometric_mean(speedups)), ratio(min(speedups)),
-                             str(sum(speedup < 1 for speedup in speedups))])
+            for peer, label in PEERS.items():
+                speedups = [speedup_of(model["threads"].get(threads, {}), peer, document) for model in document["models"]]
+                speedups = [speedup for speedup in speedups if speedup is not None]
+                if speedups:
+                    rows.append([f"[{name}](../../bench/results/{name}.json)", threads, label, str(len(speedups)), ratio(geometric_mean(speedups)),
+                                 ratio(min(speedups)), str(sum(speedup < 1 for speedup in speedups))])
         if len(document["models"]) >= 40:
-            complete.setdefault(machine_of(name), {model["name"]: model for model in document["models"]})
-    text += "\n" + table(["run", "threads", "models", "speedup, geometric mean", "lowest", "below 1"], rows)
+            complete.setdefault(machine_of(name), (document, {model["name"]: model for model in document["models"]}))
+    text += "\n" + table(["run", "threads", "peer", "models", "speedup, geometric mean", "lowest", "below 1"], rows)
     machines = list(complete)
     for threads, title in (("1", "One thread"), ("2", "Two threads")):
-        shown = [machine for machine in machines if any(threads in model["threads"] for model in complete[machine].values())]
-        head = ["model"] + [column for machine in shown for column in (f"{machine}, ms", "speedup")]
+        shown = [machine for machine in machines if any(threads in model["threads"] for model in complete[machine][1].values())]
+        peers = {machine: [peer for peer in PEERS if any(f"{peer}_ratio" in model["threads"].get(threads, {}) for model in complete[machine][1].values())]
+                 for machine in shown}
+        head = ["model"] + [column for machine in shown for column in (f"{machine}, ms", *(f"to {PEERS[peer]}" for peer in peers[machine]))]
         rows = []
-        for name in dict.fromkeys(name for machine in shown for name in complete[machine]):
+        for name in dict.fromkeys(name for machine in shown for name in complete[machine][1]):
             row = [name]
             for machine in shown:
-                figures = complete[machine].get(name, {"threads": {}})["threads"].get(threads, {})
-                row += [milliseconds(figures.get("ours", {}).get("best_ms")), ratio(figures.get("ort_ratio"))]
+                document, measured = complete[machine]
+                figures = measured.get(name, {"threads": {}})["threads"].get(threads, {})
+                row += [milliseconds(figures.get("ours", {}).get("best_ms"))] + [ratio(speedup_of(figures, peer, document)) for peer in peers[machine]]
             rows.append(row)
         text += f"\n## {title}\n\n" + table(head, rows)
     dynamic = {machine_of(name): document["models"] for name, document in runs if "dynamic" in name}

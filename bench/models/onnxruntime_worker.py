@@ -8,43 +8,13 @@ usage: onnxruntime_worker.py MODEL.onnx --threads N [--input NAME=FILE.npy]... [
 """
 
 import argparse
-import json
 import pathlib
-import re
-import sys
 import time
 
 import numpy
 import onnxruntime
 
-
-def plain(name):
-    return re.sub(r"[^A-Za-z0-9_.-]", "_", name)
-
-
-def status_kib(key):
-    with open("/proc/self/status", encoding="ascii") as status:
-        return int(next(line for line in status if line.startswith(key)).split()[1])
-
-
-def random_array(tensor, random):
-    shape = [extent if isinstance(extent, int) else 1 for extent in tensor.shape]
-    if "float" in tensor.type:
-        return random.uniform(-1, 1, shape).astype(numpy.float32)
-    return random.integers(-128 if "(int" in tensor.type else 0, 127, shape).astype(re.search(r"\((\w+)\)", tensor.type)[1])
-
-
-def inputs_of(session, assignments):
-    files = dict(assignment.split("=", 1) for assignment in assignments)
-    random = numpy.random.default_rng(1)
-    return {tensor.name: numpy.load(files[plain(tensor.name)]) if plain(tensor.name) in files else random_array(tensor, random)
-            for tensor in session.get_inputs()}
-
-
-def write_arrays(folder, arrays):
-    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
-    for name, array in arrays.items():
-        numpy.save(pathlib.Path(folder) / f"{plain(name)}.npy", array)
+from serving import answer, inputs_of, print_line, status_kib, write_arrays
 
 
 def compare(ours, theirs):
@@ -87,7 +57,7 @@ def quantize(model, output):
 
     class Samples(quantization.CalibrationDataReader):
         def __init__(self):
-            self.left = [inputs_of(make_session(model, 1), []) for _ in range(1)]
+            self.left = [inputs_of(make_session(model, 1).get_inputs(), []) for _ in range(1)]
 
         def get_next(self):
             return self.left.pop() if self.left else None
@@ -102,34 +72,19 @@ def quantize_dynamically(model, output, weights):
     quantization.quantize_dynamic(model, output, weight_type=types[weights])
 
 
-def say(line):
-    print(json.dumps(line), flush=True)
-
-
 def serve(model, threads, provider, assignments):
     before = status_kib("VmRSS")
     start = time.perf_counter()
     session = make_session(model, threads, provider)
     binding = session.io_binding()
-    for name, array in inputs_of(session, assignments).items():
+    for name, array in inputs_of(session.get_inputs(), assignments).items():
         binding.bind_cpu_input(name, array)
     for tensor in session.get_outputs():
         binding.bind_output(tensor.name)
     session.run_with_iobinding(binding)
-    say({"ready": True, "load_seconds": time.perf_counter() - start, "version": onnxruntime.__version__})
-    for line in sys.stdin:
-        if not line.strip().isdigit():
-            session.run_with_iobinding(binding)
-            write_arrays(line.strip(), {tensor.name: value for tensor, value in zip(session.get_outputs(), binding.copy_outputs_to_cpu())})
-            say({"written": line.strip()})
-            continue
-        runs = int(line)
-        session.run_with_iobinding(binding)
-        wall, processor = time.perf_counter(), time.process_time()
-        for _ in range(runs):
-            session.run_with_iobinding(binding)
-        say({"wall": (time.perf_counter() - wall) / runs, "processor": (time.process_time() - processor) / runs,
-             "memory_kib": status_kib("VmHWM") - before})
+    print_line({"ready": True, "load_seconds": time.perf_counter() - start, "version": onnxruntime.__version__})
+    answer(lambda: session.run_with_iobinding(binding),
+           lambda: {tensor.name: value for tensor, value in zip(session.get_outputs(), binding.copy_outputs_to_cpu())}, before)
 
 
 def main():
@@ -149,9 +104,9 @@ def main():
     elif options.quantize_dynamic:
         quantize_dynamically(options.model, options.quantize_dynamic, options.weights)
     elif options.compare:
-        say({"apart": compare(options.model, options.compare)})
+        print_line({"apart": compare(options.model, options.compare)})
     elif options.write_inputs:
-        write_arrays(options.write_inputs, inputs_of(make_session(options.model, 1), []))
+        write_arrays(options.write_inputs, inputs_of(make_session(options.model, 1).get_inputs(), []))
     else:
         serve(options.model, options.threads, options.provider, options.input)
 

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Whole models on the CPU, compared with ONNX Runtime (docs/results/benchmarks.md).
+"""Whole models on the CPU, compared with ONNX Runtime and OpenVINO (docs/results/benchmarks.md).
 
-usage: run.py BIN FOLDER [--ort PYTHON] [--threads 1,2] [--rounds N] [--only REGEX] [--number float32|int8] [--quantized]
-              [--dynamic int8|uint8] [--records DB] [--shared DIR] [--compile-option WORD]... [-o OUT.json]
+usage: run.py BIN FOLDER [--ort PYTHON] [--openvino PYTHON] [--cpu CLASS] [--mask LIBRARY] [--threads 1,2] [--rounds N]
+              [--only REGEX] [--number float32|int8] [--quantized] [--dynamic int8|uint8] [--records DB] [--shared DIR]
+              [--compile-option WORD]... [-o OUT.json]
 
 BIN contains `dovetail` and `model_runner`; models are created in FOLDER and kept there. The models are those of list.json:
 from the folder `--shared` (filled with weights by its fill_light.py if they have none), and from `dovetail zoo`. ONNX
-Runtime is imported by PYTHON; without --ort, only ours is timed. Both are processes that live for all rounds of a model and
-alternate; one thread is measured in processor time, several in wall time, each by its best round. Both get the same inputs,
-and the row includes the difference of the outputs. With --records, ours runs twice, with default schedules and with the
+Runtime and OpenVINO are imported by their PYTHON; without --ort, only ours is timed. All are processes that live for all
+rounds of a model and alternate; one thread is measured in processor time, several in wall time, each by its best round. All
+get the same inputs, and the row includes the difference of the outputs. With --cpu, ours is compiled for that class, and
+OpenVINO is limited to it; with --mask, the library that mask_cpuid.py built, both peers see a processor
+with AVX2 only. A row says for each peer whether it was capped. With --records, ours runs twice, with default schedules and with the
 recorded ones (`dovetail tune`). With --dynamic, both run the float models as quantized by ONNX Runtime's dynamic
 quantization, with weights of that type, instead of all models. Prints a row for each model. Exit code 1 if a model fails, or
 if the outputs of a float model differ by more than 0.001 of the largest.
@@ -27,8 +30,11 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+ONEDNN_CLASSES = {"baseline": "SSE41", "avx2": "AVX2", "avx2-vnni": "AVX2_VNNI", "avx512": "AVX512_CORE",
+                  "avx512-vnni": "AVX512_CORE_VNNI", "avx512-amx": "AVX512_CORE_AMX"}
 SAMPLE_SECONDS = 0.1  # per round and contender
 MOST_APART = 1e-3  # difference of the outputs of float models, relative to the largest element
+LABELS = {"ort_ratio": "", "openvino_ratio": ", OpenVINO", "tuned_ratio": ", tuned"}
 PAUSE_SECONDS = 0.02  # after it: threads keep spinning for a moment
 
 
@@ -36,10 +42,10 @@ class Failure(Exception):
     pass
 
 
-def call(words):
+def call(words, environment=None):
     """Runs a program to its end; returns its wall and processor seconds, and its peak memory."""
     start = time.perf_counter()
-    with subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment) as process:
         errors = process.stderr.read().decode()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -48,12 +54,28 @@ def call(words):
     return {"wall": time.perf_counter() - start, "processor": usage.ru_utime + usage.ru_stime, "memory_kib": usage.ru_maxrss}
 
 
+def peer_environment(options):
+    """With capped instructions, if options ask for that."""
+    cap = {"ONEDNN_MAX_CPU_ISA": ONEDNN_CLASSES[options.cpu]} if options.cpu else {}
+    return {**os.environ, **cap, **({"LD_PRELOAD": str(options.mask.resolve())} if options.mask else {})}
+
+
+def capped(peer, ready, options):
+    """Whether the peer used no instructions beyond the class of --cpu; of OpenVINO, by what its kernels name."""
+    if not options.cpu:
+        return False
+    if options.mask and options.cpu == "avx2":
+        return True
+    return peer == "openvino" and options.cpu.startswith("avx2") and not any("512" in one or "amx" in one for one in ready["instructions"])
+
+
 class Contender:
     """A process that runs a model on demand."""
 
-    def __init__(self, words, processors):
+    def __init__(self, words, processors, environment=None):
         self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, processors))
+                                        stderr=subprocess.PIPE, text=True, env=environment,
+                                        preexec_fn=lambda: os.sched_setaffinity(0, processors))
         self.ready = self.answer()
         self.samples = []
 
@@ -86,7 +108,7 @@ def model_file(entry, options):
             return folder / "model.onnx", inputs
         file = options.folder / f"{entry['name']}.onnx"
         if not file.exists():
-            call([options.ort or sys.executable, options.shared / "fill_light.py", folder / "model.onnx", file])
+            call([options.ort or sys.executable, options.shared / "fill_light.py", folder / "model.onnx", file], peer_environment(options))
         return file, inputs
     file = options.folder / f"{entry['name']}.onnx"
     if not file.exists():
@@ -99,7 +121,8 @@ def dynamic_file(entry, model, options):
     """The model dynamically quantized by ONNX Runtime's tool."""
     file = options.folder / f"{entry['name']}.{options.dynamic}.onnx"
     if not file.exists():
-        call([options.ort, HERE / "onnxruntime_worker.py", model, "--quantize-dynamic", file, "--weights", options.dynamic])
+        call([options.ort, HERE / "onnxruntime_worker.py", model, "--quantize-dynamic", file, "--weights", options.dynamic],
+             peer_environment(options))
     return file
 
 
@@ -110,7 +133,7 @@ def quantized_file(entry, options):
         plain = options.folder / f"zoo_{entry['zoo']}.onnx"
         if not plain.exists():
             call([options.bin / "dovetail", "zoo", entry["zoo"], "-o", plain])
-        call([options.ort, HERE / "onnxruntime_worker.py", plain, "--quantize", file])
+        call([options.ort, HERE / "onnxruntime_worker.py", plain, "--quantize", file], peer_environment(options))
     return file
 
 
@@ -118,7 +141,7 @@ def shared_inputs(entry, model, options):
     """Random inputs, as files, for a model without inputs."""
     folder = options.folder / f"{entry['name']}.inputs"
     if not folder.exists():
-        call([options.ort, HERE / "onnxruntime_worker.py", model, "--write-inputs", folder])
+        call([options.ort, HERE / "onnxruntime_worker.py", model, "--write-inputs", folder], peer_environment(options))
     return [f"{file.stem}={file}" for file in sorted(folder.glob("*.npy"))]
 
 
@@ -129,7 +152,7 @@ def difference(contenders, ours, entry, options):
         folder.mkdir(exist_ok=True)
         contenders[name].ask(folder)
     compared = subprocess.run([options.ort, HERE / "onnxruntime_worker.py", folders[ours], "--compare", folders["ort"]],
-                              capture_output=True, text=True, check=False)
+                              capture_output=True, text=True, check=False, env=peer_environment(options))
     if compared.returncode != 0:
         raise Failure(compared.stderr.strip()[-600:])
     return json.loads(compared.stdout)["apart"]
@@ -159,9 +182,16 @@ def measure(entry, threads, bundles, model, inputs, options):
             contenders[name] = Contender([options.bin / "model_runner", bundle, "--threads", threads, *given], processors)
         if options.ort:
             worker = [options.ort, HERE / "onnxruntime_worker.py"]
-            contenders["ort"] = Contender([*worker, model, "--threads", threads, *given], processors)
+            contenders["ort"] = Contender([*worker, model, "--threads", threads, *given], processors, peer_environment(options))
+            if options.openvino:
+                try:
+                    contenders["openvino"] = Contender([options.openvino, HERE / "openvino_worker.py", model, "--threads", threads, *given], processors,
+                                                       peer_environment(options))
+                except Failure as failure:  # it refuses some models, which the other peer runs
+                    row["openvino_failure"] = str(failure)
             if options.quantized and "zoo" in entry and entry["number"] == "int8":
-                contenders["ort_quantised"] = Contender([*worker, quantized_file(entry, options), "--threads", threads, *given], processors)
+                contenders["ort_quantised"] = Contender([*worker, quantized_file(entry, options), "--threads", threads, *given], processors,
+                                                        peer_environment(options))
         if options.ort:
             row["difference"] = max(difference(contenders, name, entry, options) for name in bundles)
         alternate(contenders, options.rounds)
@@ -174,7 +204,9 @@ def measure(entry, threads, bundles, model, inputs, options):
         row[name] = {"best_ms": 1e3 * min(times), "median_ms": 1e3 * statistics.median(times), "judged_by": key,
                      "best_wall_ms": 1e3 * min(sample["wall"] for sample in contender.samples),
                      "memory_mib": contender.samples[-1]["memory_kib"] / 1024, "load_seconds": contender.ready["load_seconds"]}
-    for name in ("ort", "ort_quantised"):
+        if name not in bundles:
+            row[name] |= {"capped": capped(name, contender.ready, options), "version": contender.ready["version"]}
+    for name in ("ort", "ort_quantised", "openvino"):
         if name in row:
             row[f"{name}_ratio"] = row[name]["best_ms"] / row["ours"]["best_ms"]
             row[f"{name}_median_ratio"] = row[name]["median_ms"] / row["ours"]["median_ms"]
@@ -193,7 +225,7 @@ def print_row(result, threads):
     cells = [result["name"]]
     for count in threads:
         row = result["threads"].get(str(count))
-        cells += [figure(row, "ours", "best_ms"), figure(row, "ort", "best_ms"), f"**{figure(row, 'ort_ratio')}**"]
+        cells += [figure(row, "ours", "best_ms"), figure(row, "ort", "best_ms"), f"**{figure(row, 'ort_ratio')}**", figure(row, "openvino", "best_ms"), f"**{figure(row, 'openvino_ratio')}**"]
     first = result["threads"].get(str(threads[0]))
     apart = first and first.get("difference")
     cells += [figure(first, "tuned", "best_ms"), figure(first, "tuned_ratio"), "–" if apart is None else f"{apart:.0e}", figure(first, "ort_quantised_ratio"), figure(result, "compile", "processor"), figure(result, "compile", "memory_mib"),
@@ -204,7 +236,7 @@ def print_row(result, threads):
 def print_head(threads):
     cells = ["model"]
     for count in threads:
-        cells += [f"ours, {count} thread{'s' if count > 1 else ''}, ms", "ORT ms", "ratio"]
+        cells += [f"ours, {count} thread{'s' if count > 1 else ''}, ms", "ORT ms", "ratio", "OpenVINO ms", "ratio"]
     cells += ["tuned ms", "ratio, tuned", "outputs apart", "ratio, ORT's own int8", "compile, s", "MiB", "run, MiB", "ORT MiB"]
     print("| " + " | ".join(cells) + " |\n|" + "---|" * len(cells), flush=True)
 
@@ -224,6 +256,9 @@ def main():
     parser.add_argument("bin", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--ort", help="a Python that imports onnxruntime, and onnx for models without weights")
+    parser.add_argument("--openvino", metavar="PYTHON", help="a Python that imports openvino; needs --ort, which makes inputs and compares outputs")
+    parser.add_argument("--cpu", choices=list(ONEDNN_CLASSES), help="compile for that class, and cap OpenVINO to it")
+    parser.add_argument("--mask", metavar="LIBRARY", type=pathlib.Path, help="mask_cpuid.so of the peers' environment: they see AVX2 only")
     parser.add_argument("--threads", default="1,2", type=lambda text: [int(word) for word in text.split(",")])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="", type=re.compile, help="only models whose name matches")
@@ -235,9 +270,11 @@ def main():
     parser.add_argument("--compile-option", action="append", default=[], help="an argument for `dovetail compile`, for example --cpu=avx2")
     parser.add_argument("-o", dest="output", type=pathlib.Path)
     options = parser.parse_args()
+    if options.openvino and not options.ort:
+        parser.error("--openvino needs --ort, which makes inputs and compares outputs")
     options.folder.mkdir(parents=True, exist_ok=True)
     results = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "processor": processor_name(),
-               "load_average": os.getloadavg(), "models": []}
+               "class": options.cpu or "native", "load_average": os.getloadavg(), "models": []}
     print_head(options.threads)
     for entry in json.loads((HERE / "list.json").read_text()):
         if not options.only.search(entry["name"]) or options.number not in (None, entry["number"]):
@@ -253,7 +290,7 @@ def main():
                 entry["name"], result["number"] = model.stem, f"dynamic {options.dynamic}"
                 result["name"] = model.stem
             bundles = {"ours": options.folder / f"{entry['name']}.dvt"}
-            compile_model = [options.bin / "dovetail", "compile", model, "--target", "cpu", *options.compile_option]
+            compile_model = [options.bin / "dovetail", "compile", model, "--target", "cpu", *([f"--cpu={options.cpu}"] if options.cpu else []), *options.compile_option]
             cost = call([*compile_model, "-o", bundles["ours"]])
             result["compile"] = {**cost, "memory_mib": cost["memory_kib"] / 1024}
             if options.records:
@@ -267,11 +304,11 @@ def main():
         print_row(result, options.threads)
         if options.output:
             options.output.write_text(json.dumps(results, indent=1))
-    for threads, key in itertools.product(options.threads, ("ort_ratio", "tuned_ratio")):
+    for threads, key in itertools.product(options.threads, ("ort_ratio", "openvino_ratio", "tuned_ratio")):
         ratios = [row["threads"][str(threads)][key] for row in results["models"] if key in row["threads"].get(str(threads), {})]
         if not ratios:
             continue
-        print(f"\n{threads} thread{'s' if threads > 1 else ''}{', tuned' if key == 'tuned_ratio' else ''}: geometric mean {geomean(ratios):.2f} over {len(ratios)} models, "
+        print(f"\n{threads} thread{'s' if threads > 1 else ''}{LABELS[key]}: geometric mean {geomean(ratios):.2f} over {len(ratios)} models, "
               f"{sum(ratio < 1 for ratio in ratios)} below 1")
     wrong = [row["name"] for row in results["models"] for of in row["threads"].values()
              if row["number"] == "float32" and not of.get("difference", 0) <= MOST_APART]

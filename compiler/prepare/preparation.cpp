@@ -192,6 +192,13 @@ void Preparation::shift_activations(const std::string& main) {
   task.prepared.push_back(fmt::format("shift_activations {}", main));
 }
 
+void Preparation::widen_activations(const std::string& main) {
+  auto widened = prepare::widen_activations(task.program, main);
+  if (!widened) return;
+  task.program = std::move(widened->program);
+  task.prepared.push_back(fmt::format("widen_activations {}", main));
+}
+
 void Preparation::drop_zero_point(const std::string& main) {
   auto bytes = prepare::drop_zero_point(task.program, main);
   if (!bytes || (bytes->offset != 0 && !correct_bias(main, *bytes))) return;

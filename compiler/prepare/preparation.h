@@ -28,6 +28,9 @@ class Preparation {
   // Makes the activations of integer block `main` unsigned (shift_activations.h) and corrects the bias, which must be a
   // constant added after it. No effect if that is not possible.
   void shift_activations(const std::string& main);
+  // Makes the activations of integer block `main` words less the zero point (shift_activations.h). No effect if that is
+  // not possible.
+  void widen_activations(const std::string& main);
   // Removes the zero point from integer block `main`, for products of signed bytes (shift_activations.h), and corrects
   // the bias. No effect if that is not possible.
   void drop_zero_point(const std::string& main);

@@ -41,16 +41,21 @@ std::optional<Product> product_of(const Block& block) {
   return found;
 }
 
-// x + 128 in uint8; applied to both sides of a select.
-Expr shifted(const Expr& value) {
-  if (const auto* n = std::get_if<Select>(&value->node))
-    return select(n->condition, shifted(n->if_true), shifted(n->if_false));
-  if (const auto* n = std::get_if<IntImm>(&value->node)) return int_imm(n->value + 128, DType::uint8);
-  return cast(DType::uint8, cast(DType::int32, value) + int_imm(128, DType::int32));
-}
+// An activation plus a number, in a type that holds all sums.
+struct Shift {
+  DType dtype;
+  std::int64_t offset;
+
+  // Applied to both sides of a select.
+  Expr of(const Expr& value) const {
+    if (const auto* n = std::get_if<Select>(&value->node)) return select(n->condition, of(n->if_true), of(n->if_false));
+    if (const auto* n = std::get_if<IntImm>(&value->node)) return int_imm(n->value + offset, dtype);
+    return cast(dtype, cast(DType::int32, value) + int_imm(offset, DType::int32));
+  }
+};
 
 // Block `to`: the elements of `from`, shifted.
-Stmt shift_nest(const Buffer& to, const Buffer& from) {
+Stmt shift_nest(const Buffer& to, const Buffer& from, const Shift& shift) {
   Block block;
   block.name = to->name;
   std::vector<Expr> indices;
@@ -61,40 +66,40 @@ Stmt shift_nest(const Buffer& to, const Buffer& from) {
     block.iterators.push_back({iterator, to->shape[d], IterKind::spatial, ref(loops.back())});
     indices.push_back(ref(iterator));
   }
-  block.body = store(to, indices, shifted(load(from, indices)));
+  block.body = store(to, indices, shift.of(load(from, indices)));
   Stmt stmt = make_stmt(schedule::with_inferred_regions(std::move(block)));
   for (std::size_t d = to->shape.size(); d-- > 0;)
     stmt = make_stmt(For{loops[d], to->shape[d], ForKind::serial, "", {}, std::move(stmt)});
   return stmt;
 }
 
-}  // namespace
-
-std::optional<ShiftedProgram> shift_activations(const Program& program, const std::string& main) {
+std::optional<Product> find_product(const Program& program, const std::string& main) {
   const auto path = schedule::find_block(program.body, main);
-  if (!path) return std::nullopt;
-  const Block& sum = *schedule::as_block(path->back());
-  const auto product = product_of(sum);
-  if (!product) return std::nullopt;
-  const Buffer x = product->x->buffer, w = product->w->buffer;
-  ShiftedProgram result{program, "shifted", w->name, 128 + product->zero};
+  return path ? product_of(*schedule::as_block(path->back())) : std::nullopt;
+}
 
-  Buffer bytes;
+// The product of block `main` reads shifted activations instead of subtracting the zero point.
+ShiftedProgram with_shifted(const Program& program, const std::string& main, const Product& product,
+                            const Shift& shift) {
+  const Buffer x = product.x->buffer, w = product.w->buffer;
+  ShiftedProgram result{program, "shifted", w->name, shift.offset + product.zero};
+
+  Buffer activations;
   const auto pad_path = schedule::find_block(program.body, "pad");
   const Block* pad = pad_path ? schedule::as_block(pad_path->back()) : nullptr;
   const bool padded = pad != nullptr && pad->writes.front().buffer == x;
   if (padded) {
     result.activations = "pad";
-    bytes = make_buffer(x->name, DType::uint8, x->shape, x->scope);
+    activations = make_buffer(x->name, shift.dtype, x->shape, x->scope);
     for (Buffer& allocation : result.program.allocations)
-      if (allocation == x) allocation = bytes;
+      if (allocation == x) allocation = activations;
   } else {
-    bytes = make_buffer("shifted", DType::uint8, x->shape);
-    result.program.allocations.push_back(bytes);
+    activations = make_buffer("shifted", shift.dtype, x->shape);
+    result.program.allocations.push_back(activations);
   }
 
-  const Expr unsigned_product =
-      cast(DType::int32, load(bytes, product->x->indices)) * cast(DType::int32, load(w, product->w->indices));
+  const Expr shifted_product =
+      cast(DType::int32, load(activations, product.x->indices)) * cast(DType::int32, load(w, product.w->indices));
   result.program.body = rewrite_stmt(
       program.body,
       [&](const Stmt& stmt) -> Stmt {
@@ -104,22 +109,34 @@ std::optional<ShiftedProgram> shift_activations(const Program& program, const st
         if (!padded || block->name != "pad") return stmt;
         Block copy = *block;
         const StoreTarget& target = std::get<Store>(copy.body->node).targets[0];
-        copy.body = store(bytes, target.indices, shifted(target.value));
+        copy.body = store(activations, target.indices, shift.of(target.value));
         return make_stmt(schedule::with_inferred_regions(std::move(copy)));
       },
-      [&](const Expr& expr) { return structurally_equal(expr, product->expr) ? unsigned_product : expr; });
+      [&](const Expr& expr) { return structurally_equal(expr, product.expr) ? shifted_product : expr; });
   if (!padded) {
     std::vector<Stmt> body;
-    body.push_back(shift_nest(bytes, x));
+    body.push_back(shift_nest(activations, x, shift));
     body.push_back(result.program.body);
     result.program.body = sequence(std::move(body));
   }
   return result;
 }
 
+}  // namespace
+
+std::optional<ShiftedProgram> shift_activations(const Program& program, const std::string& main) {
+  const auto product = find_product(program, main);
+  return product ? std::optional(with_shifted(program, main, *product, {DType::uint8, 128})) : std::nullopt;
+}
+
+std::optional<ShiftedProgram> widen_activations(const Program& program, const std::string& main) {
+  const auto product = find_product(program, main);
+  // The zero point of bytes is a byte: the difference fits a word.
+  return product ? std::optional(with_shifted(program, main, *product, {DType::int16, -product->zero})) : std::nullopt;
+}
+
 std::optional<ShiftedProgram> drop_zero_point(const Program& program, const std::string& main) {
-  const auto path = schedule::find_block(program.body, main);
-  const auto product = path ? product_of(*schedule::as_block(path->back())) : std::nullopt;
+  const auto product = find_product(program, main);
   if (!product) return std::nullopt;
   const Buffer x = product->x->buffer, w = product->w->buffer;
   ShiftedProgram result{program, x->name, w->name, product->zero};

@@ -1,5 +1,5 @@
 // For products of bytes: turns a convolution or matrix product of activations less a zero point into one of bytes
-// alone, of unsigned bytes where the processor's dot products require them.
+// alone, of unsigned bytes or of words where the processor's dot products require them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace dovetail::prepare {
 // sum (x - zero) * w  =  sum u * w - (128 + zero) * sum w,  u = x + 128 in uint8.
 struct ShiftedProgram {
   loops::Program program;
-  std::string activations;  // block and buffer that hold u: "pad", if it existed, or "shifted"
+  std::string activations;  // block and buffer that hold the converted ones: "pad", if it existed, or "shifted"
   std::string weights;      // parameter
   std::int64_t offset =
       0;  // 128 + zero: the bias must be reduced by offset times the sum of an output channel's weights
@@ -24,6 +24,10 @@ struct ShiftedProgram {
 // not. The program's result is that of the original plus offset * sum w in the accumulator: the caller corrects the
 // bias.
 std::optional<ShiftedProgram> shift_activations(const loops::Program& program, const std::string& main);
+
+// For products of words: sum (x - zero) * w  =  sum v * w,  v = x - zero in int16, which is computed once per
+// activation. The same precondition; the result is the original one.
+std::optional<ShiftedProgram> widen_activations(const loops::Program& program, const std::string& main);
 
 // For products of signed bytes: sum (x - zero) * w  =  sum x * w - zero * sum w. `offset` is the zero point; only the
 // product changes. nullopt if the product of block `main` is not of int8 activations less a constant and int8 weights.

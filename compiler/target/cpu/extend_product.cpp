@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <set>
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ using namespace loops;
 
 namespace {
 
-constexpr const char* kPad = "pad";
+constexpr const char *kPad = "pad", *kShifted = "shifted", *kResult = "result";
 
 // The iterator or loop variable that the expression consists of; null for any other expression.
 const VarNode* plain(const Expr& expr) {
@@ -39,7 +40,8 @@ class Extension {
     ExtendedProduct result{program_, {}};
     for (const auto& [old, buffer] : grown_) {
       for (Parameter& parameter : result.program.parameters)
-        if (parameter.buffer.get() == old) parameter.buffer = buffer, result.constants[buffer->name] = buffer->shape;
+        if (parameter.buffer.get() == old && parameter.buffer != result_)
+          parameter.buffer = buffer, result.constants[buffer->name] = buffer->shape;
       for (Buffer& allocation : result.program.allocations)
         if (allocation.get() == old) allocation = buffer;
     }
@@ -47,7 +49,13 @@ class Extension {
         rewrite_stmt(replace_buffers(program_.body, grown_), [&](const Stmt& stmt) { return extended(stmt); });
     if (copied_) {
       result.program.allocations.push_back(copy_);
-      result.program.body = sequence({copy_nest(), result.program.body});
+      result.program.body = sequence({pad_nest(), result.program.body});
+    }
+    if (result_) {
+      const Buffer sums = grown_.at(result_.get());
+      result.program.allocations.push_back(sums);
+      result.program.body = sequence(
+          {result.program.body, nest(kResult, result_, [&](const std::vector<Expr>& at) { return load(sums, at); })});
     }
     return result;
   }
@@ -113,16 +121,24 @@ class Extension {
   bool grow(const Buffer& buffer, const Shape& shape, bool is_result) {
     const bool parameter =
         std::ranges::any_of(program_.parameters, [&](const Parameter& p) { return p.buffer == buffer; });
+    if (is_result && parameter) {
+      if (find(program_, kResult) != nullptr) return false;
+      result_ = buffer;
+      grown_[buffer.get()] = make_buffer("sums", buffer->dtype, shape);
+      return true;
+    }
     const Block* pad = find(program_, kPad);
-    const bool padded = pad != nullptr && pad->writes.front().buffer == buffer;
-    if (is_result ? parameter : !padded && !is_constant(buffer)) {
-      if (is_result || pad != nullptr) return false;
+    const Block* padded = nullptr;
+    for (const Block* block : {pad, find(program_, kShifted)})
+      if (block != nullptr && block->writes.front().buffer == buffer) padded = block;
+    if (!is_result && padded == nullptr && !is_constant(buffer)) {
+      if (pad != nullptr) return false;
       copied_ = buffer;
       copy_ = make_buffer(kPad, buffer->dtype, shape);
       return true;
     }
     grown_[buffer.get()] = make_buffer(buffer->name, buffer->dtype, shape, buffer->scope);
-    return !padded || extend_pad(*pad, shape);
+    return padded == nullptr || extend_pad(*padded, shape);
   }
 
   bool is_constant(const Buffer& buffer) const {
@@ -131,9 +147,10 @@ class Extension {
     });
   }
 
-  // Block pad writes each element with separate iterators.
+  // The block writes each element with separate iterators.
   bool extend_pad(const Block& pad, const Shape& shape) {
     const StoreTarget& target = std::get<Store>(pad.body->node).targets[0];
+    padding_ = pad.name;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (shape[d] == target.buffer->shape[d]) continue;
       const VarNode* iterator = plain(target.indices[d]);
@@ -155,7 +172,7 @@ class Extension {
     const auto* block = std::get_if<Block>(&stmt->node);
     if (block == nullptr) return stmt;
     if (block->name == main_.name) return extended_main(*block);
-    return block->name == kPad && !pad_extents_.empty() ? extended_pad(*block) : stmt;
+    return block->name == padding_ ? extended_pad(*block) : stmt;
   }
 
   Stmt extended_main(Block block) const {
@@ -181,28 +198,36 @@ class Extension {
     return make_stmt(schedule::with_inferred_regions(std::move(block)));
   }
 
-  Stmt copy_nest() const {
+  Stmt pad_nest() const {
+    return nest(kPad, copy_, [&](const std::vector<Expr>& at) {
+      Expr value = load(copied_, at);
+      for (std::size_t d = 0; d < at.size(); ++d)
+        if (copy_->shape[d] != copied_->shape[d])
+          value = select(binary(BinaryOp::lt, at[d], int_imm(copied_->shape[d])), value, int_imm(0, copy_->dtype));
+      return value;
+    });
+  }
+
+  // Writes each element of the buffer.
+  static Stmt nest(const std::string& name, const Buffer& to,
+                   const std::function<Expr(const std::vector<Expr>&)>& value) {
     constexpr std::array<const char*, 4> kImage{"n", "c", "y", "x"};  // the names that the operator's padding uses
     Block block;
-    block.name = kPad;
+    block.name = name;
     std::vector<Expr> at;
     std::vector<Var> loops;
-    const std::size_t rank = copy_->shape.size();
+    const std::size_t rank = to->shape.size();
     for (std::size_t d = 0; d < rank; ++d) {
       const std::string axis = rank == kImage.size() ? kImage[d] : fmt::format("{}", d);
-      loops.push_back(make_var(fmt::format("{}.{}", kPad, axis)));
+      loops.push_back(make_var(fmt::format("{}.{}", name, axis)));
       const Var iterator = make_var(fmt::format("i{}", d));
-      block.iterators.push_back({iterator, copy_->shape[d], IterKind::spatial, ref(loops.back())});
+      block.iterators.push_back({iterator, to->shape[d], IterKind::spatial, ref(loops.back())});
       at.push_back(ref(iterator));
     }
-    Expr value = load(copied_, at);
-    for (std::size_t d = 0; d < rank; ++d)
-      if (copy_->shape[d] != copied_->shape[d])
-        value = select(binary(BinaryOp::lt, at[d], int_imm(copied_->shape[d])), value, int_imm(0, copy_->dtype));
-    block.body = store(copy_, at, value);
+    block.body = store(to, at, value(at));
     Stmt stmt = make_stmt(schedule::with_inferred_regions(std::move(block)));
     for (std::size_t d = rank; d-- > 0;)
-      stmt = make_stmt(For{loops[d], copy_->shape[d], ForKind::serial, "", {}, std::move(stmt)});
+      stmt = make_stmt(For{loops[d], to->shape[d], ForKind::serial, "", {}, std::move(stmt)});
     return stmt;
   }
 
@@ -213,8 +238,10 @@ class Extension {
   std::map<const VarNode*, std::int64_t> loops_;  // new extents
   std::vector<Var> summed_;  // extended reduction iterators not yet found in the index of a bare constant
   BufferMap grown_;
+  std::string padding_;  // the block whose result grows, by pad_extents_
   Extents pad_extents_;
   Buffer copied_, copy_;  // copied by a new block
+  Buffer result_;         // of the program, to which a new block copies the sums
 };
 
 }  // namespace

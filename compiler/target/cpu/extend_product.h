@@ -21,9 +21,10 @@ struct ExtendedProduct {
   std::map<std::string, Shape> constants;  // enlarged constants by parameter, padded with zeros
 };
 
-// Extends iterators of block `main`. Other inputs than constants are padded with zeros: by block "pad" if it writes
-// them, else by a new block of that name that copies them. nullopt if an iterator does not have its own loop, if a
-// result of the program would grow, or if a sum would include products that are not made zero by a constant factor.
+// Extends iterators of block `main`. Other inputs than constants are padded with zeros: by block "pad" or "shifted" if
+// that writes them, else by a new block "pad" that copies them. If the sums are a result of the program, a new block
+// "result" copies them to it. nullopt if an iterator does not have its own loop, or if a sum would include products
+// that are not made zero by a constant factor.
 std::optional<ExtendedProduct> extend_product(const loops::Program& program, const std::string& main,
                                               const Extents& extents);
 

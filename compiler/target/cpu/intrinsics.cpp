@@ -1,5 +1,6 @@
 #include "compiler/target/cpu/intrinsics.h"
 
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
@@ -22,16 +23,17 @@ Intrinsic row(std::string name, Program semantics, std::vector<std::string> scop
   return intrinsic;
 }
 
-Intrinsic dot_product(std::int64_t lanes) {
-  const std::string text = fmt::format(R"(program vpdpbusd {{
+Intrinsic dot_product_row(const Cpu& cpu) {
+  const DotProduct dot = dot_product(cpu);
+  const std::string text = fmt::format(R"(program dot {{
     output D: int32[{0}]
-    input X: uint8[4]
-    input W: int8[{0}, 4]
+    input X: {1}[{2}]
+    input W: int8[{0}, {2}]
     for o in {0} {{
-      for i in 4 {{
-        block vpdpbusd {{
+      for i in {2} {{
+        block dot {{
           spatial vo in {0} = o
-          reduce vi in 4 = i
+          reduce vi in {2} = i
           reads D[vo], X[vi], W[vo, vi]
           writes D[vo]
           D[vo] = D[vo] + int32(X[vi]) * int32(W[vo, vi])
@@ -39,8 +41,8 @@ Intrinsic dot_product(std::int64_t lanes) {
       }}
     }}
   }})",
-                                       lanes);
-  const std::string name = dot_product_name(lanes);
+                                       cpu.lanes(4), name(dot.activations), dot.depth);
+  const std::string name = dot_product_name(cpu);
   auto program = parse_program(text, name);
   DOVETAIL_CHECK(program.ok(), "must be a loop program: " + (program.ok() ? "" : to_string(program.errors())));
   return row(name, *std::move(program), {"", "", ""});
@@ -144,21 +146,28 @@ std::vector<TileIntrinsic> all_tile_intrinsics() {
   return all;
 }
 
-IntrinsicTable make_tile_table() {
-  IntrinsicTable table{dot_product(16)};
+IntrinsicTable make_table(const Cpu& cpu) {
+  IntrinsicTable table{dot_product_row(cpu)};
+  if (cpu.tile_registers == 0) return table;
   for (const TileIntrinsic& tile : all_tile_intrinsics())
     table.push_back(row(name(tile), semantics_of(tile), scopes_of(tile.operation)));
   return table;
 }
 
-const IntrinsicTable& tile_table() {
-  static const IntrinsicTable table = make_tile_table();
-  return table;
-}
-
 }  // namespace
 
-std::string dot_product_name(std::int64_t lanes) { return lanes == 16 ? "x86.vpdpbusd" : "x86.vpdpbusd.ymm"; }
+DotProduct dot_product(const Cpu& cpu) {
+  return cpu.vnni ? DotProduct{DType::uint8, kDotBytes} : DotProduct{DType::int16, 2};
+}
+
+std::string dot_product_name(const Cpu& cpu) {
+  if (!cpu.vnni) return fmt::format("x86.pmaddwd.{}", cpu.lanes(4));
+  return cpu.vector_bytes == kWidestVectorBytes ? "x86.vpdpbusd" : "x86.vpdpbusd.ymm";
+}
+
+bool is_dot_product(std::string_view intrinsic) {
+  return std::ranges::any_of(cpus(), [&](const Cpu& cpu) { return intrinsic == dot_product_name(cpu); });
+}
 
 std::string name(const TileIntrinsic& tile) {
   const bool is_unsigned = tile.bytes == DType::uint8;
@@ -184,9 +193,17 @@ std::optional<TileIntrinsic> find_tile_intrinsic(std::string_view intrinsic) {
 }
 
 const IntrinsicTable& intrinsics(const Cpu& cpu) {
-  static const IntrinsicTable none, narrow{dot_product(8)}, wide{dot_product(16)};
-  if (cpu.tile_registers > 0) return tile_table();
-  return !cpu.vnni ? none : cpu.vector_bytes == kWidestVectorBytes ? wide : narrow;
+  if (cpu.tile_registers > 0) {
+    static const IntrinsicTable tiles = make_table(cpu);
+    return tiles;
+  }
+  static const auto tables = [] {
+    std::map<std::string, IntrinsicTable> by_dot_product;
+    for (const Cpu& one : cpus())
+      if (one.tile_registers == 0) by_dot_product.emplace(dot_product_name(one), make_table(one));
+    return by_dot_product;
+  }();
+  return tables.at(dot_product_name(cpu));
 }
 
 }  // namespace dovetail::cpu

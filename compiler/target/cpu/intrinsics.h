@@ -13,8 +13,14 @@
 
 namespace dovetail::cpu {
 
-// The products that one lane of a dot product sums: four bytes of each operand per lane of int32.
+// With VNNI or AMX, one lane of a dot product sums the products of four bytes of each operand.
 inline constexpr std::int64_t kDotBytes = 4;
+// The dot products of vectors: each lane of int32 sums `depth` products of activations and bytes of weights.
+struct DotProduct {
+  DType activations;
+  std::int64_t depth;
+};
+DotProduct dot_product(const Cpu& cpu);
 // The memory scope of tile registers.
 inline constexpr const char* kTileScope = "x86.tile";
 // The lanes of int32 in a row of a tile.
@@ -23,6 +29,8 @@ inline constexpr std::int64_t kTileLanes = kTileRowBytes / kDotBytes;
 // With VNNI:
 //   x86.vpdpbusd (D: int32[16], X: uint8[4], W: int8[16, 4])    D[o] += sum over i of X[i] * W[o, i], wrapping
 //   x86.vpdpbusd.ymm                                            the same with 8 lanes
+// Without VNNI, where the weights become words as they are loaded:
+//   x86.pmaddwd.L (D: int32[L], X: int16[2], W: int8[L, 2])     D[o] += sum over i of X[i] * W[o, i], with L = 4, 8, 16
 // On processors with AMX, for up to 16 rows m and quadruples of bytes q; D, A and B in scope x86.tile, M in memory:
 //   x86.tilezero.m (D: int32[m, 16])                            D = 0
 //   x86.tileloadd.s8.mxq (D: int8[m, q, 4], M)                  D = M, for u8: uint8
@@ -32,7 +40,8 @@ inline constexpr std::int64_t kTileLanes = kTileRowBytes / kDotBytes;
 //   x86.tilestored.m (M: int32[m, 16], A)                       M = A
 const loops::IntrinsicTable& intrinsics(const Cpu& cpu);
 
-std::string dot_product_name(std::int64_t lanes);  // 8 or 16
+std::string dot_product_name(const Cpu& cpu);
+bool is_dot_product(std::string_view intrinsic);  // of any class
 
 enum class TileOperation : std::uint8_t { zero, load, multiply, store };
 struct TileIntrinsic {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <ranges>
 #include <set>
 
 #include <fmt/format.h>
@@ -268,9 +269,11 @@ void Preparation::sum_in_floats(const std::string& main, const std::string& weig
 void Preparation::skip_padding(const std::string& main, const std::string& weights) {
   constexpr double kWorthIt = 1.0 / 64;  // share of the products
   const auto w = argument(weights);
-  auto skipping = cpu::skip_padding(task.program, main);
-  if (!skipping || skipping->share < kWorthIt || !w || !group().constants[*w] || !is_finite(*group().constants[*w]))
+  if (!w || std::ranges::any_of(task.program.parameters[*w].buffer->shape | std::views::drop(2),
+                                [](std::int64_t extent) { return extent > kLongestSkippingWindow; }))
     return;
+  auto skipping = cpu::skip_padding(task.program, main);
+  if (!skipping || skipping->share < kWorthIt || !group().constants[*w] || !is_finite(*group().constants[*w])) return;
   task.program = std::move(skipping->program);
   task.prepared.push_back(fmt::format("skip_padding {} {}", main, weights));
 }

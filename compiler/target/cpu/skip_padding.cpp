@@ -79,6 +79,18 @@ std::optional<double> part_inside(const Block& main, const Expr& index, const st
   return static_cast<double>(count) / static_cast<double>(places.size());
 }
 
+// The terms of the condition under which `value` is not zero padding. Terms about channels are those of extend_product,
+// which also makes the weights of further channels zeros: they are left out. Empty if there is no padding with zeros.
+std::vector<Expr> terms_inside(const Expr& value, const std::vector<Expr>& indices) {
+  constexpr std::size_t kChannel = 1;
+  const auto* padded = std::get_if<Select>(&value->node);
+  if (padded == nullptr) return {};
+  std::vector<Expr> terms = schedule::conjuncts(padded->condition);
+  std::erase_if(terms, [&](const Expr& term) { return dimension_of(term, indices) == kChannel; });
+  if (terms.empty()) return terms_inside(padded->if_true, indices);
+  return schedule::is_positive_zero(padded->if_false) ? terms : std::vector<Expr>();
+}
+
 }  // namespace
 
 std::optional<SkippedPadding> skip_padding(const Program& program, const std::string& main) {
@@ -88,13 +100,11 @@ std::optional<SkippedPadding> skip_padding(const Program& program, const std::st
   const auto* copy = std::get_if<Store>(&pad->body->node);
   if (sum == nullptr || start == nullptr || copy == nullptr || sum->targets.size() != 1) return std::nullopt;
   const auto* add = std::get_if<Binary>(&sum->targets[0].value->node);
-  const auto* padded = std::get_if<Select>(&copy->targets[0].value->node);
-  if (add == nullptr || add->op != BinaryOp::add || padded == nullptr) return std::nullopt;
+  const std::vector<Expr> terms = terms_inside(copy->targets[0].value, copy->targets[0].indices);
+  if (add == nullptr || add->op != BinaryOp::add || terms.empty()) return std::nullopt;
   const auto* product = std::get_if<Binary>(&add->b->node);
   const Expr zero = start->targets[0].value;
-  if (product == nullptr || product->op != BinaryOp::mul || !schedule::is_positive_zero(padded->if_false) ||
-      !schedule::is_positive_zero(zero))
-    return std::nullopt;
+  if (product == nullptr || product->op != BinaryOp::mul || !schedule::is_positive_zero(zero)) return std::nullopt;
   // One factor is the padded element, possibly converted.
   const LoadExpr* element = nullptr;
   for (const Expr& factor : {product->a, product->b}) {
@@ -103,7 +113,7 @@ std::optional<SkippedPadding> skip_padding(const Program& program, const std::st
     if (load != nullptr && load->buffer == copy->targets[0].buffer) element = load;
   }
   if (element == nullptr) return std::nullopt;
-  const auto inside = inside_of(copy->targets[0], schedule::conjuncts(padded->condition));
+  const auto inside = inside_of(copy->targets[0], terms);
   if (!inside) return std::nullopt;
   VarMap places;
   double multiplied = 1;
@@ -115,7 +125,8 @@ std::optional<SkippedPadding> skip_padding(const Program& program, const std::st
       places[n->var.get()] = element->indices[d];
   }
   if (multiplied == 1) return std::nullopt;
-  const Expr condition = substitute(padded->condition, places);
+  Expr condition;
+  for (const Expr& term : terms) condition = schedule::conjunction(condition, substitute(term, places));
   const StoreTarget& target = sum->targets[0];
   Block skipping = *block;
   skipping.body = store(target.buffer, target.indices, binary(BinaryOp::add, add->a, select(condition, add->b, zero)));

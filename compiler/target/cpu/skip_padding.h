@@ -9,6 +9,10 @@
 
 namespace dovetail::cpu {
 
+// The longest window, in elements along a dimension, whose padding is skipped: at borders its elements are unrolled for
+// each pixel of a register tile.
+inline constexpr std::int64_t kLongestSkippingWindow = 32;
+
 struct SkippedPadding {
   loops::Program program;
   double share = 0;  // share of skipped products

@@ -235,7 +235,7 @@ class Emitter {
   void emit_node(const loops::CoreSignal&) {}
   void emit_node(const loops::CoreShuffle&) {}
   void emit_node(const loops::CoreCall& n);  // intrinsic_calls.cpp, with its helpers:
-  void emit_dot_product(const loops::CoreCall& n, unsigned instruction, unsigned lanes);
+  void emit_dot_product(const loops::CoreCall& n);
   void emit_tile(const loops::CoreCall& n, const TileIntrinsic& tile);
   void emit_transposition(const loops::CoreCall& n);
   llvm::Value* tile_rows(unsigned number);                                          // software_tiles.cpp

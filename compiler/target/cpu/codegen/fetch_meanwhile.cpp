@@ -31,8 +31,7 @@ bool adds_products(const Core& core) {
   if (const auto* sequence = std::get_if<CoreSequence>(&core->node))
     return std::ranges::any_of(sequence->body, adds_products);
   if (const auto* loop = std::get_if<CoreLoop>(&core->node)) return adds_products(loop->body);
-  if (const auto* call = std::get_if<CoreCall>(&core->node))
-    return call->intrinsic == dot_product_name(16) || call->intrinsic == dot_product_name(8);
+  if (const auto* call = std::get_if<CoreCall>(&core->node)) return is_dot_product(call->intrinsic);
   const auto* store = std::get_if<CoreStore>(&core->node);
   return store != nullptr && store->product_sum;
 }

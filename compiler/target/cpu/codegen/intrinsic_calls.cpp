@@ -20,14 +20,15 @@ using namespace loops;
 
 void Emitter::emit_node(const CoreCall& n) {
   if (const auto tile = find_tile_intrinsic(n.intrinsic)) return emit_tile(n, *tile);
-  if (n.intrinsic == "x86.vpdpbusd") return emit_dot_product(n, llvm::Intrinsic::x86_avx512_vpdpbusd_512, 16);
-  if (n.intrinsic == "x86.vpdpbusd.ymm") return emit_dot_product(n, llvm::Intrinsic::x86_avx512_vpdpbusd_256, 8);
+  if (n.intrinsic == dot_product_name(cpu_)) return emit_dot_product(n);
   if (n.intrinsic == kTranspose) return emit_transposition(n);
   throw InternalError("intrinsic " + n.intrinsic + " has no instruction");
 }
 
-// D[lanes] += X[4] . W[lanes][4], X unsigned, W signed bytes.
-void Emitter::emit_dot_product(const CoreCall& n, unsigned instruction, unsigned lanes) {
+// D[lanes] += X[depth] . W[lanes][depth]
+void Emitter::emit_dot_product(const CoreCall& n) {
+  const auto lanes = static_cast<unsigned>(cpu_.lanes(4));
+  const auto depth = static_cast<unsigned>(dot_product(cpu_).depth);
   const auto place = [&](const IntrinsicOperand& operand) { return place_of(operand.buffer, operand.indices); };
   const Place d = place(n.operands[0]), x = place(n.operands[1]), w = place(n.operands[2]);
   auto* words = llvm::FixedVectorType::get(builder_.getInt32Ty(), lanes);
@@ -37,11 +38,25 @@ void Emitter::emit_dot_product(const CoreCall& n, unsigned instruction, unsigned
     return access;
   };
   note_row(n.operands[1].buffer, x);
-  note_line(n.operands[2].buffer, w, static_cast<std::int64_t>(lanes) * kDotBytes);
+  note_line(n.operands[2].buffer, w, static_cast<std::int64_t>(lanes) * depth);
   llvm::Value* sum = load(words, d, n.operands[0]);
   llvm::Value* broadcast = builder_.CreateVectorSplat(lanes, load(builder_.getInt32Ty(), x, n.operands[1]));
-  llvm::Value* weights = load(words, w, n.operands[2]);
-  llvm::Value* result = builder_.CreateIntrinsic(instruction, {}, {sum, broadcast, weights});
+  llvm::Value* result = nullptr;
+  if (cpu_.vnni) {
+    const auto instruction =
+        lanes == 16 ? llvm::Intrinsic::x86_avx512_vpdpbusd_512 : llvm::Intrinsic::x86_avx512_vpdpbusd_256;
+    result = builder_.CreateIntrinsic(instruction, {}, {sum, broadcast, load(words, w, n.operands[2])});
+  } else {
+    auto* halves = llvm::FixedVectorType::get(builder_.getInt16Ty(), lanes * depth);
+    auto* bytes = llvm::FixedVectorType::get(builder_.getInt8Ty(), lanes * depth);
+    const auto instruction = lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
+                             : lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd
+                                          : llvm::Intrinsic::x86_sse2_pmadd_wd;
+    llvm::Value* weights = builder_.CreateSExt(load(bytes, w, n.operands[2]), halves);
+    llvm::Value* products =
+        builder_.CreateIntrinsic(instruction, {}, {builder_.CreateBitCast(broadcast, halves), weights});
+    result = builder_.CreateAdd(sum, products);
+  }
   auto* store = builder_.CreateAlignedStore(result, d.pointer, d.align);
   annotate_access(store, n.operands[0].buffer.get());
 }

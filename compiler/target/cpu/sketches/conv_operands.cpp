@@ -47,9 +47,7 @@ ConvOperands conv_operands(const Block& block) {
   return result;
 }
 
-bool suits_dot_products(std::int64_t channels_out, const Cpu& cpu) {
-  return cpu.vnni && channels_out % cpu.lanes(4) == 0;
-}
+bool suits_dot_products(std::int64_t channels_out, const Cpu& cpu) { return channels_out % cpu.lanes(4) == 0; }
 
 bool is_convolution(const Block* block) {
   if (block == nullptr || !block->init) return false;

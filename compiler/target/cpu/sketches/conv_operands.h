@@ -28,7 +28,7 @@ bool is_convolution(const loops::Block* block);
 // single pixels (so there are few products and memory traffic dominates) and the second-level cache holds the weights.
 bool pixels_in_order(std::int64_t outputs, std::int64_t inputs, std::int64_t window, DType weights, const Cpu& cpu);
 
-// Whether four bytes per lane fill whole vectors of output channels; does not check the type of the activations.
+// Whether whole vectors of output channels suit dot products; does not check the type of the activations.
 bool suits_dot_products(std::int64_t channels_out, const Cpu& cpu);
 
 // [n, channel, ..]: lines, images, volumes.

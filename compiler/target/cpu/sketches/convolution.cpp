@@ -1,5 +1,5 @@
 // Convolution in one to three dimensions, dense or in groups, in float32 and int8. Activations are channels-last,
-// weights [o / columns][ky][kx][c][columns], with byte dot products [o / columns][ky][kx][c / 4][columns][4]. A
+// weights [o / columns][ky][kx][c][columns], with dot products of depth d [o / columns][ky][kx][c / d][columns][d]. A
 // register tile holds `rows` neighboring pixels of one output row times `columns` output channels of one group over the
 // whole reduction; padding is materialized for a block of rows at a time (in one dimension: of pixels), which stays in
 // the cache while all output channels use it.
@@ -12,6 +12,7 @@
 #include "compiler/target/cpu/intrinsics.h"
 #include "compiler/target/cpu/sketches/conv_operands.h"
 #include "compiler/target/cpu/sketches/sketches.h"
+#include "compiler/target/cpu/skip_padding.h"
 #include "loops/product_sum.h"
 
 namespace dovetail::cpu {
@@ -37,7 +38,7 @@ class Convolution {
     cut_into_tiles();
     if (!c_.s.status().ok()) return true;
     // The epilogue's loops keep their names, and loops with one iteration are removed.
-    schedule_sums(c_, kConv, xi_, oi_, tile_, dot_);
+    schedule_sums(c_, kConv, xi_, oi_, tile_, cpu_, dot_);
     schedule_epilogue(c_, end_[spatial_.size() + 1], end_[1], tile_.lanes);
     vectorize_copy();
     c_.parallel(shared_);
@@ -72,17 +73,20 @@ class Convolution {
   }
 
   void choose_products() {
-    dot_ = integer_ && suits_dot_products(operands_.outputs(), cpu_) && operands_.x->dtype == DType::uint8 &&
-           operands_.inputs() % kDotBytes == 0;
+    const DotProduct dot = dot_product(cpu_);
+    dot_ = integer_ && suits_dot_products(operands_.outputs(), cpu_) && operands_.x->dtype == dot.activations &&
+           operands_.w->dtype == DType::int8 && operands_.inputs() % dot.depth == 0;
+    depth_ = dot_ ? dot.depth : 1;
     channels_in_ = operands_.inputs();
-    const std::int64_t steps = (dot_ ? channels_in_ / kDotBytes : channels_in_) * window_;
+    const std::int64_t steps = channels_in_ / depth_ * window_;
     tile_ = sample_register_tile(c_, {width_, operands_.outputs(), steps, window_, dot_}, cpu_);
     element_bytes_ = size_bytes(operands_.x->dtype);
     staged_ = c_.block("pad") != nullptr ? "pad" : c_.block("shifted") != nullptr ? "shifted" : "";
   }
 
   // Enough work per pad, enough blocks for the threads, and the padded rows within half of the second-level cache.
-  // Weights larger than that cache are fetched again for every block: blocks are then as large as possible. In one
+  // Weights larger than that cache are fetched again for every block: blocks are then as large as possible, and where
+  // pixels are read for a whole window, larger than that if memory could not keep up with fewer pixels. In one
   // dimension, a row is a tile of pixels.
   void choose_rows_of_a_block() {
     const Shape& x = operands_.x->shape;
@@ -91,9 +95,11 @@ class Convolution {
     height_ = line ? (width_ + tile_.rows - 1) / tile_.rows : c_.extent(spatial_[spatial_.size() - 2]);
     const std::int64_t row_bytes = (line ? tile_.rows : x[pixels]) * channels_in_ * element_bytes_;
     const std::int64_t stride = line ? x[pixels] / width_ : x[pixels - 1] / height_;
-    const std::int64_t fitting =
-        std::max<std::int64_t>(1, cpu_.l2_bytes / 2 / row_bytes / std::max<std::int64_t>(1, stride));
+    constexpr std::int64_t kManyPixels = 400;
     const bool weights_stay = size_bytes(operands_.w->dtype) * element_count(operands_.w->shape) <= cpu_.l2_bytes;
+    const std::int64_t least =
+        weights_stay || window_ == 1 || line ? 1 : std::max<std::int64_t>(1, kManyPixels / width_);
+    const std::int64_t fitting = std::max(least, cpu_.l2_bytes / 2 / row_bytes / std::max<std::int64_t>(1, stride));
     const std::int64_t most = std::min(fitting, weights_stay ? (height_ + 3) / 4 : height_);
     // Tiles of a line may end in a smaller one; the schedule cannot also prove bounds for a smaller last block.
     rows_ = line ? c_.sample("block_rows", divisors(height_), largest_divisor(height_, most))
@@ -109,7 +115,7 @@ class Convolution {
     for (const std::int64_t block : divisors(channels_in_))
       if (block == channels_in_ || (block % kPackedChannels == 0 && window_ > 1)) blocks.push_back(block);
     channel_block_ = c_.sample("channel_block", blocks, channels_in_);
-    steps_ = sample_steps(c_, dot_ ? channel_block_ / kDotBytes : channel_block_);
+    steps_ = sample_steps(c_, channel_block_ / depth_);
   }
 
   void lay_out() {
@@ -145,7 +151,7 @@ class Convolution {
     const std::string channel = block.empty() ? "i1" : fmt::format("i1%{}", channel_block_);
     std::string window;
     for (std::size_t d = 2; d < rank_; ++d) window += fmt::format("i{},", d);
-    return dot_ ? fmt::format("i0/{0},{2}{4}{3}/{1},i0%{0},i1%{1}", tile_.columns, kDotBytes, block, channel, window)
+    return dot_ ? fmt::format("i0/{0},{2}{4}{3}/{1},i0%{0},i1%{1}", tile_.columns, depth_, block, channel, window)
                 : fmt::format("i0/{0},{1}{3}{2},i0%{0}", tile_.columns, block, channel, window);
   }
 
@@ -184,7 +190,9 @@ class Convolution {
     c_.s.decompose_reduction(kConv, reduction_, "conv.init");
     // Products with padding are skipped: with the loop unrolled, a pixel at the border has no products for window
     // elements that are outside.
-    if (c_.s.status().ok() && c_.block(kConv)->predicate) c_.unroll(c_.existing(kernel_[spatial_.size() - 1]));
+    const std::string row = kernel_[spatial_.size() - 1];
+    if (c_.s.status().ok() && c_.block(kConv)->predicate && c_.extent(row) <= kLongestSkippingWindow)
+      c_.unroll(c_.existing(row));
     c_.unroll(steps_loop_);
   }
 
@@ -197,9 +205,9 @@ class Convolution {
   // The loops of the reduction, and those of the register tile inside.
   void cut_sums(std::vector<std::string>& order) {
     if (dot_) {
-      const auto [co, ci] = c_.tile("conv.c", kDotBytes);
+      const auto [co, ci] = c_.tile("conv.c", depth_);
       const auto [ov, ol] = c_.tile(oi_, tile_.lanes);
-      const auto [blocks, block] = c_.tile(co, channel_block_ / kDotBytes);
+      const auto [blocks, block] = c_.tile(co, channel_block_ / depth_);
       const auto [serial, steps] = unrolled_steps(block);
       order.push_back(blocks);
       order.insert(order.end(), kernel_.begin(), kernel_.end());
@@ -276,6 +284,7 @@ class Convolution {
   std::int64_t channels_in_ = 0, element_bytes_ = 0;  // per group; of an input element
   RegisterTile tile_{};
   bool dot_ = false;
+  std::int64_t depth_ = 1;                                   // channels of a step: those of a dot product, or one
   std::int64_t rows_ = 1;                                    // image rows per block
   std::int64_t window_ = 1, channel_block_ = 1, steps_ = 1;  // see cut_reduction
   std::string staged_;  // the producer that is computed per block: the padded, shifted or packed input
@@ -298,14 +307,19 @@ void prepare_convolution(Preparation& p) {
     const std::int64_t channels = operands.inputs();
     p.bound_accumulator(kConv, operands.w->name);
     const std::int64_t outputs = dense && image ? whole_vectors(operands.outputs(), p.cpu) : operands.outputs();
-    if (suits_dot_products(outputs, p.cpu) && ((dense && image) || channels % kDotBytes == 0)) {
-      if (dense && image)
-        p.extend_product(kConv, {{kImageChannel, (channels + kDotBytes - 1) / kDotBytes * kDotBytes}});
-      p.shift_activations(kConv);
+    const std::int64_t depth = dot_product(p.cpu).depth;
+    const bool several = operands.outputs() > 1;
+    if (several && suits_dot_products(outputs, p.cpu) && ((dense && image) || channels % depth == 0)) {
+      if (dense && image) p.extend_product(kConv, {{kImageChannel, (channels + depth - 1) / depth * depth}});
+      convert_activations(p, kConv);
       if (dense && image) p.extend_product(kConv, {{kOutput, outputs}});
     }
   } else if (dense) {
-    p.extend_product(kConv, {{kOutput, tileable_columns(operands.outputs(), p.cpu)}});
+    const Shape& sums = block->writes.front().buffer->shape;
+    const auto row = std::find_if(sums.rbegin(), sums.rend() - 3, [](std::int64_t extent) { return extent > 1; });
+    const std::int64_t window = element_count(operands.w->shape) / (operands.inputs() * operands.outputs());
+    p.extend_product(
+        kConv, {{kOutput, tileable_columns({*row, operands.outputs(), operands.inputs() * window, window}, p.cpu)}});
   }
   p.skip_padding(kConv, operands.w->name);
   if (operands.groups > 1) p.split_groups(kConv, operands.groups);

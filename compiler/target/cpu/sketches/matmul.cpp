@@ -58,10 +58,11 @@ struct MatrixProduct {
   std::string m, n, k;             // loops
   std::int64_t rows = 0, columns = 0, depth = 0;
 
-  // Whether the processor's byte dot products can compute it; does not check the type of the left operand.
+  // Whether the processor's dot products can compute it if its extents are multiples of theirs; does not check the type
+  // of the left operand.
   bool suits_dot_products(const Cpu& cpu) const {
-    return integer && cpu.vnni && depth % kDotBytes == 0 && columns % cpu.lanes(4) == 0 && pack_right &&
-           operands.k_last_left && operands.right->dtype == DType::int8;
+    return integer && 2 * columns >= cpu.lanes(4) && pack_right && operands.k_last_left &&
+           operands.right->dtype == DType::int8;
   }
 };
 
@@ -107,7 +108,7 @@ class Matmul {
     copy_left_by_blocks();
     cut_into_tiles();
     if (!c_.s.status().ok()) return true;
-    schedule_sums(c_, kGemm, mi_, ni_, tile_, dot_);
+    schedule_sums(c_, kGemm, mi_, ni_, tile_, cpu_, dot_);
     schedule_epilogue(c_, end_[end_.size() - 2], end_.back(), tile_.lanes);
     vectorize_copy();
     share_among_threads();
@@ -121,10 +122,12 @@ class Matmul {
     return !p_.m.empty();
   }
 
-  // Four bytes per lane.
   void choose_products() {
-    dot_ = p_.suits_dot_products(cpu_) && p_.operands.left->dtype == DType::uint8;
-    const std::int64_t steps = dot_ ? p_.depth / kDotBytes : p_.depth;
+    const DotProduct dot = dot_product(cpu_);
+    dot_ = p_.suits_dot_products(cpu_) && p_.operands.left->dtype == dot.activations && p_.depth % dot.depth == 0 &&
+           p_.depth > dot.depth && p_.columns % cpu_.lanes(4) == 0;
+    depth_ = dot_ ? dot.depth : 1;
+    const std::int64_t steps = p_.depth / depth_;
     tile_ = sample_register_tile(c_, {p_.rows, p_.columns, steps, 1, dot_}, cpu_);
     element_bytes_ = size_bytes(p_.operands.left->dtype);
     steps_ = sample_steps(c_, steps);
@@ -136,18 +139,21 @@ class Matmul {
     if (!p_.pack_right) return;
     const char *n = p_.operands.n_last_right ? "i1" : "i0", *k = p_.operands.n_last_right ? "i0" : "i1";
     c_.lay_out(p_.operands.right->name,
-               dot_ ? fmt::format("{0}/{2},{1}/{3},{0}%{2},{1}%{3}", n, k, tile_.columns, kDotBytes)
+               dot_ ? fmt::format("{0}/{2},{1}/{3},{0}%{2},{1}%{3}", n, k, tile_.columns, depth_)
                     : fmt::format("{0}/{2},{1},{0}%{2}", n, k, tile_.columns));
   }
 
   // Rows per block: the block's part of the left operand within a quarter of the second-level cache, and several blocks
   // for the threads. A right operand larger than this cache is fetched again for every block: a block then uses half of
-  // the cache, and threads share the columns. Rows that would conflict in the sets of the first-level cache are packed.
+  // the cache, or has so many rows that memory keeps up with the products, and threads share the columns. Rows that
+  // would conflict in the sets of the first-level cache are packed.
   void copy_left_by_blocks() {
     const std::int64_t tiles = (p_.rows + tile_.rows - 1) / tile_.rows;
     const bool right_stays = p_.depth * p_.columns * element_bytes_ <= cpu_.l2_bytes;
+    constexpr std::int64_t kManyRows = 64;
+    const std::int64_t least = right_stays ? 1 : (kManyRows + tile_.rows - 1) / tile_.rows;
     const std::int64_t fitting =
-        std::max<std::int64_t>(1, cpu_.l2_bytes / (right_stays ? 4 : 2) / (p_.depth * element_bytes_ * tile_.rows));
+        std::max(least, cpu_.l2_bytes / (right_stays ? 4 : 2) / (p_.depth * element_bytes_ * tile_.rows));
     const std::int64_t analytic = right_stays ? std::min(fitting, std::max<std::int64_t>(1, tiles / 4))
                                               : block_size(tiles, std::min(fitting, tiles));
     std::set<std::int64_t> candidates{analytic, tiles};
@@ -155,7 +161,7 @@ class Matmul {
     std::tie(mo_, mb_) =
         c_.tile(p_.m, tile_.rows * c_.sample("block_tiles", {candidates.begin(), candidates.end()}, analytic));
     const bool shifted = c_.block("shifted") != nullptr;
-    pack_left_ = p_.operands.k_last_left && !mo_.empty() && !shifted &&
+    pack_left_ = p_.operands.k_last_left && (!mo_.empty() || p_.batch.empty()) && p_.rows > 1 && !shifted &&
                  c_.sample("pack", {"no", "yes"},
                            crowds_sets(p_.depth * element_bytes_, tile_.rows, cpu_) ? "yes" : "no") == "yes";
     staged_ = shifted ? "shifted" : "";
@@ -180,7 +186,7 @@ class Matmul {
     std::string serial = p_.k;
     std::vector<std::string> inside{mi, ni};
     if (dot_) {
-      const auto [ko, ki] = c_.tile(p_.k, kDotBytes);
+      const auto [ko, ki] = c_.tile(p_.k, depth_);
       const auto [nv, nl] = c_.tile(ni, tile_.lanes);
       serial = ko;
       inside = {mi, nv, nl, ki};
@@ -193,7 +199,7 @@ class Matmul {
     end_ = c_.own_loops(last_);
     const std::string at = rows_first ? no : !mt.empty() ? mt : !no.empty() ? no : !mo_.empty() ? mo_ : p_.batch.back();
     c_.s.reverse_compute_at(last_, at);
-    if (pack_left_ || (!staged_.empty() && !mo_.empty())) c_.s.compute_at(staged_, mo_);
+    if (!staged_.empty() && !mo_.empty()) c_.s.compute_at(staged_, mo_);
     if (pack_left_) c_.lay_out(staged_, packed_rows());
     c_.s.decompose_reduction(kGemm, !serial.empty() ? serial : !steps_loop_.empty() ? steps_loop_ : p_.k, "gemm.init");
     c_.unroll(steps_loop_);
@@ -229,7 +235,8 @@ class Matmul {
   schedule::Context& c_;
   const Cpu& cpu_;
   MatrixProduct p_;
-  std::int64_t element_bytes_ = 0, steps_ = 1;  // steps: unrolled steps of the reduction
+  // Elements of a step, those of a dot product or one; and unrolled steps of the reduction.
+  std::int64_t element_bytes_ = 0, depth_ = 1, steps_ = 1;
   RegisterTile tile_{};
   bool dot_ = false, pack_left_ = false;
   std::string staged_;  // the producer that is computed per block: the shifted or packed left operand
@@ -244,14 +251,20 @@ class Matmul {
 void prepare_matmul(Preparation& p) {
   const auto product = product_of(p.task.program);
   if (!product) return;
+  const std::size_t columns = product->batch.size() + 1, depth = columns + 1;  // iterators
   if (!product->integer) {
-    const std::size_t columns = product->batch.size() + 1;  // iterator
-    if (product->pack_right) p.extend_product(kGemm, {{columns, tileable_columns(product->columns, p.cpu)}});
+    const TiledProduct tiled{product->rows, product->columns, product->depth};
+    if (product->pack_right) p.extend_product(kGemm, {{columns, tileable_columns(tiled, p.cpu)}});
     return;
   }
   p.bound_accumulator(kGemm, product->operands.right->name);
-  // Dot products need unsigned bytes on the left.
-  if (product->suits_dot_products(p.cpu) && product->operands.left->dtype == DType::int8) p.shift_activations(kGemm);
+  if (!product->suits_dot_products(p.cpu) || product->operands.left->dtype != DType::int8) return;
+  convert_activations(p, kGemm);
+  if (p.block("shifted") == nullptr) return;
+  // At least two steps: the loop over them holds the sums in registers.
+  const std::int64_t step = dot_product(p.cpu).depth, steps = (product->depth + step - 1) / step;
+  p.extend_product(
+      kGemm, {{columns, whole_vectors(product->columns, p.cpu)}, {depth, std::max<std::int64_t>(steps, 2) * step}});
 }
 
 bool sketch_matmul(schedule::Context& c, const Cpu& cpu) { return Matmul(c, cpu).schedule(); }

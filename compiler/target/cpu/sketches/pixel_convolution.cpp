@@ -62,7 +62,7 @@ class PixelConvolution {
     lay_out();
     cut_into_tiles();
     if (!c_.s.status().ok()) return true;
-    schedule_sums(c_, kSums, oi_, xi_, tile_, false);
+    schedule_sums(c_, kSums, oi_, xi_, tile_, cpu_, false);
     schedule_epilogue(c_, end_[1], end_[rank_ - 1], tile_.lanes);
     vectorize_copy();
     c_.parallel(shared_);
@@ -87,7 +87,8 @@ class PixelConvolution {
     const std::int64_t steps = operands_.inputs() * window;
     by_pixel_ = {outputs, width, steps, window, false, true};
     const double pixels = least_cycles(by_pixel_, cpu_, [this](std::int64_t columns) { return copied(columns); });
-    const TiledProduct by_channel{width, tileable_columns(outputs, cpu_), steps, window};
+    TiledProduct by_channel{width, outputs, steps, window};
+    by_channel.columns = tileable_columns(by_channel, cpu_);
     return pixels < kRequiredShare * least_cycles(by_channel, cpu_);
   }
 

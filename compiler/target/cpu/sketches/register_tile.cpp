@@ -31,6 +31,9 @@ namespace {
 constexpr std::int64_t kWidestTile = 8;  // vectors
 constexpr double kCyclesOfTile = 30;     // loop overhead, and waiting for the last sums
 
+// Whether products of words are added by a separate instruction, whose latency is one cycle.
+bool words_added(const TiledProduct& product, const Cpu& cpu) { return product.dot && !cpu.vnni; }
+
 // Estimated cycles of one tile of `rows` rows by `vectors` vectors, over all steps of the product.
 double tile_cycles(std::int64_t rows, std::int64_t vectors, const TiledProduct& product, const Cpu& cpu) {
   const auto as_double = [](std::int64_t value) { return static_cast<double>(value); };
@@ -38,8 +41,9 @@ double tile_cycles(std::int64_t rows, std::int64_t vectors, const TiledProduct& 
   const bool weights_stay = vectors * cpu.vector_bytes * product.steps <= cpu.l1_bytes / 2;
   const double fetched =
       (weights_stay ? 0.0 : as_double(vectors * cpu.vector_bytes)) + as_double(rows * 4) / as_double(product.reuse);
-  const double step = std::max({as_double(rows * vectors) / cpu.products_per_cycle,
-                                as_double(rows + vectors) / cpu.loads_per_cycle, as_double(cpu.product_latency)});
+  const double step =
+      std::max({as_double(rows * vectors) / cpu.products_per_cycle, as_double(rows + vectors) / cpu.loads_per_cycle,
+                as_double(words_added(product, cpu) ? 1 : cpu.product_latency)});
   return as_double(product.steps) * (step + fetched / cpu.l2_bytes_per_cycle) + kCyclesOfTile;
 }
 
@@ -92,13 +96,14 @@ class Tiles {
 
   bool suits(std::int64_t width) const {
     if (product_.columns % width != 0) return false;
-    return product_.whole ? width % lanes_ == 0 : width == product_.columns || width % lanes_of(width) == 0;
+    return product_.dot ? width % lanes_ == 0 : width == product_.columns || width % lanes_of(width) == 0;
   }
 
   // The weight vectors, the broadcast element and a product that is not fused with its addition also need registers:
   // without them, a sum is in memory and a step takes twice as long. A search may leave fewer.
   bool fits(std::int64_t height, std::int64_t vectors) const {
-    return height * vectors + vectors + (cpu_.fma() ? 1 : 2) <= cpu_.vector_registers;
+    const bool fused = product_.dot ? cpu_.vnni : cpu_.fma();
+    return height * vectors + vectors + (fused ? 1 : 2) <= cpu_.vector_registers;
   }
 
   double cycles_of_column(std::int64_t vectors, std::int64_t height) const {
@@ -119,8 +124,20 @@ std::int64_t whole_vectors(std::int64_t columns, const Cpu& cpu) {
   return (columns + lanes - 1) / lanes * lanes;
 }
 
-std::int64_t tileable_columns(std::int64_t columns, const Cpu& cpu) {
-  return columns <= kWidestTile * cpu.lanes(4) ? columns : whole_vectors(columns, cpu);
+std::int64_t tileable_columns(const TiledProduct& product, const Cpu& cpu) {
+  constexpr double kClearly = 0.95;
+  const std::int64_t lanes = cpu.lanes(4);
+  if (product.columns <= kWidestTile * lanes) return product.columns;
+  TiledProduct more = product;
+  const auto cycles_of = [&](std::int64_t columns) { return more.columns = columns, least_cycles(more, cpu); };
+  std::int64_t best = whole_vectors(product.columns, cpu);
+  if (product.rows == 1) return best;  // as fast as memory
+  double cycles = kClearly * cycles_of(best);
+  for (std::int64_t width = 2 * lanes; width <= kWidestTile * lanes; width += lanes) {
+    const std::int64_t columns = (product.columns + width - 1) / width * width;
+    if (const double of = cycles_of(columns); of < cycles) best = columns, cycles = of;
+  }
+  return best;
 }
 
 RegisterTile sample_register_tile(schedule::Context& c, const TiledProduct& product, const Cpu& cpu,
@@ -167,12 +184,12 @@ std::int64_t sample_steps(schedule::Context& c, std::int64_t extent) {
 }
 
 void schedule_sums(schedule::Context& c, const std::string& main, const std::string& rows, const std::string& columns,
-                   const RegisterTile& tile, bool dot) {
+                   const RegisterTile& tile, const Cpu& cpu, bool dot) {
   c.unroll(rows);
   if (dot) {
     const std::vector<std::string> sum = c.loops_of(main);
     if (tile.vectors > 1) c.unroll(sum[sum.size() - 3]);
-    c.s.tensorize(sum[sum.size() - 2], dot_product_name(tile.lanes));
+    c.s.tensorize(sum[sum.size() - 2], dot_product_name(cpu));
   } else {
     c.unroll(c.vectorize(columns, tile.lanes));
   }

@@ -16,12 +16,12 @@ struct RegisterTile {
   std::int64_t columns;  // columns of the tile; the last vector may be partial
 };
 // The product that is tiled: rows (neighboring pixels) by columns (output channels) of sums, each of `steps` products
-// of vectors. An element of the left operand is shared by `reuse` neighboring rows. `whole`: the processor's
-// instruction does not support vectors with idle lanes. `broken`: tiles are whole vectors that need not divide the
-// columns.
+// of vectors. An element of the left operand is shared by `reuse` neighboring rows. `dot`: each is a
+// dot product (intrinsics.h), whose instruction does not support vectors with idle lanes. `broken`: tiles are whole
+// vectors that need not divide the columns.
 struct TiledProduct {
   std::int64_t rows, columns, steps, reuse = 1;
-  bool whole = false, broken = false;
+  bool dot = false, broken = false;
 };
 // Lanes of a vector along a dimension: a power of two that divides the extent if that is at least 4, else the full
 // number of lanes.
@@ -31,9 +31,9 @@ std::int64_t vector_lanes(std::int64_t extent, int lanes);
 std::int64_t tile_lanes(std::int64_t columns, int lanes);
 // The columns rounded up to whole vectors.
 std::int64_t whole_vectors(std::int64_t columns, const Cpu& cpu);
-// Number of columns to compute if tiles of whole vectors divide `columns` badly: more than the width of a tile, and not
-// a multiple of a vector.
-std::int64_t tileable_columns(std::int64_t columns, const Cpu& cpu);
+// Number of columns to compute instead of those of the product if they are more than the widest tile: whole vectors, or
+// clearly faster a multiple of wider tiles.
+std::int64_t tileable_columns(const TiledProduct& product, const Cpu& cpu);
 // Decides tile_columns, which become contiguous lanes, and tile_rows. The analytic choice minimizes the cycles
 // predicted from the processor's facts: products, loads, the latency of a sum, operands from the second-level cache,
 // and the overhead of a tile; including the partial tile at the end of a row. Tiles as wide as the matrix may have idle
@@ -52,9 +52,9 @@ std::int64_t sample_steps(schedule::Context& c, std::int64_t extent);
 
 // Schedules the loops inside the tile, for the sums of block `main` and their initialization in `main`.init: `rows` are
 // unrolled, and `columns` become lanes. With `dot`, the innermost loops of `main` are [vectors], lanes and bytes
-// instead, which become byte dot products.
+// instead, which become dot products.
 void schedule_sums(schedule::Context& c, const std::string& main, const std::string& rows, const std::string& columns,
-                   const RegisterTile& tile, bool dot);
+                   const RegisterTile& tile, const Cpu& cpu, bool dot);
 // The same for the code that turns the tile into results.
 void schedule_epilogue(schedule::Context& c, const std::string& rows, const std::string& columns, std::int64_t lanes);
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "compiler/target/cpu/intrinsics.h"
 #include "compiler/target/cpu/sketches/conv_operands.h"
 #include "loops/rewrite.h"
 
@@ -42,6 +43,11 @@ const Kind* find_kind(std::string_view name) {
 schedule::Sketch sketch_of(const Kind& kind, const Cpu& cpu) {
   return {kind.name, kind.version,
           [write = kind.write, cpu](schedule::Context& context) { return write(context, cpu); }};
+}
+
+void convert_activations(Preparation& p, const std::string& main) {
+  if (dot_product(p.cpu).activations == DType::uint8) p.shift_activations(main);
+  else p.widen_activations(main);
 }
 
 void follow_layouts(schedule::Context& c) {

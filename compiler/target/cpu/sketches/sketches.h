@@ -58,6 +58,9 @@ inline constexpr std::array<Kind, 7> kKinds{{
 const Kind* find_kind(std::string_view name);
 schedule::Sketch sketch_of(const Kind& kind, const Cpu& cpu);
 
+// The activations of integer block `main` in the form that dot products (intrinsics.h) require.
+void convert_activations(Preparation& p, const std::string& main);
+
 // Applies the task's layouts to arguments and results; all intermediate images of a rank become channels-last if one of
 // these is; weights of windows are stored by channel.
 void follow_layouts(schedule::Context& c);

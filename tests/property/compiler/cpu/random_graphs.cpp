@@ -184,6 +184,76 @@ TEST_CASE("random int8 graphs on the CPU equal the reference") {
   CHECK(tally.refusals.empty());
 }
 
+TEST_CASE("int8 products on the CPU equal the reference at the bounds of their types and extents") {
+  // Activations and weights of the greatest magnitudes, so that a product that saturates differs.
+  const auto extreme = [](const graph::TensorType& type, std::uint64_t seed) {
+    SplitMix64 random(seed);
+    NdArray array(type.dtype, type.shape);
+    for (std::int64_t i = 0; i < array.count(); ++i)
+      array.set_double(i, type.dtype == DType::int8    ? (random.next() % 4 == 0 ? 127 : -128)
+                          : type.dtype == DType::int32 ? static_cast<double>(random.next() % 2000) - 1000
+                                                       : 1.0 / static_cast<double>(40000 + random.next() % 90000));
+    return array;
+  };
+  Tally tally;
+  std::uint64_t seed = 0;
+  for (const std::int64_t channels : {1, 2, 3, 5, 16, 17})
+    for (const std::int64_t outputs : {1, 4, 7, 8, 9, 17, 33}) {
+      if (++seed % 4 != 0 && !test::judges_everything()) continue;
+      const std::int64_t zero = std::array<std::int64_t, 4>{-128, 0, 127, 5}[seed % 4];
+      const bool convolves = seed % 3 != 0;
+      const std::string body =
+          convolves
+              ? fmt::format("graph g(%x: int8[1, {0}, 6, 9]) -> (%y)\n  constant %w: int8[{1}, {0}, 3, 2]\n", channels,
+                            outputs)
+              : fmt::format("graph g(%x: int8[7, {0}]) -> (%y)\n  constant %w: int8[{1}, {0}]\n", channels, outputs);
+      const std::string result =
+          convolves
+              ? fmt::format("%y: int8[1, {}, 6, 9] = dovetail.qconv(%x, %w, %b, %s) {{pads=[1, 0, 1, 1], ", outputs)
+              : fmt::format("%y: int8[7, {}] = dovetail.qgemm(%x, %w, %b, %s) {{", outputs);
+      const std::string text = fmt::format(
+          "{0}  constant %b: int32[{1}]\n  constant %s: float32[{1}]\n  {2}x_zero_point={3}, "
+          "y_zero_point=1}}\n",
+          body, outputs, result, zero);
+      CAPTURE(text);
+      auto graph = graph::parse(text, "bounds", [&](auto, const graph::TensorType& t) { return extreme(t, seed); });
+      REQUIRE((graph.ok() ? "" : to_string(graph.errors())) == "");
+      check(*graph, extreme(graph->value(graph->inputs[0]).type, seed + 1000), tally);
+    }
+  for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
+  CHECK(tally.refusals.empty());
+}
+
+TEST_CASE("float products on the CPU equal the reference where their columns are extended") {
+  Tally tally;
+  for (const std::int64_t columns : {131, 257, 1031})
+    for (const bool convolves : {false, true}) {
+      const std::string text = convolves ? fmt::format(
+                                               "graph g(%x: float32[1, 3, 40]) -> (%y)\n  constant %w: "
+                                               "float32[{0}, 3, 36]\n  %y: float32[1, {0}, 3] = Conv(%x, %w) "
+                                               "{{strides=[4], pads=[2, 2]}}\n",
+                                               columns)
+                                         : fmt::format(
+                                               "graph g(%x: float32[5, 7]) -> (%y)\n  constant %w: float32[7, "
+                                               "{0}]\n  %y: float32[5, {0}] = MatMul(%x, %w)\n",
+                                               columns);
+      CAPTURE(text);
+      SplitMix64 random(static_cast<std::uint64_t>(columns));
+      const auto halves = [&](const Shape& shape) {
+        NdArray array(DType::float32, shape);
+        for (std::int64_t i = 0; i < array.count(); ++i)
+          array.set_double(i, static_cast<double>(random.next() % 13) / 2 - 3);
+        return array;
+      };
+      auto graph = graph::parse(text, "columns", [&](auto, const graph::TensorType& t) { return halves(t.shape); });
+      REQUIRE((graph.ok() ? "" : to_string(graph.errors())) == "");
+      check(*graph, halves(graph->value(graph->inputs[0]).type.shape), tally);
+    }
+  CHECK(tally.least("matmul") >= 3);
+  for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
+  CHECK(tally.refusals.empty());
+}
+
 TEST_CASE("random graphs of every integer form on the CPU equal the reference") {
   Tally tally;
   for (int seed = 0; seed < scaled(40); ++seed) {

@@ -58,10 +58,40 @@ TEST_CASE("cpu sketches: blocks of a prime number of rows keep their size") {
 }
 
 TEST_CASE("cpu sketches: columns that are not whole vectors are extended where a tile cannot be as wide") {
-  const cpu::Cpu avx512 = *cpu::find_cpu("avx512");
-  CHECK(cpu::tileable_columns(1000, avx512) == 1008);
-  CHECK(cpu::tileable_columns(1024, avx512) == 1024);
-  CHECK(cpu::tileable_columns(100, avx512) == 100);
+  const auto columns = [](std::int64_t number, const char* processor) {
+    return cpu::tileable_columns({64, number, 256}, *cpu::find_cpu(processor));
+  };
+  CHECK(columns(1000, "avx512") == 1008);
+  CHECK(columns(1024, "avx512") == 1024);
+  CHECK(columns(100, "avx512") == 100);
+  // 8216 = 8 * 13 * 79 only has tiles of one vector.
+  CHECK(columns(8210, "avx2") == 8224);
+  CHECK(columns(8192, "avx2") == 8192);
+}
+
+TEST_CASE("cpu sketches: a product whose sums are the result is extended too, and its columns are copied") {
+  const cpu::Cpu cpu = *cpu::find_cpu("avx2");
+  const schedule::Task task = cpu_task(
+      "graph g(%x: float32[20, 64]) -> (%y)\n  constant %w: float32[64, 8210]\n"
+      "  %y: float32[20, 8210] = MatMul(%x, %w)\n",
+      "matmul", cpu);
+  CHECK(task.prepared == std::vector<std::string>{"extend_product gemm 1:8232"});
+  CHECK(to_string(scheduled_as(task, cpu).trace).find("reverse_compute_at result") != std::string::npos);
+}
+
+TEST_CASE("cpu sketches: long windows, as of a Fourier transform, are not unrolled") {
+  const cpu::Cpu cpu = *cpu::find_cpu("avx2");
+  for (const char* pads : {"[0, 0]", "[256, 256]"}) {  // tiles at the end of the row have fewer pixels; skipped padding
+    CAPTURE(pads);
+    const std::int64_t pixels = pads[1] == '0' ? 75 : 78;
+    const schedule::Task task = cpu_task(fmt::format(R"(graph g(%x: float32[1, 1, 12400]) -> (%y)
+  constant %w: float32[257, 1, 512]
+  %y: float32[1, 257, {}] = Conv(%x, %w) {{strides=[160], pads={}}}
+)",
+                                                     pixels, pads),
+                                         "convolution", cpu);
+    CHECK(to_string(scheduled_as(task, cpu).trace).find("unroll conv.kx") == std::string::npos);
+  }
 }
 
 TEST_CASE("cpu sketches: lines conflict in the first level's sets where they fill most of the ways") {
@@ -167,6 +197,34 @@ TEST_CASE("cpu sketches: output channels of bytes are extended to whole vectors 
   const schedule::Task task = cpu_task(text, "convolution", cpu);
   CHECK(std::ranges::find(task.prepared, "extend_product conv 1:16") != task.prepared.end());
   CHECK(to_string(scheduled_as(task, cpu).trace).find("x86.vpdpbusd") != std::string::npos);
+}
+
+TEST_CASE("cpu sketches: without VNNI, products of bytes are dot products of words") {
+  for (const auto& [processor, name] :
+       {std::pair("baseline", "x86.pmaddwd.4"), {"avx2", "x86.pmaddwd.8"}, {"avx512", "x86.pmaddwd.16"}}) {
+    CAPTURE(processor);
+    const cpu::Cpu cpu = *cpu::find_cpu(processor);
+    for (const auto& [kind, text] : {test::kInt8ConvolutionTask, test::kInt8MatmulTask}) {
+      const schedule::Task task = cpu_task(text, kind, cpu);
+      const std::string main = kind == "matmul" ? "gemm" : "conv";
+      CHECK(std::ranges::find(task.prepared, "widen_activations " + main) != task.prepared.end());
+      CHECK(to_string(scheduled_as(task, cpu).trace).find(name) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("cpu sketches: depth and columns of integer products are extended to those of dot products") {
+  const std::string text = R"(graph g(%x: int8[5, 33]) -> (%y)
+  constant %w: int8[10, 33]
+  constant %b: int32[10]
+  constant %s: float32[10]
+  %y: int8[5, 10] = dovetail.qgemm(%x, %w, %b, %s) {x_zero_point=3, y_zero_point=-5}
+)";
+  const auto prepared = [&](const char* processor) {
+    return cpu_task(text, "matmul", *cpu::find_cpu(processor)).prepared;
+  };
+  CHECK(prepared("avx2").back() == "extend_product gemm 1:16 2:34");
+  CHECK(prepared("avx512-vnni").back() == "extend_product gemm 1:16 2:36");
 }
 
 TEST_CASE("cpu sketches: depthwise sums of bytes are words with VNNI, including the bias, and floats elsewhere") {
