@@ -25,10 +25,10 @@ bool all_are(const graph::Graph& graph, const graph::Node& node, std::size_t pos
 double requantized(double sum, double scale) { return std::nearbyint(sum * scale); }
 
 // The results of an integer node that computes each element from the same element of its operand; nullopt for others.
-using Steps = std::function<double(double x)>;
-std::optional<std::vector<Steps>> functions_of_step(const graph::Graph& graph, const graph::Node& node) {
+using StepFunction = std::function<double(double x)>;
+std::optional<std::vector<StepFunction>> functions_of_step(const graph::Graph& graph, const graph::Node& node) {
   const auto number = [&](const char* name) { return static_cast<double>(graph::int_attribute(node, name, 0)); };
-  if (node.op == "dovetail.qclip") return std::vector<Steps>{[](double x) { return x; }};
+  if (node.op == "dovetail.qclip") return std::vector<StepFunction>{[](double x) { return x; }};
   if (node.op == "dovetail.qadd") {
     if (!graph.is_constant(node.inputs[1]) || graph.value(node.inputs[1]).constant->count() != 1) return std::nullopt;
     const double a_zero = number("a_zero_point"), a_multiplier = graph::float_attribute(node, "a_multiplier", 1),
@@ -36,14 +36,14 @@ std::optional<std::vector<Steps>> functions_of_step(const graph::Graph& graph, c
                  addend = requantized(b, graph::float_attribute(node, "b_multiplier", 1)),
                  unit = std::ldexp(1.0, -static_cast<int>(graph::int_attribute(node, "shift", 0))),
                  zero = number("y_zero_point");
-    return std::vector<Steps>{
+    return std::vector<StepFunction>{
         [=](double x) { return requantized(requantized(x - a_zero, a_multiplier) + addend, unit) + zero; }};
   }
   if (node.op != "dovetail.qconv") return std::nullopt;
   const NdArray& weight = *graph.value(node.inputs[1]).constant;
   if (weight.count() != graph::int_attribute(node, "group", 1) || weight.count() != weight.shape()[0])
     return std::nullopt;
-  std::vector<Steps> functions;
+  std::vector<StepFunction> functions;
   for (std::int64_t c = 0; c < weight.count(); ++c) {
     const double weight_zero = has_input(node, 4) ? graph.value(node.inputs[4]).constant->as_double(c) : 0,
                  factor = weight.as_double(c) - weight_zero, bias = graph.value(node.inputs[2]).constant->as_double(c),
@@ -61,7 +61,7 @@ bool keeps_steps(const graph::Graph& graph, const graph::Node& node) {
   const double least = static_cast<double>(graph::int_attribute(node, "y_min", -128)),
                most = static_cast<double>(graph::int_attribute(node, "y_max", 127));
   for (int x = -128; x <= 127; ++x)
-    for (const Steps& each : *functions)
+    for (const StepFunction& each : *functions)
       if (std::clamp(each(x), least, most) != x) return false;
   return true;
 }
