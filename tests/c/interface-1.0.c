@@ -173,6 +173,10 @@ _Static_assert(offsetof(dvt_quantize_options, shapes) == 64, "dvt_quantize_optio
 static inline void dvt_quantize_options_shapes(dvt_quantize_options* of) { dvt_texts (*p) = &of->shapes; (void)p; }
 _Static_assert(offsetof(dvt_quantize_options, callbacks) == 80, "dvt_quantize_options.callbacks");
 static inline void dvt_quantize_options_callbacks(dvt_quantize_options* of) { const dvt_callbacks* (*p) = &of->callbacks; (void)p; }
+_Static_assert(offsetof(dvt_quantize_options, memory_limit) == 88, "dvt_quantize_options.memory_limit");
+static inline void dvt_quantize_options_memory_limit(dvt_quantize_options* of) { const char* (*p) = &of->memory_limit; (void)p; }
+_Static_assert(offsetof(dvt_quantize_options, resume) == 96, "dvt_quantize_options.resume");
+static inline void dvt_quantize_options_resume(dvt_quantize_options* of) { int32_t (*p) = &of->resume; (void)p; }
 _Static_assert(offsetof(dvt_program, struct_size) == 0, "dvt_program.struct_size");
 static inline void dvt_program_struct_size(dvt_program* of) { size_t (*p) = &of->struct_size; (void)p; }
 _Static_assert(offsetof(dvt_program, text) == 8, "dvt_program.text");
@@ -187,6 +191,22 @@ _Static_assert(offsetof(dvt_program, hardware) == 40, "dvt_program.hardware");
 static inline void dvt_program_hardware(dvt_program* of) { const char* (*p) = &of->hardware; (void)p; }
 _Static_assert(offsetof(dvt_program, launches) == 48, "dvt_program.launches");
 static inline void dvt_program_launches(dvt_program* of) { dvt_texts (*p) = &of->launches; (void)p; }
+_Static_assert(offsetof(dvt_program, map) == 64, "dvt_program.map");
+static inline void dvt_program_map(dvt_program* of) { const char* (*p) = &of->map; (void)p; }
+_Static_assert(offsetof(dvt_program, image) == 72, "dvt_program.image");
+static inline void dvt_program_image(dvt_program* of) { const void* (*p) = &of->image; (void)p; }
+_Static_assert(offsetof(dvt_program, image_size) == 80, "dvt_program.image_size");
+static inline void dvt_program_image_size(dvt_program* of) { size_t (*p) = &of->image_size; (void)p; }
+_Static_assert(offsetof(dvt_simulate_options, struct_size) == 0, "dvt_simulate_options.struct_size");
+static inline void dvt_simulate_options_struct_size(dvt_simulate_options* of) { size_t (*p) = &of->struct_size; (void)p; }
+_Static_assert(offsetof(dvt_simulate_options, session) == 8, "dvt_simulate_options.session");
+static inline void dvt_simulate_options_session(dvt_simulate_options* of) { const dvt_session_options* (*p) = &of->session; (void)p; }
+_Static_assert(offsetof(dvt_simulate_options, places) == 16, "dvt_simulate_options.places");
+static inline void dvt_simulate_options_places(dvt_simulate_options* of) { dvt_texts (*p) = &of->places; (void)p; }
+_Static_assert(offsetof(dvt_simulate_options, until) == 32, "dvt_simulate_options.until");
+static inline void dvt_simulate_options_until(dvt_simulate_options* of) { const char* (*p) = &of->until; (void)p; }
+_Static_assert(offsetof(dvt_simulate_options, what_if) == 40, "dvt_simulate_options.what_if");
+static inline void dvt_simulate_options_what_if(dvt_simulate_options* of) { int32_t (*p) = &of->what_if; (void)p; }
 _Static_assert(offsetof(dvt_loops_options, struct_size) == 0, "dvt_loops_options.struct_size");
 static inline void dvt_loops_options_struct_size(dvt_loops_options* of) { size_t (*p) = &of->struct_size; (void)p; }
 _Static_assert(offsetof(dvt_loops_options, name) == 8, "dvt_loops_options.name");
@@ -255,3 +275,29 @@ _Static_assert(offsetof(dvt_explore_options, point) == 80, "dvt_explore_options.
 static inline void dvt_explore_options_point(dvt_explore_options* of) { void (*(*p))(void* user, const char* json, int32_t known) = &of->point; (void)p; }
 _Static_assert(offsetof(dvt_explore_options, samples) == 88, "dvt_explore_options.samples");
 static inline void dvt_explore_options_samples(dvt_explore_options* of) { const dvt_model_samples* (*p) = &of->samples; (void)p; }
+_Static_assert(offsetof(dvt_compare_options, struct_size) == 0, "dvt_compare_options.struct_size");
+static inline void dvt_compare_options_struct_size(dvt_compare_options* of) { size_t (*p) = &of->struct_size; (void)p; }
+_Static_assert(offsetof(dvt_compare_options, hardware) == 8, "dvt_compare_options.hardware");
+static inline void dvt_compare_options_hardware(dvt_compare_options* of) { dvt_texts (*p) = &of->hardware; (void)p; }
+_Static_assert(offsetof(dvt_compare_options, inputs) == 24, "dvt_compare_options.inputs");
+static inline void dvt_compare_options_inputs(dvt_compare_options* of) { const dvt_named_tensor* (*p) = &of->inputs; (void)p; }
+_Static_assert(offsetof(dvt_compare_options, input_count) == 32, "dvt_compare_options.input_count");
+static inline void dvt_compare_options_input_count(dvt_compare_options* of) { size_t (*p) = &of->input_count; (void)p; }
+_Static_assert(offsetof(dvt_compare_options, seed) == 40, "dvt_compare_options.seed");
+static inline void dvt_compare_options_seed(dvt_compare_options* of) { uint64_t (*p) = &of->seed; (void)p; }
+_Static_assert(offsetof(dvt_compare_options, repeat) == 48, "dvt_compare_options.repeat");
+static inline void dvt_compare_options_repeat(dvt_compare_options* of) { int64_t (*p) = &of->repeat; (void)p; }
+_Static_assert(offsetof(dvt_zoo_options, struct_size) == 0, "dvt_zoo_options.struct_size");
+static inline void dvt_zoo_options_struct_size(dvt_zoo_options* of) { size_t (*p) = &of->struct_size; (void)p; }
+_Static_assert(offsetof(dvt_zoo_options, sequence) == 24, "dvt_zoo_options.sequence");
+static inline void dvt_zoo_options_sequence(dvt_zoo_options* of) { int64_t batch, image, (*p) = &of->sequence; (void)p; }
+_Static_assert(offsetof(dvt_zoo_options, seed) == 32, "dvt_zoo_options.seed");
+static inline void dvt_zoo_options_seed(dvt_zoo_options* of) { uint64_t (*p) = &of->seed; (void)p; }
+_Static_assert(offsetof(dvt_zoo_options, int8) == 40, "dvt_zoo_options.int8");
+static inline void dvt_zoo_options_int8(dvt_zoo_options* of) { int32_t (*p) = &of->int8; (void)p; }
+_Static_assert(offsetof(dvt_zoo_options, calibration) == 48, "dvt_zoo_options.calibration");
+static inline void dvt_zoo_options_calibration(dvt_zoo_options* of) { const char* (*p) = &of->calibration; (void)p; }
+_Static_assert(offsetof(dvt_zoo_options, samples) == 56, "dvt_zoo_options.samples");
+static inline void dvt_zoo_options_samples(dvt_zoo_options* of) { int64_t (*p) = &of->samples; (void)p; }
+_Static_assert(offsetof(dvt_zoo_options, callbacks) == 64, "dvt_zoo_options.callbacks");
+static inline void dvt_zoo_options_callbacks(dvt_zoo_options* of) { const dvt_callbacks* (*p) = &of->callbacks; (void)p; }
