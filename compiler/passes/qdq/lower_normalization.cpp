@@ -1,4 +1,5 @@
 // Softmax, LayerNormalization and RMSNormalization of a quantized tensor.
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -34,9 +35,24 @@ struct Scores {
 // A hidden score is at least so much less than any other that its exponential, 65535 * exp(-12), rounds to 0.
 constexpr double kHidden = 12;
 
+// Whether a mask that is broadcast to scores of this rank hides all scores along an axis somewhere.
+bool hides_rows(const NdArray& visible, std::size_t axis, std::size_t rank) {
+  const std::size_t missing = rank - visible.rank();
+  const std::int64_t extent = axis < missing ? 1 : visible.shape()[axis - missing];
+  std::int64_t inner = 1;
+  for (std::size_t i = axis + 1; i < rank; ++i) inner *= i < missing ? 1 : visible.shape()[i - missing];
+  for (std::int64_t row = 0; row < visible.count() / std::max<std::int64_t>(extent, 1); ++row) {
+    bool any = false;
+    for (std::int64_t k = 0; k < extent; ++k)
+      any = any || visible.as_int64((row / inner * extent + k) * inner + row % inner) != 0;
+    if (!any) return true;
+  }
+  return false;
+}
+
 // Reads Where(visible, scores, low), Where(hidden, low, scores), and Add(scores, mask) with a constant mask of 0 and
 // low numbers.
-Refusal read_scores(Lowering& lowering, ValueId value, std::optional<Scores>& scores) {
+Refusal read_scores(Lowering& lowering, ValueId value, std::size_t axis, std::optional<Scores>& scores) {
   Graph& graph = lowering.graph;
   if (const auto x = lowering.dequantized(value)) {
     scores = {*x, {}, {}};
@@ -65,6 +81,9 @@ Refusal read_scores(Lowering& lowering, ValueId value, std::optional<Scores>& sc
     if (!(most <= limit) && !(adds && number == 0))
       return fmt::format("mask {} has {}, which does not hide a score", mask.name, number);
   }
+  // Where all scores are the same low number, all results are equal; a sum keeps the differences of hidden scores.
+  if (adds && hides_rows(kept, axis, graph.value(value).type.shape.size()))
+    return fmt::format("mask {} hides whole rows", mask.name);
   scores = {*x, id, {}};
   if (adds) {
     scores->visible = graph.add_constant(mask.name + "/visible", std::move(kept));
@@ -87,12 +106,12 @@ Refusal read_scores(Lowering& lowering, ValueId value, std::optional<Scores>& sc
 Refusal lower_softmax(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node float_node = graph.node(op);
-  std::optional<Scores> scores;
-  if (Refusal refusal = read_scores(lowering, float_node.inputs[0], scores); !refusal.empty()) return refusal;
-  const Operand& x = scores->x;
-  const Shape shape = graph.value(x.value).type.shape;
+  const Shape shape = graph.value(float_node.inputs[0]).type.shape;
   if (shape.empty()) return "it is a scalar";
   const std::size_t axis = axis_of(float_node, shape.size());
+  std::optional<Scores> scores;
+  if (Refusal refusal = read_scores(lowering, float_node.inputs[0], axis, scores); !refusal.empty()) return refusal;
+  const Operand& x = scores->x;
   auto form = softmax(shape[axis], x.q.scale, target.q.scale);
   if (!form)
     return fmt::format("the sum of {} exponentials in steps of {} has no 28 bits", shape[axis], target.q.scale);

@@ -162,8 +162,8 @@ TEST_CASE("lower_qdq: Pad with a value between steps") {
 TEST_CASE("lower_qdq: Softmax and normalizations") {
   GraphMaker make;
   const ValueId x = make.int8_input("x", {2, 8}, 0.0625f, 5), scale = make.constant("g", NdArray::scalar(0.5f));
-  const ValueId mask = make.constant("mask", NdArray::from<float>({4, 1, 1}, {0, -1e4f, -1e9f, 0}));
-  const ValueId large = make.int8_input("large", {4, 3, 8}, 0.0625f, 5);
+  const ValueId mask = make.constant("mask", NdArray::from<float>({4}, {0, -1e4f, -1e9f, 0}));
+  const ValueId large = make.int8_input("large", {4, 3, 4}, 0.0625f, 5);
   SECTION("Softmax") {
     make.output(make.quantize("y", make.node("Softmax", "f", {x}), 0.00390625f, -128));
     CHECK(lowered_nodes(make).empty());
@@ -179,10 +179,10 @@ TEST_CASE("lower_qdq: Softmax and normalizations") {
     make.output(make.quantize("y", make.node("Softmax", "f", {sum}), 0.0041f, -128));
     CHECK(lowered_nodes(make).empty());
     CHECK(make.nodes() ==
-          "  %y: int8[4, 3, 8] = dovetail.qsoftmax(%large, %f_node/exponentials, %sum_node/visible) {axis=2, "
-          "scale=268.6976013183594, shift=16, y_max=127, y_min=-128, y_zero_point=-128}  // sum_node <- sum_node, "
+          "  %y: int8[4, 3, 4] = dovetail.qsoftmax(%large, %f_node/exponentials, %sum_node/visible) {axis=2, "
+          "scale=537.3952026367188, shift=17, y_max=127, y_min=-128, y_zero_point=-128}  // sum_node <- sum_node, "
           "f_node, y_node\n");
-    CHECK(make.constant_of("sum_node/visible") == NdArray::from<bool>({4, 1, 1}, {true, false, false, true}));
+    CHECK(make.constant_of("sum_node/visible") == NdArray::from<bool>({4}, {true, false, false, true}));
   }
   SECTION("RMSNormalization") {
     make.output(make.quantize("y", make.node("RMSNormalization", "f", {x, scale}), 0.03125f, 1));
@@ -200,6 +200,13 @@ TEST_CASE("lower_qdq: Softmax and normalizations") {
     };
     softmax("a", make.node("Where", "choice", {visible, x, low}));
     softmax("b", make.node("Add", "sum", {x, real}));
+    // A hidden row keeps the differences of its scores: the sum is no condition.
+    softmax("e", make.node("Add", "rows_sum", {x, make.constant("per_row", NdArray::from<float>({2, 1}, {0, -1e4f}))}));
+    softmax(
+        "f",
+        make.node("Add", "all_sum",
+                  {x, make.constant("all", NdArray::from<float>({2, 8}, {0, 0, 0, 0, -1e4f, 0, 0, 0, -1e4f, -1e4f,
+                                                                         -1e4f, -1e4f, -1e4f, -1e4f, -1e4f, -1e4f}))}));
     make.output(make.quantize("c_q", make.node("LayerNormalization", "c", {x, real}), 0.1f, 0));
     make.output(make.quantize("d_q", make.node("LayerNormalization", "d", {rows, scale}), 0.1f, 0));
     const std::vector<std::string> notes = lowered_nodes(make);
@@ -207,6 +214,8 @@ TEST_CASE("lower_qdq: Softmax and normalizations") {
     CAPTURE(notes);
     CHECK(has("a_node (Softmax) stays float: mask choice_node has -3, which does not hide a score"));
     CHECK(has("b_node (Softmax) stays float: the values of mask sum_node are not constant"));
+    CHECK(has("e_node (Softmax) stays float: mask rows_sum_node hides whole rows"));
+    CHECK(has("f_node (Softmax) stays float: mask all_sum_node hides whole rows"));
     CHECK(has("c_node (LayerNormalization) stays float: scale %real is not a constant"));
     CHECK(
         has("d_node (LayerNormalization) stays float: rows of 33026 elements in steps of 1, or results in steps of "
