@@ -200,7 +200,7 @@ TEST_CASE("lower_qdq: Softmax and normalizations") {
     };
     softmax("a", make.node("Where", "choice", {visible, x, low}));
     softmax("b", make.node("Add", "sum", {x, real}));
-    // A hidden row keeps the differences of its scores: the sum is no condition.
+    // A hidden row keeps the differences of its scores: the sum is not a condition.
     softmax("e", make.node("Add", "rows_sum", {x, make.constant("per_row", NdArray::from<float>({2, 1}, {0, -1e4f}))}));
     softmax(
         "f",
