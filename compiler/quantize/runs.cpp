@@ -1,6 +1,9 @@
 #include "compiler/quantize/runs.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
 
 #include "base/saturating.h"
 
@@ -28,6 +31,20 @@ void restore(std::vector<Sum>& sums, const Json& kept, std::int64_t most) {
       continue;
     }
   }
+}
+
+// NaN has no place in any range: a layer would be quantized for the other values alone.
+Result<void> check_sample(const Values& inputs, std::int64_t sample, const std::string& model) {
+  for (const auto& [name, values] : inputs) {
+    if (values.dtype() != DType::float32) continue;
+    const auto elements = values.data<float>();
+    const auto found = std::ranges::find_if(elements, [](float value) { return std::isnan(value); });
+    if (found != elements.end())
+      return Diagnostic{"cannot quantize " + model, fmt::format("sample {}, input {}", sample, name),
+                        fmt::format("element {} is NaN", found - elements.begin()),
+                        "leave the sample out, or correct what makes the samples"};
+  }
+  return {};
 }
 
 }  // namespace
@@ -63,6 +80,7 @@ Result<void> Runs::sum(std::string_view part, std::vector<Sum>& sums, const std:
     for (std::int64_t sample = first; sample < samples_.count; ++sample, ++step.done) {
       DOVETAIL_TRY(report(part, step, all));
       const Values inputs = samples_.at(sample);  // add() may read them
+      DOVETAIL_TRY(check_sample(inputs, sample, model));
       DOVETAIL_TRY(run(inputs));
       for (Sum& sum : of(range)) {
         if (sum.samples != sample) continue;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -187,6 +188,16 @@ TEST_CASE("quantize: unsuitable models are refused") {
       quantize(make.graph, {{Values{{"x", NdArray(DType::float32, {1, 4})}}}}, {}, reference_forward());
   REQUIRE_FALSE(nothing.ok());
   CHECK(nothing.errors()[0].where == "the model");
+}
+
+TEST_CASE("quantize: a sample with NaN is refused") {
+  std::vector<Values> samples = samples_of_layers(3);
+  NdArray& values = samples[2].begin()->second;
+  values.data<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+  const auto refused = quantize(three_layers().graph, samples, {}, reference_forward());
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.errors()[0].where == "sample 2, input " + samples[2].begin()->first);
+  CHECK(refused.errors()[0].why == "element 5 is NaN");
 }
 
 }  // namespace dovetail::quantize
