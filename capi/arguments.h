@@ -54,7 +54,7 @@ Result<Options> options_of(const Options* given, std::string_view argument, std:
 inline Result<void> check_value(std::int64_t value, std::int64_t least, std::int64_t most, std::string_view argument) {
   if (value >= least && value <= most) return {};
   return bad_argument(argument, fmt::format("it is {}, outside {} to {}", value, least, most),
-                      "use a value that dovetail.h lists");
+                      "give a value of that range");
 }
 
 inline std::string text_or(const char* text, std::string_view otherwise) {

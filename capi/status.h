@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,10 @@
 #include "capi/include/dovetail.h"
 
 namespace dovetail::capi {
+
+// The text of a diagnostic with the members of dovetail.h in place of options of the command line: "bad value of
+// --target" as "bad value of `targets`". Commands, in backquotes, keep their options.
+std::string with_members(std::string_view text);
 
 // A null result only on success: where there is no memory for diagnostics, the result is a status that was allocated at
 // the start.

@@ -109,7 +109,7 @@ Result<PointsFile> PointsFile::open(const fs::path& path, const Json& identity) 
         if (!other.is_object() || !other.contains(key) || other.at(key) != value)
           what += (what.empty() ? "" : ", ") + key;
       return database.problem(fmt::format("it has another sweep, with different {}", what.empty() ? "inputs" : what),
-                              "give another folder with -o, or remove this one");
+                              "give another folder, or remove this one");
     }
     row.reset();
     if (!there) {
