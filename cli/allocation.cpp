@@ -18,11 +18,7 @@ struct SmallBlocks {
   };
   static constexpr std::size_t kStep = 16, kHeader = 8, kLists = 33;  // of glibc: sizes 8, 24, 40 to kLargest
   static constexpr std::size_t kLargest = (kLists - 1) * kStep + kHeader;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  static constexpr std::uint32_t kMost = 0;  // the sanitizer watches each block
-#else
   static constexpr std::uint32_t kMost = 4096;
-#endif
   static std::size_t list_of(std::size_t bytes) { return (bytes + kStep - kHeader - 1) / kStep; }
   static std::size_t bytes_of(std::size_t list) { return list * kStep + kHeader; }
 
