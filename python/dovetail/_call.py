@@ -162,6 +162,20 @@ def at_least_one(value: Optional[int], where: str) -> Optional[int]:
     return value
 
 
+def above_zero(value: Optional[float], where: str) -> Optional[float]:
+    """The same for numbers that need not be integers."""
+    if value is not None and not value > 0:
+        raise bad_argument(where, f"it is {value}", "give a number above 0, or None")
+    return value
+
+
+def mapping(value: Any, where: str) -> Mapping[str, Any]:
+    """Arrays by name."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{where} must be a dict of arrays by name, not {type(value).__name__}")
+    return value
+
+
 def key_values(values: Union[None, Mapping[str, Any], Sequence[str]], where: str) -> Optional[Sequence[str]]:
     """{"conv1": "cpu"} or ["conv1=cpu"] as the latter."""
     if isinstance(values, Mapping):

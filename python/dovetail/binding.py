@@ -46,7 +46,7 @@ class Binding:
     def _buffers(
         self, kind: str, infos: Tuple[TensorInfo, ...], given: Mapping[str, ArrayLike], bind: Any
     ) -> Dict[str, Any]:
-        unknown = given.keys() - {info.name for info in infos}
+        unknown = _call.mapping(given, f"Session.bind: {kind}s").keys() - {info.name for info in infos}
         if unknown:
             names = ", ".join(info.name for info in infos)
             why = f"there is no {kind} {min(unknown)!r}"
@@ -55,7 +55,7 @@ class Binding:
         for info in infos:
             buffer = given[info.name] if info.name in given else aligned(info.dtype, info.shape)
             where = f"Session.bind: {kind}s, {info.name}"
-            view = borrow(buffer, where, dtype=info.dtype)
+            view = borrow(buffer, where, dtype=info.dtype, copy=None)
             if kind == "output" and not view.writable:
                 raise bad_argument(where, "it is read-only", "pass an array that may be written")
             self._views.append((bind, info.name.encode(errors="surrogateescape"), view))

@@ -68,6 +68,8 @@ def compile_options(
 ) -> Tuple[dvt_compile_options, List[Target]]:
     """The options of `compile`, for the library, and the caller's targets among them."""
     several: Sequence[Union[str, Target]] = targets.split(",") if isinstance(targets, str) else targets
+    if not isinstance(several, (list, tuple)) or not all(isinstance(each, (str, Target)) for each in several):
+        raise TypeError(f"{where}: targets must be str, or a list of str and Target, not {targets!r}")
     own = [each for each in several if isinstance(each, Target)]
     options = _call.options(
         dvt_compile_options,
@@ -75,8 +77,8 @@ def compile_options(
         targets=",".join(each.name if isinstance(each, Target) else each for each in several),
         hardware=hardware_text(hardware, f"{where}: hardware"),
         memory=memory,
-        clock_mhz=clock_mhz,
-        accelerators=accelerators,
+        clock_mhz=_call.above_zero(clock_mhz, f"{where}: clock_mhz"),
+        accelerators=_call.at_least_one(accelerators, f"{where}: accelerators"),
         cpu=cpu,
         gpu=gpu,
         level=_call.enumeration("dvt_level", level, f"{where}: level"),

@@ -131,6 +131,8 @@ def evaluate(
         if labels is not None and labels.shape[:1] != (all,):
             raise bad_argument(f"{where}: labels", f"their shape is {labels.shape}, of {all} samples", "give one each")
     else:
+        if isinstance(samples, (str, bytes)) or not isinstance(samples, Iterable):
+            _call.mapping(samples, f"{where}: samples")
         if labels is not None:
             raise bad_argument(f"{where}: labels", "the samples are an iterable", "let it yield pairs (dict, labels)")
         what, all, batches = "batches", len(samples) if isinstance(samples, Sized) else 0, iter(samples)
@@ -174,7 +176,7 @@ def collected(inputs: List[Tuple[str, int]], samples: Any, where: str) -> Dict[s
     if isinstance(samples, Mapping):
         return dict(samples)
     if isinstance(samples, (str, bytes)) or not isinstance(samples, Iterable):
-        raise bad_argument(where, f"it is a {type(samples).__name__}", "give a dict of arrays, or an iterable of them")
+        raise bad_argument(where, f"its type is {type(samples).__name__}", "give a dict of arrays, or an iterable of them")
     axes = dict(inputs)
     columns: Dict[str, List[Any]] = {}
     for sample in samples:

@@ -6,6 +6,8 @@ import json
 import os
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
+import numpy as np
+
 from . import _call, show
 from ._library import lib
 from .errors import bad_argument
@@ -14,7 +16,7 @@ _SYSTEM = ("clock_mhz", "memory", "memory_clock_mhz", "accelerators")
 
 
 def _word(value: Any) -> str:
-    return ("false", "true")[value] if isinstance(value, bool) else str(value)
+    return ("false", "true")[bool(value)] if isinstance(value, (bool, np.bool_)) else str(value)
 
 
 class Hardware:

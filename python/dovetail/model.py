@@ -43,7 +43,7 @@ class Model:
                 source = source.SerializeToString()
             if not isinstance(source, (bytes, bytearray, memoryview)):
                 raise bad_argument(
-                    "Model: source", f"it is a {type(source).__name__}", "give a path, bytes or an onnx.ModelProto"
+                    "Model: source", f"its type is {type(source).__name__}", "give a path, bytes or an onnx.ModelProto"
                 )
             content = bytes(source)
             label = _call.text(name, "Model: name")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import ctypes
 import json
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -11,7 +10,7 @@ from . import _call
 from ._library import lib
 from ._prototypes import dvt_target, dvt_tensor_info
 from .errors import Error, bad_argument
-from .tensors import TensorInfo, array_at, dtype_name, shape_of
+from .tensors import Tensor, TensorInfo, array_at, dtype_name, shape_of
 
 
 class Node(NamedTuple):
@@ -84,7 +83,10 @@ class Region:
     def constant(self, number: int) -> Any:
         """A copy of the elements of a constant, as an array of NumPy or a Tensor; None: the value is not one."""
         view = lib.dvt_region_constant(self._region(), number)
-        return copy.copy(_array(view.contents)) if view else None
+        if not view:
+            return None
+        array = _array(view.contents)
+        return Tensor(array.bits().copy()) if isinstance(array, Tensor) else array.copy()
 
     def __repr__(self) -> str:
         operators = ", ".join(node.operator for node in self.nodes)

@@ -119,6 +119,8 @@ class Program:
         if isinstance(source, str):
             self._options.text = _call.text(source, "Program: source")
         else:
+            if not isinstance(source, (bytes, bytearray, memoryview, np.ndarray)):
+                raise TypeError(f"Program: source must be str, bytes or an array, not {type(source).__name__}")
             self._content = bytes(source)
             self._options.instructions = ctypes.cast(ctypes.c_char_p(self._content), ctypes.c_void_p)
             self._options.size = len(self._content)
@@ -187,8 +189,8 @@ class Program:
             "Program.simulate",
             engine=engine,
             memory=memory,
-            clock_mhz=clock_mhz,
-            accelerators=accelerators,
+            clock_mhz=_call.above_zero(clock_mhz, "Program.simulate: clock_mhz"),
+            accelerators=_call.at_least_one(accelerators, "Program.simulate: accelerators"),
             callbacks=ctypes.pointer(call.callbacks),
         )
         options = _call.options(

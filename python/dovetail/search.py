@@ -245,9 +245,20 @@ class Exploration:
         return f"<dovetail.Exploration, {state}: {len(self.points)} points>"
 
 
+def _json_value(value: Any) -> Any:
+    """What JSON has for a value that is not one of its own: hardware, arrays and numbers of NumPy, ranges."""
+    if isinstance(value, Hardware):
+        return str(value)
+    if isinstance(value, range):
+        return list(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise bad_argument("explore: space", f"JSON has no {type(value).__name__}", "use numbers, texts, lists and dicts")
+
+
 def _space_text(space: Union[Mapping[str, Any], _call.PathLike]) -> str:
     if isinstance(space, Mapping):
-        return json.dumps(space, default=str)  # a Hardware is its text
+        return json.dumps(space, default=_json_value)
     if isinstance(space, str) and space.lstrip().startswith("{"):
         return space
     try:

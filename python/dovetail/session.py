@@ -61,7 +61,7 @@ def named_tensors(
     values: Mapping[str, ArrayLike], where: str, dtypes: Mapping[str, str] = {}, copy: bool = False
 ) -> Any:
     """An array of dvt_named_tensor, which keeps the memory of the values."""
-    rows: Any = (dvt_named_tensor * len(values))()
+    rows: Any = (dvt_named_tensor * len(_call.mapping(values, where)))()
     rows.keep = []
     for row, (name, value) in zip(rows, values.items()):
         view = borrow(value, f"{where}, {name}", dtype=dtypes.get(name), copy=copy)
@@ -88,13 +88,13 @@ class _Inputs:
 
     def set(self, values: Mapping[str, ArrayLike]) -> Optional[List[Any]]:
         """Sets the addresses. Returns what keeps the memory; None: an array does not fit as it is."""
-        if len(values) != self.count:
+        if type(values) is not dict or len(values) != self.count:
             return None
         keep = []
         try:
             for name, kind, shape, unaligned, view in self.inputs:
                 value = values[name]
-                if type(value) is not np.ndarray or value.dtype != kind or value.shape != shape:
+                if kind is None or type(value) is not np.ndarray or value.dtype != kind or value.shape != shape:
                     return None
                 memory = _from_buffer(value)  # ValueError: not contiguous; TypeError: read-only
                 address = _addressof(memory)
@@ -159,8 +159,8 @@ class Session:
             engine=engine,
             threads=threads,
             memory=memory,
-            clock_mhz=clock_mhz,
-            accelerators=accelerators,
+            clock_mhz=_call.above_zero(clock_mhz, "Session: clock_mhz"),
+            accelerators=_call.at_least_one(accelerators, "Session: accelerators"),
             **_call.own_targets(self._targets),
         )
         self._dtypes = {info.name: info.dtype for info in self.bundle.inputs}
@@ -247,7 +247,8 @@ class Session:
         Raises InputError for a name, type, shape or layout that does not fit, and for an output whose extent depends
         on values.
         """
-        return Binding(self, inputs or {}, outputs or {})
+        given = ({} if each is None else each for each in (inputs, outputs))
+        return Binding(self, *given)
 
     def stop(self) -> None:
         """Stops the calls on this session that are in progress in other threads: they raise WorkError, and the session

@@ -163,18 +163,19 @@ def view_of(address: Optional[int], dtype: str, shape: Tuple[int, ...]) -> DLTen
     return DLTensor(address, DLDevice(1, 0), count, DLDataType(*_TYPES[dtype], 1), extents)
 
 
-def _wrong_layout(array: npt.NDArray[Any]) -> str:
-    """Why the library cannot read the array in place; "" if it can."""
+def _wrong_layout(array: npt.NDArray[Any]) -> Optional[Tuple[str, str]]:
+    """Why the library cannot read the array in place, and what makes one that it can; None if it can."""
     if not array.dtype.isnative:
-        return "its elements are not in this machine's byte order"
+        return "its elements are not in this machine's byte order", 'value.astype(value.dtype.newbyteorder("="))'
     if not array.flags.c_contiguous:
-        return f"its strides are {array.strides} bytes, not those of a contiguous row-major array"
+        why = f"its strides are {array.strides} bytes, not those of a contiguous row-major array"
+        return why, "numpy.ascontiguousarray(value)"
     if not array.flags.aligned:
-        return f"its address is not a multiple of an element's {array.dtype.itemsize} bytes"
-    return ""
+        return f"its address is not a multiple of an element's {array.dtype.itemsize} bytes", "value.copy()"
+    return None
 
 
-def _array_of(value: ArrayLike, where: str, copy: bool) -> Tuple[npt.NDArray[Any], str, bool]:
+def _array_of(value: ArrayLike, where: str, copy: bool, or_copy: str) -> Tuple[npt.NDArray[Any], str, bool]:
     """An array on the value's memory, the kit's name of its type, and whether it may be written."""
     if isinstance(value, Tensor):
         return value.bits(), value.dtype, value.bits().flags.writeable
@@ -197,7 +198,7 @@ def _array_of(value: ArrayLike, where: str, copy: bool) -> Tuple[npt.NDArray[Any
                 raise bad_argument(
                     where,
                     f"{type(value).__name__} has neither __dlpack__ nor __array_interface__ nor a buffer",
-                    "pass numpy.asarray(value), or copy=True",
+                    f"pass numpy.asarray(value){or_copy}",
                 ) from None
     array = np.asarray(value)
     if array.dtype.name == "bfloat16":  # a type that the package ml_dtypes adds to NumPy
@@ -205,26 +206,28 @@ def _array_of(value: ArrayLike, where: str, copy: bool) -> Tuple[npt.NDArray[Any
     return array, array.dtype.name, array.flags.writeable
 
 
-def borrow(value: ArrayLike, where: str, *, dtype: Optional[str] = None, copy: bool = False) -> Borrowed:
-    """A view of a value. `dtype`: the type that it must have; None: its own. `copy`: whether a copy may be made.
+def borrow(value: ArrayLike, where: str, *, dtype: Optional[str] = None, copy: Optional[bool] = False) -> Borrowed:
+    """A view of a value. `dtype`: the type that it must have; None: its own. `copy`: whether a copy may be made; None:
+    the function has no option for it.
 
     Raises InputError for a type, layout or device that does not fit, and with `copy` only where converting the type
     could change more than the precision, for example from float to int.
     """
-    array, own, writable = _array_of(value, where, copy)
+    or_copy = "" if copy is None else ", or pass copy=True"
+    array, own, writable = _array_of(value, where, bool(copy), or_copy)
     if own not in _TYPES:
         raise bad_argument(where, f"its type is {own}, and the kit has {', '.join(_TYPES)}", "convert it")
     if dtype is not None and own != dtype:
         why = f"its type is {own}, and {dtype} is needed"
         if not copy:
-            raise bad_argument(where, why, "convert it, or pass copy=True")
+            raise bad_argument(where, why, f"convert it{or_copy}")
         if "bfloat16" in (own, dtype) or not np.can_cast(array.dtype, _NUMPY[dtype], "same_kind"):
             raise bad_argument(where, f"{why}: such a copy would change values", "convert it as you mean it")
         array, own = array.astype(_NUMPY[dtype]), dtype
-    why = _wrong_layout(array)
-    if why:
+    wrong = _wrong_layout(array)
+    if wrong is not None:
         if not copy:
-            raise bad_argument(where, why, "pass numpy.ascontiguousarray(value), or copy=True")
+            raise bad_argument(where, wrong[0], f"pass {wrong[1]}{or_copy}")
         array = np.array(array, _NUMPY[own], order="C")
     return Borrowed(view_of(array.ctypes.data, own, array.shape), array, own, writable)
 

@@ -39,6 +39,7 @@ class Hardware(unittest.TestCase):
             ("tiny", {"warp": 1}, "no parameter has this name"),
             ("tiny", {"batch": 0}, "batch"),
             ("tiny", {"batch": "many"}, "not an integer"),
+            ("tiny", {"requant": np.int64(1)}, "requant"),
         ):
             with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
                 dovetail.hardware(name, **parameters)

@@ -42,8 +42,8 @@ class Models(unittest.TestCase):
             (b"", "model"),
             (b"abc" * 100, "model"),
             (INT8.read_bytes()[:1000], "model"),
-            (3, "it is a int"),
-            (io.StringIO(), "it is a StringIO"),
+            (3, "its type is int"),
+            (io.StringIO(), "its type is StringIO"),
             ("a\0b", "zero byte"),
         ):
             with self.subTest(source), self.assertRaisesRegex(dovetail.InputError, why):
@@ -64,6 +64,8 @@ class Models(unittest.TestCase):
             ({"counted_candidates": 0}, "it is 0"),
             ({"cpu": "z80"}, "z80"),
             ({"threads": -1}, "threads"),
+            ({"clock_mhz": 0}, "it is 0"),
+            ({"accelerators": 0}, "it is 0"),
             ({"records": "nonesuch/records.db"}, "nonesuch"),
         ):
             arguments = {"targets": "accel,cpu", "hardware": HARDWARE, **options}
@@ -72,9 +74,35 @@ class Models(unittest.TestCase):
             self.assertTrue(caught.exception.diagnostics[0].hint, options)
         with self.assertRaisesRegex(dovetail.InputError, "use one of 'default', 'needed', 'exact', 'tolerant', 'fast'"):
             dovetail.compile(INT8, "cpu", level="O2")
+        for targets in (None, 3, ["accel", 3], {"cpu": 1}):
+            with self.subTest(targets), self.assertRaisesRegex(TypeError, "compile: targets must be str, or a list"):
+                dovetail.compile(INT8, targets)
         for options in ({"with_passes": "fold_constants"}, {"level": 2}, {"strict": "yes"}, {"unknown": 1}):
             with self.subTest(str(options)), self.assertRaises((TypeError, dovetail.InputError)):
                 dovetail.compile(INT8, "cpu", **options)
+
+    def test_diagnostics_have_the_names_of_the_package(self):
+        images, labels = {"image": self.images[:4]}, self.labels[:4]
+        session = dovetail.compile(INT8, "cpu").session()
+        wide = {"image": self.images[:1].astype(np.float64)}
+        for call, named in (
+            (lambda: dovetail.compile(INT8, "warp"), "value of `targets`"),
+            (lambda: dovetail.compile(INT8, "cpu", place={"nonesuch": "cpu"}), "value of `place`"),
+            (lambda: dovetail.compile(INT8, "accel", HARDWARE, clock_mhz=1e9), "for example `clock_mhz` 333"),
+            (lambda: session.evaluate(images, labels - 99), "`labels`"),
+            (lambda: session.evaluate(images, labels, output="nonesuch"), "value of `output`"),
+            (lambda: session.run(wide), "or pass copy=True"),
+        ):
+            with self.subTest(named), self.assertRaises(dovetail.InputError) as caught:
+                call()
+            self.assertIn(named, str(caught.exception))
+            self.assertNotIn("--", str(caught.exception))
+        with self.assertRaises(dovetail.InputError) as caught:  # it has no option `copy`
+            session.bind(wide)
+        self.assertNotIn("copy=True", caught.exception.hint)
+        with self.assertRaises(dovetail.InputError) as caught:
+            dovetail.quantize(FLOAT, images, keep_float=["nonesuch"])
+        self.assertIn("`dovetail compile --dump import`", caught.exception.hint)
 
     def test_options_have_an_effect(self):
         placed = dovetail.compile(INT8, ["accel", "cpu"], HARDWARE, place={"conv1": "cpu"})
@@ -121,13 +149,14 @@ class Models(unittest.TestCase):
         image = {"image": self.images[:4]}
         for samples, options, why in (
             ([], {}, "there are none"),
-            (3, {}, "it is a int"),
-            ("path", {}, "it is a str"),
+            (3, {}, "its type is int"),
+            ("path", {}, "its type is str"),
             ({"nonesuch": self.images}, {}, "nonesuch"),
             ([self.images[0, 0, 0]], {}, "image"),
             (image, {"calibration": "magic"}, "magic"),
             (image, {"tail": 0.1}, "percentiles alone"),
             (image, {"keep_float": ["nonesuch"]}, "nonesuch"),
+            ({"image": np.full((4, 1, 8, 8), np.nan, np.float32)}, {}, "element 0 is NaN"),
             (image, {"measured_samples": -1}, "measured_samples"),
         ):
             with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):

@@ -154,6 +154,32 @@ class OwnTargets(unittest.TestCase):
         own.where = None
         self.check(session)
 
+    def test_constants_are_copies(self):
+        onnx = package("onnx")
+        helper = onnx.helper
+
+        class Keeps(Doubler):
+            patterns, kept = ["Add(_, #)"], []
+
+            def refuse(self, region):
+                number = region.nodes[0].inputs[1]
+                self.kept.extend(region.constant(number) for _ in range(2))
+                return "seen"
+
+        for kind, dtype in ((onnx.TensorProto.FLOAT, "float32"), (onnx.TensorProto.BFLOAT16, "bfloat16")):
+            x, y = (helper.make_tensor_value_info(name, kind, [1, 3]) for name in "xy")
+            constant = helper.make_tensor("c", kind, [1, 3], [1.0, 2.0, 3.0])
+            graph = helper.make_graph([helper.make_node("Add", ["x", "c"], ["y"])], "sum", [x], [y], [constant])
+            model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+            Keeps.kept.clear()
+            dovetail.compile(model, [Keeps(), "cpu"])
+            first, second = Keeps.kept[:2]
+            self.assertEqual(str(first.dtype), dtype)
+            addresses = {(each.bits() if dtype == "bfloat16" else each).ctypes.data for each in (first, second)}
+            self.assertEqual(len(addresses), 2)
+            values = first.numpy() if dtype == "bfloat16" else first
+            np.testing.assert_array_equal(values, [[1, 2, 3]])
+
     def test_what_does_not_fit(self):
         class Asks(Doubler):
             def refuse(self, region):

@@ -50,7 +50,9 @@ class Searches(unittest.TestCase):
                 dovetail.what_if(MODEL, HARDWARE, **options)
 
     def test_explore(self):
-        sweep = dovetail.explore(MODEL, SPACE, self.folder / "sweep", prune=False)
+        axes = {**SPACE["axes"], "bus_bytes": np.array([8, 16]), "clock_mhz": range(200, 401, 200)}
+        space = {"hardware": dovetail.hardware(HARDWARE), "axes": axes}
+        sweep = dovetail.explore(MODEL, space, self.folder / "sweep", prune=False)
         points = []
         for point in sweep:
             points.append(point)
@@ -114,6 +116,7 @@ class Searches(unittest.TestCase):
             ("nonesuch.json", {}, "give a dict, JSON text, or the path"),
             ('{"axes": ', {}, "space"),
             ({"axes": {"warp": [1]}}, {}, "warp"),
+            ({"axes": {"bus_bytes": [object()]}}, {}, "JSON has no object"),
             (SPACE, {"strategy": "nonesuch"}, "nonesuch"),
             (SPACE, {"points": 0}, "it is 0"),
             (SPACE, {"weights": [1, 2]}, "there are 2, of 1 models"),

@@ -176,6 +176,8 @@ class Sessions(unittest.TestCase):
             ({"memory": "nonesuch", "engine": "cycle"}, "nonesuch"),
             ({"clock_mhz": 100}, "engine functional has no clock"),
             ({"engine": "cy\0cle"}, "contains a zero byte"),
+            ({"clock_mhz": 0, "engine": "cycle"}, "it is 0"),
+            ({"accelerators": 0, "engine": "cycle"}, "it is 0"),
         ):
             with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
                 self.accel.session(**options)
@@ -213,6 +215,13 @@ class Sessions(unittest.TestCase):
         ):
             with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
                 session.evaluate(samples, labels)
+
+    def test_arrays_without_names(self):
+        session = self.cpu.session(threads=1)
+        for call in (session.run, session.profile, session.check, session.bind, session.evaluate):
+            for wrong in ([self.images[:1]], self.images[:1], "image", 3):
+                with self.subTest(f"{call} {type(wrong)}"), self.assertRaisesRegex(TypeError, "a dict of arrays by name"):
+                    call(wrong)
 
     def test_several_shapes(self):
         onnx = package("onnx")

@@ -3,6 +3,7 @@
 import array
 import ctypes
 import gc
+import re
 import struct
 import unittest
 
@@ -134,6 +135,10 @@ class Tensors(unittest.TestCase):
                     self.run_with(value)
                 self.assertEqual(caught.exception.where, "Session.run: inputs, image")
                 self.assertIn("copy", caught.exception.hint)
+                remedy = re.match(r"pass (.*), or pass copy=True", caught.exception.hint)
+                if remedy and isinstance(value, (np.ndarray, list)):
+                    remedied = eval(remedy[1], {"numpy": np, "value": value})
+                    self.assertEqual(self.run_with(remedied.astype(np.float32, copy=False)).shape, self.logits.shape)
                 self.assertEqual(self.run_with(value, copy=True).shape, self.logits.shape)
         np.testing.assert_array_equal(self.run_with(wide[..., ::2], copy=True), self.logits)
         np.testing.assert_array_equal(self.run_with(shifted, copy=True), self.logits)
@@ -233,6 +238,8 @@ class BFloat16(unittest.TestCase):
             session.run({"x": tensor.bits()})
         with self.assertRaisesRegex(dovetail.InputError, "its type is float32, and bfloat16 is needed"):
             session.run({"x": values})
+        with self.assertRaisesRegex(dovetail.InputError, "its type is float64, and bfloat16 is needed"):
+            session.run({"x": values.astype(np.float64)})  # NumPy's default type
         ml_dtypes = package("ml_dtypes")
         np.testing.assert_array_equal(session.run({"x": values.astype(ml_dtypes.bfloat16)})["y"].numpy(), 2 * values)
 
