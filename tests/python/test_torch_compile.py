@@ -105,13 +105,23 @@ class Compile(unittest.TestCase):
     def test_what_would_need_a_copy_is_refused(self):
         compiled = dovetail.torch.compile(nn.ReLU().eval(), (torch.randn(4, 8),))
         for wrong, why in (
-            (torch.randn(8, 4).t(), "strides"),
-            (torch.randn(4, 8).double(), "float64"),
+            (torch.randn(8, 4).t(), r"call .contiguous\(\)"),
+            (torch.randn(4, 8).double(), r"call .to\(torch.float32\)"),
             (torch.randn(4, 9), "shape|9"),
             (torch.randn(4, 8, device="meta"), "device meta"),
         ):
             with self.assertRaisesRegex(dovetail.InputError, why):
                 compiled(wrong)
+
+    def test_what_is_not_a_module_or_its_arguments(self):
+        x = torch.randn(1, 8)
+        for module, args, why in (
+            (nn.ReLU(), x, r"args must be a tuple of arguments, not Tensor: write \(x,\)"),
+            (nn.ReLU(), None, "args must be a tuple"),
+            (lambda x: x + 1, (x,), "module must be an nn.Module"),
+        ):
+            with self.subTest(why), self.assertRaisesRegex(TypeError, why):
+                dovetail.torch.compile(module, args)
 
     def test_types_other_than_float32(self):
         class Mixed(nn.Module):
@@ -145,6 +155,8 @@ class Compile(unittest.TestCase):
                 x = torch.randn(rows, 4)
                 torch.testing.assert_close(compiled(x), module(x))
             x = torch.randn(3, 4)
+        compiled = dovetail.torch.compile(module, (x,), dynamic_shapes=({0: "batch"},))  # of the shape of the example
+        torch.testing.assert_close(compiled(x), module(x))
 
     def test_constant_results_of_a_module_with_several_shapes(self):
         class Doubling(nn.Module):

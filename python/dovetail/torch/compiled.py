@@ -35,6 +35,7 @@ class Compiled:
         """The model that was compiled: ONNX."""
         self.bundle: Bundle = bundle
         self.session: Session = session
+        self._dtypes = {info.name: getattr(torch, info.dtype) for info in bundle.inputs}
 
     @property
     def shares_memory(self) -> bool:
@@ -57,10 +58,15 @@ class Compiled:
                     why = f"{value!r} is given where the export had {name[0]!r}, which is a constant of the model"
                     raise bad_argument("compiled module: arguments", why, "compile the module again, or pass a tensor")
                 continue
-            named[name] = torch.as_tensor(value).detach()
-            if named[name].device.type != "cpu":
-                where, why = f"compiled module: {name}", f"it is on device {named[name].device}"
+            tensor = named[name] = torch.as_tensor(value).detach()
+            where, dtype = f"compiled module: {name}", self._dtypes.get(name, tensor.dtype)
+            if tensor.device.type != "cpu":
+                why = f"it is on device {tensor.device}"
                 raise bad_argument(where, why, "bundles take tensors in the host's memory: call .cpu()")
+            if tensor.dtype != dtype:
+                raise bad_argument(where, f"its type is {tensor.dtype}, not {dtype}", f"call .to({dtype})")
+            if not tensor.is_contiguous():
+                raise bad_argument(where, f"it is not contiguous: {tensor.stride()}", "call .contiguous()")
         return named
 
     def named_inputs(self, *args: Any, **kwargs: Any) -> Dict[str, torch.Tensor]:
@@ -111,14 +117,17 @@ def compile(
     targets, hardware: as of `dovetail.compile`.
     calibration: samples, each the arguments of one call (a tensor, or a tuple); the module is quantized to int8 on them
         (`dovetail.quantize`). None: it is compiled as it is, quantized or float.
-    dynamic_shapes: as of `torch.export.export`; the bundle then needs `shapes`, as of `dovetail.compile`:
-        `dynamic_shapes=({0: "batch"},), shapes={"batch": [1, 8]}`.
+    dynamic_shapes: as of `torch.export.export`. `shapes`, as of `dovetail.compile`, then gives the extents:
+        `dynamic_shapes=({0: "batch"},), shapes={"batch": [1, 8]}`. Without it they are those of the arguments.
     engine, threads: as of `Session`. options: all others as of `dovetail.compile`.
 
     Raises InputError, naming the module's line, for what does not export, and for what the kit cannot compile.
     """
     exported = export(module, args, kwargs, dynamic_shapes=dynamic_shapes)
     model = exported.model
+    if dynamic_shapes is not None and "shapes" not in options:
+        examples = zip(exported.inputs, pytree.tree_flatten((args, kwargs or {}))[0])
+        options["shapes"] = {name: tuple(torch.as_tensor(each).shape) for name, each in examples if isinstance(name, str)}
     try:
         if calibration is not None:
             quantized = models.quantize(model, _samples(exported, calibration), shapes=options.get("shapes"))

@@ -259,6 +259,10 @@ def export(
         if not args and not kwargs and module.example_inputs is not None:
             args, kwargs = module.example_inputs
         program = module
+    elif not isinstance(module, nn.Module):
+        raise TypeError(f"module must be an nn.Module or an ExportedProgram, not {type(module).__name__}")
+    elif not isinstance(args, (tuple, list)):  # a tensor would be taken apart
+        raise TypeError(f"args must be a tuple of arguments, not {type(args).__name__}: write (x,) for one")
     else:
         program = _capture(freeze(module), tuple(args), dict(kwargs or {}), dynamic_shapes)
     _refuse_training(program)
