@@ -55,7 +55,7 @@ Result<Description> describe_npz(std::span<const std::byte> bytes, const std::st
 Result<Description> describe_json(std::string_view content, const std::string& path) {
   DOVETAIL_ASSIGN(Json json, parse_json(content, path));
   if (!json.is_object())
-    return Diagnostic{"cannot inspect", path, fmt::format("it is JSON, but {} instead of an object", json.type_name()),
+    return Diagnostic{"cannot inspect", path, fmt::format("its JSON has type {}, not object", json.type_name()),
                       "hardware configurations and reports are objects"};
   if (!json.contains("kind")) {
     DOVETAIL_ASSIGN(const isa::Machine machine, isa::machine_from_json(json, path));

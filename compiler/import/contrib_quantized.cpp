@@ -9,9 +9,10 @@ using graph::ValueId;
 
 // ---- DynamicQuantizeLSTM
 
-// X, W, R, B, sequence_lens, initial_h, initial_c, P, W_scale, W_zero_point, R_scale, R_zero_point. W and R have a row
-// per input or state element and a column per gate and state element. X is quantized once by its range, the state in
-// each step by that step's range.
+// Inputs, in their order: X, W, R, B, sequence_lens, initial_h, initial_c, P, W_scale, W_zero_point, R_scale,
+// R_zero_point. W has a row for each element of the input, R one for each element of the state; both have a column for
+// each element of each gate. X is quantized once, with the range of its elements; the state is quantized in each step,
+// with the range that it has then.
 class DynamicLstm {
  public:
   explicit DynamicLstm(NodeWriter& writer) : writer_(writer) {}

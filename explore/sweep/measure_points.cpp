@@ -71,8 +71,9 @@ Result<std::vector<Measured>> job_result(std::string_view text, std::size_t poin
     all.push_back({row.at("state") == name(PointState::measured) ? PointState::measured : PointState::infeasible,
                    row.at("why").get<std::string>(), row.at("values"), row.at("models")});
   if (all.size() != points)
-    return Diagnostic{"a process failed", "the result of a job", fmt::format("{} of {} points", all.size(), points),
-                      "all processes need the same kit"};
+    return Diagnostic{"cannot use the result of a process", "sweep",
+                      fmt::format("it has {} points, and the process was given {}", all.size(), points),
+                      "start all processes with the same version of the kit"};
   return all;
 }
 

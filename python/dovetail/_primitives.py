@@ -27,10 +27,10 @@ class Primitives:
 
     def bind(self: Scheduled, loop: Word, axis: Word) -> Scheduled:
         """`bind LOOP AXIS`: iterations become blocks or threads of a kernel: `block.x` to `block.z`, `thread.x` to
-        `thread.z`. *Legal if* iterations are independent, or are threads of one axis that combine a reduction: LOOP
-        contains one block that reduces over it as `rfactor` requires, and each thread has a value. Block axes are
-        the outermost loops of a nest, directly nested. Loops of one axis do not nest and have one extent in a
-        kernel. A block has at most 1024 threads."""
+        `thread.z`. *Legal if* iterations are independent. Threads of one axis may also combine a reduction: LOOP
+        then contains one block, which reduces over LOOP as `rfactor` requires, and each thread computes one of the
+        values to be combined. Block axes are the outermost loops of a nest, directly nested. Loops of one axis do
+        not nest and have one extent in a kernel. A block has at most 1024 threads."""
         return self._step("bind", (loop, axis,), ())
 
     def blockize(self: Scheduled, loop: Word, block: Optional[str] = None) -> Scheduled:
@@ -257,9 +257,9 @@ class Primitives:
 
     def vectorize(self: Scheduled, loop: Word) -> Scheduled:
         """`vectorize LOOP`: iterations run in lock step, one lane each. *Legal if* they are independent and at most
-        256. Inside are only blocks of plain stores, and unrolled loops. Each index moves with LOOP by a constant
-        stride, except that of a load which is loaded data itself (a gather). A predicate may mention LOOP, and
-        masks lanes."""
+        256. Inside are only blocks of plain stores, and unrolled loops. From one iteration of LOOP to the next,
+        each index grows by a constant; the index of a load may instead be loaded data (a gather). A predicate that
+        mentions LOOP switches lanes off."""
         return self._step("vectorize", (loop,), ())
 
     def vthread(self: Scheduled, loop: Word) -> Scheduled:

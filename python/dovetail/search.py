@@ -246,7 +246,7 @@ class Exploration:
 
 
 def _json_value(value: Any) -> Any:
-    """What JSON has for a value that is not one of its own: hardware, arrays and numbers of NumPy, ranges."""
+    """A value of JSON for hardware, arrays and numbers of NumPy, and ranges."""
     if isinstance(value, Hardware):
         return str(value)
     if isinstance(value, range):

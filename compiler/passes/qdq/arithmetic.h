@@ -63,7 +63,8 @@ struct Softmax {
   double scale;
   int shift;
 };
-// nullopt if y's scale is too small or too large for such a sum.
+// nullopt if y's scale is so large that the sum exceeds 2^28 without a shift, or so small that even the largest term is
+// below 1 with the largest shift.
 std::optional<Softmax> softmax(std::int64_t extent, float x, float y);
 
 // The numbers of dovetail.qnormalize over rows of `extent` elements; `gamma` and `beta` have one value or as many as

@@ -47,8 +47,8 @@ Result<Program> apply_pad(const Program& program, Step& step, const IntrinsicTab
   for (const Iterator& iterator : block.iterators)
     if (&iterator != &*own && mentions(iterator.binding, loop.var))
       return refuse("pad", block.name,
-                    fmt::format("iterator {} also runs over loop {}", iterator.var->name, loop.var->name),
-                    "pad an iterator that alone runs over its loop");
+                    fmt::format("its loop {} also drives iterator {}", loop.var->name, iterator.var->name),
+                    "pad an iterator whose loop drives no other one");
 
   const std::int64_t extent = (own->extent + multiple - 1) / multiple * multiple;
   Block padded = block;

@@ -88,7 +88,8 @@ void fix_constant_channels(ConvOperation& operation) {
   for (std::size_t o = 0; o < operation.bias.size(); ++o) {
     const double bias = operation.bias[o], bound = static_cast<double>(product_bound(operation, o)),
                  s = operation.scale[o];
-    // The product is rounded to binary64 here, which cannot change the result: it must be a step away from every tie.
+    // The margin of 1e-6 keeps the bounds away from the midpoints between integers. So it does not matter that these
+    // products are rounded to binary64.
     const double low = (bias - bound) * s, high = (bias + bound) * s;
     if (std::nearbyint(low - 1e-6) != std::nearbyint(high + 1e-6) || std::fabs(low) > 1024) continue;
     operation.bias[o] = static_cast<std::int32_t>(std::nearbyint(low));

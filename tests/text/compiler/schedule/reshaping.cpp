@@ -187,7 +187,7 @@ TEST_CASE("schedule refusals: pad") {
   check_refused(
       "program p { output y: int32[4, 4] for i in 4 { block a { spatial v in 4 = i spatial w in 4 = i writes y[v, w] "
       "y[v, w] = 0 } } }",
-      "pad a v 3", "iterator w also runs over loop i");
+      "pad a v 3", "its loop i also drives iterator w");
 }
 
 TEST_CASE("rfactor: partial sums, joined afterwards") {
