@@ -53,6 +53,8 @@ Expr meaning(isa::AluOp op, const Expr& a, const std::function<Expr(int)>& sourc
     case isa::AluOp::mul: return binary(BinaryOp::mul, a, source(0));
     case isa::AluOp::requant:
       return call(Function::requantize, {a + source(1), bitcast(DType::float32, source(0)), parameter});
+    case isa::AluOp::table:
+    case isa::AluOp::tableu: break;
   }
   throw InternalError(fmt::format("ALU operation {} has no meaning as an expression", static_cast<int>(op)));
 }
@@ -136,7 +138,7 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
   }
 
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps) {
-    if (!isa::spec::is_enabled(row, config)) continue;
+    if (!isa::spec::is_enabled(row, config) || row.reads_table) continue;
     if (isa::spec::takes_immediate(row.op)) {
       table.push_back(alu_intrinsic(acc, row, Operand::vector));
       table.push_back(alu_intrinsic(acc, row, Operand::immediate));
