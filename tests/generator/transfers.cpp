@@ -33,7 +33,8 @@ isa::Instruction Builder::draw_load(isa::Memory memory) {
   isa::Load load{isa::Transfer{.memory = memory}};
   auto pads = random_.pick({PadKind::none, PadKind::none, PadKind::rows, PadKind::columns, PadKind::both});
   if (!isa::spec::info(memory).takes_pads) pads = PadKind::none;
-  draw_shape(load, pads, random_.pick({StrideKind::packed, StrideKind::gap, StrideKind::overlap}), random_.chance(4));
+  draw_shape(load, pads, random_.pick({StrideKind::packed, StrideKind::gap, StrideKind::overlap}),
+             random_.chance(depth(memory) == 1 ? 25 : 4));
   return {{}, load};
 }
 
