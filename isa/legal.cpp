@@ -48,19 +48,19 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
                                    transfer.x_pad_0, transfer.x_pad_1),
                        "set the pads to 0; only a load pads"};
     });
-  if (opcode == Opcode::load && has_pads && !spec::info(transfer.memory).takes_pads)
-    report([&] {
-      return Violation{
-          fmt::format("a load of {} has pads {},{},{},{}: they must be 0", spec::info(transfer.memory).name,
-                      transfer.y_pad_0, transfer.y_pad_1, transfer.x_pad_0, transfer.x_pad_1),
-          "set the pads to 0; store zeros in DRAM instead"};
-    });
 
   // No sum or product here overflows 64 bits: the wide fields are the larger ones.
   static_assert(2 * (spec::kTransferSize.wide + 1) < 63 && spec::kTransferSize.wide + spec::kStride.wide < 63 &&
                 spec::kSramBase.wide < 63 && spec::kDramBase.wide < 63);
   const std::uint64_t elements =
       opcode == Opcode::load ? semantics::loaded_elements(transfer) : semantics::stored_elements(transfer);
+  if (opcode == Opcode::load && has_pads && elements != 0 && !spec::info(transfer.memory).takes_pads)
+    report([&] {
+      return Violation{
+          fmt::format("a load of {} has pads {},{},{},{}: they must be 0", spec::info(transfer.memory).name,
+                      transfer.y_pad_0, transfer.y_pad_1, transfer.x_pad_0, transfer.x_pad_1),
+          "set the pads to 0; store zeros in DRAM instead"};
+    });
   if (elements != 0 && transfer.sram_base + elements > depth_[id])
     report([&] {
       return Violation{
