@@ -49,6 +49,7 @@ class Codec {
   };
   enum class Fault : std::uint8_t { none, opcode, reserved, memory, alu_op };
 
+  bool has_memory(Opcode opcode, Memory memory) const;  // that the opcode takes
   Words read_words(std::span<const std::byte> bytes) const;
   Fault decode_words(const Words& words, Instruction& instruction) const;
   template <typename Body>
@@ -63,7 +64,8 @@ class Codec {
   std::array<std::array<Extractor, spec::kMaxFields>, spec::kInstructions.size()> extractors_{};
   std::array<Words, spec::kInstructions.size()> reserved_{};
   std::array<Extractor, 3> uop_extractors_{};
-  std::uint8_t alu_ops_ = 0;  // bit i: ALU operation i exists and its extension is on
+  std::uint8_t memories_ = 0;  // bit i: memory i exists and its extension is on
+  std::uint8_t alu_ops_ = 0;   // bit i: ALU operation i exists and its extension is on
 };
 
 }  // namespace dovetail::isa

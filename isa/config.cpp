@@ -48,7 +48,7 @@ void check_elements(const HardwareConfig& config, Diagnostics& errors) {
 void check_depths(const HardwareConfig& config, Diagnostics& errors) {
   const bool wide = config.encoding() == Encoding::wide;
   for (const spec::MemoryInfo& memory : spec::kMemories) {
-    if (memory.buffer != memory.id) continue;
+    if (memory.buffer != memory.id || memory.buffer_bytes == nullptr) continue;
     const std::int64_t depth = config.depth(memory.id);
     std::string key;
     for (const spec::Parameter& row : spec::kParameters)
@@ -89,7 +89,8 @@ std::int64_t HardwareConfig::element_bytes(Memory memory) const {
 std::int64_t HardwareConfig::depth(Memory memory) const {
   DOVETAIL_CHECK(spec::is_memory(memory), fmt::format("memory id {}", static_cast<int>(memory)));
   const spec::MemoryInfo& buffer = spec::info(spec::info(memory).buffer);
-  return this->*buffer.buffer_bytes / buffer.element_bytes(*this);
+  if (!spec::is_enabled(buffer, *this)) return 0;
+  return buffer.buffer_bytes == nullptr ? 1 : this->*buffer.buffer_bytes / buffer.element_bytes(*this);
 }
 
 Result<void> validate(const HardwareConfig& config) {

@@ -33,7 +33,7 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
   if (transfer.x_size == 0) return;  // moves tokens only: memory id, addresses and pads mean nothing
   const auto id = static_cast<std::size_t>(transfer.memory);
   const bool takes_memory =
-      spec::is_memory(transfer.memory) &&
+      spec::is_memory(transfer.memory) && depth_[id] != 0 &&
       (opcode == Opcode::load ? spec::info(transfer.memory).loadable : spec::info(transfer.memory).storable);
   if (!takes_memory)
     return report([&] {
@@ -54,6 +54,13 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
                 spec::kSramBase.wide < 63 && spec::kDramBase.wide < 63);
   const std::uint64_t elements =
       opcode == Opcode::load ? semantics::loaded_elements(transfer) : semantics::stored_elements(transfer);
+  if (opcode == Opcode::load && has_pads && elements != 0 && !spec::info(transfer.memory).takes_pads)
+    report([&] {
+      return Violation{
+          fmt::format("a load of {} has pads {},{},{},{}: they must be 0", spec::info(transfer.memory).name,
+                      transfer.y_pad_0, transfer.y_pad_1, transfer.x_pad_0, transfer.x_pad_1),
+          "set the pads to 0; store zeros in DRAM instead"};
+    });
   if (elements != 0 && transfer.sram_base + elements > depth_[id])
     report([&] {
       return Violation{

@@ -9,6 +9,7 @@
 #include "base/diagnostic.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
+#include "isa/spec/memories.h"
 
 namespace dovetail::isa {
 
@@ -30,9 +31,11 @@ class LegalityRules {
   template <typename Report>
   void visit_loop(const UopLoop& loop, Report&& report) const;
 
-  std::array<std::uint64_t, 6> depth_{};          // by Memory, in elements
-  std::array<std::uint64_t, 6> dram_elements_{};  // by Memory: 2^address_bits / element bytes
-  std::array<std::uint64_t, 6> element_bytes_{};
+  using ByMemory = std::array<std::uint64_t, spec::kMemories.size()>;
+
+  ByMemory depth_{};          // in elements
+  ByMemory dram_elements_{};  // 2^address_bits / element bytes
+  ByMemory element_bytes_{};
   std::int64_t address_bits_ = 0;
 };
 

@@ -45,8 +45,8 @@ void visit_numbers(AnyCounters& counters, Visit visit) {
   visit("/macs", counters.macs);
   visit("/tokens", counters.tokens);
   visit("/nops", counters.nops);
-  for (std::size_t memory = 0; memory < kSrams; ++memory)
-    visit_accesses(counters.sram[memory], fmt::format("/sram/{}", isa::spec::kMemories[memory].name), visit);
+  for (const isa::Memory memory : kSrams)
+    visit_accesses(counters.sram_of(memory), fmt::format("/sram/{}", isa::spec::info(memory).name), visit);
   for (const isa::Queue unit : kQueues)
     visit_port(counters.port[isa::index(unit)], fmt::format("/port/{}", isa::name(unit)), visit);
   if (counters.fetch) visit_port(*counters.fetch, "/port/fetch", visit);
@@ -98,6 +98,12 @@ void complete(Counters& counters, const isa::HardwareConfig& config) {
   const auto slot_bytes =
       static_cast<std::uint64_t>(std::min(config.element_bytes(isa::Memory::out), config.bus_bytes));
   counters.sram_of(isa::Memory::out) += {.reads = counters.bytes_stored / slot_bytes, .writes = acc.writes};
+  // A beat of a LOAD of TAB is written at once; a step reads the entries of all lanes.
+  Accesses& tab = counters.sram_of(isa::Memory::tab);
+  tab = {.writes = counters.bytes_loaded[static_cast<std::size_t>(isa::Memory::tab)] /
+                   static_cast<std::uint64_t>(config.bus_bytes)};
+  for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
+    if (row.reads_table) tab.reads += counters.alu_uops_by_op[static_cast<std::size_t>(row.op)];
   for (PortEvents& port : counters.port) port.buffer = {.reads = port.beats, .writes = port.beats};
   if (counters.fetch) counters.fetch->buffer = {.reads = counters.fetch->beats, .writes = counters.fetch->beats};
 }

@@ -15,6 +15,7 @@
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "isa/spec/alu_ops.h"
+#include "isa/spec/memories.h"
 #include "simulator/memory/dram_command.h"
 
 namespace dovetail::simulator {
@@ -45,14 +46,15 @@ struct PortEvents {
   bool operator==(const PortEvents&) const = default;
 };
 
-// The on-chip memories: isa::Memory up to and including out, the shadow of ACC.
-inline constexpr std::size_t kSrams = static_cast<std::size_t>(isa::Memory::out) + 1;
+// The on-chip memories; out is the shadow of ACC.
+inline constexpr std::array kSrams{isa::Memory::uop, isa::Memory::wgt, isa::Memory::inp,
+                                   isa::Memory::acc, isa::Memory::out, isa::Memory::tab};
 
 // Bytes are those that instructions request; pads move none.
 struct Counters {
-  std::array<std::uint64_t, 5> instructions{};        // by isa::Opcode
-  std::array<std::uint64_t, 3> queue_instructions{};  // by isa::Queue
-  std::array<std::uint64_t, 6> bytes_loaded{};        // by isa::Memory
+  std::array<std::uint64_t, 5> instructions{};                            // by isa::Opcode
+  std::array<std::uint64_t, 3> queue_instructions{};                      // by isa::Queue
+  std::array<std::uint64_t, isa::spec::kMemories.size()> bytes_loaded{};  // by isa::Memory
   std::uint64_t bytes_stored = 0;
   std::uint64_t gemm_uops = 0;  // executed with operands (not reset)
   std::uint64_t gemm_reset_uops = 0;
@@ -62,10 +64,10 @@ struct Counters {
   std::uint64_t tokens = 0;                                               // pushed
   std::uint64_t nops = 0;                                                 // LOAD/STORE with x_size 0
 
-  std::array<Accesses, kSrams> sram{};  // by isa::Memory
-  std::array<PortEvents, 3> port{};     // by isa::Queue: load and compute read, store writes
-  std::optional<PortEvents> fetch{};    // reads; empty: the engine does not model fetch
-  std::optional<DramCommands> dram{};   // empty: there is no DRAM at the memory port
+  std::array<Accesses, isa::spec::kMemories.size()> sram{};  // by isa::Memory: those of kSrams
+  std::array<PortEvents, 3> port{};                          // by isa::Queue: load and compute read, store writes
+  std::optional<PortEvents> fetch{};                         // reads; empty: the engine does not model fetch
+  std::optional<DramCommands> dram{};                        // empty: there is no DRAM at the memory port
 
   Accesses& sram_of(isa::Memory memory) { return sram[static_cast<std::size_t>(memory)]; }
   const Accesses& sram_of(isa::Memory memory) const { return sram[static_cast<std::size_t>(memory)]; }
@@ -77,16 +79,16 @@ struct Counters {
 
 // Computes the accesses that follow from other counters: those of steps, of STORE's slots, and of the beat buffers.
 // Precondition: of sram, the writes of LOADs are counted (of ACC8 with those of acc), and the reads of acc beyond one
-// per step; of port and fetch, bursts and beats. Once per launch.
+// per step; of port and fetch, bursts and beats. Those of tab follow from other counters altogether. Once per launch.
 void complete(Counters& counters, const isa::HardwareConfig& config);
 
 // Without fetch and DRAM: the counters of an engine without a clock.
 Counters without_time(Counters counters);
 
 // {"instructions": {"load", "store", "gemm", "finish", "alu", "total"}, "queues": {"load", "compute", "store"},
-// "bytes_loaded": {"uop", "wgt", "inp", "acc", "acc8", "total"}, "bytes_stored", "gemm_uops", "gemm_reset_uops",
+// "bytes_loaded": {"uop", "wgt", "inp", "acc", "acc8", "tab", "total"}, "bytes_stored", "gemm_uops", "gemm_reset_uops",
 // "alu_uops", "alu_uops_by_op": {"min", ...}, "macs", "tokens", "nops", "sram": {"uop": {"reads", "writes"}, "wgt",
-// "inp", "acc", "out"}, "port": {"load": {"bursts", "beats", "buffer": {"reads", "writes"}}, "compute", "store",
+// "inp", "acc", "out", "tab"}, "port": {"load": {"bursts", "beats", "buffer": {"reads", "writes"}}, "compute", "store",
 // "fetch"}, "dram": {"activates", "precharges", "reads", "writes", "refreshes"}}, all numbers. "fetch" and "dram" only
 // if known.
 Json to_json(const Counters& counters);

@@ -34,6 +34,7 @@ FACTORS = [
     {"token_queue_depth": 512},
     {"uop_buffer_bytes": 65536, "inp_buffer_bytes": 65536, "wgt_buffer_bytes": 262144, "acc_buffer_bytes": 262144},
     {"acc_buffer_bytes": 524288}, {"wgt_buffer_bytes": 1048576, "inp_buffer_bytes": 131072}, {"batch": 2, "requant": True},
+    {"table": True}, {"table": True, "bus_bytes": 16, "block_out": 8},
     {"block_in": 16, "block_out": 16, "bus_bytes": 16}, {"bus_bytes": 16, "outstanding_beats": 32, "burst_beats": 16},
 ]
 HELD_BACK = 13

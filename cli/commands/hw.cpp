@@ -177,8 +177,9 @@ class Hw : public Command {
           config.instruction_bytes(), config.uop_bytes(), config.macs_per_uop());
     TextTable memories({"memory", ">element bytes", ">depth"});
     for (const isa::spec::MemoryInfo& memory : isa::spec::kMemories)
-      memories.add({std::string(memory.name), fmt::format("{}", config.element_bytes(memory.id)),
-                    fmt::format("{}", config.depth(memory.id))});
+      if (isa::spec::is_enabled(memory, config))
+        memories.add({std::string(memory.name), fmt::format("{}", config.element_bytes(memory.id)),
+                      fmt::format("{}", config.depth(memory.id))});
     print("{}\n{}", memories.to_string(0), times_text(config, system));
     return Exit::success;
   }

@@ -52,7 +52,7 @@ Result<isa::Memory> parse_sram(std::string_view option, std::string_view name) {
   const auto row = std::ranges::find(isa::spec::kMemories, name, &isa::spec::MemoryInfo::name);
   if (row == isa::spec::kMemories.end() || row->id == isa::Memory::acc8)
     return Diagnostic{fmt::format("bad value of {}", option), std::string(name),
-                      fmt::format("there is no memory `{}`", name), "the memories are acc, out, inp, wgt and uop"};
+                      fmt::format("there is no memory `{}`", name), "the memories are acc, out, inp, wgt, uop and tab"};
   return row->id;
 }
 

@@ -86,9 +86,9 @@ std::string events_text(const simulator::Counters& counters) {
     if (number > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, with_separators(number));
   };
   std::string read, written, moved, commands;
-  for (std::size_t memory = 0; memory < counters.sram.size(); ++memory) {
-    list(read, isa::spec::kMemories[memory].name, counters.sram[memory].reads);
-    list(written, isa::spec::kMemories[memory].name, counters.sram[memory].writes);
+  for (const isa::Memory memory : simulator::kSrams) {
+    list(read, isa::spec::info(memory).name, counters.sram_of(memory).reads);
+    list(written, isa::spec::info(memory).name, counters.sram_of(memory).writes);
   }
   const auto port = [&](std::string_view name, const simulator::PortEvents& events) {
     if (events.bursts == 0) return;

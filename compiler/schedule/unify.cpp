@@ -55,7 +55,8 @@ class Matcher {
     // Most patterns do not match: indices are computed only for those that do.
     if (why.empty())
       for (Match::Access& found : match.accesses)
-        for (Expr& index : found.outside) index = simplify(substitute(index, bindings_), bounds_);
+        for (std::size_t d = 0; d < found.outside.size(); ++d)
+          if (!found.computed[d]) found.outside[d] = simplify(substitute(found.outside[d], bindings_), bounds_);
     return why;
   }
 
@@ -82,7 +83,16 @@ class Matcher {
     if (parameter->dtype != buffer->dtype)
       return fmt::format("operand {} is {}, buffer {} is {}", parameter->name, name(parameter->dtype), buffer->name,
                          name(buffer->dtype));
-    match.accesses.push_back({parameter.get(), inside, outside, buffer});
+    std::vector<bool> computed(outside.size(), false);
+    for (std::size_t d = 0; d < inside.size(); ++d) {
+      if (loads_nothing(inside[d])) continue;
+      if (parameter->shape != buffer->shape)
+        return fmt::format("operand {} has the shape {}, buffer {} has {}", parameter->name,
+                           dovetail::to_string(parameter->shape), buffer->name, dovetail::to_string(buffer->shape));
+      if (std::string why = exprs(inside[d], outside[d]); !why.empty()) return why;
+      computed[d] = true;
+    }
+    match.accesses.push_back({parameter.get(), inside, outside, buffer, std::move(computed)});
     return {};
   }
 
@@ -257,6 +267,10 @@ class OperandSteps {
       }
     for (const auto& [var, axis] : axis_of_loop) parts.steps[axis].assign(dimensions, 0);
     for (std::size_t d = 0; d < dimensions; ++d) {
+      if (access.computed[d]) {  // the operand is the whole buffer, of the parameter's shape
+        steps_[d].emplace(dimensions, 0)[d] = 1;
+        continue;
+      }
       const auto form = affine(access.outside[d], bounds_);
       if (!form)
         return fmt::format("index {} of {} is not affine: {}", d, access.buffer->name,

@@ -18,6 +18,7 @@ struct Match {
     const loops::BufferNode* parameter;        // of the intrinsic
     std::vector<loops::Expr> inside, outside;  // its indices there, and the block's indices in loop variables
     loops::Buffer buffer;
+    std::vector<bool> computed;  // by dimension: the index is computed from loads, which match; all of it is accessed
   };
   std::vector<Access> accesses;
   std::map<const loops::VarNode*, loops::Expr> immediates;

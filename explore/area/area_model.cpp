@@ -35,6 +35,8 @@ double requant_lanes(const HardwareConfig& c) { return c.requant ? lanes(c) : 0;
 double saturate_lanes(const HardwareConfig& c) { return c.saturate ? lanes(c) : 0; }
 double requant(const HardwareConfig& c) { return c.requant ? 1 : 0; }
 double bus(const HardwareConfig& c) { return static_cast<double>(c.bus_bytes); }
+double table_lanes(const HardwareConfig& c) { return c.table ? lanes(c) : 0; }
+double table_bits(const HardwareConfig& c) { return c.table ? lanes(c) * bus(c) : 0; }
 double bus_log(const HardwareConfig& c) { return log2_of(c.bus_bytes); }
 double address(const HardwareConfig& c) { return static_cast<double>(c.address_bits); }
 double burst(const HardwareConfig& c) { return bits_for(c.longest_burst_beats()); }
@@ -57,7 +59,10 @@ struct BlockRow {
 const std::vector<BlockRow>& block_table() {
   static const std::vector<BlockRow> rows{
       {"u_compute/u_gemm", {}, {one, macs, lanes}, {one, macs, lanes}},
-      {"u_compute/u_alu", {}, {one, lanes, requant_lanes}, {one, lanes, requant_lanes}},
+      {"u_compute/u_alu",
+       {},
+       {one, lanes, requant_lanes, table_lanes, table_bits},
+       {one, lanes, requant_lanes, table_lanes}},
       {"u_compute",
        {"u_compute/u_gemm", "u_compute/u_alu"},
        {one, lanes, inputs, weights, bus, address, burst, outstanding, all_indices, requant, wide},
@@ -194,18 +199,24 @@ Result<Technology> technology_from_json(const Json& json, std::string_view where
 std::vector<MemoryMacro> memories_of(const HardwareConfig& hardware) {
   const std::int64_t acc_words = hardware.depth(Memory::acc), lanes_out = hardware.batch * hardware.block_out;
   const std::int64_t command = 8 * hardware.instruction_bytes() + 32, read_beat = 8 * hardware.bus_bytes + 2;
-  return {{"uop", hardware.depth(Memory::uop), 8 * hardware.uop_bytes()},
-          {"inp", hardware.depth(Memory::inp), 8 * hardware.batch * hardware.block_in},
-          {"wgt", hardware.depth(Memory::wgt), 8 * hardware.block_in * hardware.block_out},
-          {"acc", acc_words, 32 * lanes_out},
-          {"out", acc_words, (hardware.saturate ? 16 : 8) * lanes_out},
-          {"load commands", hardware.command_queue_depth, command},
-          {"compute commands", hardware.command_queue_depth, command},
-          {"store commands", hardware.command_queue_depth, command},
-          {"fetch beats", hardware.outstanding_beats, read_beat},
-          {"load beats", hardware.outstanding_beats, read_beat},
-          {"compute beats", hardware.outstanding_beats, read_beat},
-          {"store beats", hardware.outstanding_beats, 9 * hardware.bus_bytes}};
+  const std::int64_t beat = 8 * hardware.bus_bytes;
+  std::vector<MemoryMacro> tables;  // a copy for each lane
+  if (hardware.table)
+    tables.assign(static_cast<std::size_t>(lanes_out), {"tab", 8 * hardware.element_bytes(Memory::tab) / beat, beat});
+  std::vector<MemoryMacro> all{{"uop", hardware.depth(Memory::uop), 8 * hardware.uop_bytes()},
+                               {"inp", hardware.depth(Memory::inp), 8 * hardware.batch * hardware.block_in},
+                               {"wgt", hardware.depth(Memory::wgt), 8 * hardware.block_in * hardware.block_out},
+                               {"acc", acc_words, 32 * lanes_out},
+                               {"out", acc_words, (hardware.saturate ? 16 : 8) * lanes_out},
+                               {"load commands", hardware.command_queue_depth, command},
+                               {"compute commands", hardware.command_queue_depth, command},
+                               {"store commands", hardware.command_queue_depth, command},
+                               {"fetch beats", hardware.outstanding_beats, read_beat},
+                               {"load beats", hardware.outstanding_beats, read_beat},
+                               {"compute beats", hardware.outstanding_beats, read_beat},
+                               {"store beats", hardware.outstanding_beats, 9 * hardware.bus_bytes}};
+  all.insert(all.end(), tables.begin(), tables.end());
+  return all;
 }
 
 Result<AreaModel> AreaModel::fit(std::vector<SynthesisRun> runs, Technology technology) {

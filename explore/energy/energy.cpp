@@ -33,6 +33,10 @@ ChipMemory sram_shape(const isa::HardwareConfig& config, isa::Memory memory) {
     case isa::Memory::acc:
     case isa::Memory::acc8: return {elements, as_double(32 * config.batch * config.block_out)};
     case isa::Memory::out: return {elements, as_double((config.saturate ? 16 : 8) * config.batch * config.block_out)};
+    case isa::Memory::tab: {  // a copy for each lane, in words of a beat
+      const std::int64_t beat = config.bus_bytes;
+      return {as_double(config.element_bytes(memory) / beat), as_double(8 * beat * config.batch * config.block_out)};
+    }
   }
   return {};
 }
@@ -89,9 +93,10 @@ void add_work(Sum& sum, const simulator::Counters& counters, const isa::Hardware
 }
 
 void add_memories(Sum& sum, const simulator::Counters& counters, const isa::HardwareConfig& config) {
-  for (std::size_t m = 0; m < simulator::kSrams; ++m)
-    sum.add(fmt::format("SRAM {}", isa::spec::kMemories[m].name), true,
-            sum.accesses(sram_shape(config, isa::spec::kMemories[m].id), counters.sram[m]));
+  for (const isa::Memory memory : simulator::kSrams)
+    if (isa::spec::is_enabled(isa::spec::info(memory), config))
+      sum.add(fmt::format("SRAM {}", isa::spec::info(memory).name), true,
+              sum.accesses(sram_shape(config, memory), counters.sram_of(memory)));
   double queues = 0, buffers = 0;
   for (const std::uint64_t instructions : counters.queue_instructions)
     queues += sum.accesses(command_queue(config), {.reads = instructions, .writes = instructions});

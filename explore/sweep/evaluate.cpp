@@ -129,7 +129,8 @@ Metrics Evaluator::without_time(const isa::HardwareConfig& hardware, std::int64_
   metrics.area_mm2 = count * area.mm2();
   metrics.gates = count * area.gates;
   for (const isa::spec::MemoryInfo& memory : isa::spec::kMemories)
-    if (memory.buffer == memory.id) metrics.sram_bytes += count * static_cast<double>(hardware.*memory.buffer_bytes);
+    if (memory.buffer == memory.id)
+      metrics.sram_bytes += count * static_cast<double>(hardware.depth(memory.id) * hardware.element_bytes(memory.id));
   return metrics;
 }
 

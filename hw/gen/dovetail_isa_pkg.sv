@@ -27,6 +27,7 @@ package dovetail_isa_pkg;
   localparam int unsigned REQUANT_ENABLED = 0;  // ALU operation REQUANT: exact scaling by a binary32 per lane, bias, zero point
   localparam int unsigned SATURATE_ENABLED = 0;  // STORE may clamp to the output width instead of wrapping
   localparam int unsigned OVERWRITE_ENABLED = 0;  // GEMM may write the product instead of adding it: no reset pass
+  localparam int unsigned TABLE_ENABLED = 0;  // memory TAB and ALU operations TABLE and TABLEU: a function of 8 bits as a table of 256 entries of 16 bits
   localparam int unsigned LONGEST_BURST_BEATS = 32;  // beats: BURST_BEATS, limited to what a beat buffer holds
   localparam int unsigned WIDE_ENCODING = 0;  // 256-bit instructions and 64-bit micro-ops
   localparam int unsigned INSTRUCTION_BITS = 128;
@@ -56,6 +57,10 @@ package dovetail_isa_pkg;
   localparam int unsigned OUT_ELEMENT_BYTES_LOG2 = 4;
   localparam int unsigned ACC8_ELEMENT_BYTES = 16;  // in DRAM: batch * block_out
   localparam int unsigned ACC8_ELEMENT_BYTES_LOG2 = 4;
+  localparam int unsigned TAB_ELEMENT_BYTES = 512;  // in DRAM: 512
+  localparam int unsigned TAB_ELEMENT_BYTES_LOG2 = 9;
+  localparam int unsigned TAB_DEPTH = 0;  // the table that TABLE and TABLEU read on chip
+  localparam int unsigned TAB_DEPTH_LOG2 = 0;
 
   // Encodings.
   typedef enum logic [2:0] {
@@ -72,7 +77,8 @@ package dovetail_isa_pkg;
     MEMORY_INP = 3'd2,
     MEMORY_ACC = 3'd3,
     MEMORY_OUT = 3'd4,
-    MEMORY_ACC8 = 3'd5
+    MEMORY_ACC8 = 3'd5,
+    MEMORY_TAB = 3'd6
   } memory_e;
 
   typedef enum logic [2:0] {
@@ -81,13 +87,15 @@ package dovetail_isa_pkg;
     ALU_ADD = 3'd2,
     ALU_SHR = 3'd3,
     ALU_MUL = 3'd4,
-    ALU_REQUANT = 3'd5
+    ALU_REQUANT = 3'd5,
+    ALU_TABLE = 3'd6,
+    ALU_TABLEU = 3'd7
   } alu_op_e;
 
   // Sets of ALU operations: bit k is operation k.
   localparam logic [7:0] ALU_SET_ENABLED = 8'b00011111;  // available at this design point
-  localparam logic [7:0] ALU_SET_LONG = 8'b00110000;  // kind alu_long, the others alu
-  localparam logic [7:0] ALU_SET_IMMEDIATE = 8'b00011111;  // second operand is imm if use_imm is 1
+  localparam logic [7:0] ALU_SET_LONG = 8'b11110000;  // kind alu_long, the others alu
+  localparam logic [7:0] ALU_SET_IMMEDIATE = 8'b11011111;  // second operand is imm if use_imm is 1
   localparam logic [7:0] ALU_SET_READS_NEXT = 8'b00100000;  // read acc[src + 1] after acc[src]
 
   typedef enum logic [3:0] {
@@ -571,6 +579,8 @@ package dovetail_isa_pkg;
   localparam int unsigned REG_CONFIG_SATURATE_WIDTH = 1;
   localparam int unsigned REG_CONFIG_OVERWRITE_LSB = 18;  // RO: extension `overwrite`
   localparam int unsigned REG_CONFIG_OVERWRITE_WIDTH = 1;
+  localparam int unsigned REG_CONFIG_TABLE_LSB = 21;  // RO: extension `table`
+  localparam int unsigned REG_CONFIG_TABLE_WIDTH = 1;
   localparam logic [11:0] REG_TOKENS_LOAD_OFFSET = 12'h038;  // what the last launch left over; valid while STATUS reports leftover_tokens
   localparam logic [31:0] REG_TOKENS_LOAD_RESET = 32'h00000000;
   localparam int unsigned REG_TOKENS_LOAD_LOAD_TO_COMPUTE_LSB = 0;  // RO: tokens in the FIFO load -> compute, at most 65535

@@ -3,25 +3,31 @@
 // an operation without a case.
 module dovetail_alu import dovetail_isa_pkg::*; #(
   localparam int unsigned Lanes = BATCH * BLOCK_OUT,
-  localparam int unsigned AccWidth = ACC_DEPTH_LOG2
+  localparam int unsigned AccWidth = ACC_DEPTH_LOG2,
+  localparam int unsigned BusBits = 8 * BUS_BYTES,
+  localparam int unsigned TableWidth = TAB_ELEMENT_BYTES_LOG2 - BUS_BYTES_LOG2
 ) (
-  input  logic                clk_i,
-  input  logic                rst_ni,
-  input  logic                flush_i,
+  input  logic                    clk_i,
+  input  logic                    rst_ni,
+  input  logic                    flush_i,
   // The last cycle of a step in R.
-  input  logic                valid_i,
-  input  step_t               step_i,
+  input  logic                    valid_i,
+  input  step_t                   step_i,
   // The following cycle: the destination's value, and the operands read before.
-  input  logic [Lanes*32-1:0] acc_i,
-  input  logic [Lanes*32-1:0] source_i,
-  input  logic [Lanes*32-1:0] next_i,
+  input  logic [Lanes*32-1:0]     acc_i,
+  input  logic [Lanes*32-1:0]     source_i,
+  input  logic [Lanes*32-1:0]     next_i,
+  // Write port of the table, in beats.
+  input  logic                    table_we_i,
+  input  logic [TableWidth-1:0]   table_waddr_i,
+  input  logic [BusBits-1:0]      table_wdata_i,
   // There is a step whose result is neither written yet nor forwardable; its destination.
-  output logic                pending_o,
-  output logic [AccWidth-1:0] pending_dst_o,
-  output logic                we_o,
-  output logic [AccWidth-1:0] waddr_o,
-  output logic [Lanes*32-1:0] wdata_o,
-  output logic                last_o
+  output logic                    pending_o,
+  output logic [AccWidth-1:0]     pending_dst_o,
+  output logic                    we_o,
+  output logic [AccWidth-1:0]     waddr_o,
+  output logic [Lanes*32-1:0]     wdata_o,
+  output logic                    last_o
 );
   localparam logic [7:0] LongOps = ALU_SET_LONG;
 
@@ -63,7 +69,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   assign last_o        = valid_2_q ? last_2_q : valid_1_q && !long_1 && last_1_q;
 
   // Operands are gated while there is no step, so that neither gates nor a simulator do any work.
-  logic [Lanes*32-1:0] short_result, product_q, requantized;
+  logic [Lanes*32-1:0] short_result, product_q, requantized, looked_up;
   logic signed [31:0]  value, operand;
   logic [31:0]         immediate;
   logic [63:0]         window;
@@ -97,7 +103,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
             short_result[l*32+:32] = 32'(window >> places);
           end
           ALU_ADD: short_result[l*32+:32] = value + operand;
-          ALU_MUL, ALU_REQUANT: ;  // alu_long
+          ALU_MUL, ALU_REQUANT, ALU_TABLE, ALU_TABLEU: ;  // alu_long
         endcase
       end
     end
@@ -128,12 +134,41 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
     assign requantized = '0;
   end
 
+  logic table_re;
+  assign table_re = TABLE_ENABLED != 0 && valid_1_q && !empty_1_q &&
+                    (op_1_q == ALU_TABLE || op_1_q == ALU_TABLEU);
+  if (TABLE_ENABLED != 0) begin : gen_table
+    logic [Lanes*8-1:0]  index;
+    logic [Lanes*16-1:0] entry;
+    dovetail_table u_table (
+      .clk_i,
+      .we_i   (table_we_i),
+      .waddr_i(table_waddr_i),
+      .wdata_i(table_wdata_i),
+      .re_i   (table_re),
+      .index_i(index),
+      .entry_o(entry)
+    );
+    for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+      logic [31:0] sum;
+      assign sum = acc_i[l*32+:32] + (use_imm_1_q ? immediate : source_i[l*32+:32]);
+      // The sum clamped to int8, from -128 on.
+      assign index[l*8+:8] = &sum[31:7] || !(|sum[31:7]) ? {!sum[7], sum[6:0]} : {8{!sum[31]}};
+      assign looked_up[l*32+:32] = {{16{op_2_q == ALU_TABLE && entry[l*16+15]}}, entry[l*16+:16]};
+    end
+  end else begin : gen_no_table
+    assign looked_up = '0;
+    logic unused;
+    assign unused = ^{table_re, table_we_i, table_waddr_i, table_wdata_i};
+  end
+
   always_comb begin
     wdata_o = short_result;
     if (valid_2_q) begin
       unique case (op_2_q)
         ALU_MUL: wdata_o = product_q;
         ALU_REQUANT: wdata_o = requantized;
+        ALU_TABLE, ALU_TABLEU: wdata_o = looked_up;
         ALU_MIN, ALU_MAX, ALU_ADD, ALU_SHR: ;  // alu
       endcase
     end

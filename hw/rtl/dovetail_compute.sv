@@ -10,7 +10,8 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   localparam int unsigned UopIndex = UOP_DEPTH_LOG2,
   localparam int unsigned InpIndex = INP_DEPTH_LOG2,
   localparam int unsigned WgtIndex = WGT_DEPTH_LOG2,
-  localparam int unsigned AccIndex = ACC_DEPTH_LOG2
+  localparam int unsigned AccIndex = ACC_DEPTH_LOG2,
+  localparam int unsigned TableIndex = TAB_ELEMENT_BYTES_LOG2 - BUS_BYTES_LOG2
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -91,6 +92,10 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   logic [UopBits-1:0]  uop_wdata;
   logic [AccIndex-1:0] load_waddr;
   logic [AccBits-1:0]  load_wdata;
+  // Beats of a table.
+  logic                   table_we;
+  logic [TableIndex-1:0]  table_waddr;
+  logic [8*BUS_BYTES-1:0] table_wdata;
 
   dovetail_serial u_serial (
     .clk_i,
@@ -116,7 +121,10 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .uop_wdata_o(uop_wdata),
     .acc_we_o   (load_we),
     .acc_waddr_o(load_waddr),
-    .acc_wdata_o(load_wdata)
+    .acc_wdata_o(load_wdata),
+    .table_we_o   (table_we),
+    .table_waddr_o(table_waddr),
+    .table_wdata_o(table_wdata)
   );
 
   // ---- The steps of GEMM and ALU: stages U, X and R ---------------------------------------------
@@ -193,6 +201,9 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .acc_i        (acc_rdata),
     .source_i     (source),
     .next_i       (source_next),
+    .table_we_i   (table_we),
+    .table_waddr_i(table_waddr),
+    .table_wdata_i(table_wdata),
     .pending_o    (pending),
     .pending_dst_o(pending_dst),
     .we_o         (alu_we),

@@ -26,7 +26,8 @@ module dovetail_drain import dovetail_isa_pkg::*; #(
   output logic                            pad_o,    // the element is zero
   output logic [LOAD_SRAM_BASE_WIDTH-1:0] addr_o,
   output logic [LaneWidth-1:0]            lane_o,   // the element's lane in the beat
-  output logic [LineBits-1:0]             line_o    // the preceding beats, the latest on top
+  output logic [LineBits-1:0]             line_o,   // the preceding beats, the latest on top
+  output logic [9:0]                      beat_o    // the beat's number in its element
 );
   localparam int unsigned CountWidth = LOAD_X_SIZE_WIDTH + 2;
 
@@ -52,6 +53,7 @@ module dovetail_drain import dovetail_isa_pkg::*; #(
   assign addr_o       = addr_q;
   assign lane_o       = lane_q;
   assign line_o       = line_q;
+  assign beat_o       = beat_q;
   assign active_o     = active_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -35,6 +35,7 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   localparam int unsigned LineBits = Beats > 1 ? (Beats - 1) * BusBits : BusBits;
   localparam int unsigned LaneWidth = BusLog2 + 1;
   localparam logic [7:0] AluOps = ALU_SET_ENABLED;
+  localparam logic [2:0] LastMemory = TABLE_ENABLED != 0 ? MEMORY_TAB : MEMORY_ACC8;
 
   logic                 buffer_valid, buffer_pop, complete, bad_resp, illegal, slot;
   beat_t                buffer;
@@ -116,7 +117,7 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
       OPCODE_LOAD: begin
         if (operand_load) queue = 3'b001;
         illegal = (instr_o & LOAD_RESERVED) != '0 ||
-                  (!nop && (load.memory == MEMORY_OUT || load.memory > MEMORY_ACC8));
+                  (!nop && (load.memory == MEMORY_OUT || load.memory > LastMemory));
       end
       OPCODE_STORE: begin
         queue   = 3'b100;

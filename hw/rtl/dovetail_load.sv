@@ -101,7 +101,8 @@ module dovetail_load import dovetail_isa_pkg::*; #(
     .addr_o         (addr),
     .data_o         (data),
     .line_o         (line),
-    .lane_o         (lane)
+    .lane_o         (lane),
+    .beat_o         ()
   );
 
   // ---- End --------------------------------------------------------------------------------------

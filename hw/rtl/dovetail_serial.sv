@@ -1,9 +1,11 @@
-// Executes the serial instructions of the compute queue, one at a time: LOADs of UOP, ACC and ACC8,
-// NOPs and FINISH. docs/reference/timing.md, section 9.
+// Executes the serial instructions of the compute queue, one at a time: LOADs of UOP, ACC, ACC8 and
+// TAB, NOPs and FINISH. docs/reference/timing.md, section 9.
 module dovetail_serial import dovetail_isa_pkg::*; #(
   localparam int unsigned Lanes = BATCH * BLOCK_OUT,
   localparam int unsigned AccBits = 32 * Lanes,
-  localparam int unsigned Acc8Bits = 8 * Lanes
+  localparam int unsigned Acc8Bits = 8 * Lanes,
+  localparam int unsigned BusBits = 8 * BUS_BYTES,
+  localparam int unsigned TableWidth = TAB_ELEMENT_BYTES_LOG2 - BUS_BYTES_LOG2
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -27,15 +29,17 @@ module dovetail_serial import dovetail_isa_pkg::*; #(
   input  logic                      grant_i,
   input  logic                      beat_valid_i,
   input  beat_t                     beat_i,
-  // Write ports of UOP and ACC.
+  // Write ports of UOP, ACC and the table, the last in beats.
   output logic                      uop_we_o,
   output logic [UOP_DEPTH_LOG2-1:0] uop_waddr_o,
   output logic [UOP_BITS-1:0]       uop_wdata_o,
   output logic                      acc_we_o,
   output logic [ACC_DEPTH_LOG2-1:0] acc_waddr_o,
-  output logic [AccBits-1:0]        acc_wdata_o
+  output logic [AccBits-1:0]        acc_wdata_o,
+  output logic                      table_we_o,
+  output logic [TableWidth-1:0]     table_waddr_o,
+  output logic [BusBits-1:0]        table_wdata_o
 );
-  localparam int unsigned BusBits = 8 * BUS_BYTES;
   localparam int unsigned MostBits = AccBits > UOP_BITS ? AccBits : UOP_BITS;
   localparam int unsigned LineBits = MostBits > BusBits ? MostBits - BusBits : BusBits;
   localparam int unsigned LaneWidth = BUS_BYTES_LOG2 + 1;
@@ -47,6 +51,7 @@ module dovetail_serial import dovetail_isa_pkg::*; #(
   logic [BusBits-1:0]              data;
   logic [LineBits-1:0]             line;
   logic [LaneWidth-1:0]            lane;
+  logic [9:0]                      beat;
 
   assign head = command_i.instr;
 
@@ -79,7 +84,8 @@ module dovetail_serial import dovetail_isa_pkg::*; #(
     .addr_o         (addr),
     .data_o         (data),
     .line_o         (line),
-    .lane_o         (lane)
+    .lane_o         (lane),
+    .beat_o         (beat)
   );
 
   // ---- Start and end ----------------------------------------------------------------------------
@@ -106,6 +112,7 @@ module dovetail_serial import dovetail_isa_pkg::*; #(
   end
 
   // ---- Writes -----------------------------------------------------------------------------------
+  logic                is_table;
   logic [UOP_BITS-1:0] uop_element;
   logic [AccBits-1:0]  acc_element;
   logic [Acc8Bits-1:0] acc8_element;
@@ -141,7 +148,7 @@ module dovetail_serial import dovetail_isa_pkg::*; #(
   assign uop_we_o    = write && memory_q == MEMORY_UOP;
   assign uop_waddr_o = addr[UOP_DEPTH_LOG2-1:0];
   assign uop_wdata_o = pad ? '0 : uop_element;
-  assign acc_we_o    = write && memory_q != MEMORY_UOP;
+  assign acc_we_o    = write && memory_q != MEMORY_UOP && !is_table;
   assign acc_waddr_o = addr[ACC_DEPTH_LOG2-1:0];
   always_comb begin
     acc_wdata_o = acc_element;
@@ -152,4 +159,9 @@ module dovetail_serial import dovetail_isa_pkg::*; #(
     end
     if (pad) acc_wdata_o = '0;
   end
+  // A LOAD of TAB has no pads.
+  assign is_table      = TABLE_ENABLED != 0 && memory_q == MEMORY_TAB;
+  assign table_we_o    = slot && is_table;
+  assign table_waddr_o = beat[TableWidth-1:0];
+  assign table_wdata_o = data;
 endmodule

@@ -2,7 +2,7 @@
 // and iterates over the elements that a LOAD writes on chip, the same one or an earlier one.
 // docs/reference/timing.md, sections 3 and 8.
 module dovetail_transfer import dovetail_isa_pkg::*; #(
-  parameter bit Operands = 1'b0,         // LOADs of INP and WGT; otherwise of UOP, ACC and ACC8
+  parameter bit Operands = 1'b0,         // LOADs of INP and WGT; otherwise of the others
   parameter int unsigned LineBits = 64,  // beats before an element's last; at least one beat
   localparam int unsigned AddrWidth = ADDRESS_BITS,
   localparam int unsigned LaneWidth = BUS_BYTES_LOG2 + 1
@@ -37,15 +37,20 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
   // For dovetail_element: the beat, the beats before it, and the element's place in the beat.
   output logic [8*BUS_BYTES-1:0]          data_o,
   output logic [LineBits-1:0]             line_o,
-  output logic [LaneWidth-1:0]            lane_o
+  output logic [LaneWidth-1:0]            lane_o,
+  output logic [9:0]                      beat_o  // the beat's number in its element
 );
   // ---- Element sizes, by memory -----------------------------------------------------------------
+  function is_tab(input logic [2:0] memory);
+    is_tab = TABLE_ENABLED != 0 && memory == MEMORY_TAB;
+  endfunction
   function [4:0] element_log2(input logic [2:0] memory);
     if (Operands) begin
       element_log2 = memory == MEMORY_WGT ? 5'(WGT_ELEMENT_BYTES_LOG2) : 5'(INP_ELEMENT_BYTES_LOG2);
     end else begin
       element_log2 = memory == MEMORY_UOP  ? 5'(UOP_ELEMENT_BYTES_LOG2) :
                      memory == MEMORY_ACC8 ? 5'(ACC8_ELEMENT_BYTES_LOG2) :
+                     is_tab(memory)        ? 5'(TAB_ELEMENT_BYTES_LOG2) :
                                              5'(ACC_ELEMENT_BYTES_LOG2);
     end
   endfunction
@@ -57,6 +62,7 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
     end else begin
       bytes_of = memory == MEMORY_UOP  ? elements << UOP_ELEMENT_BYTES_LOG2 :
                  memory == MEMORY_ACC8 ? elements << ACC8_ELEMENT_BYTES_LOG2 :
+                 is_tab(memory)        ? elements << TAB_ELEMENT_BYTES_LOG2 :
                                          elements << ACC_ELEMENT_BYTES_LOG2;
     end
   endfunction
@@ -124,7 +130,8 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
     .pad_o,
     .addr_o,
     .lane_o,
-    .line_o
+    .line_o,
+    .beat_o
   );
   assign data_o = beat.data;
 

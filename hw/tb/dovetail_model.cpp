@@ -173,10 +173,10 @@ class Model {
 // Sums of the probe's event word over the cycles.
 class EventCounts {
  public:
-  void add(std::uint32_t word) {
+  void add(std::uint64_t word) {
     if ((word >> kAluStep & 1) != 0) ++alu_steps_[word >> kAluOp];
-    for (std::uint32_t bits = word & ((1u << kAluStep) - 1); bits != 0; bits &= bits - 1)
-      ++counts_[__builtin_ctz(bits)];
+    for (std::uint64_t bits = word & ((std::uint64_t{1} << kAluStep) - 1); bits != 0; bits &= bits - 1)
+      ++counts_[__builtin_ctzll(bits)];
   }
   dovetail_rtl_events totals() const {
     dovetail_rtl_events events;
@@ -186,8 +186,8 @@ class EventCounts {
       from += count;
     };
     // In the order of the word, from the low bits.
-    take(events.sram_reads, 5);
-    take(events.sram_writes, 5);
+    take(events.sram_reads, 6);
+    take(events.sram_writes, 6);
     take(events.beats, 4);
     take(events.bursts, 4);
     take(events.buffer_reads, 4);
@@ -199,7 +199,7 @@ class EventCounts {
   }
 
  private:
-  static constexpr int kAluStep = 28, kAluOp = 29;
+  static constexpr int kAluStep = 30, kAluOp = 31;
   std::uint64_t counts_[kAluStep] = {}, alu_steps_[8] = {};
 };
 

@@ -48,9 +48,9 @@ module dovetail_probe (
   input logic        write_take_i,     // the writer takes a burst
   input logic        write_sent_i,     // a W beat
   input logic [31:0] compute_drain_index_i,
-  // Memories; indexed by isa::Memory: 0 uop, 1 wgt, 2 inp, 3 acc, 4 the shadow of acc.
-  input logic [4:0]  sram_read_i,
-  input logic [4:0]  sram_write_i,
+  // Memories: 0 uop, 1 wgt, 2 inp, 3 acc, 4 the shadow of acc, 5 tab.
+  input logic [5:0]  sram_read_i,
+  input logic [5:0]  sram_write_i,
   // The memory port and its beat buffers; indexed by unit, 3 is fetch.
   input logic [3:0]  beat_i,
   input logic [3:0]  burst_i,  // a read's last beat, a write's address
@@ -137,8 +137,8 @@ module dovetail_probe (
                  fetch_blocked_i, fetch_slot_i, fetch_beat_i, fetch_wanting_i, port_pop_i,
                  port_grant_i, port_request_i};
   // Events, as the test bench counts them.
-  logic [31:0] events /* verilator public_flat_rd */;
-  assign events = {alu_op_i, alu_step_i, gemm_reset_i, gemm_step_i, buffer_write_i, buffer_read_i,
+  logic [63:0] events /* verilator public_flat_rd */;
+  assign events = {30'd0, alu_op_i, alu_step_i, gemm_reset_i, gemm_step_i, buffer_write_i, buffer_read_i,
                    burst_i, beat_i, sram_write_i, sram_read_i};
   assign compute_drain_index = compute_drain_index_i;
   assign issue_index         = issue_index_i;
@@ -198,9 +198,9 @@ bind dovetail_top dovetail_probe u_probe (
   .write_take_i         (u_store.u_write.take),
   .write_sent_i         (u_store.u_write.sent_o),
   .compute_drain_index_i(u_compute.serial_index),
-  .sram_read_i          ({u_store.u_out.re_i, u_compute.u_acc.re_i, u_inp.re_i, u_wgt.re_i,
+  .sram_read_i          ({u_compute.u_alu.table_re, u_store.u_out.re_i, u_compute.u_acc.re_i, u_inp.re_i, u_wgt.re_i,
                           u_compute.u_steps.u_uop.re_i}),
-  .sram_write_i         ({u_store.u_out.we_i, u_compute.u_acc.we_i, u_inp.we_i, u_wgt.we_i,
+  .sram_write_i         ({u_compute.table_we, u_store.u_out.we_i, u_compute.u_acc.we_i, u_inp.we_i, u_wgt.we_i,
                           u_compute.u_steps.u_uop.we_i}),
   .beat_i               ({beat_valid[0], mem_wvalid_o && mem_wready_i, beat_valid[1],
                           beat_valid[2]}),

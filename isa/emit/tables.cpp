@@ -104,7 +104,7 @@ std::vector<Constant> config_constants(const HardwareConfig& config) {
     constants.push_back({memory + "_ELEMENT_BYTES_LOG2", log2(config.element_bytes(row.id)), ""});
     if (row.buffer != row.id) continue;
     constants.push_back({memory + "_DEPTH", config.depth(row.id), fmt::format("{} on chip", row.doc)});
-    constants.push_back({memory + "_DEPTH_LOG2", log2(config.depth(row.id)), ""});
+    constants.push_back({memory + "_DEPTH_LOG2", log2(std::max<std::int64_t>(1, config.depth(row.id))), ""});
   }
   return constants;
 }

@@ -6,6 +6,7 @@
 
 #include "isa/instruction.h"
 #include "isa/semantics/requant.h"
+#include "isa/semantics/table.h"
 #include "isa/semantics/wrap.h"
 #include "isa/spec/alu_ops.h"
 
@@ -24,13 +25,15 @@ struct AluOperands {
   std::int32_t source = 0;  // acc[src], or the immediate if use_imm is 1
   std::int32_t next = 0;    // acc[src + 1]
   std::int32_t imm = 0;
+  const std::uint16_t* table = nullptr;  // the entries in TAB
 };
 
-// read(k): the lane of acc[src + k], called for the elements that the instruction reads. Precondition: is_alu_op(op).
+// read(k): the lane of acc[src + k], called for the elements that the instruction reads. `table`: the entries in TAB,
+// for the operations that read it. Precondition: is_alu_op(op).
 template <typename Read>
-constexpr AluOperands alu_operands(const Alu& alu, Read&& read) {
+constexpr AluOperands alu_operands(const Alu& alu, Read&& read, const std::uint16_t* table = nullptr) {
   const std::uint32_t elements = spec::source_elements(alu);
-  AluOperands operands{.source = alu.imm, .imm = alu.imm};
+  AluOperands operands{.source = alu.imm, .imm = alu.imm, .table = table};
   if (elements > 0) operands.source = read(0);
   if (elements > 1) operands.next = read(1);
   return operands;
@@ -44,6 +47,8 @@ constexpr std::int32_t alu(std::int32_t acc, AluOperands operands) {
   if constexpr (op == AluOp::shr) return shr(acc, operands.source);
   if constexpr (op == AluOp::mul) return wrapping_mul(acc, operands.source);
   if constexpr (op == AluOp::requant) return requant(acc, operands.next, bits(operands.source), operands.imm);
+  if constexpr (op == AluOp::table) return static_cast<std::int16_t>(table_entry(acc, operands.source, operands.table));
+  if constexpr (op == AluOp::tableu) return table_entry(acc, operands.source, operands.table);
 }
 
 constexpr std::int32_t alu(AluOp op, std::int32_t acc, AluOperands operands) {
@@ -54,6 +59,8 @@ constexpr std::int32_t alu(AluOp op, std::int32_t acc, AluOperands operands) {
     case AluOp::shr: return alu<AluOp::shr>(acc, operands);
     case AluOp::mul: return alu<AluOp::mul>(acc, operands);
     case AluOp::requant: return alu<AluOp::requant>(acc, operands);
+    case AluOp::table: return alu<AluOp::table>(acc, operands);
+    case AluOp::tableu: return alu<AluOp::tableu>(acc, operands);
   }
   return acc;  // not an AluOp
 }

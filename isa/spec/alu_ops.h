@@ -37,6 +37,7 @@ struct AluOpInfo {
   AluImmediate immediate;
   std::string_view doc;         // a = acc[dst], b = use_imm ? imm : acc[src]
   std::string_view notes = {};  // added below the reference's table
+  bool reads_table = false;     // the memory TAB, in addition to its operands
 };
 
 // clang-format off
@@ -54,6 +55,13 @@ inline constexpr std::array kAluOps{
               "±m * 2^(e - 150) for all bit patterns, so there is no NaN and no infinity, and subnormals are 0. The bias is the int32 in the lane of "
               "acc[src + 1]; a + bias wraps. The product is exact, rounded once to the nearest integer, ties to even; imm is added and the sum "
               "clamped to int32."},
+    AluOpInfo{AluOp::table, "table", &HardwareConfig::table, AluKind::alu_long, 1, &kAluCyclesPerUopVector, true, kOperandImmediate,
+              "entry clamp_int8(a + b) + 128 of the table, sign-extended",
+              "TABLE and TABLEU read entry clamp_int8(a + b) + 128 of the table in TAB: the first is that of -128 and below, the last that of 127 "
+              "and above; a + b wraps. An entry has 16 bits, which are sign-extended or zero-extended. The clamp is that of a result of REQUANT, "
+              "which therefore needs no MIN and MAX before a table.", true},
+    AluOpInfo{AluOp::tableu, "tableu", &HardwareConfig::table, AluKind::alu_long, 1, &kAluCyclesPerUopVector, true, kOperandImmediate,
+              "entry clamp_int8(a + b) + 128 of the table, zero-extended", {}, true},
 };
 // clang-format on
 
@@ -102,6 +110,8 @@ constexpr bool takes_immediate(AluOp op) { return !is_alu_op(op) || info(op).imm
 constexpr bool is_enabled(const AluOpInfo& row, const HardwareConfig& config) {
   return row.enabled_by == nullptr || config.*row.enabled_by;
 }
+
+constexpr bool reads_table(AluOp op) { return is_alu_op(op) && info(op).reads_table; }
 
 // The number of ACC elements, from acc[src] on, that a step of the instruction reads; 0: the operand is the immediate.
 // Defined for all values.

@@ -19,9 +19,14 @@ struct MemoryInfo {
   std::string_view element_rule;                         // the same as text
   std::string_view layout;                               // layout of an element in DRAM and on chip
   Memory buffer;                                         // the on-chip memory that holds it
-  std::int64_t HardwareConfig::*buffer_bytes;
+  std::int64_t HardwareConfig::*buffer_bytes;            // nullptr: the buffer holds one element
   std::string_view doc;
+  bool HardwareConfig::*enabled_by = nullptr;  // nullptr: part of the base instruction set
+  bool takes_pads = true;                      // LOAD may surround the data with zero elements
 };
+
+inline constexpr std::int64_t kTableEntries = 256;
+inline constexpr std::int64_t kTableEntryBytes = 2;
 
 inline constexpr std::array kMemories{
     MemoryInfo{Memory::uop, "uop", true, false, Queue::compute, [](const HardwareConfig& c) { return c.uop_bytes(); },
@@ -45,6 +50,10 @@ inline constexpr std::array kMemories{
                [](const HardwareConfig& c) { return c.batch * c.block_out; }, "batch * block_out",
                "int8 [batch][block_out] in DRAM, sign-extended into ACC", Memory::acc,
                &HardwareConfig::acc_buffer_bytes, "accumulator tiles from int8 (VTA: ACC_8BIT)"},
+    MemoryInfo{Memory::tab, "tab", true, false, Queue::compute,
+               [](const HardwareConfig&) { return kTableEntries * kTableEntryBytes; }, "512",
+               "16 bits [256], little-endian", Memory::tab, nullptr, "the table that TABLE and TABLEU read",
+               &HardwareConfig::table, false},
 };
 
 static_assert(
@@ -58,5 +67,8 @@ static_assert(
 constexpr bool is_memory(Memory memory) { return static_cast<std::size_t>(memory) < kMemories.size(); }
 // Precondition: is_memory(memory). A NOP (x_size 0) may carry any three-bit id.
 constexpr const MemoryInfo& info(Memory memory) { return kMemories[static_cast<std::size_t>(memory)]; }
+constexpr bool is_enabled(const MemoryInfo& row, const HardwareConfig& config) {
+  return row.enabled_by == nullptr || config.*row.enabled_by;
+}
 
 }  // namespace dovetail::isa::spec

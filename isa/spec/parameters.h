@@ -27,5 +27,6 @@
 #define DOVETAIL_EXTENSIONS(ROW) \
   ROW(requant, "ALU operation REQUANT: exact scaling by a binary32 per lane, bias, zero point") \
   ROW(saturate, "STORE may clamp to the output width instead of wrapping") \
-  ROW(overwrite, "GEMM may write the product instead of adding it: no reset pass")
+  ROW(overwrite, "GEMM may write the product instead of adding it: no reset pass") \
+  ROW(table, "memory TAB and ALU operations TABLE and TABLEU: a function of 8 bits as a table of 256 entries of 16 bits")
 // clang-format on

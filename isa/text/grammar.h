@@ -11,8 +11,7 @@
 namespace dovetail::isa::text {
 
 // A NOP (x_size 0) may carry a memory id that names no memory.
-inline constexpr std::array<std::string_view, 8> kMemoryNames{"uop", "wgt",  "inp",  "acc",
-                                                              "out", "acc8", "mem6", "mem7"};
+inline constexpr std::array<std::string_view, 8> kMemoryNames{"uop", "wgt", "inp", "acc", "out", "acc8", "tab", "mem7"};
 
 // The operand name of the immediate field if use_imm is 0: the bits are a parameter, or without meaning.
 constexpr std::string_view word_without_use_imm(AluOp op) {
@@ -37,7 +36,7 @@ type        = "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "floa
 instruction = mnemonic {operand} {flag}         operands and flags in any order, each once
 flag        = "pop_prev" | "pop_next" | "push_prev" | "push_next"
 mnemonic    = "load." memory | "store." memory | "nop." memory | "gemm" | "alu." operation | "finish"
-memory      = "uop" | "wgt" | "inp" | "acc" | "out" | "acc8" | "mem6" | "mem7"
+memory      = "uop" | "wgt" | "inp" | "acc" | "out" | "acc8" | "tab" | "mem7"
 operation   = ALU_OPERATIONS
 N           = number, or an expression of numbers and names: brackets, | ^ & << >> + - * / %, unary - + ~,
               min(a,b) max(a,b) ceildiv(a,b) align(a,b); without blanks outside of brackets
@@ -61,8 +60,8 @@ operands of gemm and alu:
   imm=N               alu: the second operand is N, signed, in the range of the field `imm`
 ALU_PARAMETERS  unused_imm=N        alu without imm: the bits of the immediate field, which have no effect
 
-`nop.M` is `load.M` (`nop.out`: `store.out`) with every operand 0: it only moves tokens. mem6 and mem7 are ids that name no memory; only a load or
-store of x size 0 may carry them. Without `.config` the default configuration holds, or the one of the command line; a file that has the
+`nop.M` is `load.M` (`nop.out`: `store.out`) with every operand 0: it only moves tokens. mem7 is an id that names no memory; only a load or
+store of x size 0 may carry it. Without `.config` the default configuration holds, or the one of the command line; a file that has the
 line and disagrees with the command line is refused. `.config` comes before every line that depends on it.)";
 
 // The whole grammar, including the entries from the table of ALU operations.

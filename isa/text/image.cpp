@@ -33,7 +33,8 @@ std::optional<DType> type_named(std::string_view text) {
 // Makes the item addressable in elements of any memory.
 std::uint64_t largest_element(const HardwareConfig& config) {
   std::int64_t bytes = 1;
-  for (const spec::MemoryInfo& row : spec::kMemories) bytes = std::max(bytes, config.element_bytes(row.id));
+  for (const spec::MemoryInfo& row : spec::kMemories)
+    if (spec::is_enabled(row, config)) bytes = std::max(bytes, config.element_bytes(row.id));
   return static_cast<std::uint64_t>(bytes);
 }
 

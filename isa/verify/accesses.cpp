@@ -106,6 +106,8 @@ std::span<const SramAccess> AccessFinder::find(const Instruction& instruction,
       transfer(load->memory, AccessKind::write, load->sram_base, semantics::loaded_elements(*load));
     else if (load->memory == Memory::acc || load->memory == Memory::acc8)
       transfer(Memory::acc, AccessKind::write, load->sram_base, semantics::loaded_elements(*load));
+    else if (load->memory == Memory::tab)
+      transfer(Memory::tab, AccessKind::write, load->sram_base, semantics::loaded_elements(*load));
   } else if (const auto* store = std::get_if<Store>(&instruction.body)) {
     transfer(Memory::acc, AccessKind::read, store->sram_base, semantics::stored_elements(*store));
   } else if (const UopLoop* loop = uop_loop(instruction)) {
@@ -124,6 +126,8 @@ std::span<const SramAccess> AccessFinder::find(const Instruction& instruction,
       set.repeat(use.factor_out, loop->iter_out);
       set.runs(access.runs);
     }
+    const auto* alu = std::get_if<Alu>(&instruction.body);
+    if (alu != nullptr && uses.count != 0 && spec::reads_table(alu->op)) transfer(Memory::tab, AccessKind::read, 0, 1);
   }
   return {accesses_.data(), count_};
 }

@@ -18,7 +18,7 @@ namespace dovetail::isa {
 
 enum class AccessKind : std::uint8_t { read, write, update };  // update: reads, then writes, the same elements
 
-// An access to INP, WGT or ACC. UOP has one queue and is tracked by UopBuffer.
+// An access to INP, WGT, ACC or TAB. UOP has one queue and is tracked by UopBuffer.
 struct SramAccess {
   Memory memory = Memory::acc;
   AccessKind kind = AccessKind::read;
@@ -72,7 +72,7 @@ class AccessFinder {
 
   const HardwareConfig& config_;
   IndexSet inp_, wgt_, acc_;
-  std::array<SramAccess, 3> accesses_;
+  std::array<SramAccess, 3> accesses_;  // at most those of index_uses(), or two of an ALU and TAB
   std::size_t count_ = 0;
 };
 

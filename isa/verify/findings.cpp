@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "isa/spec/memories.h"
 #include "isa/text.h"
 #include "isa/verify/accesses.h"
 
@@ -56,11 +57,7 @@ std::string cite(std::span<const Instruction> program, std::size_t instruction) 
 
 std::string describe(std::optional<Memory> memory, std::span<const Extent> extents) {
   constexpr std::size_t kShown = 4;
-  const std::string_view label = !memory                  ? "DRAM bytes "
-                                 : *memory == Memory::uop ? "uop"
-                                 : *memory == Memory::wgt ? "wgt"
-                                 : *memory == Memory::inp ? "inp"
-                                                          : "acc";
+  const std::string_view label = !memory ? "DRAM bytes " : spec::info(*memory).name;
   if (extents.empty()) return std::string(label);
   std::string text;
   for (std::size_t i = 0; i < std::min(kShown, extents.size()); ++i) {

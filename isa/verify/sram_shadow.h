@@ -1,5 +1,5 @@
-// The last accesses to each element of INP, WGT or ACC. Each of these memories is written by one queue only, so one
-// writer and one reader of the other queue are kept per element, which is exact: see docs/explanation/verify.md.
+// The last accesses to each element of INP, WGT, ACC or TAB. Each of these memories is written by one queue only, so
+// one writer and one reader of the other queue are kept per element, which is exact: see docs/explanation/verify.md.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@ namespace dovetail::isa {
 
 class SramShadow {
  public:
-  // `reader`: the queue other than `writer` that reads the memory; `writer` may read it too.
+  // `reader`: the queue other than `writer` that reads the memory; `writer` may read it too. If no other queue reads
+  // it, any other queue.
   SramShadow(const HardwareConfig& config, Memory memory, Queue writer, Queue reader);
 
   Memory memory() const { return memory_; }

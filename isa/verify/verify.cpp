@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "isa/spec/memories.h"
 #include "isa/verify/accesses.h"
 #include "isa/verify/clock.h"
 #include "isa/verify/dram_shadow.h"
@@ -32,7 +33,8 @@ class Verifier {
         accesses_(config),
         shadows_{SramShadow{config, Memory::inp, Queue::load, Queue::compute},
                  SramShadow{config, Memory::wgt, Queue::load, Queue::compute},
-                 SramShadow{config, Memory::acc, Queue::compute, Queue::store}} {
+                 SramShadow{config, Memory::acc, Queue::compute, Queue::store},
+                 SramShadow{config, Memory::tab, Queue::compute, Queue::store}} {
     if (launches_.empty()) launches_.push_back({0, program.size()});
   }
 
@@ -55,7 +57,9 @@ class Verifier {
   void add(TokenFault fault);
   void report(const Event& event, std::optional<Memory> memory, ConflictList& conflicts);
 
-  SramShadow& shadow(Memory memory) { return shadows_[memory == Memory::inp ? 0 : memory == Memory::wgt ? 1 : 2]; }
+  SramShadow& shadow(Memory memory) {
+    return shadows_[memory == Memory::inp ? 0 : memory == Memory::wgt ? 1 : memory == Memory::acc ? 2 : 3];
+  }
   // The program index of an event of the current launch.
   std::size_t at(Queue queue, Position position) const {
     return launch_.begin + machine_->at(queue, position - base_[index(queue)]);
@@ -71,7 +75,7 @@ class Verifier {
   StaticRules rules_;
   UopBuffer uops_;
   AccessFinder accesses_;
-  std::array<SramShadow, 3> shadows_;
+  std::array<SramShadow, 4> shadows_;
   DramShadow dram_;
   ConflictList conflicts_;
 
@@ -183,7 +187,7 @@ void Verifier::report(const Event& event, std::optional<Memory> memory, Conflict
 
 void Verifier::report_undefined() {
   for (SramShadow& shadow : shadows_) {
-    const Queue writer = shadow.memory() == Memory::acc ? Queue::compute : Queue::load;
+    const Queue writer = spec::info(shadow.memory()).load_queue;
     // `write` belongs to this launch: the suspects' elements had none before.
     const auto ordered = [&](Position write, Queue queue, Position position) {
       if (writer == queue) return write >= position;  // an instruction reads before it writes

@@ -13,6 +13,7 @@
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "isa/semantics/gemm.h"
+#include "isa/spec/memories.h"
 #include "simulator/cycle/bursts.h"
 #include "simulator/functional/functional.h"
 #include "simulator/functional/kernels/kernels.h"
@@ -61,6 +62,7 @@ class Core {
   // Checks; each sets its fault.
   bool dram_range_fits(const isa::Transfer& transfer, const Dram& dram, const char* action);
   bool uops_defined(const isa::UopLoop& loop);
+  bool table_defined(const isa::Alu& alu);
   bool in_range(const isa::UopLoop& loop, const Operand& operand);
   bool is_defined(const isa::UopLoop& loop, const Operand& operand);
   void define(const isa::UopLoop& loop, const Operand& operand);
@@ -91,7 +93,7 @@ class Core {
   GemmArguments gemm_arguments_;  // fields that do not change from one instruction to the next are set once
   AluArguments alu_arguments_;
   WorkMeter meter_;
-  std::array<std::uint64_t, 6> depth_{}, element_bytes_{};  // by isa::Memory
+  std::array<std::uint64_t, isa::spec::kMemories.size()> depth_{}, element_bytes_{};  // by isa::Memory
   Fault fault_;
 };
 

@@ -94,6 +94,12 @@ inline bool Core::uops_defined(const isa::UopLoop& loop) {
   return true;
 }
 
+inline bool Core::table_defined(const isa::Alu& alu) {
+  if (!isa::spec::reads_table(alu.op) || sram_.defined(isa::Memory::tab)[0]) [[likely]]
+    return true;
+  return fail("the table is read, but was not written since reset", "load it with `load.tab` before");
+}
+
 // The common case of each check is inline; the general case finds the faulty step, or finds that only the hull was out
 // of range.
 
@@ -161,7 +167,9 @@ inline bool Core::run_single(const isa::Alu& alu) {
   if (!is_single_step(alu) || !alu.use_imm) return false;
   const std::size_t k = alu.uop_begin;
   const UopView& uops = alu_arguments_.uops = sram_.uops(k, k + 1);
-  if (!sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst]) return false;
+  if (!sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst] ||
+      (isa::spec::reads_table(alu.op) && !sram_.defined(isa::Memory::tab)[0]))
+    return false;
   alu_arguments_.iter_out = alu_arguments_.iter_in = 1;
   alu_arguments_.imm = alu.imm;
   kernels_.alu_immediate[static_cast<std::size_t>(alu.op)](alu_arguments_);
@@ -234,7 +242,7 @@ bool Core::run_loops(const isa::Alu& alu, Counters& counters) {
   const std::uint64_t steps = step_count(alu);
   const auto op = static_cast<std::size_t>(alu.op);
   if (steps == 0) return true;
-  if (!uops_defined(alu)) return false;
+  if (!uops_defined(alu) || !table_defined(alu)) return false;
   const UopView uops = sram_.uops(alu.uop_begin, alu.uop_end);
   const UopRanges ranges = ranges_of(kernels_, uops);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/semantics/table.h"
 #include "simulator/functional/kernels/pack.h"
 
 namespace dovetail::simulator {
@@ -33,16 +34,19 @@ Sram::Sram(const isa::HardwareConfig& config, const Kernels& kernels)
       compensation_(depth(config, isa::Memory::inp) * layout_.batch + kVectorLanes),
       wgt_(depth(config, isa::Memory::wgt) * layout_.wgt_words() / kVectorLanes),
       acc_(depth(config, isa::Memory::acc) * layout_.vectors()),
+      table_(depth(config, isa::Memory::tab) * isa::spec::kTableEntries),
       uop_defined_(depth(config, isa::Memory::uop)),
       inp_defined_(depth(config, isa::Memory::inp)),
       wgt_defined_(depth(config, isa::Memory::wgt)),
-      acc_defined_(depth(config, isa::Memory::acc)) {
+      acc_defined_(depth(config, isa::Memory::acc)),
+      tab_defined_(depth(config, isa::Memory::tab)) {
   // "All elements read as zero" in the kernels' form: a stored weight of 0 may be biased.
   write_zeros(isa::Memory::wgt, 0, depth(config, isa::Memory::wgt));
 }
 
 void Sram::define_all() {
-  for (DefinedElements* memory : {&uop_defined_, &inp_defined_, &wgt_defined_, &acc_defined_}) memory->define_all();
+  for (DefinedElements* memory : {&uop_defined_, &inp_defined_, &wgt_defined_, &acc_defined_, &tab_defined_})
+    memory->define_all();
 }
 
 void Sram::write(isa::Memory memory, std::size_t begin, std::size_t count, const std::byte* dram) {
@@ -56,6 +60,7 @@ void Sram::write(isa::Memory memory, std::size_t begin, std::size_t count, const
                       compensation_.data() + begin * layout_.batch);
     case isa::Memory::acc: return unpack_acc(layout_, dram, count, acc_element(begin));
     case isa::Memory::acc8: return unpack_acc8(layout_, dram, count, acc_element(begin));
+    case isa::Memory::tab: return isa::semantics::load_table(table_, {dram, sizeof(std::uint16_t) * table_.size()});
     case isa::Memory::out: break;  // not a destination of LOAD
   }
 }
@@ -75,7 +80,8 @@ void Sram::write_zeros(isa::Memory memory, std::size_t begin, std::size_t count)
       return;
     case isa::Memory::acc:
     case isa::Memory::acc8: std::fill_n(acc_element(begin), count * layout_.acc_words(), 0); return;
-    case isa::Memory::out: return;  // not a destination of LOAD
+    case isa::Memory::out:
+    case isa::Memory::tab: return;  // not a destination of LOAD; has no pads
   }
 }
 
@@ -119,6 +125,11 @@ NdArray Sram::read(isa::Memory memory, std::size_t begin, std::size_t count) con
     case isa::Memory::out: {
       NdArray array(DType::int8, {n, batch, out});
       read_out(begin, count, false, array.bytes().data());
+      return array;
+    }
+    case isa::Memory::tab: {
+      NdArray array(DType::uint16, {n, isa::spec::kTableEntries});
+      std::ranges::copy(table_, array.data<std::uint16_t>().begin());
       return array;
     }
     case isa::Memory::acc:

@@ -71,6 +71,7 @@ class Sram {
   }
   std::int32_t* acc() { return acc_.front().words; }
   const std::uint32_t* inp() const { return inp_.data(); }
+  const std::uint16_t* table() const { return table_.data(); }
   const std::int32_t* compensation() const { return compensation_.data(); }
   const std::uint32_t* wgt() const { return reinterpret_cast<const std::uint32_t*>(wgt_.front().words); }
 
@@ -79,6 +80,7 @@ class Sram {
       case isa::Memory::uop: return uop_defined_;
       case isa::Memory::wgt: return wgt_defined_;
       case isa::Memory::inp: return inp_defined_;
+      case isa::Memory::tab: return tab_defined_;
       case isa::Memory::acc:
       case isa::Memory::out:
       case isa::Memory::acc8: break;
@@ -102,7 +104,8 @@ class Sram {
   std::vector<std::uint32_t> inp_;
   std::vector<std::int32_t> compensation_;
   std::vector<Vector> wgt_, acc_;
-  DefinedElements uop_defined_, inp_defined_, wgt_defined_, acc_defined_;
+  std::vector<std::uint16_t> table_;
+  DefinedElements uop_defined_, inp_defined_, wgt_defined_, acc_defined_, tab_defined_;
 };
 
 }  // namespace dovetail::simulator

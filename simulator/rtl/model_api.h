@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define DOVETAIL_RTL_API_VERSION 6u
+#define DOVETAIL_RTL_API_VERSION 7u
 
 extern "C" {
 
@@ -67,7 +67,7 @@ enum {
 
 // Cycles in which an enable of the design was high (docs/reference/events.md).
 typedef struct {
-  uint64_t sram_reads[5], sram_writes[5];  // by isa::Memory: uop, wgt, inp, acc, out
+  uint64_t sram_reads[6], sram_writes[6];  // uop, wgt, inp, acc, out, tab
   // By unit, isa::Queue; 3: fetch.
   uint64_t beats[4], bursts[4], buffer_reads[4], buffer_writes[4];
   uint64_t gemm_steps, gemm_resets;

@@ -251,8 +251,8 @@ bool VerilatedSimulator::goes_on() {
 // Everything that signals of the design can count comes from them; instructions, bytes and tokens follow from the
 // program.
 void VerilatedSimulator::count_events(const dovetail_rtl_events& events, Counters& counters) const {
-  for (std::size_t memory = 0; memory < counters.sram.size(); ++memory)
-    counters.sram[memory] = {.reads = events.sram_reads[memory], .writes = events.sram_writes[memory]};
+  for (std::size_t i = 0; i < kSrams.size(); ++i)
+    counters.sram_of(kSrams[i]) = {.reads = events.sram_reads[i], .writes = events.sram_writes[i]};
   const auto port = [&](std::size_t unit) {
     return PortEvents{.bursts = events.bursts[unit],
                       .beats = events.beats[unit],

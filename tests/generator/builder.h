@@ -31,6 +31,7 @@ class Builder {
   void emit(const isa::Instruction& instruction);
 
   // transfers.cpp
+  isa::Memory draw_loaded();
   isa::Instruction draw_load();
   isa::Instruction draw_load(isa::Memory memory);
   isa::Instruction draw_store();

@@ -37,6 +37,7 @@ isa::HardwareConfig random_config(std::uint64_t seed) {
   config.requant = random.chance(50);
   config.saturate = random.chance(50);
   config.overwrite = random.chance(50);
+  config.table = random.chance(50);
   // Parameters that are not set above.
   for (const isa::spec::Parameter& row : isa::spec::kParameters)
     if (config.*row.member == 0)

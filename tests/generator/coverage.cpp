@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -50,14 +51,18 @@ std::string loop_bin(const isa::Instruction& instruction) {
 }  // namespace
 
 void Coverage::expect_bins(const isa::HardwareConfig& config) {
-  for (const isa::spec::MemoryInfo& memory : isa::spec::kMemories)
-    for (const char* stride : kStrideNames) {
+  for (const isa::spec::MemoryInfo& memory : isa::spec::kMemories) {
+    if (!isa::spec::is_enabled(memory, config)) continue;
+    const std::size_t strides = config.depth(memory.id) == 1 ? 1 : kStrideNames.size();  // one element: one row
+    for (const char* stride : std::span(kStrideNames).first(strides)) {
       if (memory.storable) bins_[fmt::format("store.{} pads none, rows {}", memory.name, stride)];
       if (!memory.loadable) continue;
-      for (const char* pads : kPadNames) bins_[fmt::format("load.{} pads {}, rows {}", memory.name, pads, stride)];
+      for (const char* pads : std::span(kPadNames).first(memory.takes_pads ? kPadNames.size() : 1))
+        bins_[fmt::format("load.{} pads {}, rows {}", memory.name, pads, stride)];
       bins_[fmt::format("load.{} nop", memory.name)];
       bins_[fmt::format("load.{} no rows", memory.name)];
     }
+  }
   bins_["store.out nop"];
   for (const char* mode : {"reset", "accumulate", "zero-trip"}) bins_[fmt::format("gemm {}", mode)];
   if (config.overwrite) bins_["gemm overwrite"];

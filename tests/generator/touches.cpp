@@ -12,9 +12,11 @@ namespace dovetail::test {
 namespace {
 
 using isa::Memory;
-constexpr std::size_t kInp = 0, kWgt = 1, kAcc = 2;
+constexpr std::size_t kInp = 0, kWgt = 1, kAcc = 2, kTab = 3;
 
-std::size_t shared_index(Memory memory) { return memory == Memory::inp ? kInp : memory == Memory::wgt ? kWgt : kAcc; }
+std::size_t shared_index(Memory memory) {
+  return memory == Memory::inp ? kInp : memory == Memory::wgt ? kWgt : memory == Memory::tab ? kTab : kAcc;
+}
 
 void sort_unique(std::vector<std::uint32_t>& elements) {
   std::sort(elements.begin(), elements.end());
@@ -75,6 +77,7 @@ struct Finder {
       const std::uint64_t dst = isa::semantics::element_index(uop.dst, y, x, alu.dst_factor_out, alu.dst_factor_in);
       append(result.reads[kAcc], dst, 1);
       append(result.writes[kAcc], dst, 1);
+      if (isa::spec::reads_table(alu.op)) append(result.reads[kTab], 0, 1);
       if (const std::uint32_t elements = isa::spec::source_elements(alu); elements != 0)
         append(result.reads[kAcc], isa::semantics::element_index(uop.src, y, x, alu.src_factor_out, alu.src_factor_in),
                elements);

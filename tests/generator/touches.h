@@ -15,10 +15,10 @@
 
 namespace dovetail::test {
 
-// The memories that two queues share.
-inline constexpr std::size_t kSharedMemories = 3;
+// The memories that two queues share, and the table.
+inline constexpr std::size_t kSharedMemories = 4;
 inline constexpr std::array<isa::Memory, kSharedMemories> kShared = {isa::Memory::inp, isa::Memory::wgt,
-                                                                     isa::Memory::acc};
+                                                                     isa::Memory::acc, isa::Memory::tab};
 
 struct Touches {
   // Indexed by kShared; ascending, each element once. An element may be in both.

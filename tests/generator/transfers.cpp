@@ -1,6 +1,7 @@
 // LOADs and STOREs of every memory, pad and stride kind.
 #include <algorithm>
 
+#include "isa/spec/memories.h"
 #include "isa/spec/range.h"
 #include "tests/generator/builder.h"
 
@@ -20,16 +21,20 @@ std::uint64_t Builder::dram_elements(isa::Memory memory) const {
   return memory == isa::Memory::uop ? uop_count_ : (data_end_ - data_begin_) / bytes(memory);
 }
 
-isa::Instruction Builder::draw_load() {
-  return draw_load(
-      random_.pick({isa::Memory::uop, isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::acc8}));
+isa::Memory Builder::draw_loaded() {
+  if (config_.table && random_.chance(10)) return isa::Memory::tab;
+  return random_.pick({isa::Memory::uop, isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::acc8});
 }
+
+isa::Instruction Builder::draw_load() { return draw_load(draw_loaded()); }
 
 isa::Instruction Builder::draw_load(isa::Memory memory) {
   if (random_.chance(5)) return draw_nop(false);
   isa::Load load{isa::Transfer{.memory = memory}};
-  const auto pads = random_.pick({PadKind::none, PadKind::none, PadKind::rows, PadKind::columns, PadKind::both});
-  draw_shape(load, pads, random_.pick({StrideKind::packed, StrideKind::gap, StrideKind::overlap}), random_.chance(4));
+  auto pads = random_.pick({PadKind::none, PadKind::none, PadKind::rows, PadKind::columns, PadKind::both});
+  if (!isa::spec::info(memory).takes_pads) pads = PadKind::none;
+  draw_shape(load, pads, random_.pick({StrideKind::packed, StrideKind::gap, StrideKind::overlap}),
+             random_.chance(depth(memory) == 1 ? 25 : 4));
   return {{}, load};
 }
 
@@ -57,8 +62,7 @@ isa::Instruction Builder::draw_nop(bool store) {
     nop.memory = isa::Memory::out;
     return {{}, isa::Store{nop}};
   }
-  nop.memory =
-      random_.pick({isa::Memory::uop, isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::acc8});
+  nop.memory = draw_loaded();
   return {{}, isa::Load{nop}};
 }
 

@@ -82,7 +82,10 @@ std::optional<std::string> broken_law(const isa::HardwareConfig& config, const s
                  counters.sram_of(id).writes);
 
   check_port(laws, config, counters.port[0], bytes_of(Memory::inp) + bytes_of(Memory::wgt));
-  check_port(laws, config, counters.port[1], bytes_of(Memory::uop) + bytes_of(Memory::acc) + bytes_of(Memory::acc8));
+  check_port(laws, config, counters.port[1],
+             bytes_of(Memory::uop) + bytes_of(Memory::acc) + bytes_of(Memory::acc8) + bytes_of(Memory::tab));
+  laws.equal("a beat of a table is written at once", counters.sram_of(Memory::tab).writes * bus, bytes_of(Memory::tab));
+  laws.at_most("a step of ALU reads the table at most once", counters.sram_of(Memory::tab).reads, counters.alu_uops);
   check_port(laws, config, counters.port[2], counters.bytes_stored);
   laws.equal("an engine with a clock fetches", counters.fetch.has_value(), true);
   if (counters.fetch)

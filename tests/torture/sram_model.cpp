@@ -117,10 +117,13 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
       std::vector<std::vector<std::int32_t>> sources;
       for (std::uint32_t element = 0; element < isa::spec::source_elements(*alu); ++element)
         sources.push_back(acc(src + element));
+      std::array<std::uint16_t, isa::spec::kTableEntries> table{};
+      if (isa::spec::reads_table(alu->op)) isa::semantics::load_table(table, buffer(isa::Memory::tab).bytes);
       for (std::size_t l = 0; l < lanes.size(); ++l)
-        lanes[l] = isa::semantics::alu(alu->op, lanes[l], isa::semantics::alu_operands(*alu, [&](std::size_t element) {
-                                         return sources[element][l];
-                                       }));
+        lanes[l] =
+            isa::semantics::alu(alu->op, lanes[l],
+                                isa::semantics::alu_operands(
+                                    *alu, [&](std::size_t element) { return sources[element][l]; }, table.data()));
       set_acc(dst, lanes);
     });
   }

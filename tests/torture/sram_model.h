@@ -11,6 +11,7 @@
 #include "isa/codec.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
+#include "isa/spec/memories.h"
 #include "simulator/simulator.h"
 
 namespace dovetail::test {
@@ -43,8 +44,8 @@ class SramModel {
 
   isa::HardwareConfig config_;
   isa::Codec codec_;
-  std::array<Buffer, 4> buffers_;  // uop, wgt, inp, acc
-  std::vector<isa::Uop> uops_;     // buffer uop, decoded
+  std::array<Buffer, isa::spec::kMemories.size()> buffers_;  // those of acc8 and out stay unused
+  std::vector<isa::Uop> uops_;                               // buffer uop, decoded
 };
 
 }  // namespace dovetail::test

@@ -38,6 +38,10 @@ std::uint64_t MemoryImage::constant(const std::string& name, NdArray array) {
   return address;
 }
 
+std::uint64_t MemoryImage::table(const std::string& name, const NdArray& table) {
+  return constant("table of " + name, table_constants(table.data<std::int8_t>()));
+}
+
 std::uint64_t MemoryImage::identity() {
   if (!identity_) identity_ = constant("identity", identity_weights(config));
   return *identity_;

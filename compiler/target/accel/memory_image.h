@@ -32,6 +32,7 @@ class MemoryImage {
   // Addresses of constants: a new constant; the identity, shared by all operations; a selection, shared by equal
   // selections.
   std::uint64_t constant(const std::string& name, NdArray array);
+  std::uint64_t table(const std::string& name, const NdArray& table);  // int8 [256]
   std::uint64_t identity();
   std::uint64_t identity_as_rows();
   std::uint64_t selection(const MoveSpec::Term& term);

@@ -44,6 +44,7 @@ std::vector<Places> places_of(const Operation& operation, const ConvOperation& c
   Places places{{"X", image.address(operation.inputs[0])},
                 {"W", image.constant("weights of " + name, pack_weight(weight, image.config))},
                 {"K", image.constant("constants of " + name, pack_constants(constants, image.config))}};
+  if (conv.table) places["T"] = image.table(name, *conv.table);
   if (conv.addition) {
     if (!conv.addition->spec.constant_b) places["B"] = image.address(operation.inputs[1]);
     places.merge(sum_constants(operation, *conv.addition, "KS", image));
@@ -92,6 +93,12 @@ std::vector<Places> places_of(const Operation& operation, const LinesOperation& 
                 {"X1", x},
                 {"K", image.constant("constants of " + spec.name, pack_constants(constants, image.config))}};
   if (spec.widening == Widening::gemm) places["I"] = image.identity();
+  return {std::move(places)};
+}
+
+std::vector<Places> places_of(const Operation& operation, const TableOperation& table, MemoryImage& image) {
+  Places places{{"X0", image.address(operation.inputs[0])}, {"T", image.table(table.spec.name, table.table)}};
+  if (table.spec.widening == Widening::gemm) places["I"] = image.identity();
   return {std::move(places)};
 }
 

@@ -53,6 +53,7 @@ struct AluArguments {
   std::int32_t* acc = nullptr;             // base of dst
   const std::int32_t* operands = nullptr;  // base of src: the same memory
   std::int32_t imm = 0;
+  const std::uint16_t* table = nullptr;  // TAB
 };
 
 using GemmKernel = void (*)(const GemmArguments&);

@@ -89,6 +89,7 @@ void ReferenceMachine::execute(const isa::Load& load) {
         if (bytes.empty()) std::fill(tile.begin(), tile.end(), 0);
         else semantics::load_acc8(tile, bytes);
         break;
+      case isa::Memory::tab: semantics::load_table(table_, bytes); break;
       case isa::Memory::out: break;
     }
   };
@@ -139,7 +140,7 @@ void ReferenceMachine::execute(const isa::Alu& alu) {
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       const auto source = [&](std::size_t element) { return acc_[(src + element) * lanes + lane]; };
       std::int32_t& target = acc_[dst * lanes + lane];
-      target = semantics::alu(alu.op, target, semantics::alu_operands(alu, source));
+      target = semantics::alu(alu.op, target, semantics::alu_operands(alu, source, table_.data()));
     }
   });
 }

@@ -9,6 +9,7 @@
 
 #include "isa/codec.h"
 #include "isa/instruction.h"
+#include "isa/spec/memories.h"
 #include "tests/generator/generator.h"
 #include "tests/generator/random.h"
 
@@ -37,6 +38,7 @@ class ReferenceMachine {
   std::vector<isa::Uop> uops_;
   std::vector<std::int8_t> inp_, wgt_;
   std::vector<std::int32_t> acc_;
+  std::array<std::uint16_t, isa::spec::kTableEntries> table_{};
   std::vector<std::byte> dram_;
 };
 

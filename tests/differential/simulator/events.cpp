@@ -154,4 +154,29 @@ TEST_CASE("events of extensions and of elements larger than a beat, counted by h
   check_events(config, program, image(config, uops, 3 * kDramBase), expected);
 }
 
+TEST_CASE("events of a table, counted by hand") {
+  // Beats of 8 bytes, bursts of at most 4; INP, OUT and ACC8 have 4 bytes, ACC 16, TAB 512.
+  const auto config = isa::load_config("tiny,table=true").value();
+  const std::vector<isa::Uop> uops{{0, 2, 0}, {1, 2, 0}};
+  const std::vector<isa::Instruction> program{load(Memory::uop, 0, kDramBase / 4, 2),       // 1 beat
+                                              load(Memory::acc, 0, 2 * kDramBase / 16, 3),  // 6 beats in 2 bursts
+                                              load(Memory::tab, 0, 2 * kDramBase / 512, 1),
+                                              alu_imm(AluOp::table, 3, 0, 2),  // 2 steps
+                                              alu(AluOp::tableu, 0, 2),        // the source repeats: 2 + 1 reads
+                                              alu_imm(AluOp::table, 0, 0, 0, kPushNext),  // an empty step
+                                              store(0, 3 * kDramBase / 4, 2, kPopPrev),
+                                              finish()};
+
+  Counters expected;
+  expected.sram_of(Memory::uop) = {.reads = 4, .writes = 2};
+  expected.sram_of(Memory::acc) = {.reads = 2 + 3, .writes = 3 + 4};
+  expected.sram_of(Memory::out) = {.reads = 2, .writes = 7};
+  expected.sram_of(Memory::tab) = {.reads = 4, .writes = 64};
+  expected.port = {through_port(0, 0), through_port(1 + 2 + 16, 1 + 6 + 64), through_port(1, 1)};
+  expected.fetch = through_port(4, 16);
+  expected.alu_uops_by_op[static_cast<std::size_t>(AluOp::table)] = 2;
+  expected.alu_uops_by_op[static_cast<std::size_t>(AluOp::tableu)] = 2;
+  check_events(config, program, image(config, uops, 4 * kDramBase), expected);
+}
+
 }  // namespace dovetail::simulator::testing

@@ -194,7 +194,8 @@ TEST_CASE("decoding names the error") {
   SECTION("ALU operation") {
     bytes = bytes_of(codec, {{}, Alu{{}, false, AluOp::add}});
     bytes[13] = std::byte{0x70};  // 108-110
-    CHECK(only_error(codec.decode(bytes).errors()).why == "ALU operation 7 > 5, the last one");
+    CHECK(only_error(codec.decode(bytes).errors()).why ==
+          "ALU operation 7 (tableu) belongs to the extension `table`, which is off");
     bytes[13] = std::byte{0x50};
     CHECK(only_error(codec.decode(bytes).errors()).why ==
           "ALU operation 5 (requant) belongs to the extension `requant`, which is off");

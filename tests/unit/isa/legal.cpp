@@ -115,6 +115,25 @@ TEST_CASE("requant takes no immediate operand") {
                                                              "come from acc[src] on, the immediate is its zero_point"});
 }
 
+TEST_CASE("a load of the table is one element without pads") {
+  HardwareConfig config;
+  config.table = true;
+  CHECK(wrong("load.tab dram=0x10 size=1x1", config).empty());
+  CHECK(wrong("load.tab size=0x1", config).empty());  // nothing is loaded
+  CHECK(wrong("load.tab size=1x0 pad=1,1,1,1", config).empty());
+  CHECK(
+      wrong("load.tab size=1x1 pad=0,0,1,0", config) ==
+      Texts{"a load of tab has pads 0,0,1,0: they must be 0", "the 2 elements from 0 end at 2 > 1, the depth of tab"});
+  CHECK(wrong("load.tab sram=1 size=1x1", config) == Texts{"the 1 elements from 1 end at 2 > 1, the depth of tab"});
+  CHECK(wrong("load.tab size=1x2", config) == Texts{"the 2 elements from 0 end at 2 > 1, the depth of tab"});
+  CHECK(wrong("load.tab dram=0x800000 size=1x1", config) ==
+        Texts{"it reaches DRAM element 8388608 > 8388607, the last of 512 bytes below address 2^32"});
+  Load load;
+  load.memory = Memory::tab;
+  load.y_size = load.x_size = 1;
+  CHECK(wrong(HardwareConfig{}, {{}, load}) == Texts{"memory id 6 is not valid for load"});
+}
+
 TEST_CASE("both forms of the check agree on random instructions") {
   test::Random random(51);
   for (const HardwareConfig& config : test::named_and_random_configs(52, 20)) {

@@ -57,8 +57,8 @@ Body random_body(Random& random, const HardwareConfig& config) {
   });
   if constexpr (std::is_same_v<Body, Load>) {
     if (body.x_size != 0) {
-      constexpr Memory kLoadable[] = {Memory::uop, Memory::wgt, Memory::inp, Memory::acc, Memory::acc8};
-      body.memory = kLoadable[random() % 5];
+      constexpr Memory kLoadable[] = {Memory::uop, Memory::wgt, Memory::inp, Memory::acc, Memory::acc8, Memory::tab};
+      body.memory = kLoadable[random() % (config.table ? 6 : 5)];
     }
   }
   if constexpr (std::is_same_v<Body, Store>) {
@@ -109,6 +109,7 @@ inline HardwareConfig random_config(Random& random) {
     config.requant = random() % 2 != 0;
     config.saturate = random() % 2 != 0;
     config.overwrite = random() % 2 != 0;
+    config.table = random() % 2 != 0;
     if (validate(config).ok()) return config;
   }
 }

@@ -10,19 +10,21 @@ namespace {
 
 constexpr std::uint32_t kElements = 8;  // of each memory that a program here uses
 
-// Loads `uops` and kElements random elements of INP, WGT and ACC, runs `body`, and stores ACC.
+// Loads `uops`, kElements random elements of INP, WGT and ACC, and with `table` a random table, runs `body`, and stores
+// ACC.
 void check(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops,
            const std::vector<isa::Instruction>& body, std::uint32_t seed = 1) {
   const auto bytes = [&](isa::Memory memory) { return static_cast<std::uint64_t>(config.element_bytes(memory)); };
   const std::uint64_t data = uops.size() * bytes(isa::Memory::uop);
-  const Dram dram = image(
-      config, uops,
-      2 * kElements * (bytes(isa::Memory::wgt) + bytes(isa::Memory::acc)) + 4 * kElements * bytes(isa::Memory::inp),
-      seed);
+  const Dram dram = image(config, uops,
+                          2 * kElements * (bytes(isa::Memory::wgt) + bytes(isa::Memory::acc)) +
+                              4 * kElements * bytes(isa::Memory::inp) + 2 * bytes(isa::Memory::tab),
+                          seed);
   std::vector<isa::Instruction> program{
       load(isa::Memory::uop, 0, element_at(config, isa::Memory::uop, 0), static_cast<std::uint32_t>(uops.size()))};
   for (isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc})
     program.push_back(load(memory, 0, element_at(config, memory, data), kElements));
+  if (config.table) program.push_back(load(isa::Memory::tab, 0, element_at(config, isa::Memory::tab, data), 1));
   program.insert(program.end(), body.begin(), body.end());
   program.push_back(store(0, element_at(config, isa::Memory::out, data), kElements));
   // The low 8 bits show little of the 32: shift the others down and store them too.
@@ -83,8 +85,9 @@ TEST_CASE("gemm wraps around") {
 }
 
 TEST_CASE("every ALU operation, with an immediate and with a vector") {
-  for (const isa::HardwareConfig& config : all_configs()) {
+  for (isa::HardwareConfig config : all_configs()) {
     if (!fits(config)) continue;
+    config.table = true;
     for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps) {
       if (!isa::spec::takes_immediate(row.op)) continue;
       const isa::AluOp op = row.op;

@@ -121,6 +121,20 @@ TEST_CASE("the bias after REQUANT's source must be within ACC too") {
              ContainsSubstring("has the index src 2047 (and reads the element after it), but acc has 2048 elements"));
 }
 
+TEST_CASE("a table is loaded before it is read") {
+  isa::HardwareConfig config;
+  config.table = true;
+  std::vector<isa::Instruction> program{load_uops(2), load_acc(0, 2), alu_imm(isa::AluOp::table, 0, 0, 0)};
+  const auto text = [&] { return failure(config, program, image(config, {{0, 0, 0}, {1, 0, 0}}, 8192)); };
+  CHECK(text() == "no failure");  // no step
+  for (const std::uint32_t steps : {1u, 2u}) {
+    program.back() = alu_imm(isa::AluOp::table, 0, 0, steps);
+    CHECK_THAT(text(), ContainsSubstring("the table is read, but was not written since reset"));
+  }
+  program.insert(program.end() - 1, load(isa::Memory::tab, 0, 8, 1));
+  CHECK(text() == "no failure");
+}
+
 TEST_CASE("SRAM and DRAM ranges are checked") {
   CHECK_THAT(failure_of({load_acc(2047, 2)}),
              ContainsSubstring("illegal instruction `load") && ContainsSubstring("> 2048"));

@@ -42,6 +42,10 @@ std::int32_t requantized(std::int32_t acc, std::int32_t bias, std::uint32_t scal
   return result > 2147483647.0L ? INT32_MAX : result < -2147483648.0L ? INT32_MIN : static_cast<std::int32_t>(result);
 }
 
+std::size_t entry(std::int32_t index) {
+  return index < -128 ? 0 : index > 127 ? 255 : static_cast<std::size_t>(index + 128);
+}
+
 }  // namespace
 
 Reference::Reference(const isa::HardwareConfig& config)
@@ -91,6 +95,10 @@ void Reference::put(isa::Memory memory, std::size_t index, const std::byte* elem
       return;
     case isa::Memory::acc8:
       for (std::size_t i = 0; i < batch_ * out_; ++i) acc_[index * batch_ * out_ + i] = byte(i);
+      return;
+    case isa::Memory::tab:
+      for (std::size_t i = 0; i < table_.size(); ++i)
+        table_[i] = static_cast<std::int16_t>(little_endian(element + 2 * i, 2));
       return;
     case isa::Memory::out: return;
   }
@@ -160,6 +168,8 @@ void Reference::alu(const isa::Alu& alu) {
               value = requantized(value, acc_[(src + 1) * lanes + lane], static_cast<std::uint32_t>(other & 0xffffffff),
                                   alu.imm);
               break;
+            case isa::AluOp::table: value = table_[entry(wrapped(value + other))]; break;
+            case isa::AluOp::tableu: value = table_[entry(wrapped(value + other))] & 65535; break;
           }
         }
       }

@@ -33,6 +33,7 @@ class Reference {
   std::vector<isa::Uop> uop_;
   std::vector<std::int8_t> inp_, wgt_;
   std::vector<std::int32_t> acc_;
+  std::array<std::int32_t, 256> table_{};  // sign-extended
 };
 
 }  // namespace dovetail::simulator::testing

@@ -110,8 +110,8 @@ class Lowering {
       thread.resets.push_back({&leaf, thread.values});
       return {};
     }
-    const bool in_load_queue = leaf.transfer && !leaf.transfer->store && leaf.transfer->memory != isa::Memory::acc &&
-                               leaf.transfer->memory != isa::Memory::acc8;
+    const bool loads_elsewhere = leaf.transfer && !leaf.transfer->store && leaf.transfer->memory != isa::Memory::acc &&
+                                 leaf.transfer->memory != isa::Memory::acc8;
     auto started = thread.resets.end();
     if (leaf.compute && leaf.compute->intrinsic == "accel.gemm")
       started = std::ranges::find_if(thread.resets, [&](const Reset& reset) {
@@ -119,7 +119,7 @@ class Lowering {
       });
     const bool starts_sums = started != thread.resets.end();
     if (starts_sums) thread.resets.erase(started);
-    else if (!in_load_queue) DOVETAIL_TRY(emit_resets(thread));
+    else if (!loads_elsewhere) DOVETAIL_TRY(emit_resets(thread));
     DOVETAIL_TRY(emit_leaf(leaf, thread.values, context_, 0, lowered_.stream, starts_sums));
     touch(leaf, thread.values);
     return {};

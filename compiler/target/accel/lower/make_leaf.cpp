@@ -141,6 +141,7 @@ class LeafBuilder {
       DOVETAIL_ASSIGN(const Affine sum, element_index(operand.buffer, operand.indices));
       DOVETAIL_ASSIGN(LeafForm index, address_on_chip(sum, operand.buffer));
       DOVETAIL_TRY(check_element_steps(operand));
+      if (memory_of(operand.buffer) == isa::Memory::tab) continue;  // its only element
       if (i == 0) {
         result.dst = index;
       } else if (call.intrinsic == "accel.gemm") {
@@ -166,6 +167,8 @@ class LeafBuilder {
         return fail(fmt::format("its immediate {} is outside {} to {}", immediate->value, range.least, range.most),
                     "load the number as a vector operand");
       result.immediate = immediate->value;
+    } else if (call.intrinsic.ends_with("_imm")) {
+      result.immediate = 0;
     }
     leaf_.compute = std::move(result);
     return {};

@@ -26,6 +26,7 @@ std::optional<isa::Memory> memory_of(const std::string& scope) {
   if (scope == kInpScope) return isa::Memory::inp;
   if (scope == kWgtScope) return isa::Memory::wgt;
   if (scope == kAccScope) return isa::Memory::acc;
+  if (scope == kTabScope) return isa::Memory::tab;
   return std::nullopt;
 }
 
@@ -33,9 +34,11 @@ struct Element {
   DType dtype;
   Shape shape;
 };
-Element element_of(isa::Memory memory, const BlockSizes& sizes) {
+Element element_of(isa::Memory memory, const BlockSizes& sizes, DType dtype) {
   if (memory == isa::Memory::inp) return {DType::int8, {sizes.batch, sizes.block_in}};
   if (memory == isa::Memory::wgt) return {DType::int8, {sizes.block_out, sizes.block_in}};
+  if (memory == isa::Memory::tab)
+    return {dtype == DType::uint16 ? DType::uint16 : DType::int16, {1, isa::spec::kTableEntries}};
   return {DType::int32, {sizes.batch, sizes.block_out}};
 }
 
@@ -62,7 +65,7 @@ Result<Placement> shape_of(const Program& program, const Buffer& buffer, isa::Me
   const auto refuse = [&](std::string why, std::string hint) {
     return cannot_lower(program, fmt::format("buffer {}", buffer->name), std::move(why), std::move(hint));
   };
-  const Element element = element_of(memory, sizes);
+  const Element element = element_of(memory, sizes, buffer->dtype);
   const Shape& shape = buffer->shape;
   if (buffer->dtype != element.dtype)
     return refuse(fmt::format("its type is {}, and {} has {}", name(buffer->dtype), buffer->scope, name(element.dtype)),
@@ -212,10 +215,11 @@ Result<Placements> find_places(const Program& program, const IntrinsicTable& int
   for (const Buffer& buffer : program.allocations) {
     const auto memory = memory_of(buffer->scope);
     auto placement =
-        memory ? shape_of(program, buffer, *memory, sizes)
-               : cannot_lower(program, fmt::format("buffer {}", buffer->name),
-                              fmt::format("it is in scope {}, which is not a memory of the accelerator", buffer->scope),
-                              fmt::format("set_scope it to {}, {} or {}", kInpScope, kWgtScope, kAccScope));
+        memory
+            ? shape_of(program, buffer, *memory, sizes)
+            : cannot_lower(program, fmt::format("buffer {}", buffer->name),
+                           fmt::format("it is in scope {}, which is not a memory of the accelerator", buffer->scope),
+                           fmt::format("set_scope it to {}, {}, {} or {}", kInpScope, kWgtScope, kAccScope, kTabScope));
     if (placement.ok()) placements[buffer.get()] = *std::move(placement);
     else errors.insert(errors.end(), placement.errors().begin(), placement.errors().end());
   }
@@ -245,7 +249,7 @@ Result<Placements> find_places(const Program& program, const IntrinsicTable& int
     own.contexts = source.contexts;
     own.home = source.home;
   }
-  for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc})
+  for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::tab})
     line_up(placements, program.allocations, memory, 0);
   follow_operands(placements);
   return placements;
@@ -297,7 +301,7 @@ std::int64_t SramHistory::last_touch(isa::Memory memory, std::int64_t begin, std
 Result<Placements> place_buffers(const Program& program, Placements placements, const isa::HardwareConfig& config,
                                  const SramHistory& history) {
   Diagnostics errors;
-  for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc}) {
+  for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::tab}) {
     std::int64_t used = 0;
     for (const auto& [buffer, placement] : placements)
       if (placement.memory == memory && !placement.in_place_of) used += placement.all_elements();

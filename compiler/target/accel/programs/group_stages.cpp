@@ -57,6 +57,8 @@ StageKind stage_kind(const Block& block) {
   if (block.init) return binary != nullptr && binary->op == BinaryOp::add ? StageKind::gemm : StageKind::alu;
   if (binary != nullptr) return binary->op == BinaryOp::mul ? StageKind::alu_long : StageKind::alu;
   if (std::holds_alternative<IntImm>(value->node)) return StageKind::gemm;
+  if (const auto* entry = std::get_if<Cast>(&value->node); entry && size_bytes(entry->a->dtype) == 2)
+    return StageKind::alu_long;  // of a table
   if (const auto* call = std::get_if<Call>(&value->node))
     return call->function == Function::requantize ? StageKind::alu_long : StageKind::alu;
   return std::holds_alternative<Select>(value->node) ? StageKind::alu : StageKind::transfer;

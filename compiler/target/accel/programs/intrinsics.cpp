@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "isa/spec/alu_ops.h"
+#include "isa/spec/memories.h"
 #include "loops/verify.h"
 
 namespace dovetail::accel {
@@ -44,7 +45,8 @@ struct Elements {
 };
 
 // The expression that an operation computes for a lane; source(k) is the lane of acc[src + k], or the immediate.
-Expr meaning(isa::AluOp op, const Expr& a, const std::function<Expr(int)>& source, const Expr& parameter) {
+Expr meaning(isa::AluOp op, const Expr& a, const std::function<Expr(int)>& source, const Expr& parameter,
+             const Buffer& table) {
   switch (op) {
     case isa::AluOp::min: return binary(BinaryOp::min, a, source(0));
     case isa::AluOp::max: return binary(BinaryOp::max, a, source(0));
@@ -53,6 +55,11 @@ Expr meaning(isa::AluOp op, const Expr& a, const std::function<Expr(int)>& sourc
     case isa::AluOp::mul: return binary(BinaryOp::mul, a, source(0));
     case isa::AluOp::requant:
       return call(Function::requantize, {a + source(1), bitcast(DType::float32, source(0)), parameter});
+    case isa::AluOp::table:
+    case isa::AluOp::tableu: {
+      const Expr offset = source(0);
+      return table_expression(table, offset ? a + offset : a);
+    }
   }
   throw InternalError(fmt::format("ALU operation {} has no meaning as an expression", static_cast<int>(op)));
 }
@@ -81,13 +88,16 @@ Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Op
   const Buffer s = one_element
                        ? acc.buffer("S")
                        : make_buffer("S", DType::int32, {std::int64_t{row.source_elements}, acc.batch, acc.block});
+  const Buffer table = row.reads_table ? make_buffer("T", row.op == isa::AluOp::table ? DType::int16 : DType::uint16,
+                                                     {1, isa::spec::kTableEntries})
+                                       : nullptr;
   const Var imm = make_var("imm", DType::int32);
   const Stmt body = nest(std::string(row.name), acc.axes(), [&](const std::vector<Expr>& i) {
-    const auto source = [&](int element) {
-      if (operand == Operand::immediate) return ref(imm);
+    const auto source = [&](int element) -> Expr {
+      if (operand == Operand::immediate) return table ? nullptr : ref(imm);
       return one_element ? load(s, i) : load(s, {int_imm(element), i[0], i[1]});
     };
-    return store(d, i, meaning(row.op, load(a, i), source, ref(imm)));
+    return store(d, i, meaning(row.op, load(a, i), source, ref(imm), table));
   });
   const std::string name = fmt::format("accel.{}{}", row.name, operand == Operand::immediate ? "_imm" : "");
   std::vector<Parameter> parameters{{d, ParameterRole::output}, {a, ParameterRole::input}};
@@ -96,8 +106,12 @@ Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Op
     parameters.push_back({s, ParameterRole::input});
     scopes.emplace_back(kAccScope);
   }
+  if (table) {
+    parameters.push_back({table, ParameterRole::input});
+    scopes.emplace_back(kTabScope);
+  }
   std::vector<Var> immediates;
-  if (operand != Operand::vector) immediates.push_back(imm);
+  if (operand != Operand::vector && !table) immediates.push_back(imm);
   return intrinsic(name, std::move(parameters), body, std::move(scopes), std::move(immediates), true);
 }
 
@@ -107,6 +121,12 @@ Expr shr_expression(Expr a, Expr s) {
   const Expr limit = int_imm(31, DType::int32), zero = int_imm(0, DType::int32);
   return select(binary(BinaryOp::ge, s, zero), binary(BinaryOp::shr, a, binary(BinaryOp::min, s, limit)),
                 binary(BinaryOp::shl, a, binary(BinaryOp::min, unary(UnaryOp::neg, s), limit)));
+}
+
+Expr table_expression(const Buffer& table, Expr index) {
+  const Expr clamped = binary(BinaryOp::min, binary(BinaryOp::max, index, int_imm(INT8_MIN, DType::int32)),
+                              int_imm(INT8_MAX, DType::int32));
+  return cast(DType::int32, load(table, {int_imm(0), cast(DType::int64, clamped) + int_imm(-INT8_MIN)}));
 }
 
 IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {

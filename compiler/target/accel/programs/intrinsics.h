@@ -11,6 +11,7 @@ namespace dovetail::accel {
 inline constexpr const char* kInpScope = "accel.inp";
 inline constexpr const char* kWgtScope = "accel.wgt";
 inline constexpr const char* kAccScope = "accel.acc";
+inline constexpr const char* kTabScope = "accel.tab";
 
 // Rows for GEMM and for each operation of isa::spec::kAluOps that the configuration has:
 //   accel.gemm (D, X, W)        D += X . W^T
@@ -18,10 +19,15 @@ inline constexpr const char* kAccScope = "accel.acc";
 //   accel.<op> (D, A, S)        D = op(A, S), D and A the same storage
 //   accel.<op>_imm (D, A; imm)  D = op(A, imm), where the immediate may be the operand
 //   accel.<op> (D, A, S; imm)   where it is an additional parameter: D = requantize(A + S[1], bits of S[0], imm)
+//   accel.<op> (D, A, S, T)     where it reads the table, [1][256]: D = T[clamp_int8(A + S) + 128]
+//   accel.<op>_imm (D, A, T)    the same with the immediate 0
 // S has a leading axis where the operation reads several elements that begin at acc[src].
 loops::IntrinsicTable make_intrinsics(const isa::HardwareConfig& config);
 
 // The ISA's SHR as an expression: right by min(s, 31) for s >= 0, else left by min(-s, 31). int32.
 loops::Expr shr_expression(loops::Expr a, loops::Expr s);
+
+// The entry of a table, an int8 or wider index from -128 on: TABLE or TABLEU, by the type of the entries. int32.
+loops::Expr table_expression(const loops::Buffer& table, loops::Expr index);
 
 }  // namespace dovetail::accel

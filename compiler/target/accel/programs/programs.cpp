@@ -200,6 +200,12 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, co
                   spec.epilogue.saturate);
   }
   const Buffer acc = product("conv", {0, 1, rows}, {0, 1, columns});
+  if (spec.table) {
+    Epilogue clamped = spec.epilogue;
+    clamped.saturate = true;
+    const Buffer index = stages.epilogue(clamped, acc, on_chip(d, "constants", k));
+    return finish(d, stages.look_up("entry", index, on_chip_table(d)), spec.y, false);
+  }
   if (!addition)
     return finish(d, stages.epilogue(spec.epilogue, acc, on_chip(d, "constants", k)), spec.y, spec.epilogue.saturate);
   // Clamps as the store would have done if the result had been stored.
@@ -342,6 +348,21 @@ Program move_program(const MoveSpec& spec, const isa::HardwareConfig& config) {
   if (spec.y_min > -128) value = stages.with_immediate("max", BinaryOp::max, value, spec.y_min);
   if (spec.y_max < 127) value = stages.with_immediate("min", BinaryOp::min, value, spec.y_max);
   return finish(d, value, spec.y, false, {spec.first_block * spec.y.block, spec.rows, spec.columns});
+}
+
+NdArray table_constants(std::span<const std::int8_t> table) {
+  NdArray constants(DType::int16, {1, static_cast<std::int64_t>(table.size())});
+  for (std::size_t i = 0; i < table.size(); ++i) constants.set_int64(static_cast<std::int64_t>(i), table[i]);
+  return constants;
+}
+
+Program table_program(const TableSpec& spec, const isa::HardwareConfig& config) {
+  Definition d(spec.name);
+  const Axes axes = pixel_axes(spec.y);
+  const Buffer x = d.input("X0", DType::int8, spec.x.program_shape());
+  const Widener widen(d, spec.widening, config);
+  const Buffer table = on_chip_table(d);
+  return finish(d, Stages(d, axes, "").look_up("entry", widen("x0.", x, spec.x.border, axes), table), spec.y, false);
 }
 
 NdArray lines_constants(const LinesSpec& spec, const isa::HardwareConfig& config) {

@@ -63,6 +63,7 @@ struct ConvSpec {
   std::int64_t groups = 1;       // block groups (block_groups.h)
   bool uniform_weights = false;  // the same weight for all channels and taps of a depthwise convolution
   Epilogue epilogue;
+  bool table = false;  // the result is a table's entry for the epilogue's result, which the table clamps
 };
 // The way in which an int8 operand is widened to int32 in ACC.
 enum class Widening : std::uint8_t {
@@ -162,6 +163,17 @@ struct MoveSpec {
 NdArray selection_weights(const MoveSpec::Term& term);
 // Parameters X<t> for each term, [I,] [I<t> for each term that selects channels,] Y. Copies through ACC.
 loops::Program move_program(const MoveSpec& spec, const isa::HardwareConfig& config);
+
+// The table T, int16 [1, 256]. Precondition: the extension `table`.
+NdArray table_constants(std::span<const std::int8_t> table);
+
+struct TableSpec {
+  std::string name;
+  TensorLayout x, y;
+  Widening widening = Widening::load;
+};
+// Parameters X0, [I,] T, Y.
+loops::Program table_program(const TableSpec& spec, const isa::HardwareConfig& config);
 
 struct LinesSpec {
   std::string name;

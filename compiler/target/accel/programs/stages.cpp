@@ -2,6 +2,7 @@
 
 #include "compiler/target/accel/programs/group_stages.h"
 #include "compiler/target/accel/programs/intrinsics.h"
+#include "isa/spec/memories.h"
 #include "loops/verify.h"
 
 namespace dovetail::accel {
@@ -44,6 +45,10 @@ Buffer Stages::requant(const std::string& step, const Buffer& a, const Buffer& k
     return call(Function::requantize, {load(a, i) + constant(k, i, word + 1),
                                        bitcast(DType::float32, constant(k, i, word)), int32(zero_point)});
   });
+}
+
+Buffer Stages::look_up(const std::string& step, const Buffer& a, const Buffer& table) {
+  return stage(step, [&](const Indices& i) { return table_expression(table, load(a, i)); });
 }
 
 Buffer Stages::fixed_point(const FixedPoint& plan, Buffer a, const Buffer& k) {
@@ -107,6 +112,12 @@ Buffer Stages::multiplied(const SplitMultiplier& multiplier, Buffer a, const Buf
 Buffer on_chip(tensor::Definition& d, const std::string& name, const Buffer& k) {
   return d.compute(name, DType::int32, {{"n", k->shape[0]}, {"o", k->shape[1]}, {"word", k->shape[2]}},
                    [&](const Indices& i) { return load(k, i); });
+}
+
+Buffer on_chip_table(tensor::Definition& d) {
+  const Buffer t = d.constant("T", DType::int16, {1, isa::spec::kTableEntries});
+  return d.compute("table", DType::int16, {{"row", 1}, {"entry", isa::spec::kTableEntries}},
+                   [&](const Indices& i) { return load(t, i); });
 }
 
 Program finish(tensor::Definition& definition, const Buffer& a, const Shape& shape, bool saturate,

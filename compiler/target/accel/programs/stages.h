@@ -36,6 +36,9 @@ class Stages {
   loops::Buffer requant(const std::string& step, const loops::Buffer& a, const loops::Buffer& k,
                         std::int32_t zero_point, std::int64_t word = 0);
 
+  // The entries of a table on chip (on_chip_table).
+  loops::Buffer look_up(const std::string& step, const loops::Buffer& a, const loops::Buffer& table);
+
   // acc -> the int32 value that the store narrows.
   loops::Buffer epilogue(const Epilogue& epilogue, loops::Buffer acc, const loops::Buffer& k);
   // a * multiplier, rounded half to even; `k`: operand_constants without `requant`.
@@ -51,6 +54,9 @@ class Stages {
 
 // The copy of the constants on chip, by a block with the name of its buffer.
 loops::Buffer on_chip(tensor::Definition& definition, const std::string& name, const loops::Buffer& constants);
+
+// The copy of the table T (table_constants) on chip, by the block "table".
+loops::Buffer on_chip_table(tensor::Definition& definition);
 
 // Adds the last block, which narrows `a` to int8 into Y, a parameter of shape `y`, at `place` of an element's indices.
 // `saturate`: the cast clamps, like STORE with the extension.

@@ -21,6 +21,8 @@ struct Tile {
 
 // Blocks that copy constants of the epilogue into ACC, and the buffers that they write.
 bool is_constants(std::string_view block);
+// The block that copies a table into TAB, and the buffer that it writes.
+bool is_table(std::string_view block);
 // Blocks of the program that copy into INP or WGT.
 bool is_copy(std::string_view block);
 // Blocks that LOAD or STORE executes.

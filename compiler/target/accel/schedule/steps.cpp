@@ -45,8 +45,8 @@ void Steps::tile_output() {
 void Steps::place_stages() {
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     if (*block == "out" || is_copy(*block)) continue;
-    c.s.set_scope(*block, kAccScope);
-    if (!is_constants(*block)) c.s.compute_at(*block, innermost_tile_);
+    c.s.set_scope(*block, is_table(*block) ? kTabScope : kAccScope);
+    if (!is_table(*block) && !is_constants(*block)) c.s.compute_at(*block, innermost_tile_);
   }
   if (decided_.constants_stay) return;
   for (const std::string& block : blocks)
@@ -124,7 +124,7 @@ void Steps::tensorize_widening(const std::string& block) {
 void Steps::finish_stages(const std::string& main) {
   const std::string map = layout.index_map(sizes.block_out);
   for (const std::string& block : blocks) {
-    if (block == main || is_copy(block) || is_product(block)) continue;
+    if (block == main || is_copy(block) || is_table(block) || is_product(block)) continue;
     if (is_constants(block)) {
       split_channels(block + ".o", sizes.block_out, sizes.block_out);
       c.s.transform_layout(block, parts_index_map(sizes.block_out));

@@ -83,7 +83,8 @@ double TileChoice::constants_cycles(const Tile& at) const {
 double TileChoice::cycles_of_stage(const std::string& block) const {
   if (is_transfer(block) || is_product(block) || block == "pool") return 0;
   std::int64_t operands = 0;
-  for (const loops::Region& region : c.reads_of(block)) operands += is_constants(region.buffer->name) ? 0 : 1;
+  for (const loops::Region& region : c.reads_of(block))
+    operands += is_constants(region.buffer->name) || is_table(region.buffer->name) ? 0 : 1;
   const int passes = c.block(block)->init ? 2 : 1;  // initializing a maximum is a pass too
   return passes * (operands > 1 ? 2 : 1);
 }

@@ -67,7 +67,7 @@ std::vector<OnChip> on_chip_places(const loops::Program& program, const loops::P
   if (const Placement& placement = found.at(stored); placement.in_place_of) stored = placement.in_place_of;
   std::vector<OnChip> places;
   for (const auto& [buffer, placement] : found) {
-    if (placement.in_place_of) continue;
+    if (placement.in_place_of || placement.memory == isa::Memory::tab) continue;
     const std::string name = read.contains(buffer->name) ? buffer->name : origin(scheduled, buffer->name);
     places.push_back({name, placement.memory,
                       placement.memory == isa::Memory::acc ? buffer == stored : !is_identity(name),

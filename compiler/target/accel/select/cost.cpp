@@ -29,7 +29,7 @@ void add_work(const loops::Program& program, const isa::HardwareConfig& config, 
     const std::string& name = block->name;
     const std::uint64_t elements = parts(points, config.batch * config.block_out);
     // LOAD and STORE cost bytes, not cycles of the compute unit.
-    if (name == "pad" || name == "out" || name.ends_with("load") || name.ends_with("constants") ||
+    if (name == "pad" || name == "out" || name == "table" || name.ends_with("load") || name.ends_with("constants") ||
         name.ends_with(".copy"))
       return;
     if (name.ends_with("conv") || name == "product" || name.ends_with("widen") || name.ends_with(".sums"))

@@ -9,6 +9,7 @@ const Kind& kind_of_body(const AddOperation&) { return kAddition; }
 const Kind& kind_of_body(const ProductOperation&) { return kAddition; }
 const Kind& kind_of_body(const MaxPoolOperation&) { return kMaxPooling; }
 const Kind& kind_of_body(const LinesOperation&) { return kLines; }
+const Kind& kind_of_body(const TableOperation&) { return kTable; }
 const Kind& kind_of_body(const MoveOperation&) { return kMove; }
 const Kind& kind_of_body(const TransposeOperation&) { return kMatMul; }
 const Kind& kind_of_body(const MatMulOperation&) { return kMatMul; }
@@ -55,6 +56,12 @@ std::vector<loops::Program> programs_of(const LinesOperation& lines, const Layou
   spec.x = layouts.inputs[0];
   spec.y = layouts.output;
   return {lines_program(spec, layouts.config)};
+}
+std::vector<loops::Program> programs_of(const TableOperation& table, const Layouts& layouts) {
+  TableSpec spec = table.spec;
+  spec.x = layouts.inputs[0];
+  spec.y = layouts.output;
+  return {table_program(spec, layouts.config)};
 }
 std::vector<loops::Program> programs_of(const MoveOperation& move, const Layouts& layouts) {
   std::vector<loops::Program> parts;

@@ -167,8 +167,6 @@ Result<Operation> select_conv(const Context& c) {
   return make_conv(c, *weight, window, image_of(c, c.node().inputs[0]), image_of(c, c.node().outputs[0]));
 }
 
-constexpr const char* kLayoutsDiffer = "its operand and its result have different layouts";
-
 // A matrix product is a 1x1 convolution of 1x1 images, or of an image whose pixels are the matrix's rows.
 Result<Operation> select_gemm(const Context& c) {
   const NdArray* weight = c.constant(1);
@@ -348,6 +346,23 @@ Result<Operation> add_to(const Context& c, Result<Operation> (*select_product)(c
 Result<Operation> select_conv_and_add(const Context& c) { return add_to(c, select_conv); }
 Result<Operation> select_gemm_and_add(const Context& c) { return add_to(c, select_gemm); }
 
+// A table that reads a product's result is read at the product's epilogue, which it clamps.
+Result<Operation> look_up(const Context& c, Result<Operation> (*select_product)(const Context& c)) {
+  const NdArray& table = *c.constant(1);
+  if (table.shape().size() != 1) return c.refuse("it has several tables, and the accelerator one for an operation");
+  const NodeId product = c.found.nodes.front();
+  DOVETAIL_ASSIGN(Operation operation, select_product({c.graph, c.config, c.found, product}));
+  if (!share_form(c, {c.node().outputs[0], c.node().inputs[0]})) return c.refuse(kLayoutsDiffer);
+  auto& conv = std::get<ConvOperation>(operation.body);
+  conv.spec.table = true;
+  conv.table = table;
+  operation.nodes = {product, c.id};
+  operation.output = c.node().outputs[0];
+  return operation;
+}
+Result<Operation> select_conv_and_table(const Context& c) { return look_up(c, select_conv); }
+Result<Operation> select_gemm_and_table(const Context& c) { return look_up(c, select_gemm); }
+
 // Whether a reader of the value needs a border with another number.
 bool needs_other_border(const Context& c, ValueId value, std::int64_t number) {
   return std::ranges::any_of(c.graph.users(value), [&](NodeId user) {
@@ -449,6 +464,7 @@ Result<bool> costs_less_apart(const Context& c, const Operation& pooled, const s
 struct Row {
   std::string_view name, pattern;
   Result<Operation> (*make)(const Context& context);
+  bool isa::HardwareConfig::*extension = nullptr;  // without which there is no such row
 };
 // If several rows match an operator, the first one that accepts it is used.
 // clang-format off
@@ -460,7 +476,10 @@ constexpr Row kRows[] = {
     {"addition", "dovetail.qadd(a=_, b=_)", select_add},
     {"product", "dovetail.qmul(a=_, b=_)", select_product},
     {"clip", "dovetail.qclip(x=_)", select_clip},
-    {"piecewise linear table", "dovetail.qtable(x=_, table=#)", select_table},
+    {"convolution and table", "dovetail.qtable(dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...), table=#)", select_conv_and_table, &isa::HardwareConfig::table},
+    {"dense layer and table", "dovetail.qtable(dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...), table=#)", select_gemm_and_table, &isa::HardwareConfig::table},
+    {"table", "dovetail.qtable(x=_, table=#)", select_table, &isa::HardwareConfig::table},
+    {"piecewise linear table", "dovetail.qtable(x=_, table=#)", select_lines},
     {"movement of parts", "Slice?(Reshape(Transpose(Reshape(x=_, ...)), ...), ...)", select_movement},
     {"movement", "Concat|DepthToSpace|Expand|Gather|Pad|Resize|Slice|SpaceToDepth|Tile", select_movement},
     {"convolution", "dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...)", select_conv},
@@ -531,13 +550,15 @@ TensorLayout input_layout(const Graph& graph, const Operation& operation, std::s
 
 std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config, std::shared_ptr<Memo> memo) {
   std::vector<PatternRow> rows;
-  for (const Row& row : kRows)
+  for (const Row& row : kRows) {
+    if (row.extension != nullptr && !(config.*row.extension)) continue;
     rows.push_back(
         pattern_row(std::string(row.name), row.pattern,
                     [&row, config, memo](const Graph& graph, const pattern::Found& found) -> Result<TakenPointer> {
                       DOVETAIL_ASSIGN(Operation operation, take({graph, config, found}, row, memo));
                       return TakenPointer(std::make_shared<const TakenOperation>(std::move(operation)));
                     }));
+  }
   return rows;
 }
 

@@ -45,10 +45,15 @@ struct ConvOperation {
   std::vector<float> scale;
   std::vector<Layout::Fold> folds;       // folds of its input (fold_window.h)
   std::optional<AddOperation> addition;  // adds its result as operand a, and the operation's second input or a constant
-  std::optional<MaxPoolSpec> pooling;    // pools its result; there is at most one of addition and pooling
+  std::optional<MaxPoolSpec> pooling;    // pools its result
+  std::optional<NdArray> table;          // int8 [256], of its result; there is at most one of the three
 };
 struct MaxPoolOperation {
   MaxPoolSpec spec;
+};
+struct TableOperation {
+  TableSpec spec;
+  NdArray table;  // int8 [256]
 };
 struct LinesOperation {
   LinesSpec spec;
@@ -73,7 +78,7 @@ struct Operation {
   graph::ValueId output;
   std::vector<BorderNeed> borders;  // one per input
   std::variant<ConvOperation, AddOperation, ProductOperation, MaxPoolOperation, LinesOperation, MoveOperation,
-               TransposeOperation, MatMulOperation>
+               TransposeOperation, MatMulOperation, TableOperation>
       body;
 };
 

@@ -50,10 +50,13 @@ inline bool share_form(const Context& c, std::initializer_list<graph::ValueId> v
   });
 }
 
+inline constexpr const char* kLayoutsDiffer = "its operand and its result have different layouts";
+
 // Operators that copy int8 values and clamp or move them; functions of one value.
 Result<Operation> select_clip(const Context& c);
 Result<Operation> select_movement(const Context& c);
 Result<Operation> select_table(const Context& c);
+Result<Operation> select_lines(const Context& c);
 Result<Operation> select_matmul(const Context& c);
 Result<Operation> select_transpose(const Context& c);
 

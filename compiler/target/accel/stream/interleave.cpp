@@ -79,9 +79,9 @@ class Interleaver {
   void find_conflicts() {
     StreamAccesses find(config_, stream_);
     LastAccesses last(config_, stream_), of_first(config_, stream_);
-    std::array<std::vector<int>, 3> touched,
-        written;  // last accesses of the first layer to elements of INP, WGT and ACC
-    for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc})
+    std::array<std::vector<int>, 4> touched,
+        written;  // last accesses of the first layer to elements of INP, WGT, ACC and TAB
+    for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::tab})
       for (auto* by : {&touched, &written})
         (*by)[place(memory)].assign(static_cast<std::size_t>(config_.depth(memory)), kNone);
     isa::Extent stored{UINT64_MAX, 0};
@@ -114,7 +114,7 @@ class Interleaver {
     }
   }
   static std::size_t place(isa::Memory memory) {
-    return memory == isa::Memory::inp ? 0 : memory == isa::Memory::wgt ? 1 : 2;
+    return memory == isa::Memory::inp ? 0 : memory == isa::Memory::wgt ? 1 : memory == isa::Memory::acc ? 2 : 3;
   }
 
   void find_parts() {

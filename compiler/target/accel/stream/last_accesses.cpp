@@ -58,6 +58,7 @@ Clock LastAccesses::conflicts(Queue queue, const Accesses& accesses, const Clock
     last = std::max(last, instruction);
   };
   for (const isa::SramAccess& access : accesses.sram) {
+    if (access.memory == isa::Memory::tab) continue;  // of the compute queue alone
     const Sram& sram = srams_[place(access.memory)];
     if (queue == sram.reader) {
       if (sram.last_written > found[isa::index(sram.writer)]) meet(sram.writer, sram.written.latest(access.runs));
@@ -81,6 +82,7 @@ Clock LastAccesses::conflicts(Queue queue, const Accesses& accesses, const Clock
 
 void LastAccesses::record(Queue queue, const Accesses& accesses, int instruction) {
   for (const isa::SramAccess& access : accesses.sram) {
+    if (access.memory == isa::Memory::tab) continue;
     Sram& sram = srams_[place(access.memory)];
     if (queue == sram.reader) {
       sram.read.touch(access.runs, instruction);

@@ -21,7 +21,8 @@ StreamAccesses::LoopKey StreamAccesses::key_of(const StreamInstruction& item, co
     key[8] = gemm->wgt_factor_in;
     key[9] = 1 + static_cast<std::uint32_t>(isa::semantics::gemm_mode(*gemm));
   } else {
-    key[10] = isa::spec::source_elements(std::get<isa::Alu>(item.instruction.body));
+    const auto& alu = std::get<isa::Alu>(item.instruction.body);
+    key[10] = 2 * isa::spec::source_elements(alu) + (isa::spec::reads_table(alu.op) ? 1 : 0);
   }
   return key;
 }

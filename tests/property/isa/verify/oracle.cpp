@@ -209,8 +209,9 @@ class Judge {
         nest.uop_end = k + 1;
         const Touches step = dovetail::test::touches(program_.config, one, uops_);
         touched.uops_executed.insert(touched.uops_executed.end(), step.uops_executed.begin(), step.uops_executed.end());
-        if (!uop_loaded_[k]) continue;
+        // Which elements an unknown micro-op names is unknown; the table is read in any case.
         for (std::size_t m = 0; m < kSharedMemories; ++m) {
+          if (!uop_loaded_[k] && kShared[m] != isa::Memory::tab) continue;
           touched.reads[m].insert(touched.reads[m].end(), step.reads[m].begin(), step.reads[m].end());
           touched.writes[m].insert(touched.writes[m].end(), step.writes[m].begin(), step.writes[m].end());
         }

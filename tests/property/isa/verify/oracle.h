@@ -19,7 +19,7 @@ namespace dovetail::test {
 
 struct OracleReport {
   using Pair = std::pair<std::size_t, std::size_t>;  // program order
-  // Memory (0 to 2: kShared, 3: DRAM), and the element or byte.
+  // Memory (0 to 3: kShared, 4: DRAM), and the element or byte.
   using Place = std::pair<std::size_t, std::uint64_t>;
   static constexpr std::size_t kDram = 3;
 

@@ -1,5 +1,6 @@
 #include "isa/semantics/alu.h"
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -41,10 +42,36 @@ TEST_CASE("ADD and MUL wrap, MIN and MAX compare signed") {
   CHECK(alu(AluOp::requant, 10, {.source = 0x3f800000, .next = 5, .imm = -1}) == 14);
 }
 
+TEST_CASE("TABLE and TABLEU read the entry of a + b, clamped to int8") {
+  std::uint16_t table[256];
+  for (std::size_t i = 0; i < 256; ++i) table[i] = static_cast<std::uint16_t>(0x8000 + 3 * i);
+  const auto read = [&](AluOp op, std::int32_t acc, std::int32_t source) {
+    return alu(op, acc, {.source = source, .table = table});
+  };
+  CHECK(read(AluOp::tableu, -128, 0) == 0x8000);
+  CHECK(read(AluOp::table, -128, 0) == -0x8000);
+  CHECK(read(AluOp::table, -1000, 871) == -0x8000);
+  CHECK(read(AluOp::tableu, 0, -1) == 0x8000 + 3 * 127);
+  CHECK(read(AluOp::tableu, 100, 27) == 0x8000 + 3 * 255);
+  CHECK(read(AluOp::tableu, 100, 28) == 0x8000 + 3 * 255);
+  CHECK(read(AluOp::table, INT32_MIN, 5) == -0x8000);
+  CHECK(read(AluOp::table, INT32_MAX, 0) == -0x8000 + 3 * 255);
+  CHECK(read(AluOp::table, INT32_MAX, 1) == -0x8000);  // the sum wraps
+  table[135] = 0x1234;
+  CHECK(read(AluOp::table, 10, -3) == 0x1234);
+  CHECK(read(AluOp::tableu, 10, -3) == 0x1234);
+}
+
 namespace {
 
 // Values that are interesting as numbers, amounts and scales.
 constexpr std::int32_t kSamples[] = {0, 1, -1, 2, 31, -31, 1000, -1000, INT32_MAX, INT32_MIN, 0x3f800000, 0x40490fdb};
+
+constexpr auto kTable = [] {
+  std::array<std::uint16_t, spec::kTableEntries> table{};
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::uint16_t>(257 * i);
+  return table;
+}();
 
 }  // namespace
 
@@ -52,7 +79,9 @@ TEST_CASE("an operation commutes where its row says so") {
   for (const spec::AluOpInfo& row : spec::kAluOps) {
     bool commutes = true;
     for (const std::int32_t a : kSamples)
-      for (const std::int32_t b : kSamples) commutes &= alu(row.op, a, {.source = b}) == alu(row.op, b, {.source = a});
+      for (const std::int32_t b : kSamples)
+        commutes &= alu(row.op, a, {.source = b, .table = kTable.data()}) ==
+                    alu(row.op, b, {.source = a, .table = kTable.data()});
     CAPTURE(row.name);
     CHECK(commutes == row.commutes);
   }
@@ -64,10 +93,14 @@ TEST_CASE("an operation depends on the number of elements, and on the immediate,
     for (const std::int32_t a : kSamples)
       for (const std::int32_t b : kSamples)
         for (const std::int32_t changed : kSamples) {
-          const std::int32_t value = alu(row.op, a, {.source = b});
-          source |= alu(row.op, a, {.source = changed}) != value;
-          next |= alu(row.op, a, {.source = b, .next = changed}) != value;
-          imm |= alu(row.op, a, {.source = b, .imm = changed}) != value;
+          const auto apply = [&](AluOperands operands) {
+            operands.table = kTable.data();
+            return alu(row.op, a, operands);
+          };
+          const std::int32_t value = apply({.source = b});
+          source |= apply({.source = changed}) != value;
+          next |= apply({.source = b, .next = changed}) != value;
+          imm |= apply({.source = b, .imm = changed}) != value;
         }
     CAPTURE(row.name);
     CHECK(source);

@@ -30,6 +30,24 @@ alu.requant uop=0:1 iter=1x1
   CHECK(text(checked.report()) == "");
 }
 
+TEST_CASE("verify: a table is loaded before it is read") {
+  Checked checked(R"(
+.config table=true
+load.uop sram=0 dram=0x0 size=1x1 stride=1
+load.acc sram=0 dram=0x10 size=1x1 stride=1
+alu.table uop=0:0 iter=1x1 imm=0
+alu.tableu uop=0:1 iter=1x1 imm=0
+load.tab sram=0 dram=0x2 size=1x1 stride=1
+alu.table uop=0:1 iter=1x1 imm=0
+)",
+                  {{0, 0, 0}});
+  CHECK(text(checked.report()) ==
+        "undefined read: undefined read of tab[0] (#3 `alu.tableu uop=0:1 iter=1x1 imm=0`): it reads elements that no "
+        "instruction has written before, in this launch or an earlier one. Hint: load them first\n");
+  std::swap(checked.program[2], checked.program[4]);
+  CHECK(text(checked.report()) == "");
+}
+
 TEST_CASE("verify: REQUANT's bias must be within ACC too") {
   Checked checked(R"(
 .config requant=true

@@ -43,6 +43,7 @@ void write_move(Steps& steps) {
 
 }  // namespace
 
-const Kind kMove{"move", 1, decide_move, write_move}, kLines{"piecewise_linear", 1, decide_move, write_move};
+const Kind kMove{"move", 1, decide_move, write_move}, kLines{"piecewise_linear", 1, decide_move, write_move},
+    kTable{"table", 1, decide_move, write_move};
 
 }  // namespace dovetail::accel
