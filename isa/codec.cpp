@@ -75,6 +75,14 @@ Diagnostic bad_memory(const HardwareConfig& config, std::string what, std::strin
           "name one of these, or set x_size to 0 for an instruction that only moves tokens"};
 }
 
+Diagnostic disabled(std::string what, std::string where, const spec::InstructionSpec& row) {
+  const std::string_view extension = spec::extension_key(row.enabled_by);
+  return {std::move(what), std::move(where),
+          fmt::format("opcode {} ({}) belongs to the extension `{}`, which is off", static_cast<int>(row.opcode),
+                      row.name, extension),
+          fmt::format("set \"{}\": true in the configuration, or avoid the instruction", extension)};
+}
+
 // Every number that fits the field is an operation.
 static_assert(spec::kAluOps.size() == spec::kMaxAluOps);
 Diagnostic bad_alu_op(std::string what, std::string where, AluOp op) {
@@ -108,6 +116,9 @@ Codec::Codec(const HardwareConfig& config) : config_(config) {
     }
     for (std::size_t word = 0; word < spec::kMaxWords; ++word) reserved_[opcode][word] = ~used[word];
   }
+  for (const spec::InstructionSpec& row : spec::kInstructions)
+    if (spec::is_enabled(row, config))
+      opcodes_ = static_cast<std::uint8_t>(opcodes_ | (1u << static_cast<int>(row.opcode)));
   const spec::Layout uop = spec::uop_layout(config, encoding);
   DOVETAIL_CHECK(uop.end <= static_cast<int>(8 * uop_bytes_), fmt::format("{} bits", uop.end));
   for (std::size_t i = 0; i < uop_extractors_.size(); ++i) uop_extractors_[i] = extractor(uop.slots[i]);
@@ -142,7 +153,7 @@ void Codec::decode_body(const Words& words, Body& body) const {
 
 Codec::Fault Codec::decode_words(const Words& words, Instruction& instruction) const {
   const std::uint64_t opcode = words[0] & spec::kOpcodeSlot.mask();
-  if (opcode >= spec::kInstructions.size()) return Fault::opcode;
+  if (opcode >= spec::kInstructions.size() || ((opcodes_ >> opcode) & 1) == 0) return Fault::opcode;
   const Words& reserved = reserved_[opcode];
   if (((words[0] & reserved[0]) | (words[1] & reserved[1]) | (words[2] & reserved[2]) | (words[3] & reserved[3])) != 0)
     return Fault::reserved;
@@ -168,6 +179,7 @@ Codec::Fault Codec::decode_words(const Words& words, Instruction& instruction) c
       decode_body(words, alu);
       return ((alu_ops_ >> static_cast<int>(alu.op)) & 1) != 0 ? Fault::none : Fault::alu_op;
     }
+    case Opcode::window: decode_body(words, instruction.body.emplace<Window>()); return Fault::none;
   }
   return Fault::opcode;
 }
@@ -175,11 +187,12 @@ Codec::Fault Codec::decode_words(const Words& words, Instruction& instruction) c
 Diagnostic Codec::describe(Fault fault, const Words& words, std::string_view where) const {
   const std::string what = "cannot decode an instruction";
   const std::uint64_t opcode_bits = words[0] & spec::kOpcodeSlot.mask();
-  if (fault == Fault::opcode)
+  if (fault == Fault::opcode && opcode_bits >= spec::kInstructions.size())
     return {what, std::string(where),
             fmt::format("opcode {} > {}, the last one", opcode_bits, spec::kInstructions.size() - 1),
             "check that the file is a program with this configuration's instruction size"};
   const auto opcode = static_cast<Opcode>(opcode_bits);
+  if (fault == Fault::opcode) return disabled(what, std::string(where), spec::info(opcode));
   const auto field = [&](std::string_view name) {
     const auto fields = spec::info(opcode).fields;
     for (std::size_t i = 0; i < fields.size(); ++i)

@@ -105,6 +105,14 @@ Result<void> validate(const HardwareConfig& config) {
          fmt::format("{} < burst_beats = {}: a burst is requested only when the beat buffer has room for all of it",
                      config.outstanding_beats, config.burst_beats),
          fmt::format("raise outstanding_beats to {} or lower burst_beats", config.burst_beats)});
+  if (config.window && config.block_in != config.block_out)
+    errors.push_back({what(config), "window",
+                      fmt::format("block_in is {} and block_out {}: WINDOW multiplies lane by lane", config.block_in,
+                                  config.block_out),
+                      "make the two equal, or turn `window` off"});
+  if (config.window && config.block_in == 1)
+    errors.push_back({what(config), "window", "block_in is 1, and the window would hold one element",
+                      "raise the blocks to 2 or more, or turn `window` off"});
   if (!errors.empty()) return errors;
   return {};
 }

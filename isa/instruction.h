@@ -9,7 +9,7 @@
 
 namespace dovetail::isa {
 
-enum class Opcode : std::uint8_t { load = 0, store = 1, gemm = 2, finish = 3, alu = 4 };
+enum class Opcode : std::uint8_t { load = 0, store = 1, gemm = 2, finish = 3, alu = 4, window = 5 };
 enum class AluOp : std::uint8_t { min = 0, max = 1, add = 2, shr = 3, mul = 4, requant = 5, table = 6, tableu = 7 };
 enum class Queue : std::uint8_t { load = 0, compute = 1, store = 2 };
 
@@ -40,7 +40,7 @@ struct Store : Transfer {
   bool operator==(const Store&) const = default;
 };
 
-// The loop nest shared by GEMM and ALU: for y < iter_out, x < iter_in, micro-op in [uop_begin, uop_end).
+// The loop nest shared by GEMM, WINDOW and ALU: for y < iter_out, x < iter_in, micro-op in [uop_begin, uop_end).
 struct UopLoop {
   std::uint32_t uop_begin = 0, uop_end = 0;
   std::uint32_t iter_out = 0, iter_in = 0;
@@ -48,11 +48,19 @@ struct UopLoop {
   std::uint32_t src_factor_out = 0, src_factor_in = 0;
   bool operator==(const UopLoop&) const = default;
 };
-struct Gemm : UopLoop {
-  bool reset = false;      // acc[dst] = 0; operands are not read
-  bool overwrite = false;  // extension: acc[dst] = inp . wgt^T instead of +=
+// The loop nest of instructions that multiply INP by WGT.
+struct ProductLoop : UopLoop {
+  bool overwrite = false;  // extension: acc[dst] = the products instead of +=
   std::uint32_t wgt_factor_out = 0, wgt_factor_in = 0;
+  bool operator==(const ProductLoop&) const = default;
+};
+struct Gemm : ProductLoop {
+  bool reset = false;  // acc[dst] = 0; operands are not read
   bool operator==(const Gemm&) const = default;
+};
+// Extension: depthwise products of the last INP elements (isa/semantics/window.h).
+struct Window : ProductLoop {
+  bool operator==(const Window&) const = default;
 };
 struct Alu : UopLoop {
   bool reset = false;  // encoded as in VTA, has no effect
@@ -67,14 +75,18 @@ struct Finish {
 
 struct Instruction {
   DependencyFlags flags;
-  std::variant<Load, Store, Gemm, Finish, Alu> body;  // alternatives in opcode order
+  std::variant<Load, Store, Gemm, Finish, Alu, Window> body;  // alternatives in opcode order
 
   Opcode opcode() const { return static_cast<Opcode>(body.index()); }
   Queue queue() const;  // INP and WGT loads: load; STORE: store; everything else: compute
   bool operator==(const Instruction&) const = default;
 };
 
-// wgt is unused by ALU micro-ops.
+// The instruction's loop nest; null unless it is a GEMM, WINDOW or ALU.
+UopLoop* uop_loop(Instruction& instruction);
+const UopLoop* uop_loop(const Instruction& instruction);
+
+// wgt is unused by ALU micro-ops. Its highest bit is a flag in WINDOW.
 struct Uop {
   std::uint32_t dst = 0, src = 0, wgt = 0;
   bool operator==(const Uop&) const = default;

@@ -116,6 +116,7 @@ void LegalityRules::visit_violations(const Instruction& instruction, Report&& re
     case Opcode::load: return visit_transfer(std::get<Load>(instruction.body), Opcode::load, report);
     case Opcode::store: return visit_transfer(std::get<Store>(instruction.body), Opcode::store, report);
     case Opcode::gemm: return visit_loop(std::get<Gemm>(instruction.body), report);
+    case Opcode::window: return visit_loop(std::get<Window>(instruction.body), report);
     case Opcode::finish: return;
     case Opcode::alu: {
       const Alu& alu = std::get<Alu>(instruction.body);

@@ -39,6 +39,8 @@ void visit_numbers(AnyCounters& counters, Visit visit) {
   visit("/bytes_stored", counters.bytes_stored);
   visit("/gemm_uops", counters.gemm_uops);
   visit("/gemm_reset_uops", counters.gemm_reset_uops);
+  visit("/window_uops", counters.window_uops);
+  visit("/window_pushes", counters.window_pushes);
   visit("/alu_uops", counters.alu_uops);
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
     visit(fmt::format("/alu_uops_by_op/{}", row.name), counters.alu_uops_by_op[static_cast<std::size_t>(row.op)]);
@@ -75,6 +77,8 @@ Counters& Counters::operator+=(const Counters& other) {
   bytes_stored += other.bytes_stored;
   gemm_uops += other.gemm_uops;
   gemm_reset_uops += other.gemm_reset_uops;
+  window_uops += other.window_uops;
+  window_pushes += other.window_pushes;
   alu_uops += other.alu_uops;
   add(alu_uops_by_op, other.alu_uops_by_op);
   macs += other.macs;
@@ -88,10 +92,11 @@ Counters& Counters::operator+=(const Counters& other) {
 }
 
 void complete(Counters& counters, const isa::HardwareConfig& config) {
-  const std::uint64_t steps = counters.gemm_uops + counters.gemm_reset_uops + counters.alu_uops;
-  counters.sram_of(isa::Memory::uop).reads += steps;
-  counters.sram_of(isa::Memory::inp).reads += counters.gemm_uops;
-  counters.sram_of(isa::Memory::wgt).reads += counters.gemm_uops;
+  const std::uint64_t products = counters.gemm_uops + counters.window_uops;
+  const std::uint64_t steps = products + counters.gemm_reset_uops + counters.alu_uops;
+  counters.sram_of(isa::Memory::uop).reads += steps + counters.window_pushes;
+  counters.sram_of(isa::Memory::inp).reads += products + counters.window_pushes;
+  counters.sram_of(isa::Memory::wgt).reads += products;
   Accesses& acc = counters.sram_of(isa::Memory::acc);
   acc += {.reads = steps, .writes = steps};
   // A slot of STORE reads one element, or, for an element that fills several beats, one beat's worth.

@@ -15,6 +15,7 @@
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "isa/spec/alu_ops.h"
+#include "isa/spec/instructions.h"
 #include "isa/spec/memories.h"
 #include "simulator/memory/dram_command.h"
 
@@ -52,17 +53,19 @@ inline constexpr std::array kSrams{isa::Memory::uop, isa::Memory::wgt, isa::Memo
 
 // Bytes are those that instructions request; pads move none.
 struct Counters {
-  std::array<std::uint64_t, 5> instructions{};                            // by isa::Opcode
-  std::array<std::uint64_t, 3> queue_instructions{};                      // by isa::Queue
-  std::array<std::uint64_t, isa::spec::kMemories.size()> bytes_loaded{};  // by isa::Memory
+  std::array<std::uint64_t, isa::spec::kInstructions.size()> instructions{};  // by isa::Opcode
+  std::array<std::uint64_t, 3> queue_instructions{};                          // by isa::Queue
+  std::array<std::uint64_t, isa::spec::kMemories.size()> bytes_loaded{};      // by isa::Memory
   std::uint64_t bytes_stored = 0;
   std::uint64_t gemm_uops = 0;  // executed with operands (not reset)
   std::uint64_t gemm_reset_uops = 0;
+  std::uint64_t window_uops = 0;    // of WINDOW, with products
+  std::uint64_t window_pushes = 0;  // of WINDOW, without
   std::uint64_t alu_uops = 0;
   std::array<std::uint64_t, isa::spec::kAluOps.size()> alu_uops_by_op{};  // by isa::AluOp
-  std::uint64_t macs = 0;                                                 // gemm_uops * batch * block_in * block_out
-  std::uint64_t tokens = 0;                                               // pushed
-  std::uint64_t nops = 0;                                                 // LOAD/STORE with x_size 0
+  std::uint64_t macs = 0;    // (gemm_uops + window_uops) * batch * block_in * block_out
+  std::uint64_t tokens = 0;  // pushed
+  std::uint64_t nops = 0;    // LOAD/STORE with x_size 0
 
   std::array<Accesses, isa::spec::kMemories.size()> sram{};  // by isa::Memory: those of kSrams
   std::array<PortEvents, 3> port{};                          // by isa::Queue: load and compute read, store writes
@@ -85,12 +88,12 @@ void complete(Counters& counters, const isa::HardwareConfig& config);
 // Without fetch and DRAM: the counters of an engine without a clock.
 Counters without_time(Counters counters);
 
-// {"instructions": {"load", "store", "gemm", "finish", "alu", "total"}, "queues": {"load", "compute", "store"},
-// "bytes_loaded": {"uop", "wgt", "inp", "acc", "acc8", "tab", "total"}, "bytes_stored", "gemm_uops", "gemm_reset_uops",
-// "alu_uops", "alu_uops_by_op": {"min", ...}, "macs", "tokens", "nops", "sram": {"uop": {"reads", "writes"}, "wgt",
-// "inp", "acc", "out", "tab"}, "port": {"load": {"bursts", "beats", "buffer": {"reads", "writes"}}, "compute", "store",
-// "fetch"}, "dram": {"activates", "precharges", "reads", "writes", "refreshes"}}, all numbers. "fetch" and "dram" only
-// if known.
+// {"instructions": {"load", "store", "gemm", "finish", "alu", "window", "total"}, "queues": {"load", "compute",
+// "store"}, "bytes_loaded": {"uop", "wgt", "inp", "acc", "acc8", "tab", "total"}, "bytes_stored", "gemm_uops",
+// "gemm_reset_uops", "window_uops", "window_pushes", "alu_uops", "alu_uops_by_op": {"min", ...}, "macs", "tokens",
+// "nops", "sram": {"uop": {"reads", "writes"}, "wgt", "inp", "acc", "out", "tab"}, "port": {"load": {"bursts", "beats",
+// "buffer": {"reads", "writes"}}, "compute", "store", "fetch"}, "dram": {"activates", "precharges", "reads", "writes",
+// "refreshes"}}, all numbers. "fetch" and "dram" only if known.
 Json to_json(const Counters& counters);
 // Throws Json::exception if a number is missing or invalid.
 Counters counters_from_json(const Json& json);

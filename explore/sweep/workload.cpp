@@ -72,7 +72,7 @@ simulator::Dram image_of(const bundle::Bundle& bundle, const bundle::AccelCode& 
 // Adds the events of the instruction in its units, memories and at the port.
 void count_all(const isa::HardwareConfig& config, const simulator::BusGeometry& bus, const simulator::Route& route,
                const isa::Instruction& instruction, simulator::Counters& counters) {
-  simulator::count(config, instruction, route, counters);
+  simulator::count(config, instruction, route, {}, counters);
   if (!counters.fetch) counters.fetch.emplace();
   counters.fetch->beats +=
       static_cast<std::uint64_t>(std::max<std::int64_t>(1, config.instruction_bytes() / config.bus_bytes));

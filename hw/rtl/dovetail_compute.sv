@@ -32,9 +32,10 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   input  logic                beat_valid_i,
   input  beat_t               beat_i,
   // Read port of INP and WGT.
-  output logic                operand_re_o,
+  output logic                inp_re_o,
   output logic [InpIndex-1:0] inp_addr_o,
   input  logic [InpBits-1:0]  inp_data_i,
+  output logic                wgt_re_o,
   output logic [WgtIndex-1:0] wgt_addr_o,
   input  logic [WgtBits-1:0]  wgt_data_i,
   // Every write of ACC, for its shadow in dovetail_store.
@@ -61,7 +62,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   assign head = command_i.instr;
   always_comb begin
     head_kind = KindSerial;
-    if (head.opcode == OPCODE_GEMM) begin
+    if (head.opcode == OPCODE_GEMM || (WINDOW_ENABLED != 0 && head.opcode == OPCODE_WINDOW)) begin
       head_kind = KindGemm;
     end else if (head.opcode == OPCODE_ALU) begin
       head_kind = LongOps[head.alu_opcode] ? KindAluLong : KindAlu;
@@ -160,8 +161,9 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .gemm_o       (r_gemm),
     .alu_o        (r_alu),
     .step_o       (r_step),
-    .operand_re_o,
+    .inp_re_o,
     .inp_addr_o,
+    .wgt_re_o,
     .wgt_addr_o,
     .acc_re_o     (alu_re),
     .acc_raddr_o  (alu_raddr),

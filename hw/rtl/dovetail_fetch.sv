@@ -127,6 +127,7 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
       OPCODE_FINISH: illegal = (instr_o & FINISH_RESERVED) != '0;
       OPCODE_ALU:
         illegal = (instr_o & ALU_RESERVED) != '0 || !AluOps[alu.alu_opcode];
+      OPCODE_WINDOW: illegal = WINDOW_ENABLED == 0 || (instr_o & WINDOW_RESERVED) != '0;
       default: illegal = 1'b1;
     endcase
   end

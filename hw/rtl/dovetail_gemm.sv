@@ -4,6 +4,9 @@
 //   r + 1  operands arrive, products
 //   r + 2  sums; ACC is read
 //   r + 3  ACC arrives, the sum is added, ACC is written
+//
+// A step of WINDOW multiplies, in place of lane t of the input, lane o of the input pushed t steps before, for each
+// column o.
 module dovetail_gemm import dovetail_isa_pkg::*; #(
   localparam int unsigned Batch = BATCH,
   localparam int unsigned BlockIn = BLOCK_IN,
@@ -34,6 +37,7 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
   logic                write_1_q, write_2_q, write_3_q;  // the step is not empty
   logic                reset_1_q, reset_2_q, reset_3_q;
   logic                over_1_q, over_2_q, over_3_q;
+  logic                first_1_q, window_1_q, push_1_q;
   logic [AccWidth-1:0] dst_1_q, dst_2_q, dst_3_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -51,7 +55,7 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
     last_1_q  <= step_i.last;
     last_2_q  <= last_1_q;
     last_3_q  <= last_2_q;
-    write_1_q <= !step_i.empty;
+    write_1_q <= !step_i.empty && !step_i.push;
     write_2_q <= write_1_q;
     write_3_q <= write_2_q;
     reset_1_q <= step_i.reset;
@@ -60,11 +64,42 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
     over_1_q  <= step_i.overwrite;
     over_2_q  <= over_1_q;
     over_3_q  <= over_2_q;
+    first_1_q  <= step_i.first;
+    window_1_q <= step_i.window;
+    push_1_q   <= step_i.push;
     dst_1_q   <= step_i.dst;
     dst_2_q   <= dst_1_q;
     dst_3_q   <= dst_2_q;
   end
 
+  // ---- The window --------------------------------------------------------------------------------
+  // Columns of the input tile as the dot products read it: [batch][column][lane].
+  logic [Lanes*BlockIn*8-1:0] operand;
+  if (WINDOW_ENABLED != 0) begin : gen_window
+    localparam int unsigned Element = Batch * BlockIn * 8;
+    logic [(BlockIn-1)*Element-1:0] window_q;  // the inputs before this one, the newest lowest
+    logic [BlockIn*Element-1:0]     window;    // with this one; empty before the first of an instruction
+    assign window = {first_1_q ? '0 : window_q, inp_i};
+    always_ff @(posedge clk_i) begin
+      if (valid_1_q && window_1_q) window_q <= window[(BlockIn-1)*Element-1:0];
+    end
+    for (genvar b = 0; b < Batch; b++) begin : gen_operand_row
+      for (genvar o = 0; o < BlockOut; o++) begin : gen_operand_column
+        for (genvar t = 0; t < BlockIn; t++) begin : gen_operand_lane
+          assign operand[((b*BlockOut+o)*BlockIn+t)*8+:8] =
+              window_1_q ? window[t*Element+(b*BlockIn+o)*8+:8] : inp_i[(b*BlockIn+t)*8+:8];
+        end
+      end
+    end
+  end else begin : gen_no_window
+    for (genvar b = 0; b < Batch; b++) begin : gen_operand_row
+      for (genvar o = 0; o < BlockOut; o++) begin : gen_operand_column
+        assign operand[(b*BlockOut+o)*BlockIn*8+:BlockIn*8] = inp_i[b*BlockIn*8+:BlockIn*8];
+      end
+    end
+  end
+
+  // ---- Products ----------------------------------------------------------------------------------
   logic signed [31:0] partial_2_q [Lanes];
   logic signed [31:0] sum_3_q [Lanes];
 
@@ -74,9 +109,9 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
         .Length(BlockIn)
       ) u_dot (
         .clk_i,
-        .enable_i  (valid_1_q && !reset_1_q),
+        .enable_i  (valid_1_q && !reset_1_q && !push_1_q),
         .enable_2_i(valid_2_q && !reset_2_q),
-        .a_i       (inp_i[b*BlockIn*8+:BlockIn*8]),
+        .a_i       (operand[(b*BlockOut+o)*BlockIn*8+:BlockIn*8]),
         .b_i       (wgt_i[o*BlockIn*8+:BlockIn*8]),
         .partial_o (partial_2_q[b*BlockOut+o]),
         .sum_o     (sum_3_q[b*BlockOut+o])

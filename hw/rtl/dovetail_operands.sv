@@ -22,8 +22,9 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   output logic                alu_o,
   output step_t               step_o,
   // Read port of INP and WGT.
-  output logic                operand_re_o,
+  output logic                inp_re_o,
   output logic [InpIndex-1:0] inp_addr_o,
+  output logic                wgt_re_o,
   output logic [WgtIndex-1:0] wgt_addr_o,
   // Read port of ACC: data arrives in the following cycle. Sources are kept until the destination
   // arrives.
@@ -98,9 +99,10 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   assign alu_o  = leaves && !step_q.gemm;
   assign step_o = step_q;
 
-  assign operand_re_o = gemm_o && !step_q.empty && !step_q.reset;
-  assign inp_addr_o   = step_q.src[InpIndex-1:0];
-  assign wgt_addr_o   = step_q.wgt;
+  assign inp_re_o   = gemm_o && !step_q.empty && !step_q.reset;
+  assign inp_addr_o = step_q.src[InpIndex-1:0];
+  assign wgt_re_o   = inp_re_o && !step_q.push;
+  assign wgt_addr_o = step_q.wgt;
 
   logic               got_src_q, got_next_q;
   logic [AccBits-1:0] source_q, next_q;

@@ -12,7 +12,7 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
   input  logic                 clk_i,
   input  logic                 rst_ni,
   input  logic                 flush_i,
-  // An instruction, and whether it is a GEMM. It may start in any cycle in which the front end is
+  // An instruction, and whether it is a GEMM or WINDOW, which have the same fields. It may start in any cycle in which the front end is
   // free.
   input  logic                 start_i,
   input  logic                 gemm_i,
@@ -101,6 +101,8 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
       fe_step_q.gemm      <= gemm_i;
       fe_step_q.reset     <= gemm.reset;
       fe_step_q.overwrite <= OVERWRITE_ENABLED != 0 && instr_i[GEMM_OVERWRITE_LSB];
+      fe_step_q.window    <= WINDOW_ENABLED != 0 && gemm.opcode == OPCODE_WINDOW;
+      fe_step_q.push      <= 1'b0;
       fe_step_q.op        <= alu.alu_opcode;
       fe_step_q.use_imm   <= alu.use_imm && ImmediateOps[alu.alu_opcode];
       fe_step_q.imm       <= alu.imm;
@@ -183,5 +185,6 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
     step_o.dst = x_step_q.dst + AccIndex'(uop.dst);
     step_o.src = x_step_q.src + SrcIndex'(uop.src);
     step_o.wgt = x_step_q.wgt + WgtIndex'(uop.wgt);
+    step_o.push = x_step_q.window && !x_step_q.empty && &uop.wgt;
   end
 endmodule

@@ -251,7 +251,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
   end
 
   // ---- Units ------------------------------------------------------------------------------------
-  logic                inp_we, wgt_we, operand_re, acc_we;
+  logic                inp_we, wgt_we, inp_re, wgt_re, acc_we;
   logic [InpIndex-1:0] inp_waddr, inp_raddr;
   logic [WgtIndex-1:0] wgt_waddr, wgt_raddr;
   logic [AccIndex-1:0] acc_waddr;
@@ -292,7 +292,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .we_i   (inp_we),
     .waddr_i(inp_waddr),
     .wdata_i(inp_wdata),
-    .re_i   (operand_re),
+    .re_i   (inp_re),
     .raddr_i(inp_raddr),
     .rdata_o(inp_rdata)
   );
@@ -304,7 +304,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .we_i   (wgt_we),
     .waddr_i(wgt_waddr),
     .wdata_i(wgt_wdata),
-    .re_i   (operand_re),
+    .re_i   (wgt_re),
     .raddr_i(wgt_raddr),
     .rdata_o(wgt_rdata)
   );
@@ -324,9 +324,10 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .grant_i         (grant[1]),
     .beat_valid_i    (beat_valid[1]),
     .beat_i          (beat),
-    .operand_re_o    (operand_re),
+    .inp_re_o        (inp_re),
     .inp_addr_o      (inp_raddr),
     .inp_data_i      (inp_rdata),
+    .wgt_re_o        (wgt_re),
     .wgt_addr_o      (wgt_raddr),
     .wgt_data_i      (wgt_rdata),
     .acc_we_o        (acc_we),

@@ -87,7 +87,7 @@ bind dovetail_gemm dovetail_write_timing_sva #(
   .clk_i,
   .rst_ni,
   .flush_i,
-  .read_i     (valid_i && !step_i.empty),
+  .read_i     (valid_i && !step_i.empty && !step_i.push),
   .read_long_i(1'b0),
   .write_i    (acc_we_o)
 );

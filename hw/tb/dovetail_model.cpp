@@ -194,12 +194,14 @@ class EventCounts {
     take(events.buffer_writes, 4);
     take(&events.gemm_steps, 1);
     take(&events.gemm_resets, 1);
+    take(&events.window_steps, 1);
+    take(&events.window_pushes, 1);
     std::memcpy(events.alu_steps, alu_steps_, sizeof(alu_steps_));
     return events;
   }
 
  private:
-  static constexpr int kAluStep = 30, kAluOp = 31;
+  static constexpr int kAluStep = 32, kAluOp = 33;
   std::uint64_t counts_[kAluStep] = {}, alu_steps_[8] = {};
 };
 

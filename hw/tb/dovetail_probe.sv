@@ -59,6 +59,8 @@ module dovetail_probe (
   // Steps.
   input logic        gemm_step_i,  // products are computed
   input logic        gemm_reset_i,
+  input logic        window_step_i,  // products are computed
+  input logic        window_push_i,  // without products
   input logic        alu_step_i,
   input logic [2:0]  alu_op_i
 );
@@ -138,8 +140,8 @@ module dovetail_probe (
                  port_grant_i, port_request_i};
   // Events, as the test bench counts them.
   logic [63:0] events /* verilator public_flat_rd */;
-  assign events = {30'd0, alu_op_i, alu_step_i, gemm_reset_i, gemm_step_i, buffer_write_i, buffer_read_i,
-                   burst_i, beat_i, sram_write_i, sram_read_i};
+  assign events = {28'd0, alu_op_i, alu_step_i, window_push_i, window_step_i, gemm_reset_i, gemm_step_i,
+                   buffer_write_i, buffer_read_i, burst_i, beat_i, sram_write_i, sram_read_i};
   assign compute_drain_index = compute_drain_index_i;
   assign issue_index         = issue_index_i;
   assign load_start_index    = load_start_index_i;
@@ -215,9 +217,12 @@ bind dovetail_top dovetail_probe u_probe (
                           u_compute.u_serial.u_transfer.u_reader.u_buffer.u_beats.push_i,
                           u_load.u_transfer.u_reader.u_buffer.u_beats.push_i}),
   .gemm_step_i          (u_compute.u_gemm.valid_1_q && u_compute.u_gemm.write_1_q &&
-                          !u_compute.u_gemm.reset_1_q),
+                          !u_compute.u_gemm.reset_1_q && !u_compute.u_gemm.window_1_q),
   .gemm_reset_i         (u_compute.u_gemm.valid_1_q && u_compute.u_gemm.write_1_q &&
                           u_compute.u_gemm.reset_1_q),
+  .window_step_i        (u_compute.u_gemm.valid_1_q && u_compute.u_gemm.write_1_q &&
+                          u_compute.u_gemm.window_1_q),
+  .window_push_i        (u_compute.u_gemm.valid_1_q && u_compute.u_gemm.push_1_q),
   .alu_step_i           (u_compute.u_alu.valid_1_q && !u_compute.u_alu.empty_1_q),
   .alu_op_i             (u_compute.u_alu.op_1_q)
 );

@@ -76,6 +76,7 @@ template <typename Member>
 Field(FieldSpec, Member) -> Field<Member>;
 
 // Every instruction begins with the opcode and the dependency flags.
+inline constexpr int kHeaderBits = 7;
 inline constexpr FieldSpec kOpcodeField{"opcode", fixed_width(3, 3), "which instruction"};
 // clang-format off
 inline constexpr std::tuple kFlagFields{
@@ -113,17 +114,20 @@ inline constexpr std::tuple kLoopFields{
     Field{FieldSpec{"dst_factor_out", kAccIndex, "added to dst per outer trip"}, &UopLoop::dst_factor_out},
     Field{FieldSpec{"dst_factor_in", kAccIndex, "added to dst per inner trip"}, &UopLoop::dst_factor_in},
 };
-inline constexpr std::tuple kGemmFields = std::tuple_cat(
-    std::tuple{Field{FieldSpec{"reset", kFlag, "acc[dst] = 0; operands are not read"}, &Gemm::reset}}, kLoopFields,
-    std::tuple{
-        Field{FieldSpec{"src_factor_out", kInpIndex, "added to src per outer trip"}, &Gemm::src_factor_out},
-        Field{FieldSpec{"src_factor_in", kInpIndex, "added to src per inner trip"}, &Gemm::src_factor_in},
-        Field{FieldSpec{"wgt_factor_out", kWgtIndex, "added to wgt per outer trip"}, &Gemm::wgt_factor_out},
-        Field{FieldSpec{"wgt_factor_in", kWgtIndex, "added to wgt per inner trip"}, &Gemm::wgt_factor_in},
-        Field{FieldSpec{"overwrite", kFlag, "acc[dst] = product instead of += (reset wins)", 63,
-                        &HardwareConfig::overwrite},
-              &Gemm::overwrite},
-    });
+inline constexpr std::tuple kProductFields{
+    Field{FieldSpec{"src_factor_out", kInpIndex, "added to src per outer trip"}, &ProductLoop::src_factor_out},
+    Field{FieldSpec{"src_factor_in", kInpIndex, "added to src per inner trip"}, &ProductLoop::src_factor_in},
+    Field{FieldSpec{"wgt_factor_out", kWgtIndex, "added to wgt per outer trip"}, &ProductLoop::wgt_factor_out},
+    Field{FieldSpec{"wgt_factor_in", kWgtIndex, "added to wgt per inner trip"}, &ProductLoop::wgt_factor_in},
+    Field{
+        FieldSpec{"overwrite", kFlag, "acc[dst] = product instead of += (reset wins)", 63, &HardwareConfig::overwrite},
+        &ProductLoop::overwrite},
+};
+inline constexpr std::tuple kGemmFields =
+    std::tuple_cat(std::tuple{Field{FieldSpec{"reset", kFlag, "acc[dst] = 0; operands are not read"}, &Gemm::reset}},
+                   kLoopFields, kProductFields);
+// At the places of GEMM's.
+inline constexpr std::tuple kWindowFields = std::tuple_cat(kLoopFields, kProductFields);
 inline constexpr std::tuple kAluFields = std::tuple_cat(
     std::tuple{Field{FieldSpec{"reset", kFlag, "present as in VTA, no effect"}, &Alu::reset}}, kLoopFields,
     std::tuple{
@@ -140,8 +144,10 @@ inline constexpr std::tuple<> kFinishFields{};
 
 inline constexpr std::tuple kUopFields{
     Field{FieldSpec{"dst", kAccIndex, "ACC element read and written"}, &Uop::dst},
-    Field{FieldSpec{"src", kSrcIndex, "GEMM: INP element; ALU: ACC element"}, &Uop::src},
-    Field{FieldSpec{"wgt", kWgtIndex, "GEMM: WGT element; ALU: unused"}, &Uop::wgt},
+    Field{FieldSpec{"src", kSrcIndex, "GEMM, WINDOW: INP element; ALU: ACC element"}, &Uop::src},
+    Field{FieldSpec{"wgt", kWgtIndex,
+                    "GEMM: WGT element; WINDOW: the same, and if all bits are 1, the step only pushes; ALU: unused"},
+          &Uop::wgt},
 };
 
 // The fields of a body type, after opcode and flags.
@@ -152,6 +158,7 @@ constexpr const auto& fields_of() {
   else if constexpr (std::is_same_v<Body, Gemm>) return kGemmFields;
   else if constexpr (std::is_same_v<Body, Finish>) return kFinishFields;
   else if constexpr (std::is_same_v<Body, Alu>) return kAluFields;
+  else if constexpr (std::is_same_v<Body, Window>) return kWindowFields;
   else static_assert(!sizeof(Body), "an instruction without a field table");
 }
 
@@ -166,6 +173,7 @@ inline constexpr std::array kLoadSpecs = specs(kLoadFields);
 inline constexpr std::array kStoreSpecs = specs(kStoreFields);
 inline constexpr std::array kGemmSpecs = specs(kGemmFields);
 inline constexpr std::array kAluSpecs = specs(kAluFields);
+inline constexpr std::array kWindowSpecs = specs(kWindowFields);
 inline constexpr std::array kUopSpecs = specs(kUopFields);
 
 struct InstructionSpec {
@@ -173,6 +181,8 @@ struct InstructionSpec {
   std::string_view name;
   std::span<const FieldSpec> fields;  // after opcode and flags
   std::string_view doc;
+  int first_bit = kHeaderBits;                 // of the fields
+  bool HardwareConfig::*enabled_by = nullptr;  // nullptr: part of the base instruction set
 };
 
 inline constexpr std::array kInstructions{
@@ -193,6 +203,12 @@ inline constexpr std::array kInstructions{
     InstructionSpec{Opcode::alu, "alu", kAluSpecs,
                     "For each outer trip, inner trip and micro-op: acc[dst] = op(acc[dst], use_imm ? imm : acc[src]), "
                     "lane by lane in int32."},
+    InstructionSpec{Opcode::window, "window", kWindowSpecs,
+                    "The window holds the last block_in INP elements and is cleared when the instruction begins. For "
+                    "each outer trip, inner trip and micro-op: inp[src] is pushed into the window; unless all bits of "
+                    "the micro-op's wgt are 1, acc[dst][o] += the sum over t of window[t][o] * wgt[wgt][o][t], "
+                    "wrapping in int32, where window[t] is the element pushed t steps before.",
+                    kHeaderBits + 1, &HardwareConfig::window},
 };
 
 static_assert(
@@ -204,6 +220,9 @@ static_assert(
     "kInstructions is indexed by Opcode");
 
 constexpr const InstructionSpec& info(Opcode opcode) { return kInstructions[static_cast<std::size_t>(opcode)]; }
+constexpr bool is_enabled(const InstructionSpec& row, const HardwareConfig& config) {
+  return row.enabled_by == nullptr || config.*row.enabled_by;
+}
 
 inline constexpr std::size_t kMaxFields = 16;  // per instruction, without opcode and flags
 inline constexpr int kMaxWords = 4;            // 64-bit words of a wide instruction
@@ -220,6 +239,7 @@ inline constexpr std::array kReservations{
     Reservation{Opcode::load, 58, 63, "pad value, store into INP"},
     Reservation{Opcode::store, 59, 63, "requantizing store"},
     Reservation{Opcode::alu, 63, 63, "fourth bit of alu_opcode"},
+    Reservation{Opcode::window, 7, 7, "requantizing its results"},
 };
 
 }  // namespace dovetail::isa::spec

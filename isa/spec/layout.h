@@ -92,12 +92,11 @@ constexpr Layout place(std::span<const FieldSpec> fields, int begin, const Hardw
   return layout;
 }
 
-inline constexpr int kHeaderBits = 7;  // opcode and flags, everywhere
 inline constexpr Slot kOpcodeSlot{0, 3};
 constexpr Slot flag_slot(std::size_t flag) { return {3 + static_cast<int>(flag), 1}; }
 
 constexpr Layout instruction_layout(Opcode opcode, const HardwareConfig& config, Encoding encoding) {
-  return place(info(opcode).fields, kHeaderBits, config, encoding, depths_log2(config, encoding));
+  return place(info(opcode).fields, info(opcode).first_bit, config, encoding, depths_log2(config, encoding));
 }
 constexpr Layout uop_layout(const HardwareConfig& config, Encoding encoding) {
   return place(kUopSpecs, 0, config, encoding, depths_log2(config, encoding));

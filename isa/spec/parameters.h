@@ -28,5 +28,6 @@
   ROW(requant, "ALU operation REQUANT: exact scaling by a binary32 per lane, bias, zero point") \
   ROW(saturate, "STORE may clamp to the output width instead of wrapping") \
   ROW(overwrite, "GEMM may write the product instead of adding it: no reset pass") \
+  ROW(window, "instruction WINDOW: depthwise products of the last INP elements; needs block_in = block_out") \
   ROW(table, "memory TAB and ALU operations TABLE and TABLEU: a function of 8 bits as a table of 256 entries of 16 bits")
 // clang-format on

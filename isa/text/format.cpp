@@ -38,6 +38,12 @@ void put_loop(Text& text, const UopLoop& loop) {
   put_factors(text, "src", loop.src_factor_out, loop.src_factor_in);
 }
 
+void put_products(Text& text, std::string_view mnemonic, const ProductLoop& loop) {
+  put(text, "{}", mnemonic);
+  put_loop(text, loop);
+  put_factors(text, "wgt", loop.wgt_factor_out, loop.wgt_factor_in);
+}
+
 struct Printer {
   Text& text;
 
@@ -55,11 +61,13 @@ struct Printer {
     if (store.saturate) put(text, " saturate");
   }
   void operator()(const Gemm& gemm) const {
-    put(text, "gemm");
-    put_loop(text, gemm);
-    put_factors(text, "wgt", gemm.wgt_factor_out, gemm.wgt_factor_in);
+    put_products(text, "gemm", gemm);
     if (gemm.reset) put(text, " reset");
     if (gemm.overwrite) put(text, " overwrite");
+  }
+  void operator()(const Window& window) const {
+    put_products(text, "window", window);
+    if (window.overwrite) put(text, " overwrite");
   }
   void operator()(const Finish&) const { put(text, "finish"); }
   void operator()(const Alu& alu) const {

@@ -24,7 +24,7 @@ label       = name ":"                          marks the next instruction, or p
 comment     = ("#" | ";" | "//") to the end of the line
 directive   = ".config" [named-configuration] {parameter "=" value}
             | ".equ" name N                     a constant
-            | ".uop" dst "," src "," wgt        a micro-op, in the image
+            | ".uop" dst "," src "," wgt        a micro-op, in the image; wgt of a step of window that only pushes: uop.push
             | ".data" name ( '"' file '"' | type ["[" N {"," N} "]"] value {value} ) ["align=" N]
             | ".space" name ( N | type "[" N {"," N} "]" ) ["align=" N]
             | ".org" N | ".align" N             address of the next item of the image
@@ -35,7 +35,8 @@ macro-use   = macro {argument | parameter "=" argument}
 type        = "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "float32"
 instruction = mnemonic {operand} {flag}         operands and flags in any order, each once
 flag        = "pop_prev" | "pop_next" | "push_prev" | "push_next"
-mnemonic    = "load." memory | "store." memory | "nop." memory | "gemm" | "alu." operation | "finish"
+mnemonic    = "load." memory | "store." memory | "nop." memory | "gemm" | "window" | "alu." operation
+            | "finish"
 memory      = "uop" | "wgt" | "inp" | "acc" | "out" | "acc8" | "tab" | "mem7"
 operation   = ALU_OPERATIONS
 N           = number, or an expression of numbers and names: brackets, | ^ & << >> + - * / %, unary - + ~,
@@ -51,12 +52,12 @@ operands of load and store:
   stride=N            elements from row to row in DRAM; X where missing
   pad=T,B,L,R         rows above and below, elements left and right; 0 where missing
   saturate            store, extension `saturate`
-operands of gemm and alu:
+operands of gemm, window and alu:
   uop=B:E             micro-ops B up to E, exclusive; required
   iter=OUTxIN         trips of the two loops, or iter=OUT,IN; 1x1 where missing
-  dst=OUT,IN src=OUT,IN wgt=OUT,IN    index factors (wgt: gemm only); 0,0 where missing
+  dst=OUT,IN src=OUT,IN wgt=OUT,IN    index factors (wgt: not alu); 0,0 where missing
   reset               gemm: clear acc[dst]; alu: kept, without effect
-  overwrite           gemm, extension `overwrite`
+  overwrite           gemm and window, extension `overwrite`
   imm=N               alu: the second operand is N, signed, in the range of the field `imm`
 ALU_PARAMETERS  unused_imm=N        alu without imm: the bits of the immediate field, which have no effect
 

@@ -31,8 +31,8 @@ using text::Operands;
 using text::Word;
 
 std::vector<std::string> all_mnemonics() {
-  std::vector<std::string> mnemonics{"gemm",   "finish", ".config", ".uop",    ".data",  ".space", ".org",
-                                     ".align", ".equ",   ".launch", ".repeat", ".macro", ".endr",  ".endm"};
+  std::vector<std::string> mnemonics{"gemm",   "window", "finish",  ".config", ".uop",   ".data", ".space", ".org",
+                                     ".align", ".equ",   ".launch", ".repeat", ".macro", ".endr", ".endm"};
   for (const std::string_view prefix : {"load", "store", "nop"})
     for (const std::string_view memory : text::kMemoryNames) mnemonics.push_back(fmt::format("{}.{}", prefix, memory));
   for (const spec::AluOpInfo& row : spec::kAluOps) mnemonics.push_back(fmt::format("alu.{}", row.name));
@@ -65,13 +65,23 @@ void read_loop(Operands& operands, UopLoop& loop) {
   operands.numbers("src", ',', "OUT,IN", {&loop.src_factor_out, &loop.src_factor_in});
 }
 
+void read_products(Operands& operands, ProductLoop& loop) {
+  read_loop(operands, loop);
+  operands.numbers("wgt", ',', "OUT,IN", {&loop.wgt_factor_out, &loop.wgt_factor_in});
+  operands.flag("overwrite", loop.overwrite);
+}
+
 Gemm read_gemm(Operands& operands) {
   Gemm gemm;
-  read_loop(operands, gemm);
-  operands.numbers("wgt", ',', "OUT,IN", {&gemm.wgt_factor_out, &gemm.wgt_factor_in});
+  read_products(operands, gemm);
   operands.flag("reset", gemm.reset);
-  operands.flag("overwrite", gemm.overwrite);
   return gemm;
+}
+
+Window read_window(Operands& operands) {
+  Window window;
+  read_products(operands, window);
+  return window;
 }
 
 Alu read_alu(Operands& operands, AluOp op) {
@@ -240,6 +250,8 @@ class Parser {
       else instruction.body = load;
     } else if (head.text == "gemm") {
       instruction.body = read_gemm(operands_);
+    } else if (head.text == "window") {
+      instruction.body = read_window(operands_);
     } else if (head.text == "finish") {
       instruction.body = Finish{};
     } else if (const auto op = std::find_if(spec::kAluOps.begin(), spec::kAluOps.end(),

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "isa/nearest.h"
+#include "isa/semantics/window.h"
 #include "isa/spec/config.h"
 #include "isa/spec/memories.h"
 
@@ -49,6 +50,7 @@ std::optional<Value> Symbols::value(std::string_view name) const {
 std::optional<std::int64_t> Symbols::predefined(std::string_view name) const {
   for (const spec::Parameter& row : spec::kParameters)
     if (row.key == name) return config_.*row.member;
+  if (name == "uop.push") return semantics::push_only(config_);
   const std::size_t dot = name.find('.');
   if (dot == std::string_view::npos) return std::nullopt;
   for (const spec::MemoryInfo& row : spec::kMemories) {

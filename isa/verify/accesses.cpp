@@ -5,6 +5,7 @@
 #include "isa/semantics/gemm.h"
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
+#include "isa/semantics/window.h"
 #include "isa/spec/alu_ops.h"
 #include "isa/spec/memories.h"
 
@@ -43,16 +44,11 @@ DramAccess dram_access(const HardwareConfig& config, const Instruction& instruct
   return access;
 }
 
-const UopLoop* uop_loop(const Instruction& instruction) {
-  if (const auto* gemm = std::get_if<Gemm>(&instruction.body)) return gemm;
-  return std::get_if<Alu>(&instruction.body);
-}
-
 bool zero_trip(const UopLoop& loop) {
   return loop.iter_out == 0 || loop.iter_in == 0 || loop.uop_begin >= loop.uop_end;
 }
 
-IndexUses index_uses(const Instruction& instruction) {
+IndexUses index_uses(const HardwareConfig& config, const Instruction& instruction) {
   IndexUses uses;
   const UopLoop* loop = uop_loop(instruction);
   if (loop == nullptr || zero_trip(*loop)) return uses;
@@ -65,6 +61,11 @@ IndexUses index_uses(const Instruction& instruction) {
       add({Memory::wgt, AccessKind::read, &Uop::wgt, gemm->wgt_factor_out, gemm->wgt_factor_in, 1});
     }
     if (mode != semantics::GemmMode::accumulate) dst.kind = AccessKind::write;
+  } else if (const auto* window = std::get_if<Window>(&instruction.body)) {
+    dst.unless_wgt = semantics::push_only(config);
+    add({Memory::inp, AccessKind::read, &Uop::src, window->src_factor_out, window->src_factor_in, 1});
+    add({Memory::wgt, AccessKind::read, &Uop::wgt, window->wgt_factor_out, window->wgt_factor_in, 1, dst.unless_wgt});
+    if (window->overwrite) dst.kind = AccessKind::write;
   } else {
     const auto& alu = std::get<Alu>(instruction.body);
     if (const std::uint32_t elements = spec::source_elements(alu); elements != 0)
@@ -84,7 +85,7 @@ SramAccess& AccessFinder::append(Memory memory, AccessKind kind) {
   SramAccess& access = accesses_[count_++];
   access.memory = memory;
   access.kind = kind;
-  access.anywhere = false;
+  access.anywhere = access.possible = false;
   access.runs.clear();
   return access;
 }
@@ -111,16 +112,19 @@ std::span<const SramAccess> AccessFinder::find(const Instruction& instruction,
   } else if (const auto* store = std::get_if<Store>(&instruction.body)) {
     transfer(Memory::acc, AccessKind::read, store->sram_base, semantics::stored_elements(*store));
   } else if (const UopLoop* loop = uop_loop(instruction)) {
-    const IndexUses uses = index_uses(instruction);
+    const IndexUses uses = index_uses(config_, instruction);
     for (const IndexUse& use : uses.all()) {
+      if (kernel && std::ranges::none_of(*kernel, [&](const Uop& uop) { return use.is_of(uop); })) continue;
       SramAccess& access = append(use.memory, use.kind);
       if (!kernel) {
         access.anywhere = true;
+        access.possible = use.unless_wgt.has_value();
         continue;
       }
       IndexSet& set = set_of(use.memory);
       set.clear();
-      for (const Uop& uop : *kernel) set.insert(uop.*use.field);
+      for (const Uop& uop : *kernel)
+        if (use.is_of(uop)) set.insert(uop.*use.field);
       set.repeat(1, use.span);
       set.repeat(use.factor_in, loop->iter_in);
       set.repeat(use.factor_out, loop->iter_out);

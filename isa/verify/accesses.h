@@ -22,7 +22,8 @@ enum class AccessKind : std::uint8_t { read, write, update };  // update: reads,
 struct SramAccess {
   Memory memory = Memory::acc;
   AccessKind kind = AccessKind::read;
-  bool anywhere = false;     // the micro-ops are unknown: at least one element, unknown which; runs is empty
+  bool anywhere = false;     // the micro-ops are unknown, and so are the elements; runs is empty
+  bool possible = false;     // with `anywhere`: perhaps there is no access
   std::vector<Extent> runs;  // elements, ascending and disjoint, within the memory
 };
 
@@ -45,6 +46,10 @@ struct IndexUse {
   std::uint32_t Uop::*field = nullptr;
   std::uint64_t factor_out = 0, factor_in = 0;
   std::uint64_t span = 1;  // consecutive elements starting at the index, spec::source_elements of an ALU's source
+  // Micro-ops with this wgt lack the access: those of WINDOW that only push.
+  std::optional<std::uint32_t> unless_wgt = std::nullopt;
+
+  bool is_of(const Uop& uop) const { return uop.wgt != unless_wgt; }
 };
 // At most inp, wgt and dst; none for FINISH, LOAD, STORE.
 struct IndexUses {
@@ -52,9 +57,7 @@ struct IndexUses {
   std::size_t count = 0;
   std::span<const IndexUse> all() const { return {uses.data(), count}; }
 };
-IndexUses index_uses(const Instruction& instruction);
-// Null unless the instruction is a GEMM or ALU.
-const UopLoop* uop_loop(const Instruction& instruction);
+IndexUses index_uses(const HardwareConfig& config, const Instruction& instruction);
 // True if there is no step: one of the three loops is zero-trip.
 bool zero_trip(const UopLoop& loop);
 
@@ -62,8 +65,8 @@ bool zero_trip(const UopLoop& loop);
 class AccessFinder {
  public:
   explicit AccessFinder(const HardwareConfig& config);
-  // Valid until the next call. `kernel`: the micro-ops of a GEMM or ALU; without it the instruction may access any
-  // element.
+  // Valid until the next call. `kernel`: the micro-ops of a GEMM, WINDOW or ALU; without it the instruction may access
+  // any element.
   std::span<const SramAccess> find(const Instruction& instruction, std::optional<std::span<const Uop>> kernel);
 
  private:

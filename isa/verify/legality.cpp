@@ -22,7 +22,8 @@ void check_index(const HardwareConfig& config, std::span<const Instruction> prog
   std::optional<std::size_t> furthest;
   const std::size_t end = std::min<std::size_t>(loop.uop_end, uops.size());
   for (std::size_t k = loop.uop_begin; k < end; ++k)
-    if (uops.known(k) && (!furthest || uops[k].*use.field > uops[*furthest].*use.field)) furthest = k;
+    if (uops.known(k) && use.is_of(uops[k]) && (!furthest || uops[k].*use.field > uops[*furthest].*use.field))
+      furthest = k;
   if (!furthest) return;
   const std::uint64_t base = uops[*furthest].*use.field;
   const std::uint64_t y = loop.iter_out - 1;
@@ -49,7 +50,7 @@ void check_indices(const HardwareConfig& config, std::span<const Instruction> pr
   if (!holes.empty() && findings.admit(instruction))
     findings.add(undefined_finding(program, instruction, Memory::uop, holes));
   if (!uops.contents_known()) return;
-  const IndexUses uses = index_uses(program[instruction]);
+  const IndexUses uses = index_uses(config, program[instruction]);
   for (const IndexUse& use : uses.all()) check_index(config, program, instruction, loop, use, uops, findings);
 }
 

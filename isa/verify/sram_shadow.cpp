@@ -54,7 +54,7 @@ void SramShadow::read(const SramAccess& access, const Event& event, ConflictList
   const bool crosses = event.queue != writer_;
   const Position done = event.clock[index(writer_)];
   if (access.anywhere) {
-    if (any_first_write_ == 0) suspect(event, {});
+    if (any_first_write_ == 0 && !access.possible) suspect(event, {});
     if (!crosses) return;
     if (any_last_write_ > done) conflicts.add(writer_, any_last_write_, true, {});
     may_last_read_ = event.position;

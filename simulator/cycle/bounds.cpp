@@ -36,7 +36,7 @@ Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, co
   const auto cycles = [&](std::uint64_t bytes) {
     return static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) / rate));
   };
-  return {.gemm = (counters.gemm_uops + counters.gemm_reset_uops) *
+  return {.gemm = (counters.gemm_uops + counters.gemm_reset_uops + counters.window_uops + counters.window_pushes) *
                   static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value),
           .alu = counters.alu_uops * static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopImm.value),
           .dram_read = cycles(read),

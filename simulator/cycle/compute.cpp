@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "isa/semantics/uop_loop.h"
 #include "isa/spec/alu_ops.h"
+#include "isa/verify/accesses.h"
 
 namespace dovetail::simulator {
 
@@ -94,9 +96,7 @@ void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cy
 
   Cycle cycles = 0, interlocks = 0, last_cycles = 0, cycles_before_last = 0, to_write = 0;
   if (kind == Kind::gemm) {
-    const auto& gemm = std::get<isa::Gemm>(instruction.body);
-    const std::uint64_t uops = gemm.uop_begin < gemm.uop_end ? gemm.uop_end - gemm.uop_begin : 0;
-    const std::uint64_t steps = std::uint64_t{gemm.iter_out} * gemm.iter_in * uops;
+    const std::uint64_t steps = isa::semantics::step_count(*isa::uop_loop(instruction));
     last_cycles = steps == 0 ? 1 : cycles_of(kGemmCyclesPerUop);
     cycles = steps == 0 ? 1 : steps * last_cycles;
     cycles_before_last = steps > 1 ? last_cycles : 0;

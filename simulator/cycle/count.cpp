@@ -1,6 +1,9 @@
 #include "simulator/cycle/count.h"
 
+#include <algorithm>
+
 #include "isa/semantics/uop_loop.h"
+#include "isa/semantics/window.h"
 
 namespace dovetail::simulator {
 
@@ -11,10 +14,18 @@ std::uint64_t bytes_of(const isa::HardwareConfig& config, const isa::Transfer& t
          static_cast<std::uint64_t>(config.element_bytes(transfer.memory));
 }
 
+// Precondition: there are steps, and their micro-ops are within the memory.
+std::uint64_t push_steps(const isa::HardwareConfig& config, const isa::Window& window, std::span<const isa::Uop> uops) {
+  const std::uint32_t push_only = isa::semantics::push_only(config);
+  const auto kernel = uops.subspan(window.uop_begin, window.uop_end - window.uop_begin);
+  const auto pushes = std::ranges::count(kernel, push_only, &isa::Uop::wgt);
+  return std::uint64_t{window.iter_out} * window.iter_in * static_cast<std::uint64_t>(pushes);
+}
+
 }  // namespace
 
 void count(const isa::HardwareConfig& config, const isa::Instruction& instruction, const Route& route,
-           Counters& counters) {
+           std::span<const isa::Uop> uops, Counters& counters) {
   ++counters.instructions[static_cast<std::size_t>(instruction.opcode())];
   ++counters.queue_instructions[isa::index(route.use.queue)];
   counters.tokens += route.tokens_pushed;
@@ -28,6 +39,12 @@ void count(const isa::HardwareConfig& config, const isa::Instruction& instructio
     const std::uint64_t steps = isa::semantics::step_count(*gemm);
     (gemm->reset ? counters.gemm_reset_uops : counters.gemm_uops) += steps;
     if (!gemm->reset) counters.macs += steps * static_cast<std::uint64_t>(config.macs_per_uop());
+  } else if (const auto* window = std::get_if<isa::Window>(&instruction.body)) {
+    const std::uint64_t steps = isa::semantics::step_count(*window);
+    const std::uint64_t pushes = steps == 0 || uops.empty() ? 0 : push_steps(config, *window, uops);
+    counters.window_uops += steps - pushes;
+    counters.window_pushes += pushes;
+    counters.macs += (steps - pushes) * static_cast<std::uint64_t>(config.macs_per_uop());
   } else if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
     counters.alu_uops += isa::semantics::step_count(*alu);
     counters.alu_uops_by_op[static_cast<std::size_t>(alu->op)] += isa::semantics::step_count(*alu);

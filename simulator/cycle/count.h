@@ -1,6 +1,8 @@
-// The contribution of an instruction to the counters that follows from its fields alone: instructions, bytes and steps.
-// Accesses, traffic and DRAM commands are not included.
+// The contribution of an instruction to the counters that follows from its fields and micro-ops: instructions, bytes
+// and steps. Accesses, traffic and DRAM commands are not included.
 #pragma once
+
+#include <span>
 
 #include "isa/config.h"
 #include "isa/instruction.h"
@@ -9,7 +11,9 @@
 
 namespace dovetail::simulator {
 
+// `uops`: the micro-op memory; empty if it is not known, in which case every step of WINDOW counts as one with
+// products.
 void count(const isa::HardwareConfig& config, const isa::Instruction& instruction, const Route& route,
-           Counters& counters);
+           std::span<const isa::Uop> uops, Counters& counters);
 
 }  // namespace dovetail::simulator

@@ -66,7 +66,7 @@ bool Execution::execute(std::size_t index) {
     for (Diagnostic& error : errors_) error.where = fmt::format("instruction {}", first_index_ + index);
     return false;
   }
-  count(config_, instruction, routes_.of(instruction), counters_);
+  count(config_, instruction, routes_.of(instruction), uops_.uops(), counters_);
   if (const auto* load = std::get_if<isa::Load>(&instruction.body); load != nullptr && load->x_size != 0)
     counters_.sram_of(isa::spec::info(load->memory).buffer).writes += isa::semantics::loaded_elements(*load);
   if (core_) {

@@ -3,6 +3,8 @@
 #include <utility>
 #include <variant>
 
+#include "isa/semantics/window.h"
+
 namespace dovetail::simulator {
 
 namespace {
@@ -22,6 +24,8 @@ Core::Core(const isa::HardwareConfig& config, const FunctionalOptions& options)
       macs_per_uop_(static_cast<std::uint64_t>(config.macs_per_uop())),
       kernels_(select_kernels(options.kernel_level.value_or(best_kernel_level()), tile_layout(config))),
       sram_(config, kernels_),
+      push_only_(isa::semantics::push_only(config)),
+      window_(config.window ? sram_.layout().batch * sram_.layout().groups() * sram_.layout().block_out : 0),
       meter_(options.work) {
   for (std::size_t i = 0; i < depth_.size(); ++i) {
     depth_[i] = static_cast<std::uint64_t>(config.depth(static_cast<isa::Memory>(i)));

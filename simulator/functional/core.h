@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/work.h"
 #include "isa/config.h"
@@ -44,14 +45,16 @@ class Core {
     const char* index;                 // "dst", "src" or "wgt", for messages
     const std::uint32_t* uop_indices;  // of the micro-ops executed
     LoopFactors factors;
-    IndexRange range;          // of all indices
-    std::uint64_t beyond = 0;  // elements read after the one indexed
+    IndexRange range;                                        // of all indices
+    std::uint64_t beyond = 0;                                // elements read after the one indexed
+    std::optional<std::uint32_t> unless_wgt = std::nullopt;  // micro-ops with this wgt lack the operand
   };
 
   bool run(const isa::Load& load, Dram& dram, Counters& counters);
   bool run(const isa::Store& store, Dram& dram, Counters& counters);
   bool run(const isa::Gemm& gemm, Dram& dram, Counters& counters);
   bool run(const isa::Alu& alu, Dram& dram, Counters& counters);
+  bool run(const isa::Window& window, Dram& dram, Counters& counters);
   bool run(const isa::Finish&, Dram&, Counters&) { return true; }
   bool run_single(const isa::Gemm& gemm);
   bool run_single(const isa::Alu& alu);
@@ -77,6 +80,7 @@ class Core {
   };
   template <typename Stop>
   std::optional<Step> find_step(const isa::UopLoop& loop, const Operand& operand, Stop&& stop);
+  bool has(const isa::UopLoop& loop, const Operand& operand, std::uint64_t k) const;
   static std::string describe(const Step& step);
 
   bool fail(std::string why, std::string hint);
@@ -92,6 +96,8 @@ class Core {
   Sram sram_;
   GemmArguments gemm_arguments_;  // fields that do not change from one instruction to the next are set once
   AluArguments alu_arguments_;
+  std::uint32_t push_only_;
+  std::vector<std::uint32_t> window_;  // WindowArguments::window
   WorkMeter meter_;
   std::array<std::uint64_t, isa::spec::kMemories.size()> depth_{}, element_bytes_{};  // by isa::Memory
   Fault fault_;

@@ -76,11 +76,16 @@ std::optional<Core::Step> Core::find_step(const isa::UopLoop& loop, const Operan
         seen[offset] = true;
       }
       for (std::uint64_t k = 0; k < count; ++k)
-        if (const std::uint64_t index = operand.uop_indices[k] + offset; stop(index))
+        if (const std::uint64_t index = operand.uop_indices[k] + offset; has(loop, operand, k) && stop(index))
           return Step{y, x, loop.uop_begin + k, index};
       if (!meter_.advance_uncounted(count)) return std::nullopt;
     }
   return std::nullopt;
+}
+
+// Whether micro-op k of the loop has the operand.
+inline bool Core::has(const isa::UopLoop& loop, const Operand& operand, std::uint64_t k) const {
+  return !operand.unless_wgt || *sram_.uops(loop.uop_begin + k, loop.uop_begin + k + 1).wgt != *operand.unless_wgt;
 }
 
 std::string Core::describe(const Step& step) {
@@ -226,6 +231,58 @@ bool Core::run_loops(const isa::Gemm& gemm, Counters& counters) {
   }
   counters.gemm_uops += steps;
   counters.macs += steps * macs_per_uop_;
+  return true;
+}
+
+bool Core::run(const isa::Window& window, Dram&, Counters& counters) {
+  const std::uint64_t steps = step_count(window);
+  if (steps == 0) return true;
+  if (!uops_defined(window)) return false;
+  const UopView uops = sram_.uops(window.uop_begin, window.uop_end);
+  const LoopFactors dst_factors{window.dst_factor_out, window.dst_factor_in},
+      src_factors{window.src_factor_out, window.src_factor_in},
+      wgt_factors{window.wgt_factor_out, window.wgt_factor_in};
+  const Operand src{isa::Memory::inp, "src", uops.src, src_factors,
+                    over_loops(window, ranges_of(kernels_, uops).src, src_factors)};
+  if (!in_range(window, src) || !is_defined(window, src)) return false;
+
+  std::uint64_t products = 0;
+  IndexRange dst_range{~std::uint64_t{0}, 0}, wgt_range = dst_range;
+  for (std::size_t k = 0; k < uops.count; ++k) {
+    if (uops.wgt[k] == push_only_) continue;
+    ++products;
+    dst_range = {std::min<std::uint64_t>(dst_range.min, uops.dst[k]),
+                 std::max<std::uint64_t>(dst_range.max, uops.dst[k])};
+    wgt_range = {std::min<std::uint64_t>(wgt_range.min, uops.wgt[k]),
+                 std::max<std::uint64_t>(wgt_range.max, uops.wgt[k])};
+  }
+  if (products != 0) {
+    const Operand dst{isa::Memory::acc, "dst", uops.dst, dst_factors, over_loops(window, dst_range, dst_factors), 0,
+                      push_only_};
+    const Operand wgt{isa::Memory::wgt, "wgt", uops.wgt, wgt_factors, over_loops(window, wgt_range, wgt_factors), 0,
+                      push_only_};
+    if (!in_range(window, dst) || !in_range(window, wgt) || !is_defined(window, wgt)) return false;
+    if (!window.overwrite && !is_defined(window, dst)) return false;
+    define(window, dst);
+  }
+
+  std::ranges::fill(window_, 0);
+  WindowArguments arguments;
+  static_cast<GemmArguments&>(arguments) = gemm_arguments_;
+  arguments.uops = uops;
+  arguments.iter_out = window.iter_out;
+  arguments.iter_in = window.iter_in;
+  arguments.dst = dst_factors;
+  arguments.src = src_factors;
+  arguments.wgt_factors = wgt_factors;
+  arguments.push_only = push_only_;
+  arguments.window = window_.data();
+  arguments.overwrite = window.overwrite;
+  if (!run_in_slices(kernels_.window, arguments, meter_)) return false;
+  const std::uint64_t trips = std::uint64_t{window.iter_out} * window.iter_in;
+  counters.window_uops += trips * products;
+  counters.window_pushes += steps - trips * products;
+  counters.macs += trips * products * macs_per_uop_;
   return true;
 }
 

@@ -25,6 +25,7 @@ Routes::Routes() {
   fill({{}, isa::Gemm{}});
   fill({{}, isa::Finish{}});
   fill({{}, isa::Alu{}});
+  fill({{}, isa::Window{}});
 }
 
 }  // namespace dovetail::simulator

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "isa/instruction.h"
+#include "isa/spec/instructions.h"
 #include "isa/verify/token_machine.h"
 
 namespace dovetail::simulator {
@@ -35,7 +36,7 @@ class Routes {
            static_cast<std::size_t>(flags.push_prev) << 2 | static_cast<std::size_t>(flags.push_next) << 3;
   }
 
-  std::array<std::array<Route, 16>, 8 + 5> routes_{};
+  std::array<std::array<Route, 16>, 8 + isa::spec::kInstructions.size()> routes_{};
 };
 
 }  // namespace dovetail::simulator

@@ -22,6 +22,12 @@ inline GemmArguments from_iteration(const GemmArguments& whole, std::size_t y, s
   return slice;
 }
 
+inline WindowArguments from_iteration(const WindowArguments& whole, std::size_t y, std::size_t x) {
+  WindowArguments slice = whole;
+  static_cast<GemmArguments&>(slice) = from_iteration(static_cast<const GemmArguments&>(whole), y, x);
+  return slice;
+}
+
 inline AluArguments from_iteration(const AluArguments& whole, std::size_t y, std::size_t x) {
   const std::size_t words = whole.vectors * kVectorLanes;
   AluArguments slice = whole;

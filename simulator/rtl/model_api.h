@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define DOVETAIL_RTL_API_VERSION 7u
+#define DOVETAIL_RTL_API_VERSION 8u
 
 extern "C" {
 
@@ -70,7 +70,7 @@ typedef struct {
   uint64_t sram_reads[6], sram_writes[6];  // uop, wgt, inp, acc, out, tab
   // By unit, isa::Queue; 3: fetch.
   uint64_t beats[4], bursts[4], buffer_reads[4], buffer_writes[4];
-  uint64_t gemm_steps, gemm_resets;
+  uint64_t gemm_steps, gemm_resets, window_steps, window_pushes;
   uint64_t alu_steps[8];  // by isa::AluOp
 } dovetail_rtl_events;
 

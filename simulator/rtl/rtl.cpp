@@ -262,7 +262,9 @@ void VerilatedSimulator::count_events(const dovetail_rtl_events& events, Counter
   counters.fetch = port(counters.port.size());
   counters.gemm_uops = events.gemm_steps;
   counters.gemm_reset_uops = events.gemm_resets;
-  counters.macs = events.gemm_steps * static_cast<std::uint64_t>(config_.macs_per_uop());
+  counters.window_uops = events.window_steps;
+  counters.window_pushes = events.window_pushes;
+  counters.macs = (events.gemm_steps + events.window_steps) * static_cast<std::uint64_t>(config_.macs_per_uop());
   std::copy_n(std::begin(events.alu_steps), counters.alu_uops_by_op.size(), counters.alu_uops_by_op.begin());
   counters.alu_uops = std::accumulate(std::begin(events.alu_steps), std::end(events.alu_steps), std::uint64_t{0});
 }
@@ -354,7 +356,8 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   }
   LaunchTrace timing = time(result);
   Counters counters;
-  for (const isa::Instruction& instruction : program) count(config_, instruction, routes_.of(instruction), counters);
+  for (const isa::Instruction& instruction : program)
+    count(config_, instruction, routes_.of(instruction), {}, counters);
   count_events(result.events, counters);
   if (!options_.slave) counters.dram = memory_->finish(timing.cycles);
   timing.counters = counters;

@@ -22,7 +22,8 @@ void finish(ProfilePart& part, const isa::HardwareConfig& config, const MemorySp
 
 // Index into kComputeKindNames.
 std::size_t kind_of(const isa::Instruction& instruction) {
-  if (std::holds_alternative<isa::Gemm>(instruction.body)) return 0;
+  if (std::holds_alternative<isa::Gemm>(instruction.body) || std::holds_alternative<isa::Window>(instruction.body))
+    return 0;
   if (std::holds_alternative<isa::Alu>(instruction.body)) return 1;
   const auto* load = std::get_if<isa::Load>(&instruction.body);
   if (load == nullptr || load->x_size == 0) return 4;
@@ -72,7 +73,7 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
       const isa::Instruction& instruction = program.program[event.instruction];
       ProfilePart& part = parts[event.source];
       if (event.unit == isa::Queue::compute) ++profile.compute_kinds[kind_of(instruction)].instructions;
-      count(program.config, instruction, routes.of(instruction), part.counters);
+      count(program.config, instruction, routes.of(instruction), {}, part.counters);
       if (profile.knows_waits) part.waits[isa::index(event.unit)] += launch.waits->instructions[i];
     }
     if (!profile.knows_waits) continue;

@@ -85,6 +85,7 @@ class Drawing {
     config.address_bits = draw_address_bits();
     for (std::size_t i = 0; i < isa::spec::kExtensions.size(); ++i)
       config.*isa::spec::kExtensions[i].member = (seed_ >> i & 1) != 0;
+    config.window &= config.block_in == config.block_out && config.block_in > 1;
     // The wide encoding's micro-ops are larger.
     config.uop_buffer_bytes = std::max(config.uop_buffer_bytes, isa::spec::kMinDepth * config.uop_bytes());
     const auto valid = isa::validate(config);
@@ -140,6 +141,19 @@ class Drawing {
     // The smallest buffer needs the smallest elements.
     if (!to_most_ && forced_is_buffer())
       for (const Member block : kBlocks) config.*block = 1;
+    if (has_window() && std::ranges::find(kBlocks, forced_) == kBlocks.end()) equalize(config);
+  }
+
+  // WINDOW needs equal blocks of more than a lane.
+  bool has_window() const {
+    for (std::size_t i = 0; i < isa::spec::kExtensions.size(); ++i)
+      if (isa::spec::kExtensions[i].member == &HardwareConfig::window) return (seed_ >> i & 1) != 0;
+    return false;
+  }
+  void equalize(HardwareConfig& config) const {
+    HardwareConfig equal = config;
+    equal.block_in = equal.block_out = std::max<std::int64_t>(2, std::min(config.block_in, config.block_out));
+    if (blocks_fit(equal, limits_)) config = equal;
   }
 
   void draw_port(HardwareConfig& config) {

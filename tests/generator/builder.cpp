@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "isa/semantics/load.h"
+#include "isa/semantics/window.h"
 #include "isa/spec/config.h"
 #include "isa/spec/range.h"
 
@@ -69,10 +70,12 @@ void Builder::fill_image() {
     const std::uint64_t dst_step = random_.below(4), src_step = random_.below(4), wgt_step = random_.below(3);
     const std::uint64_t src_depth = std::max(depth(isa::Memory::inp), depth(isa::Memory::acc));
     const std::uint64_t length = random_.between(1, 12);
-    for (std::uint64_t i = 0; i < length && pool_.size() < uop_count_; ++i)
+    for (std::uint64_t i = 0; i < length && pool_.size() < uop_count_; ++i) {
       pool_.push_back({static_cast<std::uint32_t>((dst + i * dst_step) % depth(isa::Memory::acc)),
                        static_cast<std::uint32_t>((src + i * src_step) % src_depth),
                        static_cast<std::uint32_t>((wgt + i * wgt_step) % depth(isa::Memory::wgt))});
+      if (config_.window && random_.chance(20)) pool_.back().wgt = isa::semantics::push_only(config_);
+    }
   }
   std::vector<std::byte> encoded;
   for (const isa::Uop& uop : pool_)
@@ -130,7 +133,7 @@ void Builder::draw() {
   // Definitions and relays add loads.
   if (roll < 20) emit(draw_load());
   else if (roll < 38) emit(draw_store());
-  else if (roll < 62) emit(draw_gemm());
+  else if (roll < 62) emit(draw_products());
   else if (roll < 86) emit(draw_alu());
   else emit({{}, isa::Finish{}});
 }
@@ -141,7 +144,7 @@ void Builder::draw_burst() {
   const std::uint64_t queue = random_.below(3);
   for (std::uint64_t i = 0; i < length; ++i) {
     if (queue == 0) emit(draw_load(random_.chance(50) ? isa::Memory::inp : isa::Memory::wgt));
-    else if (queue == 1) emit(random_.chance(50) ? draw_gemm() : draw_alu());
+    else if (queue == 1) emit(random_.chance(50) ? draw_products() : draw_alu());
     else emit(draw_store());
   }
 }

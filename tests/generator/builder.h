@@ -42,7 +42,10 @@ class Builder {
   void define(isa::Memory memory, const std::vector<std::uint32_t>& elements);
 
   // loops.cpp
+  // GEMM or WINDOW.
+  isa::Instruction draw_products();
   isa::Instruction draw_gemm();
+  isa::Instruction draw_window();
   isa::Instruction draw_alu();
   struct Limit {
     std::uint32_t isa::Uop::*field;
@@ -50,6 +53,9 @@ class Builder {
     std::uint64_t beyond;  // number of elements read after the index
     std::uint32_t* factor_out;
     std::uint32_t* factor_in;
+    std::optional<std::uint32_t> unless_wgt = std::nullopt;  // micro-ops with this wgt lack the index
+
+    bool is_of(const isa::Uop& uop) const { return uop.wgt != unless_wgt; }
   };
   void draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits);
 

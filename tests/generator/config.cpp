@@ -19,6 +19,8 @@ isa::HardwareConfig random_config(std::uint64_t seed) {
   config.batch = random.pick({1, 1, 2, 4});
   config.block_in = random.pick({1, 2, 4, 8, 16, 16, 32});
   config.block_out = random.pick({1, 2, 4, 8, 16, 16, 32});
+  config.window = random.chance(40);
+  if (config.window) config.block_out = config.block_in = std::max<std::int64_t>(2, config.block_in);
   const bool wide = random.chance(30);
   // A depth above 2^11 leaves no room in 32-bit micro-ops, whatever the other parameters are.
   const auto depth = [&](std::initializer_list<int> choices) {

@@ -33,8 +33,8 @@ std::string transfer_bin(const isa::Transfer& transfer, bool store) {
 
 std::string loop_bin(const isa::Instruction& instruction) {
   const auto* gemm = std::get_if<isa::Gemm>(&instruction.body);
-  const isa::UopLoop& loop =
-      gemm != nullptr ? static_cast<const isa::UopLoop&>(*gemm) : std::get<isa::Alu>(instruction.body);
+  const auto* window = std::get_if<isa::Window>(&instruction.body);
+  const isa::UopLoop& loop = *isa::uop_loop(instruction);
   const bool idle = loop.iter_out == 0 || loop.iter_in == 0 || loop.uop_begin == loop.uop_end;
   if (gemm != nullptr) {
     if (idle) return "gemm zero-trip";
@@ -43,6 +43,8 @@ std::string loop_bin(const isa::Instruction& instruction) {
            : mode == isa::semantics::GemmMode::overwrite ? "gemm overwrite"
                                                          : "gemm accumulate";
   }
+  if (window != nullptr)
+    return idle ? "window zero-trip" : window->overwrite ? "window overwrite" : "window accumulate";
   if (idle) return "alu zero-trip";
   const auto& alu = std::get<isa::Alu>(instruction.body);
   return fmt::format("alu {} {}", isa::spec::info(alu.op).name, alu.use_imm ? "immediate" : "vector");
@@ -66,6 +68,11 @@ void Coverage::expect_bins(const isa::HardwareConfig& config) {
   bins_["store.out nop"];
   for (const char* mode : {"reset", "accumulate", "zero-trip"}) bins_[fmt::format("gemm {}", mode)];
   if (config.overwrite) bins_["gemm overwrite"];
+  if (config.window) {
+    bins_["window accumulate"];
+    bins_["window zero-trip"];
+    if (config.overwrite) bins_["window overwrite"];
+  }
   bins_["alu zero-trip"];
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps) {
     if (!isa::spec::is_enabled(row, config)) continue;
@@ -143,7 +150,8 @@ std::string Coverage::report() const {
                                       {isa::Opcode::store, "store"},
                                       {isa::Opcode::gemm, "gemm"},
                                       {isa::Opcode::finish, "finish"},
-                                      {isa::Opcode::alu, "alu"}})
+                                      {isa::Opcode::alu, "alu"},
+                                      {isa::Opcode::window, "window"}})
     text += fmt::format("  {:6.1f} %  {}\n", opcode_percent(opcode), label);
   for (const auto& [bin, count] : bins_) text += fmt::format("  {:6}    {}\n", count, bin);
   return text;

@@ -23,6 +23,7 @@
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "isa/spec/config.h"
+#include "isa/spec/instructions.h"
 #include "isa/verify.h"
 
 namespace dovetail::test {
@@ -114,7 +115,7 @@ class Coverage {
   void expect_bins(const isa::HardwareConfig& config);
 
   std::size_t instructions_ = 0;
-  std::array<std::size_t, 5> opcodes_{};
+  std::array<std::size_t, isa::spec::kInstructions.size()> opcodes_{};
   std::vector<std::uint64_t> operations_;
   std::map<std::string, std::size_t> bins_;
 };

@@ -1,6 +1,7 @@
 // GEMM and ALU over loaded micro-ops, with trip counts and factors that keep every index within its memory.
 #include <algorithm>
 
+#include "isa/semantics/window.h"
 #include "isa/spec/alu_ops.h"
 #include "isa/spec/range.h"
 #include "tests/generator/builder.h"
@@ -10,8 +11,9 @@ namespace dovetail::test {
 // Draws a micro-op range and trip counts, then for each index the factors that its memory has room for.
 void Builder::draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits) {
   const auto fits = [&](const isa::Uop& uop) {
-    return std::all_of(limits.begin(), limits.end(),
-                       [&](const Limit& limit) { return uop.*limit.field + limit.beyond < depth(limit.memory); });
+    return std::all_of(limits.begin(), limits.end(), [&](const Limit& limit) {
+      return !limit.is_of(uop) || uop.*limit.field + limit.beyond < depth(limit.memory);
+    });
   };
   const std::uint64_t longest = random_.pick({1u, 2u, 4u, 8u, 16u, 16u});
   loop.uop_begin = loop.uop_end = 0;
@@ -31,7 +33,7 @@ void Builder::draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits) {
   for (const Limit& limit : limits) {
     std::uint64_t furthest = 0;
     for (std::uint32_t k = loop.uop_begin; k < loop.uop_end; ++k)
-      furthest = std::max<std::uint64_t>(furthest, uops_[k].*limit.field);
+      if (limit.is_of(uops_[k])) furthest = std::max<std::uint64_t>(furthest, uops_[k].*limit.field);
     const std::uint64_t last = furthest + limit.beyond, part_end = part_of(limit.memory).end;
     std::uint64_t room =
         loop.uop_begin == loop.uop_end ? 0 : (last < part_end ? part_end : depth(limit.memory)) - 1 - last;
@@ -52,6 +54,18 @@ void Builder::draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits) {
       *limit.factor_out = factor(loop.iter_out);
     }
   }
+}
+
+isa::Instruction Builder::draw_products() { return config_.window && random_.chance(35) ? draw_window() : draw_gemm(); }
+
+isa::Instruction Builder::draw_window() {
+  isa::Window window;
+  window.overwrite = config_.overwrite && random_.chance(50);
+  const std::uint32_t push = isa::semantics::push_only(config_);
+  draw_loop(window, {{&isa::Uop::dst, isa::Memory::acc, 0, &window.dst_factor_out, &window.dst_factor_in, push},
+                     {&isa::Uop::src, isa::Memory::inp, 0, &window.src_factor_out, &window.src_factor_in},
+                     {&isa::Uop::wgt, isa::Memory::wgt, 0, &window.wgt_factor_out, &window.wgt_factor_in, push}});
+  return {{}, window};
 }
 
 isa::Instruction Builder::draw_gemm() {

@@ -21,10 +21,6 @@ isa::Transfer* transfer_of(isa::Instruction& instruction) {
   if (auto* load = std::get_if<isa::Load>(&instruction.body)) return load;
   return std::get_if<isa::Store>(&instruction.body);
 }
-isa::UopLoop* loop_of(isa::Instruction& instruction) {
-  if (auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) return gemm;
-  return std::get_if<isa::Alu>(&instruction.body);
-}
 bool moves(const isa::Transfer* transfer) { return transfer != nullptr && transfer->x_size != 0; }
 bool runs(const isa::UopLoop* loop) {
   return loop != nullptr && loop->iter_out != 0 && loop->iter_in != 0 && loop->uop_begin < loop->uop_end;
@@ -79,7 +75,7 @@ bool flip_bit(GeneratedProgram& program, Random& random) {
   if (const auto decoded = codec.decode(bytes); decoded.ok()) program.program[at] = *decoded;
   else program.patches[at] = bytes;
   // A loop that runs for hours shows nothing that a shorter one does not show.
-  const isa::UopLoop* loop = loop_of(program.program[at]);
+  const isa::UopLoop* loop = isa::uop_loop(program.program[at]);
   return loop == nullptr || !runs(loop) ||
          std::uint64_t{loop->iter_out} * loop->iter_in * (loop->uop_end - loop->uop_begin) <= kMostSteps;
 }
@@ -184,9 +180,9 @@ bool beyond_depth(GeneratedProgram& program, Random& random) {
     return true;
   }
   isa::Instruction* instruction =
-      any_instruction(program, random, [](isa::Instruction& candidate) { return runs(loop_of(candidate)); });
+      any_instruction(program, random, [](isa::Instruction& candidate) { return runs(isa::uop_loop(candidate)); });
   if (instruction == nullptr) return false;
-  isa::UopLoop& loop = *loop_of(*instruction);
+  isa::UopLoop& loop = *isa::uop_loop(*instruction);
   if (random.chance(50)) std::swap(loop.uop_begin, loop.uop_end);
   else loop.dst_factor_out = loop.dst_factor_in = static_cast<std::uint32_t>(config.depth(isa::Memory::acc) - 1);
   return true;

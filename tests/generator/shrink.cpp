@@ -116,14 +116,10 @@ bool simplify_fields(GeneratedProgram& program, const Predicate& fails) {
                        &isa::UopLoop::dst_factor_in, &isa::UopLoop::src_factor_out, &isa::UopLoop::src_factor_in})
       attempt(i, [&](isa::Instruction& instruction) {
         const std::uint32_t simplest = field == &isa::UopLoop::iter_out || field == &isa::UopLoop::iter_in ? 1 : 0;
-        if (auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) gemm->*field = std::min(gemm->*field, simplest);
-        if (auto* alu = std::get_if<isa::Alu>(&instruction.body)) alu->*field = std::min(alu->*field, simplest);
+        if (isa::UopLoop* loop = isa::uop_loop(instruction)) loop->*field = std::min(loop->*field, simplest);
       });
     attempt(i, [](isa::Instruction& instruction) {  // one micro-op
-      if (auto* gemm = std::get_if<isa::Gemm>(&instruction.body))
-        gemm->uop_end = std::min(gemm->uop_end, gemm->uop_begin + 1);
-      if (auto* alu = std::get_if<isa::Alu>(&instruction.body))
-        alu->uop_end = std::min(alu->uop_end, alu->uop_begin + 1);
+      if (isa::UopLoop* loop = isa::uop_loop(instruction)) loop->uop_end = std::min(loop->uop_end, loop->uop_begin + 1);
     });
   }
   return changed;

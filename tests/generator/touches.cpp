@@ -1,6 +1,7 @@
 #include "tests/generator/touches.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "isa/semantics/gemm.h"
 #include "isa/semantics/load.h"
@@ -25,6 +26,13 @@ void sort_unique(std::vector<std::uint32_t>& elements) {
 
 void append(std::vector<std::uint32_t>& elements, std::uint64_t begin, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) elements.push_back(static_cast<std::uint32_t>(begin + i));
+}
+
+// Of a micro-op's field wgt: 21 in the wide form, log2 of WGT's depth in the compact form.
+int wgt_index_bits(const isa::HardwareConfig& config) {
+  return config.encoding() == isa::Encoding::wide
+             ? 21
+             : std::countr_zero(static_cast<std::uint64_t>(config.depth(Memory::wgt)));
 }
 
 struct Finder {
@@ -69,6 +77,21 @@ struct Finder {
              1);
       append(result.reads[kWgt], isa::semantics::element_index(uop.wgt, y, x, gemm.wgt_factor_out, gemm.wgt_factor_in),
              1);
+    });
+  }
+
+  void operator()(const isa::Window& window) {
+    const std::uint32_t push = (std::uint32_t{1} << wgt_index_bits(config)) - 1;
+    step(window, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+      const auto at = [&](std::uint32_t base, std::uint32_t out, std::uint32_t in) {
+        return isa::semantics::element_index(base, y, x, out, in);
+      };
+      append(result.reads[kInp], at(uop.src, window.src_factor_out, window.src_factor_in), 1);
+      if (uop.wgt == push) return;
+      append(result.reads[kWgt], at(uop.wgt, window.wgt_factor_out, window.wgt_factor_in), 1);
+      const std::uint64_t dst = at(uop.dst, window.dst_factor_out, window.dst_factor_in);
+      append(result.writes[kAcc], dst, 1);
+      if (!window.overwrite) append(result.reads[kAcc], dst, 1);
     });
   }
 

@@ -63,14 +63,15 @@ std::optional<std::string> broken_law(const isa::HardwareConfig& config, const s
   const auto sum = [](const auto& values) { return std::accumulate(values.begin(), values.end(), std::uint64_t{0}); };
   const auto bus = static_cast<std::uint64_t>(config.bus_bytes);
   const auto bytes_of = [&](Memory memory_id) { return counters.bytes_loaded[static_cast<std::size_t>(memory_id)]; };
-  const std::uint64_t steps = counters.gemm_uops + counters.gemm_reset_uops + counters.alu_uops;
+  const std::uint64_t products = counters.gemm_uops + counters.window_uops,
+                      steps = products + counters.gemm_reset_uops + counters.alu_uops;
   Laws laws;
-  laws.equal("MACs = steps of GEMM * batch * in * out", counters.macs,
-             counters.gemm_uops * static_cast<std::uint64_t>(config.macs_per_uop()));
+  laws.equal("MACs = steps with products * batch * in * out", counters.macs,
+             products * static_cast<std::uint64_t>(config.macs_per_uop()));
   laws.equal("steps of ALU are those of its operations", counters.alu_uops, sum(counters.alu_uops_by_op));
-  laws.equal("a step reads a micro-op", counters.sram_of(Memory::uop).reads, steps);
-  laws.equal("a product reads INP", counters.sram_of(Memory::inp).reads, counters.gemm_uops);
-  laws.equal("a product reads WGT", counters.sram_of(Memory::wgt).reads, counters.gemm_uops);
+  laws.equal("a step reads a micro-op", counters.sram_of(Memory::uop).reads, steps + counters.window_pushes);
+  laws.equal("a product and a push read INP", counters.sram_of(Memory::inp).reads, products + counters.window_pushes);
+  laws.equal("a product reads WGT", counters.sram_of(Memory::wgt).reads, products);
   laws.at_most("a step reads ACC", steps, counters.sram_of(Memory::acc).reads);
   laws.at_most("a step of ALU reads ACC three times at most", counters.sram_of(Memory::acc).reads,
                steps + 2 * counters.alu_uops);

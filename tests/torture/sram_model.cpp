@@ -9,6 +9,7 @@
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
 #include "isa/semantics/uop_loop.h"
+#include "isa/semantics/window.h"
 #include "isa/spec/alu_ops.h"
 #include "isa/verify/token_machine.h"
 
@@ -65,6 +66,14 @@ std::vector<std::int32_t> SramModel::acc(std::uint64_t index) const {
 
 void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dram) {
   using isa::semantics::element_index;
+  const isa::semantics::TensorBlock block{static_cast<std::size_t>(config_.batch),
+                                          static_cast<std::size_t>(config_.block_in),
+                                          static_cast<std::size_t>(config_.block_out)};
+  const auto operand = [&](isa::Memory memory, std::uint64_t index) {
+    const Buffer& from = buffer(memory);
+    return std::span(reinterpret_cast<const std::int8_t*>(from.bytes.data()) + index * from.element_bytes,
+                     from.element_bytes);
+  };
   if (const auto* load = std::get_if<isa::Load>(&instruction.body)) {
     if (load->x_size == 0) return;
     const auto bytes = static_cast<std::uint64_t>(config_.element_bytes(load->memory));
@@ -88,11 +97,6 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
       }
     });
   } else if (const auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) {
-    const auto operand = [&](isa::Memory memory, std::uint64_t index) {
-      const Buffer& from = buffer(memory);
-      return std::span(reinterpret_cast<const std::int8_t*>(from.bytes.data()) + index * from.element_bytes,
-                       from.element_bytes);
-    };
     isa::semantics::for_each_step(*gemm, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
       const std::uint64_t dst = element_index(uop.dst, y, x, gemm->dst_factor_out, gemm->dst_factor_in);
       std::vector<std::int32_t> lanes = acc(dst);
@@ -102,11 +106,23 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
       } else {
         isa::semantics::gemm(
             lanes, operand(isa::Memory::inp, element_index(uop.src, y, x, gemm->src_factor_out, gemm->src_factor_in)),
-            operand(isa::Memory::wgt, element_index(uop.wgt, y, x, gemm->wgt_factor_out, gemm->wgt_factor_in)),
-            {static_cast<std::size_t>(config_.batch), static_cast<std::size_t>(config_.block_in),
-             static_cast<std::size_t>(config_.block_out)},
+            operand(isa::Memory::wgt, element_index(uop.wgt, y, x, gemm->wgt_factor_out, gemm->wgt_factor_in)), block,
             mode);
       }
+      set_acc(dst, lanes);
+    });
+  } else if (const auto* window = std::get_if<isa::Window>(&instruction.body)) {
+    std::vector<std::int8_t> last(block.block_in * block.batch * block.block_in);
+    isa::semantics::for_each_step(*window, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+      isa::semantics::push(
+          last, operand(isa::Memory::inp, element_index(uop.src, y, x, window->src_factor_out, window->src_factor_in)));
+      if (uop.wgt == isa::semantics::push_only(config_)) return;
+      const std::uint64_t dst = element_index(uop.dst, y, x, window->dst_factor_out, window->dst_factor_in);
+      std::vector<std::int32_t> lanes = acc(dst);
+      isa::semantics::window(
+          lanes, last,
+          operand(isa::Memory::wgt, element_index(uop.wgt, y, x, window->wgt_factor_out, window->wgt_factor_in)), block,
+          window->overwrite);
       set_acc(dst, lanes);
     });
   } else if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) {

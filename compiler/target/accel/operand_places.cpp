@@ -37,6 +37,7 @@ std::vector<Places> places_of(const Operation& operation, const ConvOperation& c
   ConvSpec spec = conv.spec;
   spec.x = image.layout(operation.inputs[0]);
   spec.y = image.layout(operation.output);
+  spec.pushes = conv.pushes();
   const NdArray weight = block_weights(spec, conv.weight);
   const std::string& name = conv.spec.name;
   const NdArray constants =

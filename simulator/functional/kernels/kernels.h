@@ -45,6 +45,13 @@ struct GemmArguments {
   const std::uint32_t* wgt = nullptr;
 };
 
+// WINDOW. Precondition: block_in == block_out.
+struct WindowArguments : GemmArguments {
+  std::uint32_t push_only = 0;      // as UopView::wgt: no products
+  std::uint32_t* window = nullptr;  // [batch][group][block_out] words: the groups of a lane's last inputs, newest first
+  bool overwrite = false;
+};
+
 struct AluArguments {
   std::size_t vectors = 1;
   UopView uops = {};
@@ -57,11 +64,13 @@ struct AluArguments {
 };
 
 using GemmKernel = void (*)(const GemmArguments&);
+using WindowKernel = void (*)(const WindowArguments&);
 using AluKernel = void (*)(const AluArguments&);
 
 struct Kernels {
   std::size_t group_depth = 2;
   GemmKernel accumulate = nullptr, overwrite = nullptr;
+  WindowKernel window = nullptr;
   // By isa::AluOp; null if the operation takes no immediate operand.
   std::array<AluKernel, isa::spec::kAluOps.size()> alu_immediate{}, alu_vector{};
   UopRanges (*uop_ranges)(const UopView&) = nullptr;  // precondition: count > 0

@@ -52,7 +52,7 @@ const KINDS = ['gemm', 'alu', 'wgt', 'inp', 'acc', 'uop', 'store', 'other'];
 const KIND_TEXT = {gemm: 'GEMM', alu: 'ALU', wgt: 'load weights', inp: 'load inputs', acc: 'load accumulators', uop: 'load micro-ops', store: 'store', other: 'other'};
 const templateKind = data.templates.map(text => {
   const word = text.split(' ')[0];
-  if (word.startsWith('gemm')) return 0;
+  if (word.startsWith('gemm') || word.startsWith('window')) return 0;
   if (word.startsWith('alu')) return 1;
   const memory = ['wgt', 'inp', 'acc', 'uop'].findIndex(name => word.startsWith('load.' + name));
   if (memory >= 0) return 2 + memory;

@@ -7,6 +7,7 @@
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
 #include "isa/semantics/uop_loop.h"
+#include "isa/semantics/window.h"
 #include "isa/verify/token_machine.h"
 
 namespace dovetail::test {
@@ -114,10 +115,30 @@ void ReferenceMachine::execute(const isa::Store& store) {
   });
 }
 
+semantics::TensorBlock ReferenceMachine::block() const {
+  return {static_cast<std::size_t>(config_.batch), static_cast<std::size_t>(config_.block_in),
+          static_cast<std::size_t>(config_.block_out)};
+}
+
+void ReferenceMachine::execute(const isa::Window& window) {
+  const semantics::TensorBlock block = this->block();
+  const std::size_t acc_lanes = block.batch * block.block_out, inp_lanes = block.batch * block.block_in,
+                    wgt_lanes = block.block_out * block.block_in;
+  const std::uint32_t push = semantics::push_only(config_);
+  std::vector<std::int8_t> last(block.block_in * inp_lanes);
+  semantics::for_each_step(window, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+    const auto src = semantics::element_index(uop.src, y, x, window.src_factor_out, window.src_factor_in);
+    semantics::push(last, std::span(inp_).subspan(src * inp_lanes, inp_lanes));
+    if (uop.wgt == push) return;
+    const auto dst = semantics::element_index(uop.dst, y, x, window.dst_factor_out, window.dst_factor_in);
+    const auto wgt = semantics::element_index(uop.wgt, y, x, window.wgt_factor_out, window.wgt_factor_in);
+    semantics::window(std::span(acc_).subspan(dst * acc_lanes, acc_lanes), last,
+                      std::span(wgt_).subspan(wgt * wgt_lanes, wgt_lanes), block, window.overwrite);
+  });
+}
+
 void ReferenceMachine::execute(const isa::Gemm& gemm) {
-  const semantics::TensorBlock block{static_cast<std::size_t>(config_.batch),
-                                     static_cast<std::size_t>(config_.block_in),
-                                     static_cast<std::size_t>(config_.block_out)};
+  const semantics::TensorBlock block = this->block();
   const std::size_t acc_lanes = block.batch * block.block_out, inp_lanes = block.batch * block.block_in,
                     wgt_lanes = block.block_out * block.block_in;
   const auto mode = semantics::gemm_mode(gemm);

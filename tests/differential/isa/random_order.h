@@ -9,6 +9,7 @@
 
 #include "isa/codec.h"
 #include "isa/instruction.h"
+#include "isa/semantics/gemm.h"
 #include "isa/spec/memories.h"
 #include "tests/generator/generator.h"
 #include "tests/generator/random.h"
@@ -30,7 +31,10 @@ class ReferenceMachine {
   void execute(const isa::Store& store);
   void execute(const isa::Gemm& gemm);
   void execute(const isa::Alu& alu);
+  void execute(const isa::Window& window);
   void execute(const isa::Finish&) {}
+
+  isa::semantics::TensorBlock block() const;
 
   const GeneratedProgram& program_;
   const isa::HardwareConfig& config_;

@@ -69,8 +69,7 @@ PortEvents through_port(std::uint64_t bursts, std::uint64_t beats) {
 }
 
 isa::Instruction with(isa::Instruction instruction, const std::function<void(isa::UopLoop&)>& change) {
-  if (auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) change(*gemm);
-  else change(std::get<isa::Alu>(instruction.body));
+  change(*isa::uop_loop(instruction));
   return instruction;
 }
 

@@ -509,7 +509,7 @@ void PerCycle::load(Cycle c) {
 }
 
 PerCycle::Kind PerCycle::kind_of(const isa::Instruction& instruction) const {
-  if (instruction.opcode() == isa::Opcode::gemm) return Kind::gemm;
+  if (instruction.opcode() == isa::Opcode::gemm || instruction.opcode() == isa::Opcode::window) return Kind::gemm;
   if (const auto* alu = std::get_if<isa::Alu>(&instruction.body))
     return isa::spec::info(alu->op).kind == isa::spec::AluKind::alu_long ? Kind::alu_long : Kind::alu;
   return Kind::serial;
@@ -535,14 +535,11 @@ void PerCycle::expand(const isa::Instruction& instruction, Cycle s, Running& run
     last_step_ = step;
     within = step;
   };
-  const isa::UopLoop* loop = nullptr;
-  const auto* gemm = std::get_if<isa::Gemm>(&instruction.body);
+  const isa::UopLoop* loop = isa::uop_loop(instruction);
   const auto* alu = std::get_if<isa::Alu>(&instruction.body);
-  if (gemm != nullptr) {
-    loop = gemm;
+  if (alu == nullptr) {
     to_write = value(kGemmReadToWrite);
   } else {
-    loop = alu;
     to_write = value(kind == Kind::alu ? kAluReadToWrite : kAluLongReadToWrite);
   }
   bool any = false;
@@ -553,7 +550,7 @@ void PerCycle::expand(const isa::Instruction& instruction, Cycle s, Running& run
         Step step;
         step.dst = uops_[k].dst + y * loop->dst_factor_out + x * loop->dst_factor_in;
         step.src = uops_[k].src + y * loop->src_factor_out + x * loop->src_factor_in;
-        if (gemm != nullptr) {
+        if (alu == nullptr) {
           enter(step, value(kGemmCyclesPerUop), {});
         } else if (const std::uint64_t elements = isa::spec::source_elements(*alu); elements == 0) {
           enter(step, value(kAluCyclesPerUopImm), step.dst);

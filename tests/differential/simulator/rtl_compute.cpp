@@ -23,8 +23,7 @@ using simulator::StallCause;
 constexpr std::uint64_t kOperands = 3 * 4096;
 
 isa::Instruction times(isa::Instruction instruction, std::uint32_t iterations, std::uint32_t dst_factor = 0) {
-  isa::UopLoop* loop = std::get_if<isa::Gemm>(&instruction.body);
-  if (loop == nullptr) loop = &std::get<isa::Alu>(instruction.body);
+  isa::UopLoop* loop = isa::uop_loop(instruction);
   loop->iter_in = iterations, loop->dst_factor_in = dst_factor;
   return instruction;
 }

@@ -78,12 +78,13 @@ inline Instruction random_instruction(Random& random, const HardwareConfig& conf
   Instruction instruction;
   const auto flags = random();
   instruction.flags = {(flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0, (flags & 8) != 0};
-  switch (random() % 5) {
+  switch (random() % (config.window ? 6 : 5)) {
     case 0: instruction.body = random_body<Load>(random, config); break;
     case 1: instruction.body = random_body<Store>(random, config); break;
     case 2: instruction.body = random_body<Gemm>(random, config); break;
     case 3: instruction.body = Finish{}; break;
-    default: instruction.body = random_body<Alu>(random, config); break;
+    case 4: instruction.body = random_body<Alu>(random, config); break;
+    default: instruction.body = random_body<Window>(random, config); break;
   }
   return instruction;
 }
@@ -109,6 +110,7 @@ inline HardwareConfig random_config(Random& random) {
     config.requant = random() % 2 != 0;
     config.saturate = random() % 2 != 0;
     config.overwrite = random() % 2 != 0;
+    config.window = config.block_in == config.block_out && random() % 2 != 0;
     config.table = random() % 2 != 0;
     if (validate(config).ok()) return config;
   }

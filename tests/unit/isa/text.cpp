@@ -48,9 +48,11 @@ TEST_CASE("instructions are printed in their shortest form") {
             {{},
              Store{{.memory = Memory::out, .sram_base = 5, .dram_base = 16, .y_size = 1, .x_size = 2, .x_stride = 3},
                    true}}) == "store.out sram=5 dram=0x10 size=1x2 stride=3 saturate");
-  CHECK(format_instruction({{}, Gemm{{0, 4, 2, 3, 16, 1, 8, 1}, false, true, 7, 0}}) ==
+  CHECK(format_instruction({{}, Gemm{{{0, 4, 2, 3, 16, 1, 8, 1}, true, 7, 0}, false}}) ==
         "gemm uop=0:4 iter=2x3 dst=16,1 src=8,1 wgt=7,0 overwrite");
-  CHECK(format_instruction({{}, Gemm{{0, 1, 1, 1}, true}}) == "gemm uop=0:1 iter=1x1 reset");
+  CHECK(format_instruction({{}, Gemm{{{0, 1, 1, 1}}, true}}) == "gemm uop=0:1 iter=1x1 reset");
+  CHECK(format_instruction({{}, Window{{{0, 4, 2, 3, 16, 1, 8, 1}, true, 7, 0}}}) ==
+        "window uop=0:4 iter=2x3 dst=16,1 src=8,1 wgt=7,0 overwrite");
   CHECK(format_instruction({{}, Alu{{0, 1, 1, 16, 0, 1}, false, AluOp::shr, true, -5}}) ==
         "alu.shr uop=0:1 iter=1x16 dst=0,1 imm=-5");
   CHECK(format_instruction({{}, Alu{{0, 1, 1, 1}, false, AluOp::requant, false, 3}}) ==
@@ -107,7 +109,7 @@ TEST_CASE("labels, comments, blanks and defaults") {
   load.y_size = 2;
   load.x_size = load.x_stride = 3;
   CHECK(right->program == std::vector<Instruction>{{{.push_next = true}, load}});
-  CHECK(one("gemm uop=0:2") == Instruction{{}, Gemm{{0, 2, 1, 1}}});
+  CHECK(one("gemm uop=0:2") == Instruction{{}, Gemm{{{0, 2, 1, 1}}}});
   CHECK(one("nop.out") == Instruction{{}, Store{{.memory = Memory::out}}});
   CHECK(one("alu.add uop=0x0:0x1 imm=-32768") == Instruction{{}, Alu{{0, 1, 1, 1}, false, AluOp::add, true, -32768}});
   CHECK(parse_assembly("", "k.s")->config == HardwareConfig{});

@@ -1,6 +1,7 @@
 // GEMM and ALU in whole programs: every configuration, operation and loop shape.
 #include <vector>
 
+#include "isa/semantics/window.h"
 #include "tests/catch.h"
 #include "tests/unit/simulator/programs.h"
 
@@ -67,6 +68,29 @@ TEST_CASE("gemm accumulates, resets and overwrites, over both loops") {
       if (!config.overwrite) continue;
       std::get<isa::Gemm>(many.body).overwrite = true;
       check(config, kUops, {many, one});
+    }
+  }
+}
+
+TEST_CASE("window multiplies the last elements, over both loops") {
+  for (isa::HardwareConfig config : all_configs()) {
+    if (!fits(config) || config.block_in != config.block_out || config.block_in == 1) continue;
+    config.window = true;
+    std::vector<isa::Uop> uops = kUops;
+    const std::uint32_t push = isa::semantics::push_only(config);
+    for (const std::size_t k : {1, 2, 5}) uops[k].wgt = push;
+    for (const bool overwrite : {false, true}) {
+      if (overwrite && !config.overwrite) continue;
+      for (const std::uint32_t iterations : {0u, 1u, 2u}) {
+        isa::Window many;
+        many.uop_end = 7, many.iter_out = iterations, many.iter_in = 2;
+        many.dst_factor_out = 2, many.dst_factor_in = 1, many.src_factor_out = 1, many.src_factor_in = 3;
+        many.wgt_factor_out = 3, many.wgt_factor_in = 1;
+        many.overwrite = overwrite;
+        isa::Window pushes = many;  // its window does not outlive it
+        pushes.uop_begin = 1, pushes.uop_end = 3;
+        check(config, uops, {{{}, many}, gemm(3, 4), {{}, pushes}, {{}, many}});
+      }
     }
   }
 }

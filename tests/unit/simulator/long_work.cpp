@@ -22,10 +22,7 @@ isa::HardwareConfig small_blocks() {
   return config;
 }
 
-isa::UopLoop& loop_of(isa::Instruction& instruction) {
-  if (auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) return *gemm;
-  return std::get<isa::Alu>(instruction.body);
-}
+isa::UopLoop& loop_of(isa::Instruction& instruction) { return *isa::uop_loop(instruction); }
 
 // Micro-ops, operands, `body`, and the first elements of ACC stored.
 std::vector<isa::Instruction> program_of(const isa::HardwareConfig& config, std::uint32_t uops,

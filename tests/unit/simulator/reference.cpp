@@ -64,6 +64,7 @@ void Reference::run(std::span<const isa::Instruction> program, Dram& dram) {
     if (const auto* body = std::get_if<isa::Store>(&instruction.body)) store(*body, dram);
     if (const auto* body = std::get_if<isa::Gemm>(&instruction.body)) gemm(*body);
     if (const auto* body = std::get_if<isa::Alu>(&instruction.body)) alu(*body);
+    if (const auto* body = std::get_if<isa::Window>(&instruction.body)) window(*body);
   }
 }
 
@@ -143,6 +144,30 @@ void Reference::gemm(const isa::Gemm& gemm) {
             if (!gemm.reset)
               for (std::size_t i = 0; i < in_; ++i)
                 sum += inp_[(src * batch_ + b) * in_ + i] * wgt_[(wgt * out_ + o) * in_ + i];
+            lane = wrapped(sum);
+          }
+      }
+}
+
+// Looks up the element of each tap by the number of steps since its push, instead of moving a window.
+void Reference::window(const isa::Window& window) {
+  const std::size_t push_only = config_.encoding() == isa::Encoding::wide
+                                    ? (std::size_t{1} << 21) - 1
+                                    : static_cast<std::size_t>(config_.depth(isa::Memory::wgt)) - 1;
+  std::vector<std::size_t> pushed;
+  for (std::size_t y = 0; y < window.iter_out; ++y)
+    for (std::size_t x = 0; x < window.iter_in; ++x)
+      for (std::size_t k = window.uop_begin; k < window.uop_end; ++k) {
+        pushed.push_back(uop_[k].src + y * window.src_factor_out + x * window.src_factor_in);
+        if (uop_[k].wgt == push_only) continue;
+        const std::size_t dst = uop_[k].dst + y * window.dst_factor_out + x * window.dst_factor_in;
+        const std::size_t wgt = uop_[k].wgt + y * window.wgt_factor_out + x * window.wgt_factor_in;
+        for (std::size_t b = 0; b < batch_; ++b)
+          for (std::size_t o = 0; o < out_; ++o) {
+            std::int32_t& lane = acc_[(dst * batch_ + b) * out_ + o];
+            std::int64_t sum = window.overwrite ? 0 : lane;
+            for (std::size_t t = 0; t < in_ && t < pushed.size(); ++t)
+              sum += inp_[(pushed[pushed.size() - 1 - t] * batch_ + b) * in_ + o] * wgt_[(wgt * out_ + o) * in_ + t];
             lane = wrapped(sum);
           }
       }

@@ -24,6 +24,7 @@ class Reference {
   void load(const isa::Load& load, const Dram& dram);
   void store(const isa::Store& store, Dram& dram) const;
   void gemm(const isa::Gemm& gemm);
+  void window(const isa::Window& window);
   void alu(const isa::Alu& alu);
   // Writes one DRAM element, or a zero element for a null pointer, into SRAM.
   void put(isa::Memory memory, std::size_t index, const std::byte* element);

@@ -92,6 +92,7 @@ class Emitter {
       const Leaf::Compute& compute = *leaf_.compute;
       bases_ = {origin(compute.dst, outer), compute.src ? origin(*compute.src, outer) : 0,
                 compute.wgt ? origin(*compute.wgt, outer) : 0};
+      if (compute.tap) bases_.push_back(origin(*compute.tap, outer));
     }
     walk(0, ranges);
     return errors_;
@@ -304,7 +305,10 @@ class Emitter {
   void compute(const std::vector<Range>& ranges) {
     const Leaf::Compute& c = *leaf_.compute;
     std::vector<std::int64_t> bases = bases_;
-    std::vector<Axis> axes = axes_of(ranges, {&c.dst, c.src ? &*c.src : nullptr, c.wgt ? &*c.wgt : nullptr}, bases);
+    std::vector<const LeafForm*> forms{&c.dst, c.src ? &*c.src : nullptr, c.wgt ? &*c.wgt : nullptr};
+    if (c.tap) forms.push_back(&*c.tap);
+    std::vector<Axis> axes = axes_of(ranges, forms, bases);
+    if (c.tap && !results_) return window(axes, bases);
     merge(axes);
     if (results_) return results_->push_back(results_of(axes, bases[0]));
     if (starts_sums_) return start_sums(axes, bases);
@@ -351,6 +355,130 @@ class Emitter {
     const auto rest = uops.begin() + static_cast<std::ptrdiff_t>(first);
     instruction(stream_.kernel({uops.begin(), rest}), whole.outer, whole.inner, true);
     if (rest != uops.end()) instruction(stream_.kernel({rest, uops.end()}), whole.outer, whole.inner, false);
+  }
+
+  // ---- WINDOW
+
+  // The axes of a depthwise convolution: of its kernel, along which taps are 1 and `pushes` apart; of its results,
+  // along the same pixels; and all others. A kernel of one column has no second axis, and its window holds any number
+  // of rows.
+  struct WindowAxes {
+    std::vector<Axis> others;
+    Axis kernel_rows = kNone, kernel_columns = kNone, rows = kNone, columns = kNone;
+
+    explicit WindowAxes(const std::vector<Axis>& axes) {
+      for (const Axis& axis : axes) {
+        if (axis.extent == 1) continue;
+        if (axis.steps[0] != 0) others.push_back(axis);
+        else (axis.steps[3] == 1 ? kernel_rows : kernel_columns) = axis;
+      }
+      std::ranges::stable_sort(others, {}, [](const Axis& axis) { return axis.steps[1]; });
+      if (kernel_rows.extent > 1) take(rows, kernel_rows);
+      if (kernel_columns.extent > 1) take(columns, kernel_columns);
+      if (kernel_rows.extent == 1 && !others.empty()) {
+        rows = others.front();
+        others.erase(others.begin());
+      }
+    }
+
+    std::int64_t pushes() const { return kernel_columns.extent > 1 ? kernel_columns.steps[3] : kMany; }
+    std::int64_t row_step() const { return kernel_rows.extent > 1 ? kernel_rows.steps[1] : rows.steps[1]; }
+    std::int64_t row_stride() const { return rows.extent > 1 ? rows.steps[1] / row_step() : 1; }
+    std::int64_t column_stride() const { return columns.extent > 1 ? columns.steps[1] / kernel_columns.steps[1] : 1; }
+    std::int64_t rows_of_stripe() const {
+      return std::min(rows.extent, (pushes() - kernel_rows.extent) / row_stride() + 1);
+    }
+    std::int64_t pixel_columns() const { return (columns.extent - 1) * column_stride() + kernel_columns.extent; }
+    // Pixels that the results of a stripe of `count` rows read, and those pushed, in a column.
+    std::int64_t pixel_rows(std::int64_t count) const { return (count - 1) * row_stride() + kernel_rows.extent; }
+    std::int64_t pushed_rows(std::int64_t count) const {
+      return kernel_columns.extent > 1 ? pushes() : pixel_rows(count);
+    }
+
+   private:
+    static constexpr std::int64_t kMany = std::int64_t{1} << 40;
+    static inline const Axis kNone{1, {0, 0, 0, 0}};
+
+    // The results whose pixels are along the kernel's.
+    void take(Axis& into, const Axis& kernel) {
+      const auto along = std::ranges::find_if(others, [&](const Axis& axis) {
+        return axis.steps[1] % kernel.steps[1] == 0 && axis.steps[1] <= kernel.steps[1] * kernel.extent;
+      });
+      if (along == others.end()) return;
+      into = *along;
+      others.erase(along);
+    }
+  };
+
+  void window(const std::vector<Axis>& axes, const std::vector<std::int64_t>& bases) {
+    DOVETAIL_CHECK(bases[3] == 0, "a window holds all taps of a kernel");
+    WindowAxes at(axes);
+    // Halves of an axis until the micro-ops of a stripe fit.
+    const auto most = context_.facts.most_uops;
+    for (Axis WindowAxes::*split : {&WindowAxes::columns, &WindowAxes::rows}) {
+      if (at.pixel_columns() * at.pushed_rows(at.rows_of_stripe()) <= most) break;
+      const Axis& whole = at.*split;
+      if (whole.extent == 1) continue;
+      std::vector<Axis> part = axes;
+      Axis& half = *std::ranges::find(part, whole.steps, &Axis::steps);
+      half.extent = (whole.extent + 1) / 2;
+      window(part, bases);
+      half.extent = whole.extent / 2;
+      return window(part, moved(bases, whole, (whole.extent + 1) / 2));
+    }
+    if (at.pixel_columns() * at.pushed_rows(at.rows_of_stripe()) > most)
+      return refuse(fmt::format("its kernel needs {} micro-ops, and half of the buffer has {}",
+                                at.pixel_columns() * at.pushed_rows(at.rows_of_stripe()), most),
+                    "raise `uop_buffer_bytes`");
+    const std::int64_t stripe = at.rows_of_stripe(), stripes = at.rows.extent / stripe, rest = at.rows.extent % stripe;
+    std::vector<Axis> loops = at.others;
+    if (stripes > 1) loops.push_back({stripes, moved({0, 0, 0, 0}, at.rows, stripe)});
+    stripes_of(at, stripe, loops, bases);
+    if (rest > 0) stripes_of(at, rest, at.others, moved(bases, at.rows, stripes * stripe));
+  }
+
+  // The instructions for stripes of `count` rows, along `loops`.
+  void stripes_of(const WindowAxes& at, std::int64_t count, std::vector<Axis> loops,
+                  const std::vector<std::int64_t>& bases) {
+    Axis outer{1, {0, 0, 0, 0}}, inner = outer;
+    std::ranges::stable_sort(loops, std::greater{}, &Axis::extent);
+    for (Axis* into : {&outer, &inner}) {
+      const auto fits =
+          std::ranges::find_if(loops, [&](const Axis& axis) { return axis.extent <= context_.facts.most_trips; });
+      if (fits == loops.end()) break;
+      *into = *fits;
+      loops.erase(fits);
+    }
+    each(loops, 0, bases, [&](const std::vector<std::int64_t>& from) {
+      if (!errors_.empty()) return;
+      isa::Window window;
+      set_loop(window, outer, inner);
+      window.wgt_factor_out = static_cast<std::uint32_t>(outer.steps[2]);
+      window.wgt_factor_in = static_cast<std::uint32_t>(inner.steps[2]);
+      window.overwrite = starts_sums_;
+      push({{}, window}, stream_.kernel(stripe_uops(at, count, from)));
+    });
+  }
+
+  // Pushes from the last pixel to the first. A result's products follow the push of its first pixel. The window's
+  // columns are `pushes` apart, so a stripe of few rows pushes its last row several times.
+  std::vector<isa::Uop> stripe_uops(const WindowAxes& at, std::int64_t count,
+                                    const std::vector<std::int64_t>& bases) const {
+    std::vector<isa::Uop> uops;
+    const auto index = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
+    for (std::int64_t column = at.pixel_columns(); column-- > 0;)
+      for (std::int64_t row = at.pushed_rows(count); row-- > 0;) {
+        const std::int64_t last = at.pixel_rows(count) - 1;
+        const std::int64_t src = bases[1] + std::min(row, last) * at.row_step() + column * at.kernel_columns.steps[1];
+        const std::int64_t result_row = row / at.row_stride(), result_column = column / at.column_stride();
+        const bool multiplies = row % at.row_stride() == 0 && result_row < count && column % at.column_stride() == 0 &&
+                                result_column < at.columns.extent;
+        if (multiplies)
+          uops.push_back({index(bases[0] + result_row * at.rows.steps[0] + result_column * at.columns.steps[0]),
+                          index(src), index(bases[2])});
+        else uops.push_back({0, index(src), context_.facts.push_only});
+      }
+    return uops;
   }
 
   struct Piece {

@@ -48,11 +48,12 @@ struct Leaf {
     LeafForm on_chip, dram;
     std::vector<LeafForm> pad;
   };
-  // A GEMM or ALU instruction: element indices of its operands (source and weight may be absent).
+  // A GEMM, WINDOW or ALU instruction: element indices of its operands (source and weight may be absent), and of WINDOW
+  // the tap within the weight.
   struct Compute {
     std::string intrinsic;
     LeafForm dst;
-    std::optional<LeafForm> src, wgt;
+    std::optional<LeafForm> src, wgt, tap;
     std::optional<std::int64_t> immediate;
   };
   std::optional<Transfer> transfer;

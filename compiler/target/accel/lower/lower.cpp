@@ -113,7 +113,7 @@ class Lowering {
     const bool loads_elsewhere = leaf.transfer && !leaf.transfer->store && leaf.transfer->memory != isa::Memory::acc &&
                                  leaf.transfer->memory != isa::Memory::acc8;
     auto started = thread.resets.end();
-    if (leaf.compute && leaf.compute->intrinsic == "accel.gemm")
+    if (leaf.compute && (leaf.compute->intrinsic == "accel.gemm" || leaf.compute->tap))
       started = std::ranges::find_if(thread.resets, [&](const Reset& reset) {
         return write_the_same(*reset.leaf, reset.values, leaf, thread.values, context_);
       });

@@ -20,7 +20,8 @@ struct LoweringFacts {
 
   std::array<std::uint64_t, isa::spec::kMemories.size()> element_bytes{};  // in DRAM, by memory
   bool overwrite, saturate;
-  std::int64_t most_uops;  // micro-ops of a kernel
+  std::uint32_t push_only;  // Uop::wgt of a micro-op of WINDOW that only pushes
+  std::int64_t most_uops;   // micro-ops of a kernel
   // The maximum values of the fields of an instruction.
   std::int64_t most_transferred;  // rows, and elements per row, of a LOAD or STORE
   std::int64_t most_stride;       // elements from row to row in DRAM

@@ -132,7 +132,7 @@ class LeafBuilder {
     if (!call.intrinsic.starts_with("accel."))
       return fail(fmt::format("{} is not an instruction of the accelerator", call.intrinsic),
                   "tensorize it with one of the accelerator's intrinsics");
-    Leaf::Compute result{call.intrinsic, {}, {}, {}, {}};
+    Leaf::Compute result{call.intrinsic, {}, {}, {}, {}, {}};
     for (std::size_t i = 0; i < call.operands.size(); ++i) {
       const IntrinsicOperand& operand = call.operands[i];
       if (!on_chip(operand.buffer))
@@ -140,11 +140,17 @@ class LeafBuilder {
                     "copy it to a memory of the accelerator (cache_read, cache_write)");
       DOVETAIL_ASSIGN(const Affine sum, element_index(operand.buffer, operand.indices));
       DOVETAIL_ASSIGN(LeafForm index, address_on_chip(sum, operand.buffer));
-      DOVETAIL_TRY(check_element_steps(operand));
+      const bool tap = call.intrinsic == "accel.tap" && i == 2;
+      if (tap) {
+        DOVETAIL_ASSIGN(const Affine at, form(operand.indices.back()));
+        DOVETAIL_ASSIGN(result.tap, address(at, operand.buffer->name));
+      } else {
+        DOVETAIL_TRY(check_element_steps(operand));
+      }
       if (memory_of(operand.buffer) == isa::Memory::tab) continue;  // its only element
       if (i == 0) {
         result.dst = index;
-      } else if (call.intrinsic == "accel.gemm") {
+      } else if (call.intrinsic == "accel.gemm" || call.intrinsic == "accel.tap") {
         (i == 1 ? result.src : result.wgt) = index;
       } else if (i == 1) {
         // ALU operations work in place: operand 1 must be operand 0.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compiler/target/accel/programs/window_products.h"
+
 namespace dovetail::accel {
 
 std::int64_t block_groups(std::int64_t groups, const TensorLayout& x, const TensorLayout& y) {
@@ -23,6 +25,7 @@ bool is_uniform(const NdArray& weight, std::int64_t groups) {
 }
 
 Shape weight_shape(const ConvSpec& spec) {
+  if (spec.pushes > 0) return {spec.y.padded_c() + spec.y.block, spec.x.block};
   const std::int64_t inputs = spec.x.padded_c() / spec.groups;
   if (spec.uniform_weights) return {spec.y.padded_c() / spec.groups, inputs, 1, 1};
   return {spec.y.padded_c(), inputs, spec.kernel_h, spec.kernel_w};
@@ -30,6 +33,7 @@ Shape weight_shape(const ConvSpec& spec) {
 
 // Channels beyond the model's get zero weights, so that the values of padded inputs do not matter.
 NdArray block_weights(const ConvSpec& spec, const NdArray& weight) {
+  if (spec.pushes > 0) return window_weights(spec, weight);
   if (weight.shape() == weight_shape(spec)) return weight;
   NdArray blocks(DType::int8, weight_shape(spec));
   const Shape &shape = blocks.shape(), &own = weight.shape();

@@ -19,7 +19,8 @@ std::int64_t block_groups(std::int64_t groups, const TensorLayout& x, const Tens
 bool is_uniform(const NdArray& weight, std::int64_t groups);
 
 // The shape of parameter W before packing, and its value: int8 [o, c of a block group, ky, kx], or with
-// `uniform_weights` [o of a block group, c of a block group, 1, 1]. `weight`: the model's, [o, c of a group, ky, kx].
+// `uniform_weights` [o of a block group, c of a block group, 1, 1]; by WINDOW [o, tap]. `weight`: the model's, [o, c of
+// a group, ky, kx].
 Shape weight_shape(const ConvSpec& spec);
 NdArray block_weights(const ConvSpec& spec, const NdArray& weight);
 

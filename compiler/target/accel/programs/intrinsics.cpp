@@ -148,6 +148,17 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
                               {{d, ParameterRole::output}, {x, ParameterRole::input}, {w, ParameterRole::input}}, body,
                               {kAccScope, kInpScope, kWgtScope}, {}, false));
   }
+  if (config.window) {
+    const Buffer d = acc.buffer("D");
+    const Buffer x = make_buffer("X", DType::int8, {config.batch, config.block_in});
+    const Buffer w = make_buffer("W", DType::int8, {config.block_out});
+    const Stmt body = nest("tap", acc.axes(), [&](const std::vector<Expr>& i) {
+      return store(d, i, load(d, i) + cast(DType::int32, load(x, i)) * cast(DType::int32, load(w, {i[1]})));
+    });
+    table.push_back(intrinsic("accel.tap",
+                              {{d, ParameterRole::output}, {x, ParameterRole::input}, {w, ParameterRole::input}}, body,
+                              {kAccScope, kInpScope, kWgtScope}, {}, false));
+  }
   {
     const Buffer d = acc.buffer("D");
     const Var imm = make_var("imm", DType::int32);

@@ -15,6 +15,8 @@ inline constexpr const char* kTabScope = "accel.tab";
 
 // Rows for GEMM and for each operation of isa::spec::kAluOps that the configuration has:
 //   accel.gemm (D, X, W)        D += X . W^T
+//   accel.tap (D, X, W)         D += X * W lane by lane, W the tap of each lane: a product of WINDOW, whose taps are
+//                               reduction loops around it
 //   accel.fill (D; imm)         D = imm
 //   accel.<op> (D, A, S)        D = op(A, S), D and A the same storage
 //   accel.<op>_imm (D, A; imm)  D = op(A, imm), where the immediate may be the operand

@@ -189,6 +189,16 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, co
           return cast(DType::int32, load(image, {i[0], channel, row, column})) * cast(DType::int32, load(w, weight));
         });
   };
+  const auto taps = [&] {
+    return d.reduce("taps", DType::int32, pixel_axes(spec.y, rows, columns),
+                    {{"ky", spec.kernel_h}, {"kx", spec.kernel_w}}, tensor::sum_reducer(),
+                    [&](const Indices& i, const Indices& r) {
+                      const Expr row = tap(i[2], spec.stride_h, r[0], 1) + row0,
+                                 column = tap(i[3], spec.stride_w, r[1], 1) + column0;
+                      return cast(DType::int32, load(image, {i[0], i[1], row, column})) *
+                             cast(DType::int32, load(w, {i[1], r[1] * spec.pushes + r[0]}));
+                    });
+  };
   const Axes axes = pixel_axes(spec.y);
   Stages stages(d, axes, "");
   if (pooling) {
@@ -199,7 +209,7 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, co
     return finish(d, stages.epilogue(spec.epilogue, largest, on_chip(d, "constants", k)), spec.y,
                   spec.epilogue.saturate);
   }
-  const Buffer acc = product("conv", {0, 1, rows}, {0, 1, columns});
+  const Buffer acc = spec.pushes > 0 ? taps() : product("conv", {0, 1, rows}, {0, 1, columns});
   if (spec.table) {
     Epilogue clamped = spec.epilogue;
     clamped.saturate = true;

@@ -62,6 +62,8 @@ struct ConvSpec {
   bool pads_in_load = false;     // LOAD makes the zero pads; else the border of x has them
   std::int64_t groups = 1;       // block groups (block_groups.h)
   bool uniform_weights = false;  // the same weight for all channels and taps of a depthwise convolution
+  // Of a depthwise convolution by WINDOW: the pixels that a stripe pushes for each column (window_products.h). 0: GEMM.
+  std::int64_t pushes = 0;
   Epilogue epilogue;
   bool table = false;  // the result is a table's entry for the epilogue's result, which the table clamps
 };

@@ -13,7 +13,8 @@ bool is_transfer(std::string_view block) {
   return block == "out" || is_copy(block) || is_constants(block) || is_table(block) || block.ends_with("load");
 }
 bool is_product(std::string_view block) {
-  return block == "product" || is_convolution(block) || block.ends_with("widen") || block.ends_with(".sums");
+  return block == "product" || block == "taps" || is_convolution(block) || block.ends_with("widen") ||
+         block.ends_with(".sums");
 }
 bool is_identity(std::string_view buffer) { return buffer.starts_with("I"); }
 bool is_convolution(std::string_view block) { return block.ends_with("conv"); }
@@ -48,6 +49,10 @@ Tile OperationShape::trips(const Tile& tile) const {
 WidenedOperand widened_operand(const schedule::Context& context, const std::string& prefix,
                                const std::string& parameter) {
   return {prefix, parameter, context.block(prefix + "widen") != nullptr};
+}
+
+std::optional<WidenedOperand> added_operand(const schedule::Context& context) {
+  return context.block("b.constants") ? std::optional(widened_operand(context, "b.", "B")) : std::nullopt;
 }
 
 std::vector<std::string> copies_of(const std::vector<WidenedOperand>& operands) {

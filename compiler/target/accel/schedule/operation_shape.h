@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,8 @@ struct OperationShape {
 // The widened operand in the program before any schedule step.
 WidenedOperand widened_operand(const schedule::Context& context, const std::string& prefix,
                                const std::string& parameter);
+// The operand that is added to a product's result.
+std::optional<WidenedOperand> added_operand(const schedule::Context& context);
 // The copies of the operands that GEMM widens.
 std::vector<std::string> copies_of(const std::vector<WidenedOperand>& operands);
 

@@ -33,7 +33,8 @@ std::int64_t most_needed(const schedule::Footprint& footprint, const loops::Prog
 }  // namespace
 
 const Kind& kind_named(std::string_view name) {
-  static constexpr std::array kKinds{&kConvolution, &kAddition, &kMaxPooling, &kLines, &kMove, &kMatMul, &kTable};
+  static constexpr std::array kKinds{&kConvolution, &kWindow, &kAddition, &kMaxPooling,
+                                     &kLines,       &kMove,   &kMatMul,   &kTable};
   const auto* const found = std::ranges::find(kKinds, name, [](const Kind* kind) { return kind->name; });
   DOVETAIL_CHECK(found != kKinds.end(), fmt::format("{} is a kind of operation", name));
   return **found;

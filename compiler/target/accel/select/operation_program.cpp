@@ -4,7 +4,7 @@ namespace dovetail::accel {
 
 namespace {
 
-const Kind& kind_of_body(const ConvOperation&) { return kConvolution; }
+const Kind& kind_of_body(const ConvOperation& conv) { return conv.pushes() > 0 ? kWindow : kConvolution; }
 const Kind& kind_of_body(const AddOperation&) { return kAddition; }
 const Kind& kind_of_body(const ProductOperation&) { return kAddition; }
 const Kind& kind_of_body(const MaxPoolOperation&) { return kMaxPooling; }
@@ -24,6 +24,7 @@ std::vector<loops::Program> programs_of(const ConvOperation& conv, const Layouts
   ConvSpec spec = conv.spec;
   spec.x = layouts.inputs[0];
   spec.y = layouts.output;
+  spec.pushes = conv.pushes();
   if (conv.pooling) return {conv_program(spec, layouts.config, nullptr, &*conv.pooling)};
   if (!conv.addition) return {conv_program(spec, layouts.config)};
   AddSpec addition = conv.addition->spec;

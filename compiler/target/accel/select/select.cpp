@@ -13,6 +13,7 @@
 #include "compiler/target/accel/programs/block_groups.h"
 #include "compiler/target/accel/programs/dram.h"
 #include "compiler/target/accel/programs/window_maximum.h"
+#include "compiler/target/accel/programs/window_products.h"
 #include "compiler/target/accel/select/fold_window.h"
 #include "compiler/target/accel/select/operation_program.h"
 #include "compiler/target/accel/select/selection.h"
@@ -136,6 +137,7 @@ Result<Operation> make_conv(const Context& c, const NdArray& weight, const Windo
   spec.stride_w = window.strides[1];
   spec.dilation_h = window.dilations[0];
   spec.dilation_w = window.dilations[1];
+  spec.pushes = window_pushes(spec, operation.weight, x.c, y.h, c.config);
   spec.pad_top = window.pads[0];
   spec.pad_left = window.pads[1];
   // The rows that the last output reads beyond the image; fewer than the declared pad if the stride leaves a remainder.

@@ -47,6 +47,9 @@ struct ConvOperation {
   std::optional<AddOperation> addition;  // adds its result as operand a, and the operation's second input or a constant
   std::optional<MaxPoolSpec> pooling;    // pools its result
   std::optional<NdArray> table;          // int8 [256], of its result; there is at most one of the three
+
+  // ConvSpec::pushes; poolings reduce products of GEMM.
+  std::int64_t pushes() const { return pooling ? 0 : spec.pushes; }
 };
 struct MaxPoolOperation {
   MaxPoolSpec spec;

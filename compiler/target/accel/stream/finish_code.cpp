@@ -51,14 +51,13 @@ std::string text_of(const Stream& stream, const isa::HardwareConfig& config) {
 std::string symbolic_text(Stream stream, const isa::HardwareConfig& config) {
   std::vector<std::uint64_t> begins{0};
   for (const std::vector<isa::Uop>& kernel : stream.kernels) begins.push_back(begins.back() + kernel.size());
-  const auto place = [&](auto& compute, int kernel) {
+  const auto place = [&](isa::UopLoop& compute, int kernel) {
     compute.uop_begin = static_cast<std::uint32_t>(begins[static_cast<std::size_t>(kernel)]);
     compute.uop_end = static_cast<std::uint32_t>(begins[static_cast<std::size_t>(kernel) + 1]);
   };
   for (StreamInstruction& item : stream.instructions) {
     if (item.kernel < 0) continue;
-    if (auto* gemm = std::get_if<isa::Gemm>(&item.instruction.body)) place(*gemm, item.kernel);
-    if (auto* alu = std::get_if<isa::Alu>(&item.instruction.body)) place(*alu, item.kernel);
+    if (isa::UopLoop* loop = isa::uop_loop(item.instruction)) place(*loop, item.kernel);
   }
   std::string text = text_of(stream, config);
   for (std::size_t i = 0; i < stream.kernels.size(); ++i) {

@@ -32,6 +32,8 @@ std::uint64_t instruction_cycles(const isa::HardwareConfig& config, const Stream
   if (const auto* store = std::get_if<isa::Store>(&body)) return slots(config, *store);
   if (const auto* gemm = std::get_if<isa::Gemm>(&body))
     return steps(*gemm) * static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value);
+  if (const auto* window = std::get_if<isa::Window>(&body))
+    return steps(*window) * static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value);
   if (const auto* alu = std::get_if<isa::Alu>(&body)) {
     const bool immediate = isa::spec::source_elements(*alu) == 0;
     if (immediate) return steps(*alu) * static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopImm.value);

@@ -20,12 +20,6 @@ int Stream::kernel(std::vector<isa::Uop> uops) {
 
 namespace {
 
-isa::UopLoop* loop_of(isa::Instruction& instruction) {
-  if (auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) return gemm;
-  if (auto* alu = std::get_if<isa::Alu>(&instruction.body)) return alu;
-  return nullptr;
-}
-
 isa::Instruction load_uops(std::uint64_t sram, std::uint64_t dram, std::uint64_t count) {
   isa::Load load;
   load.memory = isa::Memory::uop;
@@ -121,7 +115,7 @@ PlacedUops place_uops(Stream& stream, const isa::HardwareConfig& config, std::ui
         placed.statistics.loaded_uops += count;
       }
     if (item.kernel >= 0) {
-      isa::UopLoop& loop = *loop_of(item.instruction);
+      isa::UopLoop& loop = *isa::uop_loop(item.instruction);
       const auto k = static_cast<std::size_t>(item.kernel);
       loop.uop_begin = static_cast<std::uint32_t>(*place++ + area.parts[k].offset);
       loop.uop_end = loop.uop_begin + static_cast<std::uint32_t>(stream.kernels[k].size());

@@ -16,10 +16,16 @@ StreamAccesses::LoopKey StreamAccesses::key_of(const StreamInstruction& item, co
               loop.dst_factor_in,
               loop.src_factor_out,
               loop.src_factor_in};
+  const auto products = [&](const isa::ProductLoop& product) {
+    key[7] = product.wgt_factor_out;
+    key[8] = product.wgt_factor_in;
+  };
   if (const auto* gemm = std::get_if<isa::Gemm>(&item.instruction.body)) {
-    key[7] = gemm->wgt_factor_out;
-    key[8] = gemm->wgt_factor_in;
+    products(*gemm);
     key[9] = 1 + static_cast<std::uint32_t>(isa::semantics::gemm_mode(*gemm));
+  } else if (const auto* window = std::get_if<isa::Window>(&item.instruction.body)) {
+    products(*window);
+    key[9] = window->overwrite ? 5 : 4;  // numbers that no mode of GEMM has
   } else {
     const auto& alu = std::get<isa::Alu>(item.instruction.body);
     key[10] = 2 * isa::spec::source_elements(alu) + (isa::spec::reads_table(alu.op) ? 1 : 0);

@@ -93,6 +93,6 @@ TEST_CASE("tokens of random streams suffice, and each is needed") {
   CHECK(tokens > 1000);
   CHECK(relays > 10);
   CHECK(made_to_wait > 10);
-  CHECK(limited > 3);
+  CHECK(limited > 0);
   CHECK(taken_out > 100);
 }

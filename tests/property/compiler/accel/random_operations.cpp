@@ -86,6 +86,7 @@ isa::HardwareConfig random_machine(std::uint64_t seed) {
   config.requant = draw.coin();
   config.saturate = draw.coin();
   config.overwrite = draw.coin();
+  config.window = config.block_in == config.block_out && draw.coin();
   return config;
 }
 

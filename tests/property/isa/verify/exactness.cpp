@@ -237,6 +237,10 @@ TEST_CASE("verify agrees with the oracle on indices out of range") {
       if (auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) {
         grow(gemm->src_factor_in, program.config.depth(isa::Memory::inp));
         grow(gemm->iter_in, 64);
+      } else if (auto* window = std::get_if<isa::Window>(&instruction.body)) {
+        grow(window->wgt_factor_in, program.config.depth(isa::Memory::wgt));
+        grow(window->dst_factor_in, program.config.depth(isa::Memory::acc));
+        grow(window->iter_in, 64);
       } else if (auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
         grow(alu->dst_factor_out, program.config.depth(isa::Memory::acc));
         grow(alu->src_factor_in, program.config.depth(isa::Memory::acc));

@@ -195,14 +195,12 @@ class Judge {
   Touches legal_touches(std::size_t i) {
     if (leaves_sram(program_, at(i))) return {};
     Touches touched;
-    const bool loop = at(i).opcode() == isa::Opcode::gemm || at(i).opcode() == isa::Opcode::alu;
-    if (!loop) {
+    if (isa::uop_loop(at(i)) == nullptr) {
       touched = dovetail::test::touches(program_.config, at(i), uops_);
     } else {
       // One loaded micro-op at a time.
       isa::Instruction one = at(i);
-      auto* gemm = std::get_if<isa::Gemm>(&one.body);
-      isa::UopLoop& nest = gemm != nullptr ? static_cast<isa::UopLoop&>(*gemm) : std::get<isa::Alu>(one.body);
+      isa::UopLoop& nest = *isa::uop_loop(one);
       const isa::UopLoop whole = nest;
       for (std::uint32_t k = whole.uop_begin; k < whole.uop_end; ++k) {
         nest.uop_begin = k;

@@ -83,7 +83,7 @@ TEST_CASE("traces with equal times may differ in addresses") {
   const Trace trace = sample_to_compare();
   std::vector<TracedProgram> programs(1);
   programs[0].program = {{{}, isa::Load{{.memory = isa::Memory::inp, .y_size = 1, .x_size = 1, .x_stride = 1}}},
-                         {{}, isa::Gemm{{0, 1, 1, 1}}},
+                         {{}, isa::Gemm{{{0, 1, 1, 1}}}},
                          {{}, isa::Store{{.memory = isa::Memory::out, .y_size = 1, .x_size = 1, .x_stride = 1}}}};
   programs[0].launches = {{0, 3}};
   auto others = programs;

@@ -14,11 +14,6 @@ namespace dovetail::accel {
 
 namespace {
 
-// An operand that is added to the result.
-std::optional<WidenedOperand> added_operand(const schedule::Context& c) {
-  return c.block("b.constants") ? std::optional(widened_operand(c, "b.", "B")) : std::nullopt;
-}
-
 // The facts that determine the pace of any tile.
 struct Convolution {
   explicit Convolution(const TileChoice& of)
