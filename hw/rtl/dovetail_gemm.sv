@@ -92,6 +92,8 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
       end
     end
   end else begin : gen_no_window
+    logic unused;
+    assign unused = ^{first_1_q, window_1_q};
     for (genvar b = 0; b < Batch; b++) begin : gen_operand_row
       for (genvar o = 0; o < BlockOut; o++) begin : gen_operand_column
         assign operand[(b*BlockOut+o)*BlockIn*8+:BlockIn*8] = inp_i[b*BlockIn*8+:BlockIn*8];

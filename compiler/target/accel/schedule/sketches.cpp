@@ -11,6 +11,7 @@
 #include "compiler/target/accel/schedule/tile_choice.h"
 #include "compiler/target/accel/schedule/tile_model.h"
 #include "compiler/target/accel/schedule/written_steps.h"
+#include "isa/spec/config.h"
 
 namespace dovetail::accel {
 
@@ -30,6 +31,18 @@ std::int64_t most_needed(const schedule::Footprint& footprint, const loops::Prog
   return elements;
 }
 
+// The hardware as the key of a task has it. Extensions that are newer than the first tuning records are absent while
+// they are off, so that these records keep their keys.
+Json hardware_of_key(const isa::HardwareConfig& config) {
+  using isa::HardwareConfig;
+  constexpr std::array kAlways{&HardwareConfig::requant, &HardwareConfig::saturate, &HardwareConfig::overwrite};
+  Json json = isa::config_to_json(config);
+  for (const isa::spec::Extension& row : isa::spec::kExtensions)
+    if (!(config.*row.member) && std::ranges::find(kAlways, row.member) == kAlways.end())
+      json.erase(std::string(row.key));
+  return json;
+}
+
 }  // namespace
 
 const Kind& kind_named(std::string_view name) {
@@ -42,8 +55,8 @@ const Kind& kind_named(std::string_view name) {
 
 schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
                          std::shared_ptr<const loops::IntrinsicTable> intrinsics, schedule::Intent intent) {
-  return {"accel", std::string(kind.name),      std::move(program),    {},
-          {},      isa::config_to_json(config), std::move(intrinsics), intent};
+  return {"accel", std::string(kind.name),  std::move(program),    {},
+          {},      hardware_of_key(config), std::move(intrinsics), intent};
 }
 
 std::shared_ptr<Memo> make_small_memo() {
