@@ -5,8 +5,8 @@
 //   r + 2  sums; ACC is read
 //   r + 3  ACC arrives, the sum is added, ACC is written
 //
-// A step of WINDOW multiplies, in place of lane t of the input, lane o of the input pushed t steps before, for each
-// column o.
+// A step of WINDOW multiplies, in place of lane t of the input, lane o of the input pushed t steps
+// before, for each column o.
 module dovetail_gemm import dovetail_isa_pkg::*; #(
   localparam int unsigned Batch = BATCH,
   localparam int unsigned BlockIn = BLOCK_IN,
@@ -64,21 +64,21 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
     over_1_q  <= step_i.overwrite;
     over_2_q  <= over_1_q;
     over_3_q  <= over_2_q;
-    first_1_q  <= step_i.first;
+    first_1_q <= step_i.first;
     window_1_q <= step_i.window;
-    push_1_q   <= step_i.push;
+    push_1_q  <= step_i.push;
     dst_1_q   <= step_i.dst;
     dst_2_q   <= dst_1_q;
     dst_3_q   <= dst_2_q;
   end
 
-  // ---- The window --------------------------------------------------------------------------------
+  // ---- The window -------------------------------------------------------------------------------
   // Columns of the input tile as the dot products read it: [batch][column][lane].
   logic [Lanes*BlockIn*8-1:0] operand;
   if (WINDOW_ENABLED != 0) begin : gen_window
     localparam int unsigned Element = Batch * BlockIn * 8;
     logic [(BlockIn-1)*Element-1:0] window_q;  // the inputs before this one, the newest lowest
-    logic [BlockIn*Element-1:0]     window;    // with this one; empty before the first of an instruction
+    logic [BlockIn*Element-1:0]     window;    // with this one; cleared by the first step
     assign window = {first_1_q ? '0 : window_q, inp_i};
     always_ff @(posedge clk_i) begin
       if (valid_1_q && window_1_q) window_q <= window[(BlockIn-1)*Element-1:0];
@@ -101,7 +101,7 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
     end
   end
 
-  // ---- Products ----------------------------------------------------------------------------------
+  // ---- Products ---------------------------------------------------------------------------------
   logic signed [31:0] partial_2_q [Lanes];
   logic signed [31:0] sum_3_q [Lanes];
 

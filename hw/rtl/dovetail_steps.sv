@@ -12,8 +12,8 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
   input  logic                 clk_i,
   input  logic                 rst_ni,
   input  logic                 flush_i,
-  // An instruction, and whether it is a GEMM or WINDOW, which have the same fields. It may start in any cycle in which the front end is
-  // free.
+  // An instruction, and whether it is a GEMM or WINDOW, which have the same fields. It may start in
+  // any cycle in which the front end is free.
   input  logic                 start_i,
   input  logic                 gemm_i,
   input  logic [InstrBits-1:0] instr_i,

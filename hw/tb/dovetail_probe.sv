@@ -140,8 +140,9 @@ module dovetail_probe (
                  port_grant_i, port_request_i};
   // Events, as the test bench counts them.
   logic [63:0] events /* verilator public_flat_rd */;
-  assign events = {28'd0, alu_op_i, alu_step_i, window_push_i, window_step_i, gemm_reset_i, gemm_step_i,
-                   buffer_write_i, buffer_read_i, burst_i, beat_i, sram_write_i, sram_read_i};
+  assign events = {28'd0, alu_op_i, alu_step_i, window_push_i, window_step_i, gemm_reset_i,
+                   gemm_step_i, buffer_write_i, buffer_read_i, burst_i, beat_i, sram_write_i,
+                   sram_read_i};
   assign compute_drain_index = compute_drain_index_i;
   assign issue_index         = issue_index_i;
   assign load_start_index    = load_start_index_i;
