@@ -62,7 +62,7 @@ std::vector<isa::Instruction> without(std::vector<isa::Instruction> program, isa
 
 TEST_CASE("tokens of random streams suffice, and each is needed") {
   std::size_t tokens = 0, relays = 0, made_to_wait = 0, limited = 0, taken_out = 0;
-  for (std::uint64_t seed = 0; seed < test::scaled(300); ++seed) {
+  for (std::uint64_t seed = 0; seed < test::scaled(700); ++seed) {
     isa::HardwareConfig config = test::random_config(seed);
     const GeneratedProgram generated =
         test::generate(config, {.seed = seed, .size = 60, .launches = 1, .extra_percent = 0, .interleave = false});
@@ -93,6 +93,6 @@ TEST_CASE("tokens of random streams suffice, and each is needed") {
   CHECK(tokens > 1000);
   CHECK(relays > 10);
   CHECK(made_to_wait > 10);
-  CHECK(limited > 0);
+  CHECK(limited > 3);
   CHECK(taken_out > 100);
 }
