@@ -34,6 +34,15 @@ IndexRange over_loops(const isa::UopLoop& loop, IndexRange uops, LoopFactors fac
   return {uops.min, element_index(uops.max, loop.iter_out - 1, loop.iter_in - 1, factors.out, factors.in)};
 }
 
+void set_loops(GemmArguments& arguments, const isa::ProductLoop& loop, const UopView& uops) {
+  arguments.uops = uops;
+  arguments.iter_out = loop.iter_out;
+  arguments.iter_in = loop.iter_in;
+  arguments.dst = {loop.dst_factor_out, loop.dst_factor_in};
+  arguments.src = {loop.src_factor_out, loop.src_factor_in};
+  arguments.wgt_factors = {loop.wgt_factor_out, loop.wgt_factor_in};
+}
+
 // The reads of ACC by the steps of a vector instruction in addition to those of their destinations: none for a step
 // that repeats the operands of the preceding step (docs/reference/timing.md, section 9), that is, one with the same
 // src, unless that step has written them. Whether it may have is examined completely only if the ranges of destinations
@@ -217,12 +226,7 @@ bool Core::run_loops(const isa::Gemm& gemm, Counters& counters) {
   if (!in_range(gemm, src) || !in_range(gemm, wgt) || !is_defined(gemm, src) || !is_defined(gemm, wgt)) return false;
   if (mode == GemmMode::accumulate && !is_defined(gemm, dst)) return false;
 
-  gemm_arguments_.uops = uops;
-  gemm_arguments_.iter_out = gemm.iter_out;
-  gemm_arguments_.iter_in = gemm.iter_in;
-  gemm_arguments_.dst = dst_factors;
-  gemm_arguments_.src = src_factors;
-  gemm_arguments_.wgt_factors = wgt_factors;
+  set_loops(gemm_arguments_, gemm, uops);
   if (mode == GemmMode::overwrite) {
     define(gemm, dst);
     if (!run_in_slices(kernels_.overwrite, gemm_arguments_, meter_)) return false;
@@ -269,12 +273,7 @@ bool Core::run(const isa::Window& window, Dram&, Counters& counters) {
   std::ranges::fill(window_, 0);
   WindowArguments arguments;
   static_cast<GemmArguments&>(arguments) = gemm_arguments_;
-  arguments.uops = uops;
-  arguments.iter_out = window.iter_out;
-  arguments.iter_in = window.iter_in;
-  arguments.dst = dst_factors;
-  arguments.src = src_factors;
-  arguments.wgt_factors = wgt_factors;
+  set_loops(arguments, window, uops);
   arguments.push_only = push_only_;
   arguments.window = window_.data();
   arguments.overwrite = window.overwrite;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "compiler/target/accel/lower/leaf.h"
+#include "compiler/target/accel/lower/window_stripes.h"
 #include "isa/spec/alu_ops.h"
 
 namespace dovetail::accel {
@@ -30,13 +31,6 @@ void clip(Range& range, std::int64_t base, std::int64_t coefficient) {
   if (coefficient > 0) range.begin = std::max(range.begin, ceil_quotient(-base, coefficient));
   else range.end = std::min(range.end, floor_quotient(base, -coefficient) + 1);
 }
-
-// A loop of the emitted instructions: its extent, and the step of each operand.
-struct Axis {
-  std::int64_t extent;
-  std::vector<std::int64_t> steps;             // compute: dst, src, wgt; transfer: on chip, DRAM
-  std::int64_t pad_before = 0, pad_after = 0;  // transfers: part of the extent that is zero
-};
 
 // Elements of ACC that the loops of an instruction reach: from `base`, by (step, extent) of each loop.
 struct ResultBox {
@@ -359,64 +353,13 @@ class Emitter {
 
   // ---- WINDOW
 
-  // The axes of a depthwise convolution: of its kernel, along which taps are 1 and `pushes` apart; of its results,
-  // along the same pixels; and all others. A kernel of one column has no second axis, and its window holds any number
-  // of rows.
-  struct WindowAxes {
-    std::vector<Axis> others;
-    Axis kernel_rows = kNone, kernel_columns = kNone, rows = kNone, columns = kNone;
-
-    explicit WindowAxes(const std::vector<Axis>& axes) {
-      for (const Axis& axis : axes) {
-        if (axis.extent == 1) continue;
-        if (axis.steps[0] != 0) others.push_back(axis);
-        else (axis.steps[3] == 1 ? kernel_rows : kernel_columns) = axis;
-      }
-      std::ranges::stable_sort(others, {}, [](const Axis& axis) { return axis.steps[1]; });
-      if (kernel_rows.extent > 1) take(rows, kernel_rows);
-      if (kernel_columns.extent > 1) take(columns, kernel_columns);
-      if (kernel_rows.extent == 1 && !others.empty()) {
-        rows = others.front();
-        others.erase(others.begin());
-      }
-    }
-
-    std::int64_t pushes() const { return kernel_columns.extent > 1 ? kernel_columns.steps[3] : kMany; }
-    std::int64_t row_step() const { return kernel_rows.extent > 1 ? kernel_rows.steps[1] : rows.steps[1]; }
-    std::int64_t row_stride() const { return rows.extent > 1 ? rows.steps[1] / row_step() : 1; }
-    std::int64_t column_stride() const { return columns.extent > 1 ? columns.steps[1] / kernel_columns.steps[1] : 1; }
-    std::int64_t rows_of_stripe() const {
-      return std::min(rows.extent, (pushes() - kernel_rows.extent) / row_stride() + 1);
-    }
-    std::int64_t pixel_columns() const { return (columns.extent - 1) * column_stride() + kernel_columns.extent; }
-    // Pixels that the results of a stripe of `count` rows read, and those pushed, in a column.
-    std::int64_t pixel_rows(std::int64_t count) const { return (count - 1) * row_stride() + kernel_rows.extent; }
-    std::int64_t pushed_rows(std::int64_t count) const {
-      return kernel_columns.extent > 1 ? pushes() : pixel_rows(count);
-    }
-
-   private:
-    static constexpr std::int64_t kMany = std::int64_t{1} << 40;
-    static inline const Axis kNone{1, {0, 0, 0, 0}};
-
-    // The results whose pixels are along the kernel's.
-    void take(Axis& into, const Axis& kernel) {
-      const auto along = std::ranges::find_if(others, [&](const Axis& axis) {
-        return axis.steps[1] % kernel.steps[1] == 0 && axis.steps[1] <= kernel.steps[1] * kernel.extent;
-      });
-      if (along == others.end()) return;
-      into = *along;
-      others.erase(along);
-    }
-  };
-
   void window(const std::vector<Axis>& axes, const std::vector<std::int64_t>& bases) {
     DOVETAIL_CHECK(bases[3] == 0, "a window holds all taps of a kernel");
-    WindowAxes at(axes);
+    const WindowAxes at(axes);
     // Halves of an axis until the micro-ops of a stripe fit.
     const auto most = context_.facts.most_uops;
     for (Axis WindowAxes::*split : {&WindowAxes::columns, &WindowAxes::rows}) {
-      if (at.pixel_columns() * at.pushed_rows(at.rows_of_stripe()) <= most) break;
+      if (at.uops() <= most) break;
       const Axis& whole = at.*split;
       if (whole.extent == 1) continue;
       std::vector<Axis> part = axes;
@@ -426,9 +369,8 @@ class Emitter {
       half.extent = whole.extent / 2;
       return window(part, moved(bases, whole, (whole.extent + 1) / 2));
     }
-    if (at.pixel_columns() * at.pushed_rows(at.rows_of_stripe()) > most)
-      return refuse(fmt::format("its kernel needs {} micro-ops, and half of the buffer has {}",
-                                at.pixel_columns() * at.pushed_rows(at.rows_of_stripe()), most),
+    if (at.uops() > most)
+      return refuse(fmt::format("its kernel needs {} micro-ops, and half of the buffer has {}", at.uops(), most),
                     "raise `uop_buffer_bytes`");
     const std::int64_t stripe = at.rows_of_stripe(), stripes = at.rows.extent / stripe, rest = at.rows.extent % stripe;
     std::vector<Axis> loops = at.others;
@@ -456,29 +398,8 @@ class Emitter {
       window.wgt_factor_out = static_cast<std::uint32_t>(outer.steps[2]);
       window.wgt_factor_in = static_cast<std::uint32_t>(inner.steps[2]);
       window.overwrite = starts_sums_;
-      push({{}, window}, stream_.kernel(stripe_uops(at, count, from)));
+      push({{}, window}, stream_.kernel(stripe_uops(at, count, from, context_.facts.push_only)));
     });
-  }
-
-  // Pushes from the last pixel to the first. A result's products follow the push of its first pixel. The window's
-  // columns are `pushes` apart, so a stripe of few rows pushes its last row several times.
-  std::vector<isa::Uop> stripe_uops(const WindowAxes& at, std::int64_t count,
-                                    const std::vector<std::int64_t>& bases) const {
-    std::vector<isa::Uop> uops;
-    const auto index = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
-    for (std::int64_t column = at.pixel_columns(); column-- > 0;)
-      for (std::int64_t row = at.pushed_rows(count); row-- > 0;) {
-        const std::int64_t last = at.pixel_rows(count) - 1;
-        const std::int64_t src = bases[1] + std::min(row, last) * at.row_step() + column * at.kernel_columns.steps[1];
-        const std::int64_t result_row = row / at.row_stride(), result_column = column / at.column_stride();
-        const bool multiplies = row % at.row_stride() == 0 && result_row < count && column % at.column_stride() == 0 &&
-                                result_column < at.columns.extent;
-        if (multiplies)
-          uops.push_back({index(bases[0] + result_row * at.rows.steps[0] + result_column * at.columns.steps[0]),
-                          index(src), index(bases[2])});
-        else uops.push_back({0, index(src), context_.facts.push_only});
-      }
-    return uops;
   }
 
   struct Piece {

@@ -66,6 +66,19 @@ void Steps::split_batch(const std::string& loop) {
   if (sizes.batch > 1) c.split(loop, sizes.batch, loop + "_b", loop + "_e");
 }
 
+void Steps::lay_out_product(const std::string& image, std::size_t dimensions) {
+  const bool pads_in_load = image == "pad";
+  split_channels(pads_in_load ? "pad.c" : image + ".1", layout.block, sizes.block_in);
+  split_batch(pads_in_load ? "pad.n" : image + ".0");
+  c.split("W.wgt.0", sizes.block_out, "W.wgt.0_b", "W.wgt.0_e");
+  c.split("W.wgt.1", sizes.block_in, "W.wgt.1_b", "W.wgt.1_e");
+  const std::string weights = weight_index_map(sizes, dimensions);
+  c.lay_out("X", layout.index_map(sizes.block_in));
+  c.s.transform_layout(image, layout.index_map(sizes.block_in));
+  c.lay_out("W", weights);
+  c.s.transform_layout("W.wgt", weights);
+}
+
 void Steps::block_elements(const std::string& block, const std::string& n, const std::string& o) {
   split_batch(n);
   split_channels(o, layout.block, sizes.block_out);

@@ -38,6 +38,8 @@ class Steps : public OperationShape {
   // Splits a channel loop into groups of a layout block, elements of `element` channels and the channels of an element.
   void split_channels(const std::string& loop, std::int64_t block, std::int64_t element);
   void split_batch(const std::string& loop);
+  // Layouts of a product's copies: `image` of X in INP, and W.wgt of W, which has `dimensions`, in WGT.
+  void lay_out_product(const std::string& image, std::size_t dimensions);
   // The innermost loops of `block` over batch `n` and channels `o` become one ACC element.
   void block_elements(const std::string& block, const std::string& n, const std::string& o);
   // The parts of widen(), for a block that reads a copy in INP that the program already has: splits its loops; copies a

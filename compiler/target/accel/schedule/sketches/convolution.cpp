@@ -154,18 +154,9 @@ void write_convolution(Steps& steps) {
   if (pads_in_load) c.s.set_scope("pad", kInpScope);
   else c.s.cache_read(readers, "X", kInpScope, image);
   c.s.compute_at(image, inputs_stay ? "out.x_t" : channel_tiles);
-  steps.split_channels(pads_in_load ? "pad.c" : "X.inp.1", block, sizes.block_in);
-  steps.split_batch(pads_in_load ? "pad.n" : "X.inp.0");
   c.s.cache_read(readers, "W", kWgtScope, "W.wgt");
   c.s.compute_at("W.wgt", steps.tile.c == steps.whole.c ? "out.o_t" : channel_tiles);
-  c.split("W.wgt.0", sizes.block_out, "W.wgt.0_b", "W.wgt.0_e");
-  c.split("W.wgt.1", sizes.block_in, "W.wgt.1_b", "W.wgt.1_e");
-
-  const std::string weights = weight_index_map(sizes, 4);
-  c.lay_out("X", steps.layout.index_map(sizes.block_in));
-  c.s.transform_layout(image, steps.layout.index_map(sizes.block_in));
-  c.lay_out("W", weights);
-  c.s.transform_layout("W.wgt", weights);
+  steps.lay_out_product(image, 4);
   for (const std::string& product : products) c.s.transform_layout(product, steps.layout.index_map(sizes.block_out));
   steps.finish_stages("");
   if (added) steps.widen(*added);

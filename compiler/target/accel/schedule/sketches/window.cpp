@@ -80,7 +80,6 @@ bool decide_window(TileChoice& choice) {
 void write_window(Steps& steps) {
   schedule::Context& c = steps.c;
   const BlockSizes& sizes = steps.sizes;
-  const std::int64_t block = steps.layout.block;
   const bool pads_in_load = c.block("pad") != nullptr;
   const std::optional<WidenedOperand> added = added_operand(c);
   const std::string image = pads_in_load ? "pad" : "X.inp";
@@ -95,17 +94,8 @@ void write_window(Steps& steps) {
   if (pads_in_load) c.s.set_scope("pad", kInpScope);
   else c.s.cache_read(kProduct, "X", kInpScope, image);
   c.s.compute_at(image, "out.x_t");
-  steps.split_channels(pads_in_load ? "pad.c" : "X.inp.1", block, sizes.block_in);
-  steps.split_batch(pads_in_load ? "pad.n" : "X.inp.0");
   c.s.cache_read(kProduct, "W", kWgtScope, "W.wgt");
-  c.split("W.wgt.0", sizes.block_out, "W.wgt.0_b", "W.wgt.0_e");
-  c.split("W.wgt.1", sizes.block_in, "W.wgt.1_b", "W.wgt.1_e");
-
-  const std::string weights = weight_index_map(sizes, 2);
-  c.lay_out("X", steps.layout.index_map(sizes.block_in));
-  c.s.transform_layout(image, steps.layout.index_map(sizes.block_in));
-  c.lay_out("W", weights);
-  c.s.transform_layout("W.wgt", weights);
+  steps.lay_out_product(image, 2);
   c.s.transform_layout(kProduct, steps.layout.index_map(sizes.block_out));
   steps.finish_stages(kProduct);
   if (added) steps.widen(*added);
