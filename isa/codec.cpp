@@ -180,6 +180,7 @@ Codec::Fault Codec::decode_words(const Words& words, Instruction& instruction) c
       return ((alu_ops_ >> static_cast<int>(alu.op)) & 1) != 0 ? Fault::none : Fault::alu_op;
     }
     case Opcode::window: decode_body(words, instruction.body.emplace<Window>()); return Fault::none;
+    case Opcode::gemmq: decode_body(words, instruction.body.emplace<GemmQ>()); return Fault::none;
   }
   return Fault::opcode;
 }

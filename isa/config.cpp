@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "isa/semantics/epilogue.h"
 #include "isa/spec/layout.h"
 #include "isa/spec/memories.h"
 
@@ -113,6 +114,14 @@ Result<void> validate(const HardwareConfig& config) {
   if (config.window && config.block_in == 1)
     errors.push_back({what(config), "window", "block_in is 1, and the window would hold one element",
                       "raise the blocks to 2 or more, or turn `window` off"});
+  if (config.epilogue && !config.requant)
+    errors.push_back({what(config), "epilogue", "`requant` is off, and the epilogue uses its multipliers",
+                      "turn `requant` on, or `epilogue` off"});
+  if (config.epilogue && config.block_in < 16)
+    errors.push_back({what(config), "epilogue",
+                      fmt::format("block_in is {}: the parameters of an epilogue take {} bytes of a WGT row",
+                                  config.block_in, semantics::kParameterBytes),
+                      "raise block_in to 16 or more, or turn `epilogue` off"});
   if (!errors.empty()) return errors;
   return {};
 }

@@ -16,20 +16,35 @@ Queue Instruction::queue() const {
     case Opcode::store: return Queue::store;
     case Opcode::gemm:
     case Opcode::window:
+    case Opcode::gemmq:
     case Opcode::finish:
     case Opcode::alu: return Queue::compute;
   }
   return Queue::compute;
 }
 
-const UopLoop* uop_loop(const Instruction& instruction) {
+namespace {
+
+// The body as `Base`; null if it is not one.
+template <typename Base>
+const Base* as(const Instruction& instruction) {
   return std::visit(
-      [](const auto& body) -> const UopLoop* {
-        if constexpr (std::is_base_of_v<UopLoop, std::remove_cvref_t<decltype(body)>>) return &body;
+      [](const auto& body) -> const Base* {
+        if constexpr (std::is_base_of_v<Base, std::remove_cvref_t<decltype(body)>>) return &body;
         else return nullptr;
       },
       instruction.body);
 }
+
+}  // namespace
+
+const UopLoop* uop_loop(const Instruction& instruction) { return as<UopLoop>(instruction); }
 UopLoop* uop_loop(Instruction& instruction) { return const_cast<UopLoop*>(uop_loop(std::as_const(instruction))); }
+const ProductLoop* product_loop(const Instruction& instruction) { return as<ProductLoop>(instruction); }
+
+bool has_epilogue(const Instruction& instruction) {
+  const auto* window = std::get_if<Window>(&instruction.body);
+  return window != nullptr ? window->requant : instruction.opcode() == Opcode::gemmq;
+}
 
 }  // namespace dovetail::isa

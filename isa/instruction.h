@@ -9,7 +9,7 @@
 
 namespace dovetail::isa {
 
-enum class Opcode : std::uint8_t { load = 0, store = 1, gemm = 2, finish = 3, alu = 4, window = 5 };
+enum class Opcode : std::uint8_t { load = 0, store = 1, gemm = 2, finish = 3, alu = 4, window = 5, gemmq = 6 };
 enum class AluOp : std::uint8_t { min = 0, max = 1, add = 2, shr = 3, mul = 4, requant = 5, table = 6, tableu = 7 };
 enum class Queue : std::uint8_t { load = 0, compute = 1, store = 2 };
 
@@ -40,7 +40,7 @@ struct Store : Transfer {
   bool operator==(const Store&) const = default;
 };
 
-// The loop nest shared by GEMM, WINDOW and ALU: for y < iter_out, x < iter_in, micro-op in [uop_begin, uop_end).
+// The loop nest shared by GEMM, GEMMQ, WINDOW and ALU: for y < iter_out, x < iter_in, micro-op in [uop_begin, uop_end).
 struct UopLoop {
   std::uint32_t uop_begin = 0, uop_end = 0;
   std::uint32_t iter_out = 0, iter_in = 0;
@@ -60,7 +60,12 @@ struct Gemm : ProductLoop {
 };
 // Extension: depthwise products of the last INP elements (isa/semantics/window.h).
 struct Window : ProductLoop {
+  bool requant = false;  // extension: ends with the epilogue, as GEMMQ does
   bool operator==(const Window&) const = default;
+};
+// Extension: GEMM with an epilogue (isa/semantics/epilogue.h).
+struct GemmQ : ProductLoop {
+  bool operator==(const GemmQ&) const = default;
 };
 struct Alu : UopLoop {
   bool reset = false;  // encoded as in VTA, has no effect
@@ -75,18 +80,23 @@ struct Finish {
 
 struct Instruction {
   DependencyFlags flags;
-  std::variant<Load, Store, Gemm, Finish, Alu, Window> body;  // alternatives in opcode order
+  std::variant<Load, Store, Gemm, Finish, Alu, Window, GemmQ> body;  // alternatives in opcode order
 
   Opcode opcode() const { return static_cast<Opcode>(body.index()); }
   Queue queue() const;  // INP and WGT loads: load; STORE: store; everything else: compute
   bool operator==(const Instruction&) const = default;
 };
 
-// The instruction's loop nest; null unless it is a GEMM, WINDOW or ALU.
+// The instruction's loop nest; null unless it is a GEMM, GEMMQ, WINDOW or ALU.
 UopLoop* uop_loop(Instruction& instruction);
 const UopLoop* uop_loop(const Instruction& instruction);
+// Null unless it multiplies INP by WGT.
+const ProductLoop* product_loop(const Instruction& instruction);
 
-// wgt is unused by ALU micro-ops. Its highest bit is a flag in WINDOW.
+// Whether products end with the epilogue. The micro-op behind those of the loop then names its parameters.
+bool has_epilogue(const Instruction& instruction);
+
+// wgt is unused by ALU micro-ops.
 struct Uop {
   std::uint32_t dst = 0, src = 0, wgt = 0;
   bool operator==(const Uop&) const = default;

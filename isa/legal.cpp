@@ -81,7 +81,7 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
 }
 
 template <typename Report>
-void LegalityRules::visit_loop(const UopLoop& loop, Report&& report) const {
+void LegalityRules::visit_loop(const UopLoop& loop, bool has_parameters, Report&& report) const {
   if (loop.uop_begin > loop.uop_end)
     return report([&] {
       return Violation{fmt::format("uop_begin {} > uop_end {}", loop.uop_begin, loop.uop_end),
@@ -89,9 +89,10 @@ void LegalityRules::visit_loop(const UopLoop& loop, Report&& report) const {
     });
   const bool runs = loop.iter_out != 0 && loop.iter_in != 0 && loop.uop_begin != loop.uop_end;
   const std::uint64_t depth = depth_[static_cast<std::size_t>(Memory::uop)];
-  if (runs && loop.uop_end > depth)
+  const std::uint64_t end = std::uint64_t{loop.uop_end} + (has_parameters ? 1 : 0);
+  if (runs && end > depth)
     report([&] {
-      return Violation{fmt::format("micro-op {} > {}, the last of the micro-op memory", loop.uop_end - 1, depth - 1),
+      return Violation{fmt::format("micro-op {} > {}, the last of the micro-op memory", end - 1, depth - 1),
                        "load the micro-ops lower, or raise `uop_buffer_bytes`"};
     });
 }
@@ -115,8 +116,9 @@ void LegalityRules::visit_violations(const Instruction& instruction, Report&& re
   switch (instruction.opcode()) {
     case Opcode::load: return visit_transfer(std::get<Load>(instruction.body), Opcode::load, report);
     case Opcode::store: return visit_transfer(std::get<Store>(instruction.body), Opcode::store, report);
-    case Opcode::gemm: return visit_loop(std::get<Gemm>(instruction.body), report);
-    case Opcode::window: return visit_loop(std::get<Window>(instruction.body), report);
+    case Opcode::gemm:
+    case Opcode::window:
+    case Opcode::gemmq: return visit_loop(*uop_loop(instruction), has_epilogue(instruction), report);
     case Opcode::finish: return;
     case Opcode::alu: {
       const Alu& alu = std::get<Alu>(instruction.body);
@@ -128,7 +130,7 @@ void LegalityRules::visit_violations(const Instruction& instruction, Report&& re
                                        op.name, op.immediate.word),
                            fmt::format("write {}= instead of imm=", op.immediate.word)};
         });
-      return visit_loop(alu, report);
+      return visit_loop(alu, false, report);
     }
   }
 }

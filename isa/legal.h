@@ -29,7 +29,7 @@ class LegalityRules {
   template <typename Report>
   void visit_transfer(const Transfer& transfer, Opcode opcode, Report&& report) const;
   template <typename Report>
-  void visit_loop(const UopLoop& loop, Report&& report) const;
+  void visit_loop(const UopLoop& loop, bool has_parameters, Report&& report) const;
 
   using ByMemory = std::array<std::uint64_t, spec::kMemories.size()>;
 

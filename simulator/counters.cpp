@@ -41,6 +41,9 @@ void visit_numbers(AnyCounters& counters, Visit visit) {
   visit("/gemm_reset_uops", counters.gemm_reset_uops);
   visit("/window_uops", counters.window_uops);
   visit("/window_pushes", counters.window_pushes);
+  visit("/epilogue_uops", counters.epilogue_uops);
+  visit("/epilogue_parameters", counters.epilogue_parameters);
+  visit("/epilogue_lookups", counters.epilogue_lookups);
   visit("/alu_uops", counters.alu_uops);
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
     visit(fmt::format("/alu_uops_by_op/{}", row.name), counters.alu_uops_by_op[static_cast<std::size_t>(row.op)]);
@@ -79,6 +82,9 @@ Counters& Counters::operator+=(const Counters& other) {
   gemm_reset_uops += other.gemm_reset_uops;
   window_uops += other.window_uops;
   window_pushes += other.window_pushes;
+  epilogue_uops += other.epilogue_uops;
+  epilogue_parameters += other.epilogue_parameters;
+  epilogue_lookups += other.epilogue_lookups;
   alu_uops += other.alu_uops;
   add(alu_uops_by_op, other.alu_uops_by_op);
   macs += other.macs;
@@ -94,9 +100,9 @@ Counters& Counters::operator+=(const Counters& other) {
 void complete(Counters& counters, const isa::HardwareConfig& config) {
   const std::uint64_t products = counters.gemm_uops + counters.window_uops;
   const std::uint64_t steps = products + counters.gemm_reset_uops + counters.alu_uops;
-  counters.sram_of(isa::Memory::uop).reads += steps + counters.window_pushes;
+  counters.sram_of(isa::Memory::uop).reads += steps + counters.window_pushes + counters.epilogue_parameters;
   counters.sram_of(isa::Memory::inp).reads += products + counters.window_pushes;
-  counters.sram_of(isa::Memory::wgt).reads += products;
+  counters.sram_of(isa::Memory::wgt).reads += products + counters.epilogue_parameters;
   Accesses& acc = counters.sram_of(isa::Memory::acc);
   acc += {.reads = steps, .writes = steps};
   // A slot of STORE reads one element, or, for an element that fills several beats, one beat's worth.
@@ -105,7 +111,8 @@ void complete(Counters& counters, const isa::HardwareConfig& config) {
   counters.sram_of(isa::Memory::out) += {.reads = counters.bytes_stored / slot_bytes, .writes = acc.writes};
   // A beat of a LOAD of TAB is written at once; a step reads the entries of all lanes.
   Accesses& tab = counters.sram_of(isa::Memory::tab);
-  tab = {.writes = counters.bytes_loaded[static_cast<std::size_t>(isa::Memory::tab)] /
+  tab = {.reads = counters.epilogue_lookups,
+         .writes = counters.bytes_loaded[static_cast<std::size_t>(isa::Memory::tab)] /
                    static_cast<std::uint64_t>(config.bus_bytes)};
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
     if (row.reads_table) tab.reads += counters.alu_uops_by_op[static_cast<std::size_t>(row.op)];

@@ -59,8 +59,11 @@ struct Counters {
   std::uint64_t bytes_stored = 0;
   std::uint64_t gemm_uops = 0;  // executed with operands (not reset)
   std::uint64_t gemm_reset_uops = 0;
-  std::uint64_t window_uops = 0;    // of WINDOW, with products
-  std::uint64_t window_pushes = 0;  // of WINDOW, without
+  std::uint64_t window_uops = 0;          // of WINDOW, with products
+  std::uint64_t window_pushes = 0;        // of WINDOW, without
+  std::uint64_t epilogue_uops = 0;        // of gemm_uops and window_uops: the results are requantized
+  std::uint64_t epilogue_parameters = 0;  // steps that read parameters
+  std::uint64_t epilogue_lookups = 0;     // of epilogue_uops: the results are entries of the table
   std::uint64_t alu_uops = 0;
   std::array<std::uint64_t, isa::spec::kAluOps.size()> alu_uops_by_op{};  // by isa::AluOp
   std::uint64_t macs = 0;    // (gemm_uops + window_uops) * batch * block_in * block_out
@@ -88,12 +91,13 @@ void complete(Counters& counters, const isa::HardwareConfig& config);
 // Without fetch and DRAM: the counters of an engine without a clock.
 Counters without_time(Counters counters);
 
-// {"instructions": {"load", "store", "gemm", "finish", "alu", "window", "total"}, "queues": {"load", "compute",
-// "store"}, "bytes_loaded": {"uop", "wgt", "inp", "acc", "acc8", "tab", "total"}, "bytes_stored", "gemm_uops",
-// "gemm_reset_uops", "window_uops", "window_pushes", "alu_uops", "alu_uops_by_op": {"min", ...}, "macs", "tokens",
-// "nops", "sram": {"uop": {"reads", "writes"}, "wgt", "inp", "acc", "out", "tab"}, "port": {"load": {"bursts", "beats",
-// "buffer": {"reads", "writes"}}, "compute", "store", "fetch"}, "dram": {"activates", "precharges", "reads", "writes",
-// "refreshes"}}, all numbers. "fetch" and "dram" only if known.
+// {"instructions": {"load", "store", "gemm", "finish", "alu", "window", "gemmq", "total"}, "queues": {"load",
+// "compute", "store"}, "bytes_loaded": {"uop", "wgt", "inp", "acc", "acc8", "tab", "total"}, "bytes_stored",
+// "gemm_uops", "gemm_reset_uops", "window_uops", "window_pushes", "epilogue_uops", "epilogue_parameters",
+// "epilogue_lookups", "alu_uops", "alu_uops_by_op": {"min", ...}, "macs", "tokens", "nops", "sram": {"uop": {"reads",
+// "writes"}, "wgt", "inp", "acc", "out", "tab"}, "port": {"load": {"bursts", "beats", "buffer": {"reads", "writes"}},
+// "compute", "store", "fetch"}, "dram": {"activates", "precharges", "reads", "writes", "refreshes"}}, all numbers.
+// "fetch" and "dram" only if known.
 Json to_json(const Counters& counters);
 // Throws Json::exception if a number is missing or invalid.
 Counters counters_from_json(const Json& json);

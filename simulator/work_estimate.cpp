@@ -32,9 +32,7 @@ std::uint64_t steps_of(const isa::Instruction& instruction) {
   return std::max<std::uint64_t>(
       1, std::visit(Overloaded{[](const isa::Load& load) { return moved_elements(load); },
                                [](const isa::Store& store) { return moved_elements(store); },
-                               [](const isa::Gemm& gemm) { return isa::semantics::step_count(gemm); },
-                               [](const isa::Alu& alu) { return isa::semantics::step_count(alu); },
-                               [](const isa::Window& window) { return isa::semantics::step_count(window); },
+                               [](const isa::UopLoop& loop) { return isa::semantics::step_count(loop); },
                                [](const isa::Finish&) { return std::uint64_t{0}; }},
                     instruction.body));
 }

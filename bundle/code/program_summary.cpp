@@ -14,6 +14,7 @@ struct KindOf {
   std::string operator()(const isa::Store& store) const { return transfer("store.", store); }
   std::string operator()(const isa::Gemm& gemm) const { return gemm.reset ? "gemm.reset" : "gemm"; }
   std::string operator()(const isa::Window&) const { return "window"; }
+  std::string operator()(const isa::GemmQ&) const { return "gemmq"; }
   std::string operator()(const isa::Finish&) const { return "finish"; }
   std::string operator()(const isa::Alu& alu) const { return "alu." + std::string(isa::spec::info(alu.op).name); }
 

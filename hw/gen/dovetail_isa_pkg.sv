@@ -29,6 +29,7 @@ package dovetail_isa_pkg;
   localparam int unsigned OVERWRITE_ENABLED = 0;  // GEMM may write the product instead of adding it: no reset pass
   localparam int unsigned WINDOW_ENABLED = 0;  // instruction WINDOW: depthwise products of the last INP elements; needs block_in = block_out
   localparam int unsigned TABLE_ENABLED = 0;  // memory TAB and ALU operations TABLE and TABLEU: a function of 8 bits as a table of 256 entries of 16 bits
+  localparam int unsigned EPILOGUE_ENABLED = 0;  // instruction GEMMQ, and WINDOW with requant: products are requantized on their way to OUT; needs requant and block_in >= 16
   localparam int unsigned LONGEST_BURST_BEATS = 32;  // beats: BURST_BEATS, limited to what a beat buffer holds
   localparam int unsigned WIDE_ENCODING = 0;  // 256-bit instructions and 64-bit micro-ops
   localparam int unsigned INSTRUCTION_BITS = 128;
@@ -70,7 +71,8 @@ package dovetail_isa_pkg;
     OPCODE_GEMM = 3'd2,
     OPCODE_FINISH = 3'd3,
     OPCODE_ALU = 3'd4,
-    OPCODE_WINDOW = 3'd5
+    OPCODE_WINDOW = 3'd5,
+    OPCODE_GEMMQ = 3'd6
   } opcode_e;
 
   typedef enum logic [2:0] {
@@ -383,6 +385,9 @@ package dovetail_isa_pkg;
   localparam int unsigned WINDOW_OVERWRITE_LSB = 63;  // acc[dst] = product instead of += (reset wins)
   localparam int unsigned WINDOW_OVERWRITE_WIDTH = 1;
   localparam int unsigned WINDOW_OVERWRITE_PRESENT = 0;  // 0: the bit is reserved or belongs to another field
+  localparam int unsigned WINDOW_REQUANT_LSB = 7;  // results are requantized into OUT
+  localparam int unsigned WINDOW_REQUANT_WIDTH = 1;
+  localparam int unsigned WINDOW_REQUANT_PRESENT = 0;  // 0: the bit is reserved or belongs to another field
   localparam logic [127:0] WINDOW_RESERVED = 128'h0000000000000000_8000000000000080;  // bits that must be 0
   typedef struct packed {
     logic [9:0] wgt_factor_in;
@@ -404,12 +409,67 @@ package dovetail_isa_pkg;
     logic [2:0] opcode;
   } window_t;
 
+  // GEMMQ
+  localparam int unsigned GEMMQ_OPCODE_LSB = 0;  // which instruction
+  localparam int unsigned GEMMQ_OPCODE_WIDTH = 3;
+  localparam int unsigned GEMMQ_POP_PREV_LSB = 3;  // take a token from the previous queue before starting
+  localparam int unsigned GEMMQ_POP_PREV_WIDTH = 1;
+  localparam int unsigned GEMMQ_POP_NEXT_LSB = 4;  // take a token from the next queue before starting
+  localparam int unsigned GEMMQ_POP_NEXT_WIDTH = 1;
+  localparam int unsigned GEMMQ_PUSH_PREV_LSB = 5;  // give a token to the previous queue when done
+  localparam int unsigned GEMMQ_PUSH_PREV_WIDTH = 1;
+  localparam int unsigned GEMMQ_PUSH_NEXT_LSB = 6;  // give a token to the next queue when done
+  localparam int unsigned GEMMQ_PUSH_NEXT_WIDTH = 1;
+  localparam int unsigned GEMMQ_UOP_BEGIN_LSB = 8;  // first micro-op
+  localparam int unsigned GEMMQ_UOP_BEGIN_WIDTH = 13;
+  localparam int unsigned GEMMQ_UOP_END_LSB = 21;  // one past the last micro-op
+  localparam int unsigned GEMMQ_UOP_END_WIDTH = 14;
+  localparam int unsigned GEMMQ_ITER_OUT_LSB = 35;  // trips of the outer loop; 0 does nothing
+  localparam int unsigned GEMMQ_ITER_OUT_WIDTH = 14;
+  localparam int unsigned GEMMQ_ITER_IN_LSB = 49;  // trips of the inner loop; 0 does nothing
+  localparam int unsigned GEMMQ_ITER_IN_WIDTH = 14;
+  localparam int unsigned GEMMQ_DST_FACTOR_OUT_LSB = 64;  // added to dst per outer trip
+  localparam int unsigned GEMMQ_DST_FACTOR_OUT_WIDTH = 11;
+  localparam int unsigned GEMMQ_DST_FACTOR_IN_LSB = 75;  // added to dst per inner trip
+  localparam int unsigned GEMMQ_DST_FACTOR_IN_WIDTH = 11;
+  localparam int unsigned GEMMQ_SRC_FACTOR_OUT_LSB = 86;  // added to src per outer trip
+  localparam int unsigned GEMMQ_SRC_FACTOR_OUT_WIDTH = 11;
+  localparam int unsigned GEMMQ_SRC_FACTOR_IN_LSB = 97;  // added to src per inner trip
+  localparam int unsigned GEMMQ_SRC_FACTOR_IN_WIDTH = 11;
+  localparam int unsigned GEMMQ_WGT_FACTOR_OUT_LSB = 108;  // added to wgt per outer trip
+  localparam int unsigned GEMMQ_WGT_FACTOR_OUT_WIDTH = 10;
+  localparam int unsigned GEMMQ_WGT_FACTOR_IN_LSB = 118;  // added to wgt per inner trip
+  localparam int unsigned GEMMQ_WGT_FACTOR_IN_WIDTH = 10;
+  localparam int unsigned GEMMQ_OVERWRITE_LSB = 63;  // acc[dst] = product instead of += (reset wins)
+  localparam int unsigned GEMMQ_OVERWRITE_WIDTH = 1;
+  localparam int unsigned GEMMQ_OVERWRITE_PRESENT = 0;  // 0: the bit is reserved or belongs to another field
+  localparam logic [127:0] GEMMQ_RESERVED = 128'h0000000000000000_8000000000000080;  // bits that must be 0
+  typedef struct packed {
+    logic [9:0] wgt_factor_in;
+    logic [9:0] wgt_factor_out;
+    logic [10:0] src_factor_in;
+    logic [10:0] src_factor_out;
+    logic [10:0] dst_factor_in;
+    logic [10:0] dst_factor_out;
+    logic [0:0] reserved_0;
+    logic [13:0] iter_in;
+    logic [13:0] iter_out;
+    logic [13:0] uop_end;
+    logic [12:0] uop_begin;
+    logic [0:0] reserved_1;
+    logic [0:0] push_next;
+    logic [0:0] push_prev;
+    logic [0:0] pop_next;
+    logic [0:0] pop_prev;
+    logic [2:0] opcode;
+  } gemmq_t;
+
   // Micro-op
-  localparam int unsigned UOP_DST_LSB = 0;  // ACC element read and written
+  localparam int unsigned UOP_DST_LSB = 0;  // ACC element read and written; of an epilogue's parameters, bit 0: results are looked up in the table
   localparam int unsigned UOP_DST_WIDTH = 11;
-  localparam int unsigned UOP_SRC_LSB = 11;  // GEMM, WINDOW: INP element; ALU: ACC element
+  localparam int unsigned UOP_SRC_LSB = 11;  // products: INP element; ALU: ACC element
   localparam int unsigned UOP_SRC_WIDTH = 11;
-  localparam int unsigned UOP_WGT_LSB = 22;  // GEMM: WGT element; WINDOW: the same, and if all bits are 1, the step only pushes; ALU: unused
+  localparam int unsigned UOP_WGT_LSB = 22;  // products: WGT element (WINDOW: if all bits are 1, the step only pushes); of an epilogue's parameters, their WGT element; ALU: unused
   localparam int unsigned UOP_WGT_WIDTH = 10;
   typedef struct packed {
     logic [9:0] wgt;
@@ -417,18 +477,20 @@ package dovetail_isa_pkg;
     logic [10:0] dst;
   } uop_t;
 
-  // A step of GEMM, WINDOW or ALU, from stage X to the pipes.
+  // A step of GEMM, GEMMQ, WINDOW or ALU, from stage X to the pipes.
   localparam int unsigned SRC_INDEX_BITS =  // of INP or ACC
       INP_DEPTH_LOG2 > ACC_DEPTH_LOG2 ? INP_DEPTH_LOG2 : ACC_DEPTH_LOG2;
   typedef struct packed {
     logic empty;  // the instruction has no steps: it reads and writes nothing
     logic first;  // first step of its instruction
     logic last;
-    logic gemm;  // of GEMM or WINDOW
+    logic gemm;  // of GEMM, GEMMQ or WINDOW
     logic reset;
     logic overwrite;
     logic window;  // of WINDOW
     logic push;  // of WINDOW, without products
+    logic requant;  // of an instruction with an epilogue
+    logic parameters;  // reads those of the epilogue
     logic use_imm;  // the second operand is imm
     alu_op_e op;
     logic [15:0] imm;
@@ -525,6 +587,7 @@ package dovetail_isa_pkg;
 
   // Timing.
   localparam int unsigned TIMING_GEMM_CYCLES_PER_UOP = 1;  // cycles: one GEMM micro-op, reset and overwrite included
+  localparam int unsigned TIMING_EPILOGUE_PARAMETER_CYCLES = 3;  // cycles: the step of an epilogue that reads its parameters: those before are still in use
   localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_IMM = 1;  // cycles: one ALU micro-op with an immediate
   localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_REPEATED = 1;  // cycles: one ALU micro-op whose vector operand has the index of the micro-op before it
   localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_VECTOR = 2;  // cycles: one ALU micro-op with any other vector operand: ACC has one read port
@@ -544,9 +607,11 @@ package dovetail_isa_pkg;
   localparam int unsigned TIMING_START_TO_STEP = 1;  // cycles: GEMM, ALU: start to the first step in stage U; compute load: to the first slot
   localparam int unsigned TIMING_STEP_TO_READ = 2;  // cycles: GEMM, ALU: leaving stage U to stage R
   localparam int unsigned TIMING_GEMM_READ_TO_WRITE = 3;  // cycles: GEMM: stage R to the write of ACC
+  localparam int unsigned TIMING_ACC_TO_OUT = 3;  // cycles: extension epilogue: products, the write of ACC to that of OUT
+  localparam int unsigned TIMING_TABLE_TO_OUT = 1;  // cycles: extensions epilogue and table: more for the table
   localparam int unsigned TIMING_ALU_READ_TO_WRITE = 1;  // cycles: ALU, kind alu: last cycle in stage R to the write of ACC
   localparam int unsigned TIMING_ALU_LONG_READ_TO_WRITE = 2;  // cycles: ALU, kind alu_long: last cycle in stage R to the write of ACC
-  localparam int unsigned TIMING_WRITE_TO_END = 1;  // cycles: GEMM, ALU: last write of ACC to the end
+  localparam int unsigned TIMING_WRITE_TO_END = 1;  // cycles: GEMM, ALU: last write of ACC and OUT to the end
   localparam int unsigned TIMING_FILL_TO_BUFFER = 1;  // cycles: store: the slot that completes a beat to that beat's entry into the write buffer
   localparam int unsigned TIMING_BUFFER_TO_WRITER = 1;  // cycles: store: entry of a burst's last beat to being taken by the writer
   localparam int unsigned TIMING_WRITER_TO_ADDRESS = 1;  // cycles: store: burst taken by the writer to AWVALID
@@ -640,6 +705,8 @@ package dovetail_isa_pkg;
   localparam int unsigned REG_CONFIG_OVERWRITE_WIDTH = 1;
   localparam int unsigned REG_CONFIG_WINDOW_LSB = 19;  // RO: extension `window`
   localparam int unsigned REG_CONFIG_WINDOW_WIDTH = 1;
+  localparam int unsigned REG_CONFIG_EPILOGUE_LSB = 20;  // RO: extension `epilogue`
+  localparam int unsigned REG_CONFIG_EPILOGUE_WIDTH = 1;
   localparam int unsigned REG_CONFIG_TABLE_LSB = 21;  // RO: extension `table`
   localparam int unsigned REG_CONFIG_TABLE_WIDTH = 1;
   localparam logic [11:0] REG_TOKENS_LOAD_OFFSET = 12'h038;  // what the last launch left over; valid while STATUS reports leftover_tokens

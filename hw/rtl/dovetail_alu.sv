@@ -21,6 +21,17 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   input  logic                    table_we_i,
   input  logic [TableWidth-1:0]   table_waddr_i,
   input  logic [BusBits-1:0]      table_wdata_i,
+  // The epilogue, while there is no step: its use of the lanes of REQUANT, and of the table.
+  input  logic                    epilogue_requant_i,
+  input  logic [Lanes*32-1:0]     epilogue_value_i,
+  input  logic [BLOCK_OUT*32-1:0] epilogue_bias_i,
+  input  logic [BLOCK_OUT*32-1:0] epilogue_scale_i,
+  input  logic                    epilogue_requant_2_i,
+  input  logic [7:0]              epilogue_zero_point_i,
+  output logic [Lanes*8-1:0]      epilogue_result_o,
+  input  logic                    epilogue_look_up_i,
+  input  logic [Lanes*8-1:0]      epilogue_index_i,
+  output logic [Lanes*8-1:0]      epilogue_entry_o,
   // There is a step whose result is neither written yet nor forwardable; its destination.
   output logic                    pending_o,
   output logic [AccWidth-1:0]     pending_dst_o,
@@ -118,20 +129,33 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   end
 
   if (REQUANT_ENABLED != 0) begin : gen_requant
+    logic [15:0] zero_point;
+    assign zero_point = EPILOGUE_ENABLED != 0 && epilogue_requant_2_i ?
+                        {{8{epilogue_zero_point_i[7]}}, epilogue_zero_point_i} : imm_2_q;
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+      localparam int unsigned Column = l % BLOCK_OUT;
+      logic        of_epilogue;
+      logic [31:0] value, bias, scale;
+      assign of_epilogue = EPILOGUE_ENABLED != 0 && epilogue_requant_i;
+      assign value = of_epilogue ? epilogue_value_i[l*32+:32] : acc_i[l*32+:32];
+      assign bias  = of_epilogue ? epilogue_bias_i[Column*32+:32] : next_i[l*32+:32];
+      assign scale = of_epilogue ? epilogue_scale_i[Column*32+:32] : source_i[l*32+:32];
       dovetail_requant u_requant (
         .clk_i,
-        .enable_i    (valid_1_q && op_1_q == ALU_REQUANT),
-        .value_i     (acc_i[l*32+:32]),
-        .bias_i      (next_i[l*32+:32]),
-        .scale_i     (source_i[l*32+:32]),
-        .enable_2_i  (valid_2_q && op_2_q == ALU_REQUANT),
-        .zero_point_i(imm_2_q),
-        .result_o    (requantized[l*32+:32])
+        .enable_i    (of_epilogue || (valid_1_q && op_1_q == ALU_REQUANT)),
+        .value_i     (value),
+        .bias_i      (bias),
+        .scale_i     (scale),
+        .enable_2_i  ((EPILOGUE_ENABLED != 0 && epilogue_requant_2_i) ||
+                      (valid_2_q && op_2_q == ALU_REQUANT)),
+        .zero_point_i(zero_point),
+        .result_o    (requantized[l*32+:32]),
+        .result_8_o  (epilogue_result_o[l*8+:8])
       );
     end
   end else begin : gen_no_requant
-    assign requantized = '0;
+    assign requantized       = '0;
+    assign epilogue_result_o = '0;
   end
 
   logic table_re;
@@ -145,7 +169,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
       .we_i   (table_we_i),
       .waddr_i(table_waddr_i),
       .wdata_i(table_wdata_i),
-      .re_i   (table_re),
+      .re_i   (table_re || (EPILOGUE_ENABLED != 0 && epilogue_look_up_i)),
       .index_i(index),
       .entry_o(entry)
     );
@@ -153,11 +177,15 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
       logic [31:0] sum;
       assign sum = acc_i[l*32+:32] + (use_imm_1_q ? immediate : source_i[l*32+:32]);
       // The sum clamped to int8, from -128 on.
-      assign index[l*8+:8] = &sum[31:7] || !(|sum[31:7]) ? {!sum[7], sum[6:0]} : {8{!sum[31]}};
+      assign index[l*8+:8] =
+          EPILOGUE_ENABLED != 0 && epilogue_look_up_i ? epilogue_index_i[l*8+:8] :
+          &sum[31:7] || !(|sum[31:7]) ? {!sum[7], sum[6:0]} : {8{!sum[31]}};
+      assign epilogue_entry_o[l*8+:8] = entry[l*16+:8];
       assign looked_up[l*32+:32] = {{16{op_2_q == ALU_TABLE && entry[l*16+15]}}, entry[l*16+:16]};
     end
   end else begin : gen_no_table
-    assign looked_up = '0;
+    assign looked_up        = '0;
+    assign epilogue_entry_o = '0;
     logic unused;
     assign unused = ^{table_re, table_we_i, table_waddr_i, table_wdata_i};
   end
@@ -177,5 +205,11 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   if (REQUANT_ENABLED == 0) begin : gen_unused
     logic unused;
     assign unused = ^{next_i, imm_2_q};
+  end
+  if (EPILOGUE_ENABLED == 0) begin : gen_no_epilogue
+    logic unused;
+    assign unused = ^{epilogue_requant_i, epilogue_value_i, epilogue_bias_i, epilogue_scale_i,
+                      epilogue_requant_2_i, epilogue_zero_point_i, epilogue_look_up_i,
+                      epilogue_index_i};
   end
 endmodule

@@ -38,10 +38,10 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   output logic                wgt_re_o,
   output logic [WgtIndex-1:0] wgt_addr_o,
   input  logic [WgtBits-1:0]  wgt_data_i,
-  // Every write of ACC, for its shadow in dovetail_store.
-  output logic                acc_we_o,
-  output logic [AccIndex-1:0] acc_waddr_o,
-  output logic [AccBits-1:0]  acc_wdata_o,
+  // Writes of OUT, the shadow of ACC in dovetail_store.
+  output logic                out_we_o,
+  output logic [AccIndex-1:0] out_waddr_o,
+  output logic [AccBits-1:0]  out_wdata_o,
   // Events for the probe.
   output logic                start_o,
   output logic                end_o,
@@ -62,7 +62,8 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   assign head = command_i.instr;
   always_comb begin
     head_kind = KindSerial;
-    if (head.opcode == OPCODE_GEMM || (WINDOW_ENABLED != 0 && head.opcode == OPCODE_WINDOW)) begin
+    if (head.opcode == OPCODE_GEMM || (WINDOW_ENABLED != 0 && head.opcode == OPCODE_WINDOW) ||
+        (EPILOGUE_ENABLED != 0 && head.opcode == OPCODE_GEMMQ)) begin
       head_kind = KindGemm;
     end else if (head.opcode == OPCODE_ALU) begin
       head_kind = LongOps[head.alu_opcode] ? KindAluLong : KindAlu;
@@ -173,7 +174,10 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   );
 
   // ---- The pipes and ACC ------------------------------------------------------------------------
-  logic                gemm_re, gemm_we, gemm_last, alu_we, alu_last;
+  logic                gemm_re, gemm_we, gemm_requant, gemm_last, out_last, alu_we, alu_last;
+  logic                acc_we;
+  logic [AccIndex-1:0] acc_waddr;
+  logic [AccBits-1:0]  acc_wdata;
   logic [AccIndex-1:0] gemm_raddr, gemm_waddr, alu_waddr;
   logic [AccBits-1:0]  gemm_wdata, alu_wdata;
 
@@ -191,7 +195,43 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .acc_we_o   (gemm_we),
     .acc_waddr_o(gemm_waddr),
     .acc_wdata_o(gemm_wdata),
+    .requant_o  (gemm_requant),
     .last_o     (gemm_last)
+  );
+
+  logic                    epilogue_requant, epilogue_requant_2, epilogue_look_up;
+  logic [AccBits-1:0]      epilogue_value;
+  logic [BLOCK_OUT*32-1:0] epilogue_bias, epilogue_scale;
+  logic [7:0]              epilogue_zero_point;
+  logic [Lanes*8-1:0]      epilogue_result, epilogue_index, epilogue_entry;
+
+  dovetail_epilogue u_epilogue (
+    .clk_i,
+    .rst_ni,
+    .flush_i,
+    .valid_i       (r_gemm),
+    .step_i        (r_step),
+    .wgt_i         (wgt_data_i),
+    .gemm_we_i     (gemm_we),
+    .gemm_requant_i(gemm_requant),
+    .gemm_last_i   (gemm_last),
+    .acc_we_i      (acc_we),
+    .acc_waddr_i   (acc_waddr),
+    .acc_wdata_i   (acc_wdata),
+    .requant_o     (epilogue_requant),
+    .value_o       (epilogue_value),
+    .bias_o        (epilogue_bias),
+    .scale_o       (epilogue_scale),
+    .requant_2_o   (epilogue_requant_2),
+    .zero_point_o  (epilogue_zero_point),
+    .result_i      (epilogue_result),
+    .look_up_o     (epilogue_look_up),
+    .index_o       (epilogue_index),
+    .entry_i       (epilogue_entry),
+    .out_we_o,
+    .out_waddr_o,
+    .out_wdata_o,
+    .last_o        (out_last)
   );
 
   dovetail_alu u_alu (
@@ -206,6 +246,16 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .table_we_i   (table_we),
     .table_waddr_i(table_waddr),
     .table_wdata_i(table_wdata),
+    .epilogue_requant_i   (epilogue_requant),
+    .epilogue_value_i     (epilogue_value),
+    .epilogue_bias_i      (epilogue_bias),
+    .epilogue_scale_i     (epilogue_scale),
+    .epilogue_requant_2_i (epilogue_requant_2),
+    .epilogue_zero_point_i(epilogue_zero_point),
+    .epilogue_result_o    (epilogue_result),
+    .epilogue_look_up_i   (epilogue_look_up),
+    .epilogue_index_i     (epilogue_index),
+    .epilogue_entry_o     (epilogue_entry),
     .pending_o    (pending),
     .pending_dst_o(pending_dst),
     .we_o         (alu_we),
@@ -215,15 +265,15 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   );
 
   always_comb begin
-    acc_we_o    = gemm_we || alu_we || load_we;
-    acc_waddr_o = gemm_waddr;
-    acc_wdata_o = gemm_wdata;
+    acc_we    = gemm_we || alu_we || load_we;
+    acc_waddr = gemm_waddr;
+    acc_wdata = gemm_wdata;
     if (!gemm_we && alu_we) begin
-      acc_waddr_o = alu_waddr;
-      acc_wdata_o = alu_wdata;
+      acc_waddr = alu_waddr;
+      acc_wdata = alu_wdata;
     end else if (!gemm_we && load_we) begin
-      acc_waddr_o = load_waddr;
-      acc_wdata_o = load_wdata;
+      acc_waddr = load_waddr;
+      acc_wdata = load_wdata;
     end
   end
 
@@ -233,9 +283,9 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .WriteThrough(1'b1)
   ) u_acc (
     .clk_i,
-    .we_i   (acc_we_o),
-    .waddr_i(acc_waddr_o),
-    .wdata_i(acc_wdata_o),
+    .we_i   (acc_we),
+    .waddr_i(acc_waddr),
+    .wdata_i(acc_wdata),
     .re_i   (gemm_re || alu_re),
     .raddr_i(alu_re ? alu_raddr : gemm_raddr),
     .rdata_o(acc_rdata)
@@ -266,7 +316,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) complete_q <= '0;
     else if (flush_i) complete_q <= '0;
-    else complete_q <= complete_q + FlightWidth'(gemm_last || alu_last) - FlightWidth'(flight_end);
+    else complete_q <= complete_q + FlightWidth'(out_last || alu_last) - FlightWidth'(flight_end);
   end
 
   assign end_o       = serial_end || flight_end;

@@ -128,6 +128,7 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
       OPCODE_ALU:
         illegal = (instr_o & ALU_RESERVED) != '0 || !AluOps[alu.alu_opcode];
       OPCODE_WINDOW: illegal = WINDOW_ENABLED == 0 || (instr_o & WINDOW_RESERVED) != '0;
+      OPCODE_GEMMQ: illegal = EPILOGUE_ENABLED == 0 || (instr_o & GEMMQ_RESERVED) != '0;
       default: illegal = 1'b1;
     endcase
   end

@@ -30,6 +30,7 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
   output logic                          acc_we_o,
   output logic [AccWidth-1:0]           acc_waddr_o,
   output logic [Lanes*32-1:0]           acc_wdata_o,
+  output logic                          requant_o,  // the written sum is to be requantized
   output logic                          last_o  // the written step is the last of its instruction
 );
   logic                valid_1_q, valid_2_q, valid_3_q;  // there is a step
@@ -37,7 +38,8 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
   logic                write_1_q, write_2_q, write_3_q;  // the step is not empty
   logic                reset_1_q, reset_2_q, reset_3_q;
   logic                over_1_q, over_2_q, over_3_q;
-  logic                first_1_q, window_1_q, push_1_q;
+  logic                requant_1_q, requant_2_q, requant_3_q;
+  logic                first_1_q, window_1_q, push_1_q, parameters_1_q;
   logic [AccWidth-1:0] dst_1_q, dst_2_q, dst_3_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -55,7 +57,7 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
     last_1_q  <= step_i.last;
     last_2_q  <= last_1_q;
     last_3_q  <= last_2_q;
-    write_1_q <= !step_i.empty && !step_i.push;
+    write_1_q <= !step_i.empty && !step_i.push && !step_i.parameters;
     write_2_q <= write_1_q;
     write_3_q <= write_2_q;
     reset_1_q <= step_i.reset;
@@ -64,9 +66,13 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
     over_1_q  <= step_i.overwrite;
     over_2_q  <= over_1_q;
     over_3_q  <= over_2_q;
+    requant_1_q <= step_i.requant;
+    requant_2_q <= requant_1_q;
+    requant_3_q <= requant_2_q;
     first_1_q <= step_i.first;
-    window_1_q <= step_i.window;
+    window_1_q <= step_i.window && !step_i.parameters;
     push_1_q  <= step_i.push;
+    parameters_1_q <= step_i.parameters;
     dst_1_q   <= step_i.dst;
     dst_2_q   <= dst_1_q;
     dst_3_q   <= dst_2_q;
@@ -111,7 +117,7 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
         .Length(BlockIn)
       ) u_dot (
         .clk_i,
-        .enable_i  (valid_1_q && !reset_1_q && !push_1_q),
+        .enable_i  (valid_1_q && !reset_1_q && !push_1_q && !parameters_1_q),
         .enable_2_i(valid_2_q && !reset_2_q),
         .a_i       (operand[(b*BlockOut+o)*BlockIn*8+:BlockIn*8]),
         .b_i       (wgt_i[o*BlockIn*8+:BlockIn*8]),
@@ -134,5 +140,6 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
   assign acc_raddr_o = dst_2_q;
   assign acc_we_o    = valid_3_q && write_3_q;
   assign acc_waddr_o = dst_3_q;
+  assign requant_o   = requant_3_q;
   assign last_o      = valid_3_q && last_3_q;
 endmodule

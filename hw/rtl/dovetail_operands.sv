@@ -37,6 +37,8 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   localparam logic [1:0] ReadFirst = 2'd0;
   localparam logic [1:0] ReadNext = 2'd1;
   localparam logic [1:0] ReadDst = 2'd2;
+  // The phase of a step that reads parameters, counted from 0: they replace those before.
+  localparam logic [1:0] ReadParameters = 2'(TIMING_EPILOGUE_PARAMETER_CYCLES - 1);
 
   localparam logic [7:0] NextOps = ALU_SET_READS_NEXT;
 
@@ -45,7 +47,7 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   logic [1:0]          phase_q;
   logic [AccIndex-1:0] before_dst_q, before_src_q, src, src_next, first_index;
   logic                reads_next, vector, repeated, interlock, leaves;
-  logic                read_src, read_next, read_dst;
+  logic                read_src, read_next, read_dst, gemm, waits;
 
   assign src         = step_q.src[AccIndex-1:0];
   assign src_next    = src + 1'b1;
@@ -72,7 +74,9 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
       endcase
     end
   end
-  assign leaves = valid_q && (step_q.gemm || step_q.empty || read_dst);
+  assign gemm   = valid_q && step_q.gemm;
+  assign waits  = gemm && step_q.parameters && phase_q != ReadParameters;
+  assign leaves = valid_q && ((step_q.gemm && !waits) || step_q.empty || read_dst);
   assign take_o = !valid_q || leaves;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -88,6 +92,8 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
       phase_q <= reads_next ? ReadNext : ReadDst;
     end else if (read_next) begin
       phase_q <= ReadDst;
+    end else if (waits) begin
+      phase_q <= phase_q + 1'b1;
     end
     if (leaves) begin
       before_dst_q <= step_q.dst;
@@ -95,13 +101,13 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
     end
   end
 
-  assign gemm_o = valid_q && step_q.gemm;
+  assign gemm_o = gemm && !waits;
   assign alu_o  = leaves && !step_q.gemm;
   assign step_o = step_q;
 
-  assign inp_re_o   = gemm_o && !step_q.empty && !step_q.reset;
+  assign inp_re_o   = gemm_o && !step_q.empty && !step_q.reset && !step_q.parameters;
   assign inp_addr_o = step_q.src[InpIndex-1:0];
-  assign wgt_re_o   = inp_re_o && !step_q.push;
+  assign wgt_re_o   = (inp_re_o && !step_q.push) || (gemm_o && step_q.parameters);
   assign wgt_addr_o = step_q.wgt;
 
   logic               got_src_q, got_next_q;

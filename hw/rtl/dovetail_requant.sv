@@ -9,7 +9,8 @@ module dovetail_requant (
   input  logic [31:0] scale_i,       // the bits of a binary32
   input  logic        enable_2_i,    // the second cycle
   input  logic [15:0] zero_point_i,  // used in the second cycle
-  output logic [31:0] result_o       // 0 except in the second cycle
+  output logic [31:0] result_o,      // 0 except in the second cycle
+  output logic [7:0]  result_8_o     // the same, clamped to int8
 );
   logic [31:0] sum, magnitude;
   logic [23:0] mantissa;
@@ -58,7 +59,8 @@ module dovetail_requant (
     negative = 1'b0;
     size     = '0;
     total    = '0;
-    result_o = '0;
+    result_o   = '0;
+    result_8_o = '0;
     if (enable_2_i) begin
       right    = exponent_q >= 8'd166 ? 7'd0 :
                  exponent_q <= 8'd87  ? 7'd79 :
@@ -80,6 +82,11 @@ module dovetail_requant (
         result_o = {negative, {31{!negative}}};
       end else begin
         result_o = total[32:1];
+      end
+      if (is_large || (total[SumWidth:8] != '0 && total[SumWidth:8] != '1)) begin
+        result_8_o = {negative, {7{!negative}}};
+      end else begin
+        result_8_o = total[8:1];
       end
     end
   end

@@ -12,8 +12,8 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
   input  logic                 clk_i,
   input  logic                 rst_ni,
   input  logic                 flush_i,
-  // An instruction, and whether it is a GEMM or WINDOW, which have the same fields. It may start in
-  // any cycle in which the front end is free.
+  // An instruction, and whether it is a GEMM, GEMMQ or WINDOW, which have the same fields. It may
+  // start in any cycle in which the front end is free.
   input  logic                 start_i,
   input  logic                 gemm_i,
   input  logic [InstrBits-1:0] instr_i,
@@ -22,7 +22,8 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
   input  logic                 uop_we_i,
   input  logic [UopIndex-1:0]  uop_waddr_i,
   input  logic [UopBits-1:0]   uop_wdata_i,
-  // The step in X. An instruction without steps yields one empty step.
+  // The step in X. An instruction without steps yields one empty step; one with an epilogue reads
+  // its parameters first, by the micro-op behind those of the loop.
   input  logic                 step_take_i,
   output logic                 step_valid_o,
   output step_t                step_o
@@ -42,7 +43,7 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
   logic [AccIndex-1:0]  fe_dst_row_q, fe_dst_in_q, fe_dst_out_q;
   logic [SrcIndex-1:0]  fe_src_row_q, fe_src_in_q, fe_src_out_q;
   logic [WgtIndex-1:0]  fe_wgt_row_q, fe_wgt_in_q, fe_wgt_out_q;
-  logic                 fe_last, u_leaves, x_free, no_steps;
+  logic                 fe_last, u_leaves, x_free, no_steps, requant;
   logic [UopIndex:0]    uop_end;
   logic [UopIndex-1:0]  uop_begin;
   logic [IterWidth-1:0] iter_out, iter_in;
@@ -78,8 +79,13 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
   end
   assign no_steps = iter_out == '0 || iter_in == '0 || uop_end <= {1'b0, uop_begin};
 
-  assign fe_last  = fe_step_q.empty || (fe_uop_q == fe_uop_last_q && fe_x_q == fe_x_last_q &&
-                                        fe_y_q == fe_y_last_q);
+  assign requant  = EPILOGUE_ENABLED != 0 &&
+                    (gemm.opcode == OPCODE_GEMMQ ||
+                     (WINDOW_ENABLED != 0 && gemm.opcode == OPCODE_WINDOW &&
+                      instr_i[WINDOW_REQUANT_LSB]));
+  assign fe_last  = fe_step_q.empty ||
+                    (!fe_step_q.parameters && fe_uop_q == fe_uop_last_q &&
+                     fe_x_q == fe_x_last_q && fe_y_q == fe_y_last_q);
   assign u_leaves = fe_busy_q && x_free;
   assign free_o   = !fe_busy_q || (u_leaves && fe_last);
 
@@ -99,14 +105,16 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
       fe_step_q.first     <= 1'b1;
       fe_step_q.last      <= 1'b0;
       fe_step_q.gemm      <= gemm_i;
-      fe_step_q.reset     <= gemm.reset;
+      fe_step_q.reset     <= gemm.reset && (EPILOGUE_ENABLED == 0 || gemm.opcode == OPCODE_GEMM);
       fe_step_q.overwrite <= OVERWRITE_ENABLED != 0 && instr_i[GEMM_OVERWRITE_LSB];
       fe_step_q.window    <= WINDOW_ENABLED != 0 && gemm.opcode == OPCODE_WINDOW;
       fe_step_q.push      <= 1'b0;
+      fe_step_q.requant   <= requant;
+      fe_step_q.parameters <= requant && !no_steps;
       fe_step_q.op        <= alu.alu_opcode;
       fe_step_q.use_imm   <= alu.use_imm && ImmediateOps[alu.alu_opcode];
       fe_step_q.imm       <= alu.imm;
-      fe_uop_q            <= uop_begin;
+      fe_uop_q            <= requant ? uop_end[UopIndex-1:0] : uop_begin;
       fe_uop_begin_q      <= uop_begin;
       fe_uop_last_q       <= UopIndex'(uop_end - 1'b1);
       fe_x_q              <= '0;
@@ -125,6 +133,9 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
       fe_wgt_row_q        <= '0;
       fe_wgt_in_q         <= WgtIndex'(gemm.wgt_factor_in);
       fe_wgt_out_q        <= WgtIndex'(gemm.wgt_factor_out);
+    end else if (u_leaves && fe_step_q.parameters) begin
+      fe_step_q.parameters <= 1'b0;
+      fe_uop_q             <= fe_uop_begin_q;
     end else if (u_leaves) begin
       fe_step_q.first <= 1'b0;
       fe_uop_q        <= fe_uop_q + 1'b1;
@@ -185,6 +196,6 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
     step_o.dst = x_step_q.dst + AccIndex'(uop.dst);
     step_o.src = x_step_q.src + SrcIndex'(uop.src);
     step_o.wgt = x_step_q.wgt + WgtIndex'(uop.wgt);
-    step_o.push = x_step_q.window && !x_step_q.empty && &uop.wgt;
+    step_o.push = x_step_q.window && !x_step_q.empty && !x_step_q.parameters && &uop.wgt;
   end
 endmodule

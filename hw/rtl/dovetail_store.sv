@@ -19,10 +19,10 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   // Token FIFOs to compute, the previous queue.
   input  tokens_t             tokens_i,
   output token_use_t          tokens_o,
-  // Every write of ACC, for the shadow.
-  input  logic                acc_we_i,
-  input  logic [AccIndex-1:0] acc_waddr_i,
-  input  logic [32*Lanes-1:0] acc_wdata_i,
+  // Writes of OUT, the shadow of ACC.
+  input  logic                out_we_i,
+  input  logic [AccIndex-1:0] out_waddr_i,
+  input  logic [32*Lanes-1:0] out_wdata_i,
   // AXI4.
   output axi_ax_t             aw_o,
   input  logic                aw_ready_i,
@@ -157,7 +157,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   logic [OutBits-1:0]    element;
 
   for (genvar l = 0; l < Lanes; l++) begin : gen_narrow
-    assign shadow_in[l*8+:8] = acc_wdata_i[l*32+:8];
+    assign shadow_in[l*8+:8] = out_wdata_i[l*32+:8];
   end
   if (Saturate) begin : gen_saturate
     logic [OutBits-1:0] clamped;
@@ -165,9 +165,9 @@ module dovetail_store import dovetail_isa_pkg::*; #(
     always_comb begin
       clamped = '0;
       value   = '0;
-      if (acc_we_i) begin
+      if (out_we_i) begin
         for (int unsigned l = 0; l < Lanes; l++) begin
-          value           = acc_wdata_i[l*32+:32];
+          value           = out_wdata_i[l*32+:32];
           clamped[l*8+:8] = value > 127 ? 8'h7f : value < -128 ? 8'h80 : value[7:0];
         end
       end
@@ -179,8 +179,8 @@ module dovetail_store import dovetail_isa_pkg::*; #(
     .Depth(ACC_DEPTH)
   ) u_out (
     .clk_i,
-    .we_i   (acc_we_i),
-    .waddr_i(acc_waddr_i),
+    .we_i   (out_we_i),
+    .waddr_i(out_waddr_i),
     .wdata_i(shadow_in),
     .re_i   (slot),
     .raddr_i(addr_q[AccIndex-1:0]),

@@ -251,13 +251,13 @@ module dovetail_top import dovetail_isa_pkg::*; #(
   end
 
   // ---- Units ------------------------------------------------------------------------------------
-  logic                inp_we, wgt_we, inp_re, wgt_re, acc_we;
+  logic                inp_we, wgt_we, inp_re, wgt_re, out_we;
   logic [InpIndex-1:0] inp_waddr, inp_raddr;
   logic [WgtIndex-1:0] wgt_waddr, wgt_raddr;
-  logic [AccIndex-1:0] acc_waddr;
+  logic [AccIndex-1:0] out_waddr;
   logic [InpBits-1:0]  inp_wdata, inp_rdata;
   logic [WgtBits-1:0]  wgt_wdata, wgt_rdata;
-  logic [AccBits-1:0]  acc_wdata;
+  logic [AccBits-1:0]  out_wdata;
   logic [31:0]         load_end_index, compute_end_index, store_end_index;
 
   dovetail_load u_load (
@@ -330,9 +330,9 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .wgt_re_o        (wgt_re),
     .wgt_addr_o      (wgt_raddr),
     .wgt_data_i      (wgt_rdata),
-    .acc_we_o        (acc_we),
-    .acc_waddr_o     (acc_waddr),
-    .acc_wdata_o     (acc_wdata),
+    .out_we_o        (out_we),
+    .out_waddr_o     (out_waddr),
+    .out_wdata_o     (out_wdata),
     .start_o         (starts[1]),
     .end_o           (ends[1]),
     .end_index_o     (compute_end_index)
@@ -348,9 +348,9 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .command_i        (store_head),
     .tokens_i         ({token_available[2], token_room[3]}),
     .tokens_o         ({token_pop[2], token_push[3]}),
-    .acc_we_i         (acc_we),
-    .acc_waddr_i      (acc_waddr),
-    .acc_wdata_i      (acc_wdata),
+    .out_we_i         (out_we),
+    .out_waddr_i      (out_waddr),
+    .out_wdata_i      (out_wdata),
     .aw_o             (aw),
     .aw_ready_i       (mem_awready_i),
     .w_o              (w),

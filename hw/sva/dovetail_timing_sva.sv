@@ -6,6 +6,7 @@ module dovetail_operands_timing_sva import dovetail_isa_pkg::*; (
   input logic valid_i,
   input logic leaves_i,
   input logic gemm_i,
+  input logic parameters_i,
   input logic empty_i,
   input logic vector_i,
   input logic repeated_i,
@@ -25,7 +26,8 @@ module dovetail_operands_timing_sva import dovetail_isa_pkg::*; (
   end
   always_comb begin
     cost = 1;
-    if (gemm_i) cost = TIMING_GEMM_CYCLES_PER_UOP;
+    if (gemm_i && parameters_i) cost = TIMING_EPILOGUE_PARAMETER_CYCLES;
+    else if (gemm_i) cost = TIMING_GEMM_CYCLES_PER_UOP;
     else if (empty_i) cost = 1;
     else if (!vector_i) cost = TIMING_ALU_CYCLES_PER_UOP_IMM;
     else if (repeated_i) cost = TIMING_ALU_CYCLES_PER_UOP_REPEATED;
@@ -75,6 +77,7 @@ bind dovetail_operands dovetail_operands_timing_sva u_timing_sva (
   .valid_i     (valid_q),
   .leaves_i    (leaves),
   .gemm_i      (step_q.gemm),
+  .parameters_i(step_q.parameters),
   .empty_i     (step_q.empty),
   .vector_i    (vector),
   .repeated_i  (repeated),
@@ -87,9 +90,21 @@ bind dovetail_gemm dovetail_write_timing_sva #(
   .clk_i,
   .rst_ni,
   .flush_i,
-  .read_i     (valid_i && !step_i.empty && !step_i.push),
+  .read_i     (valid_i && !step_i.empty && !step_i.push && !step_i.parameters),
   .read_long_i(1'b0),
   .write_i    (acc_we_o)
+);
+// Writes of OUT by the matrix pipe. The others come with those of ACC.
+bind dovetail_epilogue dovetail_write_timing_sva #(
+  .Cycles(EPILOGUE_ENABLED == 0 ? 1 :
+          TABLE_ENABLED == 0 ? TIMING_ACC_TO_OUT : TIMING_ACC_TO_OUT + TIMING_TABLE_TO_OUT)
+) u_timing_sva (
+  .clk_i,
+  .rst_ni,
+  .flush_i,
+  .read_i     (EPILOGUE_ENABLED != 0 && gemm_we_i),
+  .read_long_i(1'b0),
+  .write_i    (EPILOGUE_ENABLED != 0 && out_we_o && (!acc_we_i || gemm_we_i))
 );
 bind dovetail_alu dovetail_write_timing_sva #(
   .Cycles    (TIMING_ALU_READ_TO_WRITE),

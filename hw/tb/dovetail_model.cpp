@@ -196,12 +196,15 @@ class EventCounts {
     take(&events.gemm_resets, 1);
     take(&events.window_steps, 1);
     take(&events.window_pushes, 1);
+    take(&events.epilogue_steps, 1);
+    take(&events.epilogue_parameters, 1);
+    take(&events.epilogue_lookups, 1);
     std::memcpy(events.alu_steps, alu_steps_, sizeof(alu_steps_));
     return events;
   }
 
  private:
-  static constexpr int kAluStep = 32, kAluOp = 33;
+  static constexpr int kAluStep = 35, kAluOp = 36;
   std::uint64_t counts_[kAluStep] = {}, alu_steps_[8] = {};
 };
 

@@ -61,6 +61,7 @@ module dovetail_probe (
   input logic        gemm_reset_i,
   input logic        window_step_i,  // products are computed
   input logic        window_push_i,  // without products
+  input logic [2:0]  epilogue_i,  // a sum is requantized, parameters are read, the table is read
   input logic        alu_step_i,
   input logic [2:0]  alu_op_i
 );
@@ -140,7 +141,7 @@ module dovetail_probe (
                  port_grant_i, port_request_i};
   // Events, as the test bench counts them.
   logic [63:0] events /* verilator public_flat_rd */;
-  assign events = {28'd0, alu_op_i, alu_step_i, window_push_i, window_step_i, gemm_reset_i,
+  assign events = {25'd0, alu_op_i, alu_step_i, epilogue_i, window_push_i, window_step_i, gemm_reset_i,
                    gemm_step_i, buffer_write_i, buffer_read_i, burst_i, beat_i, sram_write_i,
                    sram_read_i};
   assign compute_drain_index = compute_drain_index_i;
@@ -201,7 +202,7 @@ bind dovetail_top dovetail_probe u_probe (
   .write_take_i         (u_store.u_write.take),
   .write_sent_i         (u_store.u_write.sent_o),
   .compute_drain_index_i(u_compute.serial_index),
-  .sram_read_i          ({u_compute.u_alu.table_re, u_store.u_out.re_i, u_compute.u_acc.re_i, u_inp.re_i, u_wgt.re_i,
+  .sram_read_i          ({u_compute.u_alu.table_re || u_compute.epilogue_look_up, u_store.u_out.re_i, u_compute.u_acc.re_i, u_inp.re_i, u_wgt.re_i,
                           u_compute.u_steps.u_uop.re_i}),
   .sram_write_i         ({u_compute.table_we, u_store.u_out.we_i, u_compute.u_acc.we_i, u_inp.we_i, u_wgt.we_i,
                           u_compute.u_steps.u_uop.we_i}),
@@ -224,6 +225,10 @@ bind dovetail_top dovetail_probe u_probe (
   .window_step_i        (u_compute.u_gemm.valid_1_q && u_compute.u_gemm.write_1_q &&
                           u_compute.u_gemm.window_1_q),
   .window_push_i        (u_compute.u_gemm.valid_1_q && u_compute.u_gemm.push_1_q),
+  .epilogue_i           ({u_compute.epilogue_look_up,
+                          u_compute.u_gemm.valid_1_q && u_compute.u_gemm.parameters_1_q,
+                          u_compute.u_gemm.valid_1_q && u_compute.u_gemm.write_1_q &&
+                          u_compute.u_gemm.requant_1_q}),
   .alu_step_i           (u_compute.u_alu.valid_1_q && !u_compute.u_alu.empty_1_q),
   .alu_op_i             (u_compute.u_alu.op_1_q)
 );

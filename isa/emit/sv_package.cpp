@@ -106,18 +106,20 @@ std::string packed_struct(std::string_view type, const std::vector<PlacedField>&
 }
 
 // Structs shared by several modules of the design.
-constexpr std::string_view kBundles = R"(  // A step of GEMM, WINDOW or ALU, from stage X to the pipes.
+constexpr std::string_view kBundles = R"(  // A step of GEMM, GEMMQ, WINDOW or ALU, from stage X to the pipes.
   localparam int unsigned SRC_INDEX_BITS =  // of INP or ACC
       INP_DEPTH_LOG2 > ACC_DEPTH_LOG2 ? INP_DEPTH_LOG2 : ACC_DEPTH_LOG2;
   typedef struct packed {
     logic empty;  // the instruction has no steps: it reads and writes nothing
     logic first;  // first step of its instruction
     logic last;
-    logic gemm;  // of GEMM or WINDOW
+    logic gemm;  // of GEMM, GEMMQ or WINDOW
     logic reset;
     logic overwrite;
     logic window;  // of WINDOW
     logic push;  // of WINDOW, without products
+    logic requant;  // of an instruction with an epilogue
+    logic parameters;  // reads those of the epilogue
     logic use_imm;  // the second operand is imm
     alu_op_e op;
     logic [15:0] imm;

@@ -127,7 +127,11 @@ inline constexpr std::tuple kGemmFields =
     std::tuple_cat(std::tuple{Field{FieldSpec{"reset", kFlag, "acc[dst] = 0; operands are not read"}, &Gemm::reset}},
                    kLoopFields, kProductFields);
 // At the places of GEMM's.
-inline constexpr std::tuple kWindowFields = std::tuple_cat(kLoopFields, kProductFields);
+inline constexpr std::tuple kGemmQFields = std::tuple_cat(kLoopFields, kProductFields);
+inline constexpr std::tuple kWindowFields = std::tuple_cat(
+    kLoopFields, kProductFields,
+    std::tuple{Field{FieldSpec{"requant", kFlag, "results are requantized into OUT", 7, &HardwareConfig::epilogue},
+                     &Window::requant}});
 inline constexpr std::tuple kAluFields = std::tuple_cat(
     std::tuple{Field{FieldSpec{"reset", kFlag, "present as in VTA, no effect"}, &Alu::reset}}, kLoopFields,
     std::tuple{
@@ -143,10 +147,14 @@ inline constexpr std::tuple kAluFields = std::tuple_cat(
 inline constexpr std::tuple<> kFinishFields{};
 
 inline constexpr std::tuple kUopFields{
-    Field{FieldSpec{"dst", kAccIndex, "ACC element read and written"}, &Uop::dst},
-    Field{FieldSpec{"src", kSrcIndex, "GEMM, WINDOW: INP element; ALU: ACC element"}, &Uop::src},
+    Field{FieldSpec{
+              "dst", kAccIndex,
+              "ACC element read and written; of an epilogue's parameters, bit 0: results are looked up in the table"},
+          &Uop::dst},
+    Field{FieldSpec{"src", kSrcIndex, "products: INP element; ALU: ACC element"}, &Uop::src},
     Field{FieldSpec{"wgt", kWgtIndex,
-                    "GEMM: WGT element; WINDOW: the same, and if all bits are 1, the step only pushes; ALU: unused"},
+                    "products: WGT element (WINDOW: if all bits are 1, the step only pushes); of an epilogue's "
+                    "parameters, their WGT element; ALU: unused"},
           &Uop::wgt},
 };
 
@@ -159,6 +167,7 @@ constexpr const auto& fields_of() {
   else if constexpr (std::is_same_v<Body, Finish>) return kFinishFields;
   else if constexpr (std::is_same_v<Body, Alu>) return kAluFields;
   else if constexpr (std::is_same_v<Body, Window>) return kWindowFields;
+  else if constexpr (std::is_same_v<Body, GemmQ>) return kGemmQFields;
   else static_assert(!sizeof(Body), "an instruction without a field table");
 }
 
@@ -174,6 +183,7 @@ inline constexpr std::array kStoreSpecs = specs(kStoreFields);
 inline constexpr std::array kGemmSpecs = specs(kGemmFields);
 inline constexpr std::array kAluSpecs = specs(kAluFields);
 inline constexpr std::array kWindowSpecs = specs(kWindowFields);
+inline constexpr std::array kGemmQSpecs = specs(kGemmQFields);
 inline constexpr std::array kUopSpecs = specs(kUopFields);
 
 struct InstructionSpec {
@@ -209,6 +219,12 @@ inline constexpr std::array kInstructions{
                     "the micro-op's wgt are 1, acc[dst][o] += the sum over t of window[t][o] * wgt[wgt][o][t], "
                     "wrapping in int32, where window[t] is the element pushed t steps before.",
                     kHeaderBits + 1, &HardwareConfig::window},
+    InstructionSpec{Opcode::gemmq, "gemmq", kGemmQSpecs,
+                    "GEMM with an epilogue: out[dst] = clamp(round_half_even((acc[dst] + bias) * scale) + zero point, "
+                    "least, most) after each step, then its entry of the table if so asked, while acc[dst] keeps the "
+                    "sum. The micro-op behind the loop, at uop_end, names the parameters, an element of WGT, which are "
+                    "read once before the loop.",
+                    kHeaderBits + 1, &HardwareConfig::epilogue},
 };
 
 static_assert(
@@ -239,7 +255,6 @@ inline constexpr std::array kReservations{
     Reservation{Opcode::load, 58, 63, "pad value, store into INP"},
     Reservation{Opcode::store, 59, 63, "requantizing store"},
     Reservation{Opcode::alu, 63, 63, "fourth bit of alu_opcode"},
-    Reservation{Opcode::window, 7, 7, "requantizing its results"},
 };
 
 }  // namespace dovetail::isa::spec

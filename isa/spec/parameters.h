@@ -29,5 +29,6 @@
   ROW(saturate, "STORE may clamp to the output width instead of wrapping") \
   ROW(overwrite, "GEMM may write the product instead of adding it: no reset pass") \
   ROW(window, "instruction WINDOW: depthwise products of the last INP elements; needs block_in = block_out") \
-  ROW(table, "memory TAB and ALU operations TABLE and TABLEU: a function of 8 bits as a table of 256 entries of 16 bits")
+  ROW(table, "memory TAB and ALU operations TABLE and TABLEU: a function of 8 bits as a table of 256 entries of 16 bits") \
+  ROW(epilogue, "instruction GEMMQ, and WINDOW with requant: products are requantized on their way to OUT; needs requant and block_in >= 16")
 // clang-format on

@@ -18,6 +18,8 @@ struct TimingConstant {
 
 // clang-format off
 inline constexpr TimingConstant kGemmCyclesPerUop{"gemm_cycles_per_uop", 1, "cycles", "one GEMM micro-op, reset and overwrite included"};
+inline constexpr TimingConstant kEpilogueParameterCycles{"epilogue_parameter_cycles", 3, "cycles",
+                                                         "the step of an epilogue that reads its parameters: those before are still in use"};
 inline constexpr TimingConstant kAluCyclesPerUopImm{"alu_cycles_per_uop_imm", 1, "cycles", "one ALU micro-op with an immediate"};
 inline constexpr TimingConstant kAluCyclesPerUopRepeated{"alu_cycles_per_uop_repeated", 1, "cycles",
                                                          "one ALU micro-op whose vector operand has the index of the micro-op before it"};
@@ -43,9 +45,11 @@ inline constexpr TimingConstant kEndToStart{"end_to_start", 1, "cycles", "end of
 inline constexpr TimingConstant kStartToStep{"start_to_step", 1, "cycles", "GEMM, ALU: start to the first step in stage U; compute load: to the first slot"};
 inline constexpr TimingConstant kStepToRead{"step_to_read", 2, "cycles", "GEMM, ALU: leaving stage U to stage R"};
 inline constexpr TimingConstant kGemmReadToWrite{"gemm_read_to_write", 3, "cycles", "GEMM: stage R to the write of ACC"};
+inline constexpr TimingConstant kAccToOut{"acc_to_out", 3, "cycles", "extension epilogue: products, the write of ACC to that of OUT"};
+inline constexpr TimingConstant kTableToOut{"table_to_out", 1, "cycles", "extensions epilogue and table: more for the table"};
 inline constexpr TimingConstant kAluReadToWrite{"alu_read_to_write", 1, "cycles", "ALU, kind alu: last cycle in stage R to the write of ACC"};
 inline constexpr TimingConstant kAluLongReadToWrite{"alu_long_read_to_write", 2, "cycles", "ALU, kind alu_long: last cycle in stage R to the write of ACC"};
-inline constexpr TimingConstant kWriteToEnd{"write_to_end", 1, "cycles", "GEMM, ALU: last write of ACC to the end"};
+inline constexpr TimingConstant kWriteToEnd{"write_to_end", 1, "cycles", "GEMM, ALU: last write of ACC and OUT to the end"};
 inline constexpr TimingConstant kFillToBuffer{"fill_to_buffer", 1, "cycles", "store: the slot that completes a beat to that beat's entry into the write buffer"};
 inline constexpr TimingConstant kBufferToWriter{"buffer_to_writer", 1, "cycles", "store: entry of a burst's last beat to being taken by the writer"};
 inline constexpr TimingConstant kWriterToAddress{"writer_to_address", 1, "cycles", "store: burst taken by the writer to AWVALID"};
@@ -60,6 +64,7 @@ inline constexpr TimingConstant kComputeInFlight{"compute_in_flight", 8, "instru
 
 inline constexpr std::array kTimingConstants{
     kGemmCyclesPerUop,
+    kEpilogueParameterCycles,
     kAluCyclesPerUopImm,
     kAluCyclesPerUopRepeated,
     kAluCyclesPerUopVector,
@@ -79,6 +84,8 @@ inline constexpr std::array kTimingConstants{
     kStartToStep,
     kStepToRead,
     kGemmReadToWrite,
+    kAccToOut,
+    kTableToOut,
     kAluReadToWrite,
     kAluLongReadToWrite,
     kWriteToEnd,

@@ -65,9 +65,14 @@ struct Printer {
     if (gemm.reset) put(text, " reset");
     if (gemm.overwrite) put(text, " overwrite");
   }
+  void operator()(const GemmQ& gemmq) const {
+    put_products(text, "gemmq", gemmq);
+    if (gemmq.overwrite) put(text, " overwrite");
+  }
   void operator()(const Window& window) const {
     put_products(text, "window", window);
     if (window.overwrite) put(text, " overwrite");
+    if (window.requant) put(text, " requant");
   }
   void operator()(const Finish&) const { put(text, "finish"); }
   void operator()(const Alu& alu) const {

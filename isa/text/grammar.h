@@ -35,8 +35,8 @@ macro-use   = macro {argument | parameter "=" argument}
 type        = "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "float32"
 instruction = mnemonic {operand} {flag}         operands and flags in any order, each once
 flag        = "pop_prev" | "pop_next" | "push_prev" | "push_next"
-mnemonic    = "load." memory | "store." memory | "nop." memory | "gemm" | "window" | "alu." operation
-            | "finish"
+mnemonic    = "load." memory | "store." memory | "nop." memory | "gemm" | "gemmq" | "window"
+            | "alu." operation | "finish"
 memory      = "uop" | "wgt" | "inp" | "acc" | "out" | "acc8" | "tab" | "mem7"
 operation   = ALU_OPERATIONS
 N           = number, or an expression of numbers and names: brackets, | ^ & << >> + - * / %, unary - + ~,
@@ -52,12 +52,13 @@ operands of load and store:
   stride=N            elements from row to row in DRAM; X where missing
   pad=T,B,L,R         rows above and below, elements left and right; 0 where missing
   saturate            store, extension `saturate`
-operands of gemm, window and alu:
-  uop=B:E             micro-ops B up to E, exclusive; required
+operands of gemm, gemmq, window and alu:
+  uop=B:E             micro-ops B up to E, exclusive; required. With an epilogue, micro-op E names its parameters
   iter=OUTxIN         trips of the two loops, or iter=OUT,IN; 1x1 where missing
   dst=OUT,IN src=OUT,IN wgt=OUT,IN    index factors (wgt: not alu); 0,0 where missing
   reset               gemm: clear acc[dst]; alu: kept, without effect
-  overwrite           gemm and window, extension `overwrite`
+  overwrite           gemm, gemmq and window, extension `overwrite`
+  requant             window, extension `epilogue`: ends with the epilogue, as gemmq does
   imm=N               alu: the second operand is N, signed, in the range of the field `imm`
 ALU_PARAMETERS  unused_imm=N        alu without imm: the bits of the immediate field, which have no effect
 

@@ -31,8 +31,8 @@ using text::Operands;
 using text::Word;
 
 std::vector<std::string> all_mnemonics() {
-  std::vector<std::string> mnemonics{"gemm",   "window", "finish",  ".config", ".uop",   ".data", ".space", ".org",
-                                     ".align", ".equ",   ".launch", ".repeat", ".macro", ".endr", ".endm"};
+  std::vector<std::string> mnemonics{"gemm", "gemmq",  "window", "finish",  ".config", ".uop",   ".data", ".space",
+                                     ".org", ".align", ".equ",   ".launch", ".repeat", ".macro", ".endr", ".endm"};
   for (const std::string_view prefix : {"load", "store", "nop"})
     for (const std::string_view memory : text::kMemoryNames) mnemonics.push_back(fmt::format("{}.{}", prefix, memory));
   for (const spec::AluOpInfo& row : spec::kAluOps) mnemonics.push_back(fmt::format("alu.{}", row.name));
@@ -78,9 +78,16 @@ Gemm read_gemm(Operands& operands) {
   return gemm;
 }
 
+GemmQ read_gemmq(Operands& operands) {
+  GemmQ gemmq;
+  read_products(operands, gemmq);
+  return gemmq;
+}
+
 Window read_window(Operands& operands) {
   Window window;
   read_products(operands, window);
+  operands.flag("requant", window.requant);
   return window;
 }
 
@@ -250,6 +257,8 @@ class Parser {
       else instruction.body = load;
     } else if (head.text == "gemm") {
       instruction.body = read_gemm(operands_);
+    } else if (head.text == "gemmq") {
+      instruction.body = read_gemmq(operands_);
     } else if (head.text == "window") {
       instruction.body = read_window(operands_);
     } else if (head.text == "finish") {

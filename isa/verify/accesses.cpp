@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/semantics/epilogue.h"
 #include "isa/semantics/gemm.h"
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
@@ -48,24 +49,26 @@ bool zero_trip(const UopLoop& loop) {
   return loop.iter_out == 0 || loop.iter_in == 0 || loop.uop_begin >= loop.uop_end;
 }
 
+std::uint32_t end_of_uops(const Instruction& instruction) {
+  return uop_loop(instruction)->uop_end + (has_epilogue(instruction) ? 1 : 0);
+}
+
 IndexUses index_uses(const HardwareConfig& config, const Instruction& instruction) {
   IndexUses uses;
   const UopLoop* loop = uop_loop(instruction);
   if (loop == nullptr || zero_trip(*loop)) return uses;
   const auto add = [&](const IndexUse& use) { uses.uses[uses.count++] = use; };
   IndexUse dst{Memory::acc, AccessKind::update, &Uop::dst, loop->dst_factor_out, loop->dst_factor_in, 1};
-  if (const auto* gemm = std::get_if<Gemm>(&instruction.body)) {
-    const auto mode = semantics::gemm_mode(*gemm);
-    if (mode != semantics::GemmMode::reset) {
-      add({Memory::inp, AccessKind::read, &Uop::src, gemm->src_factor_out, gemm->src_factor_in, 1});
-      add({Memory::wgt, AccessKind::read, &Uop::wgt, gemm->wgt_factor_out, gemm->wgt_factor_in, 1});
+  if (const ProductLoop* product = product_loop(instruction)) {
+    const auto* gemm = std::get_if<Gemm>(&instruction.body);
+    const bool reset = gemm != nullptr && gemm->reset;
+    if (instruction.opcode() == Opcode::window) dst.unless_wgt = semantics::push_only(config);
+    if (!reset) {
+      add({Memory::inp, AccessKind::read, &Uop::src, product->src_factor_out, product->src_factor_in, 1});
+      add({Memory::wgt, AccessKind::read, &Uop::wgt, product->wgt_factor_out, product->wgt_factor_in, 1,
+           dst.unless_wgt});
     }
-    if (mode != semantics::GemmMode::accumulate) dst.kind = AccessKind::write;
-  } else if (const auto* window = std::get_if<Window>(&instruction.body)) {
-    dst.unless_wgt = semantics::push_only(config);
-    add({Memory::inp, AccessKind::read, &Uop::src, window->src_factor_out, window->src_factor_in, 1});
-    add({Memory::wgt, AccessKind::read, &Uop::wgt, window->wgt_factor_out, window->wgt_factor_in, 1, dst.unless_wgt});
-    if (window->overwrite) dst.kind = AccessKind::write;
+    if (reset || product->overwrite) dst.kind = AccessKind::write;
   } else {
     const auto& alu = std::get<Alu>(instruction.body);
     if (const std::uint32_t elements = spec::source_elements(alu); elements != 0)
@@ -113,12 +116,19 @@ std::span<const SramAccess> AccessFinder::find(const Instruction& instruction,
     transfer(Memory::acc, AccessKind::read, store->sram_base, semantics::stored_elements(*store));
   } else if (const UopLoop* loop = uop_loop(instruction)) {
     const IndexUses uses = index_uses(config_, instruction);
+    const Uop* parameters = nullptr;
+    if (kernel && !kernel->empty() && has_epilogue(instruction) && uses.count != 0) {
+      parameters = &kernel->back();
+      kernel = kernel->first(kernel->size() - 1);
+    }
     for (const IndexUse& use : uses.all()) {
-      if (kernel && std::ranges::none_of(*kernel, [&](const Uop& uop) { return use.is_of(uop); })) continue;
+      const bool of_parameters = parameters != nullptr && use.memory == Memory::wgt;
+      if (kernel && !of_parameters && std::ranges::none_of(*kernel, [&](const Uop& uop) { return use.is_of(uop); }))
+        continue;
       SramAccess& access = append(use.memory, use.kind);
       if (!kernel) {
         access.anywhere = true;
-        access.possible = use.unless_wgt.has_value();
+        access.possible = use.unless_wgt.has_value() && !(use.memory == Memory::wgt && has_epilogue(instruction));
         continue;
       }
       IndexSet& set = set_of(use.memory);
@@ -128,10 +138,19 @@ std::span<const SramAccess> AccessFinder::find(const Instruction& instruction,
       set.repeat(1, use.span);
       set.repeat(use.factor_in, loop->iter_in);
       set.repeat(use.factor_out, loop->iter_out);
+      if (of_parameters) set.insert(parameters->wgt);
       set.runs(access.runs);
     }
     const auto* alu = std::get_if<Alu>(&instruction.body);
     if (alu != nullptr && uses.count != 0 && spec::reads_table(alu->op)) transfer(Memory::tab, AccessKind::read, 0, 1);
+    if (config_.table && has_epilogue(instruction) && uses.count != 0) {
+      if (parameters == nullptr) {
+        SramAccess& access = append(Memory::tab, AccessKind::read);
+        access.anywhere = access.possible = true;
+      } else if (semantics::looks_up(*parameters)) {
+        transfer(Memory::tab, AccessKind::read, 0, 1);
+      }
+    }
   }
   return {accesses_.data(), count_};
 }

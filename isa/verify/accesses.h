@@ -58,6 +58,8 @@ struct IndexUses {
   std::span<const IndexUse> all() const { return {uses.data(), count}; }
 };
 IndexUses index_uses(const HardwareConfig& config, const Instruction& instruction);
+// The end of the micro-ops that the instruction reads, if it has steps.
+std::uint32_t end_of_uops(const Instruction& instruction);
 // True if there is no step: one of the three loops is zero-trip.
 bool zero_trip(const UopLoop& loop);
 
@@ -65,8 +67,8 @@ bool zero_trip(const UopLoop& loop);
 class AccessFinder {
  public:
   explicit AccessFinder(const HardwareConfig& config);
-  // Valid until the next call. `kernel`: the micro-ops of a GEMM, WINDOW or ALU; without it the instruction may access
-  // any element.
+  // Valid until the next call. `kernel`: the micro-ops of a GEMM, GEMMQ, WINDOW or ALU, those of its loop and, if it
+  // has an epilogue, the one behind them; without it the instruction may access any element.
   std::span<const SramAccess> find(const Instruction& instruction, std::optional<std::span<const Uop>> kernel);
 
  private:
@@ -75,7 +77,7 @@ class AccessFinder {
 
   const HardwareConfig& config_;
   IndexSet inp_, wgt_, acc_;
-  std::array<SramAccess, 3> accesses_;  // at most those of index_uses(), or two of an ALU and TAB
+  std::array<SramAccess, 4> accesses_;  // at most those of index_uses(), and TAB
   std::size_t count_ = 0;
 };
 

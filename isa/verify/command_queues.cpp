@@ -22,7 +22,7 @@ std::uint64_t beats_of(const Instruction& instruction, const QueueDepths& depths
 }  // namespace
 
 ComputeKind compute_kind(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::gemm || instruction.opcode() == Opcode::window) return ComputeKind::gemm;
+  if (product_loop(instruction) != nullptr) return ComputeKind::gemm;
   const auto* alu = std::get_if<Alu>(&instruction.body);
   if (alu == nullptr) return ComputeKind::serial;
   if (!spec::is_alu_op(alu->op)) return ComputeKind::alu;  // illegal; the verifier continues

@@ -40,18 +40,29 @@ void check_index(const HardwareConfig& config, std::span<const Instruction> prog
       illegal_finding(program, instruction, std::move(why), "lower the micro-op, the trip counts or the factors"));
 }
 
+void check_parameters(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction,
+                      std::size_t uop, const UopBuffer& uops, FindingSet& findings) {
+  const auto depth = static_cast<std::uint64_t>(config.depth(Memory::wgt));
+  if (uop >= uops.size() || !uops.known(uop) || uops[uop].wgt < depth || !findings.admit(instruction)) return;
+  findings.add(illegal_finding(
+      program, instruction,
+      fmt::format("the parameters of its epilogue are WGT element {} of {}, by micro-op {}", uops[uop].wgt, depth, uop),
+      "name an element that exists in the micro-op behind the loop"));
+}
+
 }  // namespace
 
 void check_indices(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction,
                    const UopBuffer& uops, FindingSet& findings) {
   const UopLoop& loop = *uop_loop(program[instruction]);
   if (zero_trip(loop)) return;
-  const std::vector<Extent> holes = uops.undefined(loop.uop_begin, loop.uop_end);
+  const std::vector<Extent> holes = uops.undefined(loop.uop_begin, end_of_uops(program[instruction]));
   if (!holes.empty() && findings.admit(instruction))
     findings.add(undefined_finding(program, instruction, Memory::uop, holes));
   if (!uops.contents_known()) return;
   const IndexUses uses = index_uses(config, program[instruction]);
   for (const IndexUse& use : uses.all()) check_index(config, program, instruction, loop, use, uops, findings);
+  if (has_epilogue(program[instruction])) check_parameters(config, program, instruction, loop.uop_end, uops, findings);
 }
 
 StaticRules::StaticRules(const HardwareConfig& config, const std::optional<DramImage>& image)

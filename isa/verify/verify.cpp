@@ -168,7 +168,7 @@ void Verifier::touch(const Instruction& instruction, const Event& event) {
   const auto* load = std::get_if<Load>(&instruction.body);
   if (load != nullptr && load->memory == Memory::uop) return uops_.load(*load);
   const UopLoop* loop = uop_loop(instruction);
-  const auto kernel = loop == nullptr ? std::nullopt : uops_.kernel(loop->uop_begin, loop->uop_end);
+  const auto kernel = loop == nullptr ? std::nullopt : uops_.kernel(loop->uop_begin, end_of_uops(instruction));
   for (const SramAccess& access : accesses_.find(instruction, kernel)) {
     shadow(access.memory).access(access, event, conflicts_);
     if (!conflicts_.empty()) report(event, access.memory, conflicts_);

@@ -37,7 +37,8 @@ Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, co
     return static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) / rate));
   };
   return {.gemm = (counters.gemm_uops + counters.gemm_reset_uops + counters.window_uops + counters.window_pushes) *
-                  static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value),
+                      static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value) +
+                  counters.epilogue_parameters * static_cast<std::uint64_t>(isa::spec::kEpilogueParameterCycles.value),
           .alu = counters.alu_uops * static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopImm.value),
           .dram_read = cycles(read),
           .dram_write = cycles(counters.bytes_stored)};

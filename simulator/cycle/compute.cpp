@@ -97,10 +97,14 @@ void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cy
   Cycle cycles = 0, interlocks = 0, last_cycles = 0, cycles_before_last = 0, to_write = 0;
   if (kind == Kind::gemm) {
     const std::uint64_t steps = isa::semantics::step_count(*isa::uop_loop(instruction));
+    const Cycle parameters =
+        steps != 0 && isa::has_epilogue(instruction) ? cycles_of(kEpilogueParameterCycles) : Cycle{0};
     last_cycles = steps == 0 ? 1 : cycles_of(kGemmCyclesPerUop);
-    cycles = steps == 0 ? 1 : steps * last_cycles;
-    cycles_before_last = steps > 1 ? last_cycles : 0;
+    cycles = steps == 0 ? 1 : parameters + steps * last_cycles;
+    cycles_before_last = steps > 1 ? last_cycles : parameters;
     to_write = cycles_of(kGemmReadToWrite);
+    if (board_.config.epilogue) to_write += cycles_of(kAccToOut);
+    if (board_.config.epilogue && board_.config.table) to_write += cycles_of(kTableToOut);
     has_last_dst_ = false;
   } else {
     const auto& alu = std::get<isa::Alu>(instruction.body);

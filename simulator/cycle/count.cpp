@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/semantics/epilogue.h"
 #include "isa/semantics/uop_loop.h"
 #include "isa/semantics/window.h"
 
@@ -35,16 +36,24 @@ void count(const isa::HardwareConfig& config, const isa::Instruction& instructio
   } else if (const auto* store = std::get_if<isa::Store>(&instruction.body)) {
     if (store->x_size == 0) ++counters.nops;
     else counters.bytes_stored += bytes_of(config, *store);
-  } else if (const auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) {
-    const std::uint64_t steps = isa::semantics::step_count(*gemm);
-    (gemm->reset ? counters.gemm_reset_uops : counters.gemm_uops) += steps;
-    if (!gemm->reset) counters.macs += steps * static_cast<std::uint64_t>(config.macs_per_uop());
-  } else if (const auto* window = std::get_if<isa::Window>(&instruction.body)) {
-    const std::uint64_t steps = isa::semantics::step_count(*window);
-    const std::uint64_t pushes = steps == 0 || uops.empty() ? 0 : push_steps(config, *window, uops);
-    counters.window_uops += steps - pushes;
+  } else if (const isa::ProductLoop* product = isa::product_loop(instruction)) {
+    const auto* gemm = std::get_if<isa::Gemm>(&instruction.body);
+    const auto* window = std::get_if<isa::Window>(&instruction.body);
+    const std::uint64_t steps = isa::semantics::step_count(*product);
+    if (gemm != nullptr && gemm->reset) {
+      counters.gemm_reset_uops += steps;
+      return;
+    }
+    const std::uint64_t pushes =
+        window == nullptr || steps == 0 || uops.empty() ? 0 : push_steps(config, *window, uops);
+    (window == nullptr ? counters.gemm_uops : counters.window_uops) += steps - pushes;
     counters.window_pushes += pushes;
     counters.macs += (steps - pushes) * static_cast<std::uint64_t>(config.macs_per_uop());
+    if (!isa::has_epilogue(instruction) || steps == 0) return;
+    ++counters.epilogue_parameters;
+    counters.epilogue_uops += steps - pushes;
+    if (config.table && !uops.empty() && isa::semantics::looks_up(uops[product->uop_end]))
+      counters.epilogue_lookups += steps - pushes;
   } else if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
     counters.alu_uops += isa::semantics::step_count(*alu);
     counters.alu_uops_by_op[static_cast<std::size_t>(alu->op)] += isa::semantics::step_count(*alu);

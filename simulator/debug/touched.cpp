@@ -37,7 +37,7 @@ Touched touched_by(const isa::HardwareConfig& config, const isa::Instruction& wh
   const isa::UopLoop* loop = isa::uop_loop(what);
   if (loop == nullptr || isa::zero_trip(*loop)) return touched;
   const auto depth = static_cast<std::uint32_t>(config.depth(isa::Memory::uop));
-  const std::uint32_t begin = std::min(loop->uop_begin, depth), end = std::min(loop->uop_end, depth);
+  const std::uint32_t begin = std::min(loop->uop_begin, depth), end = std::min(isa::end_of_uops(what), depth);
   const NdArray raw = sram.read_sram(isa::Memory::uop, begin, end - begin);
   std::vector<isa::Uop> kernel;
   for (std::size_t i = 0; i < end - begin; ++i) {

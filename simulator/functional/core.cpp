@@ -26,6 +26,8 @@ Core::Core(const isa::HardwareConfig& config, const FunctionalOptions& options)
       sram_(config, kernels_),
       push_only_(isa::semantics::push_only(config)),
       window_(config.window ? sram_.layout().batch * sram_.layout().groups() * sram_.layout().block_out : 0),
+      epilogue_bias_(config.epilogue ? sram_.layout().acc_words() : 0),
+      epilogue_scale_(epilogue_bias_.size()),
       meter_(options.work) {
   for (std::size_t i = 0; i < depth_.size(); ++i) {
     depth_[i] = static_cast<std::uint64_t>(config.depth(static_cast<isa::Memory>(i)));

@@ -55,9 +55,11 @@ class Core {
   bool run(const isa::Gemm& gemm, Dram& dram, Counters& counters);
   bool run(const isa::Alu& alu, Dram& dram, Counters& counters);
   bool run(const isa::Window& window, Dram& dram, Counters& counters);
+  bool run(const isa::GemmQ& gemmq, Dram& dram, Counters& counters);
   bool run(const isa::Finish&, Dram&, Counters&) { return true; }
   bool run_single(const isa::Gemm& gemm);
   bool run_single(const isa::Alu& alu);
+  bool run_products(const isa::ProductLoop& loop, bool requantizes, Counters& counters);
   bool run_loops(const isa::Gemm& gemm, Counters& counters);
   bool run_loops(const isa::Alu& alu, Counters& counters);
   void count_bursts(const isa::Transfer& transfer, isa::Queue unit, Counters& counters) const;
@@ -72,6 +74,12 @@ class Core {
   bool fail_range(const isa::UopLoop& loop, const Operand& operand);
   bool check_holes(const isa::UopLoop& loop, const Operand& operand);
   void define_each(const isa::UopLoop& loop, const Operand& operand);
+
+  // The epilogue of an instruction: its parameters, which are checked and read before the loop, and its results.
+  // Without one, results of ACC replace those of earlier epilogues.
+  bool read_parameters(const isa::UopLoop& loop);
+  bool requantize(const isa::UopLoop& loop, const Operand& dst, Counters& counters, std::uint64_t results);
+  bool replace_out(const isa::UopLoop& loop, const Operand& dst);
 
   // The first step, in execution order, for whose index `stop` is true; for equal indices it is called at least once.
   // Also nullopt if the work was stopped.
@@ -98,6 +106,9 @@ class Core {
   AluArguments alu_arguments_;
   std::uint32_t push_only_;
   std::vector<std::uint32_t> window_;  // WindowArguments::window
+  EpilogueArguments epilogue_;
+  std::vector<std::int32_t> epilogue_bias_;
+  std::vector<std::uint32_t> epilogue_scale_;
   WorkMeter meter_;
   std::array<std::uint64_t, isa::spec::kMemories.size()> depth_{}, element_bytes_{};  // by isa::Memory
   Fault fault_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "isa/semantics/epilogue.h"
 #include "isa/semantics/uop_loop.h"
 #include "isa/spec/alu_ops.h"
 #include "isa/spec/memories.h"
@@ -163,10 +164,70 @@ void Core::define_each(const isa::UopLoop& loop, const Operand& operand) {
   });
 }
 
+bool Core::read_parameters(const isa::UopLoop& loop) {
+  const std::size_t at = loop.uop_end;
+  if (!sram_.defined(isa::Memory::uop)[at])
+    return fail(fmt::format("micro-op {} names the parameters of the epilogue, but was not written since reset", at),
+                "load it with `load.uop` before");
+  const UopView uop = sram_.uops(at, at + 1);
+  const std::uint64_t element = *uop.wgt;
+  if (element >= depth(isa::Memory::wgt))
+    return fail(fmt::format("the parameters of the epilogue are element {} (micro-op {}), but wgt has {} elements",
+                            element, at, depth(isa::Memory::wgt)),
+                "check the micro-op behind the loop");
+  if (!sram_.defined(isa::Memory::wgt)[element])
+    return fail(fmt::format("the parameters of the epilogue are element {} of wgt, but it was not written since reset",
+                            element),
+                "load it before, or correct the micro-op behind the loop");
+  const bool looks_up = config_.table && isa::semantics::looks_up({*uop.dst, 0, 0});
+  if (looks_up && !sram_.defined(isa::Memory::tab)[0])
+    return fail("the table is read, but was not written since reset", "load it with `load.tab` before");
+  const NdArray values = sram_.read(isa::Memory::wgt, element, 1);
+  const auto parameters = values.data<std::int8_t>();
+  const TileLayout& tile = sram_.layout();
+  for (std::size_t word = 0; word < tile.lanes(); ++word) {
+    const auto row = parameters.subspan(word % tile.block_out * tile.block_in, tile.block_in);
+    epilogue_bias_[word] = static_cast<std::int32_t>(isa::semantics::word_at(row, isa::semantics::kBiasAt));
+    epilogue_scale_[word] = isa::semantics::word_at(row, isa::semantics::kScaleAt);
+  }
+  epilogue_ = {.words = tile.acc_words(),
+               .bias = epilogue_bias_.data(),
+               .scale = epilogue_scale_.data(),
+               .zero_point = parameters[isa::semantics::kZeroPointAt],
+               .least = parameters[isa::semantics::kLeastAt],
+               .most = parameters[isa::semantics::kMostAt],
+               .table = looks_up ? sram_.table() : nullptr};
+  return true;
+}
+
+// Only the last step of each destination matters: its sum is in ACC.
+bool Core::requantize(const isa::UopLoop& loop, const Operand& dst, Counters& counters, std::uint64_t results) {
+  find_step(loop, dst, [&](std::uint64_t index) {
+    epilogue_.acc = sram_.acc() + index * epilogue_.words;
+    epilogue_.out = sram_.out(index);
+    kernels_.epilogue(epilogue_);
+    sram_.requantized().define(index);
+    return false;
+  });
+  counters.epilogue_uops += results;
+  if (epilogue_.table != nullptr) counters.epilogue_lookups += results;
+  return !stopped();
+}
+
+bool Core::replace_out(const isa::UopLoop& loop, const Operand& dst) {
+  if (!config_.epilogue || !sram_.requantized().any(dst.range.min, dst.range.max)) return true;
+  find_step(loop, dst, [&](std::uint64_t index) {
+    sram_.requantized().undefine(index, 1);
+    return false;
+  });
+  return !stopped();
+}
+
 // A single step: the micro-op's fields are the indices, and factors do not matter. False: something is wrong, or it is
 // not such an instruction, and the general path must handle it.
 inline bool Core::run_single(const isa::Gemm& gemm) {
-  if (!is_single_step(gemm) || isa::semantics::gemm_mode(gemm) != GemmMode::accumulate) return false;
+  if (config_.epilogue || !is_single_step(gemm) || isa::semantics::gemm_mode(gemm) != GemmMode::accumulate)
+    return false;
   const std::size_t k = gemm.uop_begin;
   const UopView& uops = gemm_arguments_.uops = sram_.uops(k, k + 1);
   if (!sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst] ||
@@ -178,7 +239,7 @@ inline bool Core::run_single(const isa::Gemm& gemm) {
 }
 
 inline bool Core::run_single(const isa::Alu& alu) {
-  if (!is_single_step(alu) || !alu.use_imm) return false;
+  if (config_.epilogue || !is_single_step(alu) || !alu.use_imm) return false;
   const std::size_t k = alu.uop_begin;
   const UopView& uops = alu_arguments_.uops = sram_.uops(k, k + 1);
   if (!sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst] ||
@@ -199,43 +260,56 @@ bool Core::run(const isa::Gemm& gemm, Dram&, Counters& counters) {
 
 bool Core::run_loops(const isa::Gemm& gemm, Counters& counters) {
   const std::uint64_t steps = step_count(gemm);
-  const GemmMode mode = isa::semantics::gemm_mode(gemm);
   if (steps == 0) return true;
   if (!uops_defined(gemm)) return false;
+  if (!gemm.reset) return run_products(gemm, false, counters);
   const UopView uops = sram_.uops(gemm.uop_begin, gemm.uop_end);
-  const UopRanges ranges = ranges_of(kernels_, uops);
-
-  const LoopFactors dst_factors{gemm.dst_factor_out, gemm.dst_factor_in};
-  const Operand dst{isa::Memory::acc, "dst", uops.dst, dst_factors, over_loops(gemm, ranges.dst, dst_factors)};
+  const LoopFactors factors{gemm.dst_factor_out, gemm.dst_factor_in};
+  const Operand dst{isa::Memory::acc, "dst", uops.dst, factors,
+                    over_loops(gemm, ranges_of(kernels_, uops).dst, factors)};
   if (!in_range(gemm, dst)) return false;
-  if (mode == GemmMode::reset) {
-    const std::size_t words = sram_.layout().acc_words();
-    find_step(gemm, dst, [&](std::uint64_t index) {
-      std::fill_n(sram_.acc() + index * words, words, 0);
-      return false;
-    });
-    define(gemm, dst);
-    counters.gemm_reset_uops += steps;
-    return !stopped() && meter_.advance(steps);
-  }
+  const std::size_t words = sram_.layout().acc_words();
+  find_step(gemm, dst, [&](std::uint64_t index) {
+    std::fill_n(sram_.acc() + index * words, words, 0);
+    return false;
+  });
+  define(gemm, dst);
+  counters.gemm_reset_uops += steps;
+  return !stopped() && replace_out(gemm, dst) && meter_.advance(steps);
+}
 
-  const LoopFactors src_factors{gemm.src_factor_out, gemm.src_factor_in},
-      wgt_factors{gemm.wgt_factor_out, gemm.wgt_factor_in};
-  const Operand src{isa::Memory::inp, "src", uops.src, src_factors, over_loops(gemm, ranges.src, src_factors)};
-  const Operand wgt{isa::Memory::wgt, "wgt", uops.wgt, wgt_factors, over_loops(gemm, ranges.wgt, wgt_factors)};
-  if (!in_range(gemm, src) || !in_range(gemm, wgt) || !is_defined(gemm, src) || !is_defined(gemm, wgt)) return false;
-  if (mode == GemmMode::accumulate && !is_defined(gemm, dst)) return false;
+bool Core::run(const isa::GemmQ& gemmq, Dram&, Counters& counters) {
+  if (step_count(gemmq) == 0) return true;
+  return uops_defined(gemmq) && read_parameters(gemmq) && run_products(gemmq, true, counters);
+}
 
-  set_loops(gemm_arguments_, gemm, uops);
-  if (mode == GemmMode::overwrite) {
-    define(gemm, dst);
+// Precondition: there are steps, and their micro-ops are defined.
+bool Core::run_products(const isa::ProductLoop& loop, bool requantizes, Counters& counters) {
+  const std::uint64_t steps = step_count(loop);
+  const UopView uops = sram_.uops(loop.uop_begin, loop.uop_end);
+  const UopRanges ranges = ranges_of(kernels_, uops);
+  const LoopFactors dst_factors{loop.dst_factor_out, loop.dst_factor_in},
+      src_factors{loop.src_factor_out, loop.src_factor_in}, wgt_factors{loop.wgt_factor_out, loop.wgt_factor_in};
+  const Operand dst{isa::Memory::acc, "dst", uops.dst, dst_factors, over_loops(loop, ranges.dst, dst_factors)};
+  const Operand src{isa::Memory::inp, "src", uops.src, src_factors, over_loops(loop, ranges.src, src_factors)};
+  const Operand wgt{isa::Memory::wgt, "wgt", uops.wgt, wgt_factors, over_loops(loop, ranges.wgt, wgt_factors)};
+  if (!in_range(loop, dst) || !in_range(loop, src) || !in_range(loop, wgt) || !is_defined(loop, src) ||
+      !is_defined(loop, wgt))
+    return false;
+  if (!loop.overwrite && !is_defined(loop, dst)) return false;
+
+  set_loops(gemm_arguments_, loop, uops);
+  if (loop.overwrite) {
+    define(loop, dst);
     if (!run_in_slices(kernels_.overwrite, gemm_arguments_, meter_)) return false;
   } else if (!run_in_slices(kernels_.accumulate, gemm_arguments_, meter_)) {
     return false;
   }
   counters.gemm_uops += steps;
   counters.macs += steps * macs_per_uop_;
-  return true;
+  if (!requantizes) return replace_out(loop, dst);
+  ++counters.epilogue_parameters;
+  return requantize(loop, dst, counters, steps);
 }
 
 bool Core::run(const isa::Window& window, Dram&, Counters& counters) {
@@ -249,6 +323,7 @@ bool Core::run(const isa::Window& window, Dram&, Counters& counters) {
   const Operand src{isa::Memory::inp, "src", uops.src, src_factors,
                     over_loops(window, ranges_of(kernels_, uops).src, src_factors)};
   if (!in_range(window, src) || !is_defined(window, src)) return false;
+  if (window.requant && !read_parameters(window)) return false;
 
   std::uint64_t products = 0;
   IndexRange dst_range{~std::uint64_t{0}, 0}, wgt_range = dst_range;
@@ -260,9 +335,9 @@ bool Core::run(const isa::Window& window, Dram&, Counters& counters) {
     wgt_range = {std::min<std::uint64_t>(wgt_range.min, uops.wgt[k]),
                  std::max<std::uint64_t>(wgt_range.max, uops.wgt[k])};
   }
+  const Operand dst{isa::Memory::acc, "dst", uops.dst, dst_factors, over_loops(window, dst_range, dst_factors), 0,
+                    push_only_};
   if (products != 0) {
-    const Operand dst{isa::Memory::acc, "dst", uops.dst, dst_factors, over_loops(window, dst_range, dst_factors), 0,
-                      push_only_};
     const Operand wgt{isa::Memory::wgt, "wgt", uops.wgt, wgt_factors, over_loops(window, wgt_range, wgt_factors), 0,
                       push_only_};
     if (!in_range(window, dst) || !in_range(window, wgt) || !is_defined(window, wgt)) return false;
@@ -282,7 +357,9 @@ bool Core::run(const isa::Window& window, Dram&, Counters& counters) {
   counters.window_uops += trips * products;
   counters.window_pushes += steps - trips * products;
   counters.macs += trips * products * macs_per_uop_;
-  return true;
+  if (window.requant) ++counters.epilogue_parameters;
+  if (products == 0) return true;
+  return window.requant ? requantize(window, dst, counters, trips * products) : replace_out(window, dst);
 }
 
 bool Core::run(const isa::Alu& alu, Dram&, Counters& counters) {
@@ -326,7 +403,7 @@ bool Core::run_loops(const isa::Alu& alu, Counters& counters) {
   counters.alu_uops += steps;
   counters.alu_uops_by_op[op] += steps;
   counters.sram_of(isa::Memory::acc).reads += reads;
-  return true;
+  return replace_out(alu, dst);
 }
 
 }  // namespace dovetail::simulator

@@ -41,6 +41,7 @@ bool Core::run(const isa::Load& load, Dram& dram, Counters& counters) {
         sram_.write(load.memory, at, count, dram.bytes.data() + (from * size - dram.base));
       });
   sram_.defined(sram).define(load.sram_base, elements);
+  if (config_.epilogue && sram == isa::Memory::acc) sram_.requantized().undefine(load.sram_base, elements);
   counters.bytes_loaded[static_cast<std::size_t>(load.memory)] += std::uint64_t{load.y_size} * load.x_size * size;
   counters.sram_of(sram).writes += elements;
   count_bursts(load, isa::spec::info(load.memory).load_queue, counters);

@@ -26,6 +26,7 @@ Routes::Routes() {
   fill({{}, isa::Finish{}});
   fill({{}, isa::Alu{}});
   fill({{}, isa::Window{}});
+  fill({{}, isa::GemmQ{}});
 }
 
 }  // namespace dovetail::simulator

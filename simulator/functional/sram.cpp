@@ -35,6 +35,8 @@ Sram::Sram(const isa::HardwareConfig& config, const Kernels& kernels)
       wgt_(depth(config, isa::Memory::wgt) * layout_.wgt_words() / kVectorLanes),
       acc_(depth(config, isa::Memory::acc) * layout_.vectors()),
       table_(depth(config, isa::Memory::tab) * isa::spec::kTableEntries),
+      out_(config.epilogue ? depth(config, isa::Memory::acc) * layout_.acc_words() : 0),
+      requantized_(config.epilogue ? depth(config, isa::Memory::acc) : 0),
       uop_defined_(depth(config, isa::Memory::uop)),
       inp_defined_(depth(config, isa::Memory::inp)),
       wgt_defined_(depth(config, isa::Memory::wgt)),
@@ -96,6 +98,10 @@ void Sram::write_uops(std::size_t begin, std::size_t count, const std::byte* dra
 
 void Sram::read_out(std::size_t begin, std::size_t count, bool saturate, std::byte* dram) const {
   narrow_acc(layout_, acc_element(begin), count, saturate, dram);
+  if (out_.empty() || count == 0 || !requantized_.any(begin, begin + count - 1)) return;
+  for (std::size_t i = 0; i < count; ++i)
+    if (requantized_[begin + i])
+      std::memcpy(dram + i * layout_.lanes(), out_.data() + (begin + i) * layout_.acc_words(), layout_.lanes());
 }
 
 NdArray Sram::read(isa::Memory memory, std::size_t begin, std::size_t count) const {

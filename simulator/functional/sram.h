@@ -28,6 +28,10 @@ class DefinedElements {
   void define(std::size_t index) { defined_[index] = 1; }
   void define_all() { std::memset(defined_.data(), 1, defined_.size()); }
   void define(std::size_t begin, std::size_t count) { std::memset(defined_.data() + begin, 1, count); }
+  void undefine(std::size_t begin, std::size_t count) { std::memset(defined_.data() + begin, 0, count); }
+  bool any(std::size_t min, std::size_t max) const {
+    return std::memchr(defined_.data() + min, 1, max - min + 1) != nullptr;
+  }
 
   bool all(std::size_t min, std::size_t max) const {
     return min == max ? defined_[min] != 0 : std::memchr(defined_.data() + min, 0, max - min + 1) == nullptr;
@@ -54,7 +58,7 @@ class Sram {
   void write(isa::Memory memory, std::size_t begin, std::size_t count, const std::byte* dram);
   void write_zeros(isa::Memory memory, std::size_t begin, std::size_t count);
 
-  // `count` ACC elements as int8 lanes, wrapped or saturated.
+  // `count` elements of OUT: ACC as int8 lanes, wrapped or saturated, or what the epilogue wrote.
   void read_out(std::size_t begin, std::size_t count, bool saturate, std::byte* dram) const;
 
   // See SramReader.
@@ -62,6 +66,11 @@ class Sram {
   bool is_written(isa::Memory memory, std::size_t element) const {
     return const_cast<Sram*>(this)->defined(memory)[element];
   }
+
+  // With the extension `epilogue`: the bytes of an element of OUT, by words of ACC's layout, and whether the epilogue
+  // was the last to write it.
+  std::int8_t* out(std::size_t element) { return out_.data() + element * layout_.acc_words(); }
+  DefinedElements& requantized() { return requantized_; }
 
   // From now on all elements count as written.
   void define_all();
@@ -105,6 +114,8 @@ class Sram {
   std::vector<std::int32_t> compensation_;
   std::vector<Vector> wgt_, acc_;
   std::vector<std::uint16_t> table_;
+  std::vector<std::int8_t> out_;
+  DefinedElements requantized_;
   DefinedElements uop_defined_, inp_defined_, wgt_defined_, acc_defined_, tab_defined_;
 };
 

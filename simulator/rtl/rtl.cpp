@@ -264,6 +264,9 @@ void VerilatedSimulator::count_events(const dovetail_rtl_events& events, Counter
   counters.gemm_reset_uops = events.gemm_resets;
   counters.window_uops = events.window_steps;
   counters.window_pushes = events.window_pushes;
+  counters.epilogue_uops = events.epilogue_steps;
+  counters.epilogue_parameters = events.epilogue_parameters;
+  counters.epilogue_lookups = events.epilogue_lookups;
   counters.macs = (events.gemm_steps + events.window_steps) * static_cast<std::uint64_t>(config_.macs_per_uop());
   std::copy_n(std::begin(events.alu_steps), counters.alu_uops_by_op.size(), counters.alu_uops_by_op.begin());
   counters.alu_uops = std::accumulate(std::begin(events.alu_steps), std::end(events.alu_steps), std::uint64_t{0});

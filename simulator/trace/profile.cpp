@@ -22,8 +22,7 @@ void finish(ProfilePart& part, const isa::HardwareConfig& config, const MemorySp
 
 // Index into kComputeKindNames.
 std::size_t kind_of(const isa::Instruction& instruction) {
-  if (std::holds_alternative<isa::Gemm>(instruction.body) || std::holds_alternative<isa::Window>(instruction.body))
-    return 0;
+  if (isa::product_loop(instruction) != nullptr) return 0;
   if (std::holds_alternative<isa::Alu>(instruction.body)) return 1;
   const auto* load = std::get_if<isa::Load>(&instruction.body);
   if (load == nullptr || load->x_size == 0) return 4;

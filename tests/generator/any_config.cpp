@@ -86,6 +86,7 @@ class Drawing {
     for (std::size_t i = 0; i < isa::spec::kExtensions.size(); ++i)
       config.*isa::spec::kExtensions[i].member = (seed_ >> i & 1) != 0;
     config.window &= config.block_in == config.block_out && config.block_in > 1;
+    config.epilogue &= config.requant && config.block_in >= 16;
     // The wide encoding's micro-ops are larger.
     config.uop_buffer_bytes = std::max(config.uop_buffer_bytes, isa::spec::kMinDepth * config.uop_bytes());
     const auto valid = isa::validate(config);
@@ -141,18 +142,29 @@ class Drawing {
     // The smallest buffer needs the smallest elements.
     if (!to_most_ && forced_is_buffer())
       for (const Member block : kBlocks) config.*block = 1;
-    if (has_window() && std::ranges::find(kBlocks, forced_) == kBlocks.end()) equalize(config);
+    if (std::ranges::find(kBlocks, forced_) != kBlocks.end()) return;
+    if (has(&HardwareConfig::epilogue)) lengthen(config);
+    if (has(&HardwareConfig::window)) equalize(config);
   }
 
-  // WINDOW needs equal blocks of more than a lane.
-  bool has_window() const {
+  bool has(bool HardwareConfig::*extension) const {
     for (std::size_t i = 0; i < isa::spec::kExtensions.size(); ++i)
-      if (isa::spec::kExtensions[i].member == &HardwareConfig::window) return (seed_ >> i & 1) != 0;
+      if (isa::spec::kExtensions[i].member == extension) return (seed_ >> i & 1) != 0;
     return false;
   }
+  // The parameters of an epilogue need rows of 16 lanes.
+  void lengthen(HardwareConfig& config) const {
+    HardwareConfig longer = config;
+    longer.block_in = std::max<std::int64_t>(16, config.block_in);
+    while (!blocks_fit(longer, limits_) && longer.block_out > 1) longer.block_out /= 2;
+    while (!blocks_fit(longer, limits_) && longer.batch > 1) longer.batch /= 2;
+    if (blocks_fit(longer, limits_)) config = longer;
+  }
+  // WINDOW needs equal blocks of more than a lane.
   void equalize(HardwareConfig& config) const {
     HardwareConfig equal = config;
-    equal.block_in = equal.block_out = std::max<std::int64_t>(2, std::min(config.block_in, config.block_out));
+    const std::int64_t least = has(&HardwareConfig::epilogue) ? 16 : 2;
+    equal.block_in = equal.block_out = std::max(least, std::min(config.block_in, config.block_out));
     if (blocks_fit(equal, limits_)) config = equal;
   }
 

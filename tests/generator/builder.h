@@ -46,6 +46,7 @@ class Builder {
   isa::Instruction draw_products();
   isa::Instruction draw_gemm();
   isa::Instruction draw_window();
+  isa::Instruction draw_gemmq();
   isa::Instruction draw_alu();
   struct Limit {
     std::uint32_t isa::Uop::*field;
@@ -57,7 +58,8 @@ class Builder {
 
     bool is_of(const isa::Uop& uop) const { return uop.wgt != unless_wgt; }
   };
-  void draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits);
+  // `parameters`: the micro-op behind the loop names those of an epilogue.
+  void draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits, bool parameters = false);
 
   // The region in which most loops and transfers of this program stay.
   isa::Extent part_of(isa::Memory memory) const;

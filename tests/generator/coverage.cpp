@@ -33,6 +33,7 @@ std::string transfer_bin(const isa::Transfer& transfer, bool store) {
 
 std::string loop_bin(const isa::Instruction& instruction) {
   const auto* gemm = std::get_if<isa::Gemm>(&instruction.body);
+  const auto* gemmq = std::get_if<isa::GemmQ>(&instruction.body);
   const auto* window = std::get_if<isa::Window>(&instruction.body);
   const isa::UopLoop& loop = *isa::uop_loop(instruction);
   const bool idle = loop.iter_out == 0 || loop.iter_in == 0 || loop.uop_begin == loop.uop_end;
@@ -43,8 +44,12 @@ std::string loop_bin(const isa::Instruction& instruction) {
            : mode == isa::semantics::GemmMode::overwrite ? "gemm overwrite"
                                                          : "gemm accumulate";
   }
+  if (gemmq != nullptr) return idle ? "gemmq zero-trip" : gemmq->overwrite ? "gemmq overwrite" : "gemmq accumulate";
   if (window != nullptr)
-    return idle ? "window zero-trip" : window->overwrite ? "window overwrite" : "window accumulate";
+    return idle                ? "window zero-trip"
+           : window->requant   ? "window requant"
+           : window->overwrite ? "window overwrite"
+                               : "window accumulate";
   if (idle) return "alu zero-trip";
   const auto& alu = std::get<isa::Alu>(instruction.body);
   return fmt::format("alu {} {}", isa::spec::info(alu.op).name, alu.use_imm ? "immediate" : "vector");
@@ -72,6 +77,12 @@ void Coverage::expect_bins(const isa::HardwareConfig& config) {
     bins_["window accumulate"];
     bins_["window zero-trip"];
     if (config.overwrite) bins_["window overwrite"];
+    if (config.epilogue) bins_["window requant"];
+  }
+  if (config.epilogue) {
+    bins_["gemmq accumulate"];
+    bins_["gemmq zero-trip"];
+    if (config.overwrite) bins_["gemmq overwrite"];
   }
   bins_["alu zero-trip"];
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps) {
@@ -151,7 +162,8 @@ std::string Coverage::report() const {
                                       {isa::Opcode::gemm, "gemm"},
                                       {isa::Opcode::finish, "finish"},
                                       {isa::Opcode::alu, "alu"},
-                                      {isa::Opcode::window, "window"}})
+                                      {isa::Opcode::window, "window"},
+                                      {isa::Opcode::gemmq, "gemmq"}})
     text += fmt::format("  {:6.1f} %  {}\n", opcode_percent(opcode), label);
   for (const auto& [bin, count] : bins_) text += fmt::format("  {:6}    {}\n", count, bin);
   return text;

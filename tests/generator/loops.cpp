@@ -9,7 +9,7 @@
 namespace dovetail::test {
 
 // Draws a micro-op range and trip counts, then for each index the factors that its memory has room for.
-void Builder::draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits) {
+void Builder::draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits, bool parameters) {
   const auto fits = [&](const isa::Uop& uop) {
     return std::all_of(limits.begin(), limits.end(), [&](const Limit& limit) {
       return !limit.is_of(uop) || uop.*limit.field + limit.beyond < depth(limit.memory);
@@ -22,6 +22,10 @@ void Builder::draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits) {
     while (loop.uop_end < uops_.size() && loop.uop_end - loop.uop_begin < longest && uop_loaded_[loop.uop_end] &&
            fits(uops_[loop.uop_end]))
       ++loop.uop_end;
+    while (parameters && loop.uop_end > loop.uop_begin &&
+           (loop.uop_end == uops_.size() || !uop_loaded_[loop.uop_end] ||
+            uops_[loop.uop_end].wgt >= depth(isa::Memory::wgt)))
+      --loop.uop_end;
   }
   const std::uint64_t count = std::max<std::uint32_t>(1, loop.uop_end - loop.uop_begin);
   const std::uint64_t trips = std::max<std::uint64_t>(1, options_.max_steps / count);
@@ -56,15 +60,32 @@ void Builder::draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits) {
   }
 }
 
-isa::Instruction Builder::draw_products() { return config_.window && random_.chance(35) ? draw_window() : draw_gemm(); }
+isa::Instruction Builder::draw_products() {
+  if (config_.window && random_.chance(35)) return draw_window();
+  return config_.epilogue && random_.chance(40) ? draw_gemmq() : draw_gemm();
+}
+
+isa::Instruction Builder::draw_gemmq() {
+  isa::GemmQ gemmq;
+  gemmq.overwrite = config_.overwrite && random_.chance(50);
+  draw_loop(gemmq,
+            {{&isa::Uop::dst, isa::Memory::acc, 0, &gemmq.dst_factor_out, &gemmq.dst_factor_in},
+             {&isa::Uop::src, isa::Memory::inp, 0, &gemmq.src_factor_out, &gemmq.src_factor_in},
+             {&isa::Uop::wgt, isa::Memory::wgt, 0, &gemmq.wgt_factor_out, &gemmq.wgt_factor_in}},
+            true);
+  return {{}, gemmq};
+}
 
 isa::Instruction Builder::draw_window() {
   isa::Window window;
   window.overwrite = config_.overwrite && random_.chance(50);
+  window.requant = config_.epilogue && random_.chance(50);
   const std::uint32_t push = isa::semantics::push_only(config_);
-  draw_loop(window, {{&isa::Uop::dst, isa::Memory::acc, 0, &window.dst_factor_out, &window.dst_factor_in, push},
-                     {&isa::Uop::src, isa::Memory::inp, 0, &window.src_factor_out, &window.src_factor_in},
-                     {&isa::Uop::wgt, isa::Memory::wgt, 0, &window.wgt_factor_out, &window.wgt_factor_in, push}});
+  draw_loop(window,
+            {{&isa::Uop::dst, isa::Memory::acc, 0, &window.dst_factor_out, &window.dst_factor_in, push},
+             {&isa::Uop::src, isa::Memory::inp, 0, &window.src_factor_out, &window.src_factor_in},
+             {&isa::Uop::wgt, isa::Memory::wgt, 0, &window.wgt_factor_out, &window.wgt_factor_in, push}},
+            window.requant);
   return {{}, window};
 }
 

@@ -80,6 +80,21 @@ struct Finder {
     });
   }
 
+  void operator()(const isa::GemmQ& gemmq) {
+    isa::Gemm products;
+    static_cast<isa::ProductLoop&>(products) = gemmq;
+    (*this)(products);
+    parameters(gemmq);
+  }
+
+  // The micro-op behind the loop, and what it names.
+  void parameters(const isa::UopLoop& loop) {
+    if (result.operations == 0 || loop.uop_end >= uops.size()) return;
+    append(result.uops_executed, loop.uop_end, 1);
+    append(result.reads[kWgt], uops[loop.uop_end].wgt, 1);
+    if (config.table && uops[loop.uop_end].dst % 2 == 1) append(result.reads[kTab], 0, 1);
+  }
+
   void operator()(const isa::Window& window) {
     const std::uint32_t push = (std::uint32_t{1} << wgt_index_bits(config)) - 1;
     step(window, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
@@ -93,6 +108,7 @@ struct Finder {
       append(result.writes[kAcc], dst, 1);
       if (!window.overwrite) append(result.reads[kAcc], dst, 1);
     });
+    if (window.requant) parameters(window);
   }
 
   void operator()(const isa::Alu& alu) {

@@ -69,9 +69,13 @@ std::optional<std::string> broken_law(const isa::HardwareConfig& config, const s
   laws.equal("MACs = steps with products * batch * in * out", counters.macs,
              products * static_cast<std::uint64_t>(config.macs_per_uop()));
   laws.equal("steps of ALU are those of its operations", counters.alu_uops, sum(counters.alu_uops_by_op));
-  laws.equal("a step reads a micro-op", counters.sram_of(Memory::uop).reads, steps + counters.window_pushes);
+  laws.equal("a step reads a micro-op", counters.sram_of(Memory::uop).reads,
+             steps + counters.window_pushes + counters.epilogue_parameters);
   laws.equal("a product and a push read INP", counters.sram_of(Memory::inp).reads, products + counters.window_pushes);
-  laws.equal("a product reads WGT", counters.sram_of(Memory::wgt).reads, products);
+  laws.equal("products and parameters read WGT", counters.sram_of(Memory::wgt).reads,
+             products + counters.epilogue_parameters);
+  laws.at_most("sums that are requantized are those of products", counters.epilogue_uops, products);
+  laws.at_most("entries of the table are of requantized sums", counters.epilogue_lookups, counters.epilogue_uops);
   laws.at_most("a step reads ACC", steps, counters.sram_of(Memory::acc).reads);
   laws.at_most("a step of ALU reads ACC three times at most", counters.sram_of(Memory::acc).reads,
                steps + 2 * counters.alu_uops);
@@ -86,7 +90,8 @@ std::optional<std::string> broken_law(const isa::HardwareConfig& config, const s
   check_port(laws, config, counters.port[1],
              bytes_of(Memory::uop) + bytes_of(Memory::acc) + bytes_of(Memory::acc8) + bytes_of(Memory::tab));
   laws.equal("a beat of a table is written at once", counters.sram_of(Memory::tab).writes * bus, bytes_of(Memory::tab));
-  laws.at_most("a step of ALU reads the table at most once", counters.sram_of(Memory::tab).reads, counters.alu_uops);
+  laws.at_most("a step of ALU reads the table at most once", counters.sram_of(Memory::tab).reads,
+               counters.alu_uops + counters.epilogue_lookups);
   check_port(laws, config, counters.port[2], counters.bytes_stored);
   laws.equal("an engine with a clock fetches", counters.fetch.has_value(), true);
   if (counters.fetch)

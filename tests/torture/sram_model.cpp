@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "isa/semantics/alu.h"
+#include "isa/semantics/epilogue.h"
 #include "isa/semantics/gemm.h"
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
@@ -39,6 +40,7 @@ void SramModel::launch(std::span<const isa::Instruction> program, simulator::Dra
 void SramModel::put(isa::Memory memory, std::uint64_t index, const std::byte* from) {
   Buffer& to = buffer(memory == isa::Memory::acc8 ? isa::Memory::acc : memory);
   to.defined[index] = true;
+  if (&to == &buffer(isa::Memory::acc)) out_.erase(index);
   std::byte* at = to.bytes.data() + index * to.element_bytes;
   if (memory != isa::Memory::acc8 || from == nullptr) {
     if (from == nullptr) std::memset(at, 0, to.element_bytes);
@@ -54,6 +56,7 @@ void SramModel::put(isa::Memory memory, std::uint64_t index, const std::byte* fr
 void SramModel::set_acc(std::uint64_t index, std::span<const std::int32_t> lanes) {
   Buffer& acc = buffer(isa::Memory::acc);
   acc.defined[index] = true;
+  out_.erase(index);
   std::memcpy(acc.bytes.data() + index * acc.element_bytes, lanes.data(), acc.element_bytes);  // little-endian hosts
 }
 
@@ -62,6 +65,22 @@ std::vector<std::int32_t> SramModel::acc(std::uint64_t index) const {
   std::vector<std::int32_t> lanes(acc.element_bytes / 4);
   std::memcpy(lanes.data(), acc.bytes.data() + index * acc.element_bytes, acc.element_bytes);
   return lanes;
+}
+
+void SramModel::requantize(const isa::Uop& parameters, std::uint64_t dst) {
+  const Buffer& wgt = buffer(isa::Memory::wgt);
+  const std::span values(reinterpret_cast<const std::int8_t*>(wgt.bytes.data()) + parameters.wgt * wgt.element_bytes,
+                         wgt.element_bytes);
+  std::array<std::uint16_t, isa::spec::kTableEntries> table{};
+  const bool looks_up = config_.table && isa::semantics::looks_up(parameters);
+  if (looks_up) isa::semantics::load_table(table, buffer(isa::Memory::tab).bytes);
+  const std::vector<std::int32_t> lanes = acc(dst);
+  const auto block_in = static_cast<std::size_t>(config_.block_in),
+             block_out = static_cast<std::size_t>(config_.block_out);
+  std::vector<std::int8_t>& out = out_[dst];
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+    out.push_back(
+        isa::semantics::epilogue(lanes[lane], lane % block_out, values, block_in, looks_up ? table.data() : nullptr));
 }
 
 void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dram) {
@@ -91,9 +110,11 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
     isa::semantics::for_each_stored_run(*store, [&](std::uint64_t from, std::uint64_t to, std::uint64_t count) {
       for (std::uint64_t i = 0; i < count; ++i) {
         const std::vector<std::int32_t> lanes = acc(from + i);
+        const auto requantized = out_.find(from + i);
         for (std::size_t lane = 0; lane < lanes.size(); ++lane)
           dram.bytes[(to + i) * bytes - dram.base + lane] =
-              static_cast<std::byte>(isa::semantics::narrow(lanes[lane], store->saturate));
+              static_cast<std::byte>(requantized != out_.end() ? requantized->second[lane]
+                                                               : isa::semantics::narrow(lanes[lane], store->saturate));
       }
     });
   } else if (const auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) {
@@ -111,6 +132,17 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
       }
       set_acc(dst, lanes);
     });
+  } else if (const auto* gemmq = std::get_if<isa::GemmQ>(&instruction.body)) {
+    isa::semantics::for_each_step(*gemmq, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+      const std::uint64_t dst = element_index(uop.dst, y, x, gemmq->dst_factor_out, gemmq->dst_factor_in);
+      std::vector<std::int32_t> lanes = acc(dst);
+      isa::semantics::gemm(
+          lanes, operand(isa::Memory::inp, element_index(uop.src, y, x, gemmq->src_factor_out, gemmq->src_factor_in)),
+          operand(isa::Memory::wgt, element_index(uop.wgt, y, x, gemmq->wgt_factor_out, gemmq->wgt_factor_in)), block,
+          gemmq->overwrite ? isa::semantics::GemmMode::overwrite : isa::semantics::GemmMode::accumulate);
+      set_acc(dst, lanes);
+      requantize(uops_[gemmq->uop_end], dst);
+    });
   } else if (const auto* window = std::get_if<isa::Window>(&instruction.body)) {
     std::vector<std::int8_t> last(block.block_in * block.batch * block.block_in);
     isa::semantics::for_each_step(*window, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
@@ -124,6 +156,7 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
           operand(isa::Memory::wgt, element_index(uop.wgt, y, x, window->wgt_factor_out, window->wgt_factor_in)), block,
           window->overwrite);
       set_acc(dst, lanes);
+      if (window->requant) requantize(uops_[window->uop_end], dst);
     });
   } else if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
     isa::semantics::for_each_step(*alu, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {

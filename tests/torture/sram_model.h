@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -33,6 +34,7 @@ class SramModel {
   void put(isa::Memory memory, std::uint64_t index, const std::byte* from);
   void set_acc(std::uint64_t index, std::span<const std::int32_t> lanes);
   std::vector<std::int32_t> acc(std::uint64_t index) const;
+  void requantize(const isa::Uop& parameters, std::uint64_t dst);
 
   struct Buffer {
     std::size_t element_bytes = 0;
@@ -46,6 +48,7 @@ class SramModel {
   isa::Codec codec_;
   std::array<Buffer, isa::spec::kMemories.size()> buffers_;  // those of acc8 and out stay unused
   std::vector<isa::Uop> uops_;                               // buffer uop, decoded
+  std::map<std::uint64_t, std::vector<std::int8_t>> out_;    // elements that an epilogue was the last to write
 };
 
 }  // namespace dovetail::test

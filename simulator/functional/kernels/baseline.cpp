@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "isa/semantics/alu.h"
+#include "isa/semantics/epilogue.h"
 #include "simulator/functional/kernels/kernels.h"
 
 #define DOVETAIL_KERNEL_TARGET

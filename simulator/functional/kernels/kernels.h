@@ -63,7 +63,19 @@ struct AluArguments {
   const std::uint16_t* table = nullptr;  // TAB
 };
 
+// The epilogue of one ACC element (isa/semantics/epilogue.h), by words of its layout.
+struct EpilogueArguments {
+  std::size_t words = 0;
+  const std::int32_t* bias = nullptr;
+  const std::uint32_t* scale = nullptr;
+  std::int32_t zero_point = 0, least = 0, most = 0;
+  const std::uint16_t* table = nullptr;  // null unless results are entries of it
+  const std::int32_t* acc = nullptr;
+  std::int8_t* out = nullptr;
+};
+
 using GemmKernel = void (*)(const GemmArguments&);
+using EpilogueKernel = void (*)(const EpilogueArguments&);
 using WindowKernel = void (*)(const WindowArguments&);
 using AluKernel = void (*)(const AluArguments&);
 
@@ -71,6 +83,7 @@ struct Kernels {
   std::size_t group_depth = 2;
   GemmKernel accumulate = nullptr, overwrite = nullptr;
   WindowKernel window = nullptr;
+  EpilogueKernel epilogue = nullptr;
   // By isa::AluOp; null if the operation takes no immediate operand.
   std::array<AluKernel, isa::spec::kAluOps.size()> alu_immediate{}, alu_vector{};
   UopRanges (*uop_ranges)(const UopView&) = nullptr;  // precondition: count > 0

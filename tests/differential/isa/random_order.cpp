@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/semantics/alu.h"
+#include "isa/semantics/epilogue.h"
 #include "isa/semantics/gemm.h"
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
@@ -78,6 +79,7 @@ void ReferenceMachine::execute(const isa::Load& load) {
     };
     const std::span<std::int32_t> tile = std::span(acc_).subspan(
         load.memory == isa::Memory::acc || load.memory == isa::Memory::acc8 ? sram * lanes : 0, lanes);
+    if (load.memory == isa::Memory::acc || load.memory == isa::Memory::acc8) out_.erase(sram);
     switch (load.memory) {
       case isa::Memory::uop: uops_[sram] = bytes.empty() ? isa::Uop{} : codec_.decode_uop(bytes); break;
       case isa::Memory::inp: copy(inp_); break;
@@ -109,15 +111,40 @@ void ReferenceMachine::execute(const isa::Load& load) {
 void ReferenceMachine::execute(const isa::Store& store) {
   const auto lanes = static_cast<std::size_t>(config_.batch * config_.block_out);
   semantics::for_each_stored_run(store, [&](std::uint64_t sram, std::uint64_t dram, std::uint64_t count) {
-    for (std::uint64_t i = 0; i < count * lanes; ++i)
+    for (std::uint64_t i = 0; i < count * lanes; ++i) {
+      const auto requantized = out_.find(sram + i / lanes);
       dram_[dram * lanes - program_.dram_base + i] =
-          static_cast<std::byte>(semantics::narrow(acc_[sram * lanes + i], store.saturate));
+          static_cast<std::byte>(requantized != out_.end() ? requantized->second[i % lanes]
+                                                           : semantics::narrow(acc_[sram * lanes + i], store.saturate));
+    }
   });
 }
 
 semantics::TensorBlock ReferenceMachine::block() const {
   return {static_cast<std::size_t>(config_.batch), static_cast<std::size_t>(config_.block_in),
           static_cast<std::size_t>(config_.block_out)};
+}
+
+void ReferenceMachine::requantize(const isa::Uop& parameters, std::uint64_t dst) {
+  const semantics::TensorBlock block = this->block();
+  const std::size_t wgt_lanes = block.block_out * block.block_in;
+  const auto values = std::span(wgt_).subspan(parameters.wgt * wgt_lanes, wgt_lanes);
+  const bool looks_up = config_.table && semantics::looks_up(parameters);
+  std::vector<std::int8_t>& out = out_[dst];
+  out.clear();
+  for (std::size_t lane = 0; lane < block.batch * block.block_out; ++lane)
+    out.push_back(semantics::epilogue(acc_[dst * block.batch * block.block_out + lane], lane % block.block_out, values,
+                                      block.block_in, looks_up ? table_.data() : nullptr));
+}
+
+void ReferenceMachine::execute(const isa::GemmQ& gemmq) {
+  isa::Gemm gemm;
+  static_cast<isa::ProductLoop&>(gemm) = gemmq;
+  execute(gemm);
+  semantics::for_each_step(gemmq, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+    requantize(uops_[gemmq.uop_end],
+               semantics::element_index(uop.dst, y, x, gemmq.dst_factor_out, gemmq.dst_factor_in));
+  });
 }
 
 void ReferenceMachine::execute(const isa::Window& window) {
@@ -134,6 +161,8 @@ void ReferenceMachine::execute(const isa::Window& window) {
     const auto wgt = semantics::element_index(uop.wgt, y, x, window.wgt_factor_out, window.wgt_factor_in);
     semantics::window(std::span(acc_).subspan(dst * acc_lanes, acc_lanes), last,
                       std::span(wgt_).subspan(wgt * wgt_lanes, wgt_lanes), block, window.overwrite);
+    out_.erase(dst);
+    if (window.requant) requantize(uops_[window.uop_end], dst);
   });
 }
 
@@ -145,6 +174,7 @@ void ReferenceMachine::execute(const isa::Gemm& gemm) {
   semantics::for_each_step(gemm, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
     const auto dst = semantics::element_index(uop.dst, y, x, gemm.dst_factor_out, gemm.dst_factor_in);
     const auto acc = std::span(acc_).subspan(dst * acc_lanes, acc_lanes);
+    out_.erase(dst);
     if (mode == semantics::GemmMode::reset) return semantics::gemm(acc, {}, {}, block, mode);
     const auto src = semantics::element_index(uop.src, y, x, gemm.src_factor_out, gemm.src_factor_in);
     const auto wgt = semantics::element_index(uop.wgt, y, x, gemm.wgt_factor_out, gemm.wgt_factor_in);
@@ -158,6 +188,7 @@ void ReferenceMachine::execute(const isa::Alu& alu) {
   semantics::for_each_step(alu, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
     const auto dst = semantics::element_index(uop.dst, y, x, alu.dst_factor_out, alu.dst_factor_in);
     const auto src = semantics::element_index(uop.src, y, x, alu.src_factor_out, alu.src_factor_in);
+    out_.erase(dst);
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       const auto source = [&](std::size_t element) { return acc_[(src + element) * lanes + lane]; };
       std::int32_t& target = acc_[dst * lanes + lane];

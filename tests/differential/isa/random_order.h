@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "isa/codec.h"
@@ -32,9 +33,11 @@ class ReferenceMachine {
   void execute(const isa::Gemm& gemm);
   void execute(const isa::Alu& alu);
   void execute(const isa::Window& window);
+  void execute(const isa::GemmQ& gemmq);
   void execute(const isa::Finish&) {}
 
   isa::semantics::TensorBlock block() const;
+  void requantize(const isa::Uop& parameters, std::uint64_t dst);
 
   const GeneratedProgram& program_;
   const isa::HardwareConfig& config_;
@@ -42,6 +45,7 @@ class ReferenceMachine {
   std::vector<isa::Uop> uops_;
   std::vector<std::int8_t> inp_, wgt_;
   std::vector<std::int32_t> acc_;
+  std::map<std::uint64_t, std::vector<std::int8_t>> out_;  // elements that an epilogue was the last to write
   std::array<std::uint16_t, isa::spec::kTableEntries> table_{};
   std::vector<std::byte> dram_;
 };

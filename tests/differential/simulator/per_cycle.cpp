@@ -509,7 +509,7 @@ void PerCycle::load(Cycle c) {
 }
 
 PerCycle::Kind PerCycle::kind_of(const isa::Instruction& instruction) const {
-  if (instruction.opcode() == isa::Opcode::gemm || instruction.opcode() == isa::Opcode::window) return Kind::gemm;
+  if (isa::product_loop(instruction) != nullptr) return Kind::gemm;
   if (const auto* alu = std::get_if<isa::Alu>(&instruction.body))
     return isa::spec::info(alu->op).kind == isa::spec::AluKind::alu_long ? Kind::alu_long : Kind::alu;
   return Kind::serial;
@@ -539,14 +539,15 @@ void PerCycle::expand(const isa::Instruction& instruction, Cycle s, Running& run
   const auto* alu = std::get_if<isa::Alu>(&instruction.body);
   if (alu == nullptr) {
     to_write = value(kGemmReadToWrite);
+    if (config_.epilogue) to_write += value(kAccToOut) + (config_.table ? value(kTableToOut) : 0);
   } else {
     to_write = value(kind == Kind::alu ? kAluReadToWrite : kAluLongReadToWrite);
   }
-  bool any = false;
+  const bool any = loop->iter_out != 0 && loop->iter_in != 0 && loop->uop_begin < loop->uop_end;
+  if (any && isa::has_epilogue(instruction)) enter(Step{}, value(kEpilogueParameterCycles), {});
   for (std::uint64_t y = 0; y < loop->iter_out; ++y)
     for (std::uint64_t x = 0; x < loop->iter_in; ++x)
       for (std::uint64_t k = loop->uop_begin; k < loop->uop_end; ++k) {
-        any = true;
         Step step;
         step.dst = uops_[k].dst + y * loop->dst_factor_out + x * loop->dst_factor_in;
         step.src = uops_[k].src + y * loop->src_factor_out + x * loop->src_factor_in;

@@ -151,9 +151,9 @@ TEST_CASE("decoding names the error") {
   const Codec codec{HardwareConfig{}};
   std::vector<std::byte> bytes = bytes_of(codec, {{}, Finish{}});
   SECTION("opcode") {
-    bytes[0] = std::byte{6};
+    bytes[0] = std::byte{7};
     CHECK(to_string(codec.decode(bytes).errors()) ==
-          "error: cannot decode an instruction: opcode 6 > 5, the last one. Hint: check that the file is a "
+          "error: cannot decode an instruction: opcode 7 > 6, the last one. Hint: check that the file is a "
           "program with this configuration's instruction size");
   }
   SECTION("reserved bit") {
@@ -233,7 +233,7 @@ TEST_CASE("errors of a program name the instruction") {
   const Diagnostics errors = codec.decode_program(bytes, "p.bin").errors();
   REQUIRE(errors.size() == 2);
   CHECK(errors[0].where == "p.bin, instruction 5");
-  CHECK(errors[0].why == "opcode 7 > 5, the last one");
+  CHECK(errors[0].why == "opcode 7 > 6, the last one");
   CHECK(errors[1].where == "p.bin, instruction 9");
   CHECK(errors[1].why == "bit 127 of finish is 1 and reserved: it must be 0");
 

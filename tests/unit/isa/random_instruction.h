@@ -78,13 +78,17 @@ inline Instruction random_instruction(Random& random, const HardwareConfig& conf
   Instruction instruction;
   const auto flags = random();
   instruction.flags = {(flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0, (flags & 8) != 0};
-  switch (random() % (config.window ? 6 : 5)) {
-    case 0: instruction.body = random_body<Load>(random, config); break;
-    case 1: instruction.body = random_body<Store>(random, config); break;
-    case 2: instruction.body = random_body<Gemm>(random, config); break;
-    case 3: instruction.body = Finish{}; break;
-    case 4: instruction.body = random_body<Alu>(random, config); break;
-    default: instruction.body = random_body<Window>(random, config); break;
+  std::vector<Opcode> opcodes;
+  for (const spec::InstructionSpec& row : spec::kInstructions)
+    if (spec::is_enabled(row, config)) opcodes.push_back(row.opcode);
+  switch (opcodes[random() % opcodes.size()]) {
+    case Opcode::load: instruction.body = random_body<Load>(random, config); break;
+    case Opcode::store: instruction.body = random_body<Store>(random, config); break;
+    case Opcode::gemm: instruction.body = random_body<Gemm>(random, config); break;
+    case Opcode::finish: instruction.body = Finish{}; break;
+    case Opcode::alu: instruction.body = random_body<Alu>(random, config); break;
+    case Opcode::window: instruction.body = random_body<Window>(random, config); break;
+    case Opcode::gemmq: instruction.body = random_body<GemmQ>(random, config); break;
   }
   return instruction;
 }
@@ -112,6 +116,7 @@ inline HardwareConfig random_config(Random& random) {
     config.overwrite = random() % 2 != 0;
     config.window = config.block_in == config.block_out && random() % 2 != 0;
     config.table = random() % 2 != 0;
+    config.epilogue = config.requant && config.block_in >= 16 && random() % 2 != 0;
     if (validate(config).ok()) return config;
   }
 }

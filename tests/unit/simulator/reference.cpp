@@ -65,6 +65,7 @@ void Reference::run(std::span<const isa::Instruction> program, Dram& dram) {
     if (const auto* body = std::get_if<isa::Gemm>(&instruction.body)) gemm(*body);
     if (const auto* body = std::get_if<isa::Alu>(&instruction.body)) alu(*body);
     if (const auto* body = std::get_if<isa::Window>(&instruction.body)) window(*body);
+    if (const auto* body = std::get_if<isa::GemmQ>(&instruction.body)) gemmq(*body);
   }
 }
 
@@ -90,11 +91,13 @@ void Reference::put(isa::Memory memory, std::size_t index, const std::byte* elem
       for (std::size_t i = 0; i < batch_ * in_; ++i) inp_[index * batch_ * in_ + i] = static_cast<std::int8_t>(byte(i));
       return;
     case isa::Memory::acc:
+      requantized_.erase(index);
       for (std::size_t i = 0; i < batch_ * out_; ++i)
         acc_[index * batch_ * out_ + i] =
             element == nullptr ? 0 : wrapped(static_cast<std::int64_t>(little_endian(element + 4 * i, 4)));
       return;
     case isa::Memory::acc8:
+      requantized_.erase(index);
       for (std::size_t i = 0; i < batch_ * out_; ++i) acc_[index * batch_ * out_ + i] = byte(i);
       return;
     case isa::Memory::tab:
@@ -123,7 +126,9 @@ void Reference::store(const isa::Store& store, Dram& dram) const {
   for (std::size_t y = 0; y < store.y_size; ++y)
     for (std::size_t x = 0; x < store.x_size; ++x)
       for (std::size_t lane = 0; lane < lanes; ++lane) {
-        std::int32_t value = acc_[(store.sram_base + y * store.x_size + x) * lanes + lane];
+        const std::size_t element = store.sram_base + y * store.x_size + x;
+        std::int32_t value =
+            requantized_.contains(element) ? requantized_.at(element)[lane] : acc_[element * lanes + lane];
         if (store.saturate) value = value > 127 ? 127 : value < -128 ? -128 : value;
         dram.bytes[(store.dram_base + y * store.x_stride + x) * lanes + lane - dram.base] =
             static_cast<std::byte>(value & 255);
@@ -137,6 +142,7 @@ void Reference::gemm(const isa::Gemm& gemm) {
         const std::size_t dst = uop_[k].dst + y * gemm.dst_factor_out + x * gemm.dst_factor_in;
         const std::size_t src = uop_[k].src + y * gemm.src_factor_out + x * gemm.src_factor_in;
         const std::size_t wgt = uop_[k].wgt + y * gemm.wgt_factor_out + x * gemm.wgt_factor_in;
+        requantized_.erase(dst);
         for (std::size_t b = 0; b < batch_; ++b)
           for (std::size_t o = 0; o < out_; ++o) {
             std::int32_t& lane = acc_[(dst * batch_ + b) * out_ + o];
@@ -170,7 +176,37 @@ void Reference::window(const isa::Window& window) {
               sum += inp_[(pushed[pushed.size() - 1 - t] * batch_ + b) * in_ + o] * wgt_[(wgt * out_ + o) * in_ + t];
             lane = wrapped(sum);
           }
+        requantized_.erase(dst);
+        if (window.requant) requantize(uop_[window.uop_end], dst);
       }
+}
+
+void Reference::gemmq(const isa::GemmQ& gemmq) {
+  isa::Gemm products;
+  static_cast<isa::ProductLoop&>(products) = gemmq;
+  gemm(products);
+  for (std::size_t y = 0; y < gemmq.iter_out; ++y)
+    for (std::size_t x = 0; x < gemmq.iter_in; ++x)
+      for (std::size_t k = gemmq.uop_begin; k < gemmq.uop_end; ++k)
+        requantize(uop_[gemmq.uop_end], uop_[k].dst + y * gemmq.dst_factor_out + x * gemmq.dst_factor_in);
+}
+
+// Rows of the parameters: bias, scale, and in the first row zero point, least and most.
+void Reference::requantize(const isa::Uop& parameters, std::size_t dst) {
+  const std::int8_t* rows = wgt_.data() + parameters.wgt * out_ * in_;
+  const auto word = [&](std::size_t at) {
+    return static_cast<std::uint32_t>(little_endian(reinterpret_cast<const std::byte*>(rows) + at, 4));
+  };
+  std::vector<std::int32_t> lanes;
+  for (std::size_t lane = 0; lane < batch_ * out_; ++lane) {
+    const std::size_t row = lane % out_ * in_;
+    std::int32_t value = requantized(acc_[dst * batch_ * out_ + lane], wrapped(word(row)), word(row + 4), rows[8]);
+    if (value < rows[9]) value = rows[9];
+    if (value > rows[10]) value = rows[10];
+    const bool looks_up = config_.table && parameters.dst % 2 == 1;
+    lanes.push_back(looks_up ? static_cast<std::int8_t>(table_[entry(value)] & 255) : value);
+  }
+  requantized_[dst] = lanes;
 }
 
 void Reference::alu(const isa::Alu& alu) {
@@ -180,6 +216,7 @@ void Reference::alu(const isa::Alu& alu) {
       for (std::size_t k = alu.uop_begin; k < alu.uop_end; ++k) {
         const std::size_t dst = uop_[k].dst + y * alu.dst_factor_out + x * alu.dst_factor_in;
         const std::size_t src = uop_[k].src + y * alu.src_factor_out + x * alu.src_factor_in;
+        requantized_.erase(dst);
         for (std::size_t lane = 0; lane < lanes; ++lane) {
           std::int32_t& value = acc_[dst * lanes + lane];
           const std::int64_t other = alu.use_imm ? alu.imm : acc_[src * lanes + lane];

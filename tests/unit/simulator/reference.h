@@ -25,6 +25,8 @@ class Reference {
   void store(const isa::Store& store, Dram& dram) const;
   void gemm(const isa::Gemm& gemm);
   void window(const isa::Window& window);
+  void gemmq(const isa::GemmQ& gemmq);
+  void requantize(const isa::Uop& parameters, std::size_t dst);
   void alu(const isa::Alu& alu);
   // Writes one DRAM element, or a zero element for a null pointer, into SRAM.
   void put(isa::Memory memory, std::size_t index, const std::byte* element);
@@ -34,7 +36,8 @@ class Reference {
   std::vector<isa::Uop> uop_;
   std::vector<std::int8_t> inp_, wgt_;
   std::vector<std::int32_t> acc_;
-  std::array<std::int32_t, 256> table_{};  // sign-extended
+  std::map<std::size_t, std::vector<std::int32_t>> requantized_;  // elements that an epilogue was the last to write
+  std::array<std::int32_t, 256> table_{};                         // sign-extended
 };
 
 }  // namespace dovetail::simulator::testing

@@ -51,13 +51,12 @@ std::string text_of(const Stream& stream, const isa::HardwareConfig& config) {
 std::string symbolic_text(Stream stream, const isa::HardwareConfig& config) {
   std::vector<std::uint64_t> begins{0};
   for (const std::vector<isa::Uop>& kernel : stream.kernels) begins.push_back(begins.back() + kernel.size());
-  const auto place = [&](isa::UopLoop& compute, int kernel) {
-    compute.uop_begin = static_cast<std::uint32_t>(begins[static_cast<std::size_t>(kernel)]);
-    compute.uop_end = static_cast<std::uint32_t>(begins[static_cast<std::size_t>(kernel) + 1]);
-  };
   for (StreamInstruction& item : stream.instructions) {
-    if (item.kernel < 0) continue;
-    if (isa::UopLoop* loop = isa::uop_loop(item.instruction)) place(*loop, item.kernel);
+    isa::UopLoop* loop = isa::uop_loop(item.instruction);
+    if (item.kernel < 0 || loop == nullptr) continue;
+    const auto kernel = static_cast<std::size_t>(item.kernel);
+    loop->uop_begin = static_cast<std::uint32_t>(begins[kernel]);
+    loop->uop_end = static_cast<std::uint32_t>(begins[kernel + 1] - (isa::has_epilogue(item.instruction) ? 1 : 0));
   }
   std::string text = text_of(stream, config);
   for (std::size_t i = 0; i < stream.kernels.size(); ++i) {

@@ -30,10 +30,12 @@ std::uint64_t instruction_cycles(const isa::HardwareConfig& config, const Stream
   const auto& body = item.instruction.body;
   if (const auto* load = std::get_if<isa::Load>(&body)) return slots(config, *load);
   if (const auto* store = std::get_if<isa::Store>(&body)) return slots(config, *store);
-  if (const auto* gemm = std::get_if<isa::Gemm>(&body))
-    return steps(*gemm) * static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value);
-  if (const auto* window = std::get_if<isa::Window>(&body))
-    return steps(*window) * static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value);
+  if (const isa::ProductLoop* product = isa::product_loop(item.instruction)) {
+    const std::uint64_t parameters = isa::has_epilogue(item.instruction) ? 1 : 0,
+                        trips = std::uint64_t{product->iter_out} * product->iter_in;
+    return (steps(*product) - parameters * trips) * static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value) +
+           parameters * static_cast<std::uint64_t>(isa::spec::kEpilogueParameterCycles.value);
+  }
   if (const auto* alu = std::get_if<isa::Alu>(&body)) {
     const bool immediate = isa::spec::source_elements(*alu) == 0;
     if (immediate) return steps(*alu) * static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopImm.value);

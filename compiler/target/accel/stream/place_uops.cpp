@@ -118,7 +118,8 @@ PlacedUops place_uops(Stream& stream, const isa::HardwareConfig& config, std::ui
       isa::UopLoop& loop = *isa::uop_loop(item.instruction);
       const auto k = static_cast<std::size_t>(item.kernel);
       loop.uop_begin = static_cast<std::uint32_t>(*place++ + area.parts[k].offset);
-      loop.uop_end = loop.uop_begin + static_cast<std::uint32_t>(stream.kernels[k].size());
+      loop.uop_end = loop.uop_begin + static_cast<std::uint32_t>(stream.kernels[k].size()) -
+                     (isa::has_epilogue(item.instruction) ? 1 : 0);
     }
     out.push_back(std::move(item));
   }

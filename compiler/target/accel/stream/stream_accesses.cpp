@@ -2,7 +2,6 @@
 
 #include <span>
 
-#include "isa/semantics/gemm.h"
 #include "isa/spec/alu_ops.h"
 
 namespace dovetail::accel {
@@ -16,16 +15,15 @@ StreamAccesses::LoopKey StreamAccesses::key_of(const StreamInstruction& item, co
               loop.dst_factor_in,
               loop.src_factor_out,
               loop.src_factor_in};
-  const auto products = [&](const isa::ProductLoop& product) {
-    key[7] = product.wgt_factor_out;
-    key[8] = product.wgt_factor_in;
-  };
-  if (const auto* gemm = std::get_if<isa::Gemm>(&item.instruction.body)) {
-    products(*gemm);
-    key[9] = 1 + static_cast<std::uint32_t>(isa::semantics::gemm_mode(*gemm));
-  } else if (const auto* window = std::get_if<isa::Window>(&item.instruction.body)) {
-    products(*window);
-    key[9] = window->overwrite ? 5 : 4;  // numbers that no mode of GEMM has
+  if (const isa::ProductLoop* product = isa::product_loop(item.instruction)) {
+    const auto* gemm = std::get_if<isa::Gemm>(&item.instruction.body);
+    key[7] = product->wgt_factor_out;
+    key[8] = product->wgt_factor_in;
+    key[9] = 1 + static_cast<std::uint32_t>(item.instruction.body.index()) * 8 +
+             (gemm != nullptr && gemm->reset ? 4
+              : product->overwrite           ? 2
+                                             : 0) +
+             (isa::has_epilogue(item.instruction) ? 1 : 0);
   } else {
     const auto& alu = std::get<isa::Alu>(item.instruction.body);
     key[10] = 2 * isa::spec::source_elements(alu) + (isa::spec::reads_table(alu.op) ? 1 : 0);
@@ -58,7 +56,7 @@ const Accesses& StreamAccesses::of(const StreamInstruction& item) {
       [&](auto& body) {
         if constexpr (std::is_base_of_v<isa::UopLoop, std::remove_cvref_t<decltype(body)>>) {
           body.uop_begin = 0;
-          body.uop_end = static_cast<std::uint32_t>(kernel.size());
+          body.uop_end = static_cast<std::uint32_t>(kernel.size() - (isa::has_epilogue(item.instruction) ? 1 : 0));
         }
       },
       placed.body);

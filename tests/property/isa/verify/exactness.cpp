@@ -241,6 +241,9 @@ TEST_CASE("verify agrees with the oracle on indices out of range") {
         grow(window->wgt_factor_in, program.config.depth(isa::Memory::wgt));
         grow(window->dst_factor_in, program.config.depth(isa::Memory::acc));
         grow(window->iter_in, 64);
+      } else if (auto* gemmq = std::get_if<isa::GemmQ>(&instruction.body)) {
+        grow(gemmq->wgt_factor_out, program.config.depth(isa::Memory::wgt));
+        grow(gemmq->iter_out, 64);
       } else if (auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
         grow(alu->dst_factor_out, program.config.depth(isa::Memory::acc));
         grow(alu->src_factor_in, program.config.depth(isa::Memory::acc));

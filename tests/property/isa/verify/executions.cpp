@@ -61,7 +61,8 @@ LaunchModel::LaunchModel(const isa::HardwareConfig& config, std::span<const isa:
         break;
       case isa::Queue::compute: {
         const auto* alu = std::get_if<isa::Alu>(&instruction.body);
-        const bool gemm = instruction.opcode() == isa::Opcode::gemm || instruction.opcode() == isa::Opcode::window;
+        const bool gemm = instruction.opcode() == isa::Opcode::gemm || instruction.opcode() == isa::Opcode::window ||
+                          instruction.opcode() == isa::Opcode::gemmq;
         kinds_.push_back(gemm                                                            ? Kind::gemm
                          : alu == nullptr                                                ? Kind::serial
                          : isa::spec::info(alu->op).kind == isa::spec::AluKind::alu_long ? Kind::alu_long

@@ -191,6 +191,20 @@ class Judge {
           report_.illegal.insert(begin_ + i);
   }
 
+  static std::size_t index_of(isa::Memory memory) {
+    return static_cast<std::size_t>(std::ranges::find(kShared, memory) - std::begin(kShared));
+  }
+  // What the micro-op behind the loop of an epilogue names.
+  void append_parameters(std::size_t i, Touches& touched) const {
+    const isa::UopLoop& loop = *isa::uop_loop(at(i));
+    if (loop.iter_out == 0 || loop.iter_in == 0 || loop.uop_begin >= loop.uop_end) return;
+    touched.uops_executed.push_back(loop.uop_end);
+    if (!uop_loaded_[loop.uop_end]) return;
+    const isa::Uop& parameters = uops_[loop.uop_end];
+    touched.reads[index_of(isa::Memory::wgt)].push_back(parameters.wgt);
+    if (program_.config.table && parameters.dst % 2 == 1) touched.reads[index_of(isa::Memory::tab)].push_back(0);
+  }
+
   // Elements beyond a memory are illegal and otherwise ignored; so are micro-ops that were never loaded.
   Touches legal_touches(std::size_t i) {
     if (leaves_sram(program_, at(i))) return {};
@@ -200,8 +214,18 @@ class Judge {
     } else {
       // One loaded micro-op at a time.
       isa::Instruction one = at(i);
+      const isa::UopLoop whole = *isa::uop_loop(one);
+      if (isa::has_epilogue(one)) {
+        append_parameters(i, touched);
+        if (auto* window = std::get_if<isa::Window>(&one.body)) {
+          window->requant = false;
+        } else {
+          isa::Gemm products;
+          static_cast<isa::ProductLoop&>(products) = std::get<isa::GemmQ>(one.body);
+          one.body = products;
+        }
+      }
       isa::UopLoop& nest = *isa::uop_loop(one);
-      const isa::UopLoop whole = nest;
       for (std::uint32_t k = whole.uop_begin; k < whole.uop_end; ++k) {
         nest.uop_begin = k;
         nest.uop_end = k + 1;
