@@ -89,6 +89,8 @@ void add_work(Sum& sum, const simulator::Counters& counters, const isa::Hardware
   sum.add("MAC", true, as_double(counters.macs) * costs.mac);
   double alu = 0;
   for (std::size_t op = 0; op < costs.alu.size(); ++op) alu += as_double(counters.alu_uops_by_op[op]) * costs.alu[op];
+  alu += as_double(counters.epilogue_uops) * costs.alu[static_cast<std::size_t>(isa::AluOp::requant)];
+  alu += as_double(counters.epilogue_lookups) * costs.alu[static_cast<std::size_t>(isa::AluOp::table)];
   sum.add("ALU", true, alu * as_double(config.batch * config.block_out));
 }
 

@@ -82,9 +82,9 @@ module dovetail_epilogue import dovetail_isa_pkg::*; #(
           bias_q[o*32+:32]  <= wgt_i[o*RowBits+:32];
           scale_q[o*32+:32] <= wgt_i[o*RowBits+32+:32];
         end
-        zero_point_q <= wgt_i[64+:8];
-        least_q      <= wgt_i[72+:8];
-        most_q       <= wgt_i[80+:8];
+        zero_point_q <= wgt_i[RowBits-24+:8];
+        least_q      <= wgt_i[RowBits-16+:8];
+        most_q       <= wgt_i[RowBits-8+:8];
         look_up_q    <= TABLE_ENABLED != 0 && looks_up_1_q;
       end
     end

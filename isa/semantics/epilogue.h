@@ -1,8 +1,8 @@
 // The epilogue of GEMMQ and WINDOW: the sum that a step writes to ACC is requantized on its way to OUT, the byte that
 // STORE reads. ACC keeps the sum, and any other write of an element of ACC replaces the byte, too.
 //
-// The parameters are an element of WGT, which a step before those of the loop reads. Row o holds the bias and the scale
-// of lane o, and row 0 the numbers that all lanes share.
+// The parameters are an element of WGT, which a step before those of the loop reads. Row o begins with the bias and the
+// scale of lane o, and row 0 ends with the numbers that all lanes share.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,12 @@
 
 namespace dovetail::isa::semantics {
 
-// Places in a row, in bytes.
-inline constexpr std::size_t kBiasAt = 0, kScaleAt = 4;                     // int32 and binary32, little-endian
-inline constexpr std::size_t kZeroPointAt = 8, kLeastAt = 9, kMostAt = 10;  // int8, of row 0
-inline constexpr std::int64_t kParameterBytes = 11;                         // of a row, at least
+// Places in a row of block_in bytes.
+inline constexpr std::size_t kBiasAt = 0, kScaleAt = 4;                             // int32 and binary32, little-endian
+inline constexpr std::int64_t kParameterBytes = 11;                                 // of a row, at least
+constexpr std::size_t zero_point_at(std::size_t block_in) { return block_in - 3; }  // int8, of row 0
+constexpr std::size_t least_at(std::size_t block_in) { return block_in - 2; }
+constexpr std::size_t most_at(std::size_t block_in) { return block_in - 1; }
 
 // The micro-op that names the parameters: wgt is their element, and bit 0 of dst says whether results become entries of
 // the table.
@@ -52,8 +54,8 @@ constexpr std::int8_t epilogue(std::int32_t sum, std::size_t lane, std::span<con
                                std::size_t block_in, const std::uint16_t* table) {
   const auto row = parameters.subspan(lane * block_in, block_in);
   const std::int32_t value = requant(sum, std::bit_cast<std::int32_t>(word_at(row, kBiasAt)), word_at(row, kScaleAt),
-                                     parameters[kZeroPointAt]);
-  const std::int8_t clamped = finish_epilogue(value, parameters[kLeastAt], parameters[kMostAt]);
+                                     parameters[zero_point_at(block_in)]);
+  const std::int8_t clamped = finish_epilogue(value, parameters[least_at(block_in)], parameters[most_at(block_in)]);
   return table == nullptr ? clamped : static_cast<std::int8_t>(table_entry(clamped, 0, table));
 }
 

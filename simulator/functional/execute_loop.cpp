@@ -193,9 +193,9 @@ bool Core::read_parameters(const isa::UopLoop& loop) {
   epilogue_ = {.words = tile.acc_words(),
                .bias = epilogue_bias_.data(),
                .scale = epilogue_scale_.data(),
-               .zero_point = parameters[isa::semantics::kZeroPointAt],
-               .least = parameters[isa::semantics::kLeastAt],
-               .most = parameters[isa::semantics::kMostAt],
+               .zero_point = parameters[isa::semantics::zero_point_at(tile.block_in)],
+               .least = parameters[isa::semantics::least_at(tile.block_in)],
+               .most = parameters[isa::semantics::most_at(tile.block_in)],
                .table = looks_up ? sram_.table() : nullptr};
   return true;
 }

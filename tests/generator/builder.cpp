@@ -56,13 +56,14 @@ void Builder::fill_image() {
   for (std::byte& byte : image_) byte = static_cast<std::byte>(random_.below(256));
   // Rows of parameters with scales and bounds for which results of an epilogue differ.
   if (config_.epilogue)
-    for (std::size_t row = uops; row + 16 <= image_.size(); row += static_cast<std::size_t>(config_.block_in)) {
+    for (std::size_t lanes = static_cast<std::size_t>(config_.block_in), row = uops; row + lanes <= image_.size();
+         row += lanes) {
       if (random_.chance(50)) continue;
       const std::uint64_t exponent = random_.between(105, 127);
       image_[row + 6] = static_cast<std::byte>((exponent & 1) << 7 | random_.below(128));
       image_[row + 7] = static_cast<std::byte>(random_.below(2) << 7 | exponent >> 1);
-      image_[row + 9] = static_cast<std::byte>(128 + random_.below(128));
-      image_[row + 10] = static_cast<std::byte>(random_.below(128));
+      image_[row + lanes - 2] = static_cast<std::byte>(128 + random_.below(128));
+      image_[row + lanes - 1] = static_cast<std::byte>(random_.below(128));
     }
 
   // In most programs loops stay within a part of a deep memory; otherwise most instructions would be definitions.

@@ -48,6 +48,9 @@ void check_events(const isa::HardwareConfig& config, const std::vector<isa::Inst
       CHECK(counters.port == expected.port);
       CHECK(counters.gemm_uops == expected.gemm_uops);
       CHECK(counters.gemm_reset_uops == expected.gemm_reset_uops);
+      CHECK(counters.epilogue_uops == expected.epilogue_uops);
+      CHECK(counters.epilogue_parameters == expected.epilogue_parameters);
+      CHECK(counters.epilogue_lookups == expected.epilogue_lookups);
       CHECK(counters.macs == expected.macs);
       CHECK(counters.alu_uops_by_op == expected.alu_uops_by_op);
       if (engine->name() == "functional") {
@@ -175,6 +178,50 @@ TEST_CASE("events of a table, counted by hand") {
   expected.fetch = through_port(4, 16);
   expected.alu_uops_by_op[static_cast<std::size_t>(AluOp::table)] = 2;
   expected.alu_uops_by_op[static_cast<std::size_t>(AluOp::tableu)] = 2;
+  check_events(config, program, image(config, uops, 4 * kDramBase), expected);
+}
+
+TEST_CASE("events of an epilogue, counted by hand") {
+  // Beats of 8 bytes; UOP has 4 bytes, INP 16, OUT 16, WGT 256, TAB 512.
+  const auto config = isa::load_config("1x16x16-ext,table=true,epilogue=true").value();
+  // Behind the loops, parameters: WGT element 1, first with and then without the table.
+  const std::vector<isa::Uop> uops{{0, 0, 0}, {1, 0, 1}, {1, 0, 1}, {0, 0, 1}};
+  const auto gemmq = [](std::uint32_t begin, std::uint32_t end, isa::DependencyFlags tokens) {
+    isa::GemmQ body;
+    body.uop_begin = begin;
+    body.uop_end = end;
+    body.iter_in = 3;
+    body.iter_out = 1;
+    body.dst_factor_in = 2;
+    return isa::Instruction{tokens, body};
+  };
+  const std::vector<isa::Instruction> program{
+      load(Memory::uop, 0, kDramBase / 4, 4),                   // 2 beats
+      load(Memory::tab, 0, 2 * kDramBase / 512, 1),             // 64 in 2 bursts
+      load(Memory::inp, 0, 2 * kDramBase / 16, 1),              // 2
+      load(Memory::wgt, 0, 2 * kDramBase / 256, 2, kPushNext),  // 64 in 2 bursts
+      with(reset(0, 2, kPopPrev), [](isa::UopLoop& loop) { loop.iter_in = 3, loop.dst_factor_in = 2; }),  // 6 steps
+      gemmq(0, 2, {}),                                                              // 3 times 2 steps with the table
+      gemmq(2, 3, {}),                                                              // 3 without
+      with(gemmq(0, 2, kPushNext), [](isa::UopLoop& loop) { loop.iter_out = 0; }),  // no parameters
+      store(0, 3 * kDramBase / 16, 2, kPopPrev),
+      finish()};
+
+  Counters expected;
+  expected.sram_of(Memory::uop) = {.reads = 6 + (1 + 6) + (1 + 3), .writes = 4};
+  expected.sram_of(Memory::inp) = {.reads = 9, .writes = 1};
+  expected.sram_of(Memory::wgt) = {.reads = 9 + 2, .writes = 2};
+  expected.sram_of(Memory::acc) = {.reads = 6 + 9, .writes = 6 + 9};
+  expected.sram_of(Memory::out) = {.reads = 4, .writes = 15};
+  expected.sram_of(Memory::tab) = {.reads = 6, .writes = 64};
+  expected.port = {through_port(1 + 2, 2 + 64), through_port(1 + 2, 2 + 64), through_port(1, 4)};
+  expected.fetch = through_port(1, 20);
+  expected.gemm_uops = 9;
+  expected.gemm_reset_uops = 6;
+  expected.epilogue_uops = 9;
+  expected.epilogue_parameters = 2;
+  expected.epilogue_lookups = 6;
+  expected.macs = 9 * 256;
   check_events(config, program, image(config, uops, 4 * kDramBase), expected);
 }
 

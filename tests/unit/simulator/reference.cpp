@@ -191,7 +191,7 @@ void Reference::gemmq(const isa::GemmQ& gemmq) {
         requantize(uop_[gemmq.uop_end], uop_[k].dst + y * gemmq.dst_factor_out + x * gemmq.dst_factor_in);
 }
 
-// Rows of the parameters: bias, scale, and in the first row zero point, least and most.
+// Rows of the parameters: bias, scale, and at the end of the first row zero point, least and most.
 void Reference::requantize(const isa::Uop& parameters, std::size_t dst) {
   const std::int8_t* rows = wgt_.data() + parameters.wgt * out_ * in_;
   const auto word = [&](std::size_t at) {
@@ -200,9 +200,10 @@ void Reference::requantize(const isa::Uop& parameters, std::size_t dst) {
   std::vector<std::int32_t> lanes;
   for (std::size_t lane = 0; lane < batch_ * out_; ++lane) {
     const std::size_t row = lane % out_ * in_;
-    std::int32_t value = requantized(acc_[dst * batch_ * out_ + lane], wrapped(word(row)), word(row + 4), rows[8]);
-    if (value < rows[9]) value = rows[9];
-    if (value > rows[10]) value = rows[10];
+    std::int32_t value =
+        requantized(acc_[dst * batch_ * out_ + lane], wrapped(word(row)), word(row + 4), rows[in_ - 3]);
+    if (value < rows[in_ - 2]) value = rows[in_ - 2];
+    if (value > rows[in_ - 1]) value = rows[in_ - 1];
     const bool looks_up = config_.table && parameters.dst % 2 == 1;
     lanes.push_back(looks_up ? static_cast<std::int8_t>(table_[entry(value)] & 255) : value);
   }

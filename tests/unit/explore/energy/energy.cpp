@@ -85,11 +85,12 @@ TEST_CASE("energy: products of the table, by hand") {
   simulator::Counters counters;
   counters.macs = 1000;
   counters.alu_uops_by_op[static_cast<std::size_t>(isa::AluOp::requant)] = 10;
+  counters.epilogue_uops = 5;
   counters.dram = simulator::DramCommands{{2, 1, 10, 5, 1}};
   counters.fetch.emplace();
   const Energy whole = energy(counters);
   CHECK(part(whole, "MAC") == Approx(1000 * 0.3e-12));
-  CHECK(part(whole, "ALU") == Approx(10 * 16 * 2.82e-12));  // 16 lanes
+  CHECK(part(whole, "ALU") == Approx((10 + 5) * 16 * 2.82e-12));  // 16 lanes
   CHECK(part(whole, "clock") == Approx(1000 * 12'000 * 0.009e-12));
   CHECK(part(whole, "leakage of logic") == Approx((400'000 * 17.39336 + 12'000 * 79.112308) * 1e-9 * 2e-6));
   CHECK(part(whole, "DRAM rows") == Approx((2 * 1560 + 1903) * 1e-12));
@@ -111,6 +112,8 @@ TEST_CASE("energy: more of any event costs more") {
     CHECK(energy_of_tables(more).joules > base);
   };
   grows([](auto& c) { ++c.macs; });
+  grows([](auto& c) { ++c.epilogue_uops; });
+  grows([](auto& c) { ++c.epilogue_lookups; });
   for (std::size_t op = 0; op < before.alu_uops_by_op.size(); ++op) grows([&](auto& c) { ++c.alu_uops_by_op[op]; });
   for (const isa::Memory memory : simulator::kSrams) {
     grows([&](auto& c) { ++c.sram_of(memory).reads; });
