@@ -40,11 +40,17 @@ std::vector<Places> places_of(const Operation& operation, const ConvOperation& c
   spec.pushes = conv.pushes();
   const NdArray weight = block_weights(spec, conv.weight);
   const std::string& name = conv.spec.name;
-  const NdArray constants =
-      epilogue_constants(spec.epilogue, image.config.batch, spec.y.padded_c(), conv.bias, conv.scale);
   Places places{{"X", image.address(operation.inputs[0])},
-                {"W", image.constant("weights of " + name, pack_weight(weight, image.config))},
-                {"K", image.constant("constants of " + name, pack_constants(constants, image.config))}};
+                {"W", image.constant("weights of " + name, pack_weight(weight, image.config))}};
+  const std::int64_t channels = spec.y.padded_c();
+  if (requantizes_products(spec, image.config, conv.addition || conv.pooling)) {
+    const NdArray parameters =
+        epilogue_parameters(spec.epilogue, channels, image.config.block_in, conv.bias, conv.scale);
+    places["P"] = image.constant("parameters of " + name, pack_weight(parameters, image.config));
+  } else {
+    const NdArray constants = epilogue_constants(spec.epilogue, image.config.batch, channels, conv.bias, conv.scale);
+    places["K"] = image.constant("constants of " + name, pack_constants(constants, image.config));
+  }
   if (conv.table) places["T"] = image.table(name, *conv.table);
   if (conv.addition) {
     if (!conv.addition->spec.constant_b) places["B"] = image.address(operation.inputs[1]);

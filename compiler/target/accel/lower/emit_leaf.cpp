@@ -64,8 +64,8 @@ constexpr std::int64_t kMostFilled = 15;
 
 class Emitter {
  public:
-  Emitter(const Leaf& leaf, const LeafContext& context, int node, Stream& stream, bool starts_sums)
-      : leaf_(leaf), context_(context), node_(node), stream_(stream), starts_sums_(starts_sums) {}
+  Emitter(const Leaf& leaf, const LeafContext& context, int node, Stream& stream, const Sums& sums)
+      : leaf_(leaf), context_(context), node_(node), stream_(stream), sums_(sums) {}
 
   // Returns the elements that the instructions would write, without emitting them.
   std::vector<ResultBox> results(const LoopValues& outer) {
@@ -87,6 +87,7 @@ class Emitter {
       bases_ = {origin(compute.dst, outer), compute.src ? origin(*compute.src, outer) : 0,
                 compute.wgt ? origin(*compute.wgt, outer) : 0};
       if (compute.tap) bases_.push_back(origin(*compute.tap, outer));
+      if (sums_.epilogue) place_parameters(outer);
     }
     walk(0, ranges);
     return errors_;
@@ -302,11 +303,81 @@ class Emitter {
     std::vector<const LeafForm*> forms{&c.dst, c.src ? &*c.src : nullptr, c.wgt ? &*c.wgt : nullptr};
     if (c.tap) forms.push_back(&*c.tap);
     std::vector<Axis> axes = axes_of(ranges, forms, bases);
+    if (sums_.epilogue && c.tap)
+      return each_parameters(ranges, forms, [&](const auto& of_block, const auto& from) { window(of_block, from); });
     if (c.tap && !results_) return window(axes, bases);
     merge(axes);
     if (results_) return results_->push_back(results_of(axes, bases[0]));
-    if (starts_sums_) return start_sums(axes, bases);
+    if (sums_.epilogue) return complete_sums(axes, bases, ranges, forms);
+    if (sums_.starts) return start_sums(axes, bases);
     nest(axes, bases, false);
+  }
+
+  // ---- Epilogues: one instruction for each element of parameters
+
+  // The steps of the parameters along the loops of the products, which reach results as those of the epilogue do.
+  void place_parameters(const LoopValues& outer) {
+    const Leaf& epilogue = *sums_.epilogue;
+    const LeafForm &results = epilogue.compute->dst, &parameters = *epilogue.compute->wgt;
+    first_parameters_ = origin(parameters, outer);
+    parameter_steps_.assign(leaf_.extents.size(), 0);
+    for (std::size_t e = 0; e < epilogue.extents.size(); ++e) {
+      if (epilogue.extents[e] == 1 || parameters.inner[e] == 0) continue;
+      std::size_t l = 0;
+      while (l < leaf_.extents.size() && (leaf_.compute->dst.inner[l] != results.inner[e] ||
+                                          leaf_.extents[l] != epilogue.extents[e] || parameter_steps_[l] != 0))
+        ++l;
+      if (l == leaf_.extents.size())
+        return refuse("the parameters of its epilogue move along a loop that the products lack",
+                      "let both run over the same tiles");
+      parameter_steps_[l] = parameters.inner[e];
+    }
+  }
+
+  // body(axes, bases) for each element of parameters, along the other loops.
+  template <typename Body>
+  void each_parameters(std::vector<Range> ranges, const std::vector<const LeafForm*>& forms, const Body& body,
+                       std::size_t from = 0) {
+    while (from < ranges.size() && parameter_steps_[from] == 0) ++from;
+    if (from < ranges.size()) {
+      const Range all = ranges[from];
+      for (std::int64_t value = all.begin; value < all.end; ++value) {
+        ranges[from] = {value, value + 1};
+        each_parameters(ranges, forms, body, from + 1);
+      }
+      return;
+    }
+    parameters_ = first_parameters_;
+    for (std::size_t l = 0; l < ranges.size(); ++l) *parameters_ += parameter_steps_[l] * ranges[l].begin;
+    std::vector<std::int64_t> bases = bases_;
+    const std::vector<Axis> axes = axes_of(ranges, forms, bases);
+    if (errors_.empty()) body(axes, bases);
+    parameters_.reset();
+  }
+
+  // Emits all products but the last of each sum, then those. `axes` are merged.
+  void complete_sums(const std::vector<Axis>& axes, const std::vector<std::int64_t>& bases,
+                     const std::vector<Range>& ranges, const std::vector<const LeafForm*>& forms) {
+    std::vector<Axis> results, sums;
+    for (const Axis& axis : axes) (axis.steps[0] != 0 ? results : sums).push_back(axis);
+    // Sums are cut before the last iteration of their last loop, then of the one before, and so on.
+    for (std::size_t moving = sums.size(); moving-- > 0;) {
+      Piece piece{results, bases, false};
+      piece.axes.insert(piece.axes.end(), sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(moving) + 1);
+      piece.axes.back().extent -= 1;
+      for (std::size_t after = moving + 1; after < sums.size(); ++after)
+        piece.bases = moved(piece.bases, sums[after], sums[after].extent - 1);
+      if (moving + 1 == sums.size() && sums_.starts) start_sums(piece.axes, piece.bases);
+      else nest(piece.axes, piece.bases, false);
+    }
+    each_parameters(ranges, forms, [&](std::vector<Axis> of_block, std::vector<std::int64_t> last) {
+      merge(of_block);
+      std::vector<Axis> block_results;
+      for (const Axis& axis : of_block)
+        if (axis.steps[0] != 0) block_results.push_back(axis);
+        else last = moved(last, axis, axis.extent - 1);
+      nest(block_results, last, sums.empty() && sums_.starts);
+    });
   }
 
   // The elements that the axes reach, in a canonical form.
@@ -397,8 +468,9 @@ class Emitter {
       set_loop(window, outer, inner);
       window.wgt_factor_out = static_cast<std::uint32_t>(outer.steps[2]);
       window.wgt_factor_in = static_cast<std::uint32_t>(inner.steps[2]);
-      window.overwrite = starts_sums_;
-      push({{}, window}, stream_.kernel(stripe_uops(at, count, from, context_.facts.push_only)));
+      window.overwrite = sums_.starts;
+      window.requant = parameters_.has_value();
+      push({{}, window}, kernel_of(stripe_uops(at, count, from, context_.facts.push_only)));
     });
   }
 
@@ -477,7 +549,7 @@ class Emitter {
       (fits ? kernel : walked).push_back(axis);
     }
     each(walked, 0, bases, [&](const std::vector<std::int64_t>& at) {
-      if (errors_.empty()) instruction(stream_.kernel(uops_of(kernel, at)), loops.outer, loops.inner, overwrites);
+      if (errors_.empty()) instruction(kernel_of(uops_of(kernel, at)), loops.outer, loops.inner, overwrites);
     });
   }
 
@@ -488,6 +560,15 @@ class Emitter {
           {static_cast<std::uint32_t>(uop[0]), static_cast<std::uint32_t>(uop[1]), static_cast<std::uint32_t>(uop[2])});
     });
     return uops;
+  }
+
+  // Behind the micro-ops of a loop with an epilogue comes that of its parameters.
+  int kernel_of(std::vector<isa::Uop> uops) {
+    if (parameters_) {
+      const bool looks_up = sums_.epilogue->compute->intrinsic == "accel.epilogue_table";
+      uops.push_back({looks_up ? 1u : 0u, 0, static_cast<std::uint32_t>(*parameters_)});
+    }
+    return stream_.kernel(std::move(uops));
   }
 
   static void set_loop(isa::UopLoop& loop, const Axis& outer, const Axis& inner) {
@@ -502,6 +583,14 @@ class Emitter {
   void instruction(int kernel, const Axis& outer, const Axis& inner, bool overwrites) {
     const Leaf::Compute& c = *leaf_.compute;
     const std::string_view op = std::string_view(c.intrinsic).substr(std::string_view("accel.").size());
+    if (parameters_) {
+      isa::GemmQ gemmq;
+      set_loop(gemmq, outer, inner);
+      gemmq.wgt_factor_out = static_cast<std::uint32_t>(outer.steps[2]);
+      gemmq.wgt_factor_in = static_cast<std::uint32_t>(inner.steps[2]);
+      gemmq.overwrite = overwrites;
+      return push({{}, gemmq}, kernel);
+    }
     if (op == "gemm" || op == "fill") {
       isa::Gemm gemm;
       set_loop(gemm, outer, inner);
@@ -549,23 +638,26 @@ class Emitter {
   const LeafContext& context_;
   int node_;
   Stream& stream_;
-  bool starts_sums_;
+  const Sums sums_;
   Diagnostics errors_;
   std::vector<ResultBox>* results_ = nullptr;
   std::vector<std::int64_t> bases_, mask_origins_, pad_origins_;
+  std::int64_t first_parameters_ = 0;
+  std::vector<std::int64_t> parameter_steps_;  // by loop of the leaf
+  std::optional<std::int64_t> parameters_;     // the element for the instructions that are being emitted
 };
 
 }  // namespace
 
 Result<void> emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream,
-                       bool starts_sums) {
-  return Emitter(leaf, context, node, stream, starts_sums).run(outer);
+                       const Sums& sums) {
+  return Emitter(leaf, context, node, stream, sums).run(outer);
 }
 
 bool write_the_same(const Leaf& a, const LoopValues& a_outer, const Leaf& b, const LoopValues& b_outer,
                     const LeafContext& context) {
   Stream none;
-  return Emitter(a, context, -1, none, false).results(a_outer) == Emitter(b, context, -1, none, false).results(b_outer);
+  return Emitter(a, context, -1, none, {}).results(a_outer) == Emitter(b, context, -1, none, {}).results(b_outer);
 }
 
 }  // namespace dovetail::accel

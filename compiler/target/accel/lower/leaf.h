@@ -49,12 +49,16 @@ struct Leaf {
     std::vector<LeafForm> pad;
   };
   // A GEMM, WINDOW or ALU instruction: element indices of its operands (source and weight may be absent), and of WINDOW
-  // the tap within the weight.
+  // the tap within the weight. Or an epilogue, which becomes part of the instructions of its products: the weight is
+  // the element of its parameters.
   struct Compute {
     std::string intrinsic;
     LeafForm dst;
     std::optional<LeafForm> src, wgt, tap;
     std::optional<std::int64_t> immediate;
+
+    bool multiplies() const { return intrinsic == "accel.gemm" || tap.has_value(); }
+    bool is_epilogue() const { return intrinsic.starts_with("accel.epilogue"); }
   };
   std::optional<Transfer> transfer;
   std::optional<Compute> compute;
@@ -67,11 +71,16 @@ Result<Leaf> make_leaf(const loops::Stmt& stmt, const std::vector<const loops::F
 // A program of more instructions is refused, since it would take too long to compile.
 inline constexpr std::size_t kMostInstructions = std::size_t{1} << 24;
 
-// Appends the instructions of one iteration of the outer loops. `starts_sums`: for a GEMM whose results are not
-// initialized: the first product of each sum overwrites (extension `overwrite`). Errors: a pad that no LOAD has, more
-// than kMostInstructions in the stream.
+// Products of a GEMM or WINDOW that begin or complete their sums.
+struct Sums {
+  bool starts = false;  // results are not initialized: the first product of each sum overwrites (extension `overwrite`)
+  const Leaf* epilogue = nullptr;  // not null: the last product of each sum ends with it (extension `epilogue`)
+};
+
+// Appends the instructions of one iteration of the outer loops. Errors: a pad that no LOAD has, more than
+// kMostInstructions in the stream.
 Result<void> emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream,
-                       bool starts_sums);
+                       const Sums& sums);
 
 // Whether an iteration of leaf `a` writes the same elements as an iteration of leaf `b`.
 bool write_the_same(const Leaf& a, const LoopValues& a_outer, const Leaf& b, const LoopValues& b_outer,

@@ -19,14 +19,21 @@ using namespace loops;
 namespace {
 
 class Lowering {
-  struct Reset {
+  // An iteration of a leaf.
+  struct Iteration {
     const Leaf* leaf;
     LoopValues values;
   };
-  // A virtual thread, or the only thread.
+  // Products that wait for what follows: an epilogue becomes part of them.
+  struct Products {
+    Iteration iteration;
+    bool start_sums;
+  };
+  // A virtual thread, or the only thread. What is not emitted yet:
   struct Thread {
     LoopValues values;
-    std::vector<Reset> resets;  // not emitted yet; their places do not overlap
+    std::vector<Iteration> resets;  // their places do not overlap
+    std::optional<Products> products;
   };
 
  public:
@@ -39,7 +46,7 @@ class Lowering {
                                       steps, kMostInstructions),
                           "use larger tiles, or let loops belong to one block");
     DOVETAIL_TRY(walk(context_.program.body, {}));
-    DOVETAIL_TRY(emit_resets(threads_.front()));
+    DOVETAIL_TRY(emit_waiting(threads_.front()));
     return std::move(lowered_);
   }
 
@@ -87,7 +94,7 @@ class Lowering {
 
   // Virtual threads take turns after each statement.
   Result<void> walk_threads(const For& loop, const std::vector<const For*>& inner) {
-    for (Thread& thread : threads_) DOVETAIL_TRY(emit_resets(thread));
+    for (Thread& thread : threads_) DOVETAIL_TRY(emit_waiting(thread));
     const std::vector<Thread> around = std::exchange(threads_, {});
     for (const Thread& thread : around)
       for (std::int64_t value = 0; value < loop.extent; ++value) {
@@ -95,17 +102,19 @@ class Lowering {
         threads_.back().values[loop.var.get()] = value;
       }
     DOVETAIL_TRY(walk(loop.body, inner));
-    for (Thread& thread : threads_) DOVETAIL_TRY(emit_resets(thread));
+    for (Thread& thread : threads_) DOVETAIL_TRY(emit_waiting(thread));
     threads_ = around;
     return {};
   }
 
   // With the extension `overwrite`, resets are delayed until the next use of ACC: the first products of their sums
-  // replace them.
+  // replace them. With `epilogue`, products are delayed until the next leaf.
   Result<void> emit(const Leaf& leaf, Thread& thread) {
+    if (leaf.compute && leaf.compute->is_epilogue()) return complete_sums(leaf, thread);
+    DOVETAIL_TRY(emit_products(thread, nullptr));
     if (context_.facts.overwrite && leaf.compute && leaf.compute->intrinsic == "accel.fill" &&
         leaf.compute->immediate == 0) {
-      if (std::ranges::any_of(thread.resets, [&](const Reset& other) { return share_place(leaf, thread, other); }))
+      if (std::ranges::any_of(thread.resets, [&](const Iteration& other) { return share_place(leaf, thread, other); }))
         DOVETAIL_TRY(emit_resets(thread));
       thread.resets.push_back({&leaf, thread.values});
       return {};
@@ -113,25 +122,52 @@ class Lowering {
     const bool loads_elsewhere = leaf.transfer && !leaf.transfer->store && leaf.transfer->memory != isa::Memory::acc &&
                                  leaf.transfer->memory != isa::Memory::acc8;
     auto started = thread.resets.end();
-    if (leaf.compute && (leaf.compute->intrinsic == "accel.gemm" || leaf.compute->tap))
-      started = std::ranges::find_if(thread.resets, [&](const Reset& reset) {
+    const bool multiplies = leaf.compute && leaf.compute->multiplies();
+    if (multiplies)
+      started = std::ranges::find_if(thread.resets, [&](const Iteration& reset) {
         return write_the_same(*reset.leaf, reset.values, leaf, thread.values, context_);
       });
     const bool starts_sums = started != thread.resets.end();
     if (starts_sums) thread.resets.erase(started);
     else if (!loads_elsewhere) DOVETAIL_TRY(emit_resets(thread));
-    DOVETAIL_TRY(emit_leaf(leaf, thread.values, context_, 0, lowered_.stream, starts_sums));
+    if (multiplies && context_.facts.epilogue) {
+      thread.products = Products{{&leaf, thread.values}, starts_sums};
+      return {};
+    }
+    DOVETAIL_TRY(emit_leaf(leaf, thread.values, context_, 0, lowered_.stream, {starts_sums}));
     touch(leaf, thread.values);
     return {};
   }
-  static bool share_place(const Leaf& leaf, const Thread& thread, const Reset& other) {
+  Result<void> complete_sums(const Leaf& epilogue, Thread& thread) {
+    if (!thread.products || !write_the_same(*thread.products->iteration.leaf, thread.products->iteration.values,
+                                            epilogue, thread.values, context_))
+      return cannot_lower(context_.program, fmt::format("block {}", epilogue.block),
+                          "the products before it do not complete the sums that it requantizes",
+                          "let it follow the products of the same tile, after the last tile of channels");
+    DOVETAIL_TRY(emit_products(thread, &epilogue));
+    touch(epilogue, thread.values);
+    return {};
+  }
+  Result<void> emit_products(Thread& thread, const Leaf* epilogue) {
+    if (!thread.products) return {};
+    const Products products = *std::exchange(thread.products, std::nullopt);
+    const auto& [leaf, values] = products.iteration;
+    DOVETAIL_TRY(emit_leaf(*leaf, values, context_, 0, lowered_.stream, {products.start_sums, epilogue}));
+    touch(*leaf, values);
+    return {};
+  }
+  static bool share_place(const Leaf& leaf, const Thread& thread, const Iteration& other) {
     const Placement &a = *leaf.compute->dst.place, &b = *other.leaf->compute->dst.place;
     const std::int64_t begin = a.begin(thread.values), other_begin = b.begin(other.values);
     return begin < other_begin + b.elements && other_begin < begin + a.elements;
   }
+  Result<void> emit_waiting(Thread& thread) {
+    DOVETAIL_TRY(emit_products(thread, nullptr));
+    return emit_resets(thread);
+  }
   Result<void> emit_resets(Thread& thread) {
-    for (const Reset& reset : std::exchange(thread.resets, {})) {
-      DOVETAIL_TRY(emit_leaf(*reset.leaf, reset.values, context_, 0, lowered_.stream, false));
+    for (const Iteration& reset : std::exchange(thread.resets, {})) {
+      DOVETAIL_TRY(emit_leaf(*reset.leaf, reset.values, context_, 0, lowered_.stream, {}));
       touch(*reset.leaf, reset.values);
     }
     return {};

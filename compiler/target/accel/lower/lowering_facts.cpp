@@ -9,6 +9,7 @@ namespace dovetail::accel {
 LoweringFacts::LoweringFacts(const isa::HardwareConfig& config)
     : overwrite(config.overwrite),
       saturate(config.saturate),
+      epilogue(config.epilogue),
       push_only(isa::semantics::push_only(config)),
       most_uops(std::max<std::int64_t>(1, config.depth(isa::Memory::uop) / 2)),
       most_transferred(isa::spec::range_of<isa::Load, &isa::Load::x_size>(config).most),

@@ -19,7 +19,7 @@ struct LoweringFacts {
   auto operator<=>(const LoweringFacts&) const = default;
 
   std::array<std::uint64_t, isa::spec::kMemories.size()> element_bytes{};  // in DRAM, by memory
-  bool overwrite, saturate;
+  bool overwrite, saturate, epilogue;
   std::uint32_t push_only;  // Uop::wgt of a micro-op of WINDOW that only pushes
   std::int64_t most_uops;   // micro-ops of a kernel
   // The maximum values of the fields of an instruction.

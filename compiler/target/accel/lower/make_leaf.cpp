@@ -160,7 +160,7 @@ class LeafBuilder {
               fmt::format("{} and {} do not share their place", call.operands[0].buffer->name, operand.buffer->name),
               "the accelerator's operations work in place: let both have the same indices");
       } else {
-        result.src = index;
+        (memory_of(operand.buffer) == isa::Memory::wgt ? result.wgt : result.src) = index;
       }
     }
     if (!call.immediates.empty()) {

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "compiler/target/accel/programs/programs.h"
+#include "isa/semantics/epilogue.h"
 
 namespace dovetail::accel {
 
@@ -35,6 +36,22 @@ NdArray epilogue_constants(const Epilogue& e, std::int64_t batch, std::int64_t c
       std::copy(row.begin(), row.end(), &words[static_cast<std::size_t>((b * channels + o) * e.words())]);
   }
   return constants;
+}
+
+NdArray epilogue_parameters(const Epilogue& e, std::int64_t channels, std::int64_t block_in,
+                            std::span<const std::int32_t> bias, std::span<const float> scale) {
+  NdArray parameters(DType::int8, {channels, block_in});
+  for (std::int64_t o = 0; o < channels; ++o) {
+    const auto channel = static_cast<std::size_t>(o);
+    const auto row = parameters.data<std::int8_t>().subspan(channel * static_cast<std::size_t>(block_in),
+                                                            static_cast<std::size_t>(block_in));
+    isa::semantics::put_lane(row, channel < bias.size() ? bias[channel] : 0,
+                             std::bit_cast<std::uint32_t>(channel < scale.size() ? scale[channel] : scale[0]));
+    row[isa::semantics::zero_point_at(row.size())] = static_cast<std::int8_t>(e.range.zero_point);
+    row[isa::semantics::least_at(row.size())] = static_cast<std::int8_t>(e.range.y_min);
+    row[isa::semantics::most_at(row.size())] = static_cast<std::int8_t>(e.range.y_max);
+  }
+  return parameters;
 }
 
 std::optional<SplitMultiplier> split_multiplier(float multiplier) {

@@ -52,6 +52,7 @@ StageKind stage_kind(const Block& block) {
   const auto* store = std::get_if<Store>(&block.body->node);
   if (store == nullptr || store->targets.size() != 1 || store->targets[0].buffer->dtype != DType::int32)
     return StageKind::transfer;
+  if (block.name == "epilogue") return StageKind::gemm;  // of its products
   const Expr& value = store->targets[0].value;
   const auto* binary = std::get_if<Binary>(&value->node);
   if (block.init) return binary != nullptr && binary->op == BinaryOp::add ? StageKind::gemm : StageKind::alu;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "isa/semantics/epilogue.h"
 #include "isa/spec/alu_ops.h"
 #include "isa/spec/memories.h"
 #include "loops/verify.h"
@@ -123,6 +124,24 @@ Expr shr_expression(Expr a, Expr s) {
                 binary(BinaryOp::shl, a, binary(BinaryOp::min, unary(UnaryOp::neg, s), limit)));
 }
 
+Expr epilogue_expression(const Expr& acc, std::int64_t block_in, const std::function<Expr(std::size_t)>& parameter) {
+  using namespace isa::semantics;
+  const auto number = [&](std::size_t at) { return cast(DType::int32, parameter(at)); };
+  const auto word = [&](std::size_t at) {
+    Expr value = binary(BinaryOp::shl, number(at + 3), int_imm(24, DType::int32));
+    for (std::size_t byte = 3; byte-- > 0;) {
+      Expr part = binary(BinaryOp::bit_and, number(at + byte), int_imm(255, DType::int32));
+      if (byte > 0) part = binary(BinaryOp::shl, part, int_imm(static_cast<std::int64_t>(8 * byte), DType::int32));
+      value = binary(BinaryOp::bit_or, value, part);
+    }
+    return value;
+  };
+  const auto row = static_cast<std::size_t>(block_in);
+  const Expr value = call(Function::requantize,
+                          {acc + word(kBiasAt), bitcast(DType::float32, word(kScaleAt)), number(zero_point_at(row))});
+  return binary(BinaryOp::min, binary(BinaryOp::max, value, number(least_at(row))), number(most_at(row)));
+}
+
 Expr table_expression(const Buffer& table, Expr index) {
   const Expr clamped = binary(BinaryOp::min, binary(BinaryOp::max, index, int_imm(INT8_MIN, DType::int32)),
                               int_imm(INT8_MAX, DType::int32));
@@ -166,6 +185,26 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
     table.push_back(intrinsic("accel.fill", {{d, ParameterRole::output}}, body, {kAccScope}, {imm}, false));
   }
 
+  for (const bool looks_up : {false, true}) {
+    if (!config.epilogue || (looks_up && !config.table)) continue;
+    const Buffer d = acc.buffer("D"), a = acc.buffer("A");
+    const Buffer p = make_buffer("P", DType::int8, {config.block_out, config.block_in});
+    const Buffer t = make_buffer("T", DType::int16, {1, isa::spec::kTableEntries});
+    const Stmt body = nest("epilogue", acc.axes(), [&](const std::vector<Expr>& i) {
+      const Expr value = epilogue_expression(load(a, i), config.block_in, [&](std::size_t byte) {
+        return load(p, {i[1], int_imm(static_cast<std::int64_t>(byte))});
+      });
+      return store(d, i, looks_up ? table_expression(t, value) : value);
+    });
+    std::vector<Parameter> parameters{{d, ParameterRole::output}, {a, ParameterRole::input}, {p, ParameterRole::input}};
+    std::vector<std::string> scopes{kAccScope, kAccScope, kWgtScope};
+    if (looks_up) {
+      parameters.push_back({t, ParameterRole::input});
+      scopes.emplace_back(kTabScope);
+    }
+    table.push_back(intrinsic(looks_up ? "accel.epilogue_table" : "accel.epilogue", std::move(parameters), body,
+                              std::move(scopes), {}, true));
+  }
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps) {
     if (!isa::spec::is_enabled(row, config)) continue;
     if (isa::spec::takes_immediate(row.op)) {

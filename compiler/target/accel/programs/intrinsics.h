@@ -2,6 +2,9 @@
 // [batch][block] elements.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+
 #include "isa/config.h"
 #include "loops/intrinsic.h"
 
@@ -17,6 +20,8 @@ inline constexpr const char* kTabScope = "accel.tab";
 //   accel.gemm (D, X, W)        D += X . W^T
 //   accel.tap (D, X, W)         D += X * W lane by lane, W the tap of each lane: a product of WINDOW, whose taps are
 //                               reduction loops around it
+//   accel.epilogue (D, A, P[, T])   D = the byte of OUT for the sum A, int32, with the parameters P: only behind the
+//                               products that complete A, and only STORE reads D
 //   accel.fill (D; imm)         D = imm
 //   accel.<op> (D, A, S)        D = op(A, S), D and A the same storage
 //   accel.<op>_imm (D, A; imm)  D = op(A, imm), where the immediate may be the operand
@@ -28,6 +33,11 @@ loops::IntrinsicTable make_intrinsics(const isa::HardwareConfig& config);
 
 // The ISA's SHR as an expression: right by min(s, 31) for s >= 0, else left by min(-s, 31). int32.
 loops::Expr shr_expression(loops::Expr a, loops::Expr s);
+
+// The result of an epilogue (isa/semantics/epilogue.h) for the sum `acc`; `parameter`(k): byte k of its row of block_in
+// bytes. All rows have the same zero point and bounds.
+loops::Expr epilogue_expression(const loops::Expr& acc, std::int64_t block_in,
+                                const std::function<loops::Expr(std::size_t)>& parameter);
 
 // The entry of a table, an int8 or wider index from -128 on: TABLE or TABLEU, by the type of the entries. int32.
 loops::Expr table_expression(const loops::Buffer& table, loops::Expr index);

@@ -150,12 +150,18 @@ NdArray identity_weights(const isa::HardwareConfig& config) {
   return identity;
 }
 
+bool requantizes_products(const ConvSpec& spec, const isa::HardwareConfig& config, bool fused) {
+  return config.epilogue && spec.epilogue.form == Epilogue::Form::requant && !fused;
+}
+
 Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition,
                      const MaxPoolSpec* pooling) {
   Definition d(spec.name);
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
   const Buffer w = d.constant("W", DType::int8, weight_shape(spec));
-  const Buffer k = d.constant("K", DType::int32, {config.batch, spec.y.padded_c(), spec.epilogue.words()});
+  const bool requantizes = requantizes_products(spec, config, addition != nullptr || pooling != nullptr);
+  const Buffer k =
+      requantizes ? nullptr : d.constant("K", DType::int32, {config.batch, spec.y.padded_c(), spec.epilogue.words()});
 
   // The extents of the convolution's own result.
   const std::int64_t rows = pooling ? window_rows(*pooling).extent() : spec.y.h,
@@ -210,6 +216,11 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, co
                   spec.epilogue.saturate);
   }
   const Buffer acc = spec.pushes > 0 ? taps() : product("conv", {0, 1, rows}, {0, 1, columns});
+  if (requantizes) {
+    const Buffer parameters = on_chip_parameters(d, spec.y.padded_c(), config);
+    return finish(d, stages.requantized_products(acc, parameters, spec.table ? on_chip_table(d) : nullptr), spec.y,
+                  false);
+  }
   if (spec.table) {
     Epilogue clamped = spec.epilogue;
     clamped.saturate = true;

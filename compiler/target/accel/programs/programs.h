@@ -40,6 +40,10 @@ struct Epilogue {
 NdArray epilogue_constants(const Epilogue& epilogue, std::int64_t batch, std::int64_t channels,
                            std::span<const std::int32_t> bias, std::span<const float> scale);
 
+// The constants of an epilogue that ends its products (extension `epilogue`), int8 [channels, block_in].
+NdArray epilogue_parameters(const Epilogue& epilogue, std::int64_t channels, std::int64_t block_in,
+                            std::span<const std::int32_t> bias, std::span<const float> scale);
+
 // The multiplier of an addition's operand on hardware without `requant`: round_half_even(a * multiplier) is computed
 // from an integer part and a fraction of `fraction_bits` bits, multiplier = integer + fraction / 2^fraction_bits. Both
 // have the sign of the multiplier, and the fraction is odd.
@@ -67,6 +71,9 @@ struct ConvSpec {
   Epilogue epilogue;
   bool table = false;  // the result is a table's entry for the epilogue's result, which the table clamps
 };
+// Whether the products of the convolution end with its epilogue: if the hardware can, and the result is stored.
+bool requantizes_products(const ConvSpec& spec, const isa::HardwareConfig& config, bool fused);
+
 // The way in which an int8 operand is widened to int32 in ACC.
 enum class Widening : std::uint8_t {
   load,  // LOAD ACC8: needs no other instruction, but runs in the compute queue with its latency
@@ -122,7 +129,8 @@ struct MaxPoolSpec {
 bool is_separable(const MaxPoolSpec& spec);
 
 // Parameters X int8 [n, c, h, w] (program shape), W int8 (weight_shape of block_groups.h), K int32 [batch, o, words], Y
-// int8 (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out.
+// int8 (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out. If products end with
+// the epilogue (requantizes_products), parameter P (epilogue_parameters) takes the place of K.
 // With `addition`, its operand a is the convolution's result, which is clamped to int8 and stays in ACC, and b is
 // parameter B: [I,] B, KA, KB and KS, the constants of the sum, are additional parameters; only KA and KS where b is
 // constant. With `pooling`, for which is_separable() and reduces_in_place() hold, y is the layout of its result.

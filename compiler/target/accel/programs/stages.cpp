@@ -51,6 +51,16 @@ Buffer Stages::look_up(const std::string& step, const Buffer& a, const Buffer& t
   return stage(step, [&](const Indices& i) { return table_expression(table, load(a, i)); });
 }
 
+Buffer Stages::requantized_products(const Buffer& acc, const Buffer& parameters, const Buffer& table) {
+  return stage("epilogue", [&](const Indices& i) {
+    const Expr channel = parameters->shape[0] == axes_[1].extent ? i[1] : floor_mod(i[1], parameters->shape[0]);
+    const Expr value = epilogue_expression(load(acc, i), parameters->shape[1], [&](std::size_t byte) {
+      return load(parameters, {channel, int_imm(static_cast<std::int64_t>(byte))});
+    });
+    return table ? table_expression(table, value) : value;
+  });
+}
+
 Buffer Stages::fixed_point(const FixedPoint& plan, Buffer a, const Buffer& k) {
   a = with_constant("center", BinaryOp::add, a, k, 0);
   a = with_constant("floor", BinaryOp::max, a, k, 1);
@@ -112,6 +122,13 @@ Buffer Stages::multiplied(const SplitMultiplier& multiplier, Buffer a, const Buf
 Buffer on_chip(tensor::Definition& d, const std::string& name, const Buffer& k) {
   return d.compute(name, DType::int32, {{"n", k->shape[0]}, {"o", k->shape[1]}, {"word", k->shape[2]}},
                    [&](const Indices& i) { return load(k, i); });
+}
+
+Buffer on_chip_parameters(tensor::Definition& d, std::int64_t channels, const isa::HardwareConfig& config) {
+  const Shape shape{channels, config.block_in};
+  const Buffer p = d.constant("P", DType::int8, shape);
+  return d.compute("parameters", DType::int8, {{"o", shape[0]}, {"byte", shape[1]}},
+                   [&](const Indices& i) { return load(p, i); });
 }
 
 Buffer on_chip_table(tensor::Definition& d) {

@@ -39,6 +39,10 @@ class Stages {
   // The entries of a table on chip (on_chip_table).
   loops::Buffer look_up(const std::string& step, const loops::Buffer& a, const loops::Buffer& table);
 
+  // The epilogue that ends the products of `acc`, with the parameters on chip (on_chip_parameters) and, unless it is
+  // null, the table.
+  loops::Buffer requantized_products(const loops::Buffer& acc, const loops::Buffer& parameters,
+                                     const loops::Buffer& table);
   // acc -> the int32 value that the store narrows.
   loops::Buffer epilogue(const Epilogue& epilogue, loops::Buffer acc, const loops::Buffer& k);
   // a * multiplier, rounded half to even; `k`: operand_constants without `requant`.
@@ -54,6 +58,10 @@ class Stages {
 
 // The copy of the constants on chip, by a block with the name of its buffer.
 loops::Buffer on_chip(tensor::Definition& definition, const std::string& name, const loops::Buffer& constants);
+
+// The copy of the parameters P (epilogue_parameters) on chip, by the block "parameters".
+loops::Buffer on_chip_parameters(tensor::Definition& definition, std::int64_t channels,
+                                 const isa::HardwareConfig& config);
 
 // The copy of the table T (table_constants) on chip, by the block "table".
 loops::Buffer on_chip_table(tensor::Definition& definition);

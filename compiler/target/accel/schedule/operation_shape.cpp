@@ -7,10 +7,12 @@
 namespace dovetail::accel {
 
 bool is_constants(std::string_view block) { return block.ends_with("constants"); }
+bool is_parameters(std::string_view block) { return block == "parameters"; }
 bool is_table(std::string_view block) { return block == "table"; }
 bool is_copy(std::string_view block) { return block == "pad" || block.ends_with(".copy"); }
 bool is_transfer(std::string_view block) {
-  return block == "out" || is_copy(block) || is_constants(block) || is_table(block) || block.ends_with("load");
+  return block == "out" || is_copy(block) || is_constants(block) || is_parameters(block) || is_table(block) ||
+         block.ends_with("load");
 }
 bool is_product(std::string_view block) {
   return block == "product" || block == "taps" || is_convolution(block) || block.ends_with("widen") ||

@@ -22,6 +22,8 @@ struct Tile {
 
 // Blocks that copy constants of the epilogue into ACC, and the buffers that they write.
 bool is_constants(std::string_view block);
+// The block that copies the parameters of an epilogue into WGT, and the buffer that it writes.
+bool is_parameters(std::string_view block);
 // The block that copies a table into TAB, and the buffer that it writes.
 bool is_table(std::string_view block);
 // Blocks of the program that copy into INP or WGT.

@@ -14,7 +14,7 @@ std::string Steps::decided(const std::string& name) const {
   return found == decided_.others.end() ? "" : found->second;
 }
 
-void Steps::take_slots(std::vector<std::string> inputs, std::string weights) {
+void Steps::take_slots(std::vector<std::string> inputs, std::vector<std::string> weights) {
   slotted_inputs = std::move(inputs);
   slotted_weights = std::move(weights);
 }
@@ -45,8 +45,8 @@ void Steps::tile_output() {
 void Steps::place_stages() {
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     if (*block == "out" || is_copy(*block)) continue;
-    c.s.set_scope(*block, is_table(*block) ? kTabScope : kAccScope);
-    if (!is_table(*block) && !is_constants(*block)) c.s.compute_at(*block, innermost_tile_);
+    c.s.set_scope(*block, is_table(*block) ? kTabScope : is_parameters(*block) ? kWgtScope : kAccScope);
+    if (!is_table(*block) && !is_parameters(*block) && !is_constants(*block)) c.s.compute_at(*block, innermost_tile_);
   }
   if (decided_.constants_stay) return;
   for (const std::string& block : blocks)
@@ -141,6 +141,14 @@ void Steps::finish_stages(const std::string& main) {
     if (is_constants(block)) {
       split_channels(block + ".o", sizes.block_out, sizes.block_out);
       c.s.transform_layout(block, parts_index_map(sizes.block_out));
+      continue;
+    }
+    if (is_parameters(block)) {
+      const std::string elements = weight_index_map(sizes, 2);
+      c.split(block + ".o", sizes.block_out, block + ".o_b", block + ".o_e");
+      c.split(block + ".byte", sizes.block_in, block + ".byte_b", block + ".byte_e");
+      c.lay_out("P", elements);
+      c.s.transform_layout(block, elements);
       continue;
     }
     if (block == "out") block_elements(block, "out.n_i", "out.o_i");

@@ -22,9 +22,8 @@ class Steps : public OperationShape {
   // The value of a decision that the sketch made in addition to the tile; "" where the sketch did not make it.
   std::string decided(const std::string& name) const;
   // Gives slots to copies of operands. `weights`: "" without weights.
-  void take_slots(std::vector<std::string> inputs, std::string weights);
-  std::vector<std::string> slotted_inputs;
-  std::string slotted_weights;
+  void take_slots(std::vector<std::string> inputs, std::vector<std::string> weights);
+  std::vector<std::string> slotted_inputs, slotted_weights;
 
   // Tiles the block "out" into loops out.{o,n,y,x}_t, in the order of `axes`, around out.{n,o,y,x}_i. The outermost
   // loop is out.g_t, over groups of several tiles.

@@ -81,7 +81,7 @@ double TileChoice::constants_cycles(const Tile& at) const {
 }
 
 double TileChoice::cycles_of_stage(const std::string& block) const {
-  if (is_transfer(block) || is_product(block) || block == "pool") return 0;
+  if (is_transfer(block) || is_product(block) || block == "pool" || block == "epilogue") return 0;
   std::int64_t operands = 0;
   for (const loops::Region& region : c.reads_of(block))
     operands += is_constants(region.buffer->name) || is_table(region.buffer->name) ? 0 : 1;
@@ -228,7 +228,7 @@ void TileChoice::take_steps() {
     if (slots > 1) c.s.slots(buffer, slots);
   };
   for (const std::string& input : (*written)->inputs) give(input, slots_.inp);
-  if (const std::string& weights = (*written)->weights; !weights.empty()) give(weights, slots_.wgt);
+  for (const std::string& weights : (*written)->weights) give(weights, slots_.wgt);
   if (slots_.acc == 1) return;
   const auto tile_model = model();
   if (tile_model.ok()) give((*tile_model)->stored(), slots_.acc);

@@ -31,9 +31,7 @@ struct WrittenSteps {
 
   struct Answer {
     schedule::KeptSteps steps;
-    // Copies of operands that get slots: in INP; in WGT, "" without one.
-    std::vector<std::string> inputs;
-    std::string weights;
+    std::vector<std::string> inputs, weights;  // copies of operands that get slots, in INP and in WGT
   };
   static constexpr std::size_t kKept = 4096;  // an entry takes 20 to 60 KiB, mostly its key and its program
   Result<Answer> answer() const;

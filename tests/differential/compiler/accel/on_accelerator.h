@@ -14,9 +14,9 @@
 namespace dovetail::test {
 
 struct Ran {
-  Json report;                                        // the compiler's report
-  std::map<std::string, std::uint64_t> by_row;        // nodes with their own code, by row of the accelerator's table
-  std::uint64_t cycles = 0, resets = 0, windows = 0;  // of both engines
+  Json report;                                  // the compiler's report
+  std::map<std::string, std::uint64_t> by_row;  // nodes with their own code, by row of the accelerator's table
+  std::uint64_t cycles = 0, resets = 0, windows = 0, epilogues = 0, alu_uops = 0;  // of both engines
 };
 
 enum class Demand {
@@ -61,6 +61,8 @@ inline Ran run_on_accelerator(const graph::Graph& graph, const isa::HardwareConf
         ran.cycles += launch.cycles;
         ran.resets += launch.counters.value().gemm_reset_uops;
         ran.windows += launch.counters->window_uops + launch.counters->window_pushes;
+        ran.epilogues += launch.counters->epilogue_uops;
+        ran.alu_uops += launch.counters->alu_uops;
       }
   }
   return ran;

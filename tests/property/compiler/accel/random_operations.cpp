@@ -87,6 +87,8 @@ isa::HardwareConfig random_machine(std::uint64_t seed) {
   config.saturate = draw.coin();
   config.overwrite = draw.coin();
   config.window = config.block_in == config.block_out && draw.coin();
+  config.table = draw.coin();
+  config.epilogue = config.requant && config.block_in >= 16 && draw.coin();
   return config;
 }
 

@@ -34,7 +34,7 @@ void write_addition(Steps& steps) {
   steps.finish_stages("");
   for (const WidenedOperand& operand : operands) steps.widen(operand);
   steps.tensorize_stages("");
-  steps.take_slots(copies_of(operands), "");
+  steps.take_slots(copies_of(operands), {});
 }
 
 }  // namespace

@@ -156,6 +156,7 @@ void write_convolution(Steps& steps) {
   c.s.compute_at(image, inputs_stay ? "out.x_t" : channel_tiles);
   c.s.cache_read(readers, "W", kWgtScope, "W.wgt");
   c.s.compute_at("W.wgt", steps.tile.c == steps.whole.c ? "out.o_t" : channel_tiles);
+  if (c.block("parameters")) c.s.compute_at("parameters", "out.o_t");
   steps.lay_out_product(image, 4);
   for (const std::string& product : products) c.s.transform_layout(product, steps.layout.index_map(sizes.block_out));
   steps.finish_stages("");
@@ -167,9 +168,10 @@ void write_convolution(Steps& steps) {
     steps.tensorize(init, {init + "." + product + ".n_e", init + "." + product + ".o_e"});
     steps.tensorize(product, {product + ".n_e", product + ".o_e", product + ".c_i_e"});
   }
-  std::vector<std::string> inputs{image};
+  std::vector<std::string> inputs{image}, weights{"W.wgt"};
+  if (c.block("parameters")) weights.emplace_back("parameters");
   if (added && added->by_gemm) inputs.push_back(added->copy());
-  steps.take_slots(std::move(inputs), "W.wgt");
+  steps.take_slots(std::move(inputs), std::move(weights));
 }
 
 }  // namespace

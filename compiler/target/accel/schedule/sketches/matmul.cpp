@@ -110,7 +110,7 @@ void write_matmul(Steps& steps) {
   steps.finish_stages("");
   steps.tensorize_stages("");
   for (const std::string& block : products) tensorize_product(steps, block);
-  steps.take_slots(by_identity ? std::vector<std::string>{} : std::vector<std::string>{"x.copy"}, "w.copy");
+  steps.take_slots(by_identity ? std::vector<std::string>{} : std::vector<std::string>{"x.copy"}, {"w.copy"});
 }
 
 }  // namespace

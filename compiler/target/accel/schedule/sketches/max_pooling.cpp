@@ -40,7 +40,7 @@ void write_tap_by_tap(Steps& steps) {
   steps.tensorize_stages("pool");
   steps.tensorize("pool.init", {"pool.init.pool.n_e", "pool.init.pool.o_e"});
   steps.tensorize("pool", {"pool.n_e", "pool.o_e"});
-  steps.take_slots(copies_of(std::vector{image}), "");
+  steps.take_slots(copies_of(std::vector{image}), {});
 }
 
 // Blocks of the separable form.
@@ -90,7 +90,7 @@ void write_separable(Steps& steps) {
   steps.lay_out_in_inp("X", "x.copy", "x.copy.c", "x.copy.n");
   for (const std::string& block : of.widened) steps.tensorize_widening(block);
   steps.tensorize_stages("");
-  steps.take_slots({"x.copy"}, "");
+  steps.take_slots({"x.copy"}, {});
 }
 
 bool decide_max_pooling(TileChoice& choice) {

@@ -38,7 +38,7 @@ void write_move(Steps& steps) {
   steps.finish_stages("");
   for (const WidenedOperand& term : terms) steps.widen(term);
   steps.tensorize_stages("");
-  steps.take_slots(copies_of(terms), "");
+  steps.take_slots(copies_of(terms), {});
 }
 
 }  // namespace

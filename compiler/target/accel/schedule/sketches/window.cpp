@@ -105,7 +105,7 @@ void write_window(Steps& steps) {
   steps.tensorize(kProduct, {"taps.n_e", "taps.o_e"});
   std::vector<std::string> inputs{image};
   if (added && added->by_gemm) inputs.push_back(added->copy());
-  steps.take_slots(std::move(inputs), "");
+  steps.take_slots(std::move(inputs), {});
 }
 
 }  // namespace
