@@ -93,7 +93,7 @@ const UopLoop* uop_loop(const Instruction& instruction);
 // Null unless it multiplies INP by WGT.
 const ProductLoop* product_loop(const Instruction& instruction);
 
-// Whether products end with the epilogue. The micro-op behind those of the loop then names its parameters.
+// Whether products end with the epilogue. The micro-op after those of the loop then names its parameters.
 bool has_epilogue(const Instruction& instruction);
 
 // wgt is unused by ALU micro-ops.

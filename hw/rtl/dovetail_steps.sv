@@ -23,7 +23,7 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
   input  logic [UopIndex-1:0]  uop_waddr_i,
   input  logic [UopBits-1:0]   uop_wdata_i,
   // The step in X. An instruction without steps yields one empty step; one with an epilogue reads
-  // its parameters first, by the micro-op behind those of the loop.
+  // its parameters first, by the micro-op after those of the loop.
   input  logic                 step_take_i,
   output logic                 step_valid_o,
   output step_t                step_o

@@ -222,7 +222,7 @@ inline constexpr std::array kInstructions{
     InstructionSpec{Opcode::gemmq, "gemmq", kGemmQSpecs,
                     "GEMM with an epilogue: out[dst] = clamp(round_half_even((acc[dst] + bias) * scale) + zero point, "
                     "least, most) after each step, then its entry of the table if so asked, while acc[dst] keeps the "
-                    "sum. The micro-op behind the loop, at uop_end, names the parameters, an element of WGT, which are "
+                    "sum. The micro-op after the loop, at uop_end, names the parameters, an element of WGT, which are "
                     "read once before the loop.",
                     kHeaderBits + 1, &HardwareConfig::epilogue},
 };

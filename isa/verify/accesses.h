@@ -68,7 +68,7 @@ class AccessFinder {
  public:
   explicit AccessFinder(const HardwareConfig& config);
   // Valid until the next call. `kernel`: the micro-ops of a GEMM, GEMMQ, WINDOW or ALU, those of its loop and, if it
-  // has an epilogue, the one behind them; without it the instruction may access any element.
+  // has an epilogue, the one after them; without it the instruction may access any element.
   std::span<const SramAccess> find(const Instruction& instruction, std::optional<std::span<const Uop>> kernel);
 
  private:

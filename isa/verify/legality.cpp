@@ -47,7 +47,7 @@ void check_parameters(const HardwareConfig& config, std::span<const Instruction>
   findings.add(illegal_finding(
       program, instruction,
       fmt::format("the parameters of its epilogue are WGT element {} of {}, by micro-op {}", uops[uop].wgt, depth, uop),
-      "name an element that exists in the micro-op behind the loop"));
+      "name an element that exists in the micro-op after the loop"));
 }
 
 }  // namespace

@@ -174,11 +174,11 @@ bool Core::read_parameters(const isa::UopLoop& loop) {
   if (element >= depth(isa::Memory::wgt))
     return fail(fmt::format("the parameters of the epilogue are element {} (micro-op {}), but wgt has {} elements",
                             element, at, depth(isa::Memory::wgt)),
-                "check the micro-op behind the loop");
+                "check the micro-op after the loop");
   if (!sram_.defined(isa::Memory::wgt)[element])
     return fail(fmt::format("the parameters of the epilogue are element {} of wgt, but it was not written since reset",
                             element),
-                "load it before, or correct the micro-op behind the loop");
+                "load it before, or correct the micro-op after the loop");
   const bool looks_up = config_.table && isa::semantics::looks_up({*uop.dst, 0, 0});
   if (looks_up && !sram_.defined(isa::Memory::tab)[0])
     return fail("the table is read, but was not written since reset", "load it with `load.tab` before");

@@ -58,7 +58,7 @@ class Builder {
 
     bool is_of(const isa::Uop& uop) const { return uop.wgt != unless_wgt; }
   };
-  // `parameters`: the micro-op behind the loop names those of an epilogue.
+  // `parameters`: the micro-op after the loop names those of an epilogue.
   void draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits, bool parameters = false);
 
   // The region in which most loops and transfers of this program stay.

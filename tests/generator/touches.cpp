@@ -87,7 +87,7 @@ struct Finder {
     parameters(gemmq);
   }
 
-  // The micro-op behind the loop, and what it names.
+  // The micro-op after the loop, and what it names.
   void parameters(const isa::UopLoop& loop) {
     if (result.operations == 0 || loop.uop_end >= uops.size()) return;
     append(result.uops_executed, loop.uop_end, 1);

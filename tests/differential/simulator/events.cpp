@@ -184,7 +184,7 @@ TEST_CASE("events of a table, counted by hand") {
 TEST_CASE("events of an epilogue, counted by hand") {
   // Beats of 8 bytes; UOP has 4 bytes, INP 16, OUT 16, WGT 256, TAB 512.
   const auto config = isa::load_config("1x16x16-ext,table=true,epilogue=true").value();
-  // Behind the loops, parameters: WGT element 1, first with and then without the table.
+  // after the loops, parameters: WGT element 1, first with and then without the table.
   const std::vector<isa::Uop> uops{{0, 0, 0}, {1, 0, 1}, {1, 0, 1}, {0, 0, 1}};
   const auto gemmq = [](std::uint32_t begin, std::uint32_t end, isa::DependencyFlags tokens) {
     isa::GemmQ body;

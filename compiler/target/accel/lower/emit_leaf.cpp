@@ -562,7 +562,7 @@ class Emitter {
     return uops;
   }
 
-  // Behind the micro-ops of a loop with an epilogue comes that of its parameters.
+  // After the micro-ops of a loop with an epilogue comes that of its parameters.
   int kernel_of(std::vector<isa::Uop> uops) {
     if (parameters_) {
       const bool looks_up = sums_.epilogue->compute->intrinsic == "accel.epilogue_table";

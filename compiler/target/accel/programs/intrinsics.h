@@ -20,7 +20,7 @@ inline constexpr const char* kTabScope = "accel.tab";
 //   accel.gemm (D, X, W)        D += X . W^T
 //   accel.tap (D, X, W)         D += X * W lane by lane, W the tap of each lane: a product of WINDOW, whose taps are
 //                               reduction loops around it
-//   accel.epilogue (D, A, P[, T])   D = the byte of OUT for the sum A, int32, with the parameters P: only behind the
+//   accel.epilogue (D, A, P[, T])   D = the byte of OUT for the sum A, int32, with the parameters P: only after the
 //                               products that complete A, and only STORE reads D
 //   accel.fill (D; imm)         D = imm
 //   accel.<op> (D, A, S)        D = op(A, S), D and A the same storage

@@ -100,7 +100,7 @@ TEST_CASE("accel: dense layers whose products end with the epilogue") {
     }
 }
 
-TEST_CASE("accel: tables behind epilogues") {
+TEST_CASE("accel: tables after epilogues") {
   std::uint64_t seed = 200;
   for (const isa::HardwareConfig& config : machines_with_epilogue()) {
     if (!config.table) continue;

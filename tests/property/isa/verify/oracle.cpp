@@ -194,7 +194,7 @@ class Judge {
   static std::size_t index_of(isa::Memory memory) {
     return static_cast<std::size_t>(std::ranges::find(kShared, memory) - std::begin(kShared));
   }
-  // What the micro-op behind the loop of an epilogue names.
+  // What the micro-op after the loop of an epilogue names.
   void append_parameters(std::size_t i, Touches& touched) const {
     const isa::UopLoop& loop = *isa::uop_loop(at(i));
     if (loop.iter_out == 0 || loop.iter_in == 0 || loop.uop_begin >= loop.uop_end) return;
