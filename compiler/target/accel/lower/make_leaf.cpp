@@ -279,7 +279,6 @@ class LeafBuilder {
           "transform_layout both so that their last two dimensions are an element, and let loops run over both");
     };
     if (to_indices.size() < 2 || from_indices.size() < 2) return parts();
-    std::set<const VarNode*> element;
     for (int e = 0; e < 2; ++e) {
       DOVETAIL_ASSIGN(const Affine a, form(to_indices[to_indices.size() - 1 - static_cast<std::size_t>(e)]));
       DOVETAIL_ASSIGN(const Affine b, form(from_indices[from_indices.size() - 1 - static_cast<std::size_t>(e)]));
@@ -290,9 +289,9 @@ class LeafBuilder {
       if (a.coefficients.size() != 1 || a.coefficients.begin()->second != 1) return parts();
       const VarNode* var = a.coefficients.begin()->first;
       const auto loop = std::find_if(inside_.begin(), inside_.end(), [&](const For* l) { return l->var.get() == var; });
-      if (loop == inside_.end() || (*loop)->extent != extent || !element.insert(var).second) return parts();
+      if (loop == inside_.end() || (*loop)->extent != extent || !element_loops_.insert(var).second) return parts();
     }
-    std::erase_if(inside_, [&](const For* loop) { return element.count(loop->var.get()) != 0; });
+    std::erase_if(inside_, [&](const For* loop) { return element_loops_.contains(loop->var.get()); });
     return {};
   }
 
@@ -322,6 +321,9 @@ class LeafBuilder {
       case BinaryOp::lt: accumulate(result, difference, -1), result.constant -= 1; break;
       default: return refuse();
     }
+    if (&out == &leaf_.masks && leaf_.transfer && !leaf_.transfer->store && !result.coefficients.empty() &&
+        std::ranges::all_of(result.coefficients, [&](const auto& term) { return element_loops_.contains(term.first); }))
+      return {};  // the rest of each element, which nothing reads, is loaded too
     DOVETAIL_ASSIGN(LeafForm mask, leaf_form(result));
     out.push_back(std::move(mask));
     return {};
@@ -350,6 +352,7 @@ class LeafBuilder {
   const Block* block_ = nullptr;
   Bounds bounds_;
   VarMap bindings_;
+  std::set<const VarNode*> element_loops_;  // over the two dimensions of an element that is transferred
   Leaf leaf_;
 };
 

@@ -305,10 +305,10 @@ Result<Placements> place_buffers(const Program& program, Placements placements, 
     std::int64_t used = 0;
     for (const auto& [buffer, placement] : placements)
       if (placement.memory == memory && !placement.in_place_of) used += placement.all_elements();
-    const std::int64_t free = config.depth(memory) - used;
+    const std::int64_t depth = usable_depth(config, memory), free = depth - used;
     if (free < 0) {
       errors.push_back({fmt::format("cannot place the tiles of {}", program.name), program.name,
-                        fmt::format("they need {} elements, and the buffer has {}", used, config.depth(memory)),
+                        fmt::format("they need {} elements, and the buffer has {}", used, depth),
                         "use smaller tiles, fewer slots or a larger buffer"});
       continue;
     }

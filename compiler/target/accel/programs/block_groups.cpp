@@ -25,7 +25,7 @@ bool is_uniform(const NdArray& weight, std::int64_t groups) {
 }
 
 Shape weight_shape(const ConvSpec& spec) {
-  if (spec.pushes > 0) return {spec.y.padded_c() + spec.y.block, spec.x.block};
+  if (spec.pushes > 0) return {spec.y.padded_c(), spec.x.block};
   const std::int64_t inputs = spec.x.padded_c() / spec.groups;
   if (spec.uniform_weights) return {spec.y.padded_c() / spec.groups, inputs, 1, 1};
   return {spec.y.padded_c(), inputs, spec.kernel_h, spec.kernel_w};

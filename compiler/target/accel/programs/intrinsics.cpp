@@ -118,6 +118,10 @@ Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Op
 
 }  // namespace
 
+std::int64_t usable_depth(const isa::HardwareConfig& config, isa::Memory memory) {
+  return config.depth(memory) - (config.window && memory == isa::Memory::wgt ? 1 : 0);
+}
+
 Expr shr_expression(Expr a, Expr s) {
   const Expr limit = int_imm(31, DType::int32), zero = int_imm(0, DType::int32);
   return select(binary(BinaryOp::ge, s, zero), binary(BinaryOp::shr, a, binary(BinaryOp::min, s, limit)),

@@ -31,6 +31,10 @@ inline constexpr const char* kTabScope = "accel.tab";
 // S has a leading axis where the operation reads several elements that begin at acc[src].
 loops::IntrinsicTable make_intrinsics(const isa::HardwareConfig& config);
 
+// The elements of a memory that programs use: all, except that with the extension `window` the last element of WGT has
+// the number that means a push.
+std::int64_t usable_depth(const isa::HardwareConfig& config, isa::Memory memory);
+
 // The ISA's SHR as an expression: right by min(s, 31) for s >= 0, else left by min(-s, 31). int32.
 loops::Expr shr_expression(loops::Expr a, loops::Expr s);
 

@@ -13,9 +13,6 @@ std::int64_t window_pushes(const ConvSpec& spec, const NdArray& weight, std::int
   if (!config.window || !depthwise || spec.dilation_h != 1 || spec.dilation_w != 1 || taps == 1 ||
       taps > config.block_in)
     return 0;
-  // The weights stay on chip; half of the buffer is left for the operations before and after.
-  // The parameters of epilogues are as many elements as the taps.
-  if ((config.epilogue ? 4 : 2) * channels > config.depth(isa::Memory::wgt) * config.block_out) return 0;
   if (spec.kernel_w == 1) return spec.kernel_h;
   const std::int64_t most = (config.block_in / spec.kernel_w - spec.kernel_h) / spec.stride_h + 1;
   return (std::min(rows, most) - 1) * spec.stride_h + spec.kernel_h;

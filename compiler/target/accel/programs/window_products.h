@@ -12,13 +12,12 @@
 namespace dovetail::accel {
 
 // The pixels that a stripe pushes for each column (ConvSpec::pushes), for the most rows of results that fit the window;
-// 0 if the window cannot hold a kernel, the weights do not fit WGT, or the convolution is not depthwise. `weight`: the
-// model's, [o, c of a group, ky, kx]; `rows`: of the results.
+// 0 if the window cannot hold a kernel, or the convolution is not depthwise. `weight`: the model's, [o, c of a group,
+// ky, kx]; `rows`: of the results.
 std::int64_t window_pushes(const ConvSpec& spec, const NdArray& weight, std::int64_t channels, std::int64_t rows,
                            const isa::HardwareConfig& config);
 
-// The parameter W before packing: int8 [o, tap]. A block more than there are channels, so that the last element of WGT,
-// whose number in a micro-op means a push, is not one of theirs.
+// The parameter W before packing: int8 [o, tap].
 NdArray window_weights(const ConvSpec& spec, const NdArray& weight);
 
 }  // namespace dovetail::accel

@@ -96,7 +96,8 @@ Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program,
   const std::span<const std::int64_t> smallest = extents.of({});
   // Nearly always each memory has room for all buffers of the program.
   if (most_needed(footprint, program, smallest, config) <=
-      std::min({config.depth(isa::Memory::inp), config.depth(isa::Memory::wgt), config.depth(isa::Memory::acc)}))
+      std::min(
+          {config.depth(isa::Memory::inp), usable_depth(config, isa::Memory::wgt), config.depth(isa::Memory::acc)}))
     return {};
   const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
   if (!memo) memo = make_small_memo();
@@ -105,11 +106,11 @@ Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program,
   const TileModel model(program, *places, config);
   const std::string& name = program.name;
   for (const auto& [parameter, memory] : memories)
-    if (const std::int64_t needs = model.needs(memory, smallest, {}); needs > config.depth(memory))
-      return Diagnostic{
-          fmt::format("cannot tile {}", name), name,
-          fmt::format("its smallest tile needs {} elements, and {} has {}", needs, parameter, config.depth(memory)),
-          fmt::format("raise `{}`, or leave the node to the host with --place {}=cpu", parameter, name)};
+    if (const std::int64_t needs = model.needs(memory, smallest, {}), depth = usable_depth(config, memory);
+        needs > depth)
+      return Diagnostic{fmt::format("cannot tile {}", name), name,
+                        fmt::format("its smallest tile needs {} elements, and {} has {}", needs, parameter, depth),
+                        fmt::format("raise `{}`, or leave the node to the host with --place {}=cpu", parameter, name)};
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "compiler/target/accel/schedule/tile_cost.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace dovetail::accel {
@@ -71,7 +72,8 @@ double MachineCosts::operation(const Pace& pace, const Tile& trips, const Slots&
   // If loading weights takes longer than computing, it begins during the layers before, as far as there are slots.
   if (load > compute && pace.weights.times > 1)
     cycles -= overlapped * pace.weights.cycles * static_cast<double>(std::min(slots.wgt, pace.weights.times) - 1);
-  return cycles + pace.store + 2 * costs_.latency;
+  const std::int64_t kernels = std::min(tiles, std::lcm(std::lcm(slots.inp, slots.wgt), slots.acc));
+  return cycles + pace.store + pace.micro_ops * static_cast<double>(kernels) + 2 * costs_.latency;
 }
 
 }  // namespace dovetail::accel

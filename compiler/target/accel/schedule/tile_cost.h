@@ -68,6 +68,7 @@ struct Pace {
   double added = 0;       // loads of operands that are widened, which have slots like inputs
   double added_turn = 0;  // these loads in sequence, and the work that uses them
   double store = 0;
+  double micro_ops = 0;  // loads of the micro-ops of a tile, which tiles with the same slots share
 };
 
 // Costs on one machine.

@@ -131,7 +131,7 @@ std::optional<Slots> TileModel::slots_that_fit(std::span<const std::int64_t> til
     std::int64_t resident = 0, in_slots = 0;
     for (const Term& term : terms_)
       if (term.memory == memory) (term.has_slots ? in_slots : resident) += elements_of(term, tile);
-    const std::int64_t room = config_.depth(memory) * element_size(memory, config_) - resident;
+    const std::int64_t room = usable_depth(config_, memory) * element_size(memory, config_) - resident;
     if (room < in_slots) return std::nullopt;
     *count = in_slots == 0 ? most : std::min(most, room / in_slots);
   }
@@ -140,7 +140,7 @@ std::optional<Slots> TileModel::slots_that_fit(std::span<const std::int64_t> til
 
 bool TileModel::fits(std::span<const std::int64_t> tile, const Slots& slots) const {
   for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc})
-    if (needs(memory, tile, slots) > config_.depth(memory)) return false;
+    if (needs(memory, tile, slots) > usable_depth(config_, memory)) return false;
   return true;
 }
 

@@ -80,8 +80,7 @@ TEST_CASE("accel: depthwise convolutions by WINDOW equal the reference") {
       convolution(maker, each, maker.input(input_shape(each)), draw);
       const test::Ran ran =
           test::run_on_accelerator(maker.graph, config, {{"x", draw.int8(input_shape(each))}}, test::Demand::what_fits);
-      const bool fits = each.kernel_h * each.kernel_w <= config.block_in &&
-                        2 * each.channels <= config.depth(isa::Memory::wgt) * config.block_out;
+      const bool fits = each.kernel_h * each.kernel_w <= config.block_in;
       CHECK((ran.windows > 0) == (fits && ran.cycles > 0));
     }
 }
@@ -99,7 +98,7 @@ TEST_CASE("accel: steps of WINDOW for each result") {
   CHECK(steps({16, 3, 3, 1, 1, 1, 1, 12, 8}) == 4 * 5 * 10);
   // The pixels of a last stripe of two rows are pushed at the distance of the others.
   CHECK(steps({16, 3, 3, 1, 1, 1, 1, 5, 8}) == 2 * 5 * 10);
-  CHECK(steps({16, 3, 3, 2, 2, 0, 1, 9, 9}) == 2 * 5 * 9);
+  CHECK(steps({16, 3, 3, 2, 2, 0, 1, 9, 7}) == 2 * 5 * 7);
   // A kernel of one column: a column is pushed once.
   CHECK(steps({16, 9, 1, 1, 1, 0, 1, 20, 2}) == 2 * 20);
 }

@@ -77,7 +77,7 @@ Pace pace_with(const Convolution& of, bool inputs_stay, const Tile& tile, const 
                all_computes =
                    static_cast<double>(trips.o * pixels) * (static_cast<double>(trips.c) * pace.compute + pace.finish);
   const bool come_before =
-      2 * elements("W", isa::Memory::wgt) <= config.depth(isa::Memory::wgt) &&
+      2 * elements("W", isa::Memory::wgt) <= usable_depth(config, isa::Memory::wgt) &&
       (choice.c.task.intent.start == schedule::Start::after_others || all_weights < costs.many_weights * all_computes);
   pace.first_load = inputs + (come_before ? costs.first_weights_fraction * weights : weights);
   if (of.added) choice.add_operand(pace, *of.added, tile, elements);

@@ -1,5 +1,6 @@
 // Depthwise convolutions by WINDOW, with the addition after them: tiles of the image, whose loops become stripes of
-// rows when they are lowered. The weights of all channels stay on chip, one element for each block.
+// rows when they are lowered. Weights and parameters, an element each for a block of channels, have slots as inputs
+// have: tiles of the same channels and those of others then share micro-ops.
 #include <algorithm>
 #include <optional>
 
@@ -47,6 +48,14 @@ struct Stripes {
     return (tile.y + of_stripe - 1) / of_stripe * pushes * columns.pixels(tile.x);
   }
 
+  // Micro-ops of a block of channels.
+  std::int64_t uops(const Tile& tile) const {
+    if (columns.kernel == 1) return rows.pixels(tile.y);
+    const std::int64_t of_stripe = (pushes - rows.kernel) / rows.stride + 1,
+                       kernels = tile.y < of_stripe || tile.y % of_stripe == 0 ? 1 : 2;
+    return kernels * pushes * columns.pixels(tile.x);
+  }
+
   std::int64_t pushes = 1;
   Along rows, columns;
 };
@@ -66,10 +75,11 @@ bool decide_window(TileChoice& choice) {
                  weights = choice.costs.streamed(bytes("W", isa::Memory::wgt), 1);
     Pace pace;
     pace.inputs = {inputs, trips.results()};
-    pace.weights = {weights, 1};
+    pace.weights = {weights, trips.o};
     pace.compute = static_cast<double>(stripes.steps(tile) * tile.n * tile.o * choice.layout.batch / config.batch);
     pace.finish = (choice.stage_cycles() + (config.overwrite ? 0 : 1)) * results + choice.constants_cycles(tile);
     pace.first_load = inputs + choice.costs.costs().first_weights_fraction * weights;
+    pace.micro_ops = static_cast<double>(stripes.uops(tile) * (c.block("epilogue") ? tile.o : 1));
     if (added) choice.add_operand(pace, *added, tile, elements);
     pace.store = choice.costs.stored(results * static_cast<double>(config.element_bytes(isa::Memory::out)),
                                      choice.transfers_of("Y", tile));
@@ -95,6 +105,8 @@ void write_window(Steps& steps) {
   else c.s.cache_read(kProduct, "X", kInpScope, image);
   c.s.compute_at(image, "out.x_t");
   c.s.cache_read(kProduct, "W", kWgtScope, "W.wgt");
+  c.s.compute_at("W.wgt", "out.o_t");
+  if (c.block("parameters")) c.s.compute_at("parameters", "out.o_t");
   steps.lay_out_product(image, 2);
   c.s.transform_layout(kProduct, steps.layout.index_map(sizes.block_out));
   steps.finish_stages(kProduct);
@@ -103,9 +115,10 @@ void write_window(Steps& steps) {
   steps.tensorize_stages(kProduct);
   steps.tensorize("taps.init", {"taps.init.taps.n_e", "taps.init.taps.o_e"});
   steps.tensorize(kProduct, {"taps.n_e", "taps.o_e"});
-  std::vector<std::string> inputs{image};
+  std::vector<std::string> inputs{image}, weights{"W.wgt"};
+  if (c.block("parameters")) weights.emplace_back("parameters");
   if (added && added->by_gemm) inputs.push_back(added->copy());
-  steps.take_slots(std::move(inputs), {});
+  steps.take_slots(std::move(inputs), std::move(weights));
 }
 
 }  // namespace
