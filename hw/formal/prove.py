@@ -26,9 +26,10 @@ import yosys_sources  # noqa: E402
 SOLVER = "z3"
 # The sample of ./dev test: for each harness a proof, and a fault that it must detect, of a few seconds.
 PROOFS_SAMPLE = ("token FIFO of 4", "FIFO of 5", "read arbiter, 2 beats", "splitter, 64 bytes a beat", "read buffer of 8", "write port of 4",
-                 "bodies of dot, 1 lane", "REQUANT up to its product", "table, beats of 4 bytes")
+                 "bodies of dot, 1 lane", "REQUANT up to its product", "table, beats of 4 bytes", "epilogue with its table")
 FAULTS_SAMPLE = ("tokens survive a flush", "head wraps one word early", "length one too long", "longer than allowed by one", "credit not given back",
-                 "W waits for AW", "products of magnitudes", "scale's sign forgotten", "first copy for all lanes")
+                 "W waits for AW", "products of magnitudes", "scale's sign forgotten", "first copy for all lanes",
+                 "looked up without being asked")
 # From a flat design to SMT-LIB.
 FINISH = "async2sync; dffunmap; opt_clean; check -assert; write_smt2 -wires design.smt2"
 
