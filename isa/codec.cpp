@@ -83,10 +83,12 @@ Diagnostic disabled(std::string what, std::string where, const spec::Instruction
           fmt::format("set \"{}\": true in the configuration, or avoid the instruction", extension)};
 }
 
-// Every number that fits the field is an operation.
-static_assert(spec::kAluOps.size() == spec::kMaxAluOps);
 Diagnostic bad_alu_op(std::string what, std::string where, AluOp op) {
   const int number = static_cast<int>(op);
+  if (!spec::is_alu_op(op))
+    return {std::move(what), std::move(where),
+            fmt::format("ALU operation {} > {}, the last one", number, spec::kAluOps.size() - 1),
+            "see the operations in docs/gen/isa.md"};
   const std::string_view extension = spec::extension_key(spec::info(op).enabled_by);
   return {std::move(what), std::move(where),
           fmt::format("ALU operation {} ({}) belongs to the extension `{}`, which is off", number, spec::info(op).name,
@@ -127,7 +129,7 @@ Codec::Codec(const HardwareConfig& config) : config_(config) {
       memories_ = static_cast<std::uint8_t>(memories_ | (1u << static_cast<int>(row.id)));
   for (const spec::AluOpInfo& row : spec::kAluOps)
     if (row.enabled_by == nullptr || config.*row.enabled_by)
-      alu_ops_ = static_cast<std::uint8_t>(alu_ops_ | (1u << static_cast<int>(row.op)));
+      alu_ops_ = static_cast<std::uint16_t>(alu_ops_ | (1u << static_cast<int>(row.op)));
 }
 
 bool Codec::has_memory(Opcode opcode, Memory memory) const {
@@ -147,7 +149,11 @@ void Codec::decode_body(const Words& words, Body& body) const {
   for_each_field(fields, [&](std::size_t index, const auto& field) {
     using T = std::remove_reference_t<decltype(body.*field.member)>;
     const Extractor& cut = extractors[index];
-    body.*field.member = from_bits<T>((words[cut.word] >> cut.shift) & cut.mask, field.spec.is_signed, cut.mask);
+    const std::uint64_t bits = (words[cut.word] >> cut.shift) & cut.mask;
+    if (field.spec.held_bits == 0) body.*field.member = from_bits<T>(bits, field.spec.is_signed, cut.mask);
+    else
+      body.*field.member =
+          static_cast<T>(to_integer(body.*field.member) | static_cast<std::int64_t>(bits << field.spec.held_bits));
   });
 }
 
@@ -205,7 +211,9 @@ Diagnostic Codec::describe(Fault fault, const Words& words, std::string_view whe
   };
   if (fault == Fault::memory)
     return bad_memory(config_, what, std::string(where), opcode, static_cast<Memory>(field("memory")));
-  if (fault == Fault::alu_op) return bad_alu_op(what, std::string(where), static_cast<AluOp>(field("alu_opcode")));
+  if (fault == Fault::alu_op)
+    return bad_alu_op(what, std::string(where),
+                      static_cast<AluOp>(field("alu_opcode") | field("alu_opcode_high") << 3));
 
   int bit = 0;
   while (((words[bit / 64] & reserved_[opcode_bits][bit / 64]) >> (bit % 64) & 1) == 0) ++bit;
@@ -278,6 +286,7 @@ Diagnostics Codec::encoding_errors(const Instruction& instruction) const {
   std::visit(
       [&]<typename Body>(const Body& body) {
         for_each_field(spec::fields_of<Body>(), [&](std::size_t index, const auto& field) {
+          if constexpr (std::is_same_v<decltype(field.member), AluOp Alu::*>) return;  // below
           const std::int64_t value = to_integer(body.*field.member);
           const std::uint64_t mask = extractors_[instruction.body.index()][index].mask;
           if (mask == 0) {
@@ -303,8 +312,7 @@ Diagnostics Codec::encoding_errors(const Instruction& instruction) const {
             errors.push_back(bad_memory(config_, what(), "memory", instruction.opcode(), body.memory));
         }
         if constexpr (std::is_same_v<Body, Alu>) {
-          // An operation beyond three bits is a range error already.
-          if (static_cast<unsigned>(body.op) < 8 && ((alu_ops_ >> static_cast<int>(body.op)) & 1) == 0)
+          if (!spec::is_alu_op(body.op) || ((alu_ops_ >> static_cast<int>(body.op)) & 1) == 0)
             errors.push_back(bad_alu_op(what(), "alu_opcode", body.op));
         }
       },
@@ -321,7 +329,8 @@ void Codec::write_words(const Instruction& instruction, Words& words) const {
       [&]<typename Body>(const Body& body) {
         for_each_field(spec::fields_of<Body>(), [&](std::size_t index, const auto& field) {
           const Extractor& cut = extractors_[instruction.body.index()][index];
-          words[cut.word] |= (static_cast<std::uint64_t>(to_integer(body.*field.member)) & cut.mask) << cut.shift;
+          const auto value = static_cast<std::uint64_t>(to_integer(body.*field.member) >> field.spec.held_bits);
+          words[cut.word] |= (value & cut.mask) << cut.shift;
         });
       },
       instruction.body);

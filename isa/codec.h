@@ -66,7 +66,7 @@ class Codec {
   std::array<Extractor, 3> uop_extractors_{};
   std::uint8_t opcodes_ = 0;   // bit i: instruction i exists and its extension is on
   std::uint8_t memories_ = 0;  // bit i: memory i exists and its extension is on
-  std::uint8_t alu_ops_ = 0;   // bit i: ALU operation i exists and its extension is on
+  std::uint16_t alu_ops_ = 0;  // bit i: ALU operation i exists and its extension is on
 };
 
 }  // namespace dovetail::isa

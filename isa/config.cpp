@@ -122,6 +122,9 @@ Result<void> validate(const HardwareConfig& config) {
                       fmt::format("block_in is {}: the parameters of an epilogue take {} bytes of a WGT row",
                                   config.block_in, semantics::kParameterBytes),
                       "raise block_in to 16 or more, or turn `epilogue` off"});
+  if (config.norm && !config.requant)
+    errors.push_back({what(config), "norm", "`requant` is off, and the results of RECIP and RSQRT are scales for it",
+                      "turn `requant` on, or `norm` off"});
   if (!errors.empty()) return errors;
   return {};
 }

@@ -10,7 +10,12 @@
 namespace dovetail::isa {
 
 enum class Opcode : std::uint8_t { load = 0, store = 1, gemm = 2, finish = 3, alu = 4, window = 5, gemmq = 6 };
-enum class AluOp : std::uint8_t { min = 0, max = 1, add = 2, shr = 3, mul = 4, requant = 5, table = 6, tableu = 7 };
+// clang-format off
+enum class AluOp : std::uint8_t {
+  min = 0, max = 1, add = 2, shr = 3, mul = 4, requant = 5, table = 6, tableu = 7,
+  requant8 = 8, sqadd = 9, rmax = 10, radd = 11, recip = 12, rsqrt = 13,
+};
+// clang-format on
 enum class Queue : std::uint8_t { load = 0, compute = 1, store = 2 };
 
 // Tokens to and from the neighboring queues; "prev"/"next" in the order load, compute, store.

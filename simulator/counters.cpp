@@ -115,7 +115,7 @@ void complete(Counters& counters, const isa::HardwareConfig& config) {
          .writes = counters.bytes_loaded[static_cast<std::size_t>(isa::Memory::tab)] /
                    static_cast<std::uint64_t>(config.bus_bytes)};
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
-    if (row.reads_table) tab.reads += counters.alu_uops_by_op[static_cast<std::size_t>(row.op)];
+    if (row.scope == isa::spec::AluScope::table) tab.reads += counters.alu_uops_by_op[static_cast<std::size_t>(row.op)];
   for (PortEvents& port : counters.port) port.buffer = {.reads = port.beats, .writes = port.beats};
   if (counters.fetch) counters.fetch->buffer = {.reads = counters.fetch->beats, .writes = counters.fetch->beats};
 }

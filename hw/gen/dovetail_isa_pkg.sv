@@ -30,6 +30,7 @@ package dovetail_isa_pkg;
   localparam int unsigned WINDOW_ENABLED = 0;  // instruction WINDOW: depthwise products of the last INP elements; needs block_in = block_out
   localparam int unsigned TABLE_ENABLED = 0;  // memory TAB and ALU operations TABLE and TABLEU: a function of 8 bits as a table of 256 entries of 16 bits
   localparam int unsigned EPILOGUE_ENABLED = 0;  // instruction GEMMQ, and WINDOW with requant: products are requantized on their way to OUT; needs requant and block_in >= 16
+  localparam int unsigned NORM_ENABLED = 0;  // ALU operations REQUANT8, SQADD, RMAX, RADD, RECIP and RSQRT: softmax and normalization; needs requant
   localparam int unsigned LONGEST_BURST_BEATS = 32;  // beats: BURST_BEATS, limited to what a beat buffer holds
   localparam int unsigned WIDE_ENCODING = 0;  // 256-bit instructions and 64-bit micro-ops
   localparam int unsigned INSTRUCTION_BITS = 128;
@@ -85,22 +86,34 @@ package dovetail_isa_pkg;
     MEMORY_TAB = 3'd6
   } memory_e;
 
-  typedef enum logic [2:0] {
-    ALU_MIN = 3'd0,
-    ALU_MAX = 3'd1,
-    ALU_ADD = 3'd2,
-    ALU_SHR = 3'd3,
-    ALU_MUL = 3'd4,
-    ALU_REQUANT = 3'd5,
-    ALU_TABLE = 3'd6,
-    ALU_TABLEU = 3'd7
+  typedef enum logic [3:0] {
+    ALU_MIN = 4'd0,
+    ALU_MAX = 4'd1,
+    ALU_ADD = 4'd2,
+    ALU_SHR = 4'd3,
+    ALU_MUL = 4'd4,
+    ALU_REQUANT = 4'd5,
+    ALU_TABLE = 4'd6,
+    ALU_TABLEU = 4'd7,
+    ALU_REQUANT8 = 4'd8,
+    ALU_SQADD = 4'd9,
+    ALU_RMAX = 4'd10,
+    ALU_RADD = 4'd11,
+    ALU_RECIP = 4'd12,
+    ALU_RSQRT = 4'd13
   } alu_op_e;
 
   // Sets of ALU operations: bit k is operation k.
-  localparam logic [7:0] ALU_SET_ENABLED = 8'b00011111;  // available at this design point
-  localparam logic [7:0] ALU_SET_LONG = 8'b11110000;  // kind alu_long, the others alu
-  localparam logic [7:0] ALU_SET_IMMEDIATE = 8'b11011111;  // second operand is imm if use_imm is 1
-  localparam logic [7:0] ALU_SET_READS_NEXT = 8'b00100000;  // read acc[src + 1] after acc[src]
+  localparam logic [15:0] ALU_SET_ENABLED = 16'b0000000000011111;  // available at this design point
+  localparam logic [15:0] ALU_SET_LONG = 16'b0011111111110000;  // kind alu_long, the others alu
+  localparam logic [15:0] ALU_SET_IMMEDIATE = 16'b0000001011011111;  // second operand is imm if use_imm is 1
+  localparam logic [15:0] ALU_SET_READS_NEXT = 16'b0000000100100000;  // read acc[src + 1] after acc[src]
+  localparam logic [15:0] ALU_SET_ROW = 16'b0011110000000000;  // a result for each batch row of acc[dst]; acc[src] is not read
+  localparam logic [15:0] ALU_SET_SERIAL = 16'b0011000000000000;  // computed for one batch row after the other
+  // An operation of the two fields of an instruction.
+  typedef struct packed {
+    alu_op_e op;
+  } alu_code_t;
 
   typedef enum logic [3:0] {
     ERROR_NONE = 4'd0,
@@ -323,17 +336,20 @@ package dovetail_isa_pkg;
   localparam int unsigned ALU_SRC_FACTOR_OUT_WIDTH = 11;
   localparam int unsigned ALU_SRC_FACTOR_IN_LSB = 97;  // added to src per inner trip
   localparam int unsigned ALU_SRC_FACTOR_IN_WIDTH = 11;
-  localparam int unsigned ALU_ALU_OPCODE_LSB = 108;  // operation
+  localparam int unsigned ALU_ALU_OPCODE_LSB = 108;  // operation, its low bits
   localparam int unsigned ALU_ALU_OPCODE_WIDTH = 3;
   localparam int unsigned ALU_USE_IMM_LSB = 111;  // the second operand is imm, not acc[src]
   localparam int unsigned ALU_USE_IMM_WIDTH = 1;
   localparam int unsigned ALU_IMM_LSB = 112;  // immediate: the second operand where use_imm is 1, or a parameter of the operation
   localparam int unsigned ALU_IMM_WIDTH = 16;
+  localparam int unsigned ALU_ALU_OPCODE_HIGH_LSB = 63;  // bit 3 of the operation
+  localparam int unsigned ALU_ALU_OPCODE_HIGH_WIDTH = 1;
+  localparam int unsigned ALU_ALU_OPCODE_HIGH_PRESENT = 0;  // 0: the bit is reserved or belongs to another field
   localparam logic [127:0] ALU_RESERVED = 128'h0000000000000000_8000000000000000;  // bits that must be 0
   typedef struct packed {
     logic signed [15:0] imm;
     logic [0:0] use_imm;
-    alu_op_e alu_opcode;
+    logic [2:0] alu_opcode;
     logic [10:0] src_factor_in;
     logic [10:0] src_factor_out;
     logic [10:0] dst_factor_in;
@@ -491,7 +507,7 @@ package dovetail_isa_pkg;
     logic push;  // of WINDOW, without products
     logic requant;  // of an instruction with an epilogue
     logic parameters;  // reads those of the epilogue
-    logic use_imm;  // the second operand is imm
+    logic use_imm;  // no operand is read: the second is imm, or there is none
     alu_op_e op;
     logic [15:0] imm;
     logic [ACC_DEPTH_LOG2-1:0] dst;
@@ -592,6 +608,9 @@ package dovetail_isa_pkg;
   localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_REPEATED = 1;  // cycles: one ALU micro-op whose vector operand has the index of the micro-op before it
   localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_VECTOR = 2;  // cycles: one ALU micro-op with any other vector operand: ACC has one read port
   localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_REQUANT = 3;  // cycles: one REQUANT whose operands are not those of the micro-op before it: scale, bias, destination
+  localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_ROW = 1;  // cycles: one RMAX or RADD
+  localparam int unsigned TIMING_RECIP_CYCLES_PER_ROW = 28;  // cycles: RECIP, for each batch row: operand, place, 25 bits, rounding
+  localparam int unsigned TIMING_RSQRT_CYCLES_PER_ROW = 56;  // cycles: RSQRT, for each batch row: 28 bits of the root more
   localparam int unsigned TIMING_ALU_INTERLOCK_CYCLES = 1;  // cycles: kind alu_long: wait where the first index read is the destination of the micro-op right before
   localparam int unsigned TIMING_MAX_BURST_BEATS = 256;  // beats: AXI4's longest INCR burst
   localparam int unsigned TIMING_BURST_BOUNDARY_BYTES = 4096;  // bytes: no AXI4 burst crosses a multiple of this address
@@ -709,6 +728,8 @@ package dovetail_isa_pkg;
   localparam int unsigned REG_CONFIG_EPILOGUE_WIDTH = 1;
   localparam int unsigned REG_CONFIG_TABLE_LSB = 21;  // RO: extension `table`
   localparam int unsigned REG_CONFIG_TABLE_WIDTH = 1;
+  localparam int unsigned REG_CONFIG_NORM_LSB = 22;  // RO: extension `norm`
+  localparam int unsigned REG_CONFIG_NORM_WIDTH = 1;
   localparam logic [11:0] REG_TOKENS_LOAD_OFFSET = 12'h038;  // what the last launch left over; valid while STATUS reports leftover_tokens
   localparam logic [31:0] REG_TOKENS_LOAD_RESET = 32'h00000000;
   localparam int unsigned REG_TOKENS_LOAD_LOAD_TO_COMPUTE_LSB = 0;  // RO: tokens in the FIFO load -> compute, at most 65535

@@ -21,6 +21,8 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   input  logic                    table_we_i,
   input  logic [TableWidth-1:0]   table_waddr_i,
   input  logic [BusBits-1:0]      table_wdata_i,
+  // The batch rows' results of RECIP and RSQRT, when their step is written.
+  input  logic [BATCH*32-1:0]     recip_i,
   // The epilogue, while there is no step: its use of the lanes of REQUANT, and of the table.
   input  logic                    epilogue_requant_i,
   input  logic [Lanes*32-1:0]     epilogue_value_i,
@@ -40,7 +42,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   output logic [Lanes*32-1:0]     wdata_o,
   output logic                    last_o
 );
-  localparam logic [7:0] LongOps = ALU_SET_LONG;
+  localparam logic [15:0] LongOps = ALU_SET_LONG;
 
   logic                valid_1_q, valid_2_q, empty_1_q, empty_2_q, last_1_q, last_2_q;
   logic                use_imm_1_q, long_1;
@@ -80,7 +82,8 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   assign last_o        = valid_2_q ? last_2_q : valid_1_q && !long_1 && last_1_q;
 
   // Operands are gated while there is no step, so that neither gates nor a simulator do any work.
-  logic [Lanes*32-1:0] short_result, product_q, requantized, looked_up;
+  logic [Lanes*32-1:0] short_result, product_q, requantized, looked_up, reduced;
+  logic [Lanes*8-1:0]  requantized_8;
   logic signed [31:0]  value, operand;
   logic [31:0]         immediate;
   logic [63:0]         window;
@@ -114,22 +117,35 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
             short_result[l*32+:32] = 32'(window >> places);
           end
           ALU_ADD: short_result[l*32+:32] = value + operand;
-          ALU_MUL, ALU_REQUANT, ALU_TABLE, ALU_TABLEU: ;  // alu_long
+          ALU_MUL, ALU_REQUANT, ALU_TABLE, ALU_TABLEU, ALU_REQUANT8, ALU_SQADD, ALU_RMAX,
+          ALU_RADD, ALU_RECIP, ALU_RSQRT: ;  // alu_long
         endcase
       end
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (valid_1_q && op_1_q == ALU_MUL) begin
-      for (int unsigned l = 0; l < Lanes; l++) begin
-        product_q[l*32+:32] <= acc_i[l*32+:32] * (use_imm_1_q ? immediate : source_i[l*32+:32]);
+  // SQADD multiplies the operand by itself.
+  logic squares, multiplies;
+  assign squares    = NORM_ENABLED != 0 && op_1_q == ALU_SQADD;
+  assign multiplies = valid_1_q && (op_1_q == ALU_MUL || squares);
+  for (genvar l = 0; l < Lanes; l++) begin : gen_multiply
+    logic [31:0] factor;
+    assign factor = use_imm_1_q ? immediate : source_i[l*32+:32];
+    always_ff @(posedge clk_i) begin
+      if (multiplies) begin
+        product_q[l*32+:32] <= (squares ? factor : acc_i[l*32+:32]) * factor +
+                               (squares ? acc_i[l*32+:32] : 32'd0);
       end
     end
   end
 
+  assign epilogue_result_o = requantized_8;
+
   if (REQUANT_ENABLED != 0) begin : gen_requant
+    logic        requants_1, requants_2;
     logic [15:0] zero_point;
+    assign requants_1 = op_1_q == ALU_REQUANT || (NORM_ENABLED != 0 && op_1_q == ALU_REQUANT8);
+    assign requants_2 = op_2_q == ALU_REQUANT || (NORM_ENABLED != 0 && op_2_q == ALU_REQUANT8);
     assign zero_point = EPILOGUE_ENABLED != 0 && epilogue_requant_2_i ?
                         {{8{epilogue_zero_point_i[7]}}, epilogue_zero_point_i} : imm_2_q;
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
@@ -142,20 +158,20 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
       assign scale = of_epilogue ? epilogue_scale_i[Column*32+:32] : source_i[l*32+:32];
       dovetail_requant u_requant (
         .clk_i,
-        .enable_i    (of_epilogue || (valid_1_q && op_1_q == ALU_REQUANT)),
+        .enable_i    (of_epilogue || (valid_1_q && requants_1)),
         .value_i     (value),
         .bias_i      (bias),
         .scale_i     (scale),
         .enable_2_i  ((EPILOGUE_ENABLED != 0 && epilogue_requant_2_i) ||
-                      (valid_2_q && op_2_q == ALU_REQUANT)),
+                      (valid_2_q && requants_2)),
         .zero_point_i(zero_point),
         .result_o    (requantized[l*32+:32]),
-        .result_8_o  (epilogue_result_o[l*8+:8])
+        .result_8_o  (requantized_8[l*8+:8])
       );
     end
   end else begin : gen_no_requant
-    assign requantized       = '0;
-    assign epilogue_result_o = '0;
+    assign requantized   = '0;
+    assign requantized_8 = '0;
   end
 
   logic table_re;
@@ -190,11 +206,46 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
     assign unused = ^{table_re, table_we_i, table_waddr_i, table_wdata_i};
   end
 
+  if (NORM_ENABLED != 0) begin : gen_reduce
+    for (genvar b = 0; b < BATCH; b++) begin : gen_row
+      logic [31:0] result;
+      dovetail_reduce u_reduce (
+        .clk_i,
+        .enable_i   (valid_1_q && (op_1_q == ALU_RMAX || op_1_q == ALU_RADD)),
+        .maximum_i  (op_1_q == ALU_RMAX),
+        .value_i    (acc_i[b*BLOCK_OUT*32+:BLOCK_OUT*32]),
+        .maximum_2_i(op_2_q == ALU_RMAX),
+        .result_o   (result)
+      );
+      assign reduced[b*BLOCK_OUT*32+:BLOCK_OUT*32] = {BLOCK_OUT{result}};
+    end
+  end else begin : gen_no_reduce
+    assign reduced = '0;
+    logic unused;
+    assign unused = ^recip_i;
+  end
+
   always_comb begin
     wdata_o = short_result;
     if (valid_2_q) begin
       unique case (op_2_q)
         ALU_MUL: wdata_o = product_q;
+        ALU_SQADD: if (NORM_ENABLED != 0) wdata_o = product_q;
+        ALU_REQUANT8: begin
+          if (NORM_ENABLED != 0) begin
+            for (int unsigned l = 0; l < Lanes; l++) begin
+              wdata_o[l*32+:32] = {{24{requantized_8[l*8+7]}}, requantized_8[l*8+:8]};
+            end
+          end
+        end
+        ALU_RMAX, ALU_RADD: if (NORM_ENABLED != 0) wdata_o = reduced;
+        ALU_RECIP, ALU_RSQRT: begin
+          if (NORM_ENABLED != 0) begin
+            for (int unsigned l = 0; l < Lanes; l++) begin
+              wdata_o[l*32+:32] = recip_i[l/BLOCK_OUT*32+:32];
+            end
+          end
+        end
         ALU_REQUANT: wdata_o = requantized;
         ALU_TABLE, ALU_TABLEU: wdata_o = looked_up;
         ALU_MIN, ALU_MAX, ALU_ADD, ALU_SHR: ;  // alu

@@ -53,20 +53,22 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   localparam logic [1:0] KindGemm = 2'd1;
   localparam logic [1:0] KindAlu = 2'd2;
   localparam logic [1:0] KindAluLong = 2'd3;
-  localparam logic [7:0] LongOps = ALU_SET_LONG;
+  localparam logic [15:0] LongOps = ALU_SET_LONG;
 
   // ---- The head of the queue --------------------------------------------------------------------
   alu_t       head;  // tokens and opcode have the same bit positions in all instructions
+  alu_code_t  head_op;
   logic [1:0] head_kind;
 
-  assign head = command_i.instr;
+  assign head    = command_i.instr;
+  assign head_op = {NORM_ENABLED != 0 && command_i.instr[ALU_ALU_OPCODE_HIGH_LSB], head.alu_opcode};
   always_comb begin
     head_kind = KindSerial;
     if (head.opcode == OPCODE_GEMM || (WINDOW_ENABLED != 0 && head.opcode == OPCODE_WINDOW) ||
         (EPILOGUE_ENABLED != 0 && head.opcode == OPCODE_GEMMQ)) begin
       head_kind = KindGemm;
     end else if (head.opcode == OPCODE_ALU) begin
-      head_kind = LongOps[head.alu_opcode] ? KindAluLong : KindAlu;
+      head_kind = LongOps[head_op.op] ? KindAluLong : KindAlu;
     end
   end
 
@@ -130,7 +132,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   );
 
   // ---- The steps of GEMM and ALU: stages U, X and R ---------------------------------------------
-  logic                x_take, x_valid, r_gemm, r_alu, pending, alu_re;
+  logic                x_take, x_valid, r_gemm, r_alu, pending, alu_re, recip_start, recip_last;
   step_t               x_step, r_step;
   logic [AccIndex-1:0] pending_dst, alu_raddr;
   logic [AccBits-1:0]  acc_rdata, source, source_next;
@@ -159,6 +161,8 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .step_i       (x_step),
     .pending_i    (pending),
     .pending_dst_i(pending_dst),
+    .serial_start_o(recip_start),
+    .serial_last_i(recip_last),
     .gemm_o       (r_gemm),
     .alu_o        (r_alu),
     .step_o       (r_step),
@@ -234,6 +238,24 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .last_o        (out_last)
   );
 
+  logic [BATCH*32-1:0] recip;
+  if (NORM_ENABLED != 0) begin : gen_recip
+    dovetail_recip u_recip (
+      .clk_i,
+      .rst_ni,
+      .flush_i,
+      .start_i   (recip_start),
+      .rsqrt_i   (r_step.op == ALU_RSQRT),
+      .exponent_i(r_step.imm),
+      .acc_i     (acc_rdata),
+      .last_o    (recip_last),
+      .result_o  (recip)
+    );
+  end else begin : gen_no_recip
+    assign recip      = '0;
+    assign recip_last = 1'b0;
+  end
+
   dovetail_alu u_alu (
     .clk_i,
     .rst_ni,
@@ -246,6 +268,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .table_we_i   (table_we),
     .table_waddr_i(table_waddr),
     .table_wdata_i(table_wdata),
+    .recip_i      (recip),
     .epilogue_requant_i   (epilogue_requant),
     .epilogue_value_i     (epilogue_value),
     .epilogue_bias_i      (epilogue_bias),

@@ -34,7 +34,7 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   localparam int unsigned Beats = InstrLog2 < BusLog2 ? 1 : 1 << (InstrLog2 - BusLog2);
   localparam int unsigned LineBits = Beats > 1 ? (Beats - 1) * BusBits : BusBits;
   localparam int unsigned LaneWidth = BusLog2 + 1;
-  localparam logic [7:0] AluOps = ALU_SET_ENABLED;
+  localparam logic [15:0] AluOps = ALU_SET_ENABLED;
   localparam logic [2:0] LastMemory = TABLE_ENABLED != 0 ? MEMORY_TAB : MEMORY_ACC8;
 
   logic                 buffer_valid, buffer_pop, complete, bad_resp, illegal, slot;
@@ -103,11 +103,13 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
 
   // ---- Decode -----------------------------------------------------------------------------------
   load_t load;  // or a STORE, whose memory and size have the same bit positions
-  alu_t  alu;
+  alu_t      alu;
+  alu_code_t alu_op;
   logic  nop, operand_load;
 
   assign load         = instr_o;
   assign alu          = instr_o;
+  assign alu_op       = {NORM_ENABLED != 0 && instr_o[ALU_ALU_OPCODE_HIGH_LSB], alu.alu_opcode};
   assign nop          = load.x_size == '0;
   assign operand_load = load.memory == MEMORY_INP || load.memory == MEMORY_WGT;
   always_comb begin
@@ -126,7 +128,7 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
       OPCODE_GEMM: illegal = (instr_o & GEMM_RESERVED) != '0;
       OPCODE_FINISH: illegal = (instr_o & FINISH_RESERVED) != '0;
       OPCODE_ALU:
-        illegal = (instr_o & ALU_RESERVED) != '0 || !AluOps[alu.alu_opcode];
+        illegal = (instr_o & ALU_RESERVED) != '0 || !AluOps[alu_op.op];
       OPCODE_WINDOW: illegal = WINDOW_ENABLED == 0 || (instr_o & WINDOW_RESERVED) != '0;
       OPCODE_GEMMQ: illegal = EPILOGUE_ENABLED == 0 || (instr_o & GEMMQ_RESERVED) != '0;
       default: illegal = 1'b1;

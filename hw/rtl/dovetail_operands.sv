@@ -17,6 +17,9 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   // The destination of the previous ALU step, while its result is neither written nor forwardable.
   input  logic                pending_i,
   input  logic [AccIndex-1:0] pending_dst_i,
+  // RECIP and RSQRT: the destination is read, and the last cycle of the step.
+  output logic                serial_start_o,
+  input  logic                serial_last_i,
   // The step in R, in its last cycle there: which pipe takes it, and its fields.
   output logic                gemm_o,
   output logic                alu_o,
@@ -37,17 +40,19 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   localparam logic [1:0] ReadFirst = 2'd0;
   localparam logic [1:0] ReadNext = 2'd1;
   localparam logic [1:0] ReadDst = 2'd2;
+  localparam logic [1:0] Serial = 2'd3;
   // The phase of a step that reads parameters, counted from 0: they replace those before.
   localparam logic [1:0] ReadParameters = 2'(TIMING_EPILOGUE_PARAMETER_CYCLES - 1);
 
-  localparam logic [7:0] NextOps = ALU_SET_READS_NEXT;
+  localparam logic [15:0] NextOps = ALU_SET_READS_NEXT;
+  localparam logic [15:0] SerialOps = ALU_SET_SERIAL;
 
   logic                valid_q;
   step_t               step_q;
   logic [1:0]          phase_q;
   logic [AccIndex-1:0] before_dst_q, before_src_q, src, src_next, first_index;
   logic                reads_next, vector, repeated, interlock, leaves;
-  logic                read_src, read_next, read_dst, gemm, waits;
+  logic                read_src, read_next, read_dst, gemm, waits, serial;
 
   assign src         = step_q.src[AccIndex-1:0];
   assign src_next    = src + 1'b1;
@@ -70,13 +75,17 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
           read_dst = !interlock && !(vector && !repeated);
         end
         ReadNext: read_next = 1'b1;
-        default: read_dst = 1'b1;
+        ReadDst: read_dst = 1'b1;
+        Serial: ;
       endcase
     end
   end
   assign gemm   = valid_q && step_q.gemm;
   assign waits  = gemm && step_q.parameters && phase_q != ReadParameters;
-  assign leaves = valid_q && ((step_q.gemm && !waits) || step_q.empty || read_dst);
+  assign serial = NORM_ENABLED != 0 && SerialOps[step_q.op];
+  assign leaves = valid_q && ((step_q.gemm && !waits) || step_q.empty || (read_dst && !serial) ||
+                              (phase_q == Serial && serial_last_i));
+  assign serial_start_o = read_dst && serial;
   assign take_o = !valid_q || leaves;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -92,6 +101,8 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
       phase_q <= reads_next ? ReadNext : ReadDst;
     end else if (read_next) begin
       phase_q <= ReadDst;
+    end else if (serial_start_o) begin
+      phase_q <= Serial;
     end else if (waits) begin
       phase_q <= phase_q + 1'b1;
     end

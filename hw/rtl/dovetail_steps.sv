@@ -30,10 +30,12 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
 );
   localparam int unsigned IterWidth = GEMM_ITER_OUT_WIDTH;
 
-  localparam logic [7:0] ImmediateOps = ALU_SET_IMMEDIATE;
+  localparam logic [15:0] ImmediateOps = ALU_SET_IMMEDIATE;
+  localparam logic [15:0] RowOps = ALU_SET_ROW;
 
   gemm_t gemm;
   alu_t  alu;
+  alu_code_t alu_op;
 
   // ---- Stage U ----------------------------------------------------------------------------------
   step_t                fe_step_q;  // the loops' part of its indices; the micro-op's is added in X
@@ -55,6 +57,7 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
 
   assign gemm = instr_i;
   assign alu  = instr_i;
+  assign alu_op = {NORM_ENABLED != 0 && instr_i[ALU_ALU_OPCODE_HIGH_LSB], alu.alu_opcode};
 
   always_comb begin
     if (gemm_i) begin
@@ -111,8 +114,9 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
       fe_step_q.push      <= 1'b0;
       fe_step_q.requant   <= requant;
       fe_step_q.parameters <= requant && !no_steps;
-      fe_step_q.op        <= alu.alu_opcode;
-      fe_step_q.use_imm   <= alu.use_imm && ImmediateOps[alu.alu_opcode];
+      fe_step_q.op        <= alu_op.op;
+      fe_step_q.use_imm   <= (alu.use_imm && ImmediateOps[alu_op.op]) ||
+                             (NORM_ENABLED != 0 && RowOps[alu_op.op]);
       fe_step_q.imm       <= alu.imm;
       fe_uop_q            <= requant ? uop_end[UopIndex-1:0] : uop_begin;
       fe_uop_begin_q      <= uop_begin;

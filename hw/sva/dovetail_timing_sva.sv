@@ -11,16 +11,19 @@ module dovetail_operands_timing_sva import dovetail_isa_pkg::*; (
   input logic vector_i,
   input logic repeated_i,
   input logic reads_next_i,
+  input logic serial_i,
+  input logic [3:0] op_i,
   input logic interlock_i
 );
-  logic [3:0]  cycles_q, waits_q;  // cycles and waits of the step in R, before this cycle
+  logic [15:0] cycles_q;  // cycles and waits of the step in R, before this cycle
+  logic [3:0]  waits_q;
   int unsigned cost;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       cycles_q <= '0;
       waits_q  <= '0;
     end else begin
-      cycles_q <= !valid_i || leaves_i ? '0 : cycles_q + 4'(!interlock_i);
+      cycles_q <= !valid_i || leaves_i ? '0 : cycles_q + 16'(!interlock_i);
       waits_q  <= !valid_i || leaves_i ? '0 : waits_q + 4'(interlock_i);
     end
   end
@@ -29,6 +32,8 @@ module dovetail_operands_timing_sva import dovetail_isa_pkg::*; (
     if (gemm_i && parameters_i) cost = TIMING_EPILOGUE_PARAMETER_CYCLES;
     else if (gemm_i) cost = TIMING_GEMM_CYCLES_PER_UOP;
     else if (empty_i) cost = 1;
+    else if (serial_i && op_i == ALU_RSQRT) cost = BATCH * TIMING_RSQRT_CYCLES_PER_ROW;
+    else if (serial_i) cost = BATCH * TIMING_RECIP_CYCLES_PER_ROW;
     else if (!vector_i) cost = TIMING_ALU_CYCLES_PER_UOP_IMM;
     else if (repeated_i) cost = TIMING_ALU_CYCLES_PER_UOP_REPEATED;
     else if (reads_next_i) cost = TIMING_ALU_CYCLES_PER_UOP_REQUANT;
@@ -82,6 +87,8 @@ bind dovetail_operands dovetail_operands_timing_sva u_timing_sva (
   .vector_i    (vector),
   .repeated_i  (repeated),
   .reads_next_i(reads_next),
+  .serial_i    (serial),
+  .op_i        (step_q.op),
   .interlock_i (interlock)
 );
 bind dovetail_gemm dovetail_write_timing_sva #(

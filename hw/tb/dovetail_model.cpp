@@ -205,7 +205,7 @@ class EventCounts {
 
  private:
   static constexpr int kAluStep = 35, kAluOp = 36;
-  std::uint64_t counts_[kAluStep] = {}, alu_steps_[8] = {};
+  std::uint64_t counts_[kAluStep] = {}, alu_steps_[16] = {};
 };
 
 void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& what, dovetail_rtl_result& result) {

@@ -63,7 +63,7 @@ module dovetail_probe (
   input logic        window_push_i,  // without products
   input logic [2:0]  epilogue_i,  // a sum is requantized, parameters are read, the table is read
   input logic        alu_step_i,
-  input logic [2:0]  alu_op_i
+  input logic [3:0]  alu_op_i
 );
   localparam logic [2:0] Work = 3'd0;
   localparam logic [2:0] Interlock = 3'd1;
@@ -141,7 +141,7 @@ module dovetail_probe (
                  port_grant_i, port_request_i};
   // Events, as the test bench counts them.
   logic [63:0] events /* verilator public_flat_rd */;
-  assign events = {25'd0, alu_op_i, alu_step_i, epilogue_i, window_push_i, window_step_i, gemm_reset_i,
+  assign events = {24'd0, alu_op_i, alu_step_i, epilogue_i, window_push_i, window_step_i, gemm_reset_i,
                    gemm_step_i, buffer_write_i, buffer_read_i, burst_i, beat_i, sram_write_i,
                    sram_read_i};
   assign compute_drain_index = compute_drain_index_i;

@@ -84,6 +84,8 @@ std::string emit_json(const HardwareConfig& config) {
                                       {"kind", name(row.kind)},
                                       {"source_elements", row.source_elements},
                                       {"vector_cycles", row.vector_cycles->value},
+                                      {"of_row", row.scope == spec::AluScope::row},
+                                      {"cycles_per_batch_row", row.serial},
                                       {"commutes", row.commutes},
                                       {"immediate", row.immediate.word},
                                       {"doc", row.doc}});

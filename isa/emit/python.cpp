@@ -14,12 +14,13 @@ constexpr std::string_view kRuntime = R"(
 
 def _encode(fields, size, values):
     word = 0
-    for name, bit, width, signed in fields:
+    for name, bit, width, signed, low in fields:
         value = int(values[name])
-        least, most = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+        bits = sum(field[2] for field in fields if field[0] == name)
+        least, most = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
         if not least <= value <= most:
             raise ValueError(f"{name} = {value}, not from {least} to {most}")
-        word |= (value & ((1 << width) - 1)) << bit
+        word |= (value >> low & ((1 << width) - 1)) << bit
     return word.to_bytes(size, "little")
 )";
 
@@ -27,8 +28,9 @@ std::string fields_text(const std::vector<emit::PlacedField>& placed) {
   std::string text = "(";
   for (const emit::PlacedField& field : placed)
     if (field.is_present)
-      text += fmt::format("(\"{}\", {}, {}, {}), ", field.spec->name, field.slot.bit, field.slot.width,
-                          field.spec->is_signed ? "True" : "False");
+      text += fmt::format("(\"{}\", {}, {}, {}, {}), ",
+                          field.spec->continues.empty() ? field.spec->name : field.spec->continues, field.slot.bit,
+                          field.slot.width, field.spec->is_signed ? "True" : "False", field.spec->held_bits);
   return text + ")";
 }
 
@@ -37,7 +39,7 @@ std::string function(std::string_view name, std::string_view doc, const std::vec
                      std::string_view size, std::string_view fixed) {
   std::string arguments;
   for (const emit::PlacedField& field : placed)
-    if (field.is_present && field.spec->name != "opcode") arguments += fmt::format(", {}=0", field.spec->name);
+    if (field.is_present && field.spec->name != "opcode" && field.spec->continues.empty()) arguments += fmt::format(", {}=0", field.spec->name);
   return fmt::format("\n\ndef {}(*{}):\n    \"\"\"{}\"\"\"\n    return _encode({}_FIELDS, {}, dict(locals(){}))\n",
                      name, arguments, doc, emit::upper(name), size, fixed);
 }
@@ -67,7 +69,7 @@ std::string emit_python(const HardwareConfig& config) {
   text += "}\n\n# Operations of the ALU.\n";
   for (const spec::AluOpInfo& row : spec::kAluOps)
     text += fmt::format("ALU_{} = {}  # {}\n", emit::upper(row.name), static_cast<int>(row.op), row.doc);
-  text += "\n# Fields: name, lowest bit, width, signed.\n";
+  text += "\n# Fields: name, lowest bit, width, signed, the lowest bit of the value that it holds.\n";
   for (const spec::InstructionSpec& row : spec::kInstructions)
     text += fmt::format("{}_FIELDS = {}\n", emit::upper(row.name),
                         fields_text(emit::placed_fields(row.opcode, config, encoding)));

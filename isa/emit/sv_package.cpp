@@ -71,11 +71,17 @@ std::string alu_sets(const HardwareConfig& config) {
   const auto is_long = [](const AluOpInfo& row) { return row.kind == spec::AluKind::alu_long; };
   const auto takes_immediate = [](const AluOpInfo& row) { return spec::takes_immediate(row.op); };
   const auto reads_next = [](const AluOpInfo& row) { return row.source_elements > 1; };
+  const auto of_row = [](const AluOpInfo& row) { return row.scope == spec::AluScope::row; };
+  const auto is_serial = [](const AluOpInfo& row) { return row.serial; };
   return "  // Sets of ALU operations: bit k is operation k.\n" +
          alu_set("ENABLED", is_enabled, "available at this design point") +
          alu_set("LONG", is_long, "kind alu_long, the others alu") +
          alu_set("IMMEDIATE", takes_immediate, "second operand is imm if use_imm is 1") +
-         alu_set("READS_NEXT", reads_next, "read acc[src + 1] after acc[src]") + "\n";
+         alu_set("READS_NEXT", reads_next, "read acc[src + 1] after acc[src]") +
+         alu_set("ROW", of_row, "a result for each batch row of acc[dst]; acc[src] is not read") +
+         alu_set("SERIAL", is_serial, "computed for one batch row after the other") +
+         "  // An operation of the two fields of an instruction.\n  typedef struct packed {\n    alu_op_e op;\n  } "
+         "alu_code_t;\n\n";
 }
 
 // A packed struct is written from its highest bit down.
@@ -87,10 +93,7 @@ std::string packed_struct(std::string_view type, const std::vector<PlacedField>&
   int top = total_bits;
   int gap = 0;
   const auto member = [&](int bits, bool is_signed, std::string_view name) {
-    // The field has the enumeration's type, so that the design needs no cast, which Yosys does not support, and a case
-    // over it is visibly complete.
-    if (name == "alu_opcode") text += fmt::format("    alu_op_e {};\n", name);
-    else text += fmt::format("    logic {}[{}:0] {};\n", is_signed ? "signed " : "", bits - 1, name);
+    text += fmt::format("    logic {}[{}:0] {};\n", is_signed ? "signed " : "", bits - 1, name);
   };
   const auto fill = [&](int down_to) {
     if (down_to < top) member(top - down_to, false, fmt::format("reserved_{}", gap++));
@@ -120,7 +123,7 @@ constexpr std::string_view kBundles = R"(  // A step of GEMM, GEMMQ, WINDOW or A
     logic push;  // of WINDOW, without products
     logic requant;  // of an instruction with an epilogue
     logic parameters;  // reads those of the epilogue
-    logic use_imm;  // the second operand is imm
+    logic use_imm;  // no operand is read: the second is imm, or there is none
     alu_op_e op;
     logic [15:0] imm;
     logic [ACC_DEPTH_LOG2-1:0] dst;
@@ -253,7 +256,7 @@ std::string emit_sv_package(const HardwareConfig& config) {
   values.clear();
   for (const spec::AluOpInfo& row : spec::kAluOps)
     values.emplace_back("ALU_" + upper(row.name), static_cast<int>(row.op));
-  text += enumeration("alu_op_e", 3, values) + alu_sets(config);
+  text += enumeration("alu_op_e", 4, values) + alu_sets(config);
   values.clear();
   for (const spec::ErrorCodeInfo& row : spec::kErrorCodes)
     values.emplace_back("ERROR_" + upper(row.name), static_cast<int>(row.code));

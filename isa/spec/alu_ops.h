@@ -25,6 +25,14 @@ struct AluImmediate {
   bool is_operand = false;
 };
 inline constexpr AluImmediate kOperandImmediate{"imm", "the second operand", true};
+inline constexpr AluImmediate kNoImmediate{"unused_imm", {}};  // the bits have no effect
+
+// What the result of a lane depends on, in addition to the lane itself and the operands.
+enum class AluScope : std::uint8_t {
+  lane,   // nothing
+  table,  // the memory TAB
+  row,    // the lanes of acc[dst] in its batch row, which all have the same result; source_elements is 0
+};
 
 struct AluOpInfo {
   AluOp op;
@@ -32,12 +40,13 @@ struct AluOpInfo {
   bool HardwareConfig::*enabled_by;  // nullptr: part of the base instruction set
   AluKind kind;
   std::uint32_t source_elements;        // read from acc[src] on by a step without immediate operand
-  const TimingConstant* vector_cycles;  // cycles of such a step
+  const TimingConstant* vector_cycles;  // cycles of such a step; of each batch row, if `serial`
   bool commutes;                        // op(a, b) == op(b, a)
   AluImmediate immediate;
   std::string_view doc;         // a = acc[dst], b = use_imm ? imm : acc[src]
   std::string_view notes = {};  // added below the reference's table
-  bool reads_table = false;     // the memory TAB, in addition to its operands
+  AluScope scope = AluScope::lane;
+  bool serial = false;  // one unit serves all batch rows, one after the other
 };
 
 // clang-format off
@@ -59,13 +68,33 @@ inline constexpr std::array kAluOps{
               "entry clamp_int8(a + b) + 128 of the table, sign-extended",
               "TABLE and TABLEU read entry clamp_int8(a + b) + 128 of the table in TAB: the first is that of -128 and below, the last that of 127 "
               "and above; a + b wraps. An entry has 16 bits, which are sign-extended or zero-extended. The clamp is that of a result of REQUANT, "
-              "which therefore needs no MIN and MAX before a table.", true},
+              "which therefore needs no MIN and MAX before a table.", AluScope::table},
     AluOpInfo{AluOp::tableu, "tableu", &HardwareConfig::table, AluKind::alu_long, 1, &kAluCyclesPerUopVector, true, kOperandImmediate,
-              "entry clamp_int8(a + b) + 128 of the table, zero-extended", {}, true},
+              "entry clamp_int8(a + b) + 128 of the table, zero-extended", {}, AluScope::table},
+    AluOpInfo{AluOp::requant8, "requant8", &HardwareConfig::norm, AluKind::alu_long, 2, &kAluCyclesPerUopRequant, false,
+              {"zero_point", "what is added after scaling"}, "clamp_int8 of the result of requant; use_imm must be 0"},
+    AluOpInfo{AluOp::sqadd, "sqadd", &HardwareConfig::norm, AluKind::alu_long, 1, &kAluCyclesPerUopVector, false, kOperandImmediate,
+              "a + b * b, wrapping"},
+    AluOpInfo{AluOp::rmax, "rmax", &HardwareConfig::norm, AluKind::alu_long, 0, &kAluCyclesPerUopRow, false, kNoImmediate,
+              "in every lane, the maximum of a over the lanes of the batch row; use_imm must be 0",
+              "RMAX, RADD, RECIP and RSQRT compute one number for each batch row of acc[dst] and write it to every lane of the row. They read no "
+              "other element, and src has no effect.", AluScope::row},
+    AluOpInfo{AluOp::radd, "radd", &HardwareConfig::norm, AluKind::alu_long, 0, &kAluCyclesPerUopRow, false, kNoImmediate,
+              "in every lane, the sum of a over the lanes of the batch row, wrapping; use_imm must be 0", {}, AluScope::row},
+    AluOpInfo{AluOp::recip, "recip", &HardwareConfig::norm, AluKind::alu_long, 0, &kRecipCyclesPerRow, false,
+              {"exponent", "the result is 2^N / x"},
+              "in every lane, the binary32 of 2^imm / x, x = lane 0 of the batch row, unsigned; 0 for x = 0; use_imm must be 0",
+              "The result of RECIP and RSQRT is a scale for REQUANT: rounded to nearest with 24 bits, 0 below 2^-126, and 0x7fffffff, the largest "
+              "scale, where the exponent exceeds 255. RSQRT divides by q = floor(sqrt(x * 2^24)) * 2^-12, the root that operators of the integer form "
+              "use. The cycles of both are for each batch row.", AluScope::row, true},
+    AluOpInfo{AluOp::rsqrt, "rsqrt", &HardwareConfig::norm, AluKind::alu_long, 0, &kRsqrtCyclesPerRow, false,
+              {"exponent", "the result is 2^N / q"},
+              "in every lane, the binary32 of 2^imm / q, q the square root of x = lane 0 of the batch row, unsigned; 0 for x = 0; use_imm must be 0",
+              {}, AluScope::row, true},
 };
 // clang-format on
 
-inline constexpr std::size_t kMaxAluOps = 8;  // a ninth operation needs bit 63 of word 0 as fourth bit of alu_opcode
+inline constexpr std::size_t kMaxAluOps = 16;  // alu_opcode has three bits, and a fourth with the extension `norm`
 inline constexpr std::uint32_t kMaxSourceElements = 2;  // a third needs one more phase of stage R in hw/rtl
 
 static_assert(
@@ -74,12 +103,12 @@ static_assert(
         if (static_cast<std::size_t>(kAluOps[i].op) != i) return false;
       return kAluOps.size() <= kMaxAluOps;
     }(),
-    "kAluOps is indexed by AluOp and fits three bits");
+    "kAluOps is indexed by AluOp and fits four bits");
 static_assert(
     [] {
       for (const AluOpInfo& row : kAluOps)
-        if (row.source_elements < 1 || row.source_elements > kMaxSourceElements ||
-            row.vector_cycles->value != std::int64_t{row.source_elements} + 1)
+        if (row.source_elements > kMaxSourceElements || (row.source_elements == 0) != (row.scope == AluScope::row) ||
+            (!row.serial && row.vector_cycles->value != std::int64_t{row.source_elements} + 1))
           return false;
       return true;
     }(),
@@ -111,13 +140,21 @@ constexpr bool is_enabled(const AluOpInfo& row, const HardwareConfig& config) {
   return row.enabled_by == nullptr || config.*row.enabled_by;
 }
 
-constexpr bool reads_table(AluOp op) { return is_alu_op(op) && info(op).reads_table; }
+constexpr bool reads_table(AluOp op) { return is_alu_op(op) && info(op).scope == AluScope::table; }
 
 // The number of ACC elements, from acc[src] on, that a step of the instruction reads; 0: the operand is the immediate.
 // Defined for all values.
 constexpr std::uint32_t source_elements(const Alu& alu) {
   if (alu.use_imm && takes_immediate(alu.op)) return 0;
   return is_alu_op(alu.op) ? info(alu.op).source_elements : 1;
+}
+
+// The cycles of a step that reads all its operands. Precondition: is_alu_op(alu.op).
+constexpr std::uint64_t step_cycles(const Alu& alu, std::int64_t batch) {
+  const AluOpInfo& row = info(alu.op);
+  const std::int64_t cycles =
+      alu.use_imm && takes_immediate(alu.op) ? kAluCyclesPerUopImm.value : row.vector_cycles->value;
+  return static_cast<std::uint64_t>(row.serial ? cycles * batch : cycles);
 }
 
 }  // namespace dovetail::isa::spec

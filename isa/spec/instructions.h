@@ -64,6 +64,9 @@ struct FieldSpec {
   bool HardwareConfig::*enabled_by =
       nullptr;  // the extension that the field belongs to: if it is off, the field is absent and its bit reserved
   bool is_signed = false;
+  // Of a member that has two fields, the second: the name of the first, and the bits that the first holds.
+  std::string_view continues = {};
+  int held_bits = 0;
 };
 
 // A field and the member that holds its value.
@@ -137,12 +140,15 @@ inline constexpr std::tuple kAluFields = std::tuple_cat(
     std::tuple{
         Field{FieldSpec{"src_factor_out", kAccIndex, "added to src per outer trip"}, &Alu::src_factor_out},
         Field{FieldSpec{"src_factor_in", kAccIndex, "added to src per inner trip"}, &Alu::src_factor_in},
-        Field{FieldSpec{"alu_opcode", fixed_width(3, 3), "operation"}, &Alu::op},
+        Field{FieldSpec{"alu_opcode", fixed_width(3, 3), "operation, its low bits"}, &Alu::op},
         Field{FieldSpec{"use_imm", kFlag, "the second operand is imm, not acc[src]"}, &Alu::use_imm},
         Field{FieldSpec{"imm", fixed_width(16, 16),
                         "immediate: the second operand where use_imm is 1, or a parameter of the operation",
                         std::nullopt, nullptr, true},
               &Alu::imm},
+        Field{FieldSpec{"alu_opcode_high", kFlag, "bit 3 of the operation", 63, &HardwareConfig::norm, false,
+                        "alu_opcode", 3},
+              &Alu::op},
     });
 inline constexpr std::tuple<> kFinishFields{};
 
@@ -254,7 +260,6 @@ struct Reservation {
 inline constexpr std::array kReservations{
     Reservation{Opcode::load, 58, 63, "pad value, store into INP"},
     Reservation{Opcode::store, 59, 63, "requantizing store"},
-    Reservation{Opcode::alu, 63, 63, "fourth bit of alu_opcode"},
 };
 
 }  // namespace dovetail::isa::spec

@@ -30,5 +30,6 @@
   ROW(overwrite, "GEMM may write the product instead of adding it: no reset pass") \
   ROW(window, "instruction WINDOW: depthwise products of the last INP elements; needs block_in = block_out") \
   ROW(table, "memory TAB and ALU operations TABLE and TABLEU: a function of 8 bits as a table of 256 entries of 16 bits") \
-  ROW(epilogue, "instruction GEMMQ, and WINDOW with requant: products are requantized on their way to OUT; needs requant and block_in >= 16")
+  ROW(epilogue, "instruction GEMMQ, and WINDOW with requant: products are requantized on their way to OUT; needs requant and block_in >= 16") \
+  ROW(norm, "ALU operations REQUANT8, SQADD, RMAX, RADD, RECIP and RSQRT: softmax and normalization; needs requant")
 // clang-format on

@@ -135,6 +135,7 @@ inline constexpr std::array kConfigFields{
     RegisterField{"window", 19, 1, Access::read_only, "extension `window`"},
     RegisterField{"epilogue", 20, 1, Access::read_only, "extension `epilogue`"},
     RegisterField{"table", 21, 1, Access::read_only, "extension `table`"},
+    RegisterField{"norm", 22, 1, Access::read_only, "extension `norm`"},
 };
 inline constexpr std::array kTokensLoadFields{
     RegisterField{"load_to_compute", 0, 16, Access::read_only, "tokens in the FIFO load -> compute, at most 65535"},
@@ -153,7 +154,7 @@ inline std::uint32_t config_register(const HardwareConfig& config) {
   return log2(config.batch) | log2(config.block_in) << 4 | log2(config.block_out) << 8 |
          (config.encoding() == Encoding::wide ? 1u << 12 : 0u) | (config.requant ? 1u << 16 : 0u) |
          (config.saturate ? 1u << 17 : 0u) | (config.overwrite ? 1u << 18 : 0u) | (config.window ? 1u << 19 : 0u) |
-         (config.epilogue ? 1u << 20 : 0u) | (config.table ? 1u << 21 : 0u);
+         (config.epilogue ? 1u << 20 : 0u) | (config.table ? 1u << 21 : 0u) | (config.norm ? 1u << 22 : 0u);
 }
 
 // clang-format off

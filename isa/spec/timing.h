@@ -27,6 +27,9 @@ inline constexpr TimingConstant kAluCyclesPerUopVector{"alu_cycles_per_uop_vecto
                                                        "one ALU micro-op with any other vector operand: ACC has one read port"};
 inline constexpr TimingConstant kAluCyclesPerUopRequant{"alu_cycles_per_uop_requant", 3, "cycles",
                                                         "one REQUANT whose operands are not those of the micro-op before it: scale, bias, destination"};
+inline constexpr TimingConstant kAluCyclesPerUopRow{"alu_cycles_per_uop_row", 1, "cycles", "one RMAX or RADD"};
+inline constexpr TimingConstant kRecipCyclesPerRow{"recip_cycles_per_row", 28, "cycles", "RECIP, for each batch row: operand, place, 25 bits, rounding"};
+inline constexpr TimingConstant kRsqrtCyclesPerRow{"rsqrt_cycles_per_row", 56, "cycles", "RSQRT, for each batch row: 28 bits of the root more"};
 inline constexpr TimingConstant kAluInterlockCycles{"alu_interlock_cycles", 1, "cycles",
                                                     "kind alu_long: wait where the first index read is the destination of the micro-op right before"};
 inline constexpr TimingConstant kMaxBurstBeats{"max_burst_beats", 256, "beats", "AXI4's longest INCR burst"};
@@ -69,6 +72,9 @@ inline constexpr std::array kTimingConstants{
     kAluCyclesPerUopRepeated,
     kAluCyclesPerUopVector,
     kAluCyclesPerUopRequant,
+    kAluCyclesPerUopRow,
+    kRecipCyclesPerRow,
+    kRsqrtCyclesPerRow,
     kAluInterlockCycles,
     kMaxBurstBeats,
     kBurstBoundaryBytes,

@@ -20,7 +20,7 @@ std::string grammar() {
   std::string operations, parameters;
   for (const spec::AluOpInfo& row : spec::kAluOps) {
     operations += fmt::format("{}\"{}\"", operations.empty() ? "" : " | ", row.name);
-    if (!spec::takes_immediate(row.op))
+    if (!spec::takes_immediate(row.op) && !row.immediate.doc.empty())
       parameters +=
           fmt::format("  {:<20}alu.{}: {}\n", fmt::format("{}=N", row.immediate.word), row.name, row.immediate.doc);
   }

@@ -16,11 +16,8 @@ using Signed = std::int64_t;
 struct Cost {
   std::uint64_t repeated, other;
 };
-Cost cost_of(const isa::Alu& alu) {
-  using namespace isa::spec;
-  const auto value = [](const TimingConstant& constant) { return static_cast<std::uint64_t>(constant.value); };
-  if (source_elements(alu) == 0) return {value(kAluCyclesPerUopImm), value(kAluCyclesPerUopImm)};
-  return {value(kAluCyclesPerUopRepeated), value(*info(alu.op).vector_cycles)};
+Cost cost_of(const isa::Alu& alu, std::int64_t batch) {
+  return {static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopRepeated.value), isa::spec::step_cycles(alu, batch)};
 }
 
 bool is_long(const isa::Alu& alu) { return isa::spec::info(alu.op).kind == isa::spec::AluKind::alu_long; }
@@ -65,7 +62,7 @@ struct Pair {
 
 class Counter {
  public:
-  Counter(const isa::Alu& alu, AluSteps& steps) : alu_(alu), cost_(cost_of(alu)), steps_(steps) {}
+  Counter(const isa::Alu& alu, Cost cost, AluSteps& steps) : alu_(alu), cost_(cost), steps_(steps) {}
 
   void add(const Pair& pair) {
     const std::uint64_t all = static_cast<std::uint64_t>(pair.outer.count() * pair.inner.count());
@@ -105,7 +102,7 @@ class Counter {
 
 }  // namespace
 
-AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops) {
+AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops, std::int64_t batch) {
   AluSteps steps;
   if (alu.iter_out == 0 || alu.iter_in == 0 || alu.uop_begin >= alu.uop_end) return steps;
   uops = uops.subspan(alu.uop_begin, alu.uop_end - alu.uop_begin);
@@ -118,12 +115,13 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops) {
   const auto src = [](const isa::Uop& uop) { return static_cast<Signed>(uop.src); };
 
   steps.count = static_cast<std::uint64_t>(outer) * static_cast<std::uint64_t>(inner) * uops.size();
-  steps.cycles = cost_of(alu).other;
+  const Cost cost = cost_of(alu, batch);
+  steps.cycles = cost.other;
   steps.first_read = isa::spec::source_elements(alu) == 0 ? first.dst : first.src;
   steps.last_dst =
       isa::semantics::element_index(last.dst, alu.iter_out - 1, alu.iter_in - 1, alu.dst_factor_out, alu.dst_factor_in);
 
-  Counter counter(alu, steps);
+  Counter counter(alu, cost, steps);
   // From one micro-op to the next.
   const auto within = [&](std::size_t k) {
     return Pair{.same_src = uops[k].src == uops[k - 1].src,
@@ -146,17 +144,23 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops) {
                         .inner = {}};
 
   if (isa::spec::source_elements(alu) == 0 && !is_long(alu)) {
-    steps.cycles = steps.count * cost_of(alu).other;
+    steps.cycles = steps.count * cost.other;
   } else {
     for (std::size_t k = 1; k < uops.size(); ++k) counter.add(within(k));
     counter.add(over_inner);
     counter.add(over_outer);
   }
 
+  // A step that reads only its destination reads it once, however long it takes; of others each cycle in R except an
+  // interlock's reads one index.
+  steps.reads = isa::spec::source_elements(alu) == 0
+                    ? steps.count
+                    : steps.cycles - steps.interlocks * static_cast<std::uint64_t>(isa::spec::kAluInterlockCycles.value);
+
   // The last two steps separately: `back` steps before the last one, with the pair that leads to it.
   const auto cycles_of = [&](std::uint64_t back) -> std::uint64_t {
     const std::uint64_t step = steps.count - 1 - back;
-    if (step == 0) return cost_of(alu).other;
+    if (step == 0) return cost.other;
     const std::size_t k = step % uops.size();
     const Signed x = static_cast<Signed>(step / uops.size() % static_cast<std::uint64_t>(inner));
     const Signed y = static_cast<Signed>(step / uops.size() / static_cast<std::uint64_t>(inner));
@@ -164,7 +168,7 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops) {
     pair.outer = {y, y + 1, pair.outer.factor};
     pair.inner = {x, x + 1, pair.inner.factor};
     AluSteps alone;
-    Counter(alu, alone).add(pair);
+    Counter(alu, cost, alone).add(pair);
     return alone.cycles;
   };
   steps.last_cycles = cycles_of(0);

@@ -19,16 +19,13 @@ struct AluSteps {
   std::uint64_t cycles_before_last = 0;  // of the step before the last; 0: there is no such step
   std::uint64_t first_read = 0;          // the first index that the first step reads
   std::uint64_t last_dst = 0;            // of the last step
-
-  // Reads of ACC: each cycle of a step in R except an interlock's reads one index.
-  std::uint64_t reads() const {
-    return cycles - interlocks * static_cast<std::uint64_t>(isa::spec::kAluInterlockCycles.value);
-  }
+  std::uint64_t reads = 0;               // of ACC
 };
 static_assert(isa::spec::kAluCyclesPerUopImm.value == 1 && isa::spec::kAluCyclesPerUopRepeated.value == 1,
               "a step must take a cycle in R for each index of ACC that it reads, like vector_cycles of kAluOps");
 
-// `uops`: the micro-op memory. Precondition: the micro-op range is within it, unless the instruction is zero-trip.
-AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops);
+// `uops`: the micro-op memory; `batch`: of the configuration. Precondition: the micro-op range is within the memory,
+// unless the instruction is zero-trip.
+AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops, std::int64_t batch);
 
 }  // namespace dovetail::simulator

@@ -36,10 +36,16 @@ Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, co
   const auto cycles = [&](std::uint64_t bytes) {
     return static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) / rate));
   };
+  // A step with operands may repeat them, and then takes as long as one without.
+  std::uint64_t alu = counters.alu_uops * static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopImm.value);
+  for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
+    if (row.serial)
+      alu += counters.alu_uops_by_op[static_cast<std::size_t>(row.op)] *
+             static_cast<std::uint64_t>(row.vector_cycles->value * config.batch - isa::spec::kAluCyclesPerUopImm.value);
   return {.gemm = (counters.gemm_uops + counters.gemm_reset_uops + counters.window_uops + counters.window_pushes) *
                       static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value) +
                   counters.epilogue_parameters * static_cast<std::uint64_t>(isa::spec::kEpilogueParameterCycles.value),
-          .alu = counters.alu_uops * static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopImm.value),
+          .alu = alu,
           .dram_read = cycles(read),
           .dram_write = cycles(counters.bytes_stored)};
 }

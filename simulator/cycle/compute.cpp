@@ -108,7 +108,7 @@ void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cy
     has_last_dst_ = false;
   } else {
     const auto& alu = std::get<isa::Alu>(instruction.body);
-    const AluSteps steps = alu_steps(alu, board_.uops);
+    const AluSteps steps = alu_steps(alu, board_.uops, board_.config.batch);
     cycles = steps.count == 0 ? 1 : steps.cycles;
     last_cycles = steps.count == 0 ? 1 : steps.last_cycles;
     cycles_before_last = steps.cycles_before_last;
@@ -121,7 +121,7 @@ void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cy
       if (steps.count == 1) last_cycles += more;
       if (steps.count == 2) cycles_before_last += more;
     }
-    board_.operand_reads += steps.reads() - steps.count;
+    board_.operand_reads += steps.reads - steps.count;
     has_last_dst_ = steps.count != 0;
     last_dst_ = steps.last_dst;
   }

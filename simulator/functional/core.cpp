@@ -48,8 +48,12 @@ void Core::prepare_sram() {
                      .inp = sram_.inp(),
                      .compensation = sram_.compensation(),
                      .wgt = sram_.wgt()};
-  alu_arguments_ = {
-      .vectors = sram_.layout().vectors(), .acc = sram_.acc(), .operands = sram_.acc(), .table = sram_.table()};
+  alu_arguments_ = {.vectors = sram_.layout().vectors(),
+                    .batch = sram_.layout().batch,
+                    .block_out = sram_.layout().block_out,
+                    .acc = sram_.acc(),
+                    .operands = sram_.acc(),
+                    .table = sram_.table()};
 }
 
 bool Core::execute(const isa::Instruction& instruction, Dram& dram, Counters& counters) {

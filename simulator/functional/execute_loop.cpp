@@ -64,7 +64,7 @@ std::uint64_t operand_reads(const isa::Alu& alu, const UopView& uops, IndexRange
   isa::Alu from_first = alu;
   from_first.uop_begin = 0;
   from_first.uop_end = static_cast<std::uint32_t>(uops.count);
-  return alu_steps(from_first, copied).reads() - steps;
+  return alu_steps(from_first, copied, 1).reads - steps;  // the batch does not matter where operands are read
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define DOVETAIL_RTL_API_VERSION 9u
+#define DOVETAIL_RTL_API_VERSION 10u
 
 extern "C" {
 
@@ -72,7 +72,7 @@ typedef struct {
   uint64_t beats[4], bursts[4], buffer_reads[4], buffer_writes[4];
   uint64_t gemm_steps, gemm_resets, window_steps, window_pushes;
   uint64_t epilogue_steps, epilogue_parameters, epilogue_lookups;
-  uint64_t alu_steps[8];  // by isa::AluOp
+  uint64_t alu_steps[16];  // by isa::AluOp
 } dovetail_rtl_events;
 
 typedef struct {

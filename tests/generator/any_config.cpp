@@ -87,6 +87,7 @@ class Drawing {
       config.*isa::spec::kExtensions[i].member = (seed_ >> i & 1) != 0;
     config.window &= config.block_in == config.block_out && config.block_in > 1;
     config.epilogue &= config.requant && config.block_in >= 16;
+    config.norm &= config.requant;
     // The wide encoding's micro-ops are larger.
     config.uop_buffer_bytes = std::max(config.uop_buffer_bytes, isa::spec::kMinDepth * config.uop_bytes());
     const auto valid = isa::validate(config);

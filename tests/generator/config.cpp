@@ -41,6 +41,7 @@ isa::HardwareConfig random_config(std::uint64_t seed) {
   config.overwrite = random.chance(50);
   config.table = random.chance(50);
   config.epilogue = config.requant && config.block_in >= 16 && random.chance(60);
+  config.norm = config.requant && random.chance(60);
   // Parameters that are not set above.
   for (const isa::spec::Parameter& row : isa::spec::kParameters)
     if (config.*row.member == 0)

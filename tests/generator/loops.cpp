@@ -114,15 +114,24 @@ isa::Instruction Builder::draw_alu() {
     if (row.enabled_by == nullptr) base.push_back(row.op);
   alu.op = base[random_.below(base.size())];
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
-    if (row.enabled_by != nullptr && isa::spec::is_enabled(row, config_) && random_.chance(20)) alu.op = row.op;
+    if (row.enabled_by != nullptr && row.enabled_by != &isa::HardwareConfig::norm &&
+        isa::spec::is_enabled(row, config_) && random_.chance(20))
+      alu.op = row.op;
+  if (config_.norm && random_.chance(40))
+    alu.op = random_.pick({AluOp::requant8, AluOp::sqadd, AluOp::rmax, AluOp::radd, AluOp::recip, AluOp::rsqrt});
   alu.use_imm = isa::spec::takes_immediate(alu.op) && random_.chance(50);
   alu.reset = random_.chance(10);
   const auto imm = isa::spec::range_of<isa::Alu, &isa::Alu::imm>(config_);
   const auto least = static_cast<std::int32_t>(imm.least), most = static_cast<std::int32_t>(imm.most);
   const std::int32_t any =
       static_cast<std::int32_t>(random_.below(static_cast<std::uint64_t>(imm.most - imm.least + 1))) + least;
-  alu.imm = alu.op == AluOp::shr ? static_cast<std::int32_t>(random_.below(80)) - 40
-                                 : random_.pick({any, 0, 1, -1, least, most});
+  const auto around_0 = [&](std::uint64_t range) {
+    return static_cast<std::int32_t>(random_.below(range)) - static_cast<std::int32_t>(range / 2);
+  };
+  const bool is_exponent = alu.op == AluOp::recip || alu.op == AluOp::rsqrt;
+  alu.imm = alu.op == AluOp::shr                   ? around_0(80)
+            : is_exponent && random_.chance(80) ? around_0(400)
+                                                   : random_.pick({any, 0, 1, -1, least, most});
   std::vector<Limit> limits = {{&isa::Uop::dst, isa::Memory::acc, 0, &alu.dst_factor_out, &alu.dst_factor_in}};
   if (const std::uint32_t elements = isa::spec::source_elements(alu); elements != 0)
     limits.push_back({&isa::Uop::src, isa::Memory::acc, elements - 1, &alu.src_factor_out, &alu.src_factor_in});

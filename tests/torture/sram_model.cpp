@@ -168,11 +168,13 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
         sources.push_back(acc(src + element));
       std::array<std::uint16_t, isa::spec::kTableEntries> table{};
       if (isa::spec::reads_table(alu->op)) isa::semantics::load_table(table, buffer(isa::Memory::tab).bytes);
-      for (std::size_t l = 0; l < lanes.size(); ++l)
-        lanes[l] =
-            isa::semantics::alu(alu->op, lanes[l],
-                                isa::semantics::alu_operands(
-                                    *alu, [&](std::size_t element) { return sources[element][l]; }, table.data()));
+      const std::vector<std::int32_t> before = lanes;
+      for (std::size_t l = 0; l < lanes.size(); ++l) {
+        const auto row = std::span(before).subspan(l / block.block_out * block.block_out, block.block_out);
+        const auto source = [&](std::size_t element) { return sources[element][l]; };
+        lanes[l] = isa::semantics::alu(alu->op, lanes[l],
+                                       isa::semantics::alu_operands(*alu, source, table.data(), row));
+      }
       set_acc(dst, lanes);
     });
   }

@@ -54,6 +54,7 @@ struct WindowArguments : GemmArguments {
 
 struct AluArguments {
   std::size_t vectors = 1;
+  std::size_t batch = 1, block_out = 1;  // rows and their lanes
   UopView uops = {};
   std::size_t iter_out = 0, iter_in = 0;
   LoopFactors dst = {}, src = {};
@@ -84,7 +85,7 @@ struct Kernels {
   GemmKernel accumulate = nullptr, overwrite = nullptr;
   WindowKernel window = nullptr;
   EpilogueKernel epilogue = nullptr;
-  // By isa::AluOp; null if the operation takes no immediate operand.
+  // By isa::AluOp, for steps that read no operand, and for those that do; null where the operation has none.
   std::array<AluKernel, isa::spec::kAluOps.size()> alu_immediate{}, alu_vector{};
   UopRanges (*uop_ranges)(const UopView&) = nullptr;  // precondition: count > 0
 };

@@ -554,7 +554,12 @@ void PerCycle::expand(const isa::Instruction& instruction, Cycle s, Running& run
         if (alu == nullptr) {
           enter(step, value(kGemmCyclesPerUop), {});
         } else if (const std::uint64_t elements = isa::spec::source_elements(*alu); elements == 0) {
-          enter(step, value(kAluCyclesPerUopImm), step.dst);
+          const Cycle batch = static_cast<Cycle>(config_.batch);
+          enter(step,
+                alu->op == isa::AluOp::recip   ? batch * value(kRecipCyclesPerRow)
+                : alu->op == isa::AluOp::rsqrt ? batch * value(kRsqrtCyclesPerRow)
+                                               : 1,
+                step.dst);
         } else {
           const bool repeated =
               within && within->src == step.src && !(within->dst >= step.src && within->dst < step.src + elements);

@@ -115,6 +115,17 @@ TEST_CASE("requant takes no immediate operand") {
                                                              "come from acc[src] on, the immediate is its zero_point"});
 }
 
+TEST_CASE("operations of a row take no operand") {
+  HardwareConfig config;
+  config.requant = config.norm = true;
+  CHECK(wrong("alu.rmax uop=0:1", config).empty());
+  CHECK(wrong("alu.recip uop=0:1 exponent=-3", config).empty());
+  CHECK(wrong("alu.rmax uop=0:1 imm=0", config) ==
+        Texts{"use_imm is 1 and must be 0 for rmax: it has no second operand"});
+  CHECK(wrong("alu.rsqrt uop=0:1 imm=20", config) ==
+        Texts{"use_imm is 1 and must be 0 for rsqrt: it has no second operand"});
+}
+
 TEST_CASE("a load of the table is one element without pads") {
   HardwareConfig config;
   config.table = true;

@@ -117,6 +117,7 @@ inline HardwareConfig random_config(Random& random) {
     config.window = config.block_in == config.block_out && random() % 2 != 0;
     config.table = random() % 2 != 0;
     config.epilogue = config.requant && config.block_in >= 16 && random() % 2 != 0;
+    config.norm = config.requant && random() % 2 != 0;
     if (validate(config).ok()) return config;
   }
 }

@@ -111,11 +111,19 @@ TEST_CASE("gemm wraps around") {
 TEST_CASE("every ALU operation, with an immediate and with a vector") {
   for (isa::HardwareConfig config : all_configs()) {
     if (!fits(config)) continue;
-    config.table = true;
+    config.table = config.requant = config.norm = true;
     for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps) {
-      if (!isa::spec::takes_immediate(row.op)) continue;
       const isa::AluOp op = row.op;
       CAPTURE(row.name);
+      if (row.source_elements == 0) {
+        for (std::int32_t imm : {0, 1, -1, 24, -100, 140, 32767, -32768}) {
+          isa::Instruction instruction = alu(op, 0, 7);
+          std::get<isa::Alu>(instruction.body).imm = imm;
+          check(config, kUops, {instruction});
+          check(config, kUops, {alu_imm(isa::AluOp::shr, 21, 1, 4), instruction});
+        }
+      }
+      if (!isa::spec::takes_immediate(row.op)) continue;
       for (std::int32_t imm : {0, 1, -1, 5, -7, 32767, -32768}) check(config, kUops, {alu_imm(op, imm, 0, 7)});
       isa::Instruction vector = alu(op, 1, 7);
       auto& body = std::get<isa::Alu>(vector.body);

@@ -42,6 +42,21 @@ std::int32_t requantized(std::int32_t acc, std::int32_t bias, std::uint32_t scal
   return result > 2147483647.0L ? INT32_MAX : result < -2147483648.0L ? INT32_MIN : static_cast<std::int32_t>(result);
 }
 
+// The bits of value * 2^power as REQUANT reads scales. Rounding to 64 bits before decides nothing: the quotient of a
+// power of two by 32 bits is never nearer than 2^-57 of itself to a tie of 24 bits.
+std::uint32_t scale_bits(long double value, int power) {
+  int exponent = 0;
+  long double mantissa = std::nearbyint(std::ldexp(std::frexp(value, &exponent), 24));  // 2^23 to 2^24
+  if (mantissa == 0x1p24L) mantissa = 0x1p23L, ++exponent;
+  const int biased = exponent + power + 126;
+  if (biased < 1) return 0;
+  if (biased > 255) return 0x7fffffff;
+  return static_cast<std::uint32_t>(biased) << 23 | (static_cast<std::uint32_t>(mantissa) & 0x7fffff);
+}
+
+// x * 2^24 has 56 bits, and a root in long double is never rounded up to the next integer.
+long double whole_root(std::uint32_t x) { return std::floor(std::sqrt(std::ldexp(static_cast<long double>(x), 24))); }
+
 std::size_t entry(std::int32_t index) {
   return index < -128 ? 0 : index > 127 ? 255 : static_cast<std::size_t>(index + 128);
 }
@@ -218,9 +233,19 @@ void Reference::alu(const isa::Alu& alu) {
         const std::size_t dst = uop_[k].dst + y * alu.dst_factor_out + x * alu.dst_factor_in;
         const std::size_t src = uop_[k].src + y * alu.src_factor_out + x * alu.src_factor_in;
         requantized_.erase(dst);
+        std::vector<std::int64_t> sums(batch_, 0), maxima(batch_, INT32_MIN);
+        std::vector<std::uint32_t> firsts(batch_, 0);
+        for (std::size_t lane = lanes; lane-- > 0;) {
+          const std::int32_t value = acc_[dst * lanes + lane];
+          sums[lane / out_] += value;
+          maxima[lane / out_] = std::max<std::int64_t>(maxima[lane / out_], value);
+          firsts[lane / out_] = static_cast<std::uint32_t>(value);
+        }
+        const bool has_source = alu.op < isa::AluOp::rmax;
         for (std::size_t lane = 0; lane < lanes; ++lane) {
           std::int32_t& value = acc_[dst * lanes + lane];
-          const std::int64_t other = alu.use_imm ? alu.imm : acc_[src * lanes + lane];
+          const std::int64_t other = alu.use_imm || !has_source ? alu.imm : acc_[src * lanes + lane];
+          const std::uint32_t first = firsts[lane / out_];
           switch (alu.op) {
             case isa::AluOp::min: value = static_cast<std::int32_t>(value < other ? value : other); break;
             case isa::AluOp::max: value = static_cast<std::int32_t>(value > other ? value : other); break;
@@ -233,6 +258,20 @@ void Reference::alu(const isa::Alu& alu) {
               break;
             case isa::AluOp::table: value = table_[entry(wrapped(value + other))]; break;
             case isa::AluOp::tableu: value = table_[entry(wrapped(value + other))] & 65535; break;
+            case isa::AluOp::requant8:
+              value = requantized(value, acc_[(src + 1) * lanes + lane], static_cast<std::uint32_t>(other & 0xffffffff),
+                                  alu.imm);
+              value = value > 127 ? 127 : value < -128 ? -128 : value;
+              break;
+            case isa::AluOp::sqadd: value = wrapped(value + wrapped(other * other)); break;
+            case isa::AluOp::rmax: value = static_cast<std::int32_t>(maxima[lane / out_]); break;
+            case isa::AluOp::radd: value = wrapped(sums[lane / out_]); break;
+            case isa::AluOp::recip:
+              value = first == 0 ? 0 : wrapped(scale_bits(1.0L / static_cast<long double>(first), alu.imm));
+              break;
+            case isa::AluOp::rsqrt:
+              value = first == 0 ? 0 : wrapped(scale_bits(1.0L / whole_root(first), alu.imm + 12));
+              break;
           }
         }
       }

@@ -45,6 +45,11 @@ struct Elements {
   }
 };
 
+Expr clamp_int8(const Expr& value) {
+  return binary(BinaryOp::min, binary(BinaryOp::max, value, int_imm(INT8_MIN, DType::int32)),
+                int_imm(INT8_MAX, DType::int32));
+}
+
 // The expression that an operation computes for a lane; source(k) is the lane of acc[src + k], or the immediate.
 Expr meaning(isa::AluOp op, const Expr& a, const std::function<Expr(int)>& source, const Expr& parameter,
              const Buffer& table) {
@@ -56,6 +61,13 @@ Expr meaning(isa::AluOp op, const Expr& a, const std::function<Expr(int)>& sourc
     case isa::AluOp::mul: return binary(BinaryOp::mul, a, source(0));
     case isa::AluOp::requant:
       return call(Function::requantize, {a + source(1), bitcast(DType::float32, source(0)), parameter});
+    case isa::AluOp::requant8:
+      return clamp_int8(call(Function::requantize, {a + source(1), bitcast(DType::float32, source(0)), parameter}));
+    case isa::AluOp::sqadd: return a + source(0) * source(0);
+    case isa::AluOp::rmax:
+    case isa::AluOp::radd:
+    case isa::AluOp::recip:
+    case isa::AluOp::rsqrt: break;  // of a row
     case isa::AluOp::table:
     case isa::AluOp::tableu: {
       const Expr offset = source(0);
@@ -89,9 +101,10 @@ Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Op
   const Buffer s = one_element
                        ? acc.buffer("S")
                        : make_buffer("S", DType::int32, {std::int64_t{row.source_elements}, acc.batch, acc.block});
-  const Buffer table = row.reads_table ? make_buffer("T", row.op == isa::AluOp::table ? DType::int16 : DType::uint16,
-                                                     {1, isa::spec::kTableEntries})
-                                       : nullptr;
+  const Buffer table = isa::spec::reads_table(row.op)
+                           ? make_buffer("T", row.op == isa::AluOp::table ? DType::int16 : DType::uint16,
+                                         {1, isa::spec::kTableEntries})
+                           : nullptr;
   const Var imm = make_var("imm", DType::int32);
   const Stmt body = nest(std::string(row.name), acc.axes(), [&](const std::vector<Expr>& i) {
     const auto source = [&](int element) -> Expr {
@@ -147,9 +160,7 @@ Expr epilogue_expression(const Expr& acc, std::int64_t block_in, const std::func
 }
 
 Expr table_expression(const Buffer& table, Expr index) {
-  const Expr clamped = binary(BinaryOp::min, binary(BinaryOp::max, index, int_imm(INT8_MIN, DType::int32)),
-                              int_imm(INT8_MAX, DType::int32));
-  return cast(DType::int32, load(table, {int_imm(0), cast(DType::int64, clamped) + int_imm(-INT8_MIN)}));
+  return cast(DType::int32, load(table, {int_imm(0), cast(DType::int64, clamp_int8(index)) + int_imm(-INT8_MIN)}));
 }
 
 IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
@@ -210,7 +221,7 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
                               std::move(scopes), {}, true));
   }
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps) {
-    if (!isa::spec::is_enabled(row, config)) continue;
+    if (!isa::spec::is_enabled(row, config) || row.scope == isa::spec::AluScope::row) continue;
     if (isa::spec::takes_immediate(row.op)) {
       table.push_back(alu_intrinsic(acc, row, Operand::vector));
       table.push_back(alu_intrinsic(acc, row, Operand::immediate));
