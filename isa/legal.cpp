@@ -125,13 +125,12 @@ void LegalityRules::visit_violations(const Instruction& instruction, Report&& re
       if (alu.use_imm && !spec::takes_immediate(alu.op))
         report([&] {
           const spec::AluOpInfo& op = spec::info(alu.op);
-          return Violation{
-              fmt::format("use_imm is 1 and must be 0 for {}: {}", op.name,
-                          op.source_elements == 0
-                              ? "it has no second operand"
-                              : fmt::format("its operands come from acc[src] on, the immediate is its {}",
-                                            op.immediate.word)),
-              fmt::format("write {}= instead of imm=", op.immediate.word)};
+          return Violation{fmt::format("use_imm is 1 and must be 0 for {}: {}", op.name,
+                                       op.source_elements == 0
+                                           ? "it has no second operand"
+                                           : fmt::format("its operands come from acc[src] on, the immediate is its {}",
+                                                         op.immediate.word)),
+                           fmt::format("write {}= instead of imm=", op.immediate.word)};
         });
       return visit_loop(alu, false, report);
     }

@@ -31,7 +31,8 @@ module dovetail_recip import dovetail_isa_pkg::*; #(
   logic                busy_q, rsqrt_q, zero_q;
   logic [5:0]          left_q;  // cycles of the row after this one
   logic [RowWidth-1:0] row_q;
-  logic [31:0]         value_q;  // the operand: of the root, the places to come; of the quotient, the divisor
+  // The operand; of the root, the places to come; of the quotient, the divisor.
+  logic [31:0]         value_q;
   logic [31:0]         remainder_q;
   logic [27:0]         digits_q;
   logic [15:0]         power_q;     // of two, the dividend

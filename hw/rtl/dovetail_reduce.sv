@@ -3,7 +3,7 @@
 // simulator do any work.
 module dovetail_reduce import dovetail_isa_pkg::*; #(
   localparam int unsigned Lanes = BLOCK_OUT,
-  localparam int unsigned Cut = BLOCK_OUT_LOG2 / 2  // nodes of this level, from the root, are registers
+  localparam int unsigned Cut = BLOCK_OUT_LOG2 / 2  // the level that is kept, from the root
 ) (
   input  logic                clk_i,
   input  logic                enable_i,

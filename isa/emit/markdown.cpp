@@ -172,14 +172,16 @@ std::string encoding_section(const HardwareConfig& config) {
 }
 
 std::string alu_section() {
-  std::string text = "## ALU operations\n\na = acc[dst], b = use_imm ? imm : acc[src]; lane by lane, int32. An operation's number is alu_opcode + 8 * "
+  std::string text =
+      "## ALU operations\n\na = acc[dst], b = use_imm ? imm : acc[src]; lane by lane, int32. An operation's number is "
+      "alu_opcode + 8 * "
       "alu_opcode_high.\n\n";
   text += header({"code", "operation", "acc[dst] becomes", "kind", "reads from src on", "cycles as vector", "commutes",
                   "extension"});
   for (const spec::AluOpInfo& op : spec::kAluOps)
     text += row({fmt::format("{}", static_cast<int>(op.op)), emit::upper(op.name), op.doc, spec::name(op.kind),
-                 fmt::format("{}", op.source_elements), fmt::format("{}{}", op.vector_cycles->value, op.serial ? " · batch" : ""),
-                 op.commutes ? "yes" : "",
+                 fmt::format("{}", op.source_elements),
+                 fmt::format("{}{}", op.vector_cycles->value, op.serial ? " · batch" : ""), op.commutes ? "yes" : "",
                  op.enabled_by == nullptr ? std::string_view("") : spec::extension_key(op.enabled_by)});
   text +=
       "\nWhat kinds and cycles mean is the subject of docs/reference/timing.md, section 9. An operation commutes where "

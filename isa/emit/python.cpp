@@ -39,7 +39,8 @@ std::string function(std::string_view name, std::string_view doc, const std::vec
                      std::string_view size, std::string_view fixed) {
   std::string arguments;
   for (const emit::PlacedField& field : placed)
-    if (field.is_present && field.spec->name != "opcode" && field.spec->continues.empty()) arguments += fmt::format(", {}=0", field.spec->name);
+    if (field.is_present && field.spec->name != "opcode" && field.spec->continues.empty())
+      arguments += fmt::format(", {}=0", field.spec->name);
   return fmt::format("\n\ndef {}(*{}):\n    \"\"\"{}\"\"\"\n    return _encode({}_FIELDS, {}, dict(locals(){}))\n",
                      name, arguments, doc, emit::upper(name), size, fixed);
 }

@@ -30,8 +30,8 @@ constexpr std::uint32_t reciprocal(std::uint32_t x, std::int32_t exponent) {
   if (x == 0) return 0;
   constexpr std::int64_t kOne = std::int64_t{1} << 23;  // in the exponent's place
   const int zeros = std::countl_zero(x);
-  // From 2^24 on, less than 2^25. The dividend is 2^56 - 1, so that the quotient of 2^31 has 25 bits like the others; it
-  // rounds up to a power of two all the same.
+  // From 2^24 on, less than 2^25. The dividend is 2^56 - 1, so that the quotient of 2^31 has 25 bits like the others;
+  // it rounds up to a power of two all the same.
   const std::uint64_t quotient = ((std::uint64_t{1} << 56) - 1) / (std::uint64_t{x} << zeros);
   // A mantissa begins with 2^23, and thus adds 1 to the exponent, or 2 where rounding made it 2^24.
   const std::int64_t bits =

@@ -119,6 +119,8 @@ isa::Instruction Builder::draw_alu() {
       alu.op = row.op;
   if (config_.norm && random_.chance(40))
     alu.op = random_.pick({AluOp::requant8, AluOp::sqadd, AluOp::rmax, AluOp::radd, AluOp::recip, AluOp::rsqrt});
+  // A step of them takes batch times 28 or 56 cycles.
+  if (isa::spec::info(alu.op).serial && random_.below(static_cast<std::uint64_t>(config_.batch)) >= 8) alu.op = AluOp::add;
   alu.use_imm = isa::spec::takes_immediate(alu.op) && random_.chance(50);
   alu.reset = random_.chance(10);
   const auto imm = isa::spec::range_of<isa::Alu, &isa::Alu::imm>(config_);

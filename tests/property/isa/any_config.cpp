@@ -35,12 +35,12 @@ TEST_CASE("as many consecutive configurations as ranges have ends reach all of t
     }
 }
 
-TEST_CASE("six times as many consecutive configurations as subsets of extensions reach all of them") {
+TEST_CASE("ten times as many consecutive configurations as subsets of extensions reach all of them") {
   constexpr std::uint64_t kSubsets = std::uint64_t{1} << isa::spec::kExtensions.size();
   for (const DesignLimits& limits : {kRtlLimits, kModelLimits})
     for (const std::uint64_t first : {0, 1, 77}) {
       std::set<std::string> subsets;
-      for (std::uint64_t seed = first; seed < first + 6 * kSubsets; ++seed) {
+      for (std::uint64_t seed = first; seed < first + 10 * kSubsets; ++seed) {
         const isa::HardwareConfig config = any_config(seed, limits);
         std::string subset;
         for (const isa::spec::Extension& row : isa::spec::kExtensions) subset += config.*row.member ? '1' : '0';

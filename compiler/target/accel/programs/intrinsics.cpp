@@ -101,10 +101,10 @@ Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Op
   const Buffer s = one_element
                        ? acc.buffer("S")
                        : make_buffer("S", DType::int32, {std::int64_t{row.source_elements}, acc.batch, acc.block});
-  const Buffer table = isa::spec::reads_table(row.op)
-                           ? make_buffer("T", row.op == isa::AluOp::table ? DType::int16 : DType::uint16,
-                                         {1, isa::spec::kTableEntries})
-                           : nullptr;
+  const Buffer table =
+      isa::spec::reads_table(row.op)
+          ? make_buffer("T", row.op == isa::AluOp::table ? DType::int16 : DType::uint16, {1, isa::spec::kTableEntries})
+          : nullptr;
   const Var imm = make_var("imm", DType::int32);
   const Stmt body = nest(std::string(row.name), acc.axes(), [&](const std::vector<Expr>& i) {
     const auto source = [&](int element) -> Expr {

@@ -41,8 +41,7 @@ std::uint64_t instruction_cycles(const isa::HardwareConfig& config, const Stream
     if (isa::spec::source_elements(*alu) == 0) return steps(*alu) * first;
     // Constants of the channel: loops along which they do not move repeat their element.
     const bool one = stream.kernels[static_cast<std::size_t>(item.kernel)].size() == 1;
-    const std::uint64_t repeated =
-        one ? static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopRepeated.value) : first;
+    const std::uint64_t repeated = one ? static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopRepeated.value) : first;
     const bool stays_in = alu->src_factor_in == 0 || alu->iter_in == 1, stays_out = alu->src_factor_out == 0;
     const std::uint64_t others = stays_in ? (stays_out ? 1 : alu->iter_out) : steps(*alu),
                         vectors = std::min(steps(*alu), others);
