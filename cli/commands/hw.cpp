@@ -187,11 +187,11 @@ class Hw : public Command {
   // Throughput and bandwidth that the hardware has with this system's clock and memory.
   static std::string times_text(const isa::HardwareConfig& config, const driver::System& system) {
     const double cycles_per_second = system.clock_mhz * 1e6;
-    const double bytes = simulator::peak_bytes_per_cycle(system.memory, config.bus_bytes);
-    std::string text = fmt::format("system: {:.6g} MHz, memory {}; {:.4g} GMAC/s, {:.4g} GB/s each way\n",
+    std::string text = fmt::format("system: {:.6g} MHz, memory {}; {:.4g} GMAC/s, {}\n",
                                    system.clock_mhz, simulator::to_string(system.memory),
                                    static_cast<double>(config.macs_per_uop()) * cycles_per_second * 1e-9,
-                                   bytes * cycles_per_second * 1e-9);
+                                   simulator::to_string(simulator::peak_rate(system.memory, config.bus_bytes),
+                                                        cycles_per_second * 1e-9, "GB/s"));
     if (const auto* bank = std::get_if<simulator::BankMemory>(&system.memory))
       text += fmt::format("the memory's clock: {:.6g} MHz\n", 1e6 / static_cast<double>(bank->standard.clock_ps));
     return text;

@@ -217,14 +217,17 @@ std::string timing_text(const driver::TimedProgram& program, const driver::Syste
         100 * losses.no_step);
   }
   text += fmt::format(
-      "roofline      {:.2f} multiplications per byte, {:.1f} a cycle; the hardware has {:.0f} a cycle, and {:.2f} "
-      "bytes each way\n",
+      "roofline      {:.2f} multiplications per byte, {:.1f} a cycle; the hardware has {:.0f} a cycle, and {}\n",
       profile.whole.intensity(), profile.whole.macs_per_cycle(), profile.peak_macs_per_cycle,
-      profile.peak_bytes_per_cycle);
+      simulator::to_string(profile.peak_rate, 1, "bytes"));
   text += fmt::format(
-      "bounds        compute {} (GEMM {}, ALU {}), DRAM read {}, DRAM write {}: {} of the tightest bound, {}\n",
+      "bounds        compute {} (GEMM {}, ALU {}), DRAM read {}, DRAM write {}{}: {} of the tightest bound, {}\n",
       with_separators(bounds.compute()), with_separators(bounds.gemm), with_separators(bounds.alu),
-      with_separators(bounds.dram_read), with_separators(bounds.dram_write), percent(bounds.tightest(), cycles),
+      with_separators(bounds.dram_read), with_separators(bounds.dram_write),
+      bounds.dram > std::max(bounds.dram_read, bounds.dram_write)
+          ? fmt::format(", together {}", with_separators(bounds.dram))
+          : "",
+      percent(bounds.tightest(), cycles),
       bounds.tightest_name());
   if (const std::string layers = layer_table(profile); !layers.empty()) text += fmt::format("\n{}", layers);
   if (!program.what_if.empty()) {
@@ -353,7 +356,8 @@ Json timing_json(const driver::TimedProgram& program, const driver::System& syst
            {{"macs_per_byte", profile.whole.intensity()},
             {"macs_per_cycle", profile.whole.macs_per_cycle()},
             {"peak_macs_per_cycle", profile.peak_macs_per_cycle},
-            {"peak_bytes_per_cycle", profile.peak_bytes_per_cycle}}},
+            {"peak_bytes_per_cycle", profile.peak_rate.each_way},
+            {"peak_bytes_per_cycle_both_ways", profile.peak_rate.both_ways}}},
           {"what_if", simulator::to_json(program.what_if)}};
 }
 

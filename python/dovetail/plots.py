@@ -57,7 +57,7 @@ def plot_report(report: Mapping[str, Any], ax: Any = None) -> Any:
 
 def roofline(timings: Sequence[Mapping[str, Any]], ax: Any = None) -> Any:
     """The accelerator's roof, and below it each layer and each whole program. x: multiplications for each byte of the
-    busier direction of the port; y: multiplications for each cycle.
+    busier direction of the port, or of both where they share the memory's rate; y: multiplications for each cycle.
 
     timings: the "timing" of each program (docs/schema/run.json), on the same hardware.
     """

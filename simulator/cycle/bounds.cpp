@@ -4,38 +4,55 @@
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "isa/spec/timing.h"
 
 namespace dovetail::simulator {
 
-std::uint64_t Bounds::tightest() const { return std::max({compute(), dram_read, dram_write}); }
+std::uint64_t Bounds::tightest() const { return std::max({compute(), dram_read, dram_write, dram}); }
 
 std::string_view Bounds::tightest_name() const {
   if (tightest() == compute()) return "compute";
-  return tightest() == dram_read ? "DRAM read" : "DRAM write";
+  if (tightest() == dram_read) return "DRAM read";
+  return tightest() == dram_write ? "DRAM write" : "DRAM read and write";
 }
 
-double peak_bytes_per_cycle(const MemorySpec& memory, std::int64_t bus_bytes) {
+double PeakRate::charged(std::uint64_t read, std::uint64_t written) const {
+  const auto busier = static_cast<double>(std::max(read, written)), all = static_cast<double>(read + written);
+  return std::max(busier, all * each_way / both_ways);
+}
+
+PeakRate peak_rate(const MemorySpec& memory, std::int64_t bus_bytes) {
   const auto bus = static_cast<double>(bus_bytes);
   if (const auto* bank = std::get_if<BankMemory>(&memory)) {
     const DramStandard& dram = bank->standard;
     const double bytes_per_clock =
         static_cast<double>(dram.channels * dram.access_bytes) / static_cast<double>(dram.access_clocks);
-    return std::min(bus, bytes_per_clock * static_cast<double>(bank->clock_ps) / static_cast<double>(dram.clock_ps));
+    const double rate =
+        bytes_per_clock * static_cast<double>(bank->clock_ps) / static_cast<double>(dram.clock_ps);
+    return {std::min(bus, rate), std::min(2 * bus, rate)};
   }
   const IdealMemory& ideal = std::holds_alternative<IdealMemory>(memory) ? std::get<IdealMemory>(memory)
                                                                          : std::get<PerturbedMemory>(memory).base;
-  return ideal.bytes_per_cycle == 0 ? bus : std::min(bus, static_cast<double>(ideal.bytes_per_cycle));
+  const double rate =
+      ideal.bytes_per_cycle == 0 ? bus : std::min(bus, static_cast<double>(ideal.bytes_per_cycle));
+  return {rate, 2 * rate};
+}
+
+std::string to_string(const PeakRate& rate, double factor, std::string_view unit) {
+  const double each = rate.each_way * factor, both = rate.both_ways * factor;
+  if (rate.both_ways == rate.each_way) return fmt::format("{:.2f} {}, shared by reads and writes", each, unit);
+  if (rate.both_ways == 2 * rate.each_way) return fmt::format("{:.2f} {} each way", each, unit);
+  return fmt::format("{:.2f} {} each way, {:.2f} together", each, unit, both);
 }
 
 Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, const Counters& counters) {
   const auto sum = [](const auto& array) { return std::accumulate(array.begin(), array.end(), std::uint64_t{0}); };
-  const double rate = peak_bytes_per_cycle(memory, config.bus_bytes);
+  const PeakRate rate = peak_rate(memory, config.bus_bytes);
   const std::uint64_t read =
       sum(counters.bytes_loaded) + sum(counters.instructions) * static_cast<std::uint64_t>(config.instruction_bytes());
-  const auto cycles = [&](std::uint64_t bytes) {
-    return static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) / rate));
-  };
+  const auto cycles = [&](double bytes) { return static_cast<std::uint64_t>(std::ceil(bytes / rate.each_way)); };
   // A step with operands may repeat them, and then takes as long as one without.
   std::uint64_t alu = counters.alu_uops * static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopImm.value);
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
@@ -46,8 +63,9 @@ Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, co
                       static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value) +
                   counters.epilogue_parameters * static_cast<std::uint64_t>(isa::spec::kEpilogueParameterCycles.value),
           .alu = alu,
-          .dram_read = cycles(read),
-          .dram_write = cycles(counters.bytes_stored)};
+          .dram_read = cycles(static_cast<double>(read)),
+          .dram_write = cycles(static_cast<double>(counters.bytes_stored)),
+          .dram = cycles(rate.charged(read, counters.bytes_stored))};
 }
 
 Json to_json(const Bounds& bounds) {
@@ -56,6 +74,7 @@ Json to_json(const Bounds& bounds) {
           {"compute", bounds.compute()},
           {"dram_read", bounds.dram_read},
           {"dram_write", bounds.dram_write},
+          {"dram", bounds.dram},
           {"tightest", bounds.tightest_name()}};
 }
 

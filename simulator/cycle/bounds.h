@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/json.h"
@@ -17,16 +18,27 @@ struct Bounds {
   std::uint64_t alu = 0;        // ALU steps, at best one per cycle
   std::uint64_t dram_read = 0;  // bytes loaded and fetched, at the lower of the port's and the memory's rate
   std::uint64_t dram_write = 0;
+  std::uint64_t dram = 0;  // both: the longer one, or their sum where the two directions share the memory's rate
   // GEMM and ALU share stage R.
   std::uint64_t compute() const { return gemm + alu; }
   std::uint64_t tightest() const;
-  std::string_view tightest_name() const;  // "compute", "DRAM read", "DRAM write"
+  std::string_view tightest_name() const;  // "compute", "DRAM read", "DRAM write", "DRAM read and write"
 };
 
 Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, const Counters& counters);
 Json to_json(const Bounds& bounds);
 
-// The bytes that a memory moves per cycle at best, in each direction, through a port of `bus_bytes`.
-double peak_bytes_per_cycle(const MemorySpec& memory, std::int64_t bus_bytes);
+// The bytes that a memory moves per cycle at best through a port of `bus_bytes`. The directions of the port are
+// independent. Those of the memory `bank` share its data bus, those of `ideal` share nothing.
+struct PeakRate {
+  double each_way = 0;
+  double both_ways = 0;  // from each_way to twice that
+  // The bytes of one direction that take as long as these of both, at best.
+  double charged(std::uint64_t read, std::uint64_t written) const;
+};
+PeakRate peak_rate(const MemorySpec& memory, std::int64_t bus_bytes);
+// In `unit`, which is `factor` bytes per cycle: "8.00 bytes each way", "19.21 bytes, shared by reads and writes",
+// "32.00 bytes each way, 38.42 together".
+std::string to_string(const PeakRate& rate, double factor, std::string_view unit);
 
 }  // namespace dovetail::simulator

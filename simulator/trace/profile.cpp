@@ -18,6 +18,7 @@ void finish(ProfilePart& part, const isa::HardwareConfig& config, const MemorySp
   part.bytes_read = sum(part.counters.bytes_loaded) +
                     sum(part.counters.instructions) * static_cast<std::uint64_t>(config.instruction_bytes());
   part.bytes_written = part.counters.bytes_stored;
+  part.charged_bytes = peak_rate(memory, config.bus_bytes).charged(part.bytes_read, part.bytes_written);
 }
 
 // Index into kComputeKindNames.
@@ -37,11 +38,6 @@ Json to_json(const UnitTime& time) {
 
 }  // namespace
 
-double ProfilePart::intensity() const {
-  const std::uint64_t bytes = std::max(bytes_read, bytes_written);
-  return bytes == 0 ? 0 : static_cast<double>(counters.macs) / static_cast<double>(bytes);
-}
-
 Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgram& program, const MemorySpec& memory) {
   DOVETAIL_CHECK(first_launch + program.launches.size() <= trace.launches.size(),
                  "a program's launches must be those of its trace");
@@ -50,7 +46,7 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
             .sources = trace.sources};
   Profile profile;
   profile.peak_macs_per_cycle = static_cast<double>(program.config.macs_per_uop());
-  profile.peak_bytes_per_cycle = peak_bytes_per_cycle(memory, program.config.bus_bytes);
+  profile.peak_rate = peak_rate(memory, program.config.bus_bytes);
   profile.knows_waits = std::all_of(own.launches.begin(), own.launches.end(),
                                     [](const LaunchTrace& launch) { return launch.waits.has_value(); });
 

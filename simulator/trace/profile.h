@@ -63,8 +63,11 @@ struct ProfilePart {
   }
   std::uint64_t bytes_read = 0;  // instructions included
   std::uint64_t bytes_written = 0;
-  // Multiplications per byte of the busier direction: the two directions do not share a path.
-  double intensity() const;
+  double charged_bytes = 0;  // PeakRate::charged()
+  // Multiplications per charged byte.
+  double intensity() const {
+    return charged_bytes == 0 ? 0 : static_cast<double>(counters.macs) / charged_bytes;
+  }
 };
 
 // The kinds of work of the compute unit. Its loads are serial: nothing else runs at the same time in it, so all of
@@ -84,7 +87,8 @@ struct Profile {
   bool knows_waits = false;
   std::array<MemorySplit, 3> waits;  // of class memory
   FetchTime fetch;
-  double peak_macs_per_cycle = 0, peak_bytes_per_cycle = 0;  // bytes: of each direction
+  double peak_macs_per_cycle = 0;
+  PeakRate peak_rate;
 };
 
 // Analyzes the launches [first_launch, first_launch + program.launches.size()) of the trace, which are the program's.

@@ -567,7 +567,8 @@ function showBounds(program) {
   const bounds = program.whole.bounds, cycles = program.whole.cycles;
   const row = (name, parts, sum) => element('div', {class: 'unit'}, element('span', {}, name), bar(parts, Math.max(cycles, sum)), element('span', {title: 'of the cycles'}, percent(sum, cycles)));
   $('bounds').replaceChildren(row('compute', [['gemm', 'GEMM, one step per cycle', bounds.gemm], ['alu', 'ALU, one step per cycle', bounds.alu]], bounds.compute),
-    row('read', [['read', 'bytes read, at the peak rate', bounds.dram_read]], bounds.dram_read), row('write', [['written', 'bytes written, at the peak rate', bounds.dram_write]], bounds.dram_write));
+    row('read', [['read', 'bytes read, at the peak rate', bounds.dram_read]], bounds.dram_read), row('write', [['written', 'bytes written, at the peak rate', bounds.dram_write]], bounds.dram_write),
+    ...(bounds.dram > Math.max(bounds.dram_read, bounds.dram_write) ? [row('both', [['read', 'bytes read and written, at the peak rate that they share', bounds.dram]], bounds.dram)] : []));
 }
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -603,7 +604,7 @@ function showRoofline(program) {
   svg.append(drawn('polyline', {points: [[foot, foot * slope], [ridge, peak], [x1, peak]].map(([a, b]) => x(a) + ',' + y(b)).join(' '), fill: 'none', stroke: 'var(--text)', 'stroke-width': 1.6}));
   svg.append(drawn('text', {x: w - right, y: y(peak) - 6, 'text-anchor': 'end'}, grouped(peak) + ' per cycle'));
   const lower = Math.max(foot * 1.5, 1e-9);
-  svg.append(drawn('text', {x: x(lower) + 12, y: y(lower * slope) + 16}, +slope.toFixed(2) + ' bytes per cycle'));
+  svg.append(drawn('text', {x: x(lower) + 12, y: y(lower * slope) + 16}, program.peak_rate));
   const biggest = [...program.layers].sort((a, b) => b.cycles - a.cycles).slice(0, 5);
   const taken = [];
   for (const part of points) {

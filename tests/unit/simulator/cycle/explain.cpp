@@ -25,9 +25,44 @@ TEST_CASE("bounds: steps, and bytes at the rate of port or memory") {
   CHECK(bounds.tightest() == 2040);
   CHECK(bounds.tightest_name() == "DRAM read");
   CHECK(bounds_of(config, IdealMemory{}, counters).dram_read == 1020);
-  // 64 bytes in 4 clocks of 833 ps: 38 bytes in a cycle of 2000 ps, more than the port.
-  CHECK(peak_bytes_per_cycle(parse_memory("bank:ddr4-2400").value(), 8) == 8);
-  CHECK(peak_bytes_per_cycle(parse_memory("bank:ddr4-2400").value(), 64) == Approx(16 * 2000 / 833.0));
+}
+
+TEST_CASE("bounds: reads and writes of a DRAM share its rate, those of the port and of `ideal` do not") {
+  // DDR4-2400: 64 bytes in 4 clocks of 833 ps, 38.4154 bytes in a cycle of 2000 ps.
+  const MemorySpec ddr4 = parse_memory("bank:ddr4-2400").value();
+  const double rate = 16 * 2000 / 833.0;
+  // A port of 8 bytes: 8 each way, 16 together, less than the DRAM has.
+  CHECK(peak_rate(ddr4, 8).each_way == 8);
+  CHECK(peak_rate(ddr4, 8).both_ways == 16);
+  CHECK(to_string(peak_rate(ddr4, 8), 1, "bytes") == "8.00 bytes each way");
+  // A port of 32 bytes: 32 each way, 38.4154 together.
+  CHECK(peak_rate(ddr4, 32).each_way == 32);
+  CHECK(peak_rate(ddr4, 32).both_ways == Approx(rate));
+  CHECK(to_string(peak_rate(ddr4, 32), 1, "bytes") == "32.00 bytes each way, 38.42 together");
+  // A port of 64 bytes: the DRAM is the limit of each way and of both.
+  CHECK(peak_rate(ddr4, 64).each_way == Approx(rate));
+  CHECK(to_string(peak_rate(ddr4, 64), 2, "GB/s") == "76.83 GB/s, shared by reads and writes");
+
+  // 32,000 bytes read and 16,000 written. By a port of 32 bytes: 1000 and 500 cycles; the DRAM moves the 48,000 in
+  // 48,000 / 38.4154 = 1249.5 cycles, so 1250 is the bound.
+  isa::HardwareConfig config;
+  config.bus_bytes = 32;
+  Counters counters;
+  counters.bytes_loaded[2] = 32000;
+  counters.bytes_stored = 16000;
+  const Bounds shared = bounds_of(config, ddr4, counters);
+  CHECK(shared.dram_read == 1000);
+  CHECK(shared.dram_write == 500);
+  CHECK(shared.dram == 1250);
+  CHECK(shared.tightest() == 1250);
+  CHECK(shared.tightest_name() == "DRAM read and write");
+  // With `ideal` the directions overlap: the longer one counts.
+  const Bounds separate = bounds_of(config, IdealMemory{}, counters);
+  CHECK(separate.dram == 1000);
+  CHECK(separate.tightest_name() == "DRAM read");
+  // The roofline charges what takes as long in one direction: 48,000 * 32 / 38.4154 = 39,984 bytes.
+  CHECK(peak_rate(ddr4, 32).charged(32000, 16000) == Approx(48000 * 32 / rate));
+  CHECK(peak_rate(IdealMemory{}, 32).charged(32000, 16000) == 32000);
 }
 
 TEST_CASE("what_if times the same instructions on other hardware") {

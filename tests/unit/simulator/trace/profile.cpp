@@ -108,7 +108,7 @@ TEST_CASE("the parts of a profile sum to the run") {
     CHECK(profile.whole.bounds.tightest() <= cycles);
     if (profile.whole.intensity() > 0)
       CHECK(profile.whole.macs_per_cycle() <=
-            std::min(profile.peak_macs_per_cycle, profile.whole.intensity() * profile.peak_bytes_per_cycle));
+            std::min(profile.peak_macs_per_cycle, profile.whole.intensity() * profile.peak_rate.each_way));
   }
 }
 
