@@ -256,6 +256,7 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   report.finished = swept->done - swept->known;
   report.technology = sweep.area.technology().name;
   report.energy = sweep.energy.statement();
+  report.mixed = explore::mixed_technologies(sweep.area.technology(), sweep.energy);
   report.area_fitted = sweep.area.error(false);
   report.area_held_back = sweep.area.error(true);
   DOVETAIL_ASSIGN(report.points, points.all());

@@ -252,6 +252,7 @@ class Explore : public Command {
     if (farm) report.processes = farm->done();
     report.technology = sweep.area.technology().name;
     report.energy = sweep.energy.statement();
+    report.mixed = explore::mixed_technologies(sweep.area.technology(), sweep.energy);
     report.area_fitted = sweep.area.error(false);
     report.area_held_back = sweep.area.error(true);
     // A sweep that was stopped gets a report of its finished points, too.
@@ -306,7 +307,9 @@ class Explore : public Command {
     }
     print("what if       {} on {}: each row has one step more of one resource, compiled and timed anew\n",
           fmt::format("{}", fmt::join(files_, " ")), machine.hardware.name);
-    print("area, energy  models, {}; {}\n\n{}", area.technology().name, energy.statement(), to_text(*table));
+    const std::string mixed = explore::mixed_technologies(area.technology(), energy);
+    print("area, energy  models, {}; {}\n{}\n{}", area.technology().name, energy.statement(),
+          mixed.empty() ? "" : fmt::format("mixed         {}\n", mixed), to_text(*table));
     for (std::size_t i = 0; i < workload.models().size(); ++i) DOVETAIL_TRY(print_limits(evaluator, machine, i));
     return Exit::success;
   }

@@ -182,6 +182,7 @@ Result<Technology> technology_from_json(const Json& json, std::string_view where
   try {
     Technology technology;
     technology.name = json.at("name").get<std::string>();
+    technology.node_nm = json.at("node_nm").get<double>();
     for (const auto& [key, member] :
          {std::pair("gate_um2", &Technology::gate_um2), std::pair("flip_flop_um2", &Technology::flip_flop_um2),
           std::pair("utilisation", &Technology::utilization), std::pair("sram_um2_per_bit", &Technology::sram_per_bit),

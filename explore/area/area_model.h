@@ -41,6 +41,7 @@ std::vector<MemoryMacro> memories_of(const isa::HardwareConfig& hardware);
 // The area of gates and bits in a technology. Every number has its source in the file.
 struct Technology {
   std::string name;
+  double node_nm = 0;
   double gate_um2 = 0, flip_flop_um2 = 0;
   double utilization = 1;  // share of the placed area that cells use
   // Area of a memory in µm²: (bits * per_bit + sqrt(bits) * per_edge) of a single-port memory, times `two_ports`.

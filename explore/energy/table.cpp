@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
 #include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -64,12 +68,24 @@ void check_value(TableReader& reader, const EnergyRow& row) {
                  fmt::format("check the unit: values are in {}", row.unit));
 }
 
+// "45 nm"
+std::string read_node(TableReader& reader, const Json& json, const std::string& place) {
+  constexpr std::string_view kHint = "for example \"28 nm\"";
+  const std::string text = reader.text(json, "node", place, kHint);
+  char* end = nullptr;
+  const double node = std::strtod(text.c_str(), &end);
+  if (!text.empty() && !(std::string_view(end) == " nm" && node >= 1 && node <= 350))
+    reader.wrong(place, fmt::format("\"node\" is \"{}\", not 1 nm to 350 nm", text), std::string(kHint));
+  return text;
+}
+double nanometers(const std::string& node) { return std::strtod(node.c_str(), nullptr); }
+
 // Reads the members of a row that an overlay may have, and a whole table must have.
 void read_row(TableReader& reader, const Json& json, EnergyRow& row) {
   if (!json.is_object()) return reader.wrong(row.key, "it is not an object", "give value, unit and source");
   if (const auto value = reader.number(json, "value", row.key)) row.value = *value;
   row.source = reader.text(json, "source", row.key, kSourceHint);
-  if (json.contains("node")) row.node = reader.text(json, "node", row.key, "for example \"28 nm\"");
+  if (json.contains("node")) row.node = read_node(reader, json, row.key);
   if (json.contains("voltage")) row.voltage = reader.number(json, "voltage", row.key);
   row.scaling = json.contains("scaling") ? reader.text(json, "scaling", row.key, "give text, or leave it out") : "";
 }
@@ -117,6 +133,7 @@ void read_sram(TableReader& reader, const Json& json, EnergyTable& table, std::s
                    "convert the points to this unit, and state it");
   table.sram_source = reader.text(json, "source", "sram", kSourceHint);
   table.sram_table = from;
+  if (json.contains("node")) table.sram_node = read_node(reader, json, "sram");
   if (json.contains("macro_bits")) {
     const auto bits = reader.number(json, "macro_bits", "sram");
     if (bits && !(*bits >= 8 && *bits <= 65536))
@@ -139,6 +156,29 @@ void read_sram(TableReader& reader, const Json& json, EnergyTable& table, std::s
                           "give several sizes with several widths each, all in the same technology");
 }
 
+// The rows of the chip by node. Rows whose names begin alike ("alu.") are one name, if they are at one node.
+std::map<std::string, std::vector<std::string>> nodes_of(const EnergyTable& table) {
+  std::map<std::string, std::set<std::string>> of_group;  // nodes by the first part of the name
+  const auto group = [](const std::string& key) { return key.substr(0, key.find('.')); };
+  const auto on_chip = [](const EnergyRow& row) { return !row.key.starts_with("dram."); };
+  std::map<std::string, std::size_t> sizes;
+  for (const EnergyRow& row : table.rows)
+    if (on_chip(row)) of_group[group(row.key)].insert(row.node), ++sizes[group(row.key)];
+  std::map<std::string, std::vector<std::string>> nodes;
+  for (const EnergyRow& row : table.rows) {
+    if (!on_chip(row)) continue;
+    const bool whole = of_group[group(row.key)].size() == 1 && sizes[group(row.key)] > 1;
+    const std::string name = whole ? group(row.key) + ".*" : row.key;
+    std::vector<std::string>& names = nodes[row.node];
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  nodes[table.sram_node].emplace_back("sram");
+  return nodes;
+}
+std::string node_of_most(const std::map<std::string, std::vector<std::string>>& nodes) {
+  return std::ranges::max_element(nodes, {}, [](const auto& each) { return each.first.empty() ? 0 : each.second.size(); })->first;
+}
+
 void bind(EnergyTable& table) {
   const auto value = [&](const std::string& key) {
     for (const EnergyRow& row : table.rows)
@@ -147,6 +187,7 @@ void bind(EnergyTable& table) {
     return 0.0;
   };
   EnergyCosts& costs = table.costs;
+  table.node_nm = nanometers(node_of_most(nodes_of(table)));
   costs.mac = value("mac.int8");
   for (const isa::spec::AluOpInfo& op : isa::spec::kAluOps)
     costs.alu[static_cast<std::size_t>(op.op)] = value(fmt::format("alu.{}", op.name));
@@ -166,7 +207,13 @@ void bind(EnergyTable& table) {
 }  // namespace
 
 std::string EnergyTable::statement() const {
-  return fmt::format("a model at {:g} nm (table {}), not a measurement", node_nm, name);
+  const auto nodes = nodes_of(*this);
+  const std::string most = node_of_most(nodes);
+  const auto text = [](const std::string& node) { return node.empty() ? "a node that is not stated" : node; };
+  std::string others;
+  for (const auto& [node, names] : nodes)
+    if (node != most) others += fmt::format("; {} at {}", fmt::join(names, ", "), text(node));
+  return fmt::format("a model at {} (table {}{}), not a measurement", text(most), name, others);
 }
 
 std::vector<std::string> energy_keys() {
@@ -182,12 +229,11 @@ std::vector<std::string> energy_keys() {
 Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view where) {
   DOVETAIL_ASSIGN(const Json parsed, parse_json(json, where));
   TableReader reader(where, "cannot read an energy table");
-  constexpr std::array<std::string_view, 5> kKeys{"name", "about", "node_nm", "rows", "sram"};
+  constexpr std::array<std::string_view, 4> kKeys{"name", "about", "rows", "sram"};
   reader.check_keys(parsed, kKeys, "");
   if (!parsed.is_object()) return *reader.end().errors().begin();
   EnergyTable table;
   table.name = reader.text(parsed, "name", "", "name the table");
-  table.node_nm = reader.number(parsed, "node_nm", "").value_or(0);
   const Json rows = parsed.value("rows", Json::object());
   for (const std::string& key : energy_keys()) {
     EnergyRow row;
@@ -232,9 +278,10 @@ Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::strin
   constexpr std::array<std::string_view, 4> kKeys{"about", "node_nm", "rows", "sram"};
   reader.check_keys(parsed, kKeys, "");
   if (!parsed.is_object()) return *reader.end().errors().begin();
+  std::string own_node;
   if (parsed.contains("node_nm"))
     if (const auto node = reader.number(parsed, "node_nm", "")) {
-      if (*node >= 1 && *node <= 350) table.node_nm = *node;
+      if (*node >= 1 && *node <= 350) own_node = fmt::format("{:g} nm", *node);
       else reader.wrong("node_nm", fmt::format("{:g} is outside 1 to 350", *node), "give it in nanometers");
     }
   const std::vector<std::string> names = energy_keys();
@@ -256,11 +303,15 @@ Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::strin
       if (!unit.empty() && unit != row->unit)
         reader.wrong(key, fmt::format("its unit is \"{}\", and the table's is \"{}\"", unit, row->unit),
                      "convert the value");
+      if (!key.starts_with("dram.")) row->node = own_node;
       read_row(reader, json_row, *row);
       if (unit == row->unit) check_value(reader, *row);
       row->table = name;
     }
-  if (parsed.contains("sram")) read_sram(reader, parsed["sram"], table, name);
+  if (parsed.contains("sram")) {
+    table.sram_node = own_node;
+    read_sram(reader, parsed["sram"], table, name);
+  }
   DOVETAIL_TRY(reader.end());
   table.name = fmt::format("{} with {}", table.name, name);
   bind(table);

@@ -22,7 +22,7 @@ struct EnergyRow {
   double value = 0;
   std::string unit;  // "pJ", "pJ/bit", "pJ/byte", "nW", "mW"
   double least = 0, most = 0;
-  std::string node;  // "45 nm"
+  std::string node;  // "45 nm"; empty: not stated, or a DRAM, which is a product of some node
   std::optional<double> voltage{};
   std::string source;   // the origin of the number
   std::string scaling;  // the assumptions of a conversion from the source; empty: not converted
@@ -48,13 +48,14 @@ struct EnergyCosts {
 
 struct EnergyTable {
   std::string name;    // "cmos45", "cmos45 with mine.json"
-  double node_nm = 0;  // node of the logic and the on-chip memories
+  double node_nm = 0;  // the node of most rows of the chip; 0: not stated
   std::vector<EnergyRow> rows;
   SramModel sram;
-  std::string sram_source, sram_table;
+  std::string sram_source, sram_table, sram_node;
   EnergyCosts costs;
 
-  // "a model at 45 nm (table cmos45), not a measurement"
+  // Names the table and every row of the chip at another node than most: "a model at 45 nm (table cmos45;
+  // clock.flip_flop at 40 nm), not a measurement".
   std::string statement() const;
 };
 
@@ -66,7 +67,9 @@ Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view w
 // The kit's table, parsed once.
 Result<EnergyTable> default_energy_table();
 // `table` with the values of `json`: {"rows": {"mac.int8": {"value": 0.1, "unit": "pJ", "source": "..."}}, "sram":
-// {...}}. Reports all errors: unknown keys, another unit than the table's, a value outside the row's bounds, no source.
+// {...}}, "node_nm": 28}. A row is at its own "node", else at the file's "node_nm", else at a node that is not stated: not
+// at that of the row that it replaces. Reports all errors: unknown keys, another unit than the table's, a value outside
+// the row's bounds, no source.
 Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::string_view name);
 
 }  // namespace dovetail::explore

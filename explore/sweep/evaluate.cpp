@@ -104,6 +104,12 @@ Result<Evaluator> Evaluator::make(const Workload& workload, const AreaModel& are
   return evaluator;
 }
 
+std::string mixed_technologies(const Technology& area, const EnergyTable& energy) {
+  if (area.node_nm == energy.node_nm) return {};
+  const std::string node = energy.node_nm == 0 ? "a node that is not stated" : fmt::format("{:g} nm", energy.node_nm);
+  return fmt::format("the area is of {}, the energy of {}: they are not those of one chip", area.name, node);
+}
+
 void Evaluator::require_work_of(const Evaluator& other) {
   DOVETAIL_CHECK(accel_macs_.size() == other.accel_macs_.size(), "workloads of other models");
   for (std::size_t i = 0; i < accel_macs_.size(); ++i) accel_macs_[i] = std::max(accel_macs_[i], other.accel_macs_[i]);

@@ -40,6 +40,10 @@ Costs costs(const Metrics& metrics, std::span<const Objective> objectives);
 // The first constraint that the metrics break, as text; empty: they keep all constraints.
 std::string broken_constraint(const Metrics& metrics, std::span<const Constraint> constraints);
 
+// What keeps area and energy from being those of one chip: "the area is of 45 nm (...), the energy of 7 nm: ...". Empty: they
+// are of one node.
+std::string mixed_technologies(const Technology& area, const EnergyTable& energy);
+
 // The part of evaluation that is the same for all points of a sweep. Everything it refers to outlives it. Several
 // threads may use it at once.
 class Evaluator {

@@ -130,6 +130,7 @@ std::string SweepReport::text() const {
       "to\n",
       area_fitted.runs, technology, 100 * area_held_back.gates_mean, area_held_back.runs);
   out += fmt::format("energy        {}\n", energy);
+  if (!mixed.empty()) out += fmt::format("mixed         {}\n", mixed);
   if (!accuracy.empty()) out += fmt::format("accuracy      {}\n", accuracy);
   if (front.empty()) return out + "front         empty: no point was measured\n";
   const std::vector<std::string> names = parameters_of(*space);
@@ -237,7 +238,7 @@ Json SweepReport::json() const {
             {"axes", axes},
             {"objectives", objectives},
             {"technology", technology},
-            {"energy", energy},
+            {"energy", mixed.empty() ? energy : fmt::format("{}; {}", energy, mixed)},
             {"area_error",
              {{"fitted_runs", area_fitted.runs},
               {"held_back_runs", area_held_back.runs},

@@ -27,6 +27,7 @@ struct SweepReport {
   std::vector<std::vector<std::vector<LayerTime>>> layers;  // by point of the front, then by model
   AreaError area_fitted, area_held_back;
   std::string technology, energy;  // technology and energy table of the numbers
+  std::string mixed;               // mixed_technologies()
   double seconds = 0;              // duration of this run of the sweep
   std::uint64_t finished = 0;      // points that this run finished
 

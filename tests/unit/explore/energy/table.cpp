@@ -43,7 +43,8 @@ TEST_CASE("energy table: every row has a unit, bounds and a source") {
     CHECK((!row.node.empty() || row.key.starts_with("dram.")));
   }
   CHECK(!table.sram_source.empty());
-  CHECK_THAT(table.statement(), ContainsSubstring("a model at 45 nm (table cmos45), not a measurement"));
+  CHECK_THAT(table.statement(), ContainsSubstring("a model at 45 nm (table cmos45; clock.flip_flop at 40 nm), not a measurement"));
+  CHECK(table.node_nm == 45);
 }
 
 TEST_CASE("energy table: the formula of SRAM fits its points") {
@@ -106,7 +107,37 @@ TEST_CASE("energy overlay: its rows replace those of the table, with their sourc
   CHECK(changed->costs.mac == 0.1);
   CHECK(changed->costs.flip_flop_cycle == table.costs.flip_flop_cycle);
   CHECK(row_of(*changed, "alu.add") == row_of(table, "alu.add"));
-  CHECK(changed->statement() == "a model at 28 nm (table cmos45 with mine.json), not a measurement");
+  // Most rows are still the kit's: the table is at their node.
+  CHECK(changed->statement() ==
+        "a model at 45 nm (table cmos45 with mine.json; mac.int8 at 28 nm; clock.flip_flop at 40 nm), not a "
+        "measurement");
+  CHECK(changed->node_nm == 45);
+}
+
+TEST_CASE("energy overlay: rows of mixed technologies are named, and the table is at the node of most") {
+  // All rows of the chip but the ALU's, at the file's node: mac.int8, clock.flip_flop, two of leakage and SRAM are at 7
+  // nm, the rows of alu, one name, at 45.
+  const auto overlaid = [](const std::string& sram, const std::string& node) {
+    std::string rows;
+    for (const auto& [key, unit] : {std::pair{"mac.int8", "pJ"}, std::pair{"clock.flip_flop", "pJ"},
+                                    std::pair{"leakage.gate", "nW"}, std::pair{"leakage.flip_flop", "nW"}}) {
+      const double value = row_of(default_energy_table().value(), key).value;
+      rows += (rows.empty() ? "\"" : ", \"") + std::string(key) + R"(": {"value": )" + std::to_string(value) +
+              R"(, "unit": ")" + unit + R"(", "source": "ours"})";
+    }
+    return overlay(default_energy_table().value(), "{" + node + R"("rows": {)" + rows + "}" + sram + "}", "mine.json")
+        .value();
+  };
+  std::string points;
+  for (const int bytes : {256, 4096, 65536})
+    for (const int bits : {16, 64, 256})
+      points += (points.empty() ? "[" : ", [") + std::to_string(bytes) + "," + std::to_string(bits) + ",1,2,1e-3]";
+  const std::string sram = R"(, "sram": {"unit": "pJ", "leakage_unit": "mW", "source": "ours", "points": [)" + points + "]}";
+  const EnergyTable mixed = overlaid(sram, R"("node_nm": 7, )");
+  CHECK(mixed.statement() == "a model at 7 nm (table cmos45 with mine.json; alu.* at 45 nm), not a measurement");
+  CHECK(mixed.node_nm == 7);
+  // A row is not at the node of the row that it replaces.
+  CHECK_THAT(overlaid("", "").statement(), ContainsSubstring("mac.int8, clock.flip_flop, leakage.* at a node that is not stated"));
 }
 
 TEST_CASE("energy overlay: points of SRAM are fitted again") {
@@ -141,6 +172,8 @@ TEST_CASE("energy overlay: invalid values are refused, with a remedy") {
              ContainsSubstring("\"value\" is missing or not a number"));
   CHECK_THAT(refusal(with_row("mac.int8", R"({"value": 0.1, "unit": "pJ", "source": "x", "bounds": [0, 9]})")),
              ContainsSubstring("there is no member \"bounds\""));
+  CHECK_THAT(refusal(with_row("mac.int8", R"({"value": 0.1, "unit": "pJ", "source": "x", "node": "N7"})")),
+             ContainsSubstring("\"node\" is \"N7\", not 1 nm to 350 nm. Hint: for example \"28 nm\""));
   CHECK_THAT(refusal(R"({"node_nm": 4500})"), ContainsSubstring("4500 is outside 1 to 350"));
   CHECK_THAT(refusal("[]"), ContainsSubstring("it is not an object"));
   CHECK_THAT(refusal("{"), ContainsSubstring("mine.json"));

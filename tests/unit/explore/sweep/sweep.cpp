@@ -55,6 +55,15 @@ std::vector<Costs> front_costs(const PointsFile& file, const Space& space) {
 
 }  // namespace
 
+TEST_CASE("sweep: area and energy of different nodes are not those of one chip") {
+  const AreaModel area = *AreaModel::of_kit();
+  EnergyTable energy = *default_energy_table();
+  CHECK(mixed_technologies(area.technology(), energy).empty());  // both at 45 nm
+  energy.node_nm = 7;
+  CHECK(mixed_technologies(area.technology(), energy) ==
+        "the area is of 45 nm, Nangate open cell library, the energy of 7 nm: they are not those of one chip");
+}
+
 TEST_CASE("sweep: pruning loses no point of the front, and lower bounds are lower") {
   const Fixture fixture(kSpace);
   const test::TemporaryFolder folder;
