@@ -31,6 +31,8 @@ std::optional<explore::LogicSize> logic_size(const isa::HardwareConfig& config) 
 EnergyFacts& EnergyFacts::operator+=(const EnergyFacts& other) {
   energy += other.energy;
   macs += other.macs;
+  useful_macs =
+      useful_macs && other.useful_macs ? std::optional(*useful_macs + *other.useful_macs) : std::nullopt;
   return *this;
 }
 
@@ -54,7 +56,13 @@ Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
       time = explore::RunTime{0, system.clock_mhz * 1e6, system.accelerators};
       for (const simulator::LaunchTrace& launch : run.launches) time->cycles += launch.cycles;
     }
-    const EnergyFacts facts = energy_facts(run.counters, code.config, system.memory, time, table);
+    EnergyFacts facts = energy_facts(run.counters, code.config, system.memory, time, table);
+    if (std::ranges::any_of(code.ranges, [](const bundle::InstructionRange& range) { return range.macs.has_value(); }))
+      facts.useful_macs = 0;
+    for (const bundle::InstructionRange& range : code.ranges)
+      if (range.macs)
+        *facts.useful_macs +=
+            *range.macs * run.runs * static_cast<std::uint64_t>(time ? time->accelerators : 1);
     if (sum) *sum += facts;
     else sum = facts;
   }

@@ -18,7 +18,8 @@ std::optional<explore::LogicSize> logic_size(const isa::HardwareConfig& config);
 
 struct EnergyFacts {
   explore::Energy energy;
-  std::uint64_t macs = 0;  // executed by all accelerators
+  std::uint64_t macs = 0;  // executed by all accelerators, padding to blocks and batch included
+  std::optional<std::uint64_t> useful_macs = {};  // those of the model; empty: the program is not of a model
 
   EnergyFacts& operator+=(const EnergyFacts& other);
 };

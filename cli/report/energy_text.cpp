@@ -16,6 +16,17 @@ namespace {
 double per_mac_pj(double joules, std::uint64_t macs) {
   return macs == 0 ? 0 : joules * 1e12 / static_cast<double>(macs);
 }
+Json per_mac_json(const explore::Energy& energy, std::uint64_t macs) {
+  return {{"chip", per_mac_pj(energy.chip_joules(), macs)}, {"all", per_mac_pj(energy.joules, macs)}};
+}
+
+// The energy of a multiplication of the model, which designs of other blocks share; that of an executed one falls with
+// the padding that a design needs.
+std::string per_mac_text(const driver::EnergyFacts& facts) {
+  const explore::Energy& energy = facts.energy;
+  if (facts.useful_macs.value_or(0) == 0) return {};
+  return fmt::format("{:.3g} pJ per MAC of the model", per_mac_pj(energy.joules, *facts.useful_macs));
+}
 
 }  // namespace
 
@@ -31,17 +42,23 @@ std::string energy_summary(const driver::EnergyFacts& facts) {
   const explore::Energy& energy = facts.energy;
   const double dram = energy.joules > 0 ? 100 * energy.dram_joules() / energy.joules : 0;
   return entry("energy",
-               fmt::format("{}, {:.0f} % of it in the DRAM; {}", joules_text(energy.joules), dram, energy.statement));
+               fmt::format("{}, {:.0f} % of it in the DRAM{}; {}", joules_text(energy.joules), dram,
+                           per_mac_text(facts).empty() ? "" : ", " + per_mac_text(facts), energy.statement));
 }
 
 std::string energy_text(const driver::EnergyFacts& facts) {
   const explore::Energy& energy = facts.energy;
   std::string text = fmt::format("energy        {}: {} on the chip, {} in the DRAM", joules_text(energy.joules),
                                  joules_text(energy.chip_joules()), joules_text(energy.dram_joules()));
-  if (facts.macs > 0)
-    text += fmt::format("; {:.3g} and {:.3g} pJ a MAC", per_mac_pj(energy.chip_joules(), facts.macs),
-                        per_mac_pj(energy.dram_joules(), facts.macs));
-  text += fmt::format("\n              {}; docs/reference/energy.md\n", energy.statement);
+  text += "\n";
+  const auto per_mac = [&](std::uint64_t macs, std::string_view of) {
+    text += fmt::format("              {:.3g} pJ per MAC {}: {:.3g} on the chip, {:.3g} in the DRAM\n",
+                        per_mac_pj(energy.joules, macs), of, per_mac_pj(energy.chip_joules(), macs),
+                        per_mac_pj(energy.dram_joules(), macs));
+  };
+  if (facts.useful_macs.value_or(0) > 0) per_mac(*facts.useful_macs, "of the model");
+  if (facts.macs > 0) per_mac(facts.macs, "executed, padding included");
+  text += fmt::format("              {}; docs/reference/energy.md\n", energy.statement);
   for (const std::string& what : energy.missing) text += fmt::format("not included  {}\n", what);
   TextTable table({"component", "place", ">energy", ">share"});
   for (const explore::Energy::Part& part : energy.parts)
@@ -55,9 +72,10 @@ std::string energy_text(const driver::EnergyFacts& facts) {
 Json energy_json(const std::optional<driver::EnergyFacts>& facts) {
   if (!facts) return nullptr;
   Json json = to_json(facts->energy);
-  json["macs"] = facts->macs;
-  json["pj_per_mac"] = {{"chip", per_mac_pj(facts->energy.chip_joules(), facts->macs)},
-                        {"all", per_mac_pj(facts->energy.joules, facts->macs)}};
+  json["useful_macs"] = facts->useful_macs ? Json(*facts->useful_macs) : Json();
+  json["executed_macs"] = facts->macs;
+  json["pj_per_mac"] = facts->useful_macs ? per_mac_json(facts->energy, *facts->useful_macs) : Json();
+  json["pj_per_executed_mac"] = per_mac_json(facts->energy, facts->macs);
   return json;
 }
 
