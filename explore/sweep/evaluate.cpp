@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "isa/spec/memories.h"
 
 namespace dovetail::explore {
 
@@ -134,9 +133,7 @@ Metrics Evaluator::without_time(const isa::HardwareConfig& hardware, std::int64_
   metrics.accuracy = accuracy_;
   metrics.area_mm2 = count * area.mm2();
   metrics.gates = count * area.gates;
-  for (const isa::spec::MemoryInfo& memory : isa::spec::kMemories)
-    if (memory.buffer == memory.id)
-      metrics.sram_bytes += count * static_cast<double>(hardware.depth(memory.id) * hardware.element_bytes(memory.id));
+  metrics.sram_bytes = count * area.memory_bits / 8;
   return metrics;
 }
 

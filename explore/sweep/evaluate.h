@@ -26,7 +26,8 @@ struct Metrics {
   // energy for one inference; area, power, SRAM and gates are for all accelerators.
   double latency_ms = 0, energy_mj = 0, area_mm2 = 0;
   double power_w = 0;  // while the models run
-  double sram_bytes = 0, gates = 0;
+  double sram_bytes = 0;  // of all memories of the area model: OUT, a table's copies, queues and beat buffers too
+  double gates = 0;
   double inferences_per_second = 0;
   std::optional<double> accuracy = {};  // 0 to 1; empty: the space has no numeric choices
 

@@ -64,6 +64,21 @@ TEST_CASE("sweep: area and energy of different nodes are not those of one chip")
         "the area is of 45 nm, Nangate open cell library, the energy of 7 nm: they are not those of one chip");
 }
 
+TEST_CASE("sweep: sram_bytes counts every memory that the area has") {
+  const Fixture fixture(kSpace);
+  // 1x16x16: UOP 32,768, INP 32,768, WGT 262,144, ACC 131,072, OUT 2048 elements of 16 bytes; three command queues of
+  // 128 instructions of 16 bytes, each with 4 of its address; three buffers of 128 beats of 66 bits for reads, and one
+  // of 128 of 72 bits for writes.
+  const double sram = 32768 + 32768 + 262144 + 131072 + 2048 * 16;
+  const double queues = 3 * 128 * 20, buffers = 128 * (3 * 66 + 72) / 8.0;
+  CHECK(fixture.evaluator.lower_bound({isa::HardwareConfig{}, {}}).sram_bytes == sram + queues + buffers);
+  CHECK(sram + queues + buffers == 503520);
+  // Saturation keeps 16 bits in OUT; each of the 16 lanes has a table of 256 entries of 2 bytes.
+  isa::HardwareConfig more;
+  more.saturate = more.table = true;
+  CHECK(fixture.evaluator.lower_bound({more, {}}).sram_bytes == 503520 + 2048 * 16 + 16 * 512);
+}
+
 TEST_CASE("sweep: pruning loses no point of the front, and lower bounds are lower") {
   const Fixture fixture(kSpace);
   const test::TemporaryFolder folder;
