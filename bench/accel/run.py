@@ -90,8 +90,10 @@ def tokens_of(dovetail, model, machine, folder):
 
 
 def rows_of(layer, names):
-    """The run's rows for the layer: a convolution and the pooling after it have one, or one each."""
-    own = [name for name in (layer.name, layer.name + ".relu", layer.name + ".norm") if name in names][:1]
+    """The run's rows for the layer: a convolution and the pooling after it have one, or one each. A row of fused layers,
+    "conv1+pool1", is that of the last one."""
+    last = {name.split("+")[-1]: name for name in names}
+    own = [last[name] for name in (layer.name, layer.name + ".relu", layer.name + ".norm") if name in last][:1]
     return own + (rows_of(layer.pool, names) if layer.pool else [])
 
 

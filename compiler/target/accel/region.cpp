@@ -1,10 +1,15 @@
 #include "compiler/target/accel/region.h"
 
+#include <algorithm>
+#include <array>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "compiler/target/accel/layer_queue.h"
 #include "compiler/target/accel/memory_image.h"
@@ -68,6 +73,17 @@ class LayerMaker {
   const Dump& dump_;
 };
 
+// The names of all nodes that the operation computes, in their order: "conv1+pool1". Nodes that only rearrange elements
+// take no time of their own.
+std::string name_of(const graph::Graph& graph, const Operation& operation) {
+  constexpr std::array<std::string_view, 5> kMovements{"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze"};
+  std::vector<std::string_view> names;
+  for (const graph::NodeId id : operation.nodes)
+    if (std::ranges::find(kMovements, graph.node(id).op) == kMovements.end()) names.push_back(graph.node(id).name);
+  if (names.empty()) names.push_back(graph.node(operation.nodes.back()).name);
+  return fmt::format("{}", fmt::join(names, "+"));
+}
+
 // The ranges of instructions of each operation.
 std::vector<bundle::InstructionRange> ranges_of(const Stream& stream, const graph::Graph& graph, const RegionSpec& spec,
                                                 const std::vector<std::string>& names) {
@@ -119,7 +135,7 @@ Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spe
   if (const std::uint64_t end = space.next + space.kept_free; end > end_of_memory(config)) memory.end = end;
   DOVETAIL_ASSIGN(made.statistics, std::move(finished));
   std::vector<std::string>& names = made.statistics.nodes;
-  for (const Operation& operation : spec.operations) names.push_back(graph.node(operation.nodes.back()).name);
+  for (const Operation& operation : spec.operations) names.push_back(name_of(graph, operation));
   for (const auto& [first, second] : maker.layers.side_by_side())
     made.statistics.side_by_side.push_back({names[first], names[second]});
   made.code.ranges = ranges_of(stream, graph, spec, names);

@@ -229,6 +229,12 @@ TEST_CASE("run --engine cycle: the same values, and a table of where the cycles 
       CHECK((row_misses > 0) == (std::string(memory) != "ideal"));
       CHECK(timing["program"]["macs"].get<std::uint64_t>() > kMacs);  // channels are padded
       CHECK(timing["program"]["useful_macs"] == kMacs);
+      // conv2 and the pooling after it are one layer of the accelerator, with both names. conv2 has 8 x 8 results of 32
+      // channels, of 3 x 3 x 16 products each.
+      const auto fused =
+          std::ranges::find_if(timing["layers"], [](const Json& layer) { return layer["name"] == "conv2+pool1"; });
+      REQUIRE(fused != timing["layers"].end());
+      CHECK((*fused)["useful_macs"] == 8 * 8 * 32 * 3 * 3 * 16);
       std::uint64_t useful = 0;
       for (const Json& layer : timing["layers"])
         if (!layer["useful_macs"].is_null()) useful += layer["useful_macs"].get<std::uint64_t>();
