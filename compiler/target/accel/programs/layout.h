@@ -18,6 +18,9 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 }
 
 // The extents of blocks of elements: the facts of the hardware on which layouts and on-chip places depend.
+// Of channels of a tensor in DRAM: one channel would leave products without a loop over channels.
+inline constexpr std::int64_t kLeastBlock = 2;
+
 struct BlockSizes {
   BlockSizes(const isa::HardwareConfig& config)  // NOLINT: implicit by design
       : batch(config.batch), block_in(config.block_in), block_out(config.block_out) {}
@@ -35,9 +38,9 @@ struct Border {
 // A logical [n, c, h, w] tensor. Matrices [n, c] have h = w = 1, except those whose rows are pixels
 // (ImageShape, moves.h): row r is [r % batch, :, 0, r / batch].
 //
-// Physical form: [n / batch][c / block][border + h][border + w][batch][block], block = max(block_in, block_out), bytes
-// in that order. Then an INP or OUT element is contiguous; if block_in and block_out differ, this requires batch
-// 1.
+// Physical form: [n / batch][c / block][border + h][border + w][batch][block], block = max(block_in, block_out,
+// kLeastBlock), bytes in that order. Then an INP or OUT element is contiguous; if block_in, block_out and block differ,
+// this requires batch 1.
 //
 // If kernel rows or columns are folded into channels (fold_window.h), c, h and w are those of the folded tensor.
 struct TensorLayout {

@@ -138,7 +138,8 @@ Program finish_sum(Definition& d, const AddSpec& spec, const isa::HardwareConfig
 }  // namespace
 
 Widening cheapest_widening(const isa::HardwareConfig& config) {
-  if (config.block_in != config.block_out) return Widening::load;
+  const std::int64_t block = make_layout(config, 1, 1, 1, 1).block;
+  if (config.block_in != block || config.block_out != block) return Widening::load;
   const std::int64_t steps = config.overwrite ? 1 : 2;  // with a reset
   const std::int64_t slots = std::max<std::int64_t>(1, config.element_bytes(isa::Memory::acc8) / config.bus_bytes);
   return steps * isa::spec::kGemmCyclesPerUop.value <= slots ? Widening::gemm : Widening::load;

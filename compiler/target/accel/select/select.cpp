@@ -504,7 +504,8 @@ bool comes_from_host(const Graph& graph, ValueId value) {
 
 Result<Operation> take(const Context& context, const Row& row, const std::shared_ptr<Memo>& memo) {
   const isa::HardwareConfig& config = context.config;
-  if (config.batch > 1 && config.block_in != config.block_out)
+  if (const std::int64_t block = make_layout(config, 1, 1, 1, 1).block;
+      config.batch > 1 && (config.block_in != block || config.block_out != block))
     return context.refuse(
         fmt::format("with batch {} and blocks of {} in and {} out, results do not have the layout that inputs need",
                     config.batch, config.block_in, config.block_out));

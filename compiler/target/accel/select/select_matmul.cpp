@@ -75,10 +75,8 @@ class Selection {
 
   Result<Operation> select() {
     const isa::HardwareConfig& config = c_.config;
-    if (!multiplies_activations(config))
-      return c_.refuse(fmt::format(
-          "its second operand becomes elements of WGT, which needs blocks of equal size, and they are {} and {}",
-          config.block_in, config.block_out));
+    if (const std::string needed = needed_of_blocks(config); !needed.empty())
+      return c_.refuse("its second operand becomes elements of WGT, which needs " + needed);
     a_ = root_.found.values.at("a");
     b_ = root_.found.values.at("b");
     y_ = root_.node().outputs[0];
@@ -221,10 +219,8 @@ Result<Operation> select_transpose(const Context& c) {
   if (c.graph.value(y).type.dtype != DType::int8)
     return c.refuse(fmt::format("it moves {}, and the accelerator moves int8", name(c.graph.value(y).type.dtype)));
   if (!rows_are_pixels(c.graph, x) || !rows_are_pixels(c.graph, y)) return c.refuse("it transposes an image");
-  if (!multiplies_activations(c.config))
-    return c.refuse(
-        fmt::format("it is transposed as elements of WGT, which needs blocks of equal size, and they are {} and {}",
-                    c.config.block_in, c.config.block_out));
+  if (const std::string needed = needed_of_blocks(c.config); !needed.empty())
+    return c.refuse("it is transposed as elements of WGT, which needs " + needed);
   const std::int64_t block = c.config.block_out, batch = c.config.batch,
                      groups = element_count(Shape(to.begin(), to.end() - 2));
   DOVETAIL_ASSIGN(const auto positions, positions_in(c, nodes_between(c, x, y), x));
