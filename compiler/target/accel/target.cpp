@@ -150,7 +150,10 @@ class AccelTarget : public Target {
     if (op == "MatMulInteger" || op == "ConvInteger")
       return fmt::format(
           "{} has activations that are quantized as they come, and the accelerator needs constant scales", op);
-    const auto floating = [&](ValueId value) { return value.valid() && is_floating(graph.value(value).type.dtype); };
+    // Constants may be floats in an integer form: scales.
+    const auto floating = [&](ValueId value) {
+      return value.valid() && !graph.is_constant(value) && is_floating(graph.value(value).type.dtype);
+    };
     return std::ranges::any_of(graph.node(node).inputs, floating)
                ? fmt::format("{} computes in floating point, and the accelerator in int8", op)
                : fmt::format("no accelerator pattern matches {}", op);
