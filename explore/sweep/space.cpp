@@ -244,6 +244,10 @@ bool larger_is_better(std::string_view key) {
 
 bool is_of_system(std::string_view parameter) { return std::ranges::find(kOfSystem, parameter) != kOfSystem.end(); }
 
+std::string_view encoding_name(const isa::HardwareConfig& hardware) {
+  return hardware.encoding() == isa::Encoding::wide ? "wide" : "compact";
+}
+
 Result<Space> Space::parse(const Json& json, std::string_view where) {
   constexpr std::array<std::string_view, 5> kKeys{"hardware", "axes", "together", "objectives", "constraints"};
   if (!json.is_object())

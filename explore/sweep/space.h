@@ -98,6 +98,9 @@ class Space {
 // Whether a parameter belongs to the system around the hardware: programs do not depend on it.
 bool is_of_system(std::string_view parameter);
 
+// "compact" or "wide".
+std::string_view encoding_name(const isa::HardwareConfig& hardware);
+
 // The parameters in which two machines differ, in the form of `--hw`: "block_in=32,clock_mhz=200".
 std::string changes(const isa::Machine& from, const isa::Machine& to);
 // Sixteen hexadecimal digits: a hash of everything except names.

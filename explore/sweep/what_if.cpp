@@ -58,7 +58,7 @@ Result<WhatIfTable> what_if(const Evaluator& evaluator, const isa::Machine& mach
     DOVETAIL_ASSIGN(const Evaluator::Point point, evaluator.measure(programs, each.system, work));
     return point.metrics;
   };
-  WhatIfTable table;
+  WhatIfTable table{machine, {}, {}};
   DOVETAIL_ASSIGN(table.base, measure(machine));
   const std::vector<Candidate> all = candidates(machine);
   table.steps.resize(all.size());
@@ -68,7 +68,7 @@ Result<WhatIfTable> what_if(const Evaluator& evaluator, const isa::Machine& mach
       const auto at = static_cast<std::size_t>(i);
       const Result<Metrics> metrics = measure(all[at].machine);
       table.steps[at] = {all[at].change, metrics.ok() ? "" : metrics.errors().front().why,
-                         metrics.ok() ? *metrics : Metrics{}};
+                         metrics.ok() ? *metrics : Metrics{}, encoding_name(all[at].machine.hardware)};
     }
   });
   if (work != nullptr && work->stopped()) return work->stopped_at("what-if");
@@ -80,6 +80,7 @@ Result<WhatIfTable> what_if(const Evaluator& evaluator, const isa::Machine& mach
 
 std::string to_text(const WhatIfTable& table) {
   const Metrics& base = table.base;
+  const std::string_view encoding = encoding_name(table.machine.hardware);
   TextTable rows({"change", ">latency, ms", ">latency", ">area", ">energy", ">gain by area"});
   rows.add({"(as it is)", fmt::format("{:.4g}", base.latency_ms), "", fmt::format("{:.4g} mm²", base.area_mm2),
             fmt::format("{:.4g} mJ", base.energy_mj), ""});
@@ -91,24 +92,36 @@ std::string to_text(const WhatIfTable& table) {
     }
     const double gain = -change_of(step.metrics.latency_ms, base.latency_ms),
                  area = change_of(step.metrics.area_mm2, base.area_mm2);
-    rows.add({step.change, fmt::format("{:.4g}", step.metrics.latency_ms), fmt::format("{:+.1f} %", -gain),
+    // Instructions and micro-ops of another size change fetch and micro-op SRAM too.
+    const std::string change =
+        step.encoding == encoding ? step.change : fmt::format("{} ({} encoding)", step.change, step.encoding);
+    rows.add({change, fmt::format("{:.4g}", step.metrics.latency_ms), fmt::format("{:+.1f} %", -gain),
               fmt::format("{:+.1f} %", area),
               fmt::format("{:+.1f} %", change_of(step.metrics.energy_mj, base.energy_mj)),
               area > 0   ? fmt::format("{:.2f}", gain / area)
               : gain > 0 ? "free"
                          : ""});
   }
-  return rows.to_string() + (refused.empty() ? "" : "\nnot possible:\n" + refused);
+  const isa::SystemConfig& system = table.machine.system;
+  return fmt::format("machine       {}: {:.6g} MHz, memory {}, {} encoding\n\n", table.machine.hardware.name,
+                     system.clock_mhz, system.memory, encoding) +
+         rows.to_string() + (refused.empty() ? "" : "\nnot possible:\n" + refused);
 }
 
 Json to_json(const WhatIfTable& table) {
   Json steps = Json::array();
   for (const WhatIfStep& step : table.steps) {
-    steps.push_back({{"change", step.change}});
+    steps.push_back({{"change", step.change}, {"encoding", step.encoding}});
     if (step.why.empty()) steps.back()["values"] = to_json(step.metrics);
     else steps.back()["why"] = step.why;
   }
-  return {{"kind", "what-if"}, {"values", to_json(table.base)}, {"steps", steps}};
+  return {{"kind", "what-if"},
+          {"machine", table.machine.hardware.name},
+          {"clock_mhz", table.machine.system.clock_mhz},
+          {"memory", table.machine.system.memory},
+          {"encoding", encoding_name(table.machine.hardware)},
+          {"values", to_json(table.base)},
+          {"steps", steps}};
 }
 
 }  // namespace dovetail::explore

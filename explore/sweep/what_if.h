@@ -15,8 +15,10 @@ struct WhatIfStep {
   std::string change;  // in the form of --hw: "wgt_buffer_bytes=524288"
   std::string why;     // why there are no numbers: the configuration is invalid, or a model does not compile
   Metrics metrics;
+  std::string_view encoding;  // encoding_name() of the changed machine
 };
 struct WhatIfTable {
+  isa::Machine machine;
   Metrics base;
   std::vector<WhatIfStep> steps;
 };

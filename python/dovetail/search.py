@@ -316,8 +316,8 @@ def what_if(
 
     models: one model, or a list. weights: of the models, above 0.
 
-    Returns "values" of the hardware, and "steps", each with its "change" and "values": latency, area, energy
-    (docs/schema/what-if.json). Ctrl-C stops it.
+    Returns "clock_mhz", "memory", "encoding" and "values" of the hardware, and "steps", each with its "change", its
+    "encoding" and "values": latency, area, energy (docs/schema/what-if.json). Ctrl-C stops it.
     """
     call = LongCall("what_if", progress)
     opened, pointers, shares = _models(models, weights, "what_if")
