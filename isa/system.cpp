@@ -44,7 +44,7 @@ Result<SystemConfig> system_from_json(const Json& json, std::string_view where) 
   };
   if (!json.is_object())
     return bad("", fmt::format("a JSON {} where an object is expected", json.type_name()),
-               R"(write {"clock_mhz": 500, "memory": "bank:ddr4-2400"})");
+               R"(write {"clock_mhz": 350, "memory": "bank:ddr4-2400"})");
   SystemConfig system;
   Diagnostics errors;
   const auto read_clock = [&](const std::string& key, const Json& value, auto& clock) {

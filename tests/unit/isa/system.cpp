@@ -57,10 +57,10 @@ TEST_CASE("several accelerators are part of the system, and a single one is not 
 
 TEST_CASE("the default clock and memory, also of the named configurations") {
   CHECK(read_machine("{}")->system == SystemConfig{});
-  CHECK(SystemConfig{}.clock_mhz == 500);
+  CHECK(SystemConfig{}.clock_mhz == 350);
   CHECK(named_machines().size() == named_configs().size());
   for (const Machine& machine : named_machines()) CHECK(machine.system == SystemConfig{});
-  CHECK(machine_to_json(named_machines().front())["system"].dump() == R"({"clock_mhz":500,"memory":"ideal"})");
+  CHECK(machine_to_json(named_machines().front())["system"].dump() == R"({"clock_mhz":350,"memory":"ideal"})");
 }
 
 TEST_CASE("VTA's clock is the system's") {
