@@ -12,12 +12,13 @@
 #include "bundle/code/target_facts.h"
 #include "compiler/quantize/strip_qdq.h"
 #include "compiler/reference/reference.h"
+#include "driver/design_clock.h"
 #include "driver/latency.h"
-#include "driver/reference_check.h"
 #include "driver/session.h"
 #include "driver/targets.h"
 #include "driver/tensor_files.h"
 #include "driver/value_text.h"
+#include "explore/check/reference_check.h"
 #include "explore/measure/gpu_energy.h"
 #include "explore/measure/package_energy.h"
 #include "isa/verify/token_machine.h"
@@ -237,7 +238,7 @@ class Comparer {
         return failed(fits.errors());
     auto values = reference.run(expected.inputs, options_.work);
     if (!values.ok()) return failed(values.errors());
-    cut_to_extents(integer, *values);
+    explore::cut_to_extents(integer, *values);
     for (const bundle::TensorIndex index : session.bundle().outputs) {
       const std::string& name = session.bundle().tensors[static_cast<std::size_t>(index)].name;
       if (const auto value = values->find(name); value != values->end()) expected.outputs.insert(*value);
@@ -260,6 +261,7 @@ class Comparer {
                               .count = system.accelerators};
     DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(session.program()));
     for (const auto& [index, step, code] : steps) {
+      if (accel.beyond_design.empty()) accel.beyond_design = beyond_design(code.config, system.clock_mhz);
       const simulator::Counters& counters = first.steps[index].counters;
       // The counters are for one accelerator.
       const auto bus = static_cast<std::uint64_t>(code.config.bus_bytes * system.accelerators);

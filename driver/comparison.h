@@ -34,6 +34,7 @@ Agreement agreement_of(const std::map<std::string, NdArray>& expected, const std
 struct ComparedAccelerator {
   std::uint64_t cycles = 0;
   double clock_mhz = 0, seconds = 0;  // time of its steps
+  std::string beyond_design = {};     // beyond_design() of the clock
   std::string memory;
   std::uint64_t dram_read = 0, dram_written = 0;  // bytes, whole beats, instructions included
   std::size_t steps = 0, other_steps = 0;

@@ -5,34 +5,21 @@
 #include <fmt/format.h>
 
 #include "bundle/code/accel.h"
-#include "driver/hardware_area.h"
 #include "explore/area/area_model.h"
 
 namespace dovetail::driver {
 
 std::optional<explore::LogicSize> logic_size(const isa::HardwareConfig& config) {
-  const auto committed = committed_area(config, "generic");
-  if (!committed.ok() || !*committed || (*committed)->area.rows.empty()) {
-    const auto model = explore::AreaModel::of_kit();
-    if (!model.ok()) return std::nullopt;
-    const explore::AreaEstimate estimate = model->estimate(config);
-    return explore::LogicSize{estimate.gates, estimate.flip_flops};
-  }
-  explore::LogicSize size;
-  const auto resources = area_resources("generic");
-  for (std::size_t i = 0; i < resources.size(); ++i) {
-    const auto used = static_cast<double>((*committed)->area.rows.front().used[i]);
-    if (resources[i].key == "gates") size.gates = used;
-    if (resources[i].key == "ff") size.flip_flops = used;
-  }
-  return size;
+  const auto model = explore::AreaModel::of_kit();
+  if (!model.ok()) return std::nullopt;
+  const explore::AreaEstimate estimate = model->estimate(config);
+  return explore::LogicSize{estimate.gates, estimate.flip_flops};
 }
 
 EnergyFacts& EnergyFacts::operator+=(const EnergyFacts& other) {
   energy += other.energy;
   macs += other.macs;
-  useful_macs =
-      useful_macs && other.useful_macs ? std::optional(*useful_macs + *other.useful_macs) : std::nullopt;
+  useful_macs = useful_macs && other.useful_macs ? std::optional(*useful_macs + *other.useful_macs) : std::nullopt;
   return *this;
 }
 
@@ -61,8 +48,7 @@ Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
       facts.useful_macs = 0;
     for (const bundle::InstructionRange& range : code.ranges)
       if (range.macs)
-        *facts.useful_macs +=
-            *range.macs * run.runs * static_cast<std::uint64_t>(time ? time->accelerators : 1);
+        *facts.useful_macs += *range.macs * run.runs * static_cast<std::uint64_t>(time ? time->accelerators : 1);
     if (sum) *sum += facts;
     else sum = facts;
   }

@@ -13,12 +13,13 @@
 
 namespace dovetail::driver {
 
-// The size of the design's logic: from synthesis for named configurations, from the area model for others.
+// The size of the design's logic by the area model, with which a sweep reports the same energy. nullopt: the kit's
+// hardware folder is missing.
 std::optional<explore::LogicSize> logic_size(const isa::HardwareConfig& config);
 
 struct EnergyFacts {
   explore::Energy energy;
-  std::uint64_t macs = 0;  // executed by all accelerators, padding to blocks and batch included
+  std::uint64_t macs = 0;                         // executed by all accelerators, padding to blocks and batch included
   std::optional<std::uint64_t> useful_macs = {};  // those of the model; empty: the program is not of a model
 
   EnergyFacts& operator+=(const EnergyFacts& other);

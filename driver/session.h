@@ -24,9 +24,9 @@
 #include "base/work.h"
 #include "driver/compile_model.h"
 #include "driver/preprocess.h"
-#include "driver/reference_check.h"
 #include "driver/tensor_files.h"
 #include "driver/timed_program.h"
+#include "explore/check/reference_check.h"
 #include "runtime/executor.h"
 
 namespace dovetail::driver {
@@ -76,7 +76,7 @@ class Session {
 
   // Compares the run, which kept its tensors, with the reference (check_against_reference). Adds to the run the tensors
   // that are stored in their own layout, under the names of the values. Errors include: a bundle has no graph.
-  Result<ReferenceCheck> check(const std::map<std::string, NdArray>& inputs, runtime::RunResult& run) const;
+  Result<explore::ReferenceCheck> check(const std::map<std::string, NdArray>& inputs, runtime::RunResult& run) const;
 
  private:
   Session(SessionOptions options, bool is_bundle) : options_(std::move(options)), is_bundle_(is_bundle) {}

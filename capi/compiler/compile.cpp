@@ -19,8 +19,8 @@
 #include "driver/bundle_file.h"
 #include "driver/compile_model.h"
 #include "driver/energy.h"
-#include "driver/reference_check.h"
 #include "driver/targets.h"
+#include "explore/check/reference_check.h"
 #include "explore/energy/table.h"
 
 namespace dovetail::capi {
@@ -34,14 +34,14 @@ Result<Json> check(Session& session, const Inputs& inputs) {
                       "compile a model in this process with dvt_compile"};
   const Compiled& compiled = loaded.model->compiled;
   DOVETAIL_ASSIGN(runtime::RunResult run, session.run(inputs, {.keep_tensors = true}));
-  driver::add_logical_tensors(loaded.bundle, compiled.integer, run);
+  explore::add_logical_tensors(loaded.bundle, compiled.integer, run);
   const bool rounds_freely = std::ranges::any_of(bundle::all_programs(loaded.bundle), [](const auto* program) {
     return std::ranges::any_of(program->steps, bundle::rounds_freely);
   });
   Work work;
   const Session::Running running(session, work, "reference");
   const double tolerance = std::max(rounds_freely ? kMachineCodeTolerance : 0, compiled.tolerance);
-  const auto found = driver::check_against_reference(compiled.integer, inputs, run, tolerance, &work);
+  const auto found = explore::check_against_reference(compiled.integer, inputs, run, tolerance, &work);
   if (!found.ok()) return failed_work(found.errors());
   return Json{{"tensors", found->compared},
               {"graph_tensors", found->graph_tensors},

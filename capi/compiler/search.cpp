@@ -129,7 +129,7 @@ struct Sweep {
   Json identity() const {
     Hash text;
     text.add(space.text());
-    return {{"models", models->key()}, {"space", text.text()}, {"energy", energy.name}, {"kit", dvt_kit_version()}};
+    return {{"models", models->key()}, {"space", text.text()}, {"energy", energy.key()}, {"kit", dvt_kit_version()}};
   }
 };
 
@@ -254,11 +254,9 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   report.space = &sweep.space;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.finished = swept->done - swept->known;
-  report.technology = sweep.area.technology().name;
+  report.area = &sweep.area;
   report.energy = sweep.energy.statement();
   report.mixed = explore::mixed_technologies(sweep.area.technology(), sweep.energy);
-  report.area_fitted = sweep.area.error(false);
-  report.area_held_back = sweep.area.error(true);
   DOVETAIL_ASSIGN(report.points, points.all());
   report.front = explore::front_of(report.points, sweep.space.objectives());
   give_json(json, report.json());

@@ -181,7 +181,7 @@ class Explore : public Command {
       Hash text;
       text.add(space.text());
       return {
-          {"models", points->key()}, {"space", text.text()}, {"energy", energy.name}, {"kit", build_facts().version}};
+          {"models", points->key()}, {"space", text.text()}, {"energy", energy.key()}, {"kit", build_facts().version}};
     }
   };
 
@@ -250,11 +250,10 @@ class Explore : public Command {
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (swept.ok()) report.finished = swept->done - swept->known;
     if (farm) report.processes = farm->done();
-    report.technology = sweep.area.technology().name;
+    report.area = &sweep.area;
     report.energy = sweep.energy.statement();
+    if (energy_) report.energy_file = *energy_;
     report.mixed = explore::mixed_technologies(sweep.area.technology(), sweep.energy);
-    report.area_fitted = sweep.area.error(false);
-    report.area_held_back = sweep.area.error(true);
     // A sweep that was stopped gets a report of its finished points, too.
     DOVETAIL_ASSIGN(report.points, file.all());
     report.front = explore::front_of(report.points, sweep.space.objectives());
@@ -269,7 +268,19 @@ class Explore : public Command {
     }
     if (!json_) print("\nwritten       {0}/report.html, {0}/points.csv, {0}/front.json, {0}/points.db\n", *folder_);
     if (const auto none = none_is_feasible(report)) return fail(Exit::failed, {*none});
+    if (const auto failed = failure_of(report)) return fail(Exit::failed, {*failed});
     return confirm_points(report, *sweep.points, sweep.area, {confirm_, most_confirmed_, *folder_});
+  }
+
+  // If points have failed, which others did not.
+  static std::optional<Diagnostic> failure_of(const explore::SweepReport& report) {
+    const auto failed = [](const explore::PointRecord& point) { return point.state == explore::PointState::failed; };
+    const auto first = std::ranges::find_if(report.points, failed);
+    if (first == report.points.end()) return std::nullopt;
+    return Diagnostic{
+        fmt::format("{} of {} points failed", std::ranges::count_if(report.points, failed), report.points.size()),
+        first->machine, first->why,
+        "this is a bug of the kit: report it with the model and the machine; the other points are valid"};
   }
 
   // If no point could be measured: the reasons, grouped.

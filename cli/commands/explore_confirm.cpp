@@ -33,10 +33,11 @@ Result<bool> confirm_cycles(const explore::PointRecord& point, const isa::Machin
   bool equal = true;
   for (std::size_t m = 0; m < times.size(); ++m) {
     const auto before = point.models.at(m).at("cycles").get<std::uint64_t>();
-    equal = equal && before == times[m].cycles;
-    table.add({point.machine, fmt::format("{}, cycles of {}", engine_name, evaluator.workload().models()[m].name),
-               with_separators(before), with_separators(times[m].cycles),
-               fmt::format("{:+}", static_cast<std::int64_t>(times[m].cycles) - static_cast<std::int64_t>(before))});
+    equal = equal && before == times[m].time.cycles;
+    table.add(
+        {point.machine, fmt::format("{}, cycles of {}", engine_name, evaluator.workload().models()[m].name),
+         with_separators(before), with_separators(times[m].time.cycles),
+         fmt::format("{:+}", static_cast<std::int64_t>(times[m].time.cycles) - static_cast<std::int64_t>(before))});
   }
   return equal;
 }

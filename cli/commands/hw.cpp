@@ -2,6 +2,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text_table.h"
 #include "cli/commands/all.h"
@@ -11,6 +12,7 @@
 #include "cli/shell/output.h"
 #include "cli/shell/progress.h"
 #include "driver/compile_model.h"
+#include "driver/design_clock.h"
 #include "driver/hardware_area.h"
 #include "driver/system.h"
 #include "driver/value_text.h"
@@ -76,7 +78,6 @@ class Hw : public Command {
       return Exit::success;
     }
     const explore::AreaEstimate area = model.estimate(config);
-    const explore::AreaError error = model.error(true);
     print("estimated     {}, {}\n", config.name, model.technology().name);
     print("logic         {:.0f} gates of two inputs, {:.0f} flip-flops: {:.3f} mm²\n", area.gates, area.flip_flops,
           area.logic_mm2);
@@ -84,10 +85,10 @@ class Hw : public Command {
     print("area          {:.3f} mm²\n", area.mm2());
     print("logic         {:.0f} levels between registers: about {:.0f} MHz before placement\n", area.logic_levels,
           area.clock_mhz);
-    print(
-        "error         gates off by {:.1f} % on average, {:.1f} % at most, on {} runs of Yosys that it was not fitted "
-        "to\n",
-        100 * error.gates_mean, 100 * error.gates_most, error.runs);
+    print("error         {}\n", model.error_text());
+    if (const auto beyond = model.extrapolates(config); !beyond.empty())
+      print("extrapolated  beyond the runs, so that its error is not known: {}\n",
+            fmt::format("{}", fmt::join(beyond, ", ")));
     return Exit::success;
   }
 
@@ -187,13 +188,14 @@ class Hw : public Command {
   // Throughput and bandwidth that the hardware has with this system's clock and memory.
   static std::string times_text(const isa::HardwareConfig& config, const driver::System& system) {
     const double cycles_per_second = system.clock_mhz * 1e6;
-    std::string text = fmt::format("system: {:.6g} MHz, memory {}; {:.4g} GMAC/s, {}\n",
-                                   system.clock_mhz, simulator::to_string(system.memory),
-                                   static_cast<double>(config.macs_per_uop()) * cycles_per_second * 1e-9,
-                                   simulator::to_string(simulator::peak_rate(system.memory, config.bus_bytes),
-                                                        cycles_per_second * 1e-9, "GB/s"));
+    std::string text = fmt::format(
+        "system: {:.6g} MHz, memory {}; {:.4g} GMAC/s, {}\n", system.clock_mhz, simulator::to_string(system.memory),
+        static_cast<double>(config.macs_per_uop()) * cycles_per_second * 1e-9,
+        simulator::to_string(simulator::peak_rate(system.memory, config.bus_bytes), cycles_per_second * 1e-9, "GB/s"));
     if (const auto* bank = std::get_if<simulator::BankMemory>(&system.memory))
       text += fmt::format("the memory's clock: {:.6g} MHz\n", 1e6 / static_cast<double>(bank->standard.clock_ps));
+    if (const std::string beyond = driver::beyond_design(config, system.clock_mhz); !beyond.empty())
+      text += fmt::format("clock: {}\n", beyond);
     return text;
   }
 

@@ -100,6 +100,8 @@ std::string notes(const Json& row) {
                     with_separators(accel.at("cycles").get<std::uint64_t>()), milliseconds_text(seconds(accel, "ms")),
                     accel.at("clock_mhz").get<double>(), steps, steps == 1 ? "" : "s", escaped_member(accel, "memory"),
                     bytes(accel, "dram_read_bytes"), bytes(accel, "dram_written_bytes"));
+    if (const std::string beyond = escaped_member(accel, "beyond_design"); !beyond.empty())
+      text += fmt::format("<dd>{}</dd>\n", beyond);
     if (const auto count = accel.at("accelerators").get<std::int64_t>(); count > 1)
       text += fmt::format("<dd>a batch of {} samples, one on each accelerator; all share the memory</dd>\n", count);
     if (others > 0)

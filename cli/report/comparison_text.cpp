@@ -41,6 +41,7 @@ std::string detail_text(const driver::ComparedRow& row) {
     line("cycles", fmt::format("{} = {} at {:.6g} MHz in {} step{}; memory {}", with_separators(accel.cycles),
                                milliseconds_text(accel.seconds), accel.clock_mhz, accel.steps,
                                accel.steps == 1 ? "" : "s", accel.memory));
+    if (!accel.beyond_design.empty()) line("clock", accel.beyond_design);
     if (accel.count > 1)
       line("batch",
            fmt::format("{} samples, one on each accelerator; all share the memory. The latency is the batch's; "
@@ -89,6 +90,7 @@ Json row_json(const driver::ComparedModel& model, const driver::ComparedRow& row
   if (row.accelerator)
     json["accelerator"] = {{"cycles", row.accelerator->cycles},
                            {"clock_mhz", row.accelerator->clock_mhz},
+                           {"beyond_design", row.accelerator->beyond_design},
                            {"ms", row.accelerator->seconds * 1e3},
                            {"memory", row.accelerator->memory},
                            {"dram_read_bytes", row.accelerator->dram_read},
@@ -151,6 +153,8 @@ std::string comparison_text(const driver::Comparison& comparison, Amount amount)
     for (const driver::ComparedRow& row : model.rows)
       if (amount == Amount::details) text += detail_text(row);
       else if (!row.available()) text += entry("not run", row.target + ": " + row.unavailable);
+      else if (row.accelerator && !row.accelerator->beyond_design.empty())
+        text += entry("clock", fmt::format("{}: {}", shortened(row.machine), row.accelerator->beyond_design));
   }
   if (amount == Amount::summary)
     text += entry("next", "--details has cycles, memory and energy of rows; `dovetail profile` has steps");

@@ -41,9 +41,8 @@ std::string joules_text(double joules) {
 std::string energy_summary(const driver::EnergyFacts& facts) {
   const explore::Energy& energy = facts.energy;
   const double dram = energy.joules > 0 ? 100 * energy.dram_joules() / energy.joules : 0;
-  return entry("energy",
-               fmt::format("{}, {:.0f} % of it in the DRAM{}; {}", joules_text(energy.joules), dram,
-                           per_mac_text(facts).empty() ? "" : ", " + per_mac_text(facts), energy.statement));
+  return entry("energy", fmt::format("{}, {:.0f} % of it in the DRAM{}; {}", joules_text(energy.joules), dram,
+                                     per_mac_text(facts).empty() ? "" : ", " + per_mac_text(facts), energy.statement));
 }
 
 std::string energy_text(const driver::EnergyFacts& facts) {

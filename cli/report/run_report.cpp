@@ -57,7 +57,7 @@ std::optional<driver::LeftAccelerator> left_of(const driver::CompiledModel& mode
   return driver::left_accelerator(model.compiled.placement, model.compiled.summary, model.targets);
 }
 
-std::string check_text(const driver::ReferenceCheck& check, Amount amount) {
+std::string check_text(const explore::ReferenceCheck& check, Amount amount) {
   std::string verdict = fmt::format("{} differ", check.different);
   if (check.different == 0) verdict = "all equal";
   if (check.different == 0 && check.float_tolerance > 0)

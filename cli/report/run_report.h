@@ -11,9 +11,9 @@
 #include "cli/report/text.h"
 #include "driver/energy.h"
 #include "driver/expectation.h"
-#include "driver/reference_check.h"
 #include "driver/session.h"
 #include "driver/timed_program.h"
+#include "explore/check/reference_check.h"
 
 namespace dovetail::cli {
 
@@ -21,7 +21,7 @@ struct RunFacts {
   const driver::Session& session;
   const runtime::RunResult& run;
   std::vector<std::string> inputs;  // announcements
-  std::optional<driver::ReferenceCheck> check = {};
+  std::optional<explore::ReferenceCheck> check = {};
   std::optional<driver::Expectation> expectation = {};
   std::int64_t runs = 1, samples = 1;              // steps and cycles are those of the first run
   std::map<std::string, NdArray> outputs = {};     // outputs of all runs

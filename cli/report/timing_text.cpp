@@ -12,6 +12,7 @@
 #include "cli/report/latency_text.h"
 #include "cli/report/text.h"
 #include "cli/shell/standard_streams.h"
+#include "driver/design_clock.h"
 #include "isa/verify/token_machine.h"
 #include "simulator/trace/attribution.h"
 #include "simulator/trace/page.h"
@@ -197,12 +198,21 @@ std::string layer_table(const simulator::Trace& trace) {
   return table.to_string();
 }
 
+namespace {
+
+std::string clock_text(const driver::TimedProgram& program, const driver::System& system) {
+  const std::string beyond = driver::beyond_design(program.config, system.clock_mhz);
+  return beyond.empty() ? "" : entry("clock", beyond);
+}
+
+}  // namespace
+
 std::string timing_text(const driver::TimedProgram& program, const driver::System& system) {
   const std::uint64_t cycles = cycles_of(program);
   const simulator::Profile profile = profile_of(program, trace_of(std::span(&program, 1)), system.memory);
   const simulator::Bounds& bounds = profile.whole.bounds;
-  std::string text = fmt::format("time          {}\n\n{}\n", cycles_text(cycles, system.clock_mhz),
-                                 unit_table(profile.classes, cycles));
+  std::string text = fmt::format("time          {}\n{}\n{}\n", cycles_text(cycles, system.clock_mhz),
+                                 clock_text(program, system), unit_table(profile.classes, cycles));
   if (profile.knows_waits) text += wait_table(profile.waits, profile.fetch, cycles) + "\n";
   text += compute_table(profile) + "\n";
   if (profile.whole.useful_macs) {
@@ -227,8 +237,7 @@ std::string timing_text(const driver::TimedProgram& program, const driver::Syste
       bounds.dram > std::max(bounds.dram_read, bounds.dram_write)
           ? fmt::format(", together {}", with_separators(bounds.dram))
           : "",
-      percent(bounds.tightest(), cycles),
-      bounds.tightest_name());
+      percent(bounds.tightest(), cycles), bounds.tightest_name());
   if (const std::string layers = layer_table(profile); !layers.empty()) text += fmt::format("\n{}", layers);
   if (!program.what_if.empty()) {
     TextTable table({"the same instructions with", ">cycles", ">speedup"});
@@ -279,6 +288,7 @@ std::string timing_summary(std::span<const driver::TimedProgram> programs, const
   if (programs.size() > 1)
     text += entry("region", fmt::format("{}, the longest of {}: {} cycles", shortened(program.name), programs.size(),
                                         with_separators(cycles)));
+  text += clock_text(program, system);
   const double rate =
       profile.whole.useful_macs ? profile.whole.useful_macs_per_cycle() : profile.whole.macs_per_cycle();
   text +=
@@ -336,8 +346,10 @@ Json timing_json(const driver::TimedProgram& program, const driver::System& syst
     waits["fetch"] = simulator::to_json(profile.fetch);
   }
   const double seconds = system.seconds(cycles_of(program));
+  const auto design = driver::design_clock(program.config);
   return {{"cycles", cycles_of(program)},
           {"clock_mhz", system.clock_mhz},
+          {"design_clock_mhz", design ? Json(design->mhz) : Json()},
           {"ms", seconds * 1e3},
           {"per_second", seconds > 0 ? Json(1 / seconds) : Json(nullptr)},
           {"memory", simulator::to_string(system.memory)},

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "isa/spec/config.h"
 #include "simulator/rtl/find.h"
 
 namespace dovetail::explore {
@@ -299,21 +300,75 @@ AreaError AreaModel::error(bool held_back) const {
   return error;
 }
 
+namespace {
+
+struct CheckedRow {
+  std::string_view what;
+  Feature of;
+};
+double queue_entries(const HardwareConfig& c) { return static_cast<double>(c.command_queue_depth); }
+double token_entries(const HardwareConfig& c) { return static_cast<double>(c.token_queue_depth); }
+double buffered_beats(const HardwareConfig& c) { return static_cast<double>(c.outstanding_beats); }
+// The quantities that logic grows with.
+constexpr CheckedRow kChecked[] = {
+    {"multipliers", macs},
+    {"lanes of a result", lanes},
+    {"lanes of an input", inputs},
+    {"bytes of the port", bus},
+    {"bits of an address", address},
+    {"entries of a command queue", queue_entries},
+    {"entries of a token queue", token_entries},
+    {"beats of a buffer", buffered_beats},
+};
+
+std::pair<double, double> range_of(std::span<const SynthesisRun> runs, Feature feature) {
+  std::pair<double, double> range{feature(runs.front().hardware), feature(runs.front().hardware)};
+  for (const SynthesisRun& run : runs) {
+    range.first = std::min(range.first, feature(run.hardware));
+    range.second = std::max(range.second, feature(run.hardware));
+  }
+  return range;
+}
+
+}  // namespace
+
+std::string AreaModel::error_text() const {
+  const AreaError held_back = error(true);
+  const auto [least, most] = range_of(runs_, macs);
+  return fmt::format(
+      "gates off by {:.1f} % on average, {:.1f} % at most, on {} runs of Yosys that it was not fitted to; "
+      "all runs have {:.0f} to {:.0f} multipliers",
+      100 * held_back.gates_mean, 100 * held_back.gates_most, held_back.runs, least, most);
+}
+
+std::vector<std::string> AreaModel::extrapolates(const HardwareConfig& hardware) const {
+  std::vector<std::string> beyond;
+  for (const CheckedRow& row : kChecked)
+    if (const auto [least, most] = range_of(runs_, row.of); row.of(hardware) < least || row.of(hardware) > most)
+      beyond.push_back(fmt::format("{:.0f} {} (runs have {:.0f} to {:.0f})", row.of(hardware), row.what, least, most));
+  for (const isa::spec::Extension& row : isa::spec::kExtensions)
+    if (hardware.*row.member &&
+        std::ranges::none_of(runs_, [&](const SynthesisRun& run) { return run.hardware.*row.member; }))
+      beyond.push_back(fmt::format("{} (no run has it)", row.key));
+  return beyond;
+}
+
 Json AreaModel::report(const isa::HardwareConfig& hardware) const {
   const AreaEstimate area = estimate(hardware);
   const AreaError held_back = error(true);
-  return {{"config", hardware.name},
-          {"technology", technology_.name},
-          {"gates", area.gates},
-          {"flip_flops", area.flip_flops},
-          {"memory_bits", area.memory_bits},
-          {"logic_mm2", area.logic_mm2},
-          {"sram_mm2", area.sram_mm2},
-          {"area_mm2", area.mm2()},
-          {"logic_levels", area.logic_levels},
-          {"clock_mhz", area.clock_mhz},
-          {"error",
-           {{"runs", held_back.runs}, {"gates_mean", held_back.gates_mean}, {"gates_most", held_back.gates_most}}}};
+  return {
+      {"config", hardware.name},
+      {"technology", technology_.name},
+      {"gates", area.gates},
+      {"flip_flops", area.flip_flops},
+      {"memory_bits", area.memory_bits},
+      {"logic_mm2", area.logic_mm2},
+      {"sram_mm2", area.sram_mm2},
+      {"area_mm2", area.mm2()},
+      {"logic_levels", area.logic_levels},
+      {"clock_mhz", area.clock_mhz},
+      {"error", {{"runs", held_back.runs}, {"gates_mean", held_back.gates_mean}, {"gates_most", held_back.gates_most}}},
+      {"extrapolates", extrapolates(hardware)}};
 }
 
 }  // namespace dovetail::explore

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "explore/energy/table_source.h"
 #include "isa/nearest.h"
@@ -176,7 +177,9 @@ std::map<std::string, std::vector<std::string>> nodes_of(const EnergyTable& tabl
   return nodes;
 }
 std::string node_of_most(const std::map<std::string, std::vector<std::string>>& nodes) {
-  return std::ranges::max_element(nodes, {}, [](const auto& each) { return each.first.empty() ? 0 : each.second.size(); })->first;
+  return std::ranges::max_element(nodes, {},
+                                  [](const auto& each) { return each.first.empty() ? 0 : each.second.size(); })
+      ->first;
 }
 
 void bind(EnergyTable& table) {
@@ -214,6 +217,16 @@ std::string EnergyTable::statement() const {
   for (const auto& [node, names] : nodes)
     if (node != most) others += fmt::format("; {} at {}", fmt::join(names, ", "), text(node));
   return fmt::format("a model at {} (table {}{}), not a measurement", text(most), name, others);
+}
+
+std::string EnergyTable::key() const {
+  Hash hash;
+  for (const EnergyRow& row : rows) hash.add(fmt::format("{} {}\n", row.key, row.value));
+  hash.add(fmt::format("{}\n", sram.macro_bits));
+  for (const SramPoint& point : sram.points)
+    hash.add(
+        fmt::format("{} {} {} {} {}\n", point.bytes, point.word_bits, point.read_pj, point.write_pj, point.leakage_mw));
+  return fmt::format("{}, {}", name, hash.text());
 }
 
 std::vector<std::string> energy_keys() {

@@ -57,6 +57,8 @@ struct EnergyTable {
   // Names the table and every row of the chip at another node than most: "a model at 45 nm (table cmos45;
   // clock.flip_flop at 40 nm), not a measurement".
   std::string statement() const;
+  // The name, and a hash of all values: tables of equal keys give equal energies.
+  std::string key() const;
 };
 
 // The keys of a table in their order: those of the kit's instructions, operations and DRAM standards.
@@ -67,9 +69,9 @@ Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view w
 // The kit's table, parsed once.
 Result<EnergyTable> default_energy_table();
 // `table` with the values of `json`: {"rows": {"mac.int8": {"value": 0.1, "unit": "pJ", "source": "..."}}, "sram":
-// {...}}, "node_nm": 28}. A row is at its own "node", else at the file's "node_nm", else at a node that is not stated: not
-// at that of the row that it replaces. Reports all errors: unknown keys, another unit than the table's, a value outside
-// the row's bounds, no source.
+// {...}}, "node_nm": 28}. A row is at its own "node", else at the file's "node_nm", else at a node that is not stated:
+// not at that of the row that it replaces. Reports all errors: unknown keys, another unit than the table's, a value
+// outside the row's bounds, no source.
 Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::string_view name);
 
 }  // namespace dovetail::explore

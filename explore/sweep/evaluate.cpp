@@ -28,8 +28,28 @@ constexpr MetricRow kMetrics[] = {
     {"power_w", &Metrics::power_w},
     {"sram_bytes", &Metrics::sram_bytes},
     {"gates", &Metrics::gates},
+    {"design_clock_mhz", &Metrics::design_clock_mhz},
     {"inferences_per_second", &Metrics::inferences_per_second},
 };
+
+std::string text(const Programs::Model::LeftOut& node) { return fmt::format("{}: {}", node.node, node.why); }
+
+// The nodes that this hardware leaves out, and the base machine does not, are the reason.
+Diagnostic less_work(const isa::HardwareConfig& hardware, std::string_view name, const Programs::Model& model,
+                     std::uint64_t base_macs, const std::set<std::string>& left_on_base) {
+  std::string first;
+  std::size_t more = 0;
+  for (const Programs::Model::LeftOut& node : model.left_out) {
+    if (left_on_base.contains(node.node)) continue;
+    if (first.empty()) first = text(node);
+    else ++more;
+  }
+  if (more > 0) first += fmt::format("; and {} other nodes", more);
+  return {"the accelerator does less work at this point", hardware.name,
+          fmt::format("{} of {} multiplications of {} are left to the host ({})", base_macs - model.accel_macs,
+                      base_macs, name, first),
+          "use larger buffers, or other blocks"};
+}
 
 }  // namespace
 
@@ -95,10 +115,12 @@ Result<Evaluator> Evaluator::make(const Workload& workload, const AreaModel& are
     const Programs::Model& model = programs.models[i];
     if (model.accel_macs == 0)
       return Diagnostic{"nothing to explore", workload.models()[i].path,
-                        fmt::format("none of its multiplications runs on the accelerator {}{}{}", base.hardware.name,
-                                    model.left_out.empty() ? "" : ": ", model.left_out),
+                        fmt::format("none of its multiplications runs on the accelerator {}{}", base.hardware.name,
+                                    model.left_out.empty() ? "" : ": " + text(model.left_out.front())),
                         "quantize the model first; `dovetail compile` reports the reason for every node"};
     evaluator.accel_macs_.push_back(model.accel_macs);
+    std::set<std::string>& left_out = evaluator.left_out_.emplace_back();
+    for (const Programs::Model::LeftOut& node : model.left_out) left_out.insert(node.node);
   }
   return evaluator;
 }
@@ -111,18 +133,17 @@ std::string mixed_technologies(const Technology& area, const EnergyTable& energy
 
 void Evaluator::require_work_of(const Evaluator& other) {
   DOVETAIL_CHECK(accel_macs_.size() == other.accel_macs_.size(), "workloads of other models");
-  for (std::size_t i = 0; i < accel_macs_.size(); ++i) accel_macs_[i] = std::max(accel_macs_[i], other.accel_macs_[i]);
+  for (std::size_t i = 0; i < accel_macs_.size(); ++i) {
+    accel_macs_[i] = std::max(accel_macs_[i], other.accel_macs_[i]);
+    std::erase_if(left_out_[i], [&](const std::string& node) { return !other.left_out_[i].contains(node); });
+  }
 }
 
 Result<Programs> Evaluator::compile(const isa::HardwareConfig& hardware) const {
   DOVETAIL_ASSIGN(Programs programs, workload_->compile(hardware));
   for (std::size_t i = 0; i < programs.models.size(); ++i)
     if (const Programs::Model& model = programs.models[i]; model.accel_macs < accel_macs_[i])
-      return Diagnostic{
-          "the accelerator does less work at this point", hardware.name,
-          fmt::format("{} of {} multiplications of {} are left to the host ({})", accel_macs_[i] - model.accel_macs,
-                      accel_macs_[i], workload_->models()[i].name, model.left_out),
-          "use larger buffers, or other blocks"};
+      return less_work(hardware, workload_->models()[i].name, model, accel_macs_[i], left_out_[i]);
   return programs;
 }
 
@@ -133,6 +154,7 @@ Metrics Evaluator::without_time(const isa::HardwareConfig& hardware, std::int64_
   metrics.accuracy = accuracy_;
   metrics.area_mm2 = count * area.mm2();
   metrics.gates = count * area.gates;
+  metrics.design_clock_mhz = area.clock_mhz;
   metrics.sram_bytes = count * area.memory_bits / 8;
   return metrics;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,9 +26,10 @@ struct Metrics {
   // Weighted means over the models. With several accelerators, the latency is for a batch with one sample each, the
   // energy for one inference; area, power, SRAM and gates are for all accelerators.
   double latency_ms = 0, energy_mj = 0, area_mm2 = 0;
-  double power_w = 0;  // while the models run
+  double power_w = 0;     // while the models run
   double sram_bytes = 0;  // of all memories of the area model: OUT, a table's copies, queues and beat buffers too
   double gates = 0;
+  double design_clock_mhz = 0;  // that the levels of logic of the area model allow; the point's clock may be beyond it
   double inferences_per_second = 0;
   std::optional<double> accuracy = {};  // 0 to 1; empty: the space has no numeric choices
 
@@ -41,8 +43,8 @@ Costs costs(const Metrics& metrics, std::span<const Objective> objectives);
 // The first constraint that the metrics break, as text; empty: they keep all constraints.
 std::string broken_constraint(const Metrics& metrics, std::span<const Constraint> constraints);
 
-// What keeps area and energy from being those of one chip: "the area is of 45 nm (...), the energy of 7 nm: ...". Empty: they
-// are of one node.
+// What keeps area and energy from being those of one chip: "the area is of 45 nm (...), the energy of 7 nm: ...".
+// Empty: they are of one node.
 std::string mixed_technologies(const Technology& area, const EnergyTable& energy);
 
 // The part of evaluation that is the same for all points of a sweep. Everything it refers to outlives it. Several
@@ -85,7 +87,9 @@ class Evaluator {
   const AreaModel* area_ = nullptr;
   const EnergyTable* energy_ = nullptr;
   std::optional<double> accuracy_;
-  std::vector<std::uint64_t> accel_macs_;  // of each model, on the space's base machine
+  // Of each model, on the space's base machine: the accelerator's multiplications, and the nodes that are left out.
+  std::vector<std::uint64_t> accel_macs_;
+  std::vector<std::set<std::string>> left_out_;
 };
 
 }  // namespace dovetail::explore

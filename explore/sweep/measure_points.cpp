@@ -4,31 +4,81 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "runtime/executor.h"
 
 namespace dovetail::explore {
 
+namespace {
+
+constexpr std::string_view kNotChecked = "not checked";
+
+std::string text_of(const Diagnostic& error) { return fmt::format("{} ({}): {}", error.what, error.where, error.why); }
+
+// What a broken invariant throws is the failure of the points that it concerns.
+template <typename Function>
+auto guarded(Function function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const InternalError& error) {
+    return Diagnostic{"the kit has a bug", "a point", error.what(), "report the point's command"};
+  }
+}
+
+// Whether the error is one of the sweep, not of a point.
+bool ends_sweep(const Diagnostics& errors, const Work* work) {
+  return errors.front().cause == Cause::resource || (work != nullptr && work->stopped());
+}
+
+}  // namespace
+
 Result<void> measure_points(const Space& space, const Evaluator& evaluator, std::span<const isa::Machine> machines,
                             bool check, Work* work,
                             const std::function<Result<void>(std::size_t point, Measured measured)>& done) {
-  const Result<Programs> programs = evaluator.compile(machines.front().hardware);
-  if (programs.ok() && check) {
-    DOVETAIL_ASSIGN(const runtime::MakeSimulator functional, runtime::simulator_factory("functional"));
-    DOVETAIL_TRY(evaluator.workload().run(*programs, functional));
-  }
-  if (!programs.ok() && programs.errors().front().cause == Cause::resource) return programs.errors();
-  for (std::size_t i = 0; i < machines.size(); ++i) {
-    Measured measured;
-    if (programs.ok()) {
-      DOVETAIL_ASSIGN(Evaluator::Point point, evaluator.measure(*programs, machines[i].system, work));
-      measured.values = to_json(point.metrics);
-      measured.models = std::move(point.models);
-      measured.why = broken_constraint(point.metrics, space.constraints());
+  Measured all;  // what concerns all points
+  bool is_bug = false;
+  const Result<Programs> programs = guarded([&]() -> Result<Programs> {
+    is_bug = true;
+    auto compiled = evaluator.compile(machines.front().hardware);
+    is_bug = false;
+    return compiled;
+  });
+  std::vector<std::string> outcomes;
+  if (!programs.ok()) {
+    if (ends_sweep(programs.errors(), work)) return programs.errors();
+    const Diagnostic& error = programs.errors().front();
+    all.state = is_bug ? PointState::failed : PointState::infeasible;
+    all.why = fmt::format("{}: {}", error.what, error.why);
+  } else if (check) {
+    const auto checks = guarded([&]() -> Result<std::vector<ModelCheck>> {
+      DOVETAIL_ASSIGN(const runtime::MakeSimulator functional, runtime::simulator_factory("functional"));
+      return evaluator.workload().run(*programs, functional);
+    });
+    if (!checks.ok()) {
+      if (ends_sweep(checks.errors(), work)) return checks.errors();
+      all.state = PointState::failed;
+      all.why = text_of(checks.errors().front());
     } else {
-      const Diagnostic& error = programs.errors().front();
-      measured.why = fmt::format("{}: {}", error.what, error.why);
+      for (const ModelCheck& each : *checks) outcomes.push_back(each.outcome);
     }
-    if (!measured.why.empty()) measured.state = PointState::infeasible;
+  }
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    Measured measured = all;
+    if (all.why.empty()) {
+      auto point = guarded([&] { return evaluator.measure(*programs, machines[i].system, work); });
+      if (!point.ok()) {
+        if (ends_sweep(point.errors(), work)) return point.errors();
+        measured.state = PointState::failed;
+        measured.why = text_of(point.errors().front());
+      } else {
+        for (std::size_t m = 0; m < point->models.size(); ++m)
+          point->models[m]["check"] = m < outcomes.size() ? outcomes[m] : std::string(kNotChecked);
+        measured.values = to_json(point->metrics);
+        measured.models = std::move(point->models);
+        measured.why = broken_constraint(point->metrics, space.constraints());
+        if (!measured.why.empty()) measured.state = PointState::infeasible;
+      }
+    }
     DOVETAIL_TRY(done(i, std::move(measured)));
   }
   return {};
@@ -68,8 +118,8 @@ Result<std::vector<Measured>> job_result(std::string_view text, std::size_t poin
   DOVETAIL_ASSIGN(const Json rows, parse_json(text, "the result of a job"));
   std::vector<Measured> all;
   for (const Json& row : rows)
-    all.push_back({row.at("state") == name(PointState::measured) ? PointState::measured : PointState::infeasible,
-                   row.at("why").get<std::string>(), row.at("values"), row.at("models")});
+    all.push_back({state_of(row.at("state").get<std::string>()), row.at("why").get<std::string>(), row.at("values"),
+                   row.at("models")});
   if (all.size() != points)
     return Diagnostic{"cannot use the result of a process", "sweep",
                       fmt::format("it has {} points, and the process was given {}", all.size(), points),

@@ -30,9 +30,10 @@ struct Measured {
 };
 
 // Measures points that share their hardware and numeric choices, with one compilation. With `check` the programs also
-// run once with values. `done` is called for each point as soon as it is measured, with its position. Errors: wrong
-// results; errors of `done`; the machine has no more resources. A point whose programs do not fit is infeasible, not an
-// error.
+// run once with values; each row of `models` has the outcome. `done` is called for each point as soon as it is
+// measured, with its position. Errors: errors of `done`; the machine has no more resources; the work was stopped. A
+// point whose programs do not fit is infeasible, and one whose programs compute another result or break an invariant
+// has failed: neither is an error of the sweep.
 Result<void> measure_points(const Space& space, const Evaluator& evaluator, std::span<const isa::Machine> machines,
                             bool check, Work* work,
                             const std::function<Result<void>(std::size_t point, Measured measured)>& done);

@@ -1,5 +1,6 @@
 #include "explore/sweep/points_file.h"
 
+#include <algorithm>
 #include <array>
 #include <system_error>
 #include <utility>
@@ -18,7 +19,7 @@ namespace sqlite = tune::sqlite;
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kStateNames{"measured", "infeasible", "pruned"};
+constexpr std::array<std::string_view, 4> kStateNames{"measured", "infeasible", "pruned", "failed"};
 constexpr std::string_view kClaimed = "claimed";
 
 // A point has a row as soon as an explorer claims it.
@@ -38,9 +39,7 @@ std::string own_name() {
 PointRecord record_of(const sqlite::Statement& row) {
   PointRecord record;
   record.key = row.text(0);
-  const std::string state = row.text(1);
-  for (std::size_t i = 0; i < kStateNames.size(); ++i)
-    if (kStateNames[i] == state) record.state = static_cast<PointState>(i);
+  record.state = state_of(row.text(1));
   record.machine = row.text(2);
   record.why = row.text(3);
   record.chosen = Json::parse(row.text(4));
@@ -52,6 +51,11 @@ PointRecord record_of(const sqlite::Statement& row) {
 constexpr const char* kSelect = "SELECT key, state, machine, why, chosen, point_values, models FROM points";
 
 }  // namespace
+
+PointState state_of(std::string_view name) {
+  const auto found = std::ranges::find(kStateNames, name);
+  return found == kStateNames.end() ? PointState::failed : static_cast<PointState>(found - kStateNames.begin());
+}
 
 std::string_view name(PointState state) { return kStateNames[static_cast<std::size_t>(state)]; }
 

@@ -18,8 +18,10 @@ enum class PointState : std::uint8_t {
   measured,
   infeasible,  // the configuration is invalid, no program fits it, or it breaks a constraint
   pruned,      // its lower bounds are beaten by a measured point
+  failed,      // its programs compute another result, or could not be compiled or timed: a bug of the kit
 };
 std::string_view name(PointState state);
+PointState state_of(std::string_view name);  // the inverse
 
 struct PointRecord {
   std::string key;      // of the machine: key_of()

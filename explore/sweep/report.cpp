@@ -1,6 +1,7 @@
 #include "explore/sweep/report.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -83,6 +84,28 @@ std::vector<Sensitivity> sensitivities(const Space& space, const std::vector<Poi
   return rows;
 }
 
+// A word of a command for a shell.
+std::string word(const std::string& text) {
+  constexpr std::string_view kPlain = "_-./,:=+@%";
+  const auto is_plain = [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+// The outcomes of the checks of a point's models; empty: not measured.
+std::string check_of(const PointRecord& point) {
+  std::vector<std::string> outcomes;
+  for (const Json& model : point.models)
+    if (const auto outcome = model.find("check"); outcome != model.end())
+      if (const auto text = outcome->get<std::string>(); std::ranges::find(outcomes, text) == outcomes.end())
+        outcomes.push_back(text);
+  return fmt::format("{}", fmt::join(outcomes, "; "));
+}
+
 std::string replaced(std::string text, std::string_view what, std::string_view by) {
   const std::size_t at = text.find(what);
   return at == std::string::npos ? text : text.replace(at, what.size(), by);
@@ -97,25 +120,64 @@ std::string SweepReport::command(const PointRecord& point) const {
     const std::string text = point.chosen.at("memory").get<std::string>();
     if (text.find(',') != std::string::npos) {
       machine = replaced(machine, fmt::format(",memory={}", text), "");
-      memory = fmt::format(" --memory {}", text);
+      memory = fmt::format(" --memory {}", word(text));
     }
   }
   std::vector<std::string> commands;
   const std::vector<std::string>& files =
       space->has_numerics() ? quantized.at(space->numerics(space->genes_of(point.chosen)).text()) : models;
   for (const std::string& model : files)
-    commands.push_back(fmt::format("dovetail run {} --target accel --engine cycle --hw {}{}", model, machine, memory));
+    commands.push_back(fmt::format("dovetail run {} --target accel --engine cycle --hw {}{}{}", word(model),
+                                   word(machine), memory, energy_file.empty() ? "" : " --energy " + word(energy_file)));
   return fmt::format("{}", fmt::join(commands, " && "));
+}
+
+std::string SweepReport::count_of(std::string_view what, const std::function<bool(const PointRecord&)>& is) const {
+  const auto counted = [&](const PointRecord& point) { return point.state == PointState::measured && is(point); };
+  const auto all = std::ranges::count_if(points, counted);
+  if (all == 0) return {};
+  const auto on_front = std::ranges::count_if(front, [&](std::size_t i) { return counted(points[i]); });
+  return fmt::format("{} measured points, {} of them on the front, {}", all, on_front, what);
+}
+
+std::string SweepReport::beyond_design() const {
+  return count_of(
+      "have a clock beyond that of their design, which the levels of logic of the area model allow (design_clock_mhz)",
+      [&](const PointRecord& point) {
+        const auto machine = machine_of(point);
+        return machine.ok() && machine->system.clock_mhz > point.values.at("design_clock_mhz").get<double>();
+      });
+}
+
+bool SweepReport::extrapolates(const PointRecord& point) const {
+  const auto machine = machine_of(point);
+  return machine.ok() && !area->extrapolates(machine->hardware).empty();
+}
+
+std::string SweepReport::extrapolated() const {
+  return count_of("are beyond the runs of the area model, so that the error of their area is not known",
+                  [&](const PointRecord& point) { return extrapolates(point); });
+}
+
+std::string SweepReport::checks() const {
+  std::map<std::string, std::size_t> outcomes;
+  for (const PointRecord& point : points)
+    if (point.state == PointState::measured) ++outcomes[check_of(point)];
+  if (outcomes.empty()) return "no point was measured";
+  std::vector<std::string> parts;
+  for (const auto& [outcome, count] : outcomes) parts.push_back(fmt::format("{} of {} points", outcome, count));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::string SweepReport::text() const {
   std::map<PointState, std::size_t> states;
   for (const PointRecord& point : points) ++states[point.state];
-  std::string out =
-      fmt::format("explored      {} with {}, {}: {} of {} points: {} measured, {} pruned by bounds, {} infeasible\n",
-                  space_path, fmt::join(models, " "), strategy, with_separators(points.size()),
-                  with_separators(space->size()), with_separators(states[PointState::measured]),
-                  with_separators(states[PointState::pruned]), with_separators(states[PointState::infeasible]));
+  std::string out = fmt::format(
+      "explored      {} with {}, {}: {} of {} points: {} measured, {} pruned by bounds, {} infeasible{}\n", space_path,
+      fmt::join(models, " "), strategy, with_separators(points.size()), with_separators(space->size()),
+      with_separators(states[PointState::measured]), with_separators(states[PointState::pruned]),
+      with_separators(states[PointState::infeasible]),
+      states[PointState::failed] == 0 ? "" : fmt::format(", {} failed", with_separators(states[PointState::failed])));
   if (finished > 0 && seconds > 0)
     out += fmt::format("speed         {} points in {:.1f} s, {:.0f} a minute\n", with_separators(finished), seconds,
                        static_cast<double>(finished) / seconds * 60);
@@ -125,13 +187,16 @@ std::string SweepReport::text() const {
   }
   out += fmt::format(
       "latency       exact cycles of the cycle simulator at the point's clock, without operations on the host\n");
-  out += fmt::format(
-      "area          model of {} runs of Yosys, {}; gates off by {:.1f} % on average on {} runs that it was not fitted "
-      "to\n",
-      area_fitted.runs, technology, 100 * area_held_back.gates_mean, area_held_back.runs);
+  out += fmt::format("area          model of {} runs of Yosys, {}; {}\n", area->error(false).runs,
+                     area->technology().name, area->error_text());
+  if (const std::string beyond = extrapolated(); !beyond.empty()) out += fmt::format("extrapolated  {}\n", beyond);
   out += fmt::format("energy        {}\n", energy);
   if (!mixed.empty()) out += fmt::format("mixed         {}\n", mixed);
+  if (const std::string beyond = beyond_design(); !beyond.empty()) out += fmt::format("clock         {}\n", beyond);
   if (!accuracy.empty()) out += fmt::format("accuracy      {}\n", accuracy);
+  out += fmt::format("values        {}\n", checks());
+  for (const PointRecord& point : points)
+    if (point.state == PointState::failed) out += fmt::format("failed        {}: {}\n", point.machine, point.why);
   if (front.empty()) return out + "front         empty: no point was measured\n";
   const std::vector<std::string> names = parameters_of(*space);
   std::vector<std::string> head(names.begin(), names.end());
@@ -178,7 +243,7 @@ std::string SweepReport::csv() const {
   std::string out = "key,machine,state,on_front";
   for (const std::string& name : names) out += "," + cell(name);
   for (const auto& [name, value] : metrics.items()) out += "," + name;
-  out += ",why\n";
+  out += ",encoding,area_extrapolated,check,why\n";
   for (std::size_t i = 0; i < points.size(); ++i) {
     const PointRecord& point = points[i];
     out += fmt::format("{},{},{},{}", point.key, cell(point.machine), name(point.state),
@@ -188,7 +253,10 @@ std::string SweepReport::csv() const {
     // measurements.
     for (const auto& [name, value] : metrics.items())
       out += point.state == PointState::measured ? fmt::format(",{}", point.values.at(name).get<double>()) : ",";
-    out += "," + cell(point.why) + "\n";
+    const auto machine = machine_of(point);
+    const bool is_measured = point.state == PointState::measured && machine.ok();
+    out += is_measured ? fmt::format(",{},{}", encoding_name(machine->hardware), extrapolates(point) ? 1 : 0) : ",,";
+    out += "," + cell(check_of(point)) + "," + cell(point.why) + "\n";
   }
   return out;
 }
@@ -229,22 +297,25 @@ Json SweepReport::json() const {
       }
     front_rows.push_back({{"point", front[i]}, {"command", command(points[front[i]])}, {"layers", of_models}});
   }
+  const AreaError held_back = area->error(true);
   Json json{{"kind", "explore"},
             {"models", models},
             {"names", names},
             {"space", space_path},
             {"strategy", strategy},
+            {"checks", checks()},
             {"size", space->size()},
             {"axes", axes},
             {"objectives", objectives},
-            {"technology", technology},
+            {"technology", area->technology().name},
             {"energy", mixed.empty() ? energy : fmt::format("{}; {}", energy, mixed)},
             {"area_error",
-             {{"fitted_runs", area_fitted.runs},
-              {"held_back_runs", area_held_back.runs},
-              {"gates_mean", area_held_back.gates_mean},
-              {"gates_most", area_held_back.gates_most},
-              {"flip_flops_mean", area_held_back.flip_flops_mean}}},
+             {{"fitted_runs", area->error(false).runs},
+              {"held_back_runs", held_back.runs},
+              {"gates_mean", held_back.gates_mean},
+              {"gates_most", held_back.gates_most},
+              {"flip_flops_mean", held_back.flip_flops_mean},
+              {"text", area->error_text()}}},
             {"seconds", seconds},
             {"finished", finished},
             {"processes", std::max<std::size_t>(processes.size(), 1)},
@@ -252,6 +323,8 @@ Json SweepReport::json() const {
             {"front", front_rows},
             {"steps", steps}};
   if (!accuracy.empty()) json["accuracy"] = accuracy;
+  if (const std::string beyond = beyond_design(); !beyond.empty()) json["clock"] = beyond;
+  if (const std::string beyond = extrapolated(); !beyond.empty()) json["extrapolated"] = beyond;
   return json;
 }
 

@@ -1,6 +1,7 @@
 // The report of a sweep as text, as CSV, as JSON and as a page.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -25,11 +26,16 @@ struct SweepReport {
   std::vector<PointRecord> points;                          // by key
   std::vector<std::size_t> front;                           // positions in `points`
   std::vector<std::vector<std::vector<LayerTime>>> layers;  // by point of the front, then by model
-  AreaError area_fitted, area_held_back;
-  std::string technology, energy;  // technology and energy table of the numbers
-  std::string mixed;               // mixed_technologies()
-  double seconds = 0;              // duration of this run of the sweep
-  std::uint64_t finished = 0;      // points that this run finished
+  const AreaModel* area = nullptr;                          // of the numbers; outlives the report
+  std::string energy;                                       // the table of the numbers
+  std::string energy_file;                                  // that replaces rows of the kit\'s table; empty: none
+  std::string mixed;                                        // mixed_technologies()
+  // How many points extrapolate the area model; empty: none.
+  std::string extrapolated() const;
+  // How many points have a clock beyond that of their design; empty: none.
+  std::string beyond_design() const;
+  double seconds = 0;          // duration of this run of the sweep
+  std::uint64_t finished = 0;  // points that this run finished
 
   std::vector<std::uint64_t> processes;  // hardware configurations that each process compiled; empty: one process
 
@@ -37,12 +43,20 @@ struct SweepReport {
   Result<isa::Machine> machine_of(const PointRecord& record) const {
     return space->machine(space->genes_of(record.chosen));
   }
-  // The command that runs a point again.
+  // The command that runs a point again, for a shell, with all that its cycles and its energy depend on.
   std::string command(const PointRecord& point) const;
+
+  // How the values of measured points compare with the reference: "equal of 12 points; not checked of 3 points".
+  std::string checks() const;
 
   std::string text() const;
   std::string csv() const;
   Json json() const;  // "kind": "explore"
+
+ private:
+  bool extrapolates(const PointRecord& point) const;
+  // The number of measured points that are `is`, with `what` they are; empty: none.
+  std::string count_of(std::string_view what, const std::function<bool(const PointRecord&)>& is) const;
 };
 
 // HTML without references to other files, of that JSON. Error: it has other members than a report of a sweep.

@@ -218,6 +218,7 @@ class Sweep {
     ++progress_.done;
     if (record.state == PointState::infeasible) ++progress_.infeasible;
     else if (record.state == PointState::pruned) ++progress_.pruned;
+    else if (record.state == PointState::failed) ++progress_.failed;
     else ++progress_.measured, add_to_front(record);
     progress_.front = front_.size();
     if (options_.on_point) options_.on_point(record, known);

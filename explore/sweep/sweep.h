@@ -20,7 +20,7 @@ namespace dovetail::explore {
 
 struct SweepProgress {
   std::uint64_t done = 0, known = 0;  // finished points, and those of them that were in the file
-  std::uint64_t measured = 0, infeasible = 0, pruned = 0;
+  std::uint64_t measured = 0, infeasible = 0, pruned = 0, failed = 0;
   std::uint64_t planned = 0;
   std::size_t front = 0;
 };
@@ -44,7 +44,7 @@ struct SweepOptions {
   std::function<void(const PointRecord& point, bool known)> on_point = nullptr;
 };
 
-// Continues the sweep in the file. Errors: those of the file; wrong results; the work was stopped.
+// Continues the sweep in the file. Errors: those of the file; the machine has no more resources; the work was stopped.
 Result<SweepProgress> sweep(const Space& space, const EvaluatorFor& evaluator, PointsFile& file,
                             const SweepOptions& options);
 Result<SweepProgress> sweep(const Space& space, const Evaluator& evaluator, PointsFile& file,

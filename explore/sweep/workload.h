@@ -39,6 +39,11 @@ struct ModelTime {
   std::uint64_t cycles = 0;        // of all launches
   simulator::Counters counters{};  // of all launches
 };
+// How the outputs of a model's programs compare with those of the reference.
+struct ModelCheck {
+  ModelTime time;       // 0 cycles for an engine without a clock
+  std::string outcome;  // "equal", or "equal, with N values one step off behind a rounded float"
+};
 // The time of a layer, in cycles of the compute unit.
 struct LayerTime {
   std::string name;
@@ -60,7 +65,13 @@ struct Programs {
     bundle::Bundle bundle;
     std::vector<Step> steps;                 // the bundle's steps on the accelerator, decoded
     std::uint64_t macs = 0, accel_macs = 0;  // MACs of the graph, and MACs on the accelerator
-    std::string left_out;  // the first node with multiplications that is not on the accelerator, and why
+    // The nodes with multiplications that are not on the accelerator, and why; those with most multiplications first.
+    struct LeftOut {
+      std::string node;
+      std::uint64_t macs = 0;
+      std::string why;
+    };
+    std::vector<LeftOut> left_out;
   };
   isa::HardwareConfig hardware;
   std::vector<Model> models;  // in the workload's order
@@ -95,8 +106,9 @@ class Workload {
   Result<std::vector<ModelTime>> time(const Programs& programs, const simulator::MemorySpec& memory,
                                       std::int64_t accelerators = 1, Work* work = nullptr) const;
   // Runs the programs with values on the engine of `make`, on seeded inputs, and compares the outputs with those of the
-  // CPU. Returns cycles, 0 for an engine without a clock. Error: the outputs differ.
-  Result<std::vector<ModelTime>> run(const Programs& programs, const runtime::MakeSimulator& make) const;
+  // CPU. Where they differ, all tensors are compared by the rule of `dovetail run --check` (check_against_reference()).
+  // Error: they differ by that rule.
+  Result<std::vector<ModelCheck>> run(const Programs& programs, const runtime::MakeSimulator& make) const;
   // The layers in the order of the program, without their energy. With several accelerators, those of the last one to
   // end.
   Result<std::vector<LayerTime>> layers(const Programs& programs, std::size_t model,

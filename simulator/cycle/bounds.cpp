@@ -29,14 +29,12 @@ PeakRate peak_rate(const MemorySpec& memory, std::int64_t bus_bytes) {
     const DramStandard& dram = bank->standard;
     const double bytes_per_clock =
         static_cast<double>(dram.channels * dram.access_bytes) / static_cast<double>(dram.access_clocks);
-    const double rate =
-        bytes_per_clock * static_cast<double>(bank->clock_ps) / static_cast<double>(dram.clock_ps);
+    const double rate = bytes_per_clock * static_cast<double>(bank->clock_ps) / static_cast<double>(dram.clock_ps);
     return {std::min(bus, rate), std::min(2 * bus, rate)};
   }
   const IdealMemory& ideal = std::holds_alternative<IdealMemory>(memory) ? std::get<IdealMemory>(memory)
                                                                          : std::get<PerturbedMemory>(memory).base;
-  const double rate =
-      ideal.bytes_per_cycle == 0 ? bus : std::min(bus, static_cast<double>(ideal.bytes_per_cycle));
+  const double rate = ideal.bytes_per_cycle == 0 ? bus : std::min(bus, static_cast<double>(ideal.bytes_per_cycle));
   return {rate, 2 * rate};
 }
 

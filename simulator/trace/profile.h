@@ -65,9 +65,7 @@ struct ProfilePart {
   std::uint64_t bytes_written = 0;
   double charged_bytes = 0;  // PeakRate::charged()
   // Multiplications per charged byte.
-  double intensity() const {
-    return charged_bytes == 0 ? 0 : static_cast<double>(counters.macs) / charged_bytes;
-  }
+  double intensity() const { return charged_bytes == 0 ? 0 : static_cast<double>(counters.macs) / charged_bytes; }
 };
 
 // The kinds of work of the compute unit. Its loads are serial: nothing else runs at the same time in it, so all of

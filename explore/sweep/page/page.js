@@ -18,7 +18,8 @@ const number = value => {
 };
 
 const metrics = [["latency_ms", "latency, ms"], ["area_mm2", "area, mm²"], ["energy_mj", "energy, mJ"],
-  ["power_w", "power, W"], ["sram_bytes", "SRAM, bytes"], ["gates", "gates"]];
+  ["power_w", "power, W"], ["sram_bytes", "SRAM, bytes"], ["gates", "gates"],
+  ["design_clock_mhz", "clock of the design, MHz"]];
 // Objectives that not every sweep has come right after those that it does.
 metrics.splice(3, 0, ...data.objectives.filter(objective => !metrics.some(([key]) => key === objective.key))
   .map(objective => [objective.key, objective.title]));
@@ -211,9 +212,9 @@ function drawChosen() {
   const row = frontOf.get(kept.index);
   panel.append(make("p", kept.machine + (row ? "; on the front" : "; beaten by another point")));
   panel.append(table([...metrics.map(([, title]) => title)], [metrics.map(([key]) => number(kept.values[key]))]));
-  panel.append(table(["model", "cycles", "ms", "energy, mJ", "on chip, mJ", "MACs executed", "loaded", "stored"], kept.models.map(model =>
+  panel.append(table(["model", "cycles", "ms", "energy, mJ", "on chip, mJ", "MACs executed", "loaded", "stored", "values"], kept.models.map(model =>
     [model.model, model.cycles.toLocaleString("en"), number(model.milliseconds), number(model.energy_mj), number(model.chip_mj),
-     number(model.executed_macs), number(model.bytes_loaded), number(model.bytes_stored)])));
+     number(model.executed_macs), number(model.bytes_loaded), number(model.bytes_stored), model.check || ""])));
   if (!row) return;
   panel.append(make("h3", "Done again by hand"), make("code", row.command));
   row.layers.forEach((layers, i) => {
@@ -320,10 +321,11 @@ function drawAll() {
 const count = state => data.points.filter(point => point.state === state).length.toLocaleString("en");
 byId("title").textContent = "Design points for " + data.names.join(", ");
 byId("subtitle").textContent = `${data.space}, ${data.strategy}: ${data.points.length.toLocaleString("en")} of ${data.size.toLocaleString("en")} points; ` +
-  `${count("measured")} measured, ${count("pruned")} pruned by bounds, ${count("infeasible")} infeasible; ${data.front.length} on the front`;
+  `${count("measured")} measured, ${count("pruned")} pruned by bounds, ${count("infeasible")} infeasible` +
+  (count("failed") === "0" ? "" : `, ${count("failed")} failed`) + `; ${data.front.length} on the front`;
 byId("sources").textContent = `Latency: exact cycles of the cycle simulator, without operations on the host. Area: a model of ` +
-  `${data.area_error.fitted_runs} runs of Yosys, ${data.technology}, gates off by ${(100 * data.area_error.gates_mean).toFixed(1)} % on average on ` +
-  `${data.area_error.held_back_runs} others. Energy: ${data.energy}.` + (data.accuracy ? ` Accuracy: ${data.accuracy}.` : "");
+  `${data.area_error.fitted_runs} runs of Yosys, ${data.technology}; ${data.area_error.text}. ` +
+  (data.extrapolated ? `Extrapolated: ${data.extrapolated}. ` : "") + `Energy: ${data.energy}.` + (data.accuracy ? ` Accuracy: ${data.accuracy}.` : "") + (data.clock ? ` Clock: ${data.clock}.` : "") + ` Values: ${data.checks}.`;
 addEventListener("resize", drawAll);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 drawAll();

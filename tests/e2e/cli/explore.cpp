@@ -96,6 +96,69 @@ TEST_CASE("explore: every point, the front, and each of its points reproduced by
   CHECK_THAT(other.error, ContainsSubstring("another sweep") && ContainsSubstring("space"));
 }
 
+TEST_CASE("explore: the command of a point on the front gives the point's energy, with the sweep's own numbers") {
+  const test::TemporaryFolder folder;
+  REQUIRE(
+      write_text_file(folder / "space.json", R"({"hardware": "1x16x16-ext", "objectives": ["latency_ms", "energy_mj"],
+      "axes": {"clock_mhz": [50, 350], "memory": ["ideal", "bank:lpddr4,outstanding=8"]}})")
+          .ok());
+  // A MAC of 0.6 pJ in place of 0.3.
+  const std::string mine = folder / "my numbers.json";
+  const auto write = [&](const char* value) {
+    REQUIRE(write_text_file(mine, std::string(R"({"node_nm": 45, "rows": {"mac.int8": {"value": )") + value +
+                                      R"(, "unit": "pJ", "source": "twice the kit's"}}})")
+                .ok());
+  };
+  write("0.6");
+  const std::string out = folder / "out";
+  const std::vector<std::string> words{"explore", kDigits, folder / "space.json", "-o", out, "--energy", mine};
+  const Finished explored = test::dovetail(words);
+  INFO(explored.error << explored.out);
+  REQUIRE(explored.exit == 0);
+  const Json front = read_json_file(std::filesystem::path(out) / "front.json").value();
+  REQUIRE(!front["front"].empty());
+  for (const Json& point : front["front"]) {
+    const std::string command = point["command"];
+    CHECK_THAT(command, Catch::Matchers::EndsWith(" --energy '" + mine + "'"));
+    std::vector<std::string> run;
+    words_of(command.substr(0, command.find(" --energy")), run);
+    run.insert(run.end(), {"--energy", mine, "--report", folder / "r.json"});
+    const Finished ran = test::dovetail(run);
+    INFO(command << ran.error);
+    REQUIRE(ran.exit == 0);
+    const Json report = read_json_file(folder / "r.json").value();
+    CHECK(report["cycles"] == point["models"][0]["cycles"]);
+    CHECK(report["energy"]["joules"].get<double>() * 1e3 == Approx(point["values"]["energy_mj"].get<double>()));
+  }
+  // A file of the same name with another number is another sweep.
+  write("0.7");
+  const Finished other = test::dovetail(words);
+  CHECK(other.exit == 2);
+  CHECK_THAT(other.error, ContainsSubstring("another sweep") && ContainsSubstring("energy"));
+}
+
+TEST_CASE("explore: the reason of less work is that of the nodes that the base machine does") {
+  // In a block with attention a LayerNormalization comes first, and no machine does it. The products of attention need
+  // blocks of equal size, and 16 and 32 are not.
+  const test::TemporaryFolder folder;
+  REQUIRE(test::dovetail({"zoo", "gpt_block", "--int8", "--sequence", "16", "-o", folder / "gpt.onnx"}).exit == 0);
+  REQUIRE(
+      write_text_file(folder / "space.json", R"({"hardware": "1x16x16-ext", "axes": {"block_in": [16, 32]}})").ok());
+  const Finished explored =
+      test::dovetail({"explore", folder / "gpt.onnx", folder / "space.json", "-o", folder / "out", "--json"});
+  INFO(explored.error);
+  REQUIRE(explored.exit == 0);
+  const Json report = parse_json(explored.out, "explore").value();
+  for (const Json& point : report["points"]) {
+    const bool equal = point["chosen"]["block_in"] == 16;
+    CHECK(point["state"] == (equal ? "measured" : "infeasible"));
+    if (!equal)
+      CHECK_THAT(
+          point["why"].get<std::string>(),
+          ContainsSubstring("which needs blocks of equal size, and they are 32 and 16") && !ContainsSubstring("norm"));
+  }
+}
+
 TEST_CASE("explore: several accelerators, each point reproduced by hand and on the SystemC platform") {
   const test::TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "space.json",

@@ -56,6 +56,20 @@ TEST_CASE("area model: more of any resource needs no less area") {
   CHECK(larger([](auto& c) { c.bus_bytes = 32; }).mm2() > small.mm2());
 }
 
+TEST_CASE("area model: beyond the range of its runs it extrapolates, and names in what") {
+  isa::HardwareConfig config;
+  CHECK(model().extrapolates(config).empty());  // 1 x 16 x 16 = 256 multipliers
+  CHECK_THAT(model().error_text(), Catch::Matchers::EndsWith("all runs have 16 to 256 multipliers"));
+  // 1 x 32 x 32 = 1024 multipliers. Runs have 32 lanes (1x8x32) and 64 inputs (4x16x4).
+  config.block_in = config.block_out = 32;
+  CHECK(model().extrapolates(config) == std::vector<std::string>{"1024 multipliers (runs have 16 to 256)"});
+  config = {};
+  config.bus_bytes = 64;
+  config.window = true;
+  CHECK(model().extrapolates(config) ==
+        std::vector<std::string>{"64 bytes of the port (runs have 4 to 32)", "window (no run has it)"});
+}
+
 TEST_CASE("area model: invalid data is refused") {
   CHECK_FALSE(synthesis_runs_from_json(Json{{"runs", {{{"held_back", true}}}}}, "x").ok());
   CHECK_FALSE(technology_from_json(Json{{"name", "none"}}, "x").ok());

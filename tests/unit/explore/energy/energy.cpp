@@ -192,6 +192,6 @@ TEST_CASE("energy: as JSON") {
   for (const Json& part : json["parts"])
     if (part["place"] == "chip") chip += part["joules"].get<double>();
   CHECK(json["chip_joules"].get<double>() == Approx(chip));
-  CHECK(json["statement"] == "a model at 45 nm (table cmos45), not a measurement");
+  CHECK(json["statement"] == "a model at 45 nm (table cmos45; clock.flip_flop at 40 nm), not a measurement");
   CHECK(json["missing"].empty());
 }

@@ -43,7 +43,8 @@ TEST_CASE("energy table: every row has a unit, bounds and a source") {
     CHECK((!row.node.empty() || row.key.starts_with("dram.")));
   }
   CHECK(!table.sram_source.empty());
-  CHECK_THAT(table.statement(), ContainsSubstring("a model at 45 nm (table cmos45; clock.flip_flop at 40 nm), not a measurement"));
+  CHECK_THAT(table.statement(),
+             ContainsSubstring("a model at 45 nm (table cmos45; clock.flip_flop at 40 nm), not a measurement"));
   CHECK(table.node_nm == 45);
 }
 
@@ -132,12 +133,14 @@ TEST_CASE("energy overlay: rows of mixed technologies are named, and the table i
   for (const int bytes : {256, 4096, 65536})
     for (const int bits : {16, 64, 256})
       points += (points.empty() ? "[" : ", [") + std::to_string(bytes) + "," + std::to_string(bits) + ",1,2,1e-3]";
-  const std::string sram = R"(, "sram": {"unit": "pJ", "leakage_unit": "mW", "source": "ours", "points": [)" + points + "]}";
+  const std::string sram =
+      R"(, "sram": {"unit": "pJ", "leakage_unit": "mW", "source": "ours", "points": [)" + points + "]}";
   const EnergyTable mixed = overlaid(sram, R"("node_nm": 7, )");
   CHECK(mixed.statement() == "a model at 7 nm (table cmos45 with mine.json; alu.* at 45 nm), not a measurement");
   CHECK(mixed.node_nm == 7);
   // A row is not at the node of the row that it replaces.
-  CHECK_THAT(overlaid("", "").statement(), ContainsSubstring("mac.int8, clock.flip_flop, leakage.* at a node that is not stated"));
+  CHECK_THAT(overlaid("", "").statement(),
+             ContainsSubstring("mac.int8, clock.flip_flop, leakage.* at a node that is not stated"));
 }
 
 TEST_CASE("energy overlay: points of SRAM are fitted again") {

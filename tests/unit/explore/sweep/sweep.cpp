@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "explore/sweep/report.h"
 #include "explore/sweep/what_if.h"
 #include "tests/catch.h"
 #include "tests/mailboxes.h"
@@ -310,9 +311,9 @@ TEST_CASE("sweep: the cycles of a point are those of a run with values") {
     engine.memory = *memory_of(machine.system);
     const auto run = fixture.workload.run(programs, *runtime::simulator_factory("cycle", engine));
     REQUIRE(run.ok());
-    CHECK(run->front().cycles == point.models.front().at("cycles").get<std::uint64_t>());
+    CHECK(run->front().time.cycles == point.models.front().at("cycles").get<std::uint64_t>());
     CHECK(point.metrics.latency_ms ==
-          Approx(static_cast<double>(run->front().cycles) / (machine.system.clock_mhz * 1e3)));
+          Approx(static_cast<double>(run->front().time.cycles) / (machine.system.clock_mhz * 1e3)));
   }
 }
 
@@ -333,7 +334,7 @@ TEST_CASE("sweep: several accelerators: the batch's cycles, area and power of al
       simulator::EngineOptions engine{.memory = *memory_of(system), .accelerators = accelerators};
       const auto run = fixture.workload.run(programs, *runtime::simulator_factory("cycle", engine));
       REQUIRE(run.ok());
-      CHECK(run->front().cycles == point.models.front().at("cycles").get<std::uint64_t>());
+      CHECK(run->front().time.cycles == point.models.front().at("cycles").get<std::uint64_t>());
       CHECK(metrics.latency_ms > alone.latency_ms);
       CHECK(metrics.inferences_per_second == Approx(count * 1e3 / metrics.latency_ms));
       CHECK(metrics.inferences_per_second > alone.inferences_per_second);
@@ -391,10 +392,51 @@ TEST_CASE("sweep: the energy of all layers, and of work outside them, is the ene
     }
 }
 
+TEST_CASE("sweep: the outcome of the check is a part of each point") {
+  const Fixture fixture(R"({"hardware": "1x16x16-ext", "axes": {"bus_bytes": [8, 16]}})");
+  for (const bool check : {true, false}) {
+    CAPTURE(check);
+    const test::TemporaryFolder folder;
+    PointsFile file = open_points(folder.path() / "points.db");
+    SweepOptions options;
+    options.check = check;
+    REQUIRE(sweep(fixture.space, fixture.evaluator, file, options).ok());
+    SweepReport report;
+    report.space = &fixture.space;
+    report.area = &fixture.area;
+    report.points = *file.all();
+    const std::string outcome = check ? "equal" : "not checked";
+    for (const PointRecord& point : report.points) CHECK(point.models.front().at("check") == outcome);
+    CHECK(report.checks() == outcome + " of 2 points");
+    CHECK_THAT(report.csv(), Catch::Matchers::Contains(",0," + outcome + ",\n"));
+  }
+}
+
+TEST_CASE("sweep: a point that fails costs that point alone") {
+  // The second machine's memory cannot be parsed, which the space would have refused.
+  const Fixture fixture(
+      R"({"hardware": "1x16x16-ext", "axes": {"bus_bytes": [8, 16], "memory": ["ideal", "bank:ddr4-2400"]}})");
+  std::vector<isa::Machine> machines;
+  for (const std::uint64_t index : {0U, 1U}) machines.push_back(*fixture.space.machine(fixture.space.genes(index)));
+  machines[1].system.memory = "no such memory";
+  std::vector<Measured> measured(2);
+  REQUIRE(measure_points(fixture.space, fixture.evaluator, machines, false, nullptr,
+                         [&](std::size_t i, Measured one) -> Result<void> {
+                           measured[i] = std::move(one);
+                           return {};
+                         })
+              .ok());
+  CHECK(measured[0].state == PointState::measured);
+  CHECK(measured[1].state == PointState::failed);
+  CHECK_THAT(measured[1].why, Catch::Matchers::Contains("no such memory"));
+  // A failed point keeps its reason in the file, and in the job of another process.
+  CHECK(state_of(name(PointState::failed)) == PointState::failed);
+}
+
 TEST_CASE("sweep: points beyond a constraint, or without a program, are infeasible with the reason") {
   const Fixture fixture(
       R"({"hardware": "1x16x16-ext", "axes": {"acc_buffer_bytes": [1024, 131072], "wgt_buffer_bytes": [1024, 524288]},
-    "constraints": {"sram_bytes": 600000}})");
+    "constraints": {"sram_bytes": 620000}})");
   const test::TemporaryFolder folder;
   PointsFile file = open_points(folder.path() / "points.db");
   const auto swept = sweep(fixture.space, fixture.evaluator, file, {});
@@ -405,7 +447,7 @@ TEST_CASE("sweep: points beyond a constraint, or without a program, are infeasib
   for (const PointRecord& point : points) {
     CAPTURE(point.machine, point.why);
     if (point.state == PointState::infeasible) CHECK_FALSE(point.why.empty());
-    else CHECK(point.values.at("sram_bytes").get<double>() <= 600000);
+    else CHECK(point.values.at("sram_bytes").get<double>() <= 620000);
   }
 }
 
@@ -422,6 +464,15 @@ TEST_CASE("sweep: points that differ by one step of a resource") {
   CHECK(step("block_out=32").metrics.area_mm2 > table->base.area_mm2);
   CHECK(step("memory=ideal:latency=1,bytes=0,outstanding=65536").metrics.latency_ms < table->base.latency_ms);
   CHECK(step("memory=ideal:latency=1,bytes=0,outstanding=65536").metrics.area_mm2 == table->base.area_mm2);
+  // The table has the clock and the memory. A micro-op of 1x16x16-ext has indices of 11 bits (ACC, 2048 elements), 11
+  // (INP, 2048) and 10 (WGT, 1024), all of the compact 32: twice the ACC needs the wide encoding, a wider port does
+  // not.
+  const std::string text = to_text(*table);
+  CHECK_THAT(text, Catch::Matchers::StartsWith("machine       1x16x16-ext: 350 MHz, memory ideal, compact encoding\n"));
+  CHECK(step("acc_buffer_bytes=262144").encoding == "wide");
+  CHECK(step("bus_bytes=16").encoding == "compact");
+  CHECK_THAT(text, Catch::Matchers::Contains("acc_buffer_bytes=262144 (wide encoding)"));
+  CHECK_THAT(text, !Catch::Matchers::Contains("bus_bytes=16 (wide encoding)"));
 }
 
 }  // namespace dovetail::explore

@@ -10,7 +10,7 @@
 #include "compiler/graph/graph.h"
 #include "runtime/executor.h"
 
-namespace dovetail::driver {
+namespace dovetail::explore {
 
 struct ReferenceCheck {
   std::size_t compared = 0;       // tensors that both the run and the reference have
@@ -38,4 +38,4 @@ void cut_to_extents(const graph::Graph& graph, std::map<std::string, NdArray>& v
 // Precondition: `run` is a run of `bundle`, which was compiled from `graph`.
 void add_logical_tensors(const bundle::Bundle& bundle, const graph::Graph& graph, runtime::RunResult& run);
 
-}  // namespace dovetail::driver
+}  // namespace dovetail::explore

@@ -1,4 +1,4 @@
-#include "driver/reference_check.h"
+#include "explore/check/reference_check.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,12 +10,15 @@
 #include "base/difference.h"
 #include "compiler/layout/layout.h"
 #include "compiler/reference/reference.h"
-#include "driver/value_text.h"
 #include "runtime/cut.h"
 
-namespace dovetail::driver {
+namespace dovetail::explore {
 
 namespace {
+
+std::string type_text(const NdArray& array) {
+  return fmt::format("{}{}", name(array.dtype()), to_string(array.shape()));
+}
 
 Diagnostic difference(const std::string& name, const graph::Node* producer, const NdArray& expected,
                       const NdArray& actual, double float_tolerance) {
@@ -28,9 +31,7 @@ Diagnostic difference(const std::string& name, const graph::Node* producer, cons
       "all earlier tensors agree: look at this node's schedule and lowering with `dovetail compile --dump all`";
   if (expected.dtype() != actual.dtype() || expected.shape() != actual.shape())
     return {"the run differs from the reference", where,
-            fmt::format("it is {}, expected {}", type_text(actual.dtype(), actual.shape()),
-                        type_text(expected.dtype(), expected.shape())),
-            hint};
+            fmt::format("it is {}, expected {}", type_text(actual), type_text(expected)), hint};
   const auto differing = find_difference(expected, actual, {float_tolerance});
   return {"the run differs from the reference", where, differing ? to_string(*differing, expected, actual) : "", hint};
 }
@@ -128,4 +129,4 @@ Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const 
   return check;
 }
 
-}  // namespace dovetail::driver
+}  // namespace dovetail::explore

@@ -1,9 +1,9 @@
-#include "driver/reference_check.h"
+#include "explore/check/reference_check.h"
 
 #include "tests/catch.h"
 
 using namespace dovetail;
-using namespace dovetail::driver;
+using namespace dovetail::explore;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {

@@ -1,0 +1,26 @@
+#include "driver/design_clock.h"
+
+#include <fmt/format.h>
+
+#include "explore/area/area_model.h"
+
+namespace dovetail::driver {
+
+std::optional<DesignClock> design_clock(const isa::HardwareConfig& config) {
+  const auto model = explore::AreaModel::of_kit();
+  if (!model.ok()) return std::nullopt;
+  const explore::AreaEstimate area = model->estimate(config);
+  return DesignClock{area.clock_mhz, area.logic_levels, model->technology().level_ps};
+}
+
+std::string beyond_design(const isa::HardwareConfig& config, double clock_mhz) {
+  const auto design = design_clock(config);
+  if (!design || clock_mhz <= design->mhz) return {};
+  return fmt::format(
+      "{:.6g} MHz is beyond the {:.0f} MHz of the design: {:.0f} levels of logic of {:.0f} ps by the area model, "
+      "before "
+      "placement",
+      clock_mhz, design->mhz, design->levels, design->level_ps);
+}
+
+}  // namespace dovetail::driver

@@ -1,0 +1,22 @@
+// The clock that a design suggests: its levels of logic between registers by the area model, which is fitted to runs of
+// Yosys, times the delay of a level in the model's technology. There is no placement: a real clock is lower.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "isa/config.h"
+
+namespace dovetail::driver {
+
+struct DesignClock {
+  double mhz = 0, levels = 0, level_ps = 0;
+};
+// nullopt: the kit's hardware folder is missing.
+std::optional<DesignClock> design_clock(const isa::HardwareConfig& config);
+
+// "500 MHz is beyond the 385 MHz of the design: 65 levels of logic of 40 ps by the area model, before placement".
+// Empty: it is not beyond, or the design's clock is unknown.
+std::string beyond_design(const isa::HardwareConfig& config, double clock_mhz);
+
+}  // namespace dovetail::driver
