@@ -39,9 +39,11 @@ module dovetail_recip import dovetail_isa_pkg::*; #(
   logic [17:0]         exponent_q;  // of the result, less 1
   logic [Batch*32-1:0] result_q;
 
-  logic first, last_row;
+  logic                first, last_row;
+  logic [RowWidth-1:0] row;
   assign first    = left_q == (rsqrt_q ? 6'(RsqrtCycles - 1) : 6'(RecipCycles - 1));
-  assign last_row = row_q == RowWidth'(Batch - 1);
+  assign row      = Batch == 1 ? '0 : row_q;
+  assign last_row = row == RowWidth'(Batch - 1);
   assign last_o   = busy_q && last_row && left_q == 6'd1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -96,7 +98,7 @@ module dovetail_recip import dovetail_isa_pkg::*; #(
   always_ff @(posedge clk_i) begin
     if (busy_q) begin
       if (first) begin
-        value_q     <= acc_i[row_q*RowBits+:32];
+        value_q     <= acc_i[row*RowBits+:32];
         remainder_q <= '0;
         digits_q    <= '0;
       end else if (left_q == Place) begin
@@ -121,7 +123,7 @@ module dovetail_recip import dovetail_isa_pkg::*; #(
   assign above = sum[40:31] != '0;
   always_ff @(posedge clk_i) begin
     if (busy_q && left_q == '0) begin
-      result_q[row_q*32+:32] <= zero_q || below ? 32'd0 : above ? 32'h7fffffff : sum[31:0];
+      result_q[row*32+:32] <= zero_q || below ? 32'd0 : above ? 32'h7fffffff : sum[31:0];
     end
   end
   assign result_o = result_q;

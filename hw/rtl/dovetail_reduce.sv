@@ -19,7 +19,7 @@ module dovetail_reduce import dovetail_isa_pkg::*; #(
     merged = !maximum ? sum[31:0] : sum[32] ? b : a;
   endfunction
 
-  // Node 1 is the root, the children of n are 2n and 2n + 1, and the lanes are the last nodes. Those
+  // Node 1 is the root, the children of n are 2n and 2n + 1, the lanes are the last nodes. Those
   // of level Cut are kept for the second cycle.
   localparam int unsigned Kept = 1 << Cut;
   logic [2*Lanes*32-1:Kept*32] node;
