@@ -153,9 +153,10 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops, std::int
 
   // A step that reads only its destination reads it once, however long it takes; of others each cycle in R except an
   // interlock's reads one index.
-  steps.reads = isa::spec::source_elements(alu) == 0
-                    ? steps.count
-                    : steps.cycles - steps.interlocks * static_cast<std::uint64_t>(isa::spec::kAluInterlockCycles.value);
+  steps.reads =
+      isa::spec::source_elements(alu) == 0
+          ? steps.count
+          : steps.cycles - steps.interlocks * static_cast<std::uint64_t>(isa::spec::kAluInterlockCycles.value);
 
   // The last two steps separately: `back` steps before the last one, with the pair that leads to it.
   const auto cycles_of = [&](std::uint64_t back) -> std::uint64_t {

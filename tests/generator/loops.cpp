@@ -120,7 +120,8 @@ isa::Instruction Builder::draw_alu() {
   if (config_.norm && random_.chance(40))
     alu.op = random_.pick({AluOp::requant8, AluOp::sqadd, AluOp::rmax, AluOp::radd, AluOp::recip, AluOp::rsqrt});
   // A step of them takes batch times 28 or 56 cycles.
-  if (isa::spec::info(alu.op).serial && random_.below(static_cast<std::uint64_t>(config_.batch)) >= 8) alu.op = AluOp::add;
+  if (isa::spec::info(alu.op).serial && random_.below(static_cast<std::uint64_t>(config_.batch)) >= 8)
+    alu.op = AluOp::add;
   alu.use_imm = isa::spec::takes_immediate(alu.op) && random_.chance(50);
   alu.reset = random_.chance(10);
   const auto imm = isa::spec::range_of<isa::Alu, &isa::Alu::imm>(config_);
@@ -131,9 +132,9 @@ isa::Instruction Builder::draw_alu() {
     return static_cast<std::int32_t>(random_.below(range)) - static_cast<std::int32_t>(range / 2);
   };
   const bool is_exponent = alu.op == AluOp::recip || alu.op == AluOp::rsqrt;
-  alu.imm = alu.op == AluOp::shr                   ? around_0(80)
+  alu.imm = alu.op == AluOp::shr                ? around_0(80)
             : is_exponent && random_.chance(80) ? around_0(400)
-                                                   : random_.pick({any, 0, 1, -1, least, most});
+                                                : random_.pick({any, 0, 1, -1, least, most});
   std::vector<Limit> limits = {{&isa::Uop::dst, isa::Memory::acc, 0, &alu.dst_factor_out, &alu.dst_factor_in}};
   if (const std::uint32_t elements = isa::spec::source_elements(alu); elements != 0)
     limits.push_back({&isa::Uop::src, isa::Memory::acc, elements - 1, &alu.src_factor_out, &alu.src_factor_in});

@@ -172,8 +172,8 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
       for (std::size_t l = 0; l < lanes.size(); ++l) {
         const auto row = std::span(before).subspan(l / block.block_out * block.block_out, block.block_out);
         const auto source = [&](std::size_t element) { return sources[element][l]; };
-        lanes[l] = isa::semantics::alu(alu->op, lanes[l],
-                                       isa::semantics::alu_operands(*alu, source, table.data(), row));
+        lanes[l] =
+            isa::semantics::alu(alu->op, lanes[l], isa::semantics::alu_operands(*alu, source, table.data(), row));
       }
       set_acc(dst, lanes);
     });
