@@ -36,6 +36,10 @@ FACTORS = [
     {"acc_buffer_bytes": 524288}, {"wgt_buffer_bytes": 1048576, "inp_buffer_bytes": 131072}, {"batch": 2, "requant": True},
     {"table": True}, {"table": True, "bus_bytes": 16, "block_out": 8},
     {"block_in": 16, "block_out": 16, "bus_bytes": 16}, {"bus_bytes": 16, "outstanding_beats": 32, "burst_beats": 16},
+    {"window": True}, {"window": True, "block_in": 8, "block_out": 8}, {"requant": True, "norm": True},
+    {"requant": True, "norm": True, "block_out": 8}, {"requant": True, "norm": True, "batch": 2},
+    {"requant": True, "epilogue": True, "block_in": 16}, {"requant": True, "epilogue": True, "block_in": 16, "block_out": 8},
+    {"requant": True, "epilogue": True, "block_in": 16, "table": True},
 ]
 HELD_BACK = 13
 # Larger values take many minutes each.

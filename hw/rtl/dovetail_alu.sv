@@ -61,12 +61,18 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
       valid_2_q <= valid_1_q && long_1 && !flush_i;
     end
   end
+  // Blocks are synthesized one by one: what an extension adds to the step is cut off where it is off.
+  logic [3:0] op_bits;
+  alu_code_t  op;
+  assign op_bits = step_i.op;
+  assign op      = {NORM_ENABLED != 0 && op_bits[3], op_bits[2:0]};
+
   always_ff @(posedge clk_i) begin
     empty_1_q   <= step_i.empty;
     empty_2_q   <= empty_1_q;
     last_1_q    <= step_i.last;
     last_2_q    <= last_1_q;
-    op_1_q      <= step_i.op;
+    op_1_q      <= op.op;
     op_2_q      <= op_1_q;
     use_imm_1_q <= step_i.use_imm;
     imm_1_q     <= step_i.imm;
@@ -156,7 +162,9 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
       assign value = of_epilogue ? epilogue_value_i[l*32+:32] : acc_i[l*32+:32];
       assign bias  = of_epilogue ? epilogue_bias_i[Column*32+:32] : next_i[l*32+:32];
       assign scale = of_epilogue ? epilogue_scale_i[Column*32+:32] : source_i[l*32+:32];
-      dovetail_requant u_requant (
+      dovetail_requant #(
+        .HasInt8(EPILOGUE_ENABLED != 0 || NORM_ENABLED != 0)
+      ) u_requant (
         .clk_i,
         .enable_i    (of_epilogue || (valid_1_q && requants_1)),
         .value_i     (value),

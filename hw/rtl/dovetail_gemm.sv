@@ -66,13 +66,13 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
     over_1_q  <= step_i.overwrite;
     over_2_q  <= over_1_q;
     over_3_q  <= over_2_q;
-    requant_1_q <= step_i.requant;
+    requant_1_q <= EPILOGUE_ENABLED != 0 && step_i.requant;
     requant_2_q <= requant_1_q;
     requant_3_q <= requant_2_q;
     first_1_q <= step_i.first;
-    window_1_q <= step_i.window && !step_i.parameters;
-    push_1_q  <= step_i.push;
-    parameters_1_q <= step_i.parameters;
+    window_1_q <= WINDOW_ENABLED != 0 && step_i.window && !step_i.parameters;
+    push_1_q  <= WINDOW_ENABLED != 0 && step_i.push;
+    parameters_1_q <= EPILOGUE_ENABLED != 0 && step_i.parameters;
     dst_1_q   <= step_i.dst;
     dst_2_q   <= dst_1_q;
     dst_3_q   <= dst_2_q;

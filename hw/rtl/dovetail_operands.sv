@@ -93,9 +93,23 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
     else if (flush_i) valid_q <= 1'b0;
     else if (take_o) valid_q <= valid_i;
   end
+  // Blocks are synthesized one by one: what an extension adds to the step is cut off where it is off.
+  step_t      step;
+  logic [3:0] op_bits;
+  alu_code_t  op;
+  assign op_bits = step_i.op;
+  assign op      = {NORM_ENABLED != 0 && op_bits[3], op_bits[2:0]};
+  always_comb begin
+    step            = step_i;
+    step.op         = op.op;
+    step.window     = WINDOW_ENABLED != 0 && step_i.window;
+    step.push       = WINDOW_ENABLED != 0 && step_i.push;
+    step.requant    = EPILOGUE_ENABLED != 0 && step_i.requant;
+    step.parameters = EPILOGUE_ENABLED != 0 && step_i.parameters;
+  end
   always_ff @(posedge clk_i) begin
     if (take_o && valid_i) begin
-      step_q  <= step_i;
+      step_q  <= step;
       phase_q <= ReadFirst;
     end else if (read_src) begin
       phase_q <= reads_next ? ReadNext : ReadDst;

@@ -1,7 +1,9 @@
 // One lane of ALU_REQUANT (isa/semantics/requant.h). First cycle: sum times scale, exactly. Second
 // cycle: shifted, rounded half to even, moved by the zero point and clamped. Operands are gated
 // while disabled, so that neither gates nor a simulator do any work.
-module dovetail_requant (
+module dovetail_requant #(
+  parameter bit HasInt8 = 1'b1  // result_8_o is used
+) (
   input  logic        clk_i,
   input  logic        enable_i,
   input  logic [31:0] value_i,
@@ -83,7 +85,9 @@ module dovetail_requant (
       end else begin
         result_o = total[32:1];
       end
-      if (is_large || (total[SumWidth:8] != '0 && total[SumWidth:8] != '1)) begin
+      if (!HasInt8) begin
+        result_8_o = '0;
+      end else if (is_large || (total[SumWidth:8] != '0 && total[SumWidth:8] != '1)) begin
         result_8_o = {negative, {7{!negative}}};
       end else begin
         result_8_o = total[8:1];
