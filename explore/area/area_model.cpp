@@ -336,7 +336,7 @@ std::string AreaModel::error_text() const {
   const AreaError held_back = error(true);
   const auto [least, most] = range_of(runs_, macs);
   return fmt::format(
-      "gates off by {:.1f} % on average, {:.1f} % at most, on {} runs of Yosys that it was not fitted to; "
+      "gates off by {:.1f} % on average, {:.1f} % at most, on {} other runs; "
       "all runs have {:.0f} to {:.0f} multipliers",
       100 * held_back.gates_mean, 100 * held_back.gates_most, held_back.runs, least, most);
 }

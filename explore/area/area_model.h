@@ -75,7 +75,7 @@ class AreaModel {
   AreaEstimate estimate(const isa::HardwareConfig& hardware) const;
   AreaError error(bool held_back) const;
   // The error of gates on the held-back runs as text, with the range of multipliers of all runs: "gates off by 0.2 % on
-  // average on 13 runs that it was not fitted to, of 16 to 256 multipliers".
+  // average, 0.6 % at most, on 13 other runs; all runs have 16 to 256 multipliers".
   std::string error_text() const;
   // In what the configuration is beyond all runs, so that the error of its estimate is not known: "1024 multipliers
   // (runs have 16 to 256)", "window (no run has it)". Empty: the error is that of the runs.

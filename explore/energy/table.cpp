@@ -157,7 +157,8 @@ void read_sram(TableReader& reader, const Json& json, EnergyTable& table, std::s
                           "give several sizes with several widths each, all in the same technology");
 }
 
-// The rows of the chip by node. Rows whose names begin alike ("alu.") are one name, if they are at one node.
+// The rows of the chip by node. Rows with the same first part of their names ("alu.") are one name, if they are at one
+// node.
 std::map<std::string, std::vector<std::string>> nodes_of(const EnergyTable& table) {
   std::map<std::string, std::set<std::string>> of_group;  // nodes by the first part of the name
   const auto group = [](const std::string& key) { return key.substr(0, key.find('.')); };

@@ -220,7 +220,7 @@ Result<std::string> outcome_by_reference(const graph::Graph& graph, const bundle
   if (!check.first.empty()) return check.first;
   return check.stepped == 0
              ? std::string(kEqual)
-             : fmt::format("{}, with {} values one step off behind a rounded float", kEqual, check.stepped);
+             : fmt::format("{}, with {} values one step off after a rounded float", kEqual, check.stepped);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ struct ModelTime {
 // How the outputs of a model's programs compare with those of the reference.
 struct ModelCheck {
   ModelTime time;       // 0 cycles for an engine without a clock
-  std::string outcome;  // "equal", or "equal, with N values one step off behind a rounded float"
+  std::string outcome;  // "equal", or "equal, with N values one step off after a rounded float"
 };
 // The time of a layer, in cycles of the compute unit.
 struct LayerTime {

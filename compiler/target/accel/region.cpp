@@ -74,7 +74,7 @@ class LayerMaker {
 };
 
 // The names of all nodes that the operation computes, in their order: "conv1+pool1". Nodes that only rearrange elements
-// take no time of their own.
+// take no time.
 std::string name_of(const graph::Graph& graph, const Operation& operation) {
   constexpr std::array<std::string_view, 5> kMovements{"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze"};
   std::vector<std::string_view> names;
