@@ -69,6 +69,14 @@ BorderNeed rows_of_wgt(const Context& c, ValueId matrix) {
   return need;
 }
 
+// A transposition keeps the whole identity on chip, which no tile makes smaller.
+Result<void> identity_fits(const Context& c) {
+  const std::int64_t needs = c.config.block_in / c.config.batch, has = c.config.depth(isa::Memory::inp);
+  if (needs <= has) return {};
+  return c.refuse(fmt::format("its transposition needs {} elements, and inp_buffer_bytes has {}", needs, has),
+                  "raise `inp_buffer_bytes`, or choose another target for it");
+}
+
 class Selection {
  public:
   explicit Selection(const Context& root) : root_(root), c_(product_of(root)) {}
@@ -86,6 +94,7 @@ class Selection {
     MatMulOperation operation;
     DOVETAIL_ASSIGN(spec_, make_spec());
     for (std::int64_t outer = 0; outer < views_[0].outer; ++outer) add_products(operation, outer);
+    if (!operation.transposes.empty()) DOVETAIL_TRY(identity_fits(c_));
     return Operation{root_.found.nodes, {a_, b_}, y_, {{}, rows_of_wgt(c_, b_)}, std::move(operation)};
   }
 
@@ -221,6 +230,7 @@ Result<Operation> select_transpose(const Context& c) {
   if (!rows_are_pixels(c.graph, x) || !rows_are_pixels(c.graph, y)) return c.refuse("it transposes an image");
   if (const std::string needed = needed_of_blocks(c.config); !needed.empty())
     return c.refuse("it is transposed as elements of WGT, which needs " + needed);
+  DOVETAIL_TRY(identity_fits(c));
   const std::int64_t block = c.config.block_out, batch = c.config.batch,
                      groups = element_count(Shape(to.begin(), to.end() - 2));
   DOVETAIL_ASSIGN(const auto positions, positions_in(c, nodes_between(c, x, y), x));
