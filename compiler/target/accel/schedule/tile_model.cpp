@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "compiler/schedule/nest.h"
+#include "compiler/target/accel/programs/intrinsics.h"
 
 namespace dovetail::accel {
 

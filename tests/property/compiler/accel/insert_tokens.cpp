@@ -1,5 +1,7 @@
 // Tokens of random streams: isa/verify has no finding, and reports a fault if any token is removed.
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "compiler/target/accel/stream/stream.h"
 #include "isa/text.h"
@@ -26,7 +28,10 @@ accel::Stream stream_of(const GeneratedProgram& program) {
     int kernel = -1;
     if (const isa::UopLoop* loop = isa::uop_loop(instruction)) {
       const auto contents = uops.kernel(loop->uop_begin, loop->uop_end).value();
-      kernel = stream.kernel({contents.begin(), contents.end()});
+      std::vector<isa::Uop> kernel_uops(contents.begin(), contents.end());
+      if (isa::has_epilogue(instruction))  // its parameters, which without steps nothing reads
+        kernel_uops.push_back(isa::zero_trip(*loop) ? isa::Uop{} : uops[loop->uop_end]);
+      kernel = stream.kernel(std::move(kernel_uops));
     }
     stream.instructions.push_back({std::move(instruction), kernel});
   }

@@ -23,7 +23,7 @@ std::vector<std::uint32_t> operands() {
   return all;
 }
 
-// Whether the bits are those of 2^power / x, rounded once: 2 * |mantissa * x - 2^k| <= x, in whole numbers.
+// Whether the bits are those of 2^power / x, rounded once: 2 * |mantissa * x - 2^k| <= x, in integers.
 bool is_reciprocal(std::uint32_t bits, std::uint32_t x, int power) {
   const int exponent = static_cast<int>(bits >> 23);
   if (exponent < 1 || exponent > 255) return false;
