@@ -42,6 +42,8 @@ FACTORS = [
     {"requant": True, "epilogue": True, "block_in": 16, "table": True},
 ]
 HELD_BACK = 13
+ALL_EXTENSIONS = {"block_in": 16, "block_out": 16, "requant": True, "saturate": True, "overwrite": True, "window": True, "table": True,
+                  "epilogue": True, "norm": True}  # held back, too
 # Larger values take many minutes each.
 MOST_MULTIPLIERS, MOST_SCALERS = 256, 16
 
@@ -102,7 +104,7 @@ def main():
     parser.add_argument("--from", dest="folder", type=pathlib.Path)
     arguments = parser.parse_args()
     parameters = json.loads((SOURCE / "docs/schema/gen/hardware.json").read_text())["properties"]
-    points = [({**BASE, **factors}, False) for factors in (*FACTORS, *other_factors(parameters))] + [(point, True) for point in held_back(parameters)]
+    points = [({**BASE, **factors}, False) for factors in (*FACTORS, *other_factors(parameters))] + [(point, True) for point in (*held_back(parameters), ALL_EXTENSIONS)]
     runs = []
     if arguments.folder:
         areas = [json.loads(path.read_text()) for path in sorted(arguments.folder.glob("*.json"))]

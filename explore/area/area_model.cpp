@@ -38,6 +38,13 @@ double requant(const HardwareConfig& c) { return c.requant ? 1 : 0; }
 double bus(const HardwareConfig& c) { return static_cast<double>(c.bus_bytes); }
 double table_lanes(const HardwareConfig& c) { return c.table ? lanes(c) : 0; }
 double table_bits(const HardwareConfig& c) { return c.table ? lanes(c) * bus(c) : 0; }
+double window_macs(const HardwareConfig& c) { return c.window ? macs(c) : 0; }
+// Inputs that the window of WINDOW keeps.
+double window_inputs(const HardwareConfig& c) { return c.window ? inputs(c) * static_cast<double>(c.block_in - 1) : 0; }
+double epilogue_lanes(const HardwareConfig& c) { return c.epilogue ? lanes(c) : 0; }
+double norm_lanes(const HardwareConfig& c) { return c.norm ? lanes(c) : 0; }
+double epilogue(const HardwareConfig& c) { return c.epilogue ? 1 : 0; }
+double norm(const HardwareConfig& c) { return c.norm ? 1 : 0; }
 double bus_log(const HardwareConfig& c) { return log2_of(c.bus_bytes); }
 double address(const HardwareConfig& c) { return static_cast<double>(c.address_bits); }
 double burst(const HardwareConfig& c) { return bits_for(c.longest_burst_beats()); }
@@ -59,15 +66,16 @@ struct BlockRow {
 };
 const std::vector<BlockRow>& block_table() {
   static const std::vector<BlockRow> rows{
-      {"u_compute/u_gemm", {}, {one, macs, lanes}, {one, macs, lanes}},
+      {"u_compute/u_gemm", {}, {one, macs, lanes, window_macs}, {one, macs, lanes, window_inputs}},
       {"u_compute/u_alu",
        {},
-       {one, lanes, requant_lanes, table_lanes, table_bits},
-       {one, lanes, requant_lanes, table_lanes}},
+       {one, lanes, requant_lanes, table_lanes, table_bits, epilogue_lanes, norm_lanes},
+       {one, lanes, requant_lanes, table_lanes, norm_lanes}},
       {"u_compute",
        {"u_compute/u_gemm", "u_compute/u_alu"},
-       {one, lanes, inputs, weights, bus, address, burst, outstanding, all_indices, requant, wide},
-       {one, lanes, inputs, weights, bus, address, outstanding, all_indices, requant, wide}},
+       {one, lanes, inputs, weights, bus, address, burst, outstanding, all_indices, requant, wide, epilogue_lanes,
+        norm},
+       {one, lanes, inputs, weights, bus, address, outstanding, all_indices, requant, wide, epilogue_lanes, norm}},
       {"u_load",
        {},
        {one, weights, inputs, bus, bus_log, address, burst, outstanding, all_indices, wide},
@@ -88,7 +96,7 @@ const std::vector<BlockRow>& block_table() {
   return rows;
 }
 const std::vector<Feature>& level_features() {
-  static const std::vector<Feature> features{one, requant, address, bus_log, outstanding, acc_index};
+  static const std::vector<Feature> features{one, requant, epilogue, norm, address, bus_log, outstanding, acc_index};
   return features;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "isa/spec/config.h"
 #include "tests/catch.h"
 
 namespace dovetail::explore {
@@ -54,6 +55,15 @@ TEST_CASE("area model: more of any resource needs no less area") {
   CHECK(larger([](auto& c) { c.wgt_buffer_bytes *= 2; }).sram_mm2 > small.sram_mm2);
   CHECK(larger([](auto& c) { c.requant = true; }).gates > small.gates);
   CHECK(larger([](auto& c) { c.bus_bytes = 32; }).mm2() > small.mm2());
+  for (const isa::spec::Extension& row : isa::spec::kExtensions) {
+    if (row.key == "overwrite") continue;  // a few gates
+    CAPTURE(std::string(row.key));
+    isa::HardwareConfig config = base;
+    config.requant = true;
+    const double without = model().estimate(config).gates;
+    config.*row.member = true;
+    CHECK((row.key == "requant" || model().estimate(config).gates > without));
+  }
 }
 
 TEST_CASE("area model: beyond the range of its runs it extrapolates, and names in what") {
@@ -65,9 +75,7 @@ TEST_CASE("area model: beyond the range of its runs it extrapolates, and names i
   CHECK(model().extrapolates(config) == std::vector<std::string>{"1024 multipliers (runs have 16 to 256)"});
   config = {};
   config.bus_bytes = 64;
-  config.window = true;
-  CHECK(model().extrapolates(config) ==
-        std::vector<std::string>{"64 bytes of the port (runs have 4 to 32)", "window (no run has it)"});
+  CHECK(model().extrapolates(config) == std::vector<std::string>{"64 bytes of the port (runs have 4 to 32)"});
 }
 
 TEST_CASE("area model: invalid data is refused") {
