@@ -119,7 +119,7 @@ class Comparer {
   }
   std::string processor_text() const {
     std::string name = processor_model();
-    for (const std::string_view sign : {"(R)", "(TM)"})
+    for (const std::string_view sign : {"(R)", "(TM)", " Processor"})
       for (std::size_t at; (at = name.find(sign)) != name.npos;) name.erase(at, sign.size());
     return fmt::format("{}, {} thread{}", name, threads(), threads() == 1 ? "" : "s");
   }

@@ -157,19 +157,19 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
       localparam int unsigned Column = l % BLOCK_OUT;
       logic        of_epilogue;
-      logic [31:0] value, bias, scale;
+      logic [31:0] lane_value, lane_bias, lane_scale;
       assign of_epilogue = EPILOGUE_ENABLED != 0 && epilogue_requant_i;
-      assign value = of_epilogue ? epilogue_value_i[l*32+:32] : acc_i[l*32+:32];
-      assign bias  = of_epilogue ? epilogue_bias_i[Column*32+:32] : next_i[l*32+:32];
-      assign scale = of_epilogue ? epilogue_scale_i[Column*32+:32] : source_i[l*32+:32];
+      assign lane_value = of_epilogue ? epilogue_value_i[l*32+:32] : acc_i[l*32+:32];
+      assign lane_bias  = of_epilogue ? epilogue_bias_i[Column*32+:32] : next_i[l*32+:32];
+      assign lane_scale = of_epilogue ? epilogue_scale_i[Column*32+:32] : source_i[l*32+:32];
       dovetail_requant #(
         .HasInt8(EPILOGUE_ENABLED != 0 || NORM_ENABLED != 0)
       ) u_requant (
         .clk_i,
         .enable_i    (of_epilogue || (valid_1_q && requants_1)),
-        .value_i     (value),
-        .bias_i      (bias),
-        .scale_i     (scale),
+        .value_i     (lane_value),
+        .bias_i      (lane_bias),
+        .scale_i     (lane_scale),
         .enable_2_i  ((EPILOGUE_ENABLED != 0 && epilogue_requant_2_i) ||
                       (valid_2_q && requants_2)),
         .zero_point_i(zero_point),

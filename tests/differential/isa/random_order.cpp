@@ -189,10 +189,13 @@ void ReferenceMachine::execute(const isa::Alu& alu) {
     const auto dst = semantics::element_index(uop.dst, y, x, alu.dst_factor_out, alu.dst_factor_in);
     const auto src = semantics::element_index(uop.src, y, x, alu.src_factor_out, alu.src_factor_in);
     out_.erase(dst);
+    const std::vector<std::int32_t> before(&acc_[dst * lanes], &acc_[dst * lanes] + lanes);
+    const auto row_lanes = static_cast<std::size_t>(config_.block_out);
     for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const auto row = std::span(before).subspan(lane / row_lanes * row_lanes, row_lanes);
       const auto source = [&](std::size_t element) { return acc_[(src + element) * lanes + lane]; };
       std::int32_t& target = acc_[dst * lanes + lane];
-      target = semantics::alu(alu.op, target, semantics::alu_operands(alu, source, table_.data()));
+      target = semantics::alu(alu.op, target, semantics::alu_operands(alu, source, table_.data(), row));
     }
   });
 }

@@ -17,10 +17,10 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// The extents of blocks of elements: the facts of the hardware on which layouts and on-chip places depend.
-// Of channels of a tensor in DRAM: one channel would leave products without a loop over channels.
+// Channels of a block in DRAM, at least: one channel would leave products without a loop over channels.
 inline constexpr std::int64_t kLeastBlock = 2;
 
+// The extents of blocks of elements: the facts of the hardware on which layouts and on-chip places depend.
 struct BlockSizes {
   BlockSizes(const isa::HardwareConfig& config)  // NOLINT: implicit by design
       : batch(config.batch), block_in(config.block_in), block_out(config.block_out) {}
