@@ -17,9 +17,8 @@ std::string beyond_design(const isa::HardwareConfig& config, double clock_mhz) {
   const auto design = design_clock(config);
   if (!design || clock_mhz <= design->mhz) return {};
   return fmt::format(
-      "{:.6g} MHz is beyond the {:.0f} MHz of the design: {:.0f} levels of logic of {:.0f} ps by the area model, "
-      "before "
-      "placement",
+      "{:.6g} MHz is beyond the {:.0f} MHz of the design: {:.0f} levels of logic of {:.0f} ps "
+      "by the area model, before placement",
       clock_mhz, design->mhz, design->levels, design->level_ps);
 }
 

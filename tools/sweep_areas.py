@@ -40,6 +40,7 @@ FACTORS = [
     {"requant": True, "norm": True, "block_out": 8}, {"requant": True, "norm": True, "batch": 2},
     {"requant": True, "epilogue": True, "block_in": 16}, {"requant": True, "epilogue": True, "block_in": 16, "block_out": 8},
     {"requant": True, "epilogue": True, "block_in": 16, "table": True},
+    {"requant": True, "saturate": True, "epilogue": True, "norm": True, "block_in": 16},
 ]
 HELD_BACK = 13
 ALL_EXTENSIONS = {"block_in": 16, "block_out": 16, "requant": True, "saturate": True, "overwrite": True, "window": True, "table": True,

@@ -44,6 +44,8 @@ double window_inputs(const HardwareConfig& c) { return c.window ? inputs(c) * st
 double epilogue_lanes(const HardwareConfig& c) { return c.epilogue ? lanes(c) : 0; }
 double norm_lanes(const HardwareConfig& c) { return c.norm ? lanes(c) : 0; }
 double epilogue(const HardwareConfig& c) { return c.epilogue ? 1 : 0; }
+// STORE's clamp comes after the choice among more results.
+double long_clamp(const HardwareConfig& c) { return c.saturate && (c.epilogue || c.norm) ? 1 : 0; }
 double norm(const HardwareConfig& c) { return c.norm ? 1 : 0; }
 double bus_log(const HardwareConfig& c) { return log2_of(c.bus_bytes); }
 double address(const HardwareConfig& c) { return static_cast<double>(c.address_bits); }
@@ -96,7 +98,8 @@ const std::vector<BlockRow>& block_table() {
   return rows;
 }
 const std::vector<Feature>& level_features() {
-  static const std::vector<Feature> features{one, requant, epilogue, norm, address, bus_log, outstanding, acc_index};
+  static const std::vector<Feature> features{one,     requant, epilogue,    norm,     long_clamp,
+                                             address, bus_log, outstanding, acc_index};
   return features;
 }
 
