@@ -33,6 +33,27 @@ Places sum_constants(const Operation& operation, const AddOperation& add, const 
   return places;
 }
 
+// The operand M of a softmax: `visible`, an element for each of the operand with this layout.
+NdArray mask_of(const NdArray& visible, const TensorLayout& x) {
+  NdArray mask(DType::int8, x.program_shape());
+  const auto numbers = mask.data<std::int8_t>();
+  std::ranges::fill(numbers, softmax_mask(false));
+  const std::int64_t height = x.padded_h(), width = x.padded_w();
+  for (std::int64_t e = 0; e < visible.count(); ++e) {
+    std::int64_t n, c, row = 0, column = 0;
+    if (x.rows > 0) {
+      const std::int64_t r = e / x.c;
+      c = e % x.c, n = r % x.n, column = r / x.n;
+    } else {
+      column = e % x.w, row = e / x.w % x.h, c = e / (x.w * x.h) % x.c, n = e / (x.w * x.h * x.c);
+    }
+    const std::int64_t at =
+        ((n * x.padded_c() + c) * height + row + x.border.top) * width + column + x.border.left;
+    numbers[static_cast<std::size_t>(at)] = softmax_mask(visible.as_int64(e) != 0);
+  }
+  return mask;
+}
+
 std::vector<Places> places_of(const Operation& operation, const ConvOperation& conv, MemoryImage& image) {
   ConvSpec spec = conv.spec;
   spec.x = image.layout(operation.inputs[0]);
@@ -106,6 +127,42 @@ std::vector<Places> places_of(const Operation& operation, const LinesOperation& 
 std::vector<Places> places_of(const Operation& operation, const TableOperation& table, MemoryImage& image) {
   Places places{{"X0", image.address(operation.inputs[0])}, {"T", image.table(table.spec.name, table.table)}};
   if (table.spec.widening == Widening::gemm) places["I"] = image.identity();
+  return {std::move(places)};
+}
+
+std::vector<Places> places_of(const Operation& operation, const SoftmaxOperation& softmax, MemoryImage& image) {
+  const isa::HardwareConfig& config = image.config;
+  const std::string& name = softmax.spec.name;
+  SoftmaxSpec spec = softmax.spec;
+  spec.x = image.layout(operation.inputs[0]);
+  const auto constant = [&](const char* what, const NdArray& constants) {
+    return image.constant(fmt::format("{} of {}", what, name), pack_constants(constants, config));
+  };
+  Places places{{"X", image.address(operation.inputs[0])},
+                {"KR", constant("constants of rows", softmax_row_constants(config, softmax.scale))},
+                {"T", image.constant("exponentials of " + name,
+                                     softmax_table(softmax.exponentials.data<std::uint16_t>()))}};
+  if (softmax.visible)
+    places["M"] = image.constant("mask of " + name,
+                                 packed(mask_of(*softmax.visible, spec.x), spec.x.index_map(spec.x.block)));
+  else if (spec.pads())
+    places["K"] = constant("constants", softmax_constants(config, spec.x.padded_c(), spec.x.c));
+  if (spec.widening == Widening::gemm) places["I"] = image.identity();
+  return {std::move(places)};
+}
+
+std::vector<Places> places_of(const Operation& operation, const NormalizationOperation& normalization,
+                              MemoryImage& image) {
+  const isa::HardwareConfig& config = image.config;
+  NormalizationSpec spec = normalization.spec;
+  spec.x = image.layout(operation.inputs[0]);
+  spec.y = image.layout(operation.output);
+  const NdArray constants = normalization_constants(spec, config, normalization.scale, normalization.bias),
+                of_rows = normalization_row_constants(spec, config);
+  Places places{{"X", image.address(operation.inputs[0])},
+                {"K", image.constant("constants of " + spec.name, pack_constants(constants, config))},
+                {"KR", image.constant("constants of rows of " + spec.name, pack_constants(of_rows, config))}};
+  if (spec.widening == Widening::gemm) places["I"] = image.identity();
   return {std::move(places)};
 }
 

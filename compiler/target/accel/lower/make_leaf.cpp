@@ -159,8 +159,12 @@ class LeafBuilder {
           return fail(
               fmt::format("{} and {} do not share their place", call.operands[0].buffer->name, operand.buffer->name),
               "the accelerator's operations work in place: let both have the same indices");
+      } else if (memory_of(operand.buffer) == isa::Memory::wgt) {
+        result.wgt = index;
+      } else if (!result.src) {
+        result.src = index;
       } else {
-        (memory_of(operand.buffer) == isa::Memory::wgt ? result.wgt : result.src) = index;
+        DOVETAIL_TRY(check_next(*result.src, index, call.operands[i - 1].buffer->name, operand.buffer->name));
       }
     }
     if (!call.immediates.empty()) {
@@ -180,8 +184,19 @@ class LeafBuilder {
     return {};
   }
 
-  // The last two axes of an operand must be the element of its memory, and the elements along further axes (REQUANT's
-  // pair) consecutive on chip.
+  // The second source of an operation must be the element after the first.
+  Result<void> check_next(const LeafForm& first, const LeafForm& next, const std::string& name,
+                          const std::string& next_name) const {
+    const Placement &place = *first.place, &next_place = *next.place;
+    const std::int64_t distance = next_place.base + next.constant - place.base - first.constant;
+    if (distance == 1 && next.inner == first.inner && next.outer == first.outer &&
+        next_place.elements == place.elements && next_place.slots == place.slots)
+      return {};
+    return fail(fmt::format("the element of {} does not follow that of {}", next_name, name),
+                "let both have the same indices, or transform_layout a common buffer so that they are neighbors");
+  }
+
+  // The last two axes of an operand must be the element of its memory.
   Result<void> check_element_steps(const IntrinsicOperand& operand) const {
     const std::size_t axes = operand.steps.size(), dimensions = operand.buffer->shape.size();
     for (std::size_t e = 1; e <= 2; ++e) {
@@ -196,13 +211,6 @@ class LeafBuilder {
             fmt::format("its operand {} is not a whole element", operand.buffer->name),
             fmt::format("transform_layout {} so that its last two dimensions are an element", operand.buffer->name));
     }
-    if (axes <= 2) return {};
-    const Placement& placement = context_.placements.at(operand.buffer.get());
-    std::int64_t step = 0;
-    for (std::size_t d = 0; d < dimensions; ++d) step += operand.steps[0][d] * placement.strides[d];
-    if (step != 1)
-      return fail(fmt::format("the elements of {} are {} apart, not 1", operand.buffer->name, step),
-                  fmt::format("transform_layout {} so that they are neighbors", operand.buffer->name));
     return {};
   }
 

@@ -157,6 +157,44 @@ Result<std::map<const BufferNode*, Buffer>> in_place_sources(const Program& prog
   return sources;
 }
 
+// Puts the elements of buffers that an intrinsic reads one after the other (S and S1) next to each other.
+Result<void> interleave(const Program& program, const IntrinsicTable& intrinsics, Placements& placements) {
+  const auto root = [&](const Buffer& buffer) {
+    const BufferNode* own = placements.at(buffer.get()).in_place_of;
+    return own ? own : buffer.get();
+  };
+  constexpr std::size_t kSources = 2;  // D and A come first
+  for (const schedule::Path& path : schedule::blocks_below(program.body)) {
+    const Block& block = *schedule::as_block(path.back());
+    const auto* call = std::get_if<IntrinsicCall>(&block.body->node);
+    const Intrinsic* row = call ? find_intrinsic(intrinsics, call->intrinsic) : nullptr;
+    if (!row || !row->in_place || call->operands.size() < kSources + 2 || row->scopes[kSources] != kAccScope ||
+        row->scopes[kSources + 1] != kAccScope)
+      continue;
+    const Buffer &source = call->operands[kSources].buffer, &next = call->operands[kSources + 1].buffer;
+    const BufferNode *first = root(source), *second = root(next);
+    Placement &a = placements.at(first), &b = placements.at(second);
+    if (first == second || b.after == first) continue;
+    const auto is_single = [](const Placement& placement) { return !placement.after && placement.slots == 1; };
+    const bool pairs = std::ranges::any_of(placements, [&](const auto& each) { return each.second.after == first; });
+    if (pairs || !is_single(a) || !is_single(b) || a.strides != b.strides || a.elements != b.elements ||
+        a.home != b.home)
+      return cannot_lower(program, fmt::format("block {}", block.name),
+                          fmt::format("{} reads consecutive elements of {} and {}, which have no common place",
+                                      call->intrinsic, source->name, next->name),
+                          "give both one layout without slots, use each as such an operand with the other alone, and "
+                          "compute_at what writes them into one loop");
+    b.after = first;
+    for (auto& [buffer, placement] : placements) {
+      if (buffer != first && buffer != second && placement.in_place_of != first && placement.in_place_of != second)
+        continue;
+      for (std::int64_t& stride : placement.strides) stride *= 2;
+      placement.elements *= 2;
+    }
+  }
+  return {};
+}
+
 // The innermost of the loops around all accesses.
 std::string loop_text(const std::vector<const For*>& home) {
   return home.empty() ? "no loop" : fmt::format("loop {}", home.back()->var->name);
@@ -166,7 +204,7 @@ std::string loop_text(const std::vector<const For*>& home) {
 void line_up(Placements& placements, const std::vector<Buffer>& buffers, isa::Memory memory, std::int64_t at) {
   for (const Buffer& buffer : buffers) {
     Placement& placement = placements.at(buffer.get());
-    if (placement.memory != memory || placement.in_place_of) continue;
+    if (placement.memory != memory || placement.in_place_of || placement.after) continue;
     placement.base = at;
     at += placement.all_elements();
   }
@@ -184,6 +222,12 @@ std::int64_t choose_first(Placement& placement, const SramHistory& history) {
 }
 
 void follow_operands(Placements& placements) {
+  for (auto& [buffer, placement] : placements) {
+    if (!placement.after) continue;
+    const Placement& first = placements.at(placement.after);
+    placement.base = first.base + 1;
+    placement.first = first.first;
+  }
   for (auto& [buffer, placement] : placements) {
     if (!placement.in_place_of) continue;
     const Placement& operand = placements.at(placement.in_place_of);
@@ -249,6 +293,7 @@ Result<Placements> find_places(const Program& program, const IntrinsicTable& int
     own.contexts = source.contexts;
     own.home = source.home;
   }
+  DOVETAIL_TRY(interleave(program, intrinsics, placements));
   for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::tab})
     line_up(placements, program.allocations, memory, 0);
   follow_operands(placements);
@@ -304,7 +349,7 @@ Result<Placements> place_buffers(const Program& program, Placements placements, 
   for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::tab}) {
     std::int64_t used = 0;
     for (const auto& [buffer, placement] : placements)
-      if (placement.memory == memory && !placement.in_place_of) used += placement.all_elements();
+      if (placement.memory == memory && !placement.in_place_of && !placement.after) used += placement.all_elements();
     const std::int64_t depth = usable_depth(config, memory), free = depth - used;
     if (free < 0) {
       errors.push_back({fmt::format("cannot place the tiles of {}", program.name), program.name,
@@ -316,7 +361,7 @@ Result<Placements> place_buffers(const Program& program, Placements placements, 
       line_up(placements, program.allocations, memory, at);
       std::int64_t last = -1;
       for (auto& [buffer, placement] : placements)
-        if (placement.memory == memory && !placement.in_place_of)
+        if (placement.memory == memory && !placement.in_place_of && !placement.after)
           last = std::max(last, choose_first(placement, history));
       return last;
     };
@@ -336,6 +381,7 @@ std::string places_text(const Program& program, const Placements& placements) {
                         place.elements);
     if (place.slots > 1) text += fmt::format(" x {} slots, from slot {}", place.slots, place.first);
     if (place.contexts > 1) text += fmt::format(", for each of {} virtual threads", place.contexts);
+    if (place.after) text += fmt::format(", between those of {}", place.after->name);
     if (place.in_place_of) text += fmt::format(", in place of {}", place.in_place_of->name);
     text += '\n';
   }

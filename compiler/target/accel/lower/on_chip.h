@@ -37,6 +37,7 @@ struct Placement {
   std::vector<const loops::For*> home;  // the loops around all accesses, outermost first
   const loops::BufferNode* in_place_of =
       nullptr;  // it reuses the storage of this operand, which is not needed any more
+  const loops::BufferNode* after = nullptr;  // each of its elements follows an element of this buffer, with its strides
 
   std::int64_t all_elements() const { return elements * slots * contexts; }
   // The beginning of the slot of an iteration. `values`: values of the loops around all accesses.
@@ -45,9 +46,9 @@ struct Placement {
 using Placements = std::map<const loops::BufferNode*, Placement>;
 
 // The size of each allocation of the program, and its place after the previous ones, from address 0 of each memory,
-// even if it does not fit. Results of in-place intrinsics have the place of their operand. Errors: a buffer that is not
-// in a memory of the accelerator, has another type or other elements than that memory, or cannot be in place of its
-// operand.
+// even if it does not fit. Results of in-place intrinsics have the place of their operand, and elements that an
+// intrinsic reads one after the other are neighbors. Errors: a buffer that is not in a memory of the accelerator, has
+// another type or other elements than that memory, or cannot be in place of its operand or between elements of another.
 Result<Placements> find_places(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
                                const BlockSizes& sizes);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/schedule/nest.h"
+#include "compiler/target/accel/programs/normalization.h"
 
 namespace dovetail::accel {
 
@@ -55,7 +56,13 @@ StageKind stage_kind(const Block& block) {
   if (block.name == "epilogue") return StageKind::gemm;  // of its products
   const Expr& value = store->targets[0].value;
   const auto* binary = std::get_if<Binary>(&value->node);
-  if (block.init) return binary != nullptr && binary->op == BinaryOp::add ? StageKind::gemm : StageKind::alu;
+  if (is_of_lanes(block.name)) return StageKind::alu_long;
+  if (block.init) {
+    if (binary == nullptr || binary->op != BinaryOp::add) return StageKind::alu;
+    const auto* product = std::get_if<Binary>(&binary->b->node);
+    if (product == nullptr) return StageKind::alu;  // a sum of elements of ACC, and else of squares or products
+    return std::holds_alternative<LoadExpr>(product->a->node) ? StageKind::alu_long : StageKind::gemm;
+  }
   if (binary != nullptr) return binary->op == BinaryOp::mul ? StageKind::alu_long : StageKind::alu;
   if (std::holds_alternative<IntImm>(value->node)) return StageKind::gemm;
   if (const auto* entry = std::get_if<Cast>(&value->node); entry && size_bytes(entry->a->dtype) == 2)

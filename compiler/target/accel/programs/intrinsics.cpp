@@ -1,5 +1,7 @@
 #include "compiler/target/accel/programs/intrinsics.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/check.h"
@@ -13,6 +15,8 @@ namespace dovetail::accel {
 using namespace loops;
 
 namespace {
+
+constexpr std::int64_t kMantissaBits = 23;  // of a binary32
 
 // A block nest `name` over named axes; the body gets the iterators.
 Stmt nest(const std::string& name, const std::vector<std::pair<std::int64_t, IterKind>>& axes,
@@ -50,7 +54,7 @@ Expr clamp_int8(const Expr& value) {
                 int_imm(INT8_MAX, DType::int32));
 }
 
-// The expression that an operation computes for a lane; source(k) is the lane of acc[src + k], or the immediate.
+// The expression that an operation of lanes computes for one; source(k) is the lane of acc[src + k], or the immediate.
 Expr meaning(isa::AluOp op, const Expr& a, const std::function<Expr(int)>& source, const Expr& parameter,
              const Buffer& table) {
   switch (op) {
@@ -97,10 +101,10 @@ Intrinsic intrinsic(const std::string& name, std::vector<Parameter> parameters, 
 
 Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Operand operand) {
   const Buffer d = acc.buffer("D"), a = acc.buffer("A");
-  const bool one_element = row.source_elements == 1;
-  const Buffer s = one_element
-                       ? acc.buffer("S")
-                       : make_buffer("S", DType::int32, {std::int64_t{row.source_elements}, acc.batch, acc.block});
+  std::vector<Buffer> sources;
+  if (operand != Operand::immediate)
+    for (std::uint32_t k = 0; k < row.source_elements; ++k)
+      sources.push_back(acc.buffer(k == 0 ? "S" : fmt::format("S{}", k)));
   const Buffer table =
       isa::spec::reads_table(row.op)
           ? make_buffer("T", row.op == isa::AluOp::table ? DType::int16 : DType::uint16, {1, isa::spec::kTableEntries})
@@ -109,15 +113,15 @@ Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Op
   const Stmt body = nest(std::string(row.name), acc.axes(), [&](const std::vector<Expr>& i) {
     const auto source = [&](int element) -> Expr {
       if (operand == Operand::immediate) return table ? nullptr : ref(imm);
-      return one_element ? load(s, i) : load(s, {int_imm(element), i[0], i[1]});
+      return load(sources[static_cast<std::size_t>(element)], i);
     };
     return store(d, i, meaning(row.op, load(a, i), source, ref(imm), table));
   });
   const std::string name = fmt::format("accel.{}{}", row.name, operand == Operand::immediate ? "_imm" : "");
   std::vector<Parameter> parameters{{d, ParameterRole::output}, {a, ParameterRole::input}};
   std::vector<std::string> scopes{kAccScope, kAccScope};
-  if (operand != Operand::immediate) {
-    parameters.push_back({s, ParameterRole::input});
+  for (const Buffer& source : sources) {
+    parameters.push_back({source, ParameterRole::input});
     scopes.emplace_back(kAccScope);
   }
   if (table) {
@@ -129,7 +133,49 @@ Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Op
   return intrinsic(name, std::move(parameters), body, std::move(scopes), std::move(immediates), true);
 }
 
+Intrinsic row_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row) {
+  const Buffer d = acc.buffer("D"), a = acc.buffer("A");
+  const Var imm = make_var("imm", DType::int32);
+  const Stmt body = nest(std::string(row.name), acc.axes(), [&](const std::vector<Expr>& i) {
+    if (row.serial) return store(d, i, serial_expression(row.op, load(a, i), ref(imm)));
+    return store(d, i, row_expression(row.op, acc.block,
+                                      [&](std::int64_t lane) { return load(a, {i[0], int_imm(lane)}); }));
+  });
+  return intrinsic(fmt::format("accel.{}", row.name), {{d, ParameterRole::output}, {a, ParameterRole::input}}, body,
+                   {kAccScope, kAccScope}, row.serial ? std::vector{imm} : std::vector<Var>{}, true);
+}
+
+// The bits of the binary32 that is 2^exponent / x, for 0 < x < 2^28: there the binary64 quotient rounds correctly.
+Expr reciprocal_expression(const Expr& x, const Expr& exponent) {
+  const Expr quotient = binary(BinaryOp::div, float_imm(1, DType::float64), cast(DType::float64, x));
+  return bitcast(DType::int32, cast(DType::float32, quotient)) +
+         binary(BinaryOp::shl, exponent, int_imm(kMantissaBits, DType::int32));
+}
+
+// floor(sqrt(x * 2^24)) for x >= 0, int64.
+Expr root_expression(const Expr& x) {
+  const Expr radicand = binary(BinaryOp::shl, cast(DType::int64, x), int_imm(24));
+  const Expr root = cast(DType::int64, unary(UnaryOp::sqrt, cast(DType::float64, radicand)));
+  // The binary64 root may have been rounded up to the next integer.
+  return root - cast(DType::int64, binary(BinaryOp::gt, root * root, radicand));
+}
+
 }  // namespace
+
+Expr row_expression(isa::AluOp op, std::int64_t lanes, const std::function<Expr(std::int64_t)>& lane) {
+  DOVETAIL_CHECK(op == isa::AluOp::rmax || op == isa::AluOp::radd, "the operation combines lanes");
+  Expr value = lane(0);
+  for (std::int64_t l = 1; l < lanes; ++l)
+    value = binary(op == isa::AluOp::rmax ? BinaryOp::max : BinaryOp::add, value, lane(l));
+  return value;
+}
+
+Expr serial_expression(isa::AluOp op, const Expr& x, const Expr& exponent) {
+  if (op == isa::AluOp::recip) return reciprocal_expression(x, exponent);
+  DOVETAIL_CHECK(op == isa::AluOp::rsqrt, "a serial unit computes the operation");
+  constexpr std::int64_t kRootBits = 12;  // of the root's fraction
+  return reciprocal_expression(root_expression(x), exponent + int_imm(kRootBits, DType::int32));
+}
 
 std::int64_t usable_depth(const isa::HardwareConfig& config, isa::Memory memory) {
   return config.depth(memory) - (config.window && memory == isa::Memory::wgt ? 1 : 0);
@@ -221,8 +267,10 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
                               std::move(scopes), {}, true));
   }
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps) {
-    if (!isa::spec::is_enabled(row, config) || row.scope == isa::spec::AluScope::row) continue;
-    if (isa::spec::takes_immediate(row.op)) {
+    if (!isa::spec::is_enabled(row, config)) continue;
+    if (row.scope == isa::spec::AluScope::row) {
+      table.push_back(row_intrinsic(acc, row));
+    } else if (isa::spec::takes_immediate(row.op)) {
       table.push_back(alu_intrinsic(acc, row, Operand::vector));
       table.push_back(alu_intrinsic(acc, row, Operand::immediate));
     } else {

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <functional>
+#include <string_view>
 
 #include "isa/config.h"
+#include "isa/instruction.h"
 #include "loops/intrinsic.h"
 
 namespace dovetail::accel {
@@ -25,10 +27,12 @@ inline constexpr const char* kTabScope = "accel.tab";
 //   accel.fill (D; imm)         D = imm
 //   accel.<op> (D, A, S)        D = op(A, S), D and A the same storage
 //   accel.<op>_imm (D, A; imm)  D = op(A, imm), where the immediate may be the operand
-//   accel.<op> (D, A, S; imm)   where it is an additional parameter: D = requantize(A + S[1], bits of S[0], imm)
+//   accel.<op> (D, A, S, S1; imm)   where it is an additional parameter: D = requantize(A + S1, bits of S, imm), S and
+//                               S1 consecutive elements
 //   accel.<op> (D, A, S, T)     where it reads the table, [1][256]: D = T[clamp_int8(A + S) + 128]
 //   accel.<op>_imm (D, A, T)    the same with the immediate 0
-// S has a leading axis where the operation reads several elements that begin at acc[src].
+//   accel.<op> (D, A)           where it combines the lanes of a row: row_expression in all lanes of D
+//   accel.<op> (D, A; imm)      where a serial unit computes it: serial_expression
 loops::IntrinsicTable make_intrinsics(const isa::HardwareConfig& config);
 
 // The elements of a memory that programs use: all, except that with the extension `window` the last element of WGT has
@@ -37,6 +41,13 @@ std::int64_t usable_depth(const isa::HardwareConfig& config, isa::Memory memory)
 
 // The ISA's SHR as an expression: right by min(s, 31) for s >= 0, else left by min(-s, 31). int32.
 loops::Expr shr_expression(loops::Expr a, loops::Expr s);
+
+// What RMAX and RADD compute from the lanes of a row, int32.
+loops::Expr row_expression(isa::AluOp op, std::int64_t lanes, const std::function<loops::Expr(std::int64_t)>& lane);
+// What RECIP and RSQRT compute: 2^exponent / x and 2^exponent / sqrt(x), as the bits of a binary32, with the root of
+// isa/semantics/norm.h. They read lane 0, so a program may use them where all lanes of a row are equal. Precondition:
+// 0 < x < 2^28 for RECIP, 0 < x for RSQRT.
+loops::Expr serial_expression(isa::AluOp op, const loops::Expr& x, const loops::Expr& exponent);
 
 // The result of an epilogue (isa/semantics/epilogue.h) for the sum `acc`; `parameter`(k): byte k of its row of block_in
 // bytes. All rows have the same zero point and bounds.

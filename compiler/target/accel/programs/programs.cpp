@@ -9,6 +9,7 @@
 
 #include "compiler/target/accel/programs/block_groups.h"
 #include "compiler/target/accel/programs/stages.h"
+#include "compiler/target/accel/programs/widener.h"
 #include "compiler/target/accel/programs/window_maximum.h"
 #include "compiler/tensor/tensor.h"
 #include "isa/spec/timing.h"
@@ -22,18 +23,11 @@ using tensor::Indices;
 
 namespace {
 
-Axes pixel_axes(const TensorLayout& y) { return pixel_axes(y, y.h, y.w); }
-
 // The position of a result in the interior of Y.
 struct Place {
   std::int64_t first_channel = 0;
   Positions rows, columns;
 };
-
-Expr position(const Expr& e, const Positions& at, std::int64_t border) {
-  const Expr scaled = at.step == 1 ? e : e * at.step;
-  return at.first + border == 0 ? scaled : scaled + (at.first + border);
-}
 
 // Adds the last block, which stores into Y with the given layout.
 Program finish(Definition& definition, const Buffer& a, const TensorLayout& layout, bool saturate,
@@ -53,58 +47,6 @@ Expr tap(const Expr& o, std::int64_t stride, const Expr& k, std::int64_t dilatio
 Expr within(const Expr& e, std::int64_t extent) {
   return logical_and(binary(BinaryOp::ge, e, int_imm(0)), binary(BinaryOp::lt, e, int_imm(extent)));
 }
-
-// Widens int8 operands to int32: by a block "<prefix>load", or by "<prefix>widen", a product with the identity.
-class Widener {
- public:
-  Widener(Definition& d, Widening widening, const isa::HardwareConfig& config) : d_(d), config_(config) {
-    if (widening == Widening::gemm) identity_ = weights("I", {config.block_out, config.block_in});
-  }
-
-  Buffer operator()(const std::string& prefix, const Buffer& x, const Border& border, const Axes& axes) const {
-    return widen(prefix, axes, identity_, [&](const Indices& i, const Expr& channel) {
-      return load(x, {i[0], channel, i[2] + border.top, i[3] + border.left});
-    });
-  }
-  // Widens these rows and columns of x.
-  Buffer operator()(const std::string& prefix, const Buffer& x, const Positions& rows, const Positions& columns,
-                    const Axes& axes) const {
-    return widen(prefix, axes, identity_, [&](const Indices& i, const Expr& channel) {
-      return load(x, {i[0], channel, position(i[2], rows, 0), position(i[3], columns, 0)});
-    });
-  }
-  // Widens term `t` of a move.
-  Buffer operator()(const std::string& prefix, const Buffer& x, const MoveSpec::Term& term, std::size_t t,
-                    const Axes& axes) const {
-    const std::int64_t first = term.first_block * term.x.block;
-    const std::int64_t block = term.x.block;
-    return widen(prefix, axes, term.selects() ? weights(fmt::format("I{}", t), {block, block}) : identity_,
-                 [&](const Indices& i, const Expr& channel) {
-                   return load(
-                       x, {i[0], first == 0 ? channel : channel + first, position(i[2], term.rows, term.x.border.top),
-                           position(i[3], term.columns, term.x.border.left)});
-                 });
-  }
-
- private:
-  Buffer weights(const std::string& name, const Shape& shape) const { return d_.constant(name, DType::int8, shape); }
-  template <typename Element>
-  Buffer widen(const std::string& prefix, const Axes& axes, const Buffer& weights, const Element& element) const {
-    if (!weights)
-      return d_.compute(prefix + "load", DType::int32, axes,
-                        [&](const Indices& i) { return cast(DType::int32, element(i, i[1])); });
-    const std::int64_t block = weights->shape[1];
-    return d_.reduce(prefix + "widen", DType::int32, axes, {{"c", block}}, tensor::sum_reducer(),
-                     [&](const Indices& i, const Indices& r) {
-                       return cast(DType::int32, element(i, floor_div(i[1], block) * block + r[0])) *
-                              cast(DType::int32, load(weights, {floor_mod(i[1], block), r[0]}));
-                     });
-  }
-
-  Definition& d_;
-  const isa::HardwareConfig& config_;
-  Buffer identity_;
-};
 
 enum class Side { a, b };
 
@@ -318,15 +260,8 @@ Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& con
   Definition d(spec.name);
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
   const Buffer wide = Widener(d, spec.widening, config)("", x, spec.x.border, pixel_axes(spec.x));
-  // int8 has no smaller value, so the reduction may start at -128 instead of int32's minimum, and fits the ALU's
-  // immediate.
-  const tensor::Reducer max_of_int8{"max_int8",
-                                    [](const std::vector<DType>&) { return std::vector<Expr>{int32(-128)}; },
-                                    [](const std::vector<Expr>& a, const std::vector<Expr>& b) {
-                                      return std::vector<Expr>{binary(BinaryOp::max, a[0], b[0])};
-                                    }};
   const Buffer pooled =
-      d.reduce("pool", DType::int32, pixel_axes(spec.y), {{"ky", spec.kernel_h}, {"kx", spec.kernel_w}}, max_of_int8,
+      d.reduce("pool", DType::int32, pixel_axes(spec.y), {{"ky", spec.kernel_h}, {"kx", spec.kernel_w}}, max_of_int8(),
                [&](const Indices& i, const Indices& r) -> Expr {
                  const Expr row = tap(i[2], spec.stride_h, r[0], spec.dilation_h) - spec.pad_top;
                  const Expr column = tap(i[3], spec.stride_w, r[1], spec.dilation_w) - spec.pad_left;

@@ -91,9 +91,12 @@ Buffer Stages::fixed_point(const FixedPoint& plan, Buffer a, const Buffer& k) {
 Buffer Stages::epilogue(const Epilogue& e, Buffer a, const Buffer& k) {
   const bool requants = e.form == Epilogue::Form::requant;
   a = requants ? requant("requant", a, k, e.range.zero_point) : fixed_point(e.fixed_point, a, k);
-  const bool clamps = requants || e.fixed_point.clamps;
-  if (clamps && (!e.saturate || e.range.y_min > -128)) a = with_immediate("max", BinaryOp::max, a, e.range.y_min);
-  if (clamps && (!e.saturate || e.range.y_max < 127)) a = with_immediate("min", BinaryOp::min, a, e.range.y_max);
+  return requants || e.fixed_point.clamps ? clamped(a, e.range, e.saturate) : a;
+}
+
+Buffer Stages::clamped(Buffer a, const OutputRange& range, bool saturate) {
+  if (!saturate || range.y_min > -128) a = with_immediate("max", BinaryOp::max, a, range.y_min);
+  if (!saturate || range.y_max < 127) a = with_immediate("min", BinaryOp::min, a, range.y_max);
   return a;
 }
 
@@ -119,6 +122,15 @@ Buffer Stages::multiplied(const SplitMultiplier& multiplier, Buffer a, const Buf
   return combine("scaled", BinaryOp::add, with_constant("scale", BinaryOp::mul, a, k, 1), fraction);
 }
 
+const tensor::Reducer& max_of_int8() {
+  static const tensor::Reducer reducer{"max_int8",
+                                       [](const std::vector<DType>&) { return std::vector<Expr>{int32(INT8_MIN)}; },
+                                       [](const std::vector<Expr>& a, const std::vector<Expr>& b) {
+                                         return std::vector<Expr>{binary(BinaryOp::max, a[0], b[0])};
+                                       }};
+  return reducer;
+}
+
 Buffer on_chip(tensor::Definition& d, const std::string& name, const Buffer& k) {
   return d.compute(name, DType::int32, {{"n", k->shape[0]}, {"o", k->shape[1]}, {"word", k->shape[2]}},
                    [&](const Indices& i) { return load(k, i); });
@@ -131,9 +143,9 @@ Buffer on_chip_parameters(tensor::Definition& d, std::int64_t channels, const is
                    [&](const Indices& i) { return load(p, i); });
 }
 
-Buffer on_chip_table(tensor::Definition& d) {
-  const Buffer t = d.constant("T", DType::int16, {1, isa::spec::kTableEntries});
-  return d.compute("table", DType::int16, {{"row", 1}, {"entry", isa::spec::kTableEntries}},
+Buffer on_chip_table(tensor::Definition& d, DType entry) {
+  const Buffer t = d.constant("T", entry, {1, isa::spec::kTableEntries});
+  return d.compute("table", entry, {{"row", 1}, {"entry", isa::spec::kTableEntries}},
                    [&](const Indices& i) { return load(t, i); });
 }
 

@@ -15,6 +15,7 @@ namespace dovetail::accel {
 inline tensor::Axes pixel_axes(const TensorLayout& y, std::int64_t rows, std::int64_t columns) {
   return {{"n", y.padded_n()}, {"o", y.padded_c()}, {"y", rows}, {"x", columns}};
 }
+inline tensor::Axes pixel_axes(const TensorLayout& y) { return pixel_axes(y, y.h, y.w); }
 
 class Stages {
  public:
@@ -45,6 +46,8 @@ class Stages {
                                      const loops::Buffer& table);
   // acc -> the int32 value that the store narrows.
   loops::Buffer epilogue(const Epilogue& epilogue, loops::Buffer acc, const loops::Buffer& k);
+  // Clamps to the range, of which STORE does its part with `saturate`.
+  loops::Buffer clamped(loops::Buffer a, const OutputRange& range, bool saturate);
   // a * multiplier, rounded half to even; `k`: operand_constants without `requant`.
   loops::Buffer multiplied(const SplitMultiplier& multiplier, loops::Buffer a, const loops::Buffer& k);
 
@@ -56,6 +59,9 @@ class Stages {
   std::string prefix_;
 };
 
+// The maximum of int32 numbers that were int8. It starts at -128, which fits the ALU's immediate.
+const tensor::Reducer& max_of_int8();
+
 // The copy of the constants on chip, by a block with the name of its buffer.
 loops::Buffer on_chip(tensor::Definition& definition, const std::string& name, const loops::Buffer& constants);
 
@@ -63,8 +69,8 @@ loops::Buffer on_chip(tensor::Definition& definition, const std::string& name, c
 loops::Buffer on_chip_parameters(tensor::Definition& definition, std::int64_t channels,
                                  const isa::HardwareConfig& config);
 
-// The copy of the table T (table_constants) on chip, by the block "table".
-loops::Buffer on_chip_table(tensor::Definition& definition);
+// The copy of the table T, of int16 (table_constants) or uint16, on chip, by the block "table".
+loops::Buffer on_chip_table(tensor::Definition& definition, DType entry = DType::int16);
 
 // Adds the last block, which narrows `a` to int8 into Y, a parameter of shape `y`, at `place` of an element's indices.
 // `saturate`: the cast clamps, like STORE with the extension.

@@ -1,8 +1,11 @@
 #include "compiler/target/accel/schedule/operation_shape.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "compiler/schedule/nest.h"
+#include "compiler/target/accel/programs/normalization.h"
 
 namespace dovetail::accel {
 
@@ -27,6 +30,12 @@ std::vector<std::string> convolutions_of(const loops::Program& program) {
     if (const std::string& block = schedule::as_block(path.back())->name; is_convolution(block))
       blocks.push_back(block);
   return blocks;
+}
+
+bool has_rows(const loops::Program& program) {
+  return std::ranges::any_of(schedule::blocks_below(program.body), [](const schedule::Path& path) {
+    return is_of_lanes(schedule::as_block(path.back())->name);
+  });
 }
 
 OperationShape::OperationShape(const schedule::Context& context, const BlockSizes& block_sizes)

@@ -38,6 +38,9 @@ bool is_identity(std::string_view buffer);
 bool is_convolution(std::string_view block);
 std::vector<std::string> convolutions_of(const loops::Program& program);
 
+// Whether some stages reduce rows of channels (normalization.h), so that a tile has all channels.
+bool has_rows(const loops::Program& program);
+
 // An int8 operand that is widened to int32 in ACC.
 struct WidenedOperand {
   std::string prefix, parameter;

@@ -47,7 +47,8 @@ Json hardware_of_key(const isa::HardwareConfig& config) {
 
 const Kind& kind_named(std::string_view name) {
   static constexpr std::array kKinds{&kConvolution, &kWindow, &kAddition, &kMaxPooling,
-                                     &kLines,       &kMove,   &kMatMul,   &kTable};
+                                     &kLines,       &kMove,   &kMatMul,   &kTable,
+                                     &kSoftmax, &kNormalization};
   const auto* const found = std::ranges::find(kKinds, name, [](const Kind* kind) { return kind->name; });
   DOVETAIL_CHECK(found != kKinds.end(), fmt::format("{} is a kind of operation", name));
   return **found;
@@ -92,8 +93,12 @@ Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program,
                                 std::pair("wgt_buffer_bytes", isa::Memory::wgt),
                                 std::pair("acc_buffer_bytes", isa::Memory::acc)};
   const schedule::Footprint footprint = footprint_of(program);
-  LoopExtents extents(footprint, make_layout(config, 1, 1, 1, 1));
-  const std::span<const std::int64_t> smallest = extents.of({});
+  const TensorLayout layout = make_layout(config, 1, 1, 1, 1);
+  LoopExtents extents(footprint, layout);
+  Tile least;
+  if (const auto channels = footprint.find("out.o"); channels && has_rows(program))
+    least.o = footprint.whole()[*channels] / layout.block;
+  const std::span<const std::int64_t> smallest = extents.of(least);
   // Nearly always each memory has room for all buffers of the program.
   if (most_needed(footprint, program, smallest, config) <=
       std::min(

@@ -25,7 +25,7 @@ void Steps::tile_output(const std::vector<std::string>& axes) {
   };
   split_tile("n", tile.n * layout.batch);
   if (groups > 1 && tile.o < group_blocks()) c.split("out.o", group_blocks() * layout.block, "out.g_t", "out.o");
-  split_tile("o", tile.o * layout.block);
+  split_tile("o", (has_rows(c.task.program) ? whole.o : tile.o) * layout.block);
   split_tile("y", tile.y);
   split_tile("x", tile.x);
   std::vector<std::string> tiles;
@@ -139,7 +139,9 @@ void Steps::finish_stages(const std::string& main) {
   for (const std::string& block : blocks) {
     if (block == main || is_copy(block) || is_table(block) || is_product(block)) continue;
     if (is_constants(block)) {
+      const std::string parameter = c.reads_of(block).front().buffer->name;
       split_channels(block + ".o", sizes.block_out, sizes.block_out);
+      c.lay_out(parameter, parts_index_map(sizes.block_out));
       c.s.transform_layout(block, parts_index_map(sizes.block_out));
       continue;
     }
@@ -157,9 +159,6 @@ void Steps::finish_stages(const std::string& main) {
     if (block != "out") c.s.transform_layout(block, map);
   }
   c.lay_out("Y", map);
-  for (const auto& [parameter, block] : {std::pair("K", "constants"), std::pair("KA", "a.constants"),
-                                         std::pair("KB", "b.constants"), std::pair("KS", "sum.constants")})
-    if (c.block(block)) c.lay_out(parameter, parts_index_map(sizes.block_out));
 }
 
 void Steps::tensorize(const std::string& block, const std::vector<std::string>& element_loops) {

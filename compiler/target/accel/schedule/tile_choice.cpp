@@ -131,7 +131,7 @@ bool TileChoice::sample_tile(const CountPace& pace) {
   const auto candidates = [](std::vector<std::int64_t> all) {
     return [all = std::move(all)](std::span<const std::int64_t>) { return all; };
   };
-  std::vector<std::int64_t> channel_tiles = divisors(whole.o);
+  std::vector<std::int64_t> channel_tiles = has_rows(c.task.program) ? std::vector{whole.o} : divisors(whole.o);
   std::erase_if(channel_tiles,
                 [&](std::int64_t part) { return part % group_blocks() != 0 && group_blocks() % part != 0; });
   const std::array<schedule::Choice, 5> choices{{{kTileNames[0], candidates(channel_tiles)},

@@ -10,6 +10,8 @@ const Kind& kind_of_body(const ProductOperation&) { return kAddition; }
 const Kind& kind_of_body(const MaxPoolOperation&) { return kMaxPooling; }
 const Kind& kind_of_body(const LinesOperation&) { return kLines; }
 const Kind& kind_of_body(const TableOperation&) { return kTable; }
+const Kind& kind_of_body(const SoftmaxOperation&) { return kSoftmax; }
+const Kind& kind_of_body(const NormalizationOperation&) { return kNormalization; }
 const Kind& kind_of_body(const MoveOperation&) { return kMove; }
 const Kind& kind_of_body(const TransposeOperation&) { return kMatMul; }
 const Kind& kind_of_body(const MatMulOperation&) { return kMatMul; }
@@ -63,6 +65,18 @@ std::vector<loops::Program> programs_of(const TableOperation& table, const Layou
   spec.x = layouts.inputs[0];
   spec.y = layouts.output;
   return {table_program(spec, layouts.config)};
+}
+std::vector<loops::Program> programs_of(const SoftmaxOperation& softmax, const Layouts& layouts) {
+  SoftmaxSpec spec = softmax.spec;
+  spec.x = layouts.inputs[0];
+  spec.y = layouts.output;
+  return {softmax_program(spec, layouts.config)};
+}
+std::vector<loops::Program> programs_of(const NormalizationOperation& normalization, const Layouts& layouts) {
+  NormalizationSpec spec = normalization.spec;
+  spec.x = layouts.inputs[0];
+  spec.y = layouts.output;
+  return {normalization_program(spec, layouts.config)};
 }
 std::vector<loops::Program> programs_of(const MoveOperation& move, const Layouts& layouts) {
   std::vector<loops::Program> parts;

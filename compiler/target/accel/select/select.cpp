@@ -482,6 +482,8 @@ constexpr Row kRows[] = {
     {"dense layer and table", "dovetail.qtable(dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...), table=#)", select_gemm_and_table, &isa::HardwareConfig::table},
     {"table", "dovetail.qtable(x=_, table=#)", select_table, &isa::HardwareConfig::table},
     {"piecewise linear table", "dovetail.qtable(x=_, table=#)", select_lines},
+    {"softmax", "dovetail.qsoftmax(x=_, table=#, ...)", select_softmax, &isa::HardwareConfig::norm},
+    {"normalization", "dovetail.qnormalize(x=_, scale=#, bias=#)", select_normalization, &isa::HardwareConfig::norm},
     {"movement of parts", "Slice?(Reshape(Transpose(Reshape(x=_, ...)), ...), ...)", select_movement},
     {"movement", "Concat|DepthToSpace|Expand|Gather|Pad|Resize|Slice|SpaceToDepth|Tile", select_movement},
     {"convolution", "dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...)", select_conv},

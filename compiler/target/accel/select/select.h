@@ -15,6 +15,7 @@
 #include "compiler/graph/graph.h"
 #include "compiler/target/accel/programs/matmul.h"
 #include "compiler/target/accel/programs/moves.h"
+#include "compiler/target/accel/programs/normalization.h"
 #include "compiler/target/accel/programs/programs.h"
 #include "compiler/target/target.h"
 #include "isa/config.h"
@@ -58,6 +59,17 @@ struct TableOperation {
   TableSpec spec;
   NdArray table;  // int8 [256]
 };
+struct SoftmaxOperation {
+  SoftmaxSpec spec;
+  NdArray exponentials;  // uint16 [256], by the distance from the maximum
+  float scale = 1;
+  std::optional<NdArray> visible;  // bool, one for each element
+};
+struct NormalizationOperation {
+  NormalizationSpec spec;
+  std::vector<float> scale;        // one, or one for each channel
+  std::vector<std::int32_t> bias;  // likewise
+};
 struct LinesOperation {
   LinesSpec spec;
 };
@@ -81,7 +93,7 @@ struct Operation {
   graph::ValueId output;
   std::vector<BorderNeed> borders;  // one per input
   std::variant<ConvOperation, AddOperation, ProductOperation, MaxPoolOperation, LinesOperation, MoveOperation,
-               TransposeOperation, MatMulOperation, TableOperation>
+               TransposeOperation, MatMulOperation, TableOperation, SoftmaxOperation, NormalizationOperation>
       body;
 };
 

@@ -57,6 +57,9 @@ Result<Operation> select_clip(const Context& c);
 Result<Operation> select_movement(const Context& c);
 Result<Operation> select_table(const Context& c);
 Result<Operation> select_lines(const Context& c);
+// Functions of the channels of a pixel.
+Result<Operation> select_softmax(const Context& c);
+Result<Operation> select_normalization(const Context& c);
 Result<Operation> select_matmul(const Context& c);
 Result<Operation> select_transpose(const Context& c);
 

@@ -1,0 +1,67 @@
+// Softmax and normalizations along the channels (extension `norm`): dovetail.qsoftmax and dovetail.qnormalize, bit for
+// bit (docs/reference/quantization.md). A row is the channels of one pixel; the numbers that a row has once are in all
+// lanes of one element of ACC.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/ndarray.h"
+#include "compiler/target/accel/programs/layout.h"
+#include "compiler/target/accel/programs/programs.h"
+#include "isa/config.h"
+#include "loops/ir.h"
+
+namespace dovetail::accel {
+
+struct SoftmaxSpec {
+  std::string name;
+  TensorLayout x, y;
+  bool hides = false;  // some elements do not count: parameter M, in the layout of x (softmax_mask)
+  Widening widening = Widening::load;
+  int shift = 0;
+  OutputRange range;
+  bool saturate = false;  // the store clamps to [-128, 127] itself
+
+  bool pads() const { return x.c != x.padded_c(); }
+};
+// Parameters X, [M,] [I,] [K, with padded channels and without M,] KR, T, Y.
+loops::Program softmax_program(const SoftmaxSpec& spec, const isa::HardwareConfig& config);
+// The number in M for an element that counts, or not.
+constexpr std::int8_t softmax_mask(bool counts) { return counts ? INT8_MAX : INT8_MIN; }
+// K: int32 [batch, channels, 2], from which channel `visible` on hidden. KR: int32 [batch, block_out, 2]. T: uint16
+// [1, 256], from 256 entries by the distance from the maximum.
+NdArray softmax_constants(const isa::HardwareConfig& config, std::int64_t channels, std::int64_t visible);
+NdArray softmax_row_constants(const isa::HardwareConfig& config, float scale);
+NdArray softmax_table(std::span<const std::uint16_t> exponentials);
+
+struct NormalizationSpec {
+  std::string name;
+  TensorLayout x, y;
+  Widening widening = Widening::load;
+  bool centers = false;  // LayerNormalization; else RMSNormalization
+  std::int32_t x_zero_point = 0;
+  std::int64_t parts = 1, epsilon = 0;
+  int bits = 0, shift = 0;
+  OutputRange range;
+  bool saturate = false;
+
+  bool pads() const { return x.c != x.padded_c(); }
+  std::int64_t words() const { return pads() ? 5 : 4; }  // of K, for each channel
+};
+// Parameters X, [I,] K, KR, Y.
+loops::Program normalization_program(const NormalizationSpec& spec, const isa::HardwareConfig& config);
+// K: int32 [batch, channels, words]; KR: int32 [batch, block_out, 5]. `scale` and `bias` have one value or one for each
+// channel. Precondition: the layouts are chosen.
+NdArray normalization_constants(const NormalizationSpec& spec, const isa::HardwareConfig& config,
+                                std::span<const float> scale, std::span<const std::int32_t> bias);
+NdArray normalization_row_constants(const NormalizationSpec& spec, const isa::HardwareConfig& config);
+
+// Blocks of an operation of rows (RMAX, RADD, RECIP, RSQRT), and those that a serial unit computes, with its cycles for
+// a row of lanes (0: none).
+bool is_of_lanes(std::string_view block);
+std::int64_t serial_cycles(std::string_view block);
+
+}  // namespace dovetail::accel

@@ -1,0 +1,40 @@
+// Widens int8 operands to int32 in ACC: by a block "<prefix>load", or by "<prefix>widen", a product with the identity.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "compiler/target/accel/programs/programs.h"
+#include "compiler/tensor/tensor.h"
+
+namespace dovetail::accel {
+
+// The index in a buffer with this border of position `e` among `at`.
+loops::Expr position(const loops::Expr& e, const Positions& at, std::int64_t border);
+
+class Widener {
+ public:
+  Widener(tensor::Definition& d, Widening widening, const isa::HardwareConfig& config);
+
+  loops::Buffer operator()(const std::string& prefix, const loops::Buffer& x, const Border& border,
+                           const tensor::Axes& axes) const;
+  // Widens these rows and columns of x.
+  loops::Buffer operator()(const std::string& prefix, const loops::Buffer& x, const Positions& rows,
+                           const Positions& columns, const tensor::Axes& axes) const;
+  // Widens term `t` of a move.
+  loops::Buffer operator()(const std::string& prefix, const loops::Buffer& x, const MoveSpec::Term& term, std::size_t t,
+                           const tensor::Axes& axes) const;
+
+ private:
+  // The element of an operand at the position and the channel.
+  using Element = std::function<loops::Expr(const tensor::Indices& position, const loops::Expr& channel)>;
+
+  loops::Buffer weights(const std::string& name, const Shape& shape) const;
+  loops::Buffer widen(const std::string& prefix, const tensor::Axes& axes, const loops::Buffer& weights,
+                      const Element& element) const;
+
+  tensor::Definition& d_;
+  loops::Buffer identity_;
+};
+
+}  // namespace dovetail::accel
