@@ -1,7 +1,7 @@
 // Removes nodes that return their input: Identity, Dropout in inference, Cast to the same type, reshapes to the same
 // shape, Transpose that moves nothing, Slice of everything, Pad by nothing, Expand and Tile that repeat nothing,
-// Concat, Sum, Min, Max and Mean of one, Split into one, and integer scalings, sums with a constant and clips whose
-// result is their operand for each of the 256 steps.
+// Concat, Sum, Min, Max and Mean of one, Split into one, and integer scalings, sums with a constant, tables and clips
+// whose result is their operand for each of the 256 steps.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -38,6 +38,17 @@ std::optional<std::vector<StepFunction>> functions_of_step(const graph::Graph& g
                  zero = number("y_zero_point");
     return std::vector<StepFunction>{
         [=](double x) { return requantized(requantized(x - a_zero, a_multiplier) + addend, unit) + zero; }};
+  }
+  if (node.op == "dovetail.qtable") {
+    if (!graph.is_constant(node.inputs[1])) return std::nullopt;
+    const NdArray& tables = *graph.value(node.inputs[1]).constant;
+    constexpr std::int64_t kSteps = 256;
+    std::vector<StepFunction> functions;
+    for (std::int64_t first = 0; first < tables.count(); first += kSteps)
+      functions.push_back([&tables, first](double x) {
+        return tables.as_double(first + static_cast<std::int64_t>(x) - INT8_MIN);
+      });
+    return functions;
   }
   if (node.op != "dovetail.qconv") return std::nullopt;
   const NdArray& weight = *graph.value(node.inputs[1]).constant;

@@ -33,22 +33,13 @@ Places sum_constants(const Operation& operation, const AddOperation& add, const 
   return places;
 }
 
-// The operand M of a softmax: `visible`, an element for each of the operand with this layout.
+// The operand M of a softmax: `visible`, rows of a matrix with this layout.
 NdArray mask_of(const NdArray& visible, const TensorLayout& x) {
   NdArray mask(DType::int8, x.program_shape());
   const auto numbers = mask.data<std::int8_t>();
   std::ranges::fill(numbers, softmax_mask(false));
-  const std::int64_t height = x.padded_h(), width = x.padded_w();
   for (std::int64_t e = 0; e < visible.count(); ++e) {
-    std::int64_t n, c, row = 0, column = 0;
-    if (x.rows > 0) {
-      const std::int64_t r = e / x.c;
-      c = e % x.c, n = r % x.n, column = r / x.n;
-    } else {
-      column = e % x.w, row = e / x.w % x.h, c = e / (x.w * x.h) % x.c, n = e / (x.w * x.h * x.c);
-    }
-    const std::int64_t at =
-        ((n * x.padded_c() + c) * height + row + x.border.top) * width + column + x.border.left;
+    const std::int64_t pixel = e / x.c, n = pixel % x.n, at = (n * x.padded_c() + e % x.c) * x.w + pixel / x.n;
     numbers[static_cast<std::size_t>(at)] = softmax_mask(visible.as_int64(e) != 0);
   }
   return mask;
@@ -144,7 +135,7 @@ std::vector<Places> places_of(const Operation& operation, const SoftmaxOperation
                                      softmax_table(softmax.exponentials.data<std::uint16_t>()))}};
   if (softmax.visible)
     places["M"] = image.constant("mask of " + name,
-                                 packed(mask_of(*softmax.visible, spec.x), spec.x.index_map(spec.x.block)));
+                                 packed(mask_of(*softmax.visible, spec.mask()), spec.x.index_map(spec.x.block)));
   else if (spec.pads())
     places["K"] = constant("constants", softmax_constants(config, spec.x.padded_c(), spec.x.c));
   if (spec.widening == Widening::gemm) places["I"] = image.identity();

@@ -247,8 +247,20 @@ class Planner {
 bool rows_are_pixels(const graph::Graph& graph, graph::ValueId value) {
   const std::size_t rank = graph.value(value).type.shape.size();
   if (rank != 2 && rank != 4) return rank > 2;
-  const auto multiplies = [&](graph::NodeId node) { return node.valid() && graph.node(node).op == "dovetail.qmatmul"; };
-  return multiplies(graph.value(value).producer) || std::ranges::any_of(graph.users(value), multiplies);
+  std::vector<const graph::Node*> nodes;
+  if (const graph::NodeId producer = graph.value(value).producer; producer.valid())
+    nodes.push_back(&graph.node(producer));
+  for (const graph::NodeId user : graph.users(value)) nodes.push_back(&graph.node(user));
+  if (std::ranges::any_of(nodes, [](const graph::Node* node) { return node->op == "dovetail.qmatmul"; })) return true;
+  const auto works_on_rows = [](const graph::Node* node) {
+    if (node->op != "dovetail.qsoftmax" && node->op != "dovetail.qnormalize") return false;
+    const std::int64_t axis = graph::int_attribute(*node, "axis", -1);
+    return axis == -1 || axis == 3;
+  };
+  const auto works_on_images = [](const graph::Node* node) {
+    return node->op == "dovetail.qconv" || node->op == "MaxPool";
+  };
+  return rank == 4 && std::ranges::any_of(nodes, works_on_rows) && std::ranges::none_of(nodes, works_on_images);
 }
 
 ImageShape matrix_shape(std::int64_t rows, std::int64_t columns, std::int64_t batch) {

@@ -36,9 +36,9 @@ NdArray equal_channels(const isa::HardwareConfig& config, std::int64_t channels,
 // The stages of elements, of rows, and between them.
 class Rows {
  public:
-  Rows(Definition& d, const TensorLayout& y, const isa::HardwareConfig& config)
+  Rows(Definition& d, const Axes& axes, const isa::HardwareConfig& config)
       : d_(d),
-        axes_(pixel_axes(y)),
+        axes_(axes),
         lanes_(config.block_out),
         row_axes_{axes_[0], {"o", lanes_}, axes_[2], axes_[3]},
         elements(d, axes_, ""),
@@ -91,12 +91,6 @@ class Rows {
   Stages elements, rows;
 };
 
-Program store_rows(Definition& d, const Buffer& a, const TensorLayout& y, bool saturate) {
-  return finish(d, a, y.program_shape(), saturate, [&](const Indices& i) {
-    return Indices{i[0], i[1], i[2] + y.border.top, i[3] + y.border.left};
-  });
-}
-
 Buffer constants_of(Definition& d, const std::string& block, const std::string& parameter, std::int64_t channels,
                     std::int64_t words, const isa::HardwareConfig& config) {
   return on_chip(d, block, d.constant(parameter, DType::int32, {config.batch, channels, words}));
@@ -117,20 +111,38 @@ std::int64_t serial_cycles(std::string_view block) {
 Program softmax_program(const SoftmaxSpec& spec, const isa::HardwareConfig& config) {
   constexpr std::int64_t kMaskShift = 10;  // of softmax_mask: 127 becomes more than 65535
   Definition d(spec.name);
-  const Axes axes = pixel_axes(spec.y);
+  const TensorLayout of_mask = spec.mask();
+  const Axes mask_axes = pixel_axes(of_mask);
+  Axes axes = mask_axes;
+  if (spec.groups > 1) axes[2].extent = spec.groups;
+  // The element of a channel and pixel; groups are rows of the program.
+  const auto place = [&](const TensorLayout& layout, const Indices& i, const Expr& channel) {
+    const bool in_one_row = spec.groups > 1;
+    return Indices{i[0], channel, (in_one_row ? int_imm(0) : i[2]) + layout.border.top,
+                   (in_one_row ? i[2] * of_mask.w + i[3] : i[3]) + layout.border.left};
+  };
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
-  const Buffer m = spec.hides ? d.constant("M", DType::int8, spec.x.program_shape()) : nullptr;
+  const Buffer m = spec.hides ? d.constant("M", DType::int8, of_mask.program_shape()) : nullptr;
   const Widener widen(d, spec.widening, config);
   const bool pads = spec.pads() && !spec.hides;
   const Buffer k = pads ? constants_of(d, "constants", "K", spec.y.padded_c(), 2, config) : nullptr;
   const Buffer of_rows = constants_of(d, "row.constants", "KR", config.block_out, kSoftmaxRowWords, config);
   const Buffer table = on_chip_table(d, DType::uint16);
-  Rows all(d, spec.y, config);
+  Rows all(d, axes, config);
   Stages &elements = all.elements, &rows = all.rows;
 
-  Buffer value = widen("x.", x, spec.x.border, axes);
-  const Buffer mask = m ? widen("m.", m, spec.x.border, axes) : nullptr;
-  if (mask) value = elements.combine("visible", BinaryOp::min, value, mask);
+  Buffer value =
+      widen("x.", axes, [&](const Indices& i, const Expr& channel) { return load(x, place(spec.x, i, channel)); });
+  const Buffer mask = m ? widen("m.", m, {}, mask_axes) : nullptr;
+  // A stage with the mask's number for an element, which is that of all groups.
+  const auto with_mask = [&](const std::string& step, const Buffer& a, const Buffer& numbers) {
+    return elements.stage(step, [&](const Indices& i) {
+      Indices at = i;
+      if (spec.groups > 1) at[2] = int_imm(0);
+      return binary(BinaryOp::min, load(a, i), load(numbers, at));
+    });
+  };
+  if (mask) value = with_mask("visible", value, mask);
   if (pads) value = elements.with_constant("visible", BinaryOp::min, value, k, 0);
   Buffer distance = all.reduce("largest", isa::AluOp::rmax, max_of_int8(), value);
   // x - m, from -255 to 0, plus 127: the first entry of the table is that of -128.
@@ -138,9 +150,9 @@ Program softmax_program(const SoftmaxSpec& spec, const isa::HardwareConfig& conf
   distance = rows.with_immediate("index", BinaryOp::add, distance, INT8_MAX);
   Buffer exponential = elements.look_up("exponential", all.add("index", value, distance), table);
   if (mask) {
-    const Buffer most = elements.shift_right("most", mask, -kMaskShift);
-    exponential = elements.combine("counted", BinaryOp::min, exponential, most);
-    exponential = elements.with_immediate("not_hidden", BinaryOp::max, exponential, 0);
+    Stages masks(d, mask_axes, "m.");
+    const Buffer most = masks.shift_right("most", masks.with_immediate("shown", BinaryOp::max, mask, 0), -kMaskShift);
+    exponential = with_mask("counted", exponential, most);
   }
   if (pads) exponential = elements.with_constant("counted", BinaryOp::min, exponential, k, 1);
   const Buffer sum =
@@ -148,7 +160,8 @@ Program softmax_program(const SoftmaxSpec& spec, const isa::HardwareConfig& conf
   const Buffer factor = all.serial(kReciprocal, isa::AluOp::recip, sum, spec.shift);
   const Buffer none = rows.stage("none", [](const Indices&) { return int32(0); });
   const Buffer y = all.requant("requant", exponential, factor, none, spec.range.zero_point);
-  return store_rows(d, elements.clamped(y, spec.range, spec.saturate), spec.y, spec.saturate);
+  return finish(d, elements.clamped(y, spec.range, spec.saturate), spec.y.program_shape(), spec.saturate,
+                [&](const Indices& i) { return place(spec.y, i, i[1]); });
 }
 
 NdArray softmax_constants(const isa::HardwareConfig& config, std::int64_t channels, std::int64_t visible) {
@@ -180,44 +193,51 @@ Program normalization_program(const NormalizationSpec& spec, const isa::Hardware
   const Widener widen(d, spec.widening, config);
   const Buffer k = constants_of(d, "constants", "K", spec.y.padded_c(), spec.words(), config);
   const Buffer of_rows = constants_of(d, "row.constants", "KR", config.block_out, kRowWords, config);
-  Rows all(d, spec.y, config);
+  Rows all(d, axes, config);
   Stages &elements = all.elements, &rows = all.rows;
   const std::int64_t n = spec.x.c, zero_point = spec.x_zero_point;
   const auto without_padding = [&](const std::string& step, const Buffer& a) {
     return spec.pads() ? elements.with_constant(step, BinaryOp::mul, a, k, 4) : a;
   };
 
-  Buffer value = widen("x.", x, spec.x.border, axes), rest;  // rest: d of the definition, negated
+  // With s = -(mean + zero point) and the sum a of a row x: d = a + n s, sum (x + s)^2 = sum x^2 + s (a + d), and
+  // n (x + s) - d = n x - a. So no pass makes the deviations x + s.
+  Buffer value = widen("x.", x, spec.x.border, axes), less, shift, sum, rest;
   if (spec.centers) {
     value = without_padding("own", value);
-    const Buffer sum = all.reduce("sum", isa::AluOp::radd, tensor::sum_reducer(), value);
-    // -(zero point + mean)
-    Buffer shift = rows.requant("mean", rows.copy("sum", sum), of_rows, 0);
-    shift = rows.with_immediate("negated_mean", BinaryOp::mul, shift, -1);
-    if (zero_point != 0) shift = rows.with_immediate("shift", BinaryOp::add, shift, -zero_point);
-    value = all.add("deviation", value, shift);
-    const Buffer shifts = rows.with_immediate("shifts", BinaryOp::mul, shift, n);
-    rest = rows.with_immediate("rest", BinaryOp::mul, rows.combine("left", BinaryOp::add, sum, shifts), -1);
-  } else if (zero_point != 0) {
-    value = elements.with_immediate("deviation", BinaryOp::add, value, -zero_point);
-  }
-  value = without_padding("deviations", value);
-  Buffer variance = all.reduce("squares", isa::AluOp::radd, tensor::sum_reducer(), value, tensor::square);
-  if (const int log2 = std::countr_zero(static_cast<std::uint64_t>(spec.parts)); log2 > 0)
-    variance = rows.shift_right("parts", variance, -log2);
-  if (spec.centers) {
-    const Buffer square = rows.combine("square", BinaryOp::mul, rows.copy("rest_squared", rest), rest);
-    const Buffer part = rows.with_immediate("negated", BinaryOp::mul, rows.requant("part", square, of_rows, 0, 2), -1);
-    variance = rows.combine("variance", BinaryOp::add, variance, part);
+    sum = all.reduce("sum", isa::AluOp::radd, tensor::sum_reducer(), value);
+    shift = rows.with_immediate("shift", BinaryOp::mul, rows.requant("mean", rows.copy("sum_for_mean", sum), of_rows, 0), -1);
+    if (zero_point != 0) shift = rows.with_immediate("zero_point", BinaryOp::add, shift, -zero_point);
+    rest = rows.combine("rest", BinaryOp::add, rows.with_immediate("shifts", BinaryOp::mul, rows.copy("shift_again", shift), n),
+                        sum);
   } else {
-    rest = rows.stage("none", [](const Indices&) { return int32(0); });
+    if (zero_point != 0) value = elements.with_immediate("deviation", BinaryOp::add, value, -zero_point);
+    value = without_padding("own", value);
+  }
+  Buffer variance = all.reduce("squares", isa::AluOp::radd, tensor::sum_reducer(), value, tensor::square);
+  const int log2 = std::countr_zero(static_cast<std::uint64_t>(spec.parts));
+  const auto in_parts = [&](const Buffer& a) { return log2 == 0 ? a : rows.shift_right("parts", a, -log2); };
+  if (spec.centers) {
+    const Buffer both = rows.combine("both", BinaryOp::add, rows.copy("rest_for_sum", rest), sum);
+    shift = rows.combine("cross", BinaryOp::mul, shift, both);
+    const Buffer square = rows.combine("square", BinaryOp::mul, rows.copy("rest_again", rest), rest);
+    const Buffer part = rows.with_immediate("part", BinaryOp::mul, rows.requant("rounded", square, of_rows, 0, 2), -1);
+    variance = in_parts(rows.combine("variance", BinaryOp::add, variance, shift));
+    variance = rows.combine("left", BinaryOp::add, variance, part);
+    less = rows.with_immediate("negated", BinaryOp::mul, sum, -1);
+  } else {
+    variance = in_parts(variance);
+    less = rows.stage("none", [](const Indices&) { return int32(0); });
   }
   variance = rows.with_constant("epsilon", BinaryOp::add, variance, of_rows, 4);
   const Buffer factor = all.serial(kRoot, isa::AluOp::rsqrt, variance, spec.bits);
-  Buffer y = all.requant("normalized", elements.with_immediate("times", BinaryOp::mul, value, n), factor, rest, 0);
+  Buffer y = all.requant("normalized", elements.with_immediate("times", BinaryOp::mul, value, n), factor, less, 0);
   y = elements.requant("scaled", y, k, 0);
   y = elements.requant("requant", y, k, spec.range.zero_point, 2);
-  return store_rows(d, elements.clamped(y, spec.range, spec.saturate), spec.y, spec.saturate);
+  return finish(d, elements.clamped(y, spec.range, spec.saturate), spec.y.program_shape(), spec.saturate,
+                [&](const Indices& i) {
+                  return Indices{i[0], i[1], i[2] + spec.y.border.top, i[3] + spec.y.border.left};
+                });
 }
 
 NdArray normalization_constants(const NormalizationSpec& spec, const isa::HardwareConfig& config,

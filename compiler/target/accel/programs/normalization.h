@@ -19,13 +19,21 @@ namespace dovetail::accel {
 struct SoftmaxSpec {
   std::string name;
   TensorLayout x, y;
-  bool hides = false;  // some elements do not count: parameter M, in the layout of x (softmax_mask)
+  bool hides = false;       // some elements do not count: parameter M, in the layout mask() (softmax_mask)
+  std::int64_t groups = 1;  // of the rows of a matrix, which have the same mask
   Widening widening = Widening::load;
   int shift = 0;
   OutputRange range;
   bool saturate = false;  // the store clamps to [-128, 127] itself
 
   bool pads() const { return x.c != x.padded_c(); }
+  TensorLayout mask() const {
+    TensorLayout mask = x;
+    mask.border = {};
+    mask.w /= groups;
+    mask.rows /= groups;
+    return mask;
+  }
 };
 // Parameters X, [M,] [I,] [K, with padded channels and without M,] KR, T, Y.
 loops::Program softmax_program(const SoftmaxSpec& spec, const isa::HardwareConfig& config);

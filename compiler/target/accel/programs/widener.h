@@ -25,10 +25,13 @@ class Widener {
   loops::Buffer operator()(const std::string& prefix, const loops::Buffer& x, const MoveSpec::Term& term, std::size_t t,
                            const tensor::Axes& axes) const;
 
- private:
-  // The element of an operand at the position and the channel.
+  // Widens the element of an operand for each position and channel.
   using Element = std::function<loops::Expr(const tensor::Indices& position, const loops::Expr& channel)>;
+  loops::Buffer operator()(const std::string& prefix, const tensor::Axes& axes, const Element& element) const {
+    return widen(prefix, axes, identity_, element);
+  }
 
+ private:
   loops::Buffer weights(const std::string& name, const Shape& shape) const;
   loops::Buffer widen(const std::string& prefix, const tensor::Axes& axes, const loops::Buffer& weights,
                       const Element& element) const;

@@ -63,7 +63,7 @@ struct SoftmaxOperation {
   SoftmaxSpec spec;
   NdArray exponentials;  // uint16 [256], by the distance from the maximum
   float scale = 1;
-  std::optional<NdArray> visible;  // bool, one for each element
+  std::optional<NdArray> visible;  // bool, one for each element of a group
 };
 struct NormalizationOperation {
   NormalizationSpec spec;

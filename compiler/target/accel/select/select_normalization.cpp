@@ -68,11 +68,21 @@ Result<Operation> select_softmax(const Context& c) {
   if (c.node().inputs.size() > 2 && c.node().inputs[2].valid()) {
     const NdArray* visible = c.constant(2);
     if (!visible) return c.refuse("its mask is computed, and the accelerator supports constant masks");
-    operation.visible = broadcast(*visible, c.type(0).shape);
-    const std::int64_t pixels = operation.visible->count() / channels;
-    if (channel_axis(c) + 1 != static_cast<std::int64_t>(c.type(0).shape.size()))
+    const Shape& shape = c.type(0).shape;
+    const std::size_t rank = shape.size();
+    if (channel_axis(c) + 1 != static_cast<std::int64_t>(rank))
       return c.refuse("it has a mask and works along the channels of an image");
-    for (std::int64_t row = 0; row < pixels; ++row) {
+    // Leading axes along which the mask does not vary are groups of rows.
+    const Shape own = visible->shape();
+    std::size_t varying = 0;  // the first axis of x that the groups do not have
+    while (varying + 2 < rank && (varying + own.size() < rank || own[varying + own.size() - rank] == 1)) ++varying;
+    Shape group(shape.begin() + static_cast<std::ptrdiff_t>(varying), shape.end());
+    if (!rows_are_pixels(c.graph, c.node().inputs[0]) || element_count(group) / channels % c.config.batch != 0)
+      group = shape;
+    operation.spec.groups = element_count(shape) / element_count(group);
+    operation.visible = broadcast(*visible, group);
+    const std::int64_t rows = operation.visible->count() / channels;
+    for (std::int64_t row = 0; row < rows; ++row) {
       bool any = false;
       for (std::int64_t e = 0; e < channels; ++e) any |= operation.visible->as_int64(row * channels + e) != 0;
       if (!any) return c.refuse("its mask hides whole rows");

@@ -105,6 +105,25 @@ TEST_CASE("eliminate_identities") {
   CHECK(make.nodes() == "  %y: float32[2] = Neg(%x)  // n_node\n  %copy: float32[2] = Identity(%x)  // copy_node\n");
 }
 
+TEST_CASE("eliminate_identities: tables that keep every step") {
+  const auto changes = [](bool keeps, std::int64_t channels) {
+    NdArray tables(DType::int8, channels == 1 ? Shape{256} : Shape{channels, 256});
+    for (std::int64_t i = 0; i < tables.count(); ++i) tables.set_int64(i, i % 256 - 128);
+    if (!keeps) tables.set_int64(tables.count() - 1, 126);
+    GraphMaker make;
+    const ValueId x = make.input("x", DType::int8, {1, 3});
+    make.output(make.node("dovetail.qclip", "y",
+                          {make.node("dovetail.qtable", "t", {x, make.constant("tables", tables)},
+                                     {{"axis", std::int64_t{1}}})},
+                          {{"y_min", std::int64_t{0}}, {"y_max", std::int64_t{127}}}));
+    return apply(make, passes::eliminate_identities).changes;
+  };
+  for (const std::int64_t channels : {1, 3}) {
+    CHECK(changes(true, channels) == 1);
+    CHECK(changes(false, channels) == 0);
+  }
+}
+
 TEST_CASE("fold_batch_norm: into weights and bias of the convolution in front") {
   GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 1, 2});
