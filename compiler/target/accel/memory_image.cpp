@@ -53,6 +53,15 @@ std::uint64_t MemoryImage::identity_as_rows() {
   return *identity_as_rows_;
 }
 
+std::uint64_t MemoryImage::ones() {
+  if (!ones_) {
+    NdArray ones(DType::int8, {config.block_out, config.block_in});
+    std::ranges::fill(ones.data<std::int8_t>(), std::int8_t{1});
+    ones_ = constant("ones", std::move(ones));
+  }
+  return *ones_;
+}
+
 std::uint64_t MemoryImage::selection(const MoveSpec::Term& term) {
   const auto [known, added] = selections_.try_emplace(term.channels, 0);
   if (added) known->second = constant("selection of channels", pack_weight(selection_weights(term), config));

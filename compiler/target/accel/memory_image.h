@@ -29,12 +29,13 @@ class MemoryImage {
   std::uint64_t address(graph::ValueId value) const { return addresses_.at(value); }
   // Allocates memory that is not shared.
   std::uint64_t allocate(std::int64_t bytes) { return space_.allocate(static_cast<std::uint64_t>(bytes)); }
-  // Addresses of constants: a new constant; the identity, shared by all operations; a selection, shared by equal
+  // Addresses of constants: a new constant; the identity and ones, shared by all operations; a selection, shared by equal
   // selections.
   std::uint64_t constant(const std::string& name, NdArray array);
   std::uint64_t table(const std::string& name, const NdArray& table);  // int8 [256]
   std::uint64_t identity();
   std::uint64_t identity_as_rows();
+  std::uint64_t ones();  // an element of WGT
   std::uint64_t selection(const MoveSpec::Term& term);
 
   std::vector<bundle::Segment> take_segments() { return std::move(segments_); }
@@ -49,7 +50,7 @@ class MemoryImage {
   std::map<graph::ValueId, std::uint64_t> addresses_;
   DeviceSpace& space_;
   std::vector<bundle::Segment> segments_;
-  std::optional<std::uint64_t> identity_, identity_as_rows_;
+  std::optional<std::uint64_t> identity_, identity_as_rows_, ones_;
   std::map<std::vector<std::int64_t>, std::uint64_t> selections_;  // by MoveSpec::Term::channels
 };
 

@@ -154,6 +154,7 @@ std::vector<Places> places_of(const Operation& operation, const NormalizationOpe
                 {"K", image.constant("constants of " + spec.name, pack_constants(constants, config))},
                 {"KR", image.constant("constants of rows of " + spec.name, pack_constants(of_rows, config))}};
   if (spec.widening == Widening::gemm) places["I"] = image.identity();
+  if (spec.sums_by_gemm()) places["IS"] = image.ones();
   return {std::move(places)};
 }
 

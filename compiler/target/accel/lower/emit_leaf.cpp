@@ -505,7 +505,12 @@ class Emitter {
       const auto any = [](const Axis&) { return true; };
       if (repeats) {
         take(outer, moves);
-        take(inner, [&](const Axis& axis) { return !moves(axis); });
+        // If the source moves along a second axis too, and the others are short, these are the micro-ops.
+        constexpr std::int64_t kShort = 16;
+        std::int64_t still = 1;
+        for (const Axis& axis : kernel) still *= moves(axis) ? 1 : axis.extent;
+        const bool short_ones = still <= kShort && std::ranges::any_of(kernel, moves);
+        take(inner, [&](const Axis& axis) { return moves(axis) == short_ones; });
         std::ranges::stable_partition(kernel, moves);
       } else {
         take(outer, any);

@@ -177,7 +177,7 @@ class LeafBuilder {
         return fail(fmt::format("its immediate {} is outside {} to {}", immediate->value, range.least, range.most),
                     "load the number as a vector operand");
       result.immediate = immediate->value;
-    } else if (call.intrinsic.ends_with("_imm")) {
+    } else if (call.intrinsic.ends_with("_alone")) {
       result.immediate = 0;
     }
     leaf_.compute = std::move(result);

@@ -81,7 +81,7 @@ Expr meaning(isa::AluOp op, const Expr& a, const std::function<Expr(int)>& sourc
   throw InternalError(fmt::format("ALU operation {} has no meaning as an expression", static_cast<int>(op)));
 }
 
-enum class Operand { vector, immediate, vector_and_parameter };
+enum class Operand { vector, immediate, none, vector_and_parameter };  // none: the immediate 0
 
 // A function instead of a nested initializer, since GCC 12 destroys vectors that it has not constructed when memory
 // runs out within a nested initializer.
@@ -102,7 +102,7 @@ Intrinsic intrinsic(const std::string& name, std::vector<Parameter> parameters, 
 Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Operand operand) {
   const Buffer d = acc.buffer("D"), a = acc.buffer("A");
   std::vector<Buffer> sources;
-  if (operand != Operand::immediate)
+  if (operand == Operand::vector || operand == Operand::vector_and_parameter)
     for (std::uint32_t k = 0; k < row.source_elements; ++k)
       sources.push_back(acc.buffer(k == 0 ? "S" : fmt::format("S{}", k)));
   const Buffer table =
@@ -112,12 +112,14 @@ Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Op
   const Var imm = make_var("imm", DType::int32);
   const Stmt body = nest(std::string(row.name), acc.axes(), [&](const std::vector<Expr>& i) {
     const auto source = [&](int element) -> Expr {
-      if (operand == Operand::immediate) return table ? nullptr : ref(imm);
+      if (operand == Operand::none) return nullptr;
+      if (operand == Operand::immediate) return ref(imm);
       return load(sources[static_cast<std::size_t>(element)], i);
     };
     return store(d, i, meaning(row.op, load(a, i), source, ref(imm), table));
   });
-  const std::string name = fmt::format("accel.{}{}", row.name, operand == Operand::immediate ? "_imm" : "");
+  const char* suffix = operand == Operand::immediate ? "_imm" : operand == Operand::none ? "_alone" : "";
+  const std::string name = fmt::format("accel.{}{}", row.name, suffix);
   std::vector<Parameter> parameters{{d, ParameterRole::output}, {a, ParameterRole::input}};
   std::vector<std::string> scopes{kAccScope, kAccScope};
   for (const Buffer& source : sources) {
@@ -129,7 +131,7 @@ Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Op
     scopes.emplace_back(kTabScope);
   }
   std::vector<Var> immediates;
-  if (operand != Operand::vector && !table) immediates.push_back(imm);
+  if (operand == Operand::immediate || operand == Operand::vector_and_parameter) immediates.push_back(imm);
   return intrinsic(name, std::move(parameters), body, std::move(scopes), std::move(immediates), true);
 }
 
@@ -273,6 +275,7 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
     } else if (isa::spec::takes_immediate(row.op)) {
       table.push_back(alu_intrinsic(acc, row, Operand::vector));
       table.push_back(alu_intrinsic(acc, row, Operand::immediate));
+      if (isa::spec::reads_table(row.op)) table.push_back(alu_intrinsic(acc, row, Operand::none));
     } else {
       table.push_back(alu_intrinsic(acc, row, Operand::vector_and_parameter));
     }

@@ -30,7 +30,7 @@ inline constexpr const char* kTabScope = "accel.tab";
 //   accel.<op> (D, A, S, S1; imm)   where it is an additional parameter: D = requantize(A + S1, bits of S, imm), S and
 //                               S1 consecutive elements
 //   accel.<op> (D, A, S, T)     where it reads the table, [1][256]: D = T[clamp_int8(A + S) + 128]
-//   accel.<op>_imm (D, A, T)    the same with the immediate 0
+//   accel.<op>_imm (D, A, T; imm), accel.<op>_alone (D, A, T)   the same with an immediate, and with the immediate 0
 //   accel.<op> (D, A)           where it combines the lanes of a row: row_expression in all lanes of D
 //   accel.<op> (D, A; imm)      where a serial unit computes it: serial_expression
 loops::IntrinsicTable make_intrinsics(const isa::HardwareConfig& config);

@@ -145,10 +145,9 @@ Program softmax_program(const SoftmaxSpec& spec, const isa::HardwareConfig& conf
   if (mask) value = with_mask("visible", value, mask);
   if (pads) value = elements.with_constant("visible", BinaryOp::min, value, k, 0);
   Buffer distance = all.reduce("largest", isa::AluOp::rmax, max_of_int8(), value);
-  // x - m, from -255 to 0, plus 127: the first entry of the table is that of -128.
-  distance = rows.with_immediate("distance", BinaryOp::mul, distance, -1);
-  distance = rows.with_immediate("index", BinaryOp::add, distance, INT8_MAX);
-  Buffer exponential = elements.look_up("exponential", all.add("index", value, distance), table);
+  distance = rows.with_immediate("negated", BinaryOp::mul, distance, -1);
+  // x - m is from -255 to 0, and the first entry of the table is that of -128.
+  Buffer exponential = elements.look_up("exponential", all.add("distance", value, distance), table, INT8_MAX);
   if (mask) {
     Stages masks(d, mask_axes, "m.");
     const Buffer most = masks.shift_right("most", masks.with_immediate("shown", BinaryOp::max, mask, 0), -kMaskShift);
@@ -202,10 +201,26 @@ Program normalization_program(const NormalizationSpec& spec, const isa::Hardware
 
   // With s = -(mean + zero point) and the sum a of a row x: d = a + n s, sum (x + s)^2 = sum x^2 + s (a + d), and
   // n (x + s) - d = n x - a. So no pass makes the deviations x + s.
-  Buffer value = widen("x.", x, spec.x.border, axes), less, shift, sum, rest;
+  const auto place = [&](const Indices& i, const Expr& channel) {
+    return load(x, {i[0], channel, i[2] + spec.x.border.top, i[3] + spec.x.border.left});
+  };
+  Buffer copy, sum, less, shift, rest;
+  if (spec.sums_by_gemm()) {
+    const Buffer ones = d.constant("IS", DType::int8, {config.block_out, config.block_in});
+    copy = d.compute("x.copy", DType::int8, {axes[0], {"c", axes[1].extent}, axes[2], axes[3]},
+                     [&](const Indices& i) { return place(i, i[1]); });
+    sum = d.reduce("lanes.sums", DType::int32, {axes[0], {"o", config.block_out}, axes[2], axes[3]},
+                   {{"c", axes[1].extent}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
+                     return cast(DType::int32, load(copy, {i[0], r[0], i[2], i[3]})) *
+                            cast(DType::int32, load(ones, {i[1], floor_mod(r[0], config.block_in)}));
+                   });
+  }
+  Buffer value = widen("x.", axes, [&](const Indices& i, const Expr& channel) {
+    return copy ? load(copy, {i[0], channel, i[2], i[3]}) : place(i, channel);
+  });
   if (spec.centers) {
     value = without_padding("own", value);
-    sum = all.reduce("sum", isa::AluOp::radd, tensor::sum_reducer(), value);
+    if (!sum) sum = all.reduce("sum", isa::AluOp::radd, tensor::sum_reducer(), value);
     shift = rows.with_immediate("shift", BinaryOp::mul, rows.requant("mean", rows.copy("sum_for_mean", sum), of_rows, 0), -1);
     if (zero_point != 0) shift = rows.with_immediate("zero_point", BinaryOp::add, shift, -zero_point);
     rest = rows.combine("rest", BinaryOp::add, rows.with_immediate("shifts", BinaryOp::mul, rows.copy("shift_again", shift), n),

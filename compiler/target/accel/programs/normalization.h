@@ -58,8 +58,10 @@ struct NormalizationSpec {
 
   bool pads() const { return x.c != x.padded_c(); }
   std::int64_t words() const { return pads() ? 5 : 4; }  // of K, for each channel
+  // Whether GEMM sums the channels: parameter IS, ones.
+  bool sums_by_gemm() const { return centers && widening == Widening::gemm && !pads(); }
 };
-// Parameters X, [I,] K, KR, Y.
+// Parameters X, [I,] [IS,] K, KR, Y.
 loops::Program normalization_program(const NormalizationSpec& spec, const isa::HardwareConfig& config);
 // K: int32 [batch, channels, words]; KR: int32 [batch, block_out, 5]. `scale` and `bias` have one value or one for each
 // channel. Precondition: the layouts are chosen.

@@ -47,8 +47,10 @@ Buffer Stages::requant(const std::string& step, const Buffer& a, const Buffer& k
   });
 }
 
-Buffer Stages::look_up(const std::string& step, const Buffer& a, const Buffer& table) {
-  return stage(step, [&](const Indices& i) { return table_expression(table, load(a, i)); });
+Buffer Stages::look_up(const std::string& step, const Buffer& a, const Buffer& table, std::int64_t offset) {
+  return stage(step, [&](const Indices& i) {
+    return table_expression(table, offset == 0 ? load(a, i) : load(a, i) + int32(offset));
+  });
 }
 
 Buffer Stages::requantized_products(const Buffer& acc, const Buffer& parameters, const Buffer& table) {

@@ -37,8 +37,9 @@ class Stages {
   loops::Buffer requant(const std::string& step, const loops::Buffer& a, const loops::Buffer& k,
                         std::int32_t zero_point, std::int64_t word = 0);
 
-  // The entries of a table on chip (on_chip_table).
-  loops::Buffer look_up(const std::string& step, const loops::Buffer& a, const loops::Buffer& table);
+  // The entries of a table on chip (on_chip_table), at the elements plus `offset`.
+  loops::Buffer look_up(const std::string& step, const loops::Buffer& a, const loops::Buffer& table,
+                        std::int64_t offset = 0);
 
   // The epilogue that ends the products of `acc`, with the parameters on chip (on_chip_parameters) and, unless it is
   // null, the table.

@@ -134,6 +134,24 @@ void Steps::tensorize_widening(const std::string& block) {
   tensorize(block, {loop("n_e"), loop("o_e"), loop("c_e")});
 }
 
+void Steps::make_product(const std::string& block) {
+  const auto loop = [&](const char* name) { return block + "." + name; };
+  c.s.split(loop("c"), c.extent(loop("c")), loop("c_t"), loop("c_i"));
+  split_channels(loop("c_i"), layout.block, sizes.block_in);
+  block_elements(block, loop("n"), loop("o"));
+  c.reorder(c.present({loop("c_t"), loop("n"), loop("n_b"), loop("o_g"), loop("o_b"), loop("y"), loop("x"),
+                       loop("c_i_b"), loop("part"), loop("n_e"), loop("o_e"), loop("c_i_e")}));
+  c.s.decompose_reduction(block, loop("c_t"), block + ".init");
+  c.s.transform_layout(block, layout.index_map(sizes.block_out));
+}
+
+void Steps::tensorize_product(const std::string& block) {
+  const auto loop = [&](const char* name) { return block + "." + name; };
+  const std::string init = block + ".init";
+  tensorize(init, {init + "." + loop("n_e"), init + "." + loop("o_e")});
+  tensorize(block, {loop("n_e"), loop("o_e"), loop("c_i_e")});
+}
+
 void Steps::finish_stages(const std::string& main) {
   const std::string map = layout.index_map(sizes.block_out);
   for (const std::string& block : blocks) {

@@ -50,6 +50,9 @@ class Steps : public OperationShape {
   // If GEMM widens the operand, in block "<prefix>widen", copies it to INP and keeps the identity in WGT. No effect if
   // LOAD widens it.
   void widen(const WidenedOperand& operand);
+  // Schedules a product of matrices, whose sums run over channels `c` and `part`.
+  void make_product(const std::string& block);
+  void tensorize_product(const std::string& block);
   // Elements and layouts of everything but block `main`.
   void finish_stages(const std::string& main);
   // Replaces the nest of `block` by an intrinsic, at the outermost of these loops that exists.

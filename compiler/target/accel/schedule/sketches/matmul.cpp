@@ -10,27 +10,6 @@ namespace dovetail::accel {
 
 namespace {
 
-// Schedules a product whose sums run over channels `c` and `part`.
-void make_product(Steps& steps, const std::string& block) {
-  schedule::Context& c = steps.c;
-  const auto loop = [&](const char* name) { return block + "." + name; };
-  const std::string init = block + ".init";
-  c.s.split(loop("c"), c.extent(loop("c")), loop("c_t"), loop("c_i"));
-  steps.split_channels(loop("c_i"), steps.layout.block, steps.sizes.block_in);
-  steps.block_elements(block, loop("n"), loop("o"));
-  c.reorder(c.present({loop("c_t"), loop("n"), loop("n_b"), loop("o_g"), loop("o_b"), loop("y"), loop("x"),
-                       loop("c_i_b"), loop("part"), loop("n_e"), loop("o_e"), loop("c_i_e")}));
-  c.s.decompose_reduction(block, loop("c_t"), init);
-  c.s.transform_layout(block, steps.layout.index_map(steps.sizes.block_out));
-}
-
-void tensorize_product(Steps& steps, const std::string& block) {
-  const auto loop = [&](const char* name) { return block + "." + name; };
-  const std::string init = block + ".init";
-  steps.tensorize(init, {init + "." + loop("n_e"), init + "." + loop("o_e")});
-  steps.tensorize(block, {loop("n_e"), loop("o_e"), loop("c_i_e")});
-}
-
 // Copies a constant operand, which stays on chip.
 void keep(Steps& steps, const std::string& block, const std::string& constant, const char* scope,
           const std::string& map) {
@@ -93,7 +72,7 @@ void write_matmul(Steps& steps) {
     if (is_constants(*block)) continue;
     c.s.compute_at(*block, *block == "w.copy" || *block == "columns.sums" ? "out.o_t" : "out.x_t");
   }
-  for (const std::string& block : products) make_product(steps, block);
+  for (const std::string& block : products) steps.make_product(block);
 
   // Operands.
   const std::string in_wgt = fmt::format("i2,i1/{1},i0/{0},i0%{0},i1%{1}", sizes.block_out, sizes.block_in),
@@ -109,7 +88,7 @@ void write_matmul(Steps& steps) {
 
   steps.finish_stages("");
   steps.tensorize_stages("");
-  for (const std::string& block : products) tensorize_product(steps, block);
+  for (const std::string& block : products) steps.tensorize_product(block);
   steps.take_slots(by_identity ? std::vector<std::string>{} : std::vector<std::string>{"x.copy"}, {"w.copy"});
 }
 
