@@ -8,6 +8,7 @@
 #include "tests/catch.h"
 #include "tests/differential/compiler/accel/int8_graph_maker.h"
 #include "tests/differential/compiler/accel/on_accelerator.h"
+#include "tests/generator/generator.h"
 #include "tests/generator_graphs/draw.h"
 
 using namespace dovetail;
@@ -121,4 +122,27 @@ TEST_CASE("accel: normalizations of rows") {
             test::run_on_accelerator(make.graph, config, {{"x", scores(make.draw, shape)}}, test::Demand::what_fits);
         CHECK((config.name == "tiny" || ran.by_row.at("normalization") == 1));
       }
+}
+
+TEST_CASE("accel: rows on random hardware") {
+  int taken = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    isa::HardwareConfig config = test::random_config(seed);
+    config.requant = config.table = config.norm = true;
+    if (!isa::validate(config).ok()) continue;
+    NormalizationMaker make(300 + seed);
+    const Shape shape{make.draw.between(1, 4), make.draw.between(1, 9), make.draw.between(1, 70)};
+    const graph::ValueId x = make.input(shape);
+    if (make.draw.coin()) {
+      make.normalize(x, make.draw.coin());
+    } else {
+      NdArray visible(DType::boolean, {shape[1], shape[2]});
+      for (std::int64_t i = 0; i < visible.count(); ++i) visible.set_int64(i, i % shape[2] == 0 || make.draw.coin());
+      make.softmax(x, 0.03f, -1, make.draw.coin() ? std::optional(std::move(visible)) : std::nullopt);
+    }
+    const test::Ran ran =
+        test::run_on_accelerator(make.graph, config, {{"x", scores(make.draw, shape)}}, test::Demand::none);
+    taken += ran.by_row.empty() ? 0 : 1;
+  }
+  CHECK(taken >= 15);
 }
