@@ -236,6 +236,26 @@ graph::ValueId Builder::softmax(const std::string& name, Value x) {
   return node("Softmax", name, {x}, {{"axis", std::int64_t{-1}}}, {std::min(1.0, 2.718 / count) / count, 0});
 }
 
+graph::ValueId Builder::prepend_token(const std::string& name, Value x) {
+  const Shape one{1, 1, shape(x)[2]}, all{shape(x)[0], 1, shape(x)[2]};
+  Value token = parameter(name + ".token", normal_array(one, 1, random(name + ".token")));
+  const Value extents = constant(name + ".shape", NdArray::from<std::int64_t>({3}, all));
+  token = node("Expand", name + ".tokens", {token, extents}, {}, {1, 0.5});
+  return node("Concat", name, {token, x}, {{"axis", std::int64_t{1}}}, expected(x));
+}
+
+graph::ValueId Builder::add_positions(const std::string& name, Value x) {
+  const Shape positions{1, shape(x)[1], shape(x)[2]};
+  constexpr double kDeviation = 0.5;
+  const Value numbers = parameter(name + ".numbers", normal_array(positions, kDeviation, random(name + ".numbers")));
+  return node("Add", name, {x, numbers}, {}, {expected(x).mean_square + kDeviation * kDeviation, 0.5});
+}
+
+graph::ValueId Builder::take_position(const std::string& name, Value x, std::int64_t position) {
+  const Value index = constant(name + ".position", NdArray::scalar(position));
+  return node("Gather", name, {x, index}, {{"axis", std::int64_t{1}}}, expected(x));
+}
+
 Model Builder::finish() && {
   const auto verified = graph::verify(model_.graph);
   DOVETAIL_CHECK(verified.ok(), to_string(verified.errors()));

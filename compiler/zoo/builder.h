@@ -65,6 +65,10 @@ class Builder {
   // Position j of the last axis is hidden from position i of the preceding one if j > i.
   Value hide_future(const std::string& name, Value x);
   Value softmax(const std::string& name, Value x);
+  // On [batch, positions, features]: a learned position before the others, learned numbers added to all, one position.
+  Value prepend_token(const std::string& name, Value x);
+  Value add_positions(const std::string& name, Value x);
+  Value take_position(const std::string& name, Value x, std::int64_t position);
 
   Model finish() &&;
 

@@ -15,7 +15,10 @@ void mobilenet_v2(Builder& b, std::int64_t size);
 void squeezenet1_1(Builder& b, std::int64_t size);
 void vgg16(Builder& b, std::int64_t size);
 void bert_base(Builder& b, std::int64_t size);
+void bert_tiny(Builder& b, std::int64_t size);
+void gpt2(Builder& b, std::int64_t size);
 void gpt_block(Builder& b, std::int64_t size);
+void vit_tiny(Builder& b, std::int64_t size);
 void ds_cnn(Builder& b, std::int64_t size);
 
 }  // namespace dovetail::zoo
