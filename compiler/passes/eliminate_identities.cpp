@@ -45,9 +45,8 @@ std::optional<std::vector<StepFunction>> functions_of_step(const graph::Graph& g
     constexpr std::int64_t kSteps = 256;
     std::vector<StepFunction> functions;
     for (std::int64_t first = 0; first < tables.count(); first += kSteps)
-      functions.push_back([&tables, first](double x) {
-        return tables.as_double(first + static_cast<std::int64_t>(x) - INT8_MIN);
-      });
+      functions.push_back(
+          [&tables, first](double x) { return tables.as_double(first + static_cast<std::int64_t>(x) - INT8_MIN); });
     return functions;
   }
   if (node.op != "dovetail.qconv") return std::nullopt;

@@ -7,7 +7,8 @@
 //    each branch, causal attention), the model with 12 layers and hidden 768. gpt_block: one such block, a third as
 //    wide: hidden 256, 4 heads.
 //  - vit_tiny: Dosovitskiy et al., "An Image is Worth 16x16 Words", ICLR 2021, section 3.1, in the size of DeiT-Ti
-//    (Touvron et al., "Training data-efficient image transformers", ICML 2021, table 1): 12 layers, hidden 192, 3 heads.
+//    (Touvron et al., "Training data-efficient image transformers", ICML 2021, table 1): 12 layers, hidden 192, 3
+//    heads.
 // Inputs of bert_* and gpt* are embeddings, float32 [batch, sequence, hidden]: token lookup, pooler, attention mask and
 // the product with the vocabulary are not included.
 #include <cmath>

@@ -194,6 +194,7 @@ Result<Evaluator::Point> Evaluator::measure(const Programs& programs, const isa:
                             {"chip_mj", energy.chip_joules() / samples * kMilli},
                             {"macs", programs.models[i].accel_macs},
                             {"executed_macs", counters.macs},
+                            {"regions", programs.models[i].steps.size()},
                             {"bytes_loaded", std::accumulate(counters.bytes_loaded.begin(), counters.bytes_loaded.end(),
                                                              std::uint64_t{0})},
                             {"bytes_stored", counters.bytes_stored}});

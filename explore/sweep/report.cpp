@@ -149,6 +149,27 @@ std::string SweepReport::beyond_design() const {
       });
 }
 
+std::string SweepReport::between_regions() const {
+  std::map<std::string, std::int64_t> least;  // regions, by model
+  const auto each = [](const PointRecord& point, const auto& visit) {
+    if (point.state != PointState::measured) return;
+    for (const Json& model : point.models)
+      visit(model.at("model").get<std::string>(), model.at("regions").get<std::int64_t>());
+  };
+  for (const PointRecord& point : points)
+    each(point, [&](const std::string& model, std::int64_t regions) {
+      const auto [known, added] = least.try_emplace(model, regions);
+      if (!added) known->second = std::min(known->second, regions);
+    });
+  return count_of(
+      "have more regions of a model than others: the host works between them, which their latency does not count",
+      [&](const PointRecord& point) {
+        bool more = false;
+        each(point, [&](const std::string& model, std::int64_t regions) { more |= regions > least.at(model); });
+        return more;
+      });
+}
+
 bool SweepReport::extrapolates(const PointRecord& point) const {
   const auto machine = machine_of(point);
   return machine.ok() && !area->extrapolates(machine->hardware).empty();
@@ -187,6 +208,7 @@ std::string SweepReport::text() const {
   }
   out += fmt::format(
       "latency       exact cycles of the cycle simulator at the point's clock, without operations on the host\n");
+  if (const std::string more = between_regions(); !more.empty()) out += fmt::format("host          {}\n", more);
   out += fmt::format("area          model of {} runs of Yosys, {}; {}\n", area->error(false).runs,
                      area->technology().name, area->error_text());
   if (const std::string beyond = extrapolated(); !beyond.empty()) out += fmt::format("extrapolated  {}\n", beyond);
@@ -325,6 +347,7 @@ Json SweepReport::json() const {
   if (!accuracy.empty()) json["accuracy"] = accuracy;
   if (const std::string beyond = beyond_design(); !beyond.empty()) json["clock"] = beyond;
   if (const std::string beyond = extrapolated(); !beyond.empty()) json["extrapolated"] = beyond;
+  if (const std::string more = between_regions(); !more.empty()) json["host"] = more;
   return json;
 }
 

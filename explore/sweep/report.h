@@ -34,6 +34,8 @@ struct SweepReport {
   std::string extrapolated() const;
   // How many points have a clock beyond that of their design; empty: none.
   std::string beyond_design() const;
+  // How many points have more regions of a model than others, between which the host works; empty: none.
+  std::string between_regions() const;
   double seconds = 0;          // duration of this run of the sweep
   std::uint64_t finished = 0;  // points that this run finished
 

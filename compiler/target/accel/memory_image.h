@@ -29,8 +29,8 @@ class MemoryImage {
   std::uint64_t address(graph::ValueId value) const { return addresses_.at(value); }
   // Allocates memory that is not shared.
   std::uint64_t allocate(std::int64_t bytes) { return space_.allocate(static_cast<std::uint64_t>(bytes)); }
-  // Addresses of constants: a new constant; the identity and ones, shared by all operations; a selection, shared by equal
-  // selections.
+  // Addresses of constants: a new constant; the identity and ones, shared by all operations; a selection, shared by
+  // equal selections.
   std::uint64_t constant(const std::string& name, NdArray array);
   std::uint64_t table(const std::string& name, const NdArray& table);  // int8 [256]
   std::uint64_t identity();

@@ -129,15 +129,14 @@ std::vector<Places> places_of(const Operation& operation, const SoftmaxOperation
   const auto constant = [&](const char* what, const NdArray& constants) {
     return image.constant(fmt::format("{} of {}", what, name), pack_constants(constants, config));
   };
-  Places places{{"X", image.address(operation.inputs[0])},
-                {"KR", constant("constants of rows", softmax_row_constants(config, softmax.scale))},
-                {"T", image.constant("exponentials of " + name,
-                                     softmax_table(softmax.exponentials.data<std::uint16_t>()))}};
+  Places places{
+      {"X", image.address(operation.inputs[0])},
+      {"KR", constant("constants of rows", softmax_row_constants(config, softmax.scale))},
+      {"T", image.constant("exponentials of " + name, softmax_table(softmax.exponentials.data<std::uint16_t>()))}};
   if (softmax.visible)
     places["M"] = image.constant("mask of " + name,
                                  packed(mask_of(*softmax.visible, spec.mask()), spec.x.index_map(spec.x.block)));
-  else if (spec.pads())
-    places["K"] = constant("constants", softmax_constants(config, spec.x.padded_c(), spec.x.c));
+  else if (spec.pads()) places["K"] = constant("constants", softmax_constants(config, spec.x.padded_c(), spec.x.c));
   if (spec.widening == Widening::gemm) places["I"] = image.identity();
   return {std::move(places)};
 }

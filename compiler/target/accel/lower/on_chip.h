@@ -36,7 +36,7 @@ struct Placement {
   std::int64_t contexts = 1;            // virtual threads around all accesses
   std::vector<const loops::For*> home;  // the loops around all accesses, outermost first
   const loops::BufferNode* in_place_of =
-      nullptr;  // it reuses the storage of this operand, which is not needed any more
+      nullptr;                               // it reuses the storage of this operand, which is not needed any more
   const loops::BufferNode* after = nullptr;  // each of its elements follows an element of this buffer, with its strides
 
   std::int64_t all_elements() const { return elements * slots * contexts; }

@@ -140,8 +140,9 @@ Intrinsic row_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row) {
   const Var imm = make_var("imm", DType::int32);
   const Stmt body = nest(std::string(row.name), acc.axes(), [&](const std::vector<Expr>& i) {
     if (row.serial) return store(d, i, serial_expression(row.op, load(a, i), ref(imm)));
-    return store(d, i, row_expression(row.op, acc.block,
-                                      [&](std::int64_t lane) { return load(a, {i[0], int_imm(lane)}); }));
+    return store(d, i, row_expression(row.op, acc.block, [&](std::int64_t lane) {
+                   return load(a, {i[0], int_imm(lane)});
+                 }));
   });
   return intrinsic(fmt::format("accel.{}", row.name), {{d, ParameterRole::output}, {a, ParameterRole::input}}, body,
                    {kAccScope, kAccScope}, row.serial ? std::vector{imm} : std::vector<Var>{}, true);

@@ -45,8 +45,9 @@ class Rows {
         rows(d, row_axes_, "row.") {}
 
   // A row's number from the values of its elements: block by block, then over the lanes.
-  Buffer reduce(const std::string& step, isa::AluOp lanes, const tensor::Reducer& reducer, const Buffer& a,
-                const std::function<Expr(const Expr&)>& value = [](const Expr& e) { return e; }) {
+  Buffer reduce(
+      const std::string& step, isa::AluOp lanes, const tensor::Reducer& reducer, const Buffer& a,
+      const std::function<Expr(const Expr&)>& value = [](const Expr& e) { return e; }) {
     const std::int64_t blocks = axes_[1].extent / lanes_;
     const Buffer sums =
         d_.reduce(step, DType::int32, row_axes_, {{"b", blocks}}, reducer, [&](const Indices& i, const Indices& r) {
@@ -221,10 +222,11 @@ Program normalization_program(const NormalizationSpec& spec, const isa::Hardware
   if (spec.centers) {
     value = without_padding("own", value);
     if (!sum) sum = all.reduce("sum", isa::AluOp::radd, tensor::sum_reducer(), value);
-    shift = rows.with_immediate("shift", BinaryOp::mul, rows.requant("mean", rows.copy("sum_for_mean", sum), of_rows, 0), -1);
+    shift = rows.with_immediate("shift", BinaryOp::mul,
+                                rows.requant("mean", rows.copy("sum_for_mean", sum), of_rows, 0), -1);
     if (zero_point != 0) shift = rows.with_immediate("zero_point", BinaryOp::add, shift, -zero_point);
-    rest = rows.combine("rest", BinaryOp::add, rows.with_immediate("shifts", BinaryOp::mul, rows.copy("shift_again", shift), n),
-                        sum);
+    rest = rows.combine("rest", BinaryOp::add,
+                        rows.with_immediate("shifts", BinaryOp::mul, rows.copy("shift_again", shift), n), sum);
   } else {
     if (zero_point != 0) value = elements.with_immediate("deviation", BinaryOp::add, value, -zero_point);
     value = without_padding("own", value);
@@ -274,9 +276,9 @@ NdArray normalization_constants(const NormalizationSpec& spec, const isa::Hardwa
 NdArray normalization_row_constants(const NormalizationSpec& spec, const isa::HardwareConfig& config) {
   const std::int64_t n = spec.x.c;
   const auto count = static_cast<double>(n);
-  const std::int32_t words[kRowWords] = {
-      float_bits(1 / count), static_cast<std::int32_t>(-n * spec.x_zero_point),
-      float_bits(static_cast<double>(spec.parts) / count), 0, static_cast<std::int32_t>(spec.epsilon)};
+  const std::int32_t words[kRowWords] = {float_bits(1 / count), static_cast<std::int32_t>(-n * spec.x_zero_point),
+                                         float_bits(static_cast<double>(spec.parts) / count), 0,
+                                         static_cast<std::int32_t>(spec.epsilon)};
   return equal_channels(config, config.block_out, words);
 }
 

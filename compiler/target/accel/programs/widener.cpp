@@ -33,9 +33,9 @@ Buffer Widener::operator()(const std::string& prefix, const Buffer& x, const Mov
   const std::int64_t block = term.x.block, first = term.first_block * block;
   return widen(prefix, axes, term.selects() ? weights(fmt::format("I{}", t), {block, block}) : identity_,
                [&](const Indices& i, const Expr& channel) {
-                 return load(x,
-                             {i[0], first == 0 ? channel : channel + first, position(i[2], term.rows, term.x.border.top),
-                              position(i[3], term.columns, term.x.border.left)});
+                 return load(
+                     x, {i[0], first == 0 ? channel : channel + first, position(i[2], term.rows, term.x.border.top),
+                         position(i[3], term.columns, term.x.border.left)});
                });
 }
 

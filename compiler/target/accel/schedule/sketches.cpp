@@ -46,9 +46,8 @@ Json hardware_of_key(const isa::HardwareConfig& config) {
 }  // namespace
 
 const Kind& kind_named(std::string_view name) {
-  static constexpr std::array kKinds{&kConvolution, &kWindow, &kAddition, &kMaxPooling,
-                                     &kLines,       &kMove,   &kMatMul,   &kTable,
-                                     &kSoftmax, &kNormalization};
+  static constexpr std::array kKinds{&kConvolution, &kWindow, &kAddition, &kMaxPooling, &kLines,
+                                     &kMove,        &kMatMul, &kTable,    &kSoftmax,    &kNormalization};
   const auto* const found = std::ranges::find(kKinds, name, [](const Kind* kind) { return kind->name; });
   DOVETAIL_CHECK(found != kKinds.end(), fmt::format("{} is a kind of operation", name));
   return **found;

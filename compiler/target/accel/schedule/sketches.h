@@ -28,8 +28,8 @@ struct Kind {
   // Applies the steps, which depend on the task and the decisions.
   void (*write)(Steps& steps);
 };
-extern const Kind kConvolution, kWindow, kAddition, kMaxPooling, kLines, kMove, kMatMul, kTable,
-    kSoftmax, kNormalization;
+extern const Kind kConvolution, kWindow, kAddition, kMaxPooling, kLines, kMove, kMatMul, kTable, kSoftmax,
+    kNormalization;
 // Precondition: the name is known.
 const Kind& kind_named(std::string_view name);
 

@@ -60,9 +60,9 @@ Result<Operation> select_softmax(const Context& c) {
   operation.scale = static_cast<float>(graph::float_attribute(c.node(), "scale", 1));
   const auto entries = operation.exponentials.data<std::uint16_t>();
   constexpr double kMostSum = 0x1p28;  // row_expression
-  const double least = entries[0] * static_cast<double>(operation.scale),
-               most = static_cast<double>(channels) * *std::ranges::max_element(entries) *
-                      static_cast<double>(operation.scale);
+  const double least = entries[0] * static_cast<double>(operation.scale), most = static_cast<double>(channels) *
+                                                                                 *std::ranges::max_element(entries) *
+                                                                                 static_cast<double>(operation.scale);
   if (!(least >= 1) || !(most < kMostSum))
     return c.refuse(fmt::format("its scaled sums are from {} to {}, and RECIP is exact from 1 to 2^28", least, most));
   if (c.node().inputs.size() > 2 && c.node().inputs[2].valid()) {
@@ -106,7 +106,8 @@ Result<Operation> select_normalization(const Context& c) {
   const NdArray &scale = *c.constant(1), &bias = *c.constant(2);
   for (const NdArray* each : {&scale, &bias})
     if (each->count() != 1 && each->count() != channels)
-      return c.refuse(fmt::format("a constant of shape {} is not one number for each channel", to_string(each->shape())));
+      return c.refuse(
+          fmt::format("a constant of shape {} is not one number for each channel", to_string(each->shape())));
   if (const std::int64_t most = isa::spec::range_of<isa::Alu, &isa::Alu::imm>(c.config).most; channels > most)
     return c.refuse(fmt::format("its rows have {} elements, at most {} fit an instruction", channels, most));
   NormalizationOperation operation;

@@ -112,7 +112,8 @@ TEST_CASE("eliminate_identities: tables that keep every step") {
     if (!keeps) tables.set_int64(tables.count() - 1, 126);
     GraphMaker make;
     const ValueId x = make.input("x", DType::int8, {1, 3});
-    const graph::Attributes attributes = channels == 1 ? graph::Attributes{} : graph::Attributes{{"axis", std::int64_t{1}}};
+    const graph::Attributes attributes =
+        channels == 1 ? graph::Attributes{} : graph::Attributes{{"axis", std::int64_t{1}}};
     make.output(make.node("dovetail.qclip", "y",
                           {make.node("dovetail.qtable", "t", {x, make.constant("tables", tables)}, attributes)},
                           {{"y_min", std::int64_t{0}}, {"y_max", std::int64_t{127}}}));

@@ -451,6 +451,22 @@ TEST_CASE("sweep: points beyond a constraint, or without a program, are infeasib
   }
 }
 
+TEST_CASE("sweep: points that leave more steps to the host than others are counted") {
+  const auto point = [](int regions) {
+    PointRecord made;
+    made.models = Json::array({{{"model", "m"}, {"regions", regions}}, {{"model", "n"}, {"regions", 1}}});
+    return made;
+  };
+  SweepReport report;
+  report.points = {point(1), point(3), point(3)};
+  report.front = {1};
+  CHECK(report.between_regions() ==
+        "2 measured points, 1 of them on the front, have more regions of a model than others: the host works between "
+        "them, which their latency does not count");
+  report.points = {point(2), point(2)};
+  CHECK(report.between_regions().empty());
+}
+
 TEST_CASE("sweep: points that differ by one step of a resource") {
   const Fixture fixture(kSpace);
   const auto table = what_if(fixture.evaluator, fixture.space.base(), 1);
