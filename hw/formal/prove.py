@@ -26,10 +26,11 @@ import yosys_sources  # noqa: E402
 SOLVER = "z3"
 # The sample of ./dev test: for each harness a proof, and a fault that it must detect, of a few seconds.
 PROOFS_SAMPLE = ("token FIFO of 4", "FIFO of 5", "read arbiter, 2 beats", "splitter, 64 bytes a beat", "read buffer of 8", "write port of 4",
-                 "bodies of dot, 1 lane", "REQUANT up to its product", "table, beats of 4 bytes", "epilogue with its table")
+                 "bodies of dot, 1 lane", "REQUANT up to its product", "table, beats of 4 bytes", "epilogue with its table",
+                 "reciprocal and root")
 FAULTS_SAMPLE = ("tokens survive a flush", "head wraps one word early", "length one too long", "longer than allowed by one", "credit not given back",
                  "W waits for AW", "products of magnitudes", "scale's sign forgotten", "first copy for all lanes",
-                 "looked up without being asked")
+                 "looked up without being asked", "last digit not rounded")
 # From a flat design to SMT-LIB.
 FINISH = "async2sync; dffunmap; opt_clean; check -assert; write_smt2 -wires design.smt2"
 
@@ -105,7 +106,7 @@ def try_fault(package, proofs, fault):
     name, proof, file, before, after = fault
     if proof not in proofs:
         return False, f"{name}: there is no proof {proof}"
-    _, harness, parameters, modules, base, _, _ = proofs[proof]
+    _, harness, parameters, modules, base, induction, _ = proofs[proof]
     with tempfile.TemporaryDirectory() as name_of_folder:
         folder = pathlib.Path(name_of_folder)
         rtl = folder / "rtl"
@@ -118,6 +119,8 @@ def try_fault(package, proofs, fault):
         if problem:
             return False, f"{name}: cannot be planted: {problem}"
         holds, said = check(folder, "-t", base)
+        if holds and induction != "-":  # a fault that shows only later than the base reaches
+            holds, said = check(folder, "-i", "-t", induction)
     if not holds and "Assert failed" in said:
         return True, f"{name}: seen: {said.split(';')[0]}"
     return False, f"{name}: NOT SEEN: {said}"

@@ -56,10 +56,14 @@ struct NormalizationMaker : test::Int8GraphMaker {
   }
 };
 
+constexpr bool isa::HardwareConfig::*kExtensions[] = {&isa::HardwareConfig::requant, &isa::HardwareConfig::table,
+                                                      &isa::HardwareConfig::norm};
+
 std::vector<isa::HardwareConfig> with_norm() {
   std::vector<isa::HardwareConfig> configs = isa::named_configs();
   std::erase_if(configs, [](const isa::HardwareConfig& config) { return config.block_out < config.block_in; });
-  for (isa::HardwareConfig& config : configs) config.requant = config.table = config.norm = true;
+  for (isa::HardwareConfig& config : configs)
+    for (bool isa::HardwareConfig::*extension : kExtensions) config.*extension = true;
   return configs;
 }
 
@@ -128,7 +132,7 @@ TEST_CASE("accel: rows on random hardware") {
   int taken = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     isa::HardwareConfig config = test::random_config(seed);
-    config.requant = config.table = config.norm = true;
+    for (bool isa::HardwareConfig::*extension : kExtensions) config.*extension = true;
     if (!isa::validate(config).ok()) continue;
     NormalizationMaker make(300 + seed);
     const Shape shape{make.draw.between(1, 4), make.draw.between(1, 9), make.draw.between(1, 70)};
