@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the pages of measured figures from bench/results/*.json.  usage: result_pages.py cpu|models|gpu
+"""Writes the pages of measured figures from bench/results/*.json.  usage: result_pages.py cpu|models|gpu|extensions
 
 The page goes to stdout; ./dev gen writes docs/gen/results-NAME.md. A new result is a new file in bench/results, nothing else.
 """
@@ -156,7 +156,60 @@ the kit is faster, bold where it is not.""")
     return text
 
 
-PAGES = {"cpu": cpu, "models": models, "gpu": gpu}
+# ---- The accelerator's extensions --------------------------------------------------------------------------------------------------
+
+LADDER = ([], ["window"], ["window", "table"], ["window", "table", "epilogue"], ["window", "table", "epilogue", "norm"])
+PORT_OF_BLOCK = {8: 8, 16: 16, 32: 32}
+
+
+def extensions():
+    text = banner("extensions", "Results: extensions of the accelerator", """What each extension buys on int8 networks of `dovetail zoo`, at batch 1 and with the memory `ideal:latency=64`: exact cycles of
+the accelerator, and energy by the kit's model. `python3 bench/accel/generations.py` measures them, over the space
+[`examples/explore/generations.json`](../../examples/explore/generations.json). The first column is hardware with
+`requant`, `saturate` and `overwrite`; each column adds an extension. `epilogue` and `norm` need blocks of at least 16,
+so a block of 8 ends before them. A number of regions is given where it is not 1: the host works between regions, and
+its time is not counted, so cycles of different numbers of regions are not comparable.""")
+    for name, document in results("*-generations")[:1]:
+        text += f"\n[All figures](../../bench/results/{name}.json), of 39 design points for each network.\n"
+        rows = {(row["network"], row["block"], row["bus_bytes"], tuple(row["extensions"])): row for row in document["rows"]}
+        networks = list(dict.fromkeys(row["network"] for row in document["rows"]))
+        for block, port in PORT_OF_BLOCK.items():
+            ladder = [step for step in LADDER if (networks[0], block, port, tuple(step)) in rows]
+
+            def cell(row):
+                return f"{row['cycles']:,}" + (f" ({row['regions']})" if row["regions"] > 1 else "")
+
+            def line(network):
+                found = [rows[network, block, port, tuple(step)] for step in ladder]
+                first, last = found[0], found[-1]
+                comparable = first["regions"] == last["regions"]
+                return [network] + [cell(row) for row in found] + [
+                    f"{first['cycles'] / last['cycles']:.2f}" if comparable else "–",
+                    f"{last['energy_mj'] / first['energy_mj']:.2f}" if comparable else "–",
+                    f"{last['macs'] / last['cycles'] / block**2:.1%}".replace("%", " %")]
+
+            head = ["network", "none"] + [f"+ {step[-1]}" for step in ladder[1:]] + ["speedup", "energy", "utilization"]
+            text += f"\n## Blocks of {block} x {block}, a port of {port} bytes\n\n" + table(head, [line(network) for network in networks])
+        ports = (8, 16, 32)
+        text += "\n## Ports\n\nCycles with all extensions, blocks of 16 x 16 and of 32 x 32:\n\n" + table(
+            ["network"] + [f"{block} x {block}, {port} B" for block in (16, 32) for port in ports],
+            [[network] + [f"{rows[network, block, port, tuple(LADDER[-1])]['cycles']:,}" for block in (16, 32) for port in ports]
+             for network in networks])
+        if "areas" in document:
+            text += "\n## Area\n\nRuns of Yosys for blocks of 16 x 16 and a port of 16 bytes: Xilinx 7 series, and gates.\n\n" + table(
+                ["extensions", "LUT", "FF", "DSP", "RAMB36", "levels", "gates", "levels of gates"],
+                [area_row(row["extensions"], row["areas"]) for row in document["areas"]])
+    return text
+
+
+def area_row(names, areas):
+    chip, gates = areas["xc7"]["blocks"][0], areas["generic"]["blocks"][0]
+    return [", ".join(names) or "none", f"{chip['lut'] + chip['lut_ram']:,}", f"{chip['ff']:,}", f"{chip['dsp']:,}",
+            f"{chip['ramb36'] + chip['ramb18'] / 2:g}", str(areas["xc7"]["logic_levels"]), f"{gates['gates']:,}",
+            str(areas["generic"]["logic_levels"])]
+
+
+PAGES = {"cpu": cpu, "models": models, "gpu": gpu, "extensions": extensions}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in PAGES:

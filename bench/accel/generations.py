@@ -39,7 +39,7 @@ def sweep(dovetail, folder, name):
             continue
         chosen, measured = point["chosen"], point["models"][0]
         yield {"network": name, "block": chosen["block_in"], "bus_bytes": chosen["bus_bytes"],
-               "extensions": [step for step in STEPS if chosen[step]], "cycles": measured["cycles"],
+               "extensions": [step for step in STEPS if chosen[step]], "cycles": measured["cycles"], "regions": measured["regions"],
                "energy_mj": measured["energy_mj"], "macs": measured["macs"], "area_mm2": point["values"]["area_mm2"]}
 
 

@@ -25,10 +25,10 @@ struct ReferenceCheck {
 
 // Evaluates `graph` (the integer graph) node by node on naive loop programs and compares every tensor that `run` kept
 // under the same name, and all outputs, bit for bit; NaNs are equal. Elements of a float tensor may differ by
-// `float_tolerance` of its largest magnitude. Then integers that QuantizeLinear, DynamicQuantizeLinear or Cast
-// rounds from floats of another node may differ by one step, at most one in a hundred of a tensor (at least one);
-// later tensors are then compared with results computed from the run's values. Error: the reference itself failed, or
-// `work` stopped it.
+// `float_tolerance` of its largest magnitude. Then integers that QuantizeLinear, DynamicQuantizeLinear or Cast rounds
+// from floats of another node may differ by one step, at most one in a hundred of a tensor (at least one), also where
+// the kernel keeps only what a table or DequantizeLinear makes of them; later tensors are then compared with results
+// computed from the run's values. Error: the reference itself failed, or `work` stopped it.
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
                                                const runtime::RunResult& run, double float_tolerance = 0,
                                                Work* work = nullptr);

@@ -104,6 +104,39 @@ TEST_CASE(
   CHECK(check({1}, 1, 1e-4).different == 1);  // integer operations on integers are exact
 }
 
+TEST_CASE("reference check: steps that one kernel rounds and dequantizes") {
+  const Shape shape{200};
+  // x -> Relu -> QuantizeLinear -> DequantizeLinear -> d, kept alone -> Neg -> y.
+  const auto check = [&](const std::vector<double>& steps, double of_y) {
+    graph::Graph graph;
+    const auto x = graph.add_value("x", {DType::float32, shape}), r = graph.add_value("r", {DType::float32, shape}),
+               q = graph.add_value("q", {DType::int8, shape}), d = graph.add_value("d", {DType::float32, shape}),
+               y = graph.add_value("y", {DType::float32, shape});
+    const auto scale = graph.add_constant("scale", NdArray::scalar(0.25f)),
+               zero = graph.add_constant("zero", NdArray::scalar(std::int8_t{0}));
+    graph.inputs = {x};
+    graph.outputs = {y};
+    graph.add_node({"relu", "Relu", {x}, {r}, {}, {"relu"}});
+    graph.add_node({"quantize", "QuantizeLinear", {r, scale, zero}, {q}, {}, {"quantize"}});
+    graph.add_node({"dequantize", "DequantizeLinear", {q, scale, zero}, {d}, {}, {"dequantize"}});
+    graph.add_node({"neg", "Neg", {d}, {y}, {}, {"neg"}});
+    runtime::RunResult run;
+    run.tensors["d"] = NdArray(DType::float32, shape);
+    run.outputs["y"] = NdArray(DType::float32, shape);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      run.tensors["d"].data<float>()[i] = static_cast<float>(0.25 * steps[i]);
+      run.outputs["y"].data<float>()[i] = static_cast<float>(-0.25 * steps[i] + of_y);
+    }
+    return check_against_reference(graph, {{"x", NdArray(DType::float32, shape)}}, run, 1e-4).value();
+  };
+  CHECK(check({1, -1}, 0).different == 0);
+  CHECK(check({1, -1}, 0).stepped == 2);
+  CHECK(check({2}, 0).different == 2);
+  CHECK(check({0.5}, 0).different == 2);
+  CHECK(check({1, 1, 1}, 0).different == 2);
+  CHECK(check({1}, 0.1).different == 1);
+}
+
 TEST_CASE("reference check: the index of a maximum is not an integer that was rounded") {
   graph::Graph graph;
   const auto x = graph.add_value("x", {DType::float32, {4}}), r = graph.add_value("r", {DType::float32, {4}}),
