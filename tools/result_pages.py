@@ -163,12 +163,14 @@ PORT_OF_BLOCK = {8: 8, 16: 16, 32: 32}
 
 
 def extensions():
-    text = banner("extensions", "Results: extensions of the accelerator", """What each extension buys on int8 networks of `dovetail zoo`, at batch 1 and with the memory `ideal:latency=64`: exact cycles of
-the accelerator, and energy by the kit's model. `python3 bench/accel/generations.py` measures them, over the space
-[`examples/explore/generations.json`](../../examples/explore/generations.json). The first column is hardware with
-`requant`, `saturate` and `overwrite`; each column adds an extension. `epilogue` and `norm` need blocks of at least 16,
-so a block of 8 ends before them. A number of regions is given where it is not 1: the host works between regions, and
-its time is not counted, so cycles of different numbers of regions are not comparable.""")
+    text = banner("extensions", "Results: extensions of the accelerator", """What each extension buys on int8 networks of `dovetail zoo`, at batch 1 and with the memory `ideal:latency=64`: exact
+cycles of the accelerator, and energy by the kit's model. `python3 bench/accel/generations.py` measures them, over the
+space [`examples/explore/generations.json`](../../examples/explore/generations.json). The first column is hardware with
+`requant`, `saturate` and `overwrite`; each column adds an extension. `epilogue` needs blocks of at least 16, so the
+table of blocks of 8 ends before it. A number of regions is in parentheses where it is not 1: the host works between
+regions, and its time is not counted, so cycles with different numbers of regions are not comparable. Speedup and energy
+are those of the last column compared with the first; utilization is the share of the multipliers' cycles that the
+network needs.""")
     for name, document in results("*-generations")[:1]:
         text += f"\n[All figures](../../bench/results/{name}.json), of 39 design points for each network.\n"
         rows = {(row["network"], row["block"], row["bus_bytes"], tuple(row["extensions"])): row for row in document["rows"]}

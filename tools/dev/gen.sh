@@ -19,6 +19,7 @@ docs/gen/folders.svg tools/draw_figures.py folders
 docs/gen/results-cpu.md tools/result_pages.py cpu
 docs/gen/results-models.md tools/result_pages.py models
 docs/gen/results-gpu.md tools/result_pages.py gpu
+docs/gen/results-extensions.md tools/result_pages.py extensions
 LIST
 }
 
