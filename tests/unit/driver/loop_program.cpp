@@ -1,10 +1,12 @@
 // Loop programs by hand: what a program says about itself, and every reason for which it cannot become instructions.
 #include "driver/loop_program.h"
 
+#include <bit>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "runtime/executor.h"
 #include "tests/catch.h"
 
 using namespace dovetail;
@@ -201,6 +203,55 @@ TEST_CASE("loop program: why it cannot become instructions") {
   CHECK_THAT(
       refusal(replaced(replaced(kProduct, "for y.i in 4 {", "if t < 1 { for y.i in 4 {"), "  }\n}", "  }\n}\n}")),
       ContainsSubstring("(loop t): it has a condition around blocks"));
+}
+
+TEST_CASE("loop program: scale and bias of REQUANT from two buffers are neighbors on chip") {
+  const LoopMachines requant{.hardware = "1x8x8,requant=true", .cpu = "interpreter"};
+  const auto copy = [](const std::string& to, const std::string& from, const std::string& value) {
+    return "for " + to + ".i in 4 { for " + to + ".e in 8 { block " + to + " { spatial a in 4 = " + to +
+           ".i spatial c in 8 = " + to + ".e " + to + "[a, 0, c] = " + from + value + " } } }\n";
+  };
+  const std::string element = "[a, 0, 0] step [0, 1, 0] [0, 0, 1]";
+  const std::string text =
+      "program p { input x: int8[4, 1, 8] input m: int32[4, 1, 8] input n: int32[4, 1, 8] output y: int8[4, 1, 8]\n"
+      "alloc v: int32[4, 1, 8] in accel.acc alloc s: int32[4, 1, 8] in accel.acc alloc b: int32[4, 1, 8] in accel.acc "
+      "alloc r: int32[4, 1, 8] in accel.acc\n" +
+      copy("v", "int32(x", "[a, 0, c])") + copy("s", "m", "[a, 0, c]") + copy("b", "n", "[a, 0, c]") +
+      "for r.i in 4 { block r { spatial a in 4 = r.i reads v[a, 0, 0 +: 8], s[a, 0, 0 +: 8], b[a, 0, 0 +: 8] writes "
+      "r[a, 0, 0 +: 8] call accel.requant(r" +
+      element + ", v" + element + ", s" + element + ", b" + element + ") with (int32(3)) } }\n" +
+      copy("y", "int8(r", "[a, 0, c])") + "}";
+  auto program = LoopProgram::parse(text, "p", requant);
+  INFO((program.ok() ? "" : to_string(program.errors())));
+  REQUIRE(program.ok());
+  std::map<std::string, NdArray> inputs{{"x", NdArray(DType::int8, {4, 1, 8})},
+                                        {"m", NdArray(DType::int32, {4, 1, 8})},
+                                        {"n", NdArray(DType::int32, {4, 1, 8})}};
+  for (std::int64_t i = 0; i < 32; ++i) {
+    inputs.at("x").set_int64(i, 4 * i - 60);
+    inputs.at("m").set_int64(i, std::bit_cast<std::int32_t>(0.25f + static_cast<float>(i) / 64));
+    inputs.at("n").set_int64(i, i % 5);
+  }
+  const auto expected = program->run(inputs, nullptr);
+  REQUIRE(expected.ok());
+  const auto compiled = program->compile("accel", false, nullptr);
+  INFO((compiled.ok() ? "" : to_string(compiled.errors())));
+  REQUIRE(compiled.ok());
+  auto executor = runtime::Executor::make(compiled->bundle, *runtime::simulator_factory("functional"));
+  REQUIRE(executor.ok());
+  CHECK(executor->run(inputs)->outputs.at("y") == expected->front().second);
+
+  // A second instruction reads them in the other order.
+  const std::string again =
+      "alloc q: int32[4, 1, 8] in accel.acc for q.i in 4 { block q { spatial a in 4 = q.i reads r[a, 0, 0 +: 8], s[a, "
+      "0, 0 +: 8], b[a, 0, 0 +: 8] writes q[a, 0, 0 +: 8] call accel.requant(q" +
+      element + ", r" + element + ", b" + element + ", s" + element + ") with (int32(3)) } }\n";
+  std::string both = replaced(text, "for y.i in 4 {", again.substr(again.find("for q.i")) + "for y.i in 4 {");
+  both = replaced(replaced(both, "alloc r:", again.substr(0, again.find("for q.i")) + "alloc r:"), "int8(r", "int8(q");
+  CHECK_THAT(refusal(both, requant),
+             ContainsSubstring("accel.requant reads consecutive elements of b and s, which have no common place"));
+  CHECK_THAT(refusal(replaced(text, ", b" + element, ", s" + element), requant),
+             ContainsSubstring("the element of s does not follow that of s"));
 }
 
 TEST_CASE("loop program: too much for the accelerator is refused, not tried") {

@@ -189,7 +189,8 @@ class Emitter {
         !axes.empty() && axes.front().steps[1] >= 0 && axes.front().steps[1] <= context_.facts.most_stride;
     // A mask at the edge may leave rows shorter than their place on chip. A LOAD fills the gap with zeros, which are
     // never read.
-    const std::int64_t gap = may_pack ? axes.front().steps[0] - columns.extent : 0;
+    const bool may_fill = may_pack && !t.on_chip.place->interleaved;
+    const std::int64_t gap = may_fill ? axes.front().steps[0] - columns.extent : 0;
     if (!t.store && !masked_before(ranges) && gap > 0 &&
         columns.pad_after + gap <= std::min(kMostFilled, context_.facts.most_pad)) {
       columns.extent += gap;

@@ -175,10 +175,8 @@ Result<void> interleave(const Program& program, const IntrinsicTable& intrinsics
     const BufferNode *first = root(source), *second = root(next);
     Placement &a = placements.at(first), &b = placements.at(second);
     if (first == second || b.after == first) continue;
-    const auto is_single = [](const Placement& placement) { return !placement.after && placement.slots == 1; };
-    const bool pairs = std::ranges::any_of(placements, [&](const auto& each) { return each.second.after == first; });
-    if (pairs || !is_single(a) || !is_single(b) || a.strides != b.strides || a.elements != b.elements ||
-        a.home != b.home)
+    const auto is_single = [](const Placement& placement) { return !placement.interleaved && placement.slots == 1; };
+    if (!is_single(a) || !is_single(b) || a.strides != b.strides || a.elements != b.elements || a.home != b.home)
       return cannot_lower(program, fmt::format("block {}", block.name),
                           fmt::format("{} reads consecutive elements of {} and {}, which have no common place",
                                       call->intrinsic, source->name, next->name),
@@ -190,6 +188,7 @@ Result<void> interleave(const Program& program, const IntrinsicTable& intrinsics
         continue;
       for (std::int64_t& stride : placement.strides) stride *= 2;
       placement.elements *= 2;
+      placement.interleaved = true;
     }
   }
   return {};

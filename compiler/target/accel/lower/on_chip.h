@@ -37,7 +37,8 @@ struct Placement {
   std::vector<const loops::For*> home;  // the loops around all accesses, outermost first
   const loops::BufferNode* in_place_of =
       nullptr;                               // it reuses the storage of this operand, which is not needed any more
-  const loops::BufferNode* after = nullptr;  // each of its elements follows an element of this buffer, with its strides
+  bool interleaved = false;                  // the elements between its own are those of another buffer
+  const loops::BufferNode* after = nullptr;  // which are the elements before its own
 
   std::int64_t all_elements() const { return elements * slots * contexts; }
   // The beginning of the slot of an iteration. `values`: values of the loops around all accesses.
