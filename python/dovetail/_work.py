@@ -133,24 +133,37 @@ def interruptible(call: Callable[[], Value], stop: Callable[[], None]) -> Value:
 
 
 class _Bars:
-    """A bar of tqdm for each part of the work."""
+    """A bar of tqdm for each part of the work that takes longer than half a second."""
+
+    DELAY_S = 0.5
 
     def __init__(self, tqdm: Any, name: str) -> None:
         self._tqdm, self._name = tqdm, name
-        self._what, self._bar = "", None
+        self._what, self._begun = "", 0.0
+        self._bar: Any = None
+        self._output: Any = None
 
     def __call__(self, what: str, done: int, all: int) -> None:
         if self._bar is None or what != self._what:
             self.close()
-            self._what, self._bar = what, self._tqdm(total=all, desc=f"{self._name}: {what}", leave=False, delay=0.5)
-        bar: Any = self._bar
+            self._what, self._begun = what, time.monotonic()
+            self._bar = self._tqdm(total=all, desc=f"{self._name}: {what}", leave=False, delay=self.DELAY_S)
+            if hasattr(self._bar, "container"):  # widgets, which are shown below
+                self._bar.displayed = True
+        bar = self._bar
         bar.total = all
         bar.update(done - bar.n)
+        if self._output is None and hasattr(bar, "container") and time.monotonic() - self._begun > self.DELAY_S:
+            display: Any = importlib.import_module("IPython.display")
+            self._output = display.display(bar.container, display_id=True)
 
     def close(self) -> None:
         if self._bar is not None:
             self._bar.close()
             self._bar = None
+        if self._output is not None:  # tqdm would leave its first text, "0%", in the notebook's file
+            self._output.update({"text/plain": ""}, raw=True)
+            self._output = None
 
 
 def _people_watch() -> bool:

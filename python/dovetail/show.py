@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 from html import escape
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
@@ -49,13 +50,29 @@ _STYLE = (
     ".dovetail b{font-weight:600}.dovetail p{margin:2px 0;color:var(--muted)}"
     ".dovetail table{border-collapse:collapse;margin:6px 0;color:var(--text);background:none;font-size:13px}"
     ".dovetail tr,.dovetail tr:nth-child(even),.dovetail tr:hover{background:none}"
-    ".dovetail th,.dovetail td{padding:2px 10px;border:1px solid var(--line);text-align:left;"
+    # Jupyter's rules for tables have two classes.
+    "div.dovetail.dovetail th,div.dovetail.dovetail td{padding:2px 10px;border:1px solid var(--line);text-align:left;"
     "background:none;color:var(--text);vertical-align:top;white-space:normal;max-width:none}"
-    ".dovetail th{font-weight:600;color:var(--muted)}.dovetail td.number{text-align:right;white-space:nowrap;"
+    "div.dovetail.dovetail th{font-weight:600;color:var(--muted)}"
+    "div.dovetail.dovetail td.number{text-align:right;white-space:nowrap;"
     "font-variant-numeric:tabular-nums}.dovetail summary{cursor:pointer;color:var(--muted)}"
     ".dovetail i.bar{display:inline-block;height:9px;border-radius:2px;background:var(--bar);vertical-align:baseline}"
-    "iframe.dovetail{width:100%;border:1px solid var(--line);border-radius:8px;resize:vertical}</style>"
+    "iframe.dovetail{width:100%;border:1px solid var(--line);border-radius:8px;resize:vertical}"
+    ".dovetail-untrusted{display:none}</style>"
 )
+
+# A frame takes its theme from the browser: where the notebook has another one, its page gets that before it is shown.
+_THEME_OF_FRAME = """<script>(() => {
+  const frame = document.currentScript.previousElementSibling, body = document.body;
+  const light = body.dataset.jpThemeLight === "true" || body.classList.contains("vscode-light");
+  const dark = body.dataset.jpThemeLight === "false" || body.classList.contains("vscode-dark");
+  if (!light && !dark) return;
+  const themed = frame.cloneNode();  // a frame that loads already is not shown again
+  themed.srcdoc = frame.srcdoc
+    .replaceAll("(prefers-color-scheme: dark)", dark ? "all" : "not all")
+    .replaceAll("color-scheme: light dark", dark ? "color-scheme: dark" : "color-scheme: light");
+  frame.replaceWith(themed);
+})()</script>"""
 
 
 def seconds_text(seconds: float) -> str:
@@ -82,7 +99,7 @@ def _text(value: Cell) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:.4g}" if abs(value) < 1e4 or math.isinf(value) else f"{value:,.0f}"
     if isinstance(value, (dict, list, tuple)):
         return json.dumps(value, default=str)
     return str(value)
@@ -150,9 +167,12 @@ def framed(page: str, height: int = 560) -> str:
     if len(page) > MOST_PAGE_BYTES:
         return ""
     content = escape(page, quote=True)
-    # allow-scripts without allow-same-origin: the page's scripts see nothing of the notebook.
+    # allow-scripts without allow-same-origin: the page's scripts see nothing of the notebook. Of a notebook that is not
+    # trusted, Jupyter shows neither frames nor styles, and so the text.
     return (
         f'{_STYLE}<iframe class=dovetail sandbox="allow-scripts" style="height:{height}px" srcdoc="{content}"></iframe>'
+        f"{_THEME_OF_FRAME}<p class=dovetail-untrusted>An interactive page, which a trusted notebook shows: run the "
+        "cell, or trust the notebook.</p>"
     )
 
 

@@ -2,14 +2,16 @@
 """Which library is opened, what the one that only runs bundles refuses, and progress bars."""
 import os
 import pathlib
+import sys
 import tempfile
+import types
 import unittest
 from unittest import mock
 
 from environment import DIGITS, finish, package, run, start
 
 import dovetail
-from dovetail import _library, _prototypes
+from dovetail import _library, _prototypes, _work
 
 RUNTIME = pathlib.Path(dovetail.library_path).parent / "libdovetail_runtime.so.1"
 
@@ -120,6 +122,41 @@ print(shown)
 """
         shown = run(program)
         self.assertRegex(shown, r"^\['compile: .*'closed', 'evaluate: samples', 'closed'\]\n$")
+
+    def test_bars_of_widgets(self):
+        """A notebook's file keeps nothing of a bar that has ended."""
+        shown = []
+
+        class Bar:
+            container = "widgets"
+
+            def __init__(self, total, desc, leave, delay):
+                self.n = 0
+
+            def update(self, count):
+                self.n += count
+
+            def close(self):
+                shown.append("closed")
+
+        class Output:
+            def update(self, content, raw):
+                shown.append(content)
+
+        def display(content, display_id):
+            shown.append(content)
+            return Output()
+
+        bars = _work._Bars(Bar, "tune")
+        with mock.patch.dict(sys.modules, {"IPython.display": types.SimpleNamespace(display=display)}):
+            bars("short", 1, 2)
+            self.assertTrue(bars._bar.displayed)  # not by tqdm
+            with mock.patch.object(_work._Bars, "DELAY_S", -1):
+                bars("long", 1, 2)
+                bars("long", 2, 2)
+            bars.close()
+            bars.close()
+        self.assertEqual(shown, ["closed", "widgets", "closed", {"text/plain": ""}])
 
 
 if __name__ == "__main__":

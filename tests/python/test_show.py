@@ -73,6 +73,12 @@ class Show(unittest.TestCase):
             self.assertEqual((frame["class"], frame["sandbox"]), ("dovetail", "allow-scripts"))
             page = Reader(frame["srcdoc"])
             self.assertIn("default-src 'none'", frame["srcdoc"])
+            # What the script replaces where the notebook's theme is not the browser's.
+            self.assertIn("</iframe><script>(() => {", text)
+            for rule in ("(prefers-color-scheme: dark)", "color-scheme: light dark"):
+                self.assertIn(rule, frame["srcdoc"])
+                self.assertIn(f'.replaceAll("{rule}", ', text)
+            self.assertIn("trust the notebook", reader.text)  # where neither frames nor styles are shown
             reader.text += page.text + page.style
         return reader.text
 
