@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/expected_file.h"
 #include "base/memory_limit.h"
 #include "base/temporary.h"
 
@@ -38,7 +39,7 @@ Diagnostic read_failure(const fs::path& path, int error_number, std::string hint
 // Sizes from the file system are not trusted: the file may grow, or be a pipe. But a file whose reported size already
 // exceeds the limit is not read.
 template <typename Container>
-Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes) {
+Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes, const ExpectedFile& expected = {}) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
@@ -51,24 +52,32 @@ Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes) {
   const auto too_large = [&](const std::string& size) {
     return read_error(path, fmt::format("{} bytes > limit {} bytes", size, limit_bytes), "is it the right file?");
   };
-  std::size_t expected = 0;
+  std::size_t known_bytes = 0;
   if (fs::is_regular_file(status)) {
     const std::uintmax_t size = fs::file_size(path, error);
     if (!error && size > limit_bytes) return too_large(fmt::format("{}", size));
     if (!error) DOVETAIL_TRY(check_memory("cannot read file", path.string(), size));
-    if (!error) expected = static_cast<std::size_t>(size);
+    if (!error) known_bytes = static_cast<std::size_t>(size);
   }
   constexpr std::size_t kChunkBytes = std::size_t{1} << 16;
   Container content;
-  std::size_t filled = 0;
+  std::size_t filled = 0, ask_at = kChunkBytes;
   for (;;) {
-    // One byte more than expected, so that the end is seen without another chunk.
-    const std::size_t requested = filled < expected + 1 ? expected + 1 - filled : kChunkBytes;
+    // One byte more than the known size, so that the end is seen without another chunk.
+    const std::size_t requested = filled < known_bytes + 1 ? known_bytes + 1 - filled : kChunkBytes;
+    // Growing takes the old memory, and twice as much.
+    if (filled > known_bytes && filled + requested > content.capacity())
+      DOVETAIL_TRY(check_memory("cannot read file", path.string(), 3 * std::uint64_t{content.capacity()}));
     content.resize(filled + requested);
     const std::size_t got = std::fread(content.data() + filled, 1, requested, file.get());
     filled += got;
     if (filled > limit_bytes) return too_large(fmt::format("at least {}", filled));
     if (got < requested) break;
+    if (filled < ask_at || fs::is_regular_file(status) || !expected.may_begin) continue;
+    if (!expected.may_begin(std::as_bytes(std::span(content.data(), filled))))
+      return read_error(path, fmt::format("its first {} bytes do not begin {}", filled, expected.kind),
+                        "is it the right file?");
+    ask_at = 2 * filled;
   }
   if (std::ferror(file.get())) return read_failure(path, errno, "check the medium");
   content.resize(filled);
@@ -120,6 +129,10 @@ Result<void> write_in_place(const fs::path& path, const Pieces& pieces, int flag
 
 Result<std::vector<std::byte>> read_file(const fs::path& path, std::size_t limit_bytes) {
   return read_whole<std::vector<std::byte>>(path, limit_bytes);
+}
+
+Result<std::vector<std::byte>> read_file(const fs::path& path, std::size_t limit_bytes, const ExpectedFile& expected) {
+  return read_whole<std::vector<std::byte>>(path, limit_bytes, expected);
 }
 
 Result<std::string> read_text_file(const fs::path& path, std::size_t limit_bytes) {

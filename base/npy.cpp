@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/expected_file.h"
 #include "base/file.h"
 #include "base/little_endian.h"
 #include "base/zip.h"
@@ -21,6 +22,7 @@ static_assert(std::endian::native == std::endian::little, "array bytes are kept 
 namespace {
 
 constexpr std::string_view kMagic{"\x93NUMPY", 6};
+constexpr std::size_t kMostArrayBytes = std::size_t{1} << 34;
 constexpr std::size_t kMaxRank = 64;          // numpy's own limit
 constexpr std::size_t kHeaderAlignment = 64;  // of the data in the file, since format 1.0 of numpy 1.14
 
@@ -232,8 +234,13 @@ Result<NdArray> parse_npy(std::span<const std::byte> bytes, std::string_view whe
   return NdArray(type->dtype, std::move(header->shape), std::move(content));
 }
 
+bool is_npy(std::span<const std::byte> file) {
+  return file.size() >= kMagic.size() &&
+         std::ranges::equal(file.first(kMagic.size()), std::as_bytes(std::span(kMagic)));
+}
+
 Result<NdArray> read_npy(const std::filesystem::path& path) {
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path));
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, kMostArrayBytes, {"a .npy file", is_npy}));
   return parse_npy(bytes, path.string());
 }
 
@@ -286,7 +293,10 @@ Result<std::map<std::string, NdArray>> parse_npz(std::span<const std::byte> byte
 }
 
 Result<std::map<std::string, NdArray>> read_npz(const std::filesystem::path& path) {
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path));
+  const auto is_archive = [](std::span<const std::byte> file) {
+    return file.size() >= 2 && file[0] == std::byte{'P'} && file[1] == std::byte{'K'};
+  };
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, kMostArrayBytes, {"a .npz file", is_archive}));
   return parse_npz(bytes, path.string());
 }
 

@@ -14,6 +14,8 @@
 
 namespace dovetail {
 
+// Whether a file begins like a .npy.
+bool is_npy(std::span<const std::byte> file);
 Result<NdArray> parse_npy(std::span<const std::byte> bytes, std::string_view where);
 Result<NdArray> read_npy(const std::filesystem::path& path);
 std::vector<std::byte> format_npy(const NdArray& array);  // bfloat16 is written as its bits, uint16

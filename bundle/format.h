@@ -25,16 +25,22 @@
 //   blobs          [bytes]
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "base/expected_file.h"
 #include "base/file.h"
 
 namespace dovetail::bundle::format {
 
 inline constexpr std::string_view kMagic = "DOVETAIL";
+inline const ExpectedFile kExpected{"a bundle", [](std::span<const std::byte> so_far) {
+                                      return std::ranges::equal(so_far.first(kMagic.size()),
+                                                                std::as_bytes(std::span(kMagic)));
+                                    }};
 inline constexpr std::uint32_t kOldestVersion = 3, kVersion = 4;
 inline constexpr std::size_t kVersionOffset = 8;
 inline constexpr std::size_t kChecksumOffset = 12;

@@ -218,7 +218,7 @@ Result<Bundle> parse(std::span<const std::byte> bytes, std::string_view where, M
 }
 
 Result<Bundle> read_bundle(const std::filesystem::path& path, MachineCode machine_code) {
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, std::size_t{1} << 32));
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, std::size_t{1} << 32, format::kExpected));
   return parse(bytes, path.string(), machine_code);
 }
 

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "bundle/code/accel.h"
 #include "bundle/code/target_facts.h"
+#include "bundle/format.h"
 #include "capi/arguments.h"
 #include "capi/status.h"
 #include "capi/tensor.h"
@@ -135,7 +136,7 @@ dvt_status* dvt_bundle_load_file(const char* path, const dvt_load_options* optio
     DOVETAIL_TRY(require(out, "dvt_bundle_load_file: out"));
     *out = nullptr;
     DOVETAIL_TRY(require(path, "dvt_bundle_load_file: path"));
-    DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, kMostBytes));
+    DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, kMostBytes, bundle::format::kExpected));
     DOVETAIL_ASSIGN(*out, load(bytes, path, options, "dvt_bundle_load_file"));
     return {};
   });

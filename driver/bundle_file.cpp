@@ -37,7 +37,7 @@ Result<void> check_code(const bundle::Bundle& bundle, std::string_view path) {
 }
 
 Result<bundle::Bundle> read_bundle_to_run(const std::string& path, bool user_trusts) {
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, std::size_t{1} << 32));
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, std::size_t{1} << 32, bundle::format::kExpected));
   DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::parse(bytes, path, bundle::MachineCode::untrusted));
   DOVETAIL_TRY(check_code(bundle, path));
   const auto targets = runtime::machine_code_targets(bundle, runtime::built_in_devices({}));

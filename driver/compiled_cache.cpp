@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/user_folder.h"
+#include "compiler/import/onnx.h"
 #include "compiler/target/cpu/cpu.h"
 #include "driver/targets.h"
 #include "runtime/machine_code.h"
@@ -107,7 +108,7 @@ Json program_files() {
 Result<CompiledCache> CompiledCache::of(const ModelOptions& options, const CompileOptions& compile,
                                         const CompiledModel& model) {
   DOVETAIL_TRY(check_kept(options, compile));
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(options.path));
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, import::read_onnx_file(options.path));
   DOVETAIL_ASSIGN(fs::path folder, user_folder(UserFolder::cache));
   folder /= "compiled";
   DOVETAIL_TRY(make_private_folder(folder));

@@ -72,7 +72,7 @@ Result<QuantizeSums> QuantizeSums::of(const QuantizeInputs& inputs, std::functio
   DOVETAIL_ASSIGN(fs::path folder, user_folder(UserFolder::cache));
   folder /= "quantize";
   DOVETAIL_TRY(make_private_folder(folder));
-  DOVETAIL_ASSIGN(const std::vector<std::byte> model, read_file(inputs.path));
+  DOVETAIL_ASSIGN(const std::vector<std::byte> model, import::read_onnx_file(inputs.path));
   Json data = Json::array(), samples = Json::object();
   for (const fs::path& file : inputs.model.report.data_files) {
     DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(file));

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/expected_file.h"
 #include "base/file.h"
 #include "base/memory_limit.h"
 #include "base/npy.h"
@@ -72,7 +73,11 @@ Result<NdArray> put_together(const std::vector<NdArray>& parts, const std::vecto
 
 Result<NdArray> read_one(const std::filesystem::path& path, const bundle::Tensor& input,
                          const std::optional<Preprocess>& preprocess) {
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path));
+  const auto may_begin = [&](std::span<const std::byte> so_far) {
+    return is_image(so_far) || is_npy(so_far) || path.extension() == ".pb";
+  };
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes,
+                  read_file(path, std::size_t{1} << 34, {"an array or an image", may_begin}));
   if (!is_image(bytes)) return parse_tensor(bytes, path);
   if (!preprocess)
     return Diagnostic{

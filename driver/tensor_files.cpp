@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/expected_file.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/npy.h"
@@ -21,7 +22,6 @@ namespace dovetail::driver {
 namespace {
 
 constexpr std::size_t kMostTensorBytes = std::size_t{1} << 33, kMostMessageBytes = INT_MAX;  // the maximum of protobuf
-constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
 NdArray random_array(const bundle::Tensor& tensor, std::uint64_t seed) {
   SplitMix64 random(seed ^ fnv1a(tensor.name));
@@ -45,14 +45,14 @@ const bundle::Tensor& tensor_named(const bundle::Bundle& bundle, const std::stri
 }  // namespace
 
 Result<NdArray> read_tensor(const std::filesystem::path& path) {
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes,
-                  read_file(path, path.extension() == ".pb" ? kMostMessageBytes : kMostTensorBytes));
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, path.extension() == ".pb"
+                                                          ? read_file(path, kMostMessageBytes)
+                                                          : read_file(path, kMostTensorBytes, {"a .npy file", is_npy}));
   return parse_tensor(bytes, path);
 }
 
 Result<NdArray> parse_tensor(std::span<const std::byte> bytes, const std::filesystem::path& path) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.starts_with(kNpyMagic)) return parse_npy(bytes, path.string());
+  if (is_npy(bytes)) return parse_npy(bytes, path.string());
   if (path.extension() == ".pb") return import::parse_tensor_proto(bytes, path.string());
   return Diagnostic{"cannot read tensor", path.string(), "it is neither a .npy file nor named .pb",
                     "write it with numpy.save, or give a serialized ONNX TensorProto as FILE.pb"};

@@ -1,6 +1,7 @@
 #include "capi/compiler/model.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ Json borders_json(const std::vector<import::OnnxOutline::Border>& borders) {
 }
 
 Result<import::OnnxOutline> outline_of(const Model& model) {
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(model.path));
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, import::read_onnx_file(model.path));
   return import::outline_onnx(bytes, model.name);
 }
 
@@ -140,9 +141,13 @@ dvt_status* dvt_model_load_file(const char* path, dvt_model** out) {
     DOVETAIL_TRY(require(out, "dvt_model_load_file: out"));
     *out = nullptr;
     DOVETAIL_TRY(require(path, "dvt_model_load_file: path"));
-    auto model = std::make_unique<dvt_model>(Model{path, path});
-    DOVETAIL_TRY(outline_of(model->model));
-    *out = model.release();
+    DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, import::read_onnx_file(path));
+    DOVETAIL_TRY(import::outline_onnx(bytes, path));
+    if (std::filesystem::is_regular_file(path)) {
+      *out = new dvt_model{{path, path}};
+    } else {  // a pipe, which can be read once
+      DOVETAIL_ASSIGN(*out, model_in_memory(bytes, path));
+    }
     return {};
   });
 }
@@ -184,7 +189,7 @@ dvt_status* dvt_model_save(const dvt_model* model, const char* path) {
   return guarded([&]() -> Result<void> {
     DOVETAIL_TRY(require(model, "dvt_model_save: model"));
     DOVETAIL_TRY(require(path, "dvt_model_save: path"));
-    DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(model->model.path));
+    DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, import::read_onnx_file(model->model.path));
     return write_file(path, bytes);
   });
 }

@@ -287,7 +287,7 @@ DVT_API dvt_status* dvt_targets(char** json);
 
 /* An ONNX model. */
 typedef struct dvt_model dvt_model;
-/* Reads the outline of the file, which is read whole where the model is used. */
+/* Reads the outline of the file, which is read whole where the model is used. A pipe is read once, and kept. */
 DVT_API dvt_status* dvt_model_load_file(const char* path, dvt_model** out);
 /* Copies the bytes. Tensors outside of the model cannot be found. `name` is the model's name in diagnostics. */
 DVT_API dvt_status* dvt_model_load_memory(const void* bytes, size_t size, const char* name, dvt_model** out);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/expected_file.h"
 #include "base/file.h"
 #include "base/npy.h"
 #include "base/printable.h"
@@ -18,6 +19,7 @@
 #include "cli/report/system_text.h"
 #include "cli/report/text.h"
 #include "compiler/import/onnx.h"
+#include "compiler/import/wire.h"
 #include "compiler/tune/records.h"
 #include "driver/latency.h"
 #include "driver/system.h"
@@ -225,9 +227,21 @@ Result<Description> describe_content(std::span<const std::byte> bytes, const std
 
 }  // namespace
 
+namespace {
+
+// What an endless device is not: binary formats by their magic, and text.
+bool may_begin_known(std::span<const std::byte> so_far) {
+  const std::string_view text(reinterpret_cast<const char*>(so_far.data()), so_far.size());
+  return is_npy(so_far) || text.starts_with(bundle::format::kMagic) || text.starts_with("PK") ||
+         text.find('\0') == text.npos || onnx::may_begin_message(so_far);
+}
+
+}  // namespace
+
 Result<Description> describe(const std::string& path, const std::optional<std::string>& hardware) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 32;
-  DOVETAIL_ASSIGN(const auto bytes, read_file(path, kMostBytes));
+  const ExpectedFile expected = hardware ? ExpectedFile{} : ExpectedFile{"a file that the kit knows", may_begin_known};
+  DOVETAIL_ASSIGN(const auto bytes, read_file(path, kMostBytes, expected));
   std::optional<isa::HardwareConfig> config;
   if (hardware) {
     DOVETAIL_ASSIGN(config, isa::load_config(*hardware));

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/expected_file.h"
 #include "base/file.h"
 #include "base/onnx_types.h"
 #include "base/printable.h"
@@ -89,15 +90,19 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
   return import_model(model, where, options);
 }
 
-namespace {
-
-// The bytes of a file, which its model refers to.
-Result<std::vector<std::byte>> read_model(const std::filesystem::path& path, onnx::Model& model) {
+Result<std::vector<std::byte>> read_onnx_file(const std::filesystem::path& path) {
   // Checked before reading, if known: the size of a pipe is not, so reading stops at the limit.
   std::error_code unknown;
   if (const auto size = std::filesystem::file_size(path, unknown); !unknown)
     DOVETAIL_TRY(check_size(size, path.string()));
-  DOVETAIL_ASSIGN(std::vector<std::byte> bytes, read_file(path, INT_MAX));
+  return read_file(path, INT_MAX, {"an ONNX model", onnx::may_begin_message});
+}
+
+namespace {
+
+// The bytes of a file, which its model refers to.
+Result<std::vector<std::byte>> read_model(const std::filesystem::path& path, onnx::Model& model) {
+  DOVETAIL_ASSIGN(std::vector<std::byte> bytes, read_onnx_file(path));
   DOVETAIL_TRY(parse(bytes, path.string(), model));
   return bytes;
 }

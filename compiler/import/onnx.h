@@ -46,6 +46,9 @@ struct Imported {
   ImportReport report;
 };
 
+// The bytes of a model's file, or of a pipe, which is refused early if it delivers something else.
+Result<std::vector<std::byte>> read_onnx_file(const std::filesystem::path& path);
+
 Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view where,
                              const ImportOptions& options = {});
 Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options = {});

@@ -202,6 +202,17 @@ void write_all(Buffer& buffer, const Model& message) {
 bool read(std::span<const std::byte> bytes, Model& message) { return read_all(bytes, message); }
 bool read(std::span<const std::byte> bytes, Tensor& message) { return read_all(bytes, message); }
 
+bool may_begin_message(std::span<const std::byte> bytes) {
+  try {
+    protozero::pbf_reader fields(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    while (fields.next()) fields.skip();
+  } catch (const protozero::end_of_buffer_exception&) {  // a field that is not complete yet
+  } catch (const protozero::exception&) {
+    return false;
+  }
+  return true;
+}
+
 std::size_t written_bytes(const Model& message) {
   ByteCount count;
   write_all(count, message);

@@ -15,6 +15,8 @@ namespace dovetail::onnx {
 // Fields of unknown numbers or other wire types are skipped; a message that occurs again is merged with the first one.
 [[nodiscard]] bool read(std::span<const std::byte> bytes, Model& message);
 [[nodiscard]] bool read(std::span<const std::byte> bytes, Tensor& message);
+// False: no message, of whatever fields, begins with these bytes.
+[[nodiscard]] bool may_begin_message(std::span<const std::byte> bytes);
 
 // The bytes of a message, fields in the order of their numbers. Plain members that are 0 or empty are left out, and
 // lists of numbers are not packed.

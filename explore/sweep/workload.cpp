@@ -104,7 +104,7 @@ Result<Workload> Workload::make(std::span<const ModelFile> files) {
     if (file.content) {
       bytes = *file.content;
     } else {
-      DOVETAIL_ASSIGN(bytes, read_file(file.path));
+      DOVETAIL_ASSIGN(bytes, import::read_onnx_file(file.path));
     }
     hash.add(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     hash.add(fmt::format("{}", file.weight));

@@ -4,6 +4,8 @@ import io
 import os
 import pathlib
 import tempfile
+import threading
+import time
 import unittest
 import unittest.mock
 
@@ -48,6 +50,32 @@ class Models(unittest.TestCase):
         ):
             with self.subTest(source), self.assertRaisesRegex(dovetail.InputError, why):
                 dovetail.compile(source, "cpu")
+
+    def test_pipes_and_devices(self):
+        """A pipe is a source like a file; what ends never, or is too large, is refused at once."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(f"{folder}/pipe")
+            writer = threading.Thread(target=lambda: pathlib.Path(f"{folder}/pipe").write_bytes(INT8.read_bytes()))
+            writer.start()
+            model = dovetail.Model(f"{folder}/pipe")
+            writer.join()
+            self.assertEqual(repr(model), repr(dovetail.Model(INT8)))
+            logits = dovetail.compile(model, "cpu").session().run({"image": self.images[:1]})["logits"]
+            self.assertEqual(logits.argmax(), self.labels[0])
+            with self.assertRaisesRegex(dovetail.InputError, "pipe"):  # not the name of a copy of it
+                dovetail.compile(model, "cpu", shapes={"nonesuch": 3})
+
+            with open(f"{folder}/large", "wb") as large:
+                large.truncate(3 << 30)
+            with self.assertRaisesRegex(dovetail.InputError, "3221225472 bytes > 2147483647, the limit of a protobuf"):
+                dovetail.Model(f"{folder}/large")
+            begin = time.monotonic()
+            for read in (dovetail.Model, dovetail.Bundle.load, dovetail.inspect):
+                with self.subTest(read), self.assertRaisesRegex(dovetail.InputError, r"its first \d+ bytes do not begin"):
+                    read("/dev/zero")
+                with self.subTest(read), self.assertRaisesRegex(dovetail.InputError, "it is a directory"):
+                    read(folder)
+            self.assertLess(time.monotonic() - begin, 1)
 
     def test_options_are_checked(self):
         for options, why in (

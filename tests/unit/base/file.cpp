@@ -4,7 +4,9 @@
 #include <fstream>
 #include <string>
 
+#include "base/expected_file.h"
 #include "tests/catch.h"
+#include "tests/environment.h"
 #include "tests/temporary_folder.h"
 
 namespace dovetail {
@@ -57,6 +59,20 @@ TEST_CASE("the size limit holds, also where the size is not known in advance") {
   CHECK(read_file(folder / "five", 5).ok());
   CHECK_THAT(to_string(read_file(folder / "five", 4).errors()), ContainsSubstring("5 bytes > limit 4 bytes"));
   CHECK_THAT(to_string(read_file("/dev/zero", 1000).errors()), ContainsSubstring("> limit 1000 bytes"));
+}
+
+TEST_CASE("an endless device ends early: where it is of another kind, and at the memory limit") {
+  const auto zeros = [](bool allowed) {
+    return ExpectedFile{"zeros", [=](std::span<const std::byte> so_far) { return allowed && so_far.size() < 300000; }};
+  };
+  CHECK_THAT(to_string(read_file("/dev/zero", SIZE_MAX, zeros(false)).errors()),
+             ContainsSubstring("its first 65537 bytes do not begin zeros"));
+  CHECK_THAT(to_string(read_file("/dev/zero", SIZE_MAX, zeros(true)).errors()),
+             ContainsSubstring("bytes do not begin zeros"));
+  CHECK(read_file("/dev/null", SIZE_MAX, zeros(false))->empty());
+  const test::Environment limit("DOVETAIL_MEMORY_LIMIT", "1MiB");
+  CHECK_THAT(to_string(read_file("/dev/zero", SIZE_MAX).errors()),
+             ContainsSubstring("bytes of memory > limit 1048576"));
 }
 
 TEST_CASE("write errors name the path and the reason") {

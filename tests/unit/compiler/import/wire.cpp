@@ -130,5 +130,14 @@ TEST_CASE("wire: what is written is read again, and has the size that was announ
   CHECK(back.graph->initializers[0].raw_data == tensor.raw_data);
 }
 
+TEST_CASE("wire: the beginning of a message, which may be cut anywhere") {
+  const std::string model = Message().number(1, 8).text(2, "producer").message(7, Message().number(1, 300)).str();
+  const auto may_begin = [](std::string_view text) { return wire::may_begin_message(std::as_bytes(std::span(text))); };
+  for (std::size_t size = 0; size <= model.size(); ++size) CHECK(may_begin(std::string_view(model).substr(0, size)));
+  CHECK(!may_begin(std::string(100, '\0')));                                     // a field with number 0
+  CHECK(!may_begin(model + "\x0f"));                                             // no wire type has number 7
+  CHECK(!may_begin(model + "\x08" + std::string(11, static_cast<char>(0x80))));  // a number of 77 bits
+}
+
 }  // namespace
 }  // namespace dovetail
