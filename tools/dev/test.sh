@@ -41,6 +41,13 @@ end_busy() {
   busy=()
 }
 
+# test --tsan: the C interface, called from several threads under ThreadSanitizer.
+test_threads() {
+  need build test
+  build tsan dovetail test_c_runtime test_c_threads
+  run_tests tsan tests -R '^c/(runtime|threads)$'
+}
+
 command_test() {
   case ${1:-} in
     --require)
@@ -59,6 +66,7 @@ command_test() {
   while (($#)); do
     case $1 in
       --asan) preset=asan ;;
+      --tsan) test_threads; return ;;
       --all) all=1 ;;
       -*) fail "test: unknown option $1" 2 ;;
       *) filter=$1 ;;
