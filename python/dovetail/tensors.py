@@ -200,6 +200,8 @@ def _array_of(value: ArrayLike, where: str, copy: bool, or_copy: str) -> Tuple[n
                     f"{type(value).__name__} has neither __dlpack__ nor __array_interface__ nor a buffer",
                     f"pass numpy.asarray(value){or_copy}",
                 ) from None
+    if np.ma.is_masked(value):
+        raise bad_argument(where, "some of its elements are masked", "pass value.filled(...)")
     array = np.asarray(value)
     if array.dtype.name == "bfloat16":  # a type that the package ml_dtypes adds to NumPy
         return array.view(_UINT16), "bfloat16", array.flags.writeable

@@ -153,6 +153,7 @@ class Tensors(unittest.TestCase):
             (np.zeros((2, 1, 8, 8), np.float32), r"float32\[2, 1, 8, 8\]"),
             (OnDevice(), r"it is on device \(2, 0\) of DLPack"),
             (Refuses(), "requires grad"),
+            (np.ma.masked_array(self.image, self.image > 0.5), "some of its elements are masked"),
         ):
             for copy in (False, True):
                 with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
