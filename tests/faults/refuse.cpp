@@ -162,7 +162,7 @@ bool is_new(std::uint64_t place, std::uint64_t use) {
   return false;
 }
 
-[[gnu::noinline]] bool heap_refuses() {
+[[gnu::noinline, maybe_unused]] bool heap_refuses() {
   if (!is_active || inside || (count_into == nullptr && refused_place == 0)) return false;
   const std::uint64_t use = ++heap_uses;
   if (count_into == nullptr && use + kDrift < refused_use) return false;
@@ -324,6 +324,7 @@ extern "C" char* dlerror() {
   return std::exchange(library_refused, false) ? why : next();
 }
 
+#ifndef DOVETAIL_LEAVE_HEAP
 extern "C" void* malloc(std::size_t bytes) { return heap_refuses() ? nullptr : __libc_malloc(bytes); }
 extern "C" void* calloc(std::size_t count, std::size_t bytes) {
   return heap_refuses() ? nullptr : __libc_calloc(count, bytes);
@@ -340,3 +341,4 @@ extern "C" int posix_memalign(void** memory, std::size_t alignment, std::size_t 
   *memory = taken;
   return 0;
 }
+#endif
