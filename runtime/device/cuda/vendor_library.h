@@ -1,4 +1,5 @@
-// A library of NVIDIA's with its own steps, loaded when a bundle has some, and its handle on a context.
+// An NVIDIA library (cuBLAS, cuDNN) that runs steps of a separate target, loaded when a bundle has such steps, and its
+// handle on a context.
 #pragma once
 
 #include <memory>
