@@ -13,8 +13,8 @@
 namespace dovetail::passes::qdq {
 namespace {
 
-// Operators each element of whose outputs is an element of a data input, chosen by position or by order (which scaling
-// keeps).
+// Operators whose output elements are elements of a data input, selected by position or by order (which scaling does
+// not change).
 struct Mover {
   std::string_view op;
   bool all_inputs;  // every input is data (Concat); else only the first
@@ -36,7 +36,7 @@ const Mover* find_mover(std::string_view op) {
   return found == std::end(kMovers) ? nullptr : found;
 }
 
-// Why this node cannot move steps; adapts `node` if needed (Pad's value).
+// Why this node cannot move int8 values instead of floats; adapts `node` if needed (Pad's value).
 Refusal adapt(Lowering& lowering, Node& node, const Quantization& q) {
   Graph& graph = lowering.graph;
   if (node.op == "Resize" && graph::string_attribute(node, "mode", "nearest") != "nearest") return "it interpolates";
@@ -141,7 +141,7 @@ Refusal clip_steps(Lowering& lowering, NodeId op) {
   if (!x) return "the input is not quantized with one scale";
   const auto bounds = clip_bounds(graph, original);
   if (!bounds) return "the bounds are not constants";
-  // A bound within the range of int8 must be the exact value of a step.
+  // A bound within the range of int8 must be exactly representable in it.
   const auto exact = [&](float bound) {
     const int step = quantize(bound, x->q);
     const float least = static_cast<float>(-128 - x->q.zero_point) * x->q.scale,
