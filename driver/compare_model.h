@@ -39,8 +39,8 @@ struct CompareOutcome {
   Comparison comparison;
   Diagnostics failure;  // a run failed, or `work` stopped it: rows are missing
 };
-// `models`: the options of compiling each, without targets and hardware. A target that cannot run here has a row that
-// says why. Error: bad input.
+// `models`: the options of compiling each, without targets and hardware. A target that cannot run on this machine gets
+// a row with the reason. Error: bad input.
 Result<CompareOutcome> compare_models(const std::vector<ModelOptions>& models, const CompareOptions& options);
 
 }  // namespace dovetail::driver
