@@ -176,7 +176,8 @@ class Explore : public Command {
     explore::EvaluatorFor evaluator() const {
       return [this](const explore::Genes& genes) -> const explore::Evaluator& { return points->of(genes); };
     }
-    // A points file with another identity is refused, so that numbers of different kits, tables and spaces do not mix.
+    // A points file with another identity is rejected, so that numbers of different kits, tables and spaces are not
+    // mixed.
     Json identity() const {
       Hash text;
       text.add(space.text());

@@ -25,7 +25,7 @@ namespace {
 
 Process current = Process::own;
 
-// Former actions of the signals that commands handle, and those that would end the process.
+// The former actions of the signals that commands handle or ignore, to be restored.
 class KeptSignals {
  public:
   KeptSignals() {
