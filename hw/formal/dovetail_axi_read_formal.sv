@@ -126,8 +126,7 @@ module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
 
     if (rst_n) begin
       // Arbiter: at most one grant, to a requester that asks, and whenever the address register is
-      // free. A requester is passed over only for one that precedes it in the order fetch, compute,
-      // load.
+      // free. A requester waits only for one that precedes it in the order fetch, compute, load.
       assert (grant == 3'b000 || grant == 3'b001 || grant == 3'b010 || grant == 3'b100);
       assert ((grant & ~request) == 3'b000);
       if (halt_i) assert (grant == 3'b000);

@@ -1,6 +1,7 @@
-// Proof of dovetail_epilogue for one lane: a write of OUT follows each write of ACC at its distance,
-// has the sum as STORE sees it or the result of REQUANT within the bounds, looked up if asked, and
-// each sum meets the parameters that were read before its step.
+// Proof of dovetail_epilogue for one lane: each write of ACC is followed by a write of OUT after a
+// fixed number of cycles, with the sum as STORE sees it, or the result of REQUANT within the bounds
+// (looked up in the table if requested); and each sum is combined with the parameters that were
+// read before its step.
 module dovetail_epilogue_formal import dovetail_isa_pkg::*; #(
   localparam int unsigned Lanes = BATCH * BLOCK_OUT,
   localparam int unsigned AccWidth = ACC_DEPTH_LOG2,

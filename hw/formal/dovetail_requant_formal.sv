@@ -2,8 +2,8 @@
 // + zero_point), for all operands. The proof is cut at the multiplier: its operands, and the use of
 // its result, are proven here; the multiplication itself is assumed correct.
 //
-// CutProduct: the product is any number that a product can be, so that the second half holds for
-// all of them without the solver looking into the multiplier.
+// CutProduct replaces the multiplier by an arbitrary possible product, so that the second half is
+// proven for all products without analyzing the multiplier.
 module dovetail_requant_formal #(
   parameter bit CutProduct = 1'b0
 ) (

@@ -1,4 +1,4 @@
-// Proof of dovetail_table: the entry that a lane reads is the one last written at its place. The
+// Proof of dovetail_table: the entry that a lane reads is the one last written at its index. The
 // tracked entry is any of the 256, of any lane.
 module dovetail_table_formal import dovetail_isa_pkg::*; #(
   localparam int unsigned Lanes = BATCH * BLOCK_OUT,

@@ -59,8 +59,8 @@ def translate(folder, rtl, package, harness, parameters, modules):
         files[0].write_text(re.sub(rf"(int unsigned {name} = )\d+", rf"\g<1>{values.pop(name)}", files[0].read_text()))
     own = HARDWARE / "formal" / f"{harness}.ys"
     if own.exists():
-        # {products}: with Merge=1 the bodies share multipliers of equal operands; without, the solver looks into them. {cut}: with CutProduct=1 it sees
-        # any number instead of a product.
+        # {products}: with Merge=1 both bodies share multipliers of equal operands; otherwise the
+        # solver analyzes the multipliers. {cut}: with CutProduct=1 products are arbitrary numbers.
         products = "wreduce t:$mul; opt_merge; opt -full" if values.get("Merge") == "1" else ""
         cut = "cutpoint t:$mul" if values.get("CutProduct") == "1" else ""
         lines = [line for line in own.read_text().splitlines() if not line.startswith("#")]

@@ -21,9 +21,9 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   input  logic                    table_we_i,
   input  logic [TableWidth-1:0]   table_waddr_i,
   input  logic [BusBits-1:0]      table_wdata_i,
-  // The batch rows' results of RECIP and RSQRT, when their step is written.
+  // The results of RECIP and RSQRT for all batch rows, in the cycle in which their step is written.
   input  logic [BATCH*32-1:0]     recip_i,
-  // The epilogue, while there is no step: its use of the lanes of REQUANT, and of the table.
+  // The epilogue uses the lanes of REQUANT and the table while there is no step.
   input  logic                    epilogue_requant_i,
   input  logic [Lanes*32-1:0]     epilogue_value_i,
   input  logic [BLOCK_OUT*32-1:0] epilogue_bias_i,
@@ -61,7 +61,8 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
       valid_2_q <= valid_1_q && long_1 && !flush_i;
     end
   end
-  // Blocks are synthesized one by one: what an extension adds to the step is cut off where it is off.
+  // Modules are synthesized separately, so the fields of a step that belong to an extension are
+  // tied off if the extension is off.
   logic [3:0] op_bits;
   alu_code_t  op;
   assign op_bits = step_i.op;

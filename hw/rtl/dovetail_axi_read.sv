@@ -73,7 +73,7 @@ module dovetail_axi_read import dovetail_isa_pkg::*; #(
   assign ar_o.burst = AXI_BURST_INCR;
 
   // The requester of each burst, from its grant to its last beat. The queue is never full: every
-  // burst holds a credit of at least one beat.
+  // burst occupies at least one beat of a requester's buffer.
   dovetail_fifo #(
     .Width(2),
     .Depth(OrderDepth)

@@ -1,7 +1,7 @@
-// From ACC to OUT. Without the extension, OUT is written with ACC. With it, the sums of the matrix pipe
-// are requantized on their way if their instruction has an epilogue, and delayed as long otherwise; a
-// sum that is written to ACC in cycle w reaches OUT in w + acc_to_out, and one more with the table.
-// docs/reference/timing.md, section 9.
+// Writes OUT from ACC. Without the extension, OUT is written together with ACC. With it, the sums
+// of the matrix pipe are requantized if their instruction has an epilogue, and delayed equally
+// otherwise; a sum that is written to ACC in cycle w reaches OUT in w + acc_to_out, and one more
+// with the table. docs/reference/timing.md, section 9.
 //
 //   w + 1  the lanes of dovetail_alu scale the sum
 //   w + 2  they round it, add the zero point and clamp to int8

@@ -50,8 +50,8 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   logic [2:0]           queue;
 
   // ---- Addresses of the launch ------------------------------------------------------------------
-  // In full precision, since the registers hold more bits than an address has. A launch that ends
-  // outside the address space is refused before anything is fetched; so is a launch that fills it,
+  // In full precision, since the registers have more bits than an address. A launch that ends
+  // outside the address space is rejected before anything is fetched; so is a launch that fills it,
   // since its length in bytes would not fit an address.
   localparam int unsigned BytesWidth = 33 + InstrLog2;
   logic [BytesWidth-1:0] launch_bytes, bytes_to_end;

@@ -46,8 +46,8 @@ module dovetail_fifo #(
   end
 
 `ifdef FORMAL
-  // The part of the memory that proofs see: the word at a position that the solver picks, or all
-  // words of a small memory.
+  // The part of the memory that is visible to proofs: the word at a position that the solver picks,
+  // or all words of a small memory.
   (* anyconst *) logic [PtrWidth-1:0] formal_place;
   logic [Width-1:0] formal_word;
   assign formal_word = mem[formal_place];

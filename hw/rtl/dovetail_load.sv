@@ -1,5 +1,5 @@
-// Executes LOADs of INP and WGT: requests run ahead of the writes into the SRAMs, which are in
-// order. docs/reference/timing.md, section 8.
+// Executes LOADs of INP and WGT: requests run ahead; the writes into the SRAMs are in order.
+// docs/reference/timing.md, section 8.
 module dovetail_load import dovetail_isa_pkg::*; #(
   localparam int unsigned InpBits = 8 * INP_ELEMENT_BYTES,
   localparam int unsigned WgtBits = 8 * WGT_ELEMENT_BYTES

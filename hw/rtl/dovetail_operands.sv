@@ -17,7 +17,7 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   // The destination of the previous ALU step, while its result is neither written nor forwardable.
   input  logic                pending_i,
   input  logic [AccIndex-1:0] pending_dst_i,
-  // RECIP and RSQRT: the destination is read, and the last cycle of the step.
+  // For RECIP and RSQRT: the destination is being read; the last cycle of the step.
   output logic                serial_start_o,
   input  logic                serial_last_i,
   // The step in R, in its last cycle there: which pipe takes it, and its fields.
@@ -41,7 +41,7 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   localparam logic [1:0] ReadNext = 2'd1;
   localparam logic [1:0] ReadDst = 2'd2;
   localparam logic [1:0] Serial = 2'd3;
-  // The phase of a step that reads parameters, counted from 0: they replace those before.
+  // The phase of a step that reads parameters, counted from 0: they replace the earlier parameters.
   localparam logic [1:0] ReadParameters = 2'(TIMING_EPILOGUE_PARAMETER_CYCLES - 1);
 
   localparam logic [15:0] NextOps = ALU_SET_READS_NEXT;
@@ -93,7 +93,8 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
     else if (flush_i) valid_q <= 1'b0;
     else if (take_o) valid_q <= valid_i;
   end
-  // Blocks are synthesized one by one: what an extension adds to the step is cut off where it is off.
+  // Modules are synthesized separately, so the fields of a step that belong to an extension are
+  // tied off if the extension is off.
   step_t      step;
   logic [3:0] op_bits;
   alu_code_t  op;

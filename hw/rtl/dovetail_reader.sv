@@ -28,8 +28,8 @@ module dovetail_reader import dovetail_isa_pkg::*; #(
   logic [AddrWidth-1:0] addr;
   logic [8:0]           beats;
 
-  // Assigned as a whole: a simulator would take members of a struct that depend on each other for a
-  // combinational loop.
+  // Assigned as a whole: members of a struct that depend on each other would look like a
+  // combinational loop to a simulator.
   assign request_o = {fits, addr, beats};
 
   dovetail_axi_split #(

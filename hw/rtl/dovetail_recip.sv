@@ -1,6 +1,6 @@
 // RECIP and RSQRT (isa/semantics/norm.h), a bit a cycle, for one batch row after the other. Lane 0
-// of each row is read while acc_i holds the destination, from the cycle after start_i on. Cycles of
-// a row, by what remains of them:
+// of each row is read while acc_i has the destination, starting in the cycle after start_i. Cycles
+// of a row, by the number of remaining cycles:
 //
 //   first   the operand is read
 //   54..27  RSQRT: bits of the root, two places of x * 2^24 each
@@ -8,7 +8,7 @@
 //   25..1   bits of the quotient of 2^56 - 1
 //   0       the quotient is rounded into the row's result
 //
-// The last results are there in the cycle in which a step of kind alu_long is written.
+// The last results are available in the cycle in which a step of kind alu_long is written.
 module dovetail_recip import dovetail_isa_pkg::*; #(
   localparam int unsigned Batch = BATCH,
   localparam int unsigned RowBits = 32 * BLOCK_OUT
@@ -31,7 +31,7 @@ module dovetail_recip import dovetail_isa_pkg::*; #(
   logic                busy_q, rsqrt_q, zero_q;
   logic [5:0]          left_q;  // cycles of the row after this one
   logic [RowWidth-1:0] row_q;
-  // The operand; of the root, the places to come; of the quotient, the divisor.
+  // The operand: for the root, its remaining bits; for the quotient, the divisor.
   logic [31:0]         value_q;
   logic [31:0]         remainder_q;
   logic [27:0]         digits_q;

@@ -46,8 +46,8 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   localparam bit Saturate = SATURATE_ENABLED != 0;
   localparam int unsigned ShadowBits = Saturate ? 2 * OutBits : OutBits;
   localparam int unsigned TakenWidth = $clog2(Depth + 1);
-  // No STORE has more bursts: it moves each element of ACC at most once, and no two bursts share a
-  // beat.
+  // The maximum number of bursts of a STORE: it moves each element of ACC at most once, and no two
+  // bursts share a beat.
   localparam int unsigned MostBursts = ACC_DEPTH * OutBeats;
 
   // ---- Start ------------------------------------------------------------------------------------

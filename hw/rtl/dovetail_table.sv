@@ -1,5 +1,6 @@
 // The table of TABLE and TABLEU in TAB: a copy for each lane, since each reads another entry.
-// A write is a beat of a LOAD, in all copies; the entries of a read come in the following cycle.
+// A write stores a beat of a LOAD in all copies; the entries of a read arrive in the following
+// cycle.
 module dovetail_table import dovetail_isa_pkg::*; #(
   localparam int unsigned Lanes = BATCH * BLOCK_OUT,
   localparam int unsigned BusBits = 8 * BUS_BYTES,

@@ -34,7 +34,7 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
   output logic                            write_o,  // this slot completes an element
   output logic                            pad_o,    // the element is zero
   output logic [LOAD_SRAM_BASE_WIDTH-1:0] addr_o,
-  // For dovetail_element: the beat, the beats before it, and the element's place in the beat.
+  // For dovetail_element: the beat, the preceding beats, and the element's position in the beat.
   output logic [8*BUS_BYTES-1:0]          data_o,
   output logic [LineBits-1:0]             line_o,
   output logic [LaneWidth-1:0]            lane_o,

@@ -3,7 +3,7 @@
 // lists the rules of the standard by the names of Arm's protocol assertions, each with the
 // assertion that checks it here.
 module dovetail_axi_sva import dovetail_isa_pkg::*; #(
-  // Outstanding reads: no requester requests more beats than its buffer holds.
+  // Outstanding reads: no requester requests more beats than fit in its buffer.
   localparam int unsigned MaxReads = 3 * OUTSTANDING_BEATS
 ) (
   input logic    clk_i,

@@ -47,8 +47,7 @@ module dovetail_operands_timing_sva import dovetail_isa_pkg::*; (
     else $error("interlock longer than isa/spec/timing.h says");
 endmodule
 
-// A write comes a fixed number of cycles after the last cycle of its step in R, and never at
-// another time.
+// Every write is a fixed number of cycles after the last cycle of its step in R.
 module dovetail_write_timing_sva #(
   parameter int unsigned Cycles = 1,
   parameter int unsigned LongCycles = Cycles

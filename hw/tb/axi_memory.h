@@ -1,5 +1,6 @@
 // The memory at the design's AXI4 port: with the latencies of dovetail_rtl_host.accept(), or as a
-// slave with random latencies and orders (dovetail_rtl_slave). The host holds the bytes.
+// slave with random latencies and orders (dovetail_rtl_slave). The host program has the memory's
+// contents.
 #pragma once
 
 #include <array>
@@ -40,7 +41,7 @@ class AxiMemory {
     drive_reads(host, cycle);
     drive_writes(host, cycle);
   }
-  // Whether the port is active in this cycle, or will be even if the design does nothing more.
+  // Whether the port is active in this cycle, or has responses outstanding.
   bool moves() const {
     if (!reads_.empty() || !responses_.empty() || (top_.mem_wvalid_o && top_.mem_wready_i)) return true;
     const bool asks = top_.mem_arvalid_o || top_.mem_awvalid_o;

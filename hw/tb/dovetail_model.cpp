@@ -289,7 +289,7 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
   }
   quiet_inputs();
   result.events = events.totals();
-  // The cycle in which the launch was found to be done does not belong to it.
+  // The cycle in which the end of the launch is detected does not belong to the launch.
   for (int unit = 0; unit < 3; ++unit) --result.classes[unit][last_word >> (9 + 3 * unit) & 7];
   std::uint32_t status = 0, cycles_lo = 0, cycles_hi = 0;
   read_register(kStatus, status);
