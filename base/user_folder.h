@@ -18,8 +18,8 @@ enum class UserFolder {
   cache,  // files that can be made again: $XDG_CACHE_HOME/dovetail, or ~/.cache/dovetail
   state   // persistent state: $XDG_STATE_HOME/dovetail, or ~/.local/state/dovetail
 };
-// The folder's path; it need not exist. Error: the variables are not set. (A folder that others can write to is no
-// substitute.)
+// The folder's path; it need not exist. Error: the variables are not set. (A folder that others can write to is not
+// a safe substitute.)
 Result<std::filesystem::path> user_folder(UserFolder kind);
 
 // Creates `path` and its missing parent folders, for this user alone. Error: one cannot be created, or `path` belongs
