@@ -20,7 +20,7 @@ namespace dovetail::driver {
 
 struct CompareOptions {
   std::vector<std::string> targets;                // names of the target table, in the order of the rows
-  std::vector<std::string> hardware;               // configurations, each a row of target accel
+  std::vector<std::string> hardware;               // configurations; one row of target accel for each
   std::map<std::string, std::string> inputs = {};  // input name -> file
   std::map<std::string, NdArray> tensors = {};     // all inputs by name; empty: those of `inputs`, and random ones
   std::uint64_t seed = 1;

@@ -97,9 +97,9 @@ std::string broken_constraint(const Metrics& metrics, std::span<const Constraint
   for (const Constraint& constraint : constraints) {
     const double value = metrics.of(constraint.key);
     if (larger_is_better(constraint.key) && value < constraint.bound)
-      return fmt::format("{} {:.6g} < {:.6g}, the least allowed", constraint.key, value, constraint.bound);
+      return fmt::format("{} {:.6g} < {:.6g}, the constraint's minimum", constraint.key, value, constraint.bound);
     if (!larger_is_better(constraint.key) && value > constraint.bound)
-      return fmt::format("{} {:.6g} > {:.6g}, the most allowed", constraint.key, value, constraint.bound);
+      return fmt::format("{} {:.6g} > {:.6g}, the constraint's maximum", constraint.key, value, constraint.bound);
   }
   return {};
 }

@@ -127,10 +127,10 @@ class Primitives:
         """`online_softmax BLOCK ROWS COLUMNS WIDTH LANES VECTOR`: merges `M = max x`, `P = exp(x − M)`, `S = Σ P`,
         BLOCK: `W = Σ P · v`, `y = g(W, S)` into one nest over tiles of ROWS. Its loop processes COLUMNS of the row
         at a time and scales earlier sums S and W by `exp(M before − M now)`, so neither x nor P is ever stored
-        completely. The width of v is rounded up to a multiple of WIDTH. The largest value and the sum of a piece
-        are combined from LANES parts, for threads. Sums are reassociated, and rounded once more for each piece.
-        *Legal if* these are five consecutive nests of the top level, as their operators define them, no other
-        statement reads M, P, S and W, and LANES · VECTOR divides COLUMNS."""
+        completely. The width of v is rounded up to a multiple of WIDTH. Maximum and sum of each group of COLUMNS
+        are combined from LANES partial results, for threads. Sums are reassociated, and rounded once more for each
+        group. *Legal if* these are five consecutive nests of the top level, as their operators define them, no
+        other statement reads M, P, S and W, and LANES · VECTOR divides COLUMNS."""
         return self._step("online_softmax", (block, rows, columns, width, lanes, vector,), ())
 
     def pad(self: Scheduled, block: Word, iterator: Word, multiple: Word) -> Scheduled:
@@ -228,12 +228,12 @@ class Primitives:
     ) -> Scheduled:
         """`stream_k BLOCK ROWS COLUMNS DEPTH WORKERS -> LEFT RIGHT SUM START PRODUCT PART WHOLE JOINED`:
         distributes a contraction over workers (stream-K). Each worker computes the same number of whole tiles. The
-        pieces of the depth of the remaining tiles form one sequence, of which each worker takes an equal share,
-        across borders of tiles. For each piece a worker copies both factors (LEFT, RIGHT), sets the sum to 0 where
-        a tile begins (START), and adds the product (PRODUCT). At the end it stores the sum of a shared tile as a
-        part (PART), or the result of a whole tile (WHOLE). BLOCK then adds the parts of each shared tile, and
-        JOINED stores the result. With fewer tiles than workers there is no WHOLE. *Legal if* the rules of
-        `matrix_form` hold and the workers cannot divide the tiles evenly."""
+        reduction loops of the remaining tiles are divided into chunks, which form one sequence. Each worker
+        processes an equal share of it, across tile borders. For each chunk a worker copies both factors (LEFT,
+        RIGHT), sets the sum to 0 where a tile begins (START), and adds the product (PRODUCT). At the end it stores
+        the sum of a shared tile as a part (PART), or the result of a whole tile (WHOLE). BLOCK then adds the parts
+        of each shared tile, and JOINED stores the result. With fewer tiles than workers there is no WHOLE. *Legal
+        if* the rules of `matrix_form` hold and the workers cannot divide the tiles evenly."""
         arguments = (block, rows, columns, depth, workers,)
         results = (left, right, sum, start, product, part, whole, joined,)
         return self._step("stream_k", arguments, results)
