@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 BINARY = pathlib.Path(os.environ["DOVETAIL_BINARY_DIR"])
@@ -49,6 +50,15 @@ class Libraries(unittest.TestCase):
             exported = {line.split()[-1].split("@")[0] for line in lines}
             functions = set(re.findall(r"^DVT_API [^;(]*?(dvt_\w+)\(", text, re.MULTILINE))
             self.assertEqual(exported - {"DVT_1.0"}, functions)
+
+    def test_a_host_keeps_its_own_copies(self):
+        """A program that exports functions of LLVM, SQLite, OpenSSL, zlib and protobuf: the library calls none of them."""
+        with tempfile.TemporaryDirectory() as folder:
+            host = f"{folder}/host"
+            run("c++", "-std=c++17", "-rdynamic", f"-I{HEADER.parent}", pathlib.Path(__file__).parent / "host.cpp",
+                COMPILER, f"-Wl,-rpath,{COMPILER.parent}", "-o", host)
+            model = HEADER.parents[2] / "examples/digits/digits_int8.onnx"
+            self.assertEqual(run("env", f"XDG_STATE_HOME={folder}", host, model, folder), "compiled, tuned and ran\n")
 
 
 if __name__ == "__main__":
