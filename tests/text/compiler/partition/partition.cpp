@@ -130,7 +130,7 @@ TEST_CASE("partition: a reason comes from the pattern where no predicate was eva
   CHECK(placed(make, {.targets = {"dsp"}}) ==
         "host: z_node! | reads x y | gives z\nz_node not on dsp: the operand `w` of z_node is not a constant\n");
   CHECK(placed(make, {.targets = {"dsp"}, .strict = true}) ==
-        "error: dsp does not take z_node (z_node): the operand `w` of z_node is not a constant. Hint: add host to "
+        "error: dsp does not support z_node (z_node): the operand `w` of z_node is not a constant. Hint: add host to "
         "--target, omit --strict, or change the model");
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("partition: nodes placed by hand") {
         "s_node not on dsp: no pattern of dsp ends in Add\n"
         "n_node not on dsp: no pattern of dsp ends in Neg\n");
   CHECK(placed(Chain(), {.targets = {"host"}, .place = {{"b_node", "dsp"}}}) ==
-        "error: dsp does not take b_node (b_node): 8 columns > 4. Hint: split it");
+        "error: dsp does not support b_node (b_node): 8 columns > 4. Hint: split it");
 }
 
 TEST_CASE("partition: unknown and duplicate names are errors") {
