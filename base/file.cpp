@@ -44,14 +44,13 @@ Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes, cons
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
     return read_error(path, "no such file", "check the path; it is relative to the current folder");
-  if (fs::is_directory(status)) return read_error(path, "the path is a directory", "name a file in the directory");
+  if (fs::is_directory(status)) return read_error(path, "it is a directory", "name a file in it");
   errno = 0;
   const FilePointer file(std::fopen(path.c_str(), "rb"));
   if (!file) return read_failure(path, errno, "check the permissions");
 
   const auto too_large = [&](const std::string& size) {
-    return read_error(path, fmt::format("{} bytes > limit {} bytes", size, limit_bytes),
-                      "check that it is the right file");
+    return read_error(path, fmt::format("{} bytes > limit {} bytes", size, limit_bytes), "is it the right file?");
   };
   std::size_t known_bytes = 0;
   if (fs::is_regular_file(status)) {
@@ -158,7 +157,7 @@ Result<void> write_file(const fs::path& path, std::span<const std::byte> bytes) 
 Result<void> write_file(const fs::path& path, const Pieces& pieces) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (fs::is_directory(status)) return write_refusal(path, "the path is a directory", "name a file in the directory");
+  if (fs::is_directory(status)) return write_refusal(path, "it is a directory", "name a file in it");
   // Devices and pipes cannot be replaced by renaming.
   if (fs::exists(status) && !fs::is_regular_file(status)) return write_in_place(path, pieces, O_TRUNC);
 

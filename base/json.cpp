@@ -46,8 +46,7 @@ Result<Json> parse_json(std::string_view text, std::string_view where) {
       case Event::key:
         if (const auto& key = parsed.get_ref<const std::string&>(); !open_objects.back().insert(key).second)
           problems.push_back({"cannot read JSON", std::string(where),
-                              fmt::format("the key \"{}\" occurs twice in one object", key),
-                              "remove one of the two occurrences"});
+                              fmt::format("the key \"{}\" occurs twice in one object", key), "remove one of the two"});
         break;
       case Event::array_start:
       case Event::array_end:

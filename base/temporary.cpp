@@ -130,7 +130,7 @@ Result<TemporaryPath> make_temporary_folder(std::string_view purpose) {
   const fs::path parent = fs::temp_directory_path(error);
   const auto bad = [&](const fs::path& where, std::string why, Cause cause) {
     return Diagnostic{"cannot make a temporary folder", where.string(), std::move(why),
-                      "set TMPDIR to a writable folder with free space", cause};
+                      "set TMPDIR to a folder that can be written and has room", cause};
   };
   if (error)
     return bad(std::getenv("TMPDIR") != nullptr ? std::getenv("TMPDIR") : "/tmp", error.message(), Cause::input);

@@ -187,7 +187,7 @@ class Pipeline {
       if (auto compiler = target->program_compiler()) compilers.push_back(std::move(compiler));
     if (compilers.empty())
       return Diagnostic{"cannot make a bundle", "CompileOptions::available",
-                        "no target runs loop programs on the host, but copies between layouts need one",
+                        "no target runs loop programs on the host, which copies between layouts need",
                         "also pass the interpreter (compiler/target/host/target.h)"};
     BundleBuilder builder(graph_, layouts_.chosen, std::move(compilers), options_.progress, options_.machine_code);
     Dump dump_inner;  // empty if nothing is dumped, so that targets format no text in vain
@@ -321,7 +321,7 @@ class Pipeline {
         passes_.push_back(Json{
             {"pass", "(all)"},
             {"changes", 0},
-            {"notes", {fmt::format("stopped after {} rounds, although the last one changed something", most_rounds)}}});
+            {"notes", {fmt::format("stopped after {} rounds although the last one changed something", most_rounds)}}});
         break;
       }
       if (round > most_rounds) break;
@@ -469,21 +469,20 @@ Result<void> check_names(const CompileOptions& options) {
   for (const std::string& name : options.dump)
     if (name != "all" && name != "passes" && !has(known, name) && !has(passes, name))
       errors.push_back(
-          {fmt::format("cannot dump \"{}\"", name), "--dump", "the compiler has no stage or pass of this name",
+          {fmt::format("cannot dump \"{}\"", name), "--dump", "the compiler has no stage or pass of that name",
            fmt::format("stages: all, {}; passes: passes, {}", fmt::join(known, ", "), fmt::join(passes, ", "))});
   const auto whole = whole_stage_names();
   if (const std::string& stage = options.stop_after; !stage.empty() && !has(known, stage))
-    errors.push_back({fmt::format("unknown stage \"{}\"", stage), "--stop-after",
-                      "the compiler has no stage of this name",
+    errors.push_back({fmt::format("unknown stage \"{}\"", stage), "--stop-after", "the compiler has no such stage",
                       fmt::format("the stages are {}", fmt::join(whole, ", "))});
   else if (!stage.empty() && !has(whole, stage))
     errors.push_back({fmt::format("cannot stop after \"{}\"", stage), "--stop-after",
-                      "operations pass through this stage one at a time",
-                      fmt::format("dump the stage with --dump, or stop after {}", fmt::join(whole, ", "))});
+                      "operations pass through that stage one at a time",
+                      fmt::format("dump it with --dump; stop after {}", fmt::join(whole, ", "))});
   const auto check_passes = [&](const std::vector<std::string>& names, const char* option) {
     for (const std::string& name : names)
       if (!has(passes, name))
-        errors.push_back({fmt::format("unknown pass \"{}\"", name), option, "the compiler has no pass of this name",
+        errors.push_back({fmt::format("unknown pass \"{}\"", name), option, "the compiler has no such pass",
                           fmt::format("the passes are {}", fmt::join(passes, ", "))});
   };
   check_passes(options.with_passes, "--pass");
@@ -491,7 +490,7 @@ Result<void> check_names(const CompileOptions& options) {
   for (const std::string& name : options.with_passes)
     if (has(options.without_passes, name))
       errors.push_back({fmt::format("pass \"{}\" is both requested and excluded", name), "--pass, --no-pass",
-                        "a pass can be either on or off", "remove one of the two"});
+                        "it can be either on or off", "omit one of the two"});
   return errors;
 }
 

@@ -28,7 +28,7 @@ ComparedTensor compare_one(const NdArray& given, const KeptTensor& tensor, const
   const NdArray expected = shifted ? as_int8(given) : given;
   if (expected.dtype() != tensor.array.dtype() || expected.shape() != tensor.array.shape()) {
     result.beyond = given.count();
-    result.why = fmt::format("the tensor is {}, expected {}", type_text(tensor.array.dtype(), tensor.array.shape()),
+    result.why = fmt::format("it is {}, expected {}", type_text(tensor.array.dtype(), tensor.array.shape()),
                              type_text(given.dtype(), given.shape()));
     return result;
   }

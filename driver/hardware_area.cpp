@@ -314,7 +314,7 @@ Result<Area> run_area(const isa::HardwareConfig& config, std::string_view flow) 
     if (!error) fs::copy_file(source, folder.path() / "rtl" / source.filename(), error);
   if (error) {
     Diagnostic problem = bad(fmt::format("cannot copy the design into {}: {}", folder.path().string(), error.message()),
-                             "set TMPDIR to a writable folder with free space");
+                             "set TMPDIR to a folder that can be written and has room");
     problem.cause = cause_of(error.value());
     return problem;
   }
@@ -391,11 +391,11 @@ Result<Area> area_from_json(const Json& json, std::string_view where) {
     }
     if (area.rows.empty() || !area.rows.front().path.empty())
       return Diagnostic{"cannot read an area", std::string(where), "the first block is not the whole design",
-                        "measure it again: dovetail hw area CONFIG --flow FLOW --run --json"};
+                        "measure again: dovetail hw area CONFIG --flow FLOW --run --json"};
     return area;
   } catch (const Json::exception& error) {
     return Diagnostic{"cannot read an area", std::string(where), error.what(),
-                      "measure it again: dovetail hw area CONFIG --flow FLOW --run --json"};
+                      "measure again: dovetail hw area CONFIG --flow FLOW --run --json"};
   }
 }
 

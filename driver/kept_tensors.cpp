@@ -105,7 +105,7 @@ Result<std::map<std::string, NdArray>> read_expected(const std::filesystem::path
   if (error || arrays.empty())
     return Diagnostic{"cannot read the expected tensors", path.string(),
                       error ? error.message() : "the folder has no .npy file",
-                      "give a folder with NAME.npy files, or a .npz file"};
+                      "give a folder of NAME.npy files, or a .npz file"};
   return arrays;
 }
 

@@ -249,7 +249,7 @@ Result<std::vector<fs::path>> find_onnx_tests(const std::vector<std::string>& fo
     if (error)
       return Diagnostic{"cannot read the folder", folder, error.message(), "give a folder of ONNX backend tests"};
     if (tests.size() == before)
-      return Diagnostic{"cannot find tests", folder, "no subfolder contains a model.onnx",
+      return Diagnostic{"cannot find tests", folder, "no folder below it holds a model.onnx",
                         "give a folder of ONNX backend tests, such as node of the onnx package's backend/test/data"};
   }
   std::ranges::sort(tests);
@@ -352,10 +352,9 @@ OnnxTestResult OnnxTestProcess::run(const fs::path& folder) {
   if (!json.is_object()) {
     end();
     if (WIFSIGNALED(status_))
-      result.reason = WTERMSIG(status_) == SIGALRM
-                          ? fmt::format("no result within {} s", seconds_)
-                          : fmt::format("the process crashed with signal {}", WTERMSIG(status_));
-    else result.reason = fmt::format("the process ended with status {}", WEXITSTATUS(status_));
+      result.reason = WTERMSIG(status_) == SIGALRM ? fmt::format("no result within {} s", seconds_)
+                                                   : fmt::format("it crashed with signal {}", WTERMSIG(status_));
+    else result.reason = fmt::format("its process ended with status {}", WEXITSTATUS(status_));
     return result;
   }
   result.verdict = static_cast<OnnxVerdict>(json.at("verdict").get<int>());

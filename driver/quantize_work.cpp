@@ -56,7 +56,7 @@ Result<quantize::MemoryBudget> quantize_budget(const std::optional<std::string>&
   if (text) {
     const auto bytes = parse_bytes(*text);
     if (!bytes)
-      return Diagnostic{"invalid memory limit", *text, "the limit must be a number of bytes",
+      return Diagnostic{"bad limit of memory", *text, "it must be a number of bytes",
                         "write it as 512MiB, 8GiB or 1073741824"};
     budget.limit = *bytes;
   } else {

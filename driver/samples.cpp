@@ -37,8 +37,8 @@ Result<Samples> Samples::make(const bundle::Bundle& program, std::map<std::strin
     const std::int64_t rows = given->second.shape()[0], batch = tensor.shape[0];
     if (!first.empty() && (rows != samples.rows_ || batch != samples.batch_))
       return Diagnostic{"cannot run the samples", "input " + tensor.name,
-                        fmt::format("the input has {} rows for a batch of {}, but {} has {} rows for a batch of {}",
-                                    rows, batch, first, samples.rows_, samples.batch_),
+                        fmt::format("it has {} rows for a batch of {}, and {} has {} rows for a batch of {}", rows,
+                                    batch, first, samples.rows_, samples.batch_),
                         "give every input the same number of rows"};
     first = tensor.name;
     samples.rows_ = rows;
@@ -60,9 +60,9 @@ Result<Samples> Samples::make(const bundle::Bundle& program, std::map<std::strin
     return Diagnostic{
         "cannot run the samples",
         "output " + program.tensors[static_cast<std::size_t>(program.extents.front().output)].name,
-        fmt::format("the number of elements depends on values, so the outputs of {} runs cannot be stacked",
+        fmt::format("its number of elements depends on values, so that the outputs of {} runs cannot be stacked",
                     samples.runs_),
-        "give samples for one batch"};
+        "give one batch"};
   DOVETAIL_TRY(runtime::check_inputs(program, samples.inputs(0)));
   return samples;
 }

@@ -79,9 +79,8 @@ std::optional<LeftAccelerator> left_accelerator(std::span<const NodePlacement> p
   }
   if (left.nodes == 0) return std::nullopt;
   const Remedy* remedy = remedy_of(left.why);
-  left.remedy = remedy != nullptr
-                    ? std::string(remedy->text)
-                    : "another --hw may support them; `dovetail compile --report R.json` has the reason for every node";
+  left.remedy = remedy != nullptr ? std::string(remedy->text)
+                                  : "another --hw may take them; `dovetail compile --report R.json` has every refusal";
   return left;
 }
 

@@ -142,7 +142,7 @@ Expr call(Function function, std::vector<Expr> arguments) {
     case Function::requantize:
       DOVETAIL_CHECK(arguments.size() == 3 && arguments[0]->dtype == DType::int32 &&
                          arguments[1]->dtype == DType::float32 && arguments[2]->dtype == DType::int32,
-                     "requantize needs (int32, float32, int32)");
+                     "requantize takes (int32, float32, int32)");
       return make_expr(DType::int32, Call{function, std::move(arguments)});
   }
   DOVETAIL_CHECK(false, "unknown function");

@@ -37,11 +37,10 @@ Result<void> check_trust(const bundle::Bundle& bundle, const Devices& devices) {
   if (bundle.machine_code == bundle::MachineCode::trusted) return {};
   const std::vector<std::string> targets = machine_code_targets(bundle, devices);
   if (targets.empty()) return {};
-  return Diagnostic{
-      "cannot run bundle", bundle.name,
-      fmt::format("the bundle contains machine code, in the steps of {}, and comes from an untrusted file",
-                  fmt::join(targets, ", ")),
-      "read it with bundle::MachineCode::trusted if you trust its origin"};
+  return Diagnostic{"cannot run bundle", bundle.name,
+                    fmt::format("it has machine code, in the steps of {}, and comes from an untrusted file",
+                                fmt::join(targets, ", ")),
+                    "read it with bundle::MachineCode::trusted if you trust its origin"};
 }
 
 // An output, truncated to the extents that depend on values.
@@ -53,10 +52,9 @@ Result<NdArray> copy_output(const bundle::Bundle& bundle, TensorMemory& memory, 
     const std::int64_t count = memory.copy(row.extent).as_int64(0);
     const auto axis = static_cast<std::size_t>(row.axis);
     if (const std::int64_t bound = output.shape()[axis]; count < 0 || count > bound)
-      return Diagnostic{
-          "cannot give an output", bundle.tensors[static_cast<std::size_t>(row.output)].name,
-          fmt::format("the output's extent along axis {} is {}, but its tensor has only {}", row.axis, count, bound),
-          "make the bundle again with `dovetail compile`"};
+      return Diagnostic{"cannot give an output", bundle.tensors[static_cast<std::size_t>(row.output)].name,
+                        fmt::format("its extent along axis {} is {}, its tensor has {}", row.axis, count, bound),
+                        "make the bundle again with `dovetail compile`"};
     output = first_along(output, axis, count);
   }
   return output;

@@ -94,7 +94,7 @@ std::optional<std::string> not_recorded(std::span<const std::byte> bytes) {
   if (!text.ok()) return to_string(text.errors().front(), "the record of compiled bundles");
   const std::string hash = sha256(bytes);
   if (holds(*text, hash)) return std::nullopt;
-  return fmt::format("the bundle's SHA-256, {}, is not in {}", hash, record->string());
+  return fmt::format("its SHA-256, {}, is not in {}", hash, record->string());
 }
 
 }  // namespace dovetail::runtime

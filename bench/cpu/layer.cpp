@@ -143,7 +143,7 @@ Result<void> check_result(const Problem& problem, const NdArray& result) {
     if (!(std::abs(result.as_double(i) - expected.value) <= expected.tolerance))
       return Diagnostic{
           "wrong result", fmt::format("{}, element {}", problem.spec.name, i),
-          fmt::format("the result is {}, expected {} ± {}", result.as_double(i), expected.value, expected.tolerance),
+          fmt::format("{} computed, {} ± {} expected", result.as_double(i), expected.value, expected.tolerance),
           "the candidate computes a different function"};
   }
   return {};

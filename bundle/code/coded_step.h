@@ -29,8 +29,7 @@ struct CodedStep {
 
 // A problem found in a step's code.
 inline Diagnostic invalid_step(const Step& step, std::string why) {
-  return {"invalid bundle", fmt::format("step {}", step.name), std::move(why),
-          "make the bundle again with `dovetail compile`"};
+  return {"invalid bundle", fmt::format("step {}", step.name), std::move(why), "make it again with `dovetail compile`"};
 }
 
 // All steps of a target. `check(step, code)` returns the rules that a step violates, one sentence each.

@@ -92,7 +92,7 @@ class Adapter : public Target {
     const std::scoped_lock lock(own_->mutex);
     const char* why = own_->table.refuse(own_->table.user, &region);
     if (why == nullptr) return TakenPointer();
-    return Diagnostic{fmt::format("target {} rejects the node", own_->name), graph.node(found.nodes.back()).name, why,
+    return Diagnostic{fmt::format("target {} refuses the node", own_->name), graph.node(found.nodes.back()).name, why,
                       "place it on another target"};
   }
 

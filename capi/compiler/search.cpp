@@ -66,7 +66,7 @@ Result<Tasks> tasks_of(const driver::ModelOptions& options, const Callbacks& cal
     of_target.push_back({task, sketch, row.name, 1});
   }
   if (tasks.empty())
-    return Diagnostic{"nothing to tune", options.path, "no kernel of the model has a schedule with choices",
+    return Diagnostic{"nothing to tune", options.path, "none of its kernels has a schedule with choices",
                       "dvt_compile reports how each node is compiled"};
   return tasks;
 }
@@ -241,7 +241,7 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   }();
   if (!swept.ok()) {
     Diagnostics errors = failed_work(swept.errors());
-    if (work.stopped()) errors.front().hint = "finished points are saved; the same call continues the sweep";
+    if (work.stopped()) errors.front().hint = "finished points are kept; the same call continues";
     return errors;
   }
   explore::SweepReport report;

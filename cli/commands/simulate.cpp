@@ -139,8 +139,8 @@ class Simulate : public Command {
                       clock_.trace  ? "--trace"
                       : clock_.html ? "--html"
                                     : "--waves",
-                      "with --until the file would contain launches that do not end",
-                      "remove --until: everything before that place is the same"};
+                      "with --until it would have launches that do not end",
+                      "leave --until out: everything before the place is the same"};
   }
 
   // Reports no time, since the launch has not ended.

@@ -87,8 +87,8 @@ Result<void> write_traces(const ClockArguments& arguments, std::string_view titl
                           const std::optional<driver::Latency>& latency, const Json& energy) {
   if (arguments.html && programs.empty())
     return Diagnostic{"cannot write a page of the run", *arguments.html,
-                      "the page shows the accelerator's cycles, but nothing ran on the accelerator",
-                      "put accel first in --target, or remove --html"};
+                      "it shows the accelerator's cycles, and nothing ran on the accelerator",
+                      "put accel first in --target, or leave out --html"};
   if (arguments.trace) {
     DOVETAIL_ASSIGN(const std::string text, trace_file_text(title, programs, system, latency, energy));
     DOVETAIL_TRY(write_result_text(*arguments.trace, text));

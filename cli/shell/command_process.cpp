@@ -61,7 +61,7 @@ Exit run(int argument_count, const char* const* arguments) {
     return out_of_memory();
   } catch (const std::exception& error) {
     return fail(Exit::failed, {{"internal error", "", error.what(),
-                                "this is a bug of the kit: report it with the command and its files"}});
+                                "this is a defect of dovetail; please report it with the command and its files"}});
   }
 }
 

@@ -279,7 +279,7 @@ Exit CommandLine::explain(const CLI::ParseError& error, int argument_count, cons
   const auto option = std::ranges::find_if(extra, [](const std::string& text) { return text.starts_with('-'); });
   if ((!is_extra && !is_missing) || (is_missing && option == extra.end()) || extra.empty())
     return bad_usage(entry, one_line(error.what()));
-  if (option == extra.end()) return bad_usage(entry, fmt::format("the argument \"{}\" is unexpected", extra.front()));
+  if (option == extra.end()) return bad_usage(entry, fmt::format("\"{}\" is one argument too many", extra.front()));
   const std::string given = option->substr(0, option->find('='));
   std::vector<std::string_view> names;
   for (const OptionOutline& each : outline->options)

@@ -46,7 +46,7 @@ void give_back_signals() {
 }
 
 Diagnostic bad_limit(std::string_view text, std::string why) {
-  return {"invalid value for --limit", std::string(text), std::move(why), "write 10s, 5min, 2h or 1e9steps"};
+  return {"bad value of --limit", std::string(text), std::move(why), "write 10s, 5min, 2h or 1e9steps"};
 }
 
 std::string steps_text(std::uint64_t steps) { return fmt::format("{:.3g}", static_cast<double>(steps)); }
@@ -87,7 +87,7 @@ std::string duration_text(double seconds) {
 void LimitArguments::declare(Options& options) {
   options.values(
       "--limit", "LIMIT", limits,
-      "stop running after this time, or reject work of more than this number of steps: 10s, 5min, 2h, 1e9steps;\n"
+      "stop running after this time, or refuse work of more than this number of steps: 10s, 5min, 2h, 1e9steps;\n"
       "repeatable (docs/reference/trust-and-limits.md)");
 }
 

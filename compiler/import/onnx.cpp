@@ -25,7 +25,7 @@ namespace {
 Result<void> check_size(std::uintmax_t bytes, const std::string& where) {
   if (bytes <= static_cast<std::uintmax_t>(INT_MAX)) return {};
   return Diagnostic{"cannot import the model", where,
-                    fmt::format("the file has {} bytes > {}, the limit of a protobuf file", bytes, INT_MAX),
+                    fmt::format("{} bytes > {}, the limit of a protobuf file", bytes, INT_MAX),
                     "export the weights as external data"};
 }
 
@@ -33,7 +33,7 @@ Result<void> parse(std::span<const std::byte> bytes, const std::string& where, o
   DOVETAIL_TRY(check_size(bytes.size(), where));
   if (!onnx::read(bytes, model))
     return Diagnostic{"cannot import the model", where,
-                      fmt::format("the {} bytes are not a serialized ONNX model", bytes.size()),
+                      fmt::format("{} bytes that are not a serialized ONNX model", bytes.size()),
                       "the file is damaged or truncated, or in another format"};
   return {};
 }
@@ -48,7 +48,7 @@ void check_outputs(const onnx::Graph& proto, const std::string& where, Imported&
     const auto dtype = held_dtype(declared.elem_type);
     if (declared.elem_type != 0 && dtype != value.type.dtype)
       findings.push_back({"cannot import the model", where + ", output " + value.name,
-                          fmt::format("the file declares {}, but its operators return {}",
+                          fmt::format("the file declares {}, its operators yield {}",
                                       onnx_type_name(declared.elem_type), name(value.type.dtype)),
                           "export the model again"});
     if (!declared.shape) continue;

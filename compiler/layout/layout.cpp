@@ -162,7 +162,7 @@ Shape Layout::framed() const {
 Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
   const auto fail = [&](std::string why) {
     return Diagnostic{fmt::format("cannot use layout {}", text), "", std::move(why),
-                      "write for example i0,i2,i3,i1 or [1,10,6,6] pad 0+0,0+6,1+1,1+1 = 0 : i0,i1/16,i2,i3,i1%16"};
+                      "write e.g. i0,i2,i3,i1 or [1,10,6,6] pad 0+0,0+6,1+1,1+1 = 0 : i0,i1/16,i2,i3,i1%16"};
   };
   constexpr std::int64_t kMost = std::int64_t{1} << 20;
   Layout layout{logical, logical, {}, std::vector<Layout::Pad>(logical.size()), 0, {logical, {}}, text.empty()};
@@ -179,11 +179,11 @@ Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
       layout.view.push_back(value);
       if (value > element_count(logical) / count)
         return fail(
-            fmt::format("the view may have at most the {} elements of {}", element_count(logical), to_string(logical)));
+            fmt::format("the view has more than the {} elements of {}", element_count(logical), to_string(logical)));
       count *= value;
     }
     if (count != element_count(logical))
-      return fail(fmt::format("the view {} has {} elements, but {} has {}", to_string(layout.view), count,
+      return fail(fmt::format("the view {} has {} elements, {} has {}", to_string(layout.view), count,
                               to_string(logical), element_count(logical)));
     while (reader.take("fold")) {
       const auto rank = static_cast<std::int64_t>(layout.view.size());
@@ -205,7 +205,7 @@ Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
       fold.within = reader.take("within");
       layout.folds.push_back(fold);
       if (const std::int64_t extent = layout.folded()[fold.into]; extent > Layout::kMostFolded)
-        return fail(fmt::format("dimension {} has {} elements with its folds, but may have at most {}", into, extent,
+        return fail(fmt::format("dimension {} has {} elements with its folds, the most are {}", into, extent,
                                 Layout::kMostFolded));
     }
     if (!reader.take("pad")) return fail(fmt::format("expected «pad» at «{}»", reader.rest()));

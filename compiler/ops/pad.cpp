@@ -47,9 +47,8 @@ Result<Pads> pads_of(const Operands& operands) {
                   "give all begins, then all ends, one of each per padded axis");
   for (const std::int64_t pad : pads)
     if (pad > kPadLimit || pad < -kPadLimit)
-      return refuse(operands,
-                    fmt::format("pads contains {}, but its values must be from {} to {}", pad, -kPadLimit, kPadLimit),
-                    "use smaller pads");
+      return refuse(operands, fmt::format("pads holds {}, allowed are {} to {}", pad, -kPadLimit, kPadLimit),
+                    "pad by less");
   Pads result{std::vector<std::int64_t>(rank), std::vector<std::int64_t>(rank)};
   for (std::size_t i = 0; i < positions.size(); ++i) {
     result.begin[positions[i]] = pads[i];
@@ -61,8 +60,8 @@ Result<Pads> pads_of(const Operands& operands) {
 Result<Types> infer_pad(const Operands& operands) {
   const std::string mode = mode_of(operands);
   if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
-    return refuse(operands, fmt::format("mode is \"{}\", but must be constant, edge, reflect or wrap", mode),
-                  "fix the exporter");
+    return refuse(operands, fmt::format("mode is \"{}\", allowed are constant, edge, reflect and wrap", mode),
+                  "use one of these");
   if (operands.has(2) && element_count(operands.type(2).shape) != 1)
     return refuse(operands,
                   fmt::format("constant_value has shape {}, expected one element", to_string(operands.type(2).shape)),
@@ -73,15 +72,15 @@ Result<Types> infer_pad(const Operands& operands) {
     const std::int64_t extent = y.shape[i];
     if (mode != "constant" && pads.kept(i, extent).count == 0 && std::max(pads.begin[i], pads.end[i]) > 0)
       return refuse(operands,
-                    fmt::format("{} pad of {} on axis {}, which has no elements to repeat", mode,
+                    fmt::format("{} pad of {} on axis {}, which has no elements left to repeat", mode,
                                 std::max(pads.begin[i], pads.end[i]), i),
                     "use mode constant");
     y.shape[i] = extent + pads.begin[i] + pads.end[i];
     if (y.shape[i] < 0)
       return refuse(
           operands,
-          fmt::format("pads {} and {} remove more than extent {} of axis {}", pads.begin[i], pads.end[i], extent, i),
-          "remove fewer elements");
+          fmt::format("pads {} and {} cut more than extent {} of axis {}", pads.begin[i], pads.end[i], extent, i),
+          "cut less");
   }
   return Types{std::move(y)};
 }

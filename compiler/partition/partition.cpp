@@ -59,13 +59,13 @@ class Partitioner {
     std::vector<std::string_view> names;
     for (const TargetPointer& target : options_.available) names.push_back(target->name());
     errors_.push_back({fmt::format("unknown target \"{}\"", name), where,
-                       fmt::format("the targets are {}", fmt::join(names, ", ")), "choose one of these targets"});
+                       fmt::format("the targets are {}", fmt::join(names, ", ")), "choose one of them"});
   }
   void check_options() {
     std::set<std::string_view> names;
     for (const TargetPointer& target : options_.available)
       if (!names.insert(target->name()).second)
-        errors_.push_back({fmt::format("two targets have the name {}", target->name()), "CompileOptions::available",
+        errors_.push_back({fmt::format("two targets are named {}", target->name()), "CompileOptions::available",
                            "--target could not distinguish them", "give each back end a unique name"});
     for (const std::string& target : options_.targets) check_target(target, "--target");
     for (const auto& [name, target] : options_.place) {
@@ -75,7 +75,7 @@ class Partitioner {
         return !n.removed && (n.name == node || std::ranges::find(n.origins, node) != n.origins.end());
       });
       if (!known)
-        errors_.push_back({fmt::format("cannot place \"{}\"", node), "--place", "the graph has no node of this name",
+        errors_.push_back({fmt::format("cannot place \"{}\"", node), "--place", "the graph has no node of that name",
                            "`dovetail compile --dump integer` lists the nodes"});
     }
   }
@@ -97,12 +97,11 @@ class Partitioner {
       if (const auto given_up = options_.given_up.find(node); given_up != options_.given_up.end())
         for (const Refusal& refusal : given_up->second)
           if (refusal.target == target.name())
-            return Diagnostic{fmt::format("{} does not support {}", target.name(), graph_.node(id).name),
+            return Diagnostic{fmt::format("{} cannot take {}", target.name(), graph_.node(id).name),
                               graph_.node(id).name, refusal.why, "place part of the model on another target"};
       const std::string elsewhere = placement_of(node);
       if (elsewhere.empty() || elsewhere == target.name()) continue;
-      return Diagnostic{fmt::format("{} does not support {}", target.name(), graph_.node(id).name),
-                        graph_.node(id).name,
+      return Diagnostic{fmt::format("{} cannot take {}", target.name(), graph_.node(id).name), graph_.node(id).name,
                         fmt::format("the pattern \"{}\" would cover {}, which is placed on {}", match.row,
                                     graph_.node(node).name, elsewhere),
                         "place both on one target"};

@@ -26,7 +26,7 @@ class Parser {
   Result<Pattern> run() {
     Pattern pattern = read_pattern();
     skip();
-    if (error_.empty() && at_ != text_.size()) fail("unexpected text after the pattern");
+    if (error_.empty() && at_ != text_.size()) fail("a pattern ends here");
     if (!error_.empty())
       return Diagnostic{"cannot read pattern", fmt::format("{}, character {}", text_, at_ + 1), error_,
                         "for example Relu?(Add~(MatMul(x=_, w=#), b=#))"};
@@ -133,19 +133,18 @@ class Matcher {
   Attempts match_value(const Pattern& pattern, ValueId value, const Attempt& given, const std::string& what) {
     if (pattern.kind == Kind::absent) {
       if (!value.valid()) return {given};
-      return refuse(fmt::format("{} is given, but the pattern omits it", what));
+      return refuse(fmt::format("{} is present", what));
     }
-    if (!value.valid()) return refuse(fmt::format("{} is omitted, but the pattern needs it", what));
+    if (!value.valid()) return refuse(fmt::format("{} is omitted", what));
     Attempts attempts;
     if (pattern.kind == Kind::node) attempts = match_node(pattern, value, given, what);
     else if (pattern.kind == Kind::value || graph_.is_constant(value)) attempts = {given};
-    else return refuse(fmt::format("{} is not a constant", what));
+    else return refuse(fmt::format("{} is not constant", what));
     if (pattern.name.empty()) return attempts;
     std::erase_if(attempts, [&](Attempt& attempt) {
       const ValueId known = attempt.values.emplace(pattern.name, value).first->second;
       if (known != value)
-        refuse(fmt::format("{} matches both {} and {}, which differ", pattern.name, graph_.value(known).name,
-                           graph_.value(value).name));
+        refuse(fmt::format("{} is both {} and {}", pattern.name, graph_.value(known).name, graph_.value(value).name));
       return known != value;
     });
     return attempts;
@@ -182,8 +181,8 @@ class Matcher {
   Attempts match_operands(const Pattern& pattern, const graph::Node& node, const Attempt& given) {
     for (std::size_t i = pattern.operands.size(); i < node.inputs.size() && !pattern.open; ++i)
       if (node.inputs[i].valid())
-        return refuse(fmt::format("{} has {} operands, but the pattern {}", node.name, node.inputs.size(),
-                                  pattern.operands.size()));
+        return refuse(
+            fmt::format("{} has {} operands, the pattern {}", node.name, node.inputs.size(), pattern.operands.size()));
     Attempts all;
     for (const bool exchanged : {false, true}) {
       if (exchanged && !pattern.commutative) break;

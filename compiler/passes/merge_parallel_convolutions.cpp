@@ -152,7 +152,7 @@ bool merge(Graph& graph, std::vector<Member> members, PassOutcome& outcome) {
                cost = bytes * kProductsPerByte;
   if (saved <= cost) {
     outcome.notes.push_back(
-        fmt::format("{} read the same input but are not merged: merging saves {:.0f} thousand products, but the Split "
+        fmt::format("{} read the same input but stay apart: merging saves {:.0f} thousand products, and the Split "
                     "costs as much as {:.0f} thousand",
                     names, saved / 1e3, cost / 1e3));
     return false;

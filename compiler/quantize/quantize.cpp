@@ -43,16 +43,16 @@ Result<void> check(const Graph& graph, const Samples& samples, const Options& op
   Diagnostics errors;
   if (samples.count == 0)
     errors.push_back({"cannot quantize " + graph.name, "samples",
-                      "no samples are given, but ranges are computed from samples", "give at least one sample"});
+                      "there are none, but ranges are computed from samples", "give at least one"});
   for (const NodeId id : graph.live_nodes())
     if (const graph::Node& node = graph.node(id); node.op == "QuantizeLinear" || node.op.starts_with("dovetail.q")) {
       errors.push_back({"cannot quantize " + graph.name, node.name, "the model is already quantized",
-                        "give the float model that this one was made from"});
+                        "give the float model that it was made from"});
       break;
     }
   for (const std::string& name : options.keep_float)
     if (!graph.find_node(name))
-      errors.push_back({"cannot quantize " + graph.name, name, "the graph has no node of this name",
+      errors.push_back({"cannot quantize " + graph.name, name, "the graph has no node of that name",
                         "`dovetail compile --dump import` lists the nodes"});
   return errors;
 }
@@ -140,8 +140,8 @@ Result<Quantized> quantize(Graph model, const Samples& samples, const Options& o
   Places places = find_places(model, options.keep_float);
   if (places.observed.empty())
     return Diagnostic{"cannot quantize " + model.name, "the model",
-                      "the model has no float operator that can compute on int8 (docs/reference/quantization.md)",
-                      options.keep_float.empty() ? "run the model as it is" : "keep fewer nodes in float"};
+                      "it has no float operator that computes on int8 (docs/reference/quantization.md)",
+                      options.keep_float.empty() ? "run it as it is" : "keep fewer nodes float"};
 
   // Ranges from the float graph.
   const Runs runs(samples, options.progress, options.keeper, options.memory, parts_of(options));

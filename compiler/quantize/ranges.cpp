@@ -160,8 +160,7 @@ Result<Method> parse_method(std::string_view text) {
     if (row.name == text) return row.method;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
   }
-  return Diagnostic{"unknown calibration method", std::string(text), "there is no method of this name",
-                    "the methods are " + known};
+  return Diagnostic{"unknown calibration method", std::string(text), "unknown method", "methods: " + known};
 }
 
 std::string_view name(Method method) {

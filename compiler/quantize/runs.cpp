@@ -42,7 +42,7 @@ Result<void> check_sample(const Values& inputs, std::int64_t sample, const std::
     if (found != elements.end())
       return Diagnostic{"cannot quantize " + model, fmt::format("sample {}, input {}", sample, name),
                         fmt::format("element {} is NaN", found - elements.begin()),
-                        "remove the sample, or fix the program that makes the samples"};
+                        "leave the sample out, or correct what makes the samples"};
   }
   return {};
 }

@@ -59,10 +59,9 @@ Diagnostics check_inputs(const graph::Graph& graph, const std::map<std::string, 
     const graph::Value& value = graph.value(id);
     known.insert(value.name);
     const auto given = inputs.find(value.name);
-    if (given == inputs.end()) report(value.name, "the input is missing");
+    if (given == inputs.end()) report(value.name, "it is missing");
     else if (const graph::TensorType type{given->second.dtype(), given->second.shape()}; type != value.type)
-      report(value.name,
-             fmt::format("the given tensor is {}, but the graph expects {}", to_string(type), to_string(value.type)));
+      report(value.name, fmt::format("{} given, the graph takes {}", to_string(type), to_string(value.type)));
   }
   for (const auto& [name, array] : inputs)
     if (!known.count(name)) report(name, "the graph has no input of this name");

@@ -265,7 +265,7 @@ void Context::parallel(const std::vector<std::string>& loops) {
 void Context::tensorize(const std::string& at) {
   if (!s.status().ok()) return;
   if (task.intrinsics->empty())
-    return s.fail({refuse("tensorize", at, "the target has no intrinsics", "remove the step")});
+    return s.fail({refuse("tensorize", at, "the target has no intrinsics", "leave it to loops")});
   auto path = find_loop(s.program().body, at);
   if (!path) path = find_block(s.program().body, at);
   std::vector<Path> inside;
@@ -317,15 +317,14 @@ Result<Scheduled> Context::finish() const {
   DOVETAIL_TRY(s.status());
   if (deciding_.rank > 0)
     return refuse("rank", task.program.name,
-                  fmt::format("the sketch of {} {} does not choose numbers jointly", task.target, task.kind),
-                  "use the default");
+                  fmt::format("the sketch of {} {} decides no numbers together", task.target, task.kind),
+                  "take the default");
   for (const auto& [name, value] : deciding_.given) {
     if (deciding_.lenient) break;
     if (std::ranges::any_of(s.decisions(), [&, &decided = name](const Decision& d) { return d.name == decided; }))
       continue;
-    return refuse("decide", name,
-                  fmt::format("the sketch of {} {} does not sample this decision", task.target, task.kind),
-                  "remove the decision");
+    return refuse("decide", name, fmt::format("the sketch of {} {} does not sample it here", task.target, task.kind),
+                  "leave it out");
   }
   return Scheduled{s.program(), s.trace(), {s.decisions().begin(), s.decisions().end()}, layouts_, follows_};
 }

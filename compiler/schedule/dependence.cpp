@@ -380,7 +380,7 @@ std::string not_private(const Program& program, const Path& path, const Buffer& 
       return fmt::format("block {}, outside of {}, also uses {}", as_block(other.back())->name, name, buffer->name);
     if (inside && read && !starts_what_it_reads(other, buffer.get(), outside) &&
         !written_before(other, position, blocks, buffer, intrinsics))
-      return fmt::format("block {} reads elements of {} that the same iteration does not provably write before",
+      return fmt::format("block {} reads elements of {} that the same iteration is not shown to write before",
                          as_block(other.back())->name, buffer->name);
   }
   return in_condition(program.body, buffer) ? fmt::format("a condition reads {}", buffer->name) : "";

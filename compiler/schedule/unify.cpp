@@ -81,13 +81,13 @@ class Matcher {
   std::string access(const Buffer& parameter, const std::vector<Expr>& inside, const Buffer& buffer,
                      const std::vector<Expr>& outside) {
     if (parameter->dtype != buffer->dtype)
-      return fmt::format("operand {} is {}, but buffer {} is {}", parameter->name, name(parameter->dtype), buffer->name,
+      return fmt::format("operand {} is {}, buffer {} is {}", parameter->name, name(parameter->dtype), buffer->name,
                          name(buffer->dtype));
     std::vector<bool> computed(outside.size(), false);
     for (std::size_t d = 0; d < inside.size(); ++d) {
       if (loads_nothing(inside[d])) continue;
       if (parameter->shape != buffer->shape)
-        return fmt::format("operand {} has shape {}, but buffer {} has {}", parameter->name,
+        return fmt::format("operand {} has the shape {}, buffer {} has {}", parameter->name,
                            dovetail::to_string(parameter->shape), buffer->name, dovetail::to_string(buffer->shape));
       if (std::string why = exprs(inside[d], outside[d]); !why.empty()) return why;
       computed[d] = true;
@@ -281,8 +281,8 @@ class OperandSteps {
         else if (const auto it = axis_of_loop.find(var); it != axis_of_loop.end())
           parts.steps[it->second][d] = coefficient;
         else
-          return fmt::format("loop {} moves the access of {}, but no axis of operand {} corresponds to it", var->name,
-                             access.buffer->name, name());
+          return fmt::format("loop {} moves {}, but no axis of operand {} follows it", var->name, access.buffer->name,
+                             name());
       }
     }
     return {};
@@ -293,10 +293,9 @@ class OperandSteps {
       return std::any_of(steps.begin(), steps.end(), [](std::int64_t s) { return s != 0; });
     };
     for (const auto& [axis, steps] : parts.steps) {
-      if (moves(*steps_[axis]) && *steps_[axis] != steps)
-        return fmt::format("operand {} is accessed with two different strides", name());
+      if (moves(*steps_[axis]) && *steps_[axis] != steps) return fmt::format("operand {} moves in two ways", name());
       if (!moves(steps) && parameter_.buffer->shape[axis] > 1)
-        return fmt::format("axis {} of operand {} does not move the access of {}", axis, name(), buffer_->name);
+        return fmt::format("axis {} of operand {} does not move {}", axis, name(), buffer_->name);
       steps_[axis] = steps;
     }
     return {};

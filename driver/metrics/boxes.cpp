@@ -138,8 +138,7 @@ Result<Box> box_of(const Metric& metric, const std::array<double, 4>& v) {
   if (form == "xyxy") return Box{v[0], v[1], v[2], v[3]};
   if (form == "xywh") return Box{v[0], v[1], v[0] + v[2], v[1] + v[3]};
   if (form == "cxcywh") return Box{v[0] - v[2] / 2, v[1] - v[3] / 2, v[0] + v[2] / 2, v[1] + v[3] / 2};
-  return Diagnostic{"cannot read the metric", "map", fmt::format("form is \"{}\", which is unknown", form),
-                    "use xyxy, xywh or cxcywh"};
+  return Diagnostic{"cannot read the metric", "map", fmt::format("form is \"{}\"", form), "use xyxy, xywh or cxcywh"};
 }
 
 // Two outputs: boxes [samples, boxes, 4], and the scores of their classes [samples, boxes, classes].

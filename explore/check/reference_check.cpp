@@ -178,7 +178,7 @@ Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const 
       compare(name, nullptr);
       if (!seen.contains(name) && !inputs.contains(name))
         return Diagnostic{"cannot check the run", "output " + name, "the reference has no tensor of that name",
-                          "this is a bug of the kit: report it with the model"};
+                          "this is a defect of dovetail; please report it with the model"};
     }
   return check;
 }

@@ -59,11 +59,10 @@ Result<void*> function_of_mpi(const char* name) {
   auto library = SharedLibrary::open(*path);
   void* const function = library.ok() ? library->find(name) : nullptr;
   if (function == nullptr)
-    return Diagnostic{
-        "cannot work in several processes", path->string(),
-        library.ok() ? fmt::format("the library has no function {}", name) : library.errors().front().why,
-        library.ok() ? "build the kit's library again" : "`sudo apt-get install openmpi-bin` installs the library",
-        library.ok() ? Cause::input : cause_of(library.errors())};
+    return Diagnostic{"cannot work in several processes", path->string(),
+                      library.ok() ? fmt::format("it has no function {}", name) : library.errors().front().why,
+                      library.ok() ? "build it again" : "`sudo apt-get install openmpi-bin` installs the library",
+                      library.ok() ? Cause::input : cause_of(library.errors())};
   library->keep();
   return function;
 }
@@ -85,7 +84,7 @@ Result<std::unique_ptr<Transport>> join_processes() {
   if (transport->size() != launched)
     return Diagnostic{
         "cannot work in several processes", transport->library(),
-        fmt::format("the launcher started {} processes, but this library reports {}", launched, transport->size()),
+        fmt::format("the launcher started {} processes, and this library reports {}", launched, transport->size()),
         "use the mpirun of the library that the kit was built with (`dovetail doctor` names it)"};
   return transport;
 }

@@ -114,11 +114,10 @@ Result<Evaluator> Evaluator::make(const Workload& workload, const AreaModel& are
   for (std::size_t i = 0; i < programs.models.size(); ++i) {
     const Programs::Model& model = programs.models[i];
     if (model.accel_macs == 0)
-      return Diagnostic{
-          "nothing to explore", workload.models()[i].path,
-          fmt::format("none of the model's multiplications runs on the accelerator {}{}", base.hardware.name,
-                      model.left_out.empty() ? "" : ": " + text(model.left_out.front())),
-          "quantize the model first; `dovetail compile` reports the reason for every node"};
+      return Diagnostic{"nothing to explore", workload.models()[i].path,
+                        fmt::format("none of its multiplications runs on the accelerator {}{}", base.hardware.name,
+                                    model.left_out.empty() ? "" : ": " + text(model.left_out.front())),
+                        "quantize the model first; `dovetail compile` reports the reason for every node"};
     evaluator.accel_macs_.push_back(model.accel_macs);
     std::set<std::string>& left_out = evaluator.left_out_.emplace_back();
     for (const Programs::Model::LeftOut& node : model.left_out) left_out.insert(node.node);
@@ -129,7 +128,7 @@ Result<Evaluator> Evaluator::make(const Workload& workload, const AreaModel& are
 std::string mixed_technologies(const Technology& area, const EnergyTable& energy) {
   if (area.node_nm == energy.node_nm) return {};
   const std::string node = energy.node_nm == 0 ? "a node that is not stated" : fmt::format("{:g} nm", energy.node_nm);
-  return fmt::format("the area is for {}, but the energy for {}: they are not of the same chip", area.name, node);
+  return fmt::format("the area is of {}, the energy of {}: they are not those of one chip", area.name, node);
 }
 
 void Evaluator::require_work_of(const Evaluator& other) {

@@ -39,7 +39,7 @@ Result<std::vector<std::int64_t>> expected(const FloatModel& model, const quanti
   if (!model.labels) return decisions(model.imported.graph, model, make_forward);
   if (model.labels->count() != model.test_rows)
     return Diagnostic{"cannot measure the accuracy", model.path,
-                      fmt::format("there are {} labels, but {} samples", model.labels->count(), model.test_rows),
+                      fmt::format("{} labels for {} samples", model.labels->count(), model.test_rows),
                       "give one label for each sample"};
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < model.labels->count(); ++i)

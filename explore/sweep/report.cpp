@@ -353,8 +353,7 @@ Json SweepReport::json() const {
 Result<std::string> sweep_page(const Json& report, std::string_view where) {
   for (const char* key : {"models", "names", "axes", "objectives", "area_error", "points", "front", "steps"})
     if (!report.contains(key) || report.at(key).is_primitive())
-      return Diagnostic{"cannot make a page", std::string(where),
-                        fmt::format("\"{}\" is not a list, as in the report of a sweep", key),
+      return Diagnostic{"cannot make a page", std::string(where), fmt::format("\"{}\" is not the list of a sweep", key),
                         "give the report of a sweep, as `dovetail explore --json` prints it"};
   std::string data = report.dump(-1, ' ', false, Json::error_handler_t::replace);
   // No string may end the element that contains it.

@@ -169,7 +169,7 @@ class Parser {
     const std::string_view name = line.label->text;
     if (const Symbol* earlier = symbols_.find(name))
       return errors_.add(line, line.label->column,
-                         fmt::format("the label `{}` is already in line {}", name, earlier->line),
+                         fmt::format("the label `{}` is in line {} already", name, earlier->line),
                          "choose another name; in a macro, `\\@` is another number at each use");
     if (symbols_.is_predefined(name))
       return errors_.add(line, line.label->column, fmt::format("`{}` belongs to the configuration", name),
@@ -202,7 +202,7 @@ class Parser {
   void parse_constant(const Line& line) {
     if (line.words.size() > 1) symbols_.spoil(line.words[1].text);
     if (line.words.size() != 3)
-      return errors_.add(line, line.words.front().column, ".equ needs a name and a value",
+      return errors_.add(line, line.words.front().column, ".equ takes a name and a value",
                          "write .equ NAME VALUE; blanks end an expression outside of brackets");
     if (!text::is_free_name(line.words[1], line, symbols_, errors_)) return;
     text::ExpressionFault fault;
@@ -220,7 +220,7 @@ class Parser {
 
   void parse_launch(const Line& line) {
     if (line.words.size() > 1)
-      return errors_.add(line, line.words[1].column, ".launch accepts no operands",
+      return errors_.add(line, line.words[1].column, ".launch takes nothing",
                          "a launch continues to the next .launch or the end");
     launches_.push_back(assembly_.program.size());
   }
@@ -270,7 +270,7 @@ class Parser {
     } else {
       const std::vector<std::string> mnemonics = all_mnemonics();
       const std::vector<std::string_view> views(mnemonics.begin(), mnemonics.end());
-      errors_.add(line, head.column, fmt::format("there is no instruction, directive or macro `{}`", head.text),
+      errors_.add(line, head.column, fmt::format("no instruction, directive or macro `{}`", head.text),
                   suggestion(head.text, views));
       return std::nullopt;
     }

@@ -170,8 +170,7 @@ Diagnostics Errors::take() {
   for (Entry& entry : errors_) diagnostics.push_back(std::move(entry.error));
   if (suppressed_ > 0)
     diagnostics.push_back({"cannot assemble", where_,
-                           fmt::format("{} more errors follow the {} above", suppressed_, kMaxErrors),
-                           "fix these first"});
+                           fmt::format("{} errors follow the {} above", suppressed_, kMaxErrors), "fix these first"});
   return diagnostics;
 }
 

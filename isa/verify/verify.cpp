@@ -100,7 +100,7 @@ void Verifier::clip_launches() {
                      false,
                      Diagnostic{fmt::format("launch {} is outside the program", i),
                                 fmt::format("launch {}:{}", launch.begin, launch.count),
-                                fmt::format("the launch needs {} instructions, but the program has {}",
+                                fmt::format("it needs {} instructions, and the program has {}",
                                             launch.begin + launch.count, program_.size()),
                                 "fix the launch's begin or count"},
                      std::nullopt,

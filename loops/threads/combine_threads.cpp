@@ -147,7 +147,7 @@ class Combiner {
   Core tree(const Joining& n, const std::vector<const CoreLoop*>& around, bool divergent) {
     block_ = n.store->block;
     if (divergent && !problem)
-      problem = fmt::format("threads combine their values of {} under a condition that differs between them",
+      problem = fmt::format("threads join {} under a condition that differs between them",
                             n.store->targets.front().buffer->name);
     std::vector<Core> body;
     const Places own = at(buffers(*n.store, "part", {1}, result.own), {int_imm(0)});
@@ -169,7 +169,7 @@ class Combiner {
   // result, the value is arbitrary.
   Core start(const Joining& n, const Places& own) {
     if (mentions(n.condition, n.loop->var.get()) && !problem)
-      problem = fmt::format("some threads have no value to combine into {}", n.store->targets.front().buffer->name);
+      problem = fmt::format("some threads have no value to join into {}", n.store->targets.front().buffer->name);
     return on_threads(*n.loop, [&](const Var& var) {
       const VarMap here{{n.loop->var.get(), ref(var)}};
       std::vector<Expr> values, none;
@@ -238,7 +238,7 @@ Result<CombinedThreads> combine_threads(const Core& kernel, const std::vector<Bo
   combiner.result.body = combiner.combine(kernel, {}, false);
   if (combiner.problem)
     return Diagnostic{"cannot lower to threads", where, *combiner.problem,
-                      "move the condition into the blocks, and let each thread compute a value"};
+                      "move the condition into the blocks, and give each thread a value"};
   return std::move(combiner.result);
 }
 

@@ -100,8 +100,8 @@ class Lowering {
     for (std::size_t i = 0; i < nests_.size(); ++i) DOVETAIL_TRY(lower(nests_[i], i));
     if (!limits_.slots.empty())
       return Diagnostic{std::string(kWhat), fmt::format("{}, buffer {}", name_, limits_.slots.begin()->first),
-                        "the buffer has slots, but the threads of a block do not share it",
-                        "remove the step `slots`, or bind the loops that fill and use the buffer to threads"};
+                        "it has slots, but the threads of a block do not share it",
+                        "leave out `slots`, or bind the loops that fill and use it to threads"};
     result_.bounds = std::move(core_.bounds);
     result_.operations = limits_.operations;
     return std::move(result_);
@@ -270,15 +270,14 @@ class Lowering {
     if (kernel.calls && (kernel.extent("thread.x") != kLanesInX || kernel.extent("thread.y") != kLanesInY))
       return Diagnostic{
           std::string(kWhat), where(nest),
-          fmt::format("the kernel's blocks have {} by {} threads in x and y, but warp operations need {} by {}",
+          fmt::format("its blocks have {} by {} threads in x and y, but operations of warps need {} by {}",
                       kernel.extent("thread.x"), kernel.extent("thread.y"), kLanesInX, kLanesInY),
           "bind warps to thread.z"};
     if (has_later_calls(nest.body) && kernel.extent("thread.z") % kWarpsOfGroup != 0)
-      return Diagnostic{
-          std::string(kWhat), where(nest),
-          fmt::format("the kernel's blocks have {} warps, but operations of warp groups need multiples of {}",
-                      kernel.extent("thread.z"), kWarpsOfGroup),
-          "bind the warps of a group to thread.z"};
+      return Diagnostic{std::string(kWhat), where(nest),
+                        fmt::format("its blocks have {} warps, but operations of groups of warps need multiples of {}",
+                                    kernel.extent("thread.z"), kWarpsOfGroup),
+                        "bind the warps of a group to thread.z"};
     DOVETAIL_ASSIGN(const Core placed, give_slots(complete_calls(nest.body), kernel, limits_.slots, where(nest)));
     DOVETAIL_ASSIGN(const Core piped, pipeline_copies(placed, kernel, core_.bounds, where(nest), limits_.pipeline));
     OwnBuffers& own = own_[index];
@@ -307,14 +306,12 @@ class Lowering {
     for (const Buffer& buffer : kernel.local) local += bytes_of(*buffer);
     Diagnostics errors;
     if (shared > limits_.shared_bytes)
-      errors.push_back(
-          {std::string(kWhat), where(nest),
-           fmt::format("the kernel needs {} bytes of shared memory, but a block has {}", shared, limits_.shared_bytes),
-           "compute_at with smaller tiles, or move the buffers to a separate kernel"});
+      errors.push_back({std::string(kWhat), where(nest),
+                        fmt::format("its threads share {} bytes, a block has {}", shared, limits_.shared_bytes),
+                        "compute_at with smaller tiles, or move the buffers to a separate kernel"});
     if (local > limits_.local_bytes)
       errors.push_back({std::string(kWhat), where(nest),
-                        fmt::format("each thread needs {} bytes of local memory, but may have at most {}", local,
-                                    limits_.local_bytes),
+                        fmt::format("each thread keeps {} bytes, the most is {}", local, limits_.local_bytes),
                         "compute_at with smaller tiles, or move the buffers to a separate kernel"});
     return errors;
   }

@@ -232,20 +232,19 @@ class Pipeliner {
     const auto stages = stages_of(loop.annotations);
     const auto* sequence = std::get_if<CoreSequence>(&loop.body->node);
     if (!stages || sequence == nullptr || loop.extent < *stages)
-      return refuse(loop, "the loop has fewer than two statements, or fewer iterations than stages",
-                    "give fewer stages");
+      return refuse(loop, "it has fewer than two statements, or fewer iterations than stages", "give fewer stages");
     const std::vector<Core>& body = sequence->body;
     const Touched all = touched_by(loop.body);
     const std::size_t count = fetches_of(body, all, [&](const BufferNode* buffer) { return is_shared(buffer); });
     if (count == 0)
-      return refuse(loop, "the loop's first statement does not fill a buffer that the threads of a block share",
+      return refuse(loop, "its first statement does not fill a buffer that the threads of a block share",
                     "compute_at the fetched buffer into it, set_scope it to shared, and bind its loops to threads");
     Rings rings;
     for (std::size_t i = 0; i < count; ++i)
       for (const BufferNode* buffer : touched_by(body[i]).written) {
         if (uses(whole_, buffer) != uses(loop.body, buffer))
-          return refuse(loop, fmt::format("{} is also used outside the loop", buffer->name),
-                        "compute_at all uses into the loop");
+          return refuse(loop, fmt::format("{} is also used outside of it", buffer->name),
+                        "compute_at all uses into it");
         make_ring(buffer, *stages, rings);
       }
     std::vector<Core> uses_of_piece;
@@ -277,8 +276,8 @@ class Pipeliner {
           in_ring(instantiate(body[i], {{loop.var.get(), piece}}, bounds_), rings, floor_mod(piece, *stages));
       const auto chain = Chain::of(later);
       if (!chain)
-        return refuse(loop, "a statement that runs iterations ahead computes more than one value at a time",
-                      "inline the statement's operands, or do not pipeline the loop");
+        return refuse(loop, "a statement that must run ahead computes more than one value at a time",
+                      "inline its operands, or do not pipeline the loop");
       const Core copy = options_.asynchronous ? as_copy(*chain) : nullptr;
       for (std::int64_t p = 0; p < ahead; ++p) {
         const Expr number = int_imm(p);
@@ -295,10 +294,10 @@ class Pipeliner {
       const Buffer kept = kept_by(*chain);
       if (element_count(kept->shape) * size_bytes(kept->dtype) > options_.local_bytes)
         return refuse(loop,
-                      fmt::format("a thread would keep {} bytes of {} for the next iteration, but may have at most {}",
+                      fmt::format("a thread would keep {} bytes of {} for the next iteration, the most is {}",
                                   element_count(kept->shape) * size_bytes(kept->dtype),
                                   chain->store->targets[0].buffer->name, options_.local_bytes),
-                      "bind the loops of the buffer to more threads");
+                      "give its loops to more threads");
       kernel_.local.push_back(kept);
       const Staged parts = staged(*chain, kept);
       issue.push_back(parts.load);

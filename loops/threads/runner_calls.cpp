@@ -135,7 +135,7 @@ void Runner::note_read_by_unit(const Thread& lane, const Memory& from, std::size
 // A lane's sum is accessed: several calls of one operation may update it without a wait.
 void Runner::note_sum(const Thread& lane, const WarpOperation& operation, const Place& place) const {
   const Shadow& shadow = place.memory->shadow[place.element];
-  const std::string what = fmt::format("a call reads element {} of {} of thread {}", place.element,
+  const std::string what = fmt::format("a call takes element {} of {} of thread {}", place.element,
                                        place.memory->buffer->name, lane.id.thread);
   if (shadow.landing > 0) {
     const auto is_other = [&](const UnderWay& one) {

@@ -181,9 +181,10 @@ class Loop : public FlowKernel {
     const std::size_t scanned = slices.empty() ? 0 : slices.size() - 1;
     for (; goes_on && iteration < trips; ++iteration) {
       if (iteration == loop_.limit)
-        return Diagnostic{"the loop does not end", name_,
-                          fmt::format("its condition is still true after {} iterations, the limit", loop_.limit),
-                          "raise --loop-limit where the model is compiled, or fix what the condition depends on"};
+        return Diagnostic{
+            "the loop does not end", name_,
+            fmt::format("its condition still holds after {} iterations, the most that it may run", loop_.limit),
+            "raise --loop-limit where the model is compiled, or fix what the condition depends on"};
       if (work_ != nullptr && work_->stopped()) return work_->stopped_at("");
       if (work_ != nullptr && iteration > 0) DOVETAIL_TRY(work_->expect(name_, body.estimate_work()));
       DOVETAIL_TRY(body.run(inputs));

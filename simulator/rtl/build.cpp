@@ -93,14 +93,14 @@ class Build {
                    {{"design", design_.string()}, {"kit", kit_folder().string()}, {"run_time", run_time().string()}},
                    log}));
     if (end.exit == 0) return {};
-    if (end.signal != 0) return refusal(config_, fmt::format("{} was interrupted", what), "start the build again");
+    if (end.signal != 0) return refusal(config_, fmt::format("{} was interrupted", what), "start it again");
     std::string said = read_text_file(log).ok() ? read_text_file(log).value() : "";
     said.erase(0, said.size() - std::min<std::size_t>(said.size(), 2000));
     const fs::path kept = model_.string() + ".log";
     std::error_code error;
     fs::rename(log, kept, error);
     return refusal(config_, fmt::format("{} failed: {}", what, said),
-                   fmt::format("the complete log is {}", kept.string()));
+                   fmt::format("the whole log is {}", kept.string()));
   }
 
   const isa::HardwareConfig& config_;

@@ -56,7 +56,7 @@ std::optional<std::string> why_not(const Folder& folder, const fs::path& model) 
   if (auto damage = rtl_model_damage(model)) return damage;
   if (folder.named) return std::nullopt;
   for (const fs::path& path : {model, folder.path, folder.root.value_or(folder.path)})
-    if (auto why = other_hands(path)) return fmt::format("the file is code, and {}", *why);
+    if (auto why = other_hands(path)) return fmt::format("it is code, and {}", *why);
   return std::nullopt;
 }
 
@@ -103,9 +103,8 @@ Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, bool waves) {
   for (const Folder& folder : folders) names.push_back(folder.path.string());
   return Diagnostic{
       "there is no RTL model of this configuration", config.name,
-      fmt::format(
-          "each configuration, design and version of Verilator needs a separate model, and none of {} contains {}{}",
-          fmt::join(names, ", "), expected, refused),
+      fmt::format("one is made for each configuration, design and version of Verilator, and none of {} contains {}{}",
+                  fmt::join(names, ", "), expected, refused),
       remedy(config, waves)};
 }
 

@@ -122,8 +122,8 @@ Result<void> seal_rtl_model(const fs::path& path) {
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(path, error);
   const auto bad = [&](int why) {
-    return Diagnostic{"cannot write the RTL model", path.string(), std::strerror(why),
-                      "check that the disk is not full", cause_of(why)};
+    return Diagnostic{"cannot write the RTL model", path.string(), std::strerror(why), "is the disk full?",
+                      cause_of(why)};
   };
   if (error) return bad(error.value());
   const std::string end = seal(bytes + kSealBytes);
@@ -147,7 +147,8 @@ std::optional<std::string> rtl_model_damage(const fs::path& path) {
   }
   if (file && end == seal(bytes)) return std::nullopt;
   return fmt::format(
-      "the file is truncated, or was not made by `dovetail rtl build`: its {} bytes do not end like an RTL model",
+      "it is truncated, or was not made by `dovetail rtl build`: the end of its {} bytes is not "
+      "that of such a model",
       bytes);
 }
 

@@ -156,7 +156,7 @@ Result<RunTime> run_time_from_json(const Json& json, std::string_view where) {
     if (!json[key].is_number() || !(json[key].get<double>() >= least))
       return Diagnostic{"cannot read the time of the trace", fmt::format("{}, \"{}\"", where, key),
                         fmt::format("{} is not a number >= {}", json[key].dump(), least),
-                        "write the trace again with --trace"};
+                        "write it again with --trace"};
     value = json[key].get<double>();
     return {};
   };

@@ -150,7 +150,7 @@ static void compile(const dvt_model* model) {
   WRONG("level", level = -1);
   WRONG("offload", offload = 3);
   WRONG("targets", targets = NULL);
-  WRONG("invalid value for `targets` (nonesuch)", targets = "nonesuch");
+  WRONG("bad value of `targets` (nonesuch)", targets = "nonesuch");
   WRONG("nonesuch", hardware = "nonesuch");
   WRONG("nonesuch", cpu = "nonesuch");
   WRONG("accelerators", accelerators = 65);

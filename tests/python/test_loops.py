@@ -126,7 +126,7 @@ class Schedule(unittest.TestCase):
     def test_a_refused_step_is_named_with_its_loop(self):
         program = product()
         for wrong, why in (
-            (lambda: program.split("nowhere", 4), r"`split nowhere 4`\): program product has no loop of this name"),
+            (lambda: program.split("nowhere", 4), r"`split nowhere 4`\): program product has no loop of that name"),
             (lambda: program.vectorize("y.k"), r"cannot vectorize y.k .*reduce iterator k"),
             (lambda: program.split("y.i", 4, "a"), "1 of 2 results are named"),
             (lambda: program.split("y i", 4), "not a word"),

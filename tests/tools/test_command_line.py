@@ -191,9 +191,9 @@ class Pipes(Case):
 
     def test_streams_that_cannot_be(self) -> None:
         for line, why in [("compile - --target accel -o - --report -", "--report has stdout already"),
-                          ("compile - --target accel --json -o -", "--json already uses stdout"),
+                          ("compile - --target accel --json -o -", "--json has stdout already"),
                           ("evaluate - --target accel --inputs -", "MODEL.onnx|OUT.dvt has stdin already"),
-                          ("compile m.onnx --target accel --emit -", "the option needs a folder, not stdout"),
+                          ("compile m.onnx --target accel --emit -", "expected a folder, got stdout"),
                           ("tune m.onnx --target accel --records -", "a stream is not possible")]:
             finished = self.shell(f"dovetail {line} < /dev/null")
             self.assertEqual(finished.returncode, 2, line)
@@ -202,7 +202,7 @@ class Pipes(Case):
     def test_no_binary_on_a_terminal(self) -> None:
         status, shown = on_terminal(["zoo", "resnet8", "-o", "-", "--color=never"])
         self.assertEqual(status, 2)
-        self.assertIn("the output is binary, and stdout is a terminal", " ".join(shown.split()))
+        self.assertIn("it is binary, and stdout is a terminal", " ".join(shown.split()))
         status, shown = on_terminal(["compile", "-", "--target", "accel", "--color=never"])
         self.assertEqual(status, 2)
         self.assertIn("stdin is a terminal", " ".join(shown.split()))

@@ -22,7 +22,7 @@ std::optional<ValueId> in_steps_of(Lowering& lowering, NodeId op, ValueId value,
     for (std::int64_t i = 0; i < constant->count(); ++i) {
       const auto real = static_cast<float>(constant->as_double(i));
       if (std::isnan(real)) {
-        refusal = fmt::format("%{} contains a NaN", graph.value(value).name);
+        refusal = fmt::format("%{} holds a NaN", graph.value(value).name);
         return std::nullopt;
       }
       steps.set_int64(i, clamped(quantize(real, target.q), target.range));
@@ -74,9 +74,9 @@ Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node pad = graph.node(op);
   if (!lowering.dequantized(pad.inputs[0]))
-    return "the input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
+    return "its input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
   const bool has_value = pad.inputs.size() > 2 && pad.inputs[2].valid();
-  if (has_value && !graph.is_constant(pad.inputs[2])) return "the padding value is not a constant";
+  if (has_value && !graph.is_constant(pad.inputs[2])) return "the value that it pads with is not a constant";
   Node node = pad;
   node.outputs.clear();
   node.origins.clear();
@@ -84,7 +84,7 @@ Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target) {
   const auto x = in_steps_of(lowering, op, pad.inputs[0], target, pad.name + "/input", refusal);
   if (!x) return refusal;
   const float value = has_value ? static_cast<float>(graph.value(pad.inputs[2]).constant->as_double(0)) : 0.0f;
-  if (std::isnan(value)) return "the padding value is NaN";
+  if (std::isnan(value)) return "it pads with NaN";
   node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 3));
   node.inputs[0] = *x;
   node.inputs[2] = lowering.int8_constant(

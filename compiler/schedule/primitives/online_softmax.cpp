@@ -365,14 +365,15 @@ Result<Program> apply_online_softmax(const Program& program, Step& step, const I
   for (std::size_t i = 1; i < step.arguments.size(); ++i) {
     DOVETAIL_ASSIGN(const std::int64_t number, require_integer(step.arguments[i], 1, "a size", kOnline));
     if (number > kLargestTile)
-      return refuse(kOnline, name, fmt::format("the size {} is above {}", number, kLargestTile), "give a smaller tile");
+      return refuse(kOnline, name, fmt::format("a size of {} is above {}", number, kLargestTile),
+                    "give a smaller tile");
     numbers.push_back(number);
   }
   const Sizes sizes{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
   if (sizes.columns % (sizes.lanes * sizes.vector) != 0)
     return refuse(kOnline, name,
                   fmt::format("{} lanes of {} do not divide {} columns", sizes.lanes, sizes.vector, sizes.columns),
-                  "give a multiple of lanes times vector");
+                  "give a multiple");
   Online online(form, sizes);
   const Stmt values = online.values(), nest = online.nest();
   std::vector<std::string> freed;

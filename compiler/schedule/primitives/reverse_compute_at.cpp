@@ -41,15 +41,14 @@ Result<Buffer> produced(const Block& block, const For& loop) {
     if (!writes(loop.body, region.buffer.get()) || region.buffer == found) continue;
     if (found)
       return refuse(kReverseComputeAt, block.name,
-                    fmt::format("loop {} computes both {} and {}, which the block reads", loop.var->name, found->name,
+                    fmt::format("loop {} computes both {} and {}, which it reads", loop.var->name, found->name,
                                 region.buffer->name),
                     "name a loop that computes one of them");
     found = region.buffer;
   }
   if (!found)
-    return refuse(kReverseComputeAt, block.name,
-                  fmt::format("loop {} computes nothing that the block reads", loop.var->name),
-                  "name a loop of the block's producer");
+    return refuse(kReverseComputeAt, block.name, fmt::format("loop {} computes nothing that it reads", loop.var->name),
+                  "name a loop of its producer");
   return found;
 }
 
@@ -80,9 +79,9 @@ Result<void> require_movable(const Path& path, std::size_t top, const Path& targ
     if (as_for(path[i]))
       return refuse(kReverseComputeAt, block.name,
                     fmt::format("the block shares loop {} with other blocks", as_for(path[i])->var->name),
-                    "move this block before moving others to it");
+                    "move it before others are moved to it");
     if (std::holds_alternative<If>(path[i]->node))
-      return refuse(kReverseComputeAt, block.name, "the block is under a condition", "leave the block where it is");
+      return refuse(kReverseComputeAt, block.name, "the block is under a condition", "leave it where it is");
   }
   for (const Iterator& iterator : block.iterators)
     if (iterator.kind != IterKind::spatial)
@@ -91,7 +90,7 @@ Result<void> require_movable(const Path& path, std::size_t top, const Path& targ
           fmt::format("iterator {} of the block is {}, not spatial", iterator.var->name, loops::name(iterator.kind)),
           "move elementwise blocks");
   if (block.init || !std::holds_alternative<Store>(block.body->node))
-    return refuse(kReverseComputeAt, block.name, "the block is not a plain store", "move the block before tensorize");
+    return refuse(kReverseComputeAt, block.name, "the block is not a plain store", "move it before tensorize");
   for (const Region& written : block.writes)
     if (reads(path.back(), written.buffer.get()))
       return refuse(kReverseComputeAt, block.name,
@@ -112,21 +111,21 @@ Result<std::vector<AccessBox>> require_final(const Program& program, const std::
       return refuse(kReverseComputeAt, name,
                     fmt::format("block {}, which writes {}, is outside of loop {}", as_block(other.back())->name,
                                 buffer->name, loop.var->name),
-                    "name a loop that encloses all writers");
+                    "name a loop around all writers");
     whole |= writes_whole(other, *buffer);
   }
   if (!whole)
     return refuse(kReverseComputeAt, name,
-                  fmt::format("no block inside {} provably writes all of {}", loop.var->name, buffer->name),
-                  "apply this step before the producer is tensorized or masked");
+                  fmt::format("no block inside {} is shown to write all of {}", loop.var->name, buffer->name),
+                  "take this step before its producer is tensorized or masked");
   const std::vector<const For*> outside = loops_of(target);
   std::vector<AccessBox> written = accesses(loop.body, buffer.get(), outside);
   std::erase_if(written, [](const AccessBox& box) { return !box.access.write; });
   if (!disjoint_hulls(written, outside, outside))
     return refuse(kReverseComputeAt, name,
-                  fmt::format("iterations of {} and its enclosing loops do not provably write disjoint elements of {}",
+                  fmt::format("iterations of {} and the loops around it are not shown to write disjoint elements of {}",
                               loop.var->name, buffer->name),
-                  "name a loop outside all loops of the reduction, each iteration of which computes whole tiles");
+                  "name a loop outside of all loops of the reduction, in whose iterations whole tiles are computed");
   return written;
 }
 
@@ -145,13 +144,13 @@ Result<void> require_free_way(const Program& program, const Path& path, const Pa
       if (region.buffer != buffer && writes(siblings[i], region.buffer.get()))
         return refuse(
             kReverseComputeAt, block.name,
-            fmt::format("{}, which the block reads, is written in or after the nest of {}", region.buffer->name, loop),
-            "move the block before the producers of its other operands, or name a loop of the last producer");
+            fmt::format("{}, which the block reads, is written from the nest of {} on", region.buffer->name, loop),
+            "move the block before the producers of its other operands, or name a loop of the last of them");
     for (const Region& region : block.writes)
       if (reads(siblings[i], region.buffer.get()) || writes(siblings[i], region.buffer.get()))
         return refuse(
             kReverseComputeAt, block.name,
-            fmt::format("{}, which the block writes, is used in or after the nest of {}", region.buffer->name, loop),
+            fmt::format("{}, which the block writes, is used from the nest of {} on", region.buffer->name, loop),
             "write to another buffer");
   }
   return {};
@@ -187,13 +186,13 @@ Result<Program> apply_reverse_compute_at(const Program& program, Step& step, con
   const auto dimensions = read_dimensions(path.back(), buffer);
   if (!dimensions)
     return refuse(kReverseComputeAt, name,
-                  fmt::format("the block does not read {} at the same distinct iterators everywhere", buffer->name),
+                  fmt::format("the block does not read {} everywhere at the same distinct iterators", buffer->name),
                   "move the producer to the block with compute_at");
   for (std::size_t i = 0; i < block.iterators.size(); ++i)
     if (const int d = (*dimensions)[i];
         d >= 0 && block.iterators[i].extent > buffer->shape[static_cast<std::size_t>(d)])
       return refuse(kReverseComputeAt, name,
-                    fmt::format("the block's iterator {} has {} values, but dimension {} of {} has {} elements",
+                    fmt::format("its iterator {} has {} values, and dimension {} of {} has {} elements",
                                 block.iterators[i].var->name, block.iterators[i].extent, d, buffer->name,
                                 buffer->shape[static_cast<std::size_t>(d)]),
                     "move the producer to the block with compute_at, or inline it");
@@ -202,7 +201,7 @@ Result<Program> apply_reverse_compute_at(const Program& program, Step& step, con
   Block moved = block;
   DOVETAIL_ASSIGN(moved.predicate, require_free_predicate(path, top, kReverseComputeAt));
   if (!runs_over_all(Path(path.begin() + static_cast<std::ptrdiff_t>(top), path.end()), nullptr))
-    return refuse(kReverseComputeAt, name, "the block's loops do not provably cover all values of its iterators",
+    return refuse(kReverseComputeAt, name, "its loops are not shown to run over all values of its iterators",
                   "move the block before splitting or fusing its loops");
 
   const std::vector<const For*> outside = loops_of(target);

@@ -35,14 +35,13 @@ Result<Reduction> require_reduction(const Block& block) {
   const auto* start = block.init ? std::get_if<Store>(&block.init->node) : nullptr;
   const auto* update = std::get_if<Store>(&block.body->node);
   if (!start || !update || start->targets.size() != update->targets.size())
-    return refuse(kRfactor, block.name, "the block is not one store with an init",
+    return refuse(kRfactor, block.name, "it is not one store with an init",
                   "name a reduction that was not decomposed or tensorized");
   auto combine = combine_of(update->targets);
   if (!combine)
-    return refuse(
-        kRfactor, block.name,
-        "the block does not combine its result with a value by +, *, min, max or a selection of the better one",
-        "rfactor sums, products, minima, maxima, and their positions");
+    return refuse(kRfactor, block.name,
+                  "it does not combine its result with a value by +, *, min or max, nor keeps the better of both",
+                  "rfactor sums, products, minima, maxima, and their positions");
   Reduction reduction{update->targets, *std::move(combine), {}};
   for (std::size_t i = 0; i < update->targets.size(); ++i) {
     const StoreTarget &target = update->targets[i], &initial = start->targets[i];
@@ -51,20 +50,18 @@ Result<Reduction> require_reduction(const Block& block) {
                         structurally_equal);
     };
     if (target.buffer != initial.buffer || !same_place(initial) || !same_place(update->targets.front()))
-      return refuse(kRfactor, block.name,
-                    fmt::format("{} is not initialized at the elements that are updated", target.buffer->name),
-                    "leave the block as it is");
+      return refuse(kRfactor, block.name, fmt::format("{} does not start where it is updated", target.buffer->name),
+                    "leave it as it is");
     if (!starts_anywhere(reduction.combine, i, initial.value))
-      return refuse(
-          kRfactor, block.name,
-          fmt::format("the reduction starts at {}, which partial results cannot do", loops::to_string(initial.value)),
-          "start at the identity, and add the initial value afterwards");
+      return refuse(kRfactor, block.name,
+                    fmt::format("it starts at {}, so partial results cannot", loops::to_string(initial.value)),
+                    "start at the identity, and add the rest afterwards");
     const auto dimensions = dimensions_of(block, target.indices, *target.buffer);
     if (!dimensions || !one_to_one(block, *dimensions))
       return refuse(
           kRfactor, block.name,
           fmt::format("the indices of {} are not distinct spatial iterators of the block", target.buffer->name),
-          "apply this step before transform_layout");
+          "take this step before transform_layout");
     reduction.starts.push_back(initial.value);
   }
   return reduction;
@@ -75,15 +72,15 @@ Result<void> require_own_nest(const Path& path, const For& loop) {
   const std::string& name = as_block(path.back())->name;
   const auto loops = loops_of(path);
   if (std::find(loops.begin(), loops.end(), &loop) == loops.end())
-    return refuse(kRfactor, name, fmt::format("loop {} does not enclose the block", loop.var->name),
-                  "name a loop that encloses the block");
+    return refuse(kRfactor, name, fmt::format("loop {} is not around the block", loop.var->name),
+                  "name a loop around it");
   if (only_block(top_statement(path)) != as_block(path.back()))
-    return refuse(kRfactor, name, "the nest contains more than the block",
-                  "apply this step before compute_at moves blocks in");
+    return refuse(kRfactor, name, "its nest holds more than the block",
+                  "take this step before compute_at moves blocks in");
   for (const For* around : loops)
     if (around->kind == ForKind::thread)
       return refuse(kRfactor, name, fmt::format("loop {} is bound to {}", around->var->name, around->thread_axis),
-                    "apply this step before bind");
+                    "take this step before bind");
   return {};
 }
 
@@ -120,7 +117,7 @@ Result<Factored> factor(const Block& block, const For& loop, const std::vector<c
     if (iterator.kind == IterKind::spatial) {
       if (moves)
         return refuse(kRfactor, block.name,
-                      fmt::format("loop {} drives the spatial iterator {}", loop.var->name, iterator.var->name),
+                      fmt::format("loop {} moves the spatial iterator {}", loop.var->name, iterator.var->name),
                       "name a loop of the reduction");
       const Var var = make_var(iterator.var->name, iterator.var->dtype);
       made.of_iterators[iterator.var.get()] = ref(var);
@@ -131,7 +128,7 @@ Result<Factored> factor(const Block& block, const For& loop, const std::vector<c
       continue;
     }
     if (iterator.kind == IterKind::ordered)
-      return refuse(kRfactor, block.name, "the block has ordered iterators",
+      return refuse(kRfactor, block.name, "it has ordered iterators",
                     "rfactor a reduction that may be combined in any order");
     feeds |= moves;
     visit_exprs(iterator.binding, [&](const Expr& expr) {
@@ -145,7 +142,7 @@ Result<Factored> factor(const Block& block, const For& loop, const std::vector<c
     });
   }
   if (!feeds)
-    return refuse(kRfactor, block.name, fmt::format("loop {} drives no reduce iterator", loop.var->name),
+    return refuse(kRfactor, block.name, fmt::format("loop {} feeds no reduce iterator", loop.var->name),
                   "name a loop of the reduction");
   for (const Iterator& iterator : block.iterators)
     if (iterator.kind == IterKind::reduce)
@@ -165,10 +162,10 @@ Result<void> require_started(const Block& block, const Factored& made, const std
   for (const Expr& term : conjuncts(block.predicate))
     if (!holds_where(substitute(substitute(term, bindings_of(started)), at_zero), made.bindings, made.extents,
                      bounds_of(loops)))
-      return refuse(kRfactor, block.name,
-                    fmt::format("where the predicate {} is false, a partial result would not be initialized",
-                                loops::to_string(term)),
-                    "split by a factor that divides the extent");
+      return refuse(
+          kRfactor, block.name,
+          fmt::format("where its predicate {} fails, a partial result would have no start", loops::to_string(term)),
+          "split by a factor that divides");
   return {};
 }
 
@@ -271,13 +268,13 @@ Result<Program> apply_rfactor(const Program& program, Step& step, const Intrinsi
   DOVETAIL_ASSIGN(const Factored made, factor(block, loop, loops, fresh));
   DOVETAIL_TRY(require_started(block, made, loops));
   if (!covers(made.bindings, made.extents, loops))
-    return refuse(kRfactor, name, "the loops do not provably reach every element of the result",
-                  "apply this step before split and fuse");
+    return refuse(kRfactor, name, "its loops are not shown to reach every element of the result",
+                  "take this step before split and fuse");
   for (const StoreTarget& target : reduction.targets)
     for (const Expr& value : reduction.combine.values)
       if (loads_from(value, target.buffer))
-        return refuse(kRfactor, name, fmt::format("the operand depends on {}", target.buffer->name),
-                      "leave the block as it is");
+        return refuse(kRfactor, name, fmt::format("its operand depends on {}", target.buffer->name),
+                      "leave it as it is");
 
   Shape shape{loop.extent};
   shape.insert(shape.end(), made.extents.begin(), made.extents.end());
@@ -291,8 +288,8 @@ Result<Program> apply_rfactor(const Program& program, Step& step, const Intrinsi
   }
   Block partial = partial_block(partial_name, block, reduction, made, buffers);
   if (!starts_once(partial, {}, loops))
-    return refuse(kRfactor, name, "a partial result is not provably initialized exactly once, before all its parts",
-                  "apply this step before fuse");
+    return refuse(kRfactor, name, "a partial result is not shown to start once, before all parts of it",
+                  "take this step before fuse");
   const Stmt top = top_statement(path);
   Program result = program;
   result.allocations.insert(result.allocations.end(), buffers.begin(), buffers.end());

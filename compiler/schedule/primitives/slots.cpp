@@ -29,7 +29,7 @@ Result<Program> apply_slots(const Program& program, Step& step, const IntrinsicT
     result.body = replace(program.body, path.back(), make_stmt(std::move(block)));
     return result;
   }
-  return refuse(kSlots, buffer->name, "no block writes the buffer", "name a buffer that a block computes");
+  return refuse(kSlots, buffer->name, "no block writes it", "name a buffer that a block computes");
 }
 
 }  // namespace dovetail::schedule

@@ -93,7 +93,7 @@ class MpiTransport : public Transport {
  private:
   static Diagnostic problem(std::string where, int code) {
     return {"cannot pass a message", std::move(where), text_of_error(code),
-            "the process has ended, or cannot be reached; finished work is saved, so start the command again",
+            "that process has ended, or cannot be reached; finished work is kept, so start the command again",
             Cause::resource};
   }
 

@@ -152,7 +152,7 @@ class Product {
                                              d_layout_.get(), d_layout_.get(), made, 1, &chosen_, &given),
                                  description()));
     if (given == 0)
-      return Diagnostic{"cuBLAS rejects an operation", description(), "cuBLAS has no algorithm for it on this device",
+      return Diagnostic{"cuBLAS refuses", description(), "it has no algorithm for it on this device",
                         "leave cublas out of --target"};
     return library_->check(chosen_.status, description());
   }

@@ -227,7 +227,7 @@ class CudaSequence : public DeviceSequence {
       : kernels_(std::move(kernels)), program_(std::move(program)), work_(work) {
     for (const CudaKernel* kernel : kernels_)
       if (kernel->reports() && why_not_.empty())
-        why_not_ = fmt::format("step {} may report a failed check", kernel->step().name);
+        why_not_ = fmt::format("step {} may report a broken rule", kernel->step().name);
   }
   ~CudaSequence() override {
     if (!program_->context->make_current().ok()) return;

@@ -120,8 +120,8 @@ class Operation {
   }
   static Result<void> same(const std::vector<int>& made, const std::vector<int>& expected, std::string_view what) {
     if (made == expected) return {};
-    return Diagnostic{"cuDNN cannot run the operation", std::string(what),
-                      "cuDNN pads both sides of an axis equally, so the result would have another shape",
+    return Diagnostic{"cuDNN refuses", std::string(what),
+                      "it would compute a result of another shape: its pads are equal on both sides of an axis",
                       "make the bundle again with `dovetail compile`"};
   }
 
@@ -221,8 +221,7 @@ class Operation {
     std::int64_t elements = 1;
     for (const int extent : x) elements *= extent;
     if (elements > std::numeric_limits<std::int32_t>::max() || x[rank - 3] != given[rank - 3])
-      return Diagnostic{"cuDNN cannot run the operation", "a convolution",
-                        "its pads differ between the two sides of an axis",
+      return Diagnostic{"cuDNN refuses", "a convolution", "its pads differ between the sides of an axis",
                         "make the bundle again with `dovetail compile`"};
     const auto bytes_of = [&](int count) { return static_cast<std::size_t>(count) * element_bytes; };
     cuda::Planes planes;
@@ -259,8 +258,8 @@ class Operation {
       workspace_bytes_ = bytes;
       return {};
     }
-    return Diagnostic{"cuDNN cannot run the operation", "a convolution", "cuDNN has no algorithm for it on this device",
-                      "remove cudnn from --target"};
+    return Diagnostic{"cuDNN refuses", "a convolution", "it has no algorithm for it on this device",
+                      "leave cudnn out of --target"};
   }
 
   std::shared_ptr<cuda::Context> context_;
@@ -306,10 +305,9 @@ Result<std::unique_ptr<cuda::StreamWork>> make_operations(std::shared_ptr<cuda::
   std::vector<Operation> operations;
   for (const Shape& shape : shapes)
     if (element_count(shape) > std::numeric_limits<std::int32_t>::max())
-      return Diagnostic{
-          "cuDNN cannot run the operation", fmt::format("step {}", step.step->name),
-          fmt::format("a tensor of shape {} has more elements than a 32-bit index can count", to_string(shape)),
-          "make the bundle again with `dovetail compile`"};
+      return Diagnostic{"cuDNN refuses", fmt::format("step {}", step.step->name),
+                        fmt::format("a tensor of shape {} has more elements than 32 bits count", to_string(shape)),
+                        "make the bundle again with `dovetail compile`"};
   for (const LibraryOperation& operation : step.code.operations) {
     Operation next(context, library);
     DOVETAIL_TRY(next.make(operation, shapes, types));

@@ -251,10 +251,9 @@ class ChainBuilder {
     const std::size_t a = operation.operands[0], b = operation.operands[1];
     const std::size_t rank = std::max(shapes_[a].size(), shapes_[b].size());
     if (shapes_[operation.result].size() != rank)
-      return Diagnostic{
-          "cannot run with oneDNN", "a product",
-          fmt::format("the result has {} axes, but the operands have {}", shapes_[operation.result].size(), rank),
-          "make the bundle again with `dovetail compile`"};
+      return Diagnostic{"cannot run with oneDNN", "a product",
+                        fmt::format("its result has {} axes, its operands {}", shapes_[operation.result].size(), rank),
+                        "make the bundle again with `dovetail compile`"};
     DOVETAIL_ASSIGN(const Layout a_view, product_view(shapes_[a], rank, operation.transposed_a));
     DOVETAIL_ASSIGN(const Layout b_view, product_view(shapes_[b], rank, operation.transposed_b));
     DOVETAIL_ASSIGN(const Layout any_b, library().any(product_shape(shapes_[b], rank, operation.transposed_b)));

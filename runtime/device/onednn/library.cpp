@@ -272,11 +272,11 @@ class LoadedLibrary : public Library {
 
   Result<void> check(Status status, std::string_view action) const {
     if (status == 0) return {};
-    Diagnostic problem{"oneDNN reports an error", std::string(action), fmt::format("the status is {}", status),
-                       "use the kit's own kernels: --target cpu"};
+    Diagnostic problem{"oneDNN refuses", std::string(action), fmt::format("it answers with status {}", status),
+                       "leave these nodes to our own kernels: --target cpu"};
     if (status == kUnimplemented) problem.why = fmt::format("version {} has no code for it", version());
     if (status == kOutOfMemory) {
-      problem.why = "oneDNN is out of memory";
+      problem.why = "it is out of memory";
       problem.hint = "close other programs, or run fewer samples at once";
       problem.cause = Cause::resource;
     }
@@ -513,17 +513,17 @@ Result<void> keep_to_class(const SharedLibrary& library, const std::string& path
       is_less |= own && *own == each.name && (each.number & ~most.number) == 0;
     if (!is_less) set_most(most.number);
     if ((effective() & ~most.number) != 0)
-      why = fmt::format("this process has already allowed the library more instructions than {}", most.name);
+      why = fmt::format("this process has already let the library use more instructions than {}", most.name);
   }
   if (why.empty()) return {};
   return Diagnostic{fmt::format("cannot limit oneDNN to {}={}", kProcessorVariable, *processor), path, std::move(why),
-                    "unset the variable, or use the kit's own kernels: --target cpu"};
+                    "unset the variable, or leave the nodes to our own kernels: --target cpu"};
 }
 
 Result<std::shared_ptr<const Library>> load(const std::string& path) {
   const auto unfit = [&](std::string why) {
     return Diagnostic{"cannot run with oneDNN", path, std::move(why),
-                      "set DOVETAIL_ONEDNN to the path of libdnnl 2.6 or later, or unset it"};
+                      "let DOVETAIL_ONEDNN name a libdnnl of version 2.6 or later, or leave it unset"};
   };
   auto opened = SharedLibrary::open(path);
   if (!opened.ok()) return unfit(opened.errors().front().why);
@@ -558,7 +558,7 @@ Result<std::shared_ptr<const Library>> Library::find() {
   }
   return Diagnostic{
       "cannot run with oneDNN", "libdnnl", fmt::format("the library is not on this machine: {}", why),
-      "`sudo apt-get install libdnnl-dev` installs it; or set DOVETAIL_ONEDNN to the file's path, or compile for "
+      "`sudo apt-get install libdnnl-dev` brings it; or let DOVETAIL_ONEDNN name the file, or compile for "
       "another target: --target cpu"};
 }
 

@@ -90,7 +90,7 @@ TEST_CASE("cuda: a bundle compiled with one compiler runs later, and its CPU ste
   CHECK(test::dovetail({"run", folder / "d.dvt", "--target", "cuda"}).exit == 0);
   const Finished elsewhere = test::dovetail({"run", folder / "d.dvt", "--target", "cpu"});
   CHECK(elsewhere.exit == 2);
-  CHECK_THAT(elsewhere.error, ContainsSubstring("the bundle was compiled for cuda, but --target is cpu"));
+  CHECK_THAT(elsewhere.error, ContainsSubstring("it was compiled for cuda, --target is cpu"));
   {
     // A device that the machine code is not for uses the PTX; one that is older still is refused.
     const Environment device("EMULATED_GPU_CAPABILITY", "120");
@@ -183,7 +183,7 @@ TEST_CASE("cuda: without NVRTC compiling is refused, with the command that insta
                               ContainsSubstring("`./dev deps --cuda` installs it"));
   }
   CHECK_THAT(test::dovetail({"compile", kDigits, "--target", "cuda", "--gpu", "sm_80a"}).error,
-             ContainsSubstring("invalid value for --gpu (sm_80a): sm_80 has no architecture-specific instructions"));
+             ContainsSubstring("bad value of --gpu (sm_80a): sm_80 has no architecture-specific instructions"));
   CHECK_THAT(test::dovetail({"compile", kDigits, "--target", "cuda", "--gpu", "90"}).error,
              ContainsSubstring("\"90\" is not the name of an architecture"));
   CHECK_THAT(test::dovetail({"doctor"}).out,

@@ -119,27 +119,27 @@ TEST_CASE("debug: a wrong command is reported with its line, and ends the script
   const DebugFolder shop;
   for (const auto& [line, why] : {std::pair{"stpe", "did you mean `step`?"},
                                   {"step 0", "must be an integer from 1"},
-                                  {"step 1 2", "this word is unexpected"},
-                                  {"cycle x", "this is not a number of cycles"},
-                                  {"cycle 99999999999999999999", "this is not a number of cycles"},
-                                  {"break", "no place to stop at is given"},
+                                  {"step 1 2", "one word too many"},
+                                  {"cycle x", "it is not a number of cycles"},
+                                  {"cycle 99999999999999999999", "it is not a number of cycles"},
+                                  {"break", "no place is given"},
                                   {"break #6", "the program has 6 instructions"},
-                                  {"break :1", "no instruction comes from this line"},
+                                  {"break :1", "no instruction is from that line"},
                                   {"break nowhere", "no place of that name"},
-                                  {"break token a->b", "this is not a token FIFO"},
-                                  {"break dram", "this is not an address"},
+                                  {"break token a->b", "it is not a FIFO"},
+                                  {"break dram", "it is not an address"},
                                   {"break acc[2048]", "not a range of the 2048 elements"},
-                                  {"print", "`watch` needs one memory range"},
+                                  {"print", "it needs one place"},
                                   {"print acc[5..4]", "not a range of"},
                                   {"print acc[0..64]", "more than 64 elements"},
                                   {"print mem[0]", "no place of that name"},
                                   {"print 0x1000", "an address needs a type"},
                                   {"print 0x900:int8[4]", "outside the image"},
                                   {"print 0x1000:int8[99999]", "outside the image"},
-                                  {"watch", "`watch` needs one memory range"},
-                                  {"delete 3", "no breakpoint or watch has this number"},
+                                  {"watch", "it needs one place"},
+                                  {"delete 3", "no break point or watch has that number"},
                                   {"save x.npy", "a file and a place"},
-                                  {"where now", "`where` accepts no arguments"}}) {
+                                  {"where now", "`where` takes nothing"}}) {
     const Finished run = shop.debug("# a comment\n\n" + std::string(line) + "\nstep\n");
     INFO(line);
     CHECK(run.exit == 2);

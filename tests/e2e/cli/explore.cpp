@@ -281,10 +281,10 @@ TEST_CASE("explore: an invalid input is refused with a remedy") {
     CHECK_FALSE(std::filesystem::exists(std::filesystem::path(folder / "none")));
   };
   const std::string space = folder / "space.json", none = folder / "none";
-  refused({kDigits}, "a model or the space is missing");
+  refused({kDigits}, "no model or no space");
   refused({kDigits, space}, "add -o DIR");
   refused({kDigits, space, "-o", none, "--strategy", "evolutoin"}, "evolution");
-  refused({kDigits, space, "-o", none, "--weights", "1,2"}, "2 weights are given for 1 models");
+  refused({kDigits, space, "-o", none, "--weights", "1,2"}, "2 weights for 1 models");
   refused({kDigits, space, "-o", none, "--weights", "0"}, "above 0");
   refused({kDigits, space, "-o", none, "--confirm", "silicon"}, "rtl, systemc or area");
   refused({kDigits, space, "--point", "0123"}, "points.csv lists the keys");

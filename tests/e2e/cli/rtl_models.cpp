@@ -131,12 +131,12 @@ TEST_CASE("models are neither kept in nor taken from folders that others may wri
     const Finished found = test::dovetail({"rtl", "find", "--hw", "tiny"});
     INFO(path << "\n" << found.error);
     CHECK(found.exit == 2);
-    CHECK_THAT(found.error, ContainsSubstring("the file is code, and " + path.string() + " " + why));
+    CHECK_THAT(found.error, ContainsSubstring("it is code, and " + path.string() + " " + why));
   };
   for (const fs::path& path : {model, place.models, place.models.parent_path()}) {
     const fs::perms before = fs::status(path).permissions();
     fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
-    refused(path, "everyone can write to");
+    refused(path, "can be written by everyone");
     fs::permissions(path, before);
     if (::geteuid() == 0) {
       REQUIRE(::chown(path.c_str(), 4711, static_cast<gid_t>(-1)) == 0);
@@ -152,7 +152,7 @@ TEST_CASE("models are neither kept in nor taken from folders that others may wri
   fs::permissions(place.models, fs::perms::others_write, fs::perm_options::add);
   const Finished shared = build();
   CHECK(shared.exit == 1);
-  CHECK_THAT(shared.error, ContainsSubstring("everyone can write to") && ContainsSubstring("chmod go-w"));
+  CHECK_THAT(shared.error, ContainsSubstring("can be written by everyone") && ContainsSubstring("chmod go-w"));
 
   // No folder for the user: no shared folder is used instead.
   const Environment cache("XDG_CACHE_HOME", ""), home("HOME", ""), temporary("TMPDIR", place.folder / "tmp");
@@ -193,7 +193,7 @@ TEST_CASE("a build that is killed or fails leaves no model, and does not hinder 
     const Finished failed = build();
     CHECK(failed.exit == 1);
     CHECK_THAT(failed.error, ContainsSubstring("compiling Verilator's run time failed") &&
-                                 ContainsSubstring("the complete log is " + place.models.string()));
+                                 ContainsSubstring("the whole log is " + place.models.string()));
     CHECK(place.files(".so").empty());
     CHECK(place.files(".work").empty());  // nor the killed build's
   }

@@ -52,7 +52,7 @@ TEST_CASE("a file that others own or may write to is not trusted") {
   fs::permissions(path, fs::perms(0644));
   CHECK_FALSE(other_hands(path).has_value());
   fs::permissions(path, fs::perms(0646));
-  CHECK_THAT(other_hands(path).value_or(""), ContainsSubstring("everyone can write to"));
+  CHECK_THAT(other_hands(path).value_or(""), ContainsSubstring("can be written by everyone"));
   fs::permissions(path, fs::perms(0664));
   CHECK(other_hands(path).has_value() == (::getegid() != ::geteuid()));
   fs::permissions(path, fs::perms(0644));

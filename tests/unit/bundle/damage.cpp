@@ -151,7 +151,7 @@ TEST_CASE("a wrong manifest is reported with the place") {
   CHECK_THAT(errors_of_directory([](Json& m) { m["spaces"][1]["bytes"] = UINT64_MAX; }),
              ContainsSubstring("spaces[1].bytes: 18446744073709551615 > "));
   CHECK_THAT(errors_of_directory([](Json& m) { m["spaces"] = Json::array(); }),
-             ContainsSubstring("the host's memory space is missing"));
+             ContainsSubstring("the host's memory is missing"));
   CHECK_THAT(errors_of_directory([](Json& m) {
                m["modules"] = {{{"target", "cpu"}, {"made_for", "avx2"}, {"code", 6}}};
              }),

@@ -190,7 +190,7 @@ TEST_CASE("loop program: why it cannot become instructions") {
        "= s y[a, b, 0, c] = int8(high[a, b, 0, c]) } } } }\n}"},
       {"(block gemm): its operand xc is not a whole element", "xc[a, c, 0, 0] step [0, 0, 1, 0] [0, 0, 0, 1]",
        "xc[a, c, 0, 0] step [0, 0, 1, 0] [0, 0, 0, 0]"},
-      {"(the slots of high): the schedule is not valid", "block high {", "block high @slots(\"none\") {"},
+      {"(the slots of high): its kind does not hold", "block high {", "block high @slots(\"none\") {"},
       {"(buffer high): it is computed in place of acc, and has 2 slots, the other 1", "block high {",
        "block high @slots(\"2\") {"},
       {"they need 262144 elements, and the buffer has", "block zero {", "block zero @slots(\"65536\") {"},

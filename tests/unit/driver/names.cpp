@@ -28,11 +28,11 @@ TEST_CASE("names match plainly, and only one") {
   CHECK(plain_name("").empty());
   CHECK(*match_name("--input", "input", {"größe", "b"}, "gr__e") == "größe");
   CHECK_THAT(errors(match_name("--input", "input", {"入力", "出力"}, "__")),
-             ContainsSubstring("the key may mean 入力 or 出力"));
+             ContainsSubstring("it could be 入力 or 出力"));
   CHECK(*match_name("--input", "input", {"data:0", "label"}, "data_0") == "data:0");
   CHECK(*match_name("--input", "input", {"a:0", "a_0"}, "a_0") == "a_0");
   CHECK_THAT(errors(match_name("--input", "input", {"a:0", "a/0"}, "a_0")),
-             ContainsSubstring("the key may mean a:0 or a/0"));
+             ContainsSubstring("it could be a:0 or a/0"));
   CHECK_THAT(errors(match_name("--input", "input", {"x"}, "y")),
              ContainsSubstring("the model has no input of that name. Hint: there are: x"));
 }

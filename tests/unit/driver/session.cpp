@@ -125,7 +125,7 @@ TEST_CASE("session: errors of input or of work are diagnostics") {
   CHECK_FALSE(Session::open(options).ok());
   options = digits({"host"});
   options.model.system.clock_mhz = -1;
-  CHECK_THAT(error_of(Session::open(options)).why, ContainsSubstring("expected a number from 1"));
+  CHECK_THAT(error_of(Session::open(options)).why, ContainsSubstring("it must be a number from 1"));
   options.model.system = {};
   options.model.path = "nowhere.onnx";
   CHECK(error_of(Session::open(options)->compile()).cause == Cause::input);

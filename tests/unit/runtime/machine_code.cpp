@@ -93,7 +93,7 @@ TEST_CASE("the record proves which code was recorded, if no other user may write
 
   for (const fs::path& path : {record, record.parent_path()}) {
     fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
-    CHECK_THAT(runtime::not_recorded(one).value_or(""), ContainsSubstring("everyone can write to"));
+    CHECK_THAT(runtime::not_recorded(one).value_or(""), ContainsSubstring("can be written by everyone"));
     fs::permissions(path, fs::perms::others_write, fs::perm_options::remove);
   }
   CHECK_FALSE(runtime::not_recorded(one).has_value());

@@ -136,7 +136,7 @@ class AttentionSketch {
     multiply_values(*tile);
     if (!c_.s.status().ok()) return false;
     if (!bind_points(c_, {blocks(), {}})) {
-      c_.s.fail({schedule::refuse("sketch", name_, "the tiles cannot be bound to blocks", "use another schedule")});
+      c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be bound to blocks", "use another schedule")});
       return false;
     }
     std::vector<ThreadAxis> threads{{"thread.x", tile->x}, {"thread.y", tile->tensor ? kLanesInY : tile->y}};

@@ -270,7 +270,7 @@ class MatrixProduct {
       c_.s.compute_at(left(), piece);
     }
     if (c_.s.status().ok() && !bind_points(c_, {blocks, {}}))
-      c_.s.fail({schedule::refuse("sketch", name_, "the tiles cannot be bound to blocks", "use another schedule")});
+      c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be bound to blocks", "use another schedule")});
   }
 
   // A block over a tile, distributed like the sums.

@@ -334,7 +334,7 @@ class TensorProduct {
   // plain indices, which they no longer do after a fusion: this comes after the instruction.
   void bind_to_blocks() {
     if (c_.s.status().ok() && !bind_points(c_, {blocks_, {}}))
-      c_.s.fail({schedule::refuse("sketch", name_, "the tiles cannot be bound to blocks", "use another schedule")});
+      c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be bound to blocks", "use another schedule")});
   }
 
   // Rows of a fragment over all groups of warps.

@@ -52,7 +52,7 @@ TEST_CASE("flow: arguments, results and programs agree") {
   CHECK_THAT(why_not(bundle), ContainsSubstring("arguments: 2, expected 3"));
   bundle = test::if_bundle();
   bundle.steps[0].programs.pop_back();
-  CHECK_THAT(why_not(bundle), ContainsSubstring("the step has 1 programs, expected 2"));
+  CHECK_THAT(why_not(bundle), ContainsSubstring("it has 1 programs, expected 2"));
   bundle = test::if_bundle();
   bundle.tensors[2].shape = {5};
   CHECK_THAT(why_not(bundle), ContainsSubstring("results of program then 0 is int8[4], expected int8[5]"));
@@ -71,7 +71,7 @@ TEST_CASE("flow: arguments, results and programs agree") {
   CHECK_FALSE(why_not(bundle).empty());
   bundle = test::loop_bundle();
   bundle.steps[0].programs[0].outputs = {};
-  CHECK_THAT(why_not(bundle), ContainsSubstring("the loop carries 1 values"));
+  CHECK_THAT(why_not(bundle), ContainsSubstring("it carries 1 values"));
   bundle = test::loop_bundle();
   bundle.steps[0].programs[0].inputs = {0};
   CHECK_THAT(why_not(bundle), ContainsSubstring("inputs of program body: 1, expected 2"));

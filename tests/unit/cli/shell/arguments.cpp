@@ -20,7 +20,7 @@ TEST_CASE("addresses are decimal or hexadecimal") {
   CHECK(*parse_address("--dram-base", "0x1000") == 4096);
   CHECK(*parse_address("--dram-base", "18446744073709551615") == UINT64_MAX);
   for (const char* wrong : {"", "0x", "-1", "+1", "1 ", "18446744073709551616", "0x1g", "4k"})
-    CHECK_THAT(errors(parse_address("--dram-base", wrong)), ContainsSubstring("invalid value for --dram-base"));
+    CHECK_THAT(errors(parse_address("--dram-base", wrong)), ContainsSubstring("bad value of --dram-base"));
 }
 
 TEST_CASE("launches are within the program") {
@@ -63,7 +63,7 @@ TEST_CASE("shapes") {
   const auto several = parse_shapes({"batch=2", "x=4", "batch=8"});
   REQUIRE(several->size() == 2);
   CHECK(several->at(1) == std::map<std::string, Shape>{{"batch", {8}}, {"x", {4}}});
-  CHECK_THAT(errors(parse_shapes({"x=1", "x=1"})), ContainsSubstring("the key is given twice"));
+  CHECK_THAT(errors(parse_shapes({"x=1", "x=1"})), ContainsSubstring("it is given twice"));
   CHECK_THAT(errors(parse_shapes({"x=1", "x=2", "y=1", "y=2", "y=3"})),
              ContainsSubstring("it has 2 shapes, another name has 3"));
   for (const char* wrong : {"x=", "x=1x", "x=0", "x=-1", "x=1x3.5"}) CHECK_FALSE(parse_shapes({wrong}).ok());

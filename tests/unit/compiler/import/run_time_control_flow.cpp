@@ -133,11 +133,11 @@ TEST_CASE("import: branches of an If on data yield the same types") {
 TEST_CASE("import: a subgraph with missing parts is refused by name") {
   Model model = choice();
   model.nodes = {node("If", {"c"}, {"y"}, {one_node_branch("then_branch", "Neg")}, "choose")};
-  CHECK_THAT(refusal_of(model), ContainsSubstring("the node has no subgraph else_branch"));
+  CHECK_THAT(refusal_of(model), ContainsSubstring("it has no subgraph else_branch"));
   const InnerGraph nothing{{}, {}, {node("Neg", {"x"}, {"r"})}};
   model.nodes = {
       node("If", {"c"}, {"y"}, {one_node_branch("then_branch", "Neg"), nothing.as("else_branch")}, "choose")};
-  CHECK_THAT(refusal_of(model), ContainsSubstring("choose/else has 0 outputs, but must have 1"));
+  CHECK_THAT(refusal_of(model), ContainsSubstring("choose/else has 0 outputs, needs 1"));
   const InnerGraph unknown{{}, {untyped("r")}, {node("Neg", {"w"}, {"r"})}};
   model.nodes = {
       node("If", {"c"}, {"y"}, {one_node_branch("then_branch", "Neg"), unknown.as("else_branch")}, "choose")};
@@ -148,7 +148,7 @@ TEST_CASE("import: a subgraph with missing parts is refused by name") {
   CHECK_FALSE(model.import().ok());
   model = choice();
   model.inputs[1] = value_info("c", DType::boolean, {2});
-  CHECK_THAT(refusal_of(model), ContainsSubstring("the condition is bool[2]"));
+  CHECK_THAT(refusal_of(model), ContainsSubstring("its condition is bool[2]"));
 }
 
 TEST_CASE("import: a Loop on data runs until its condition fails, and stacks its scanned values") {
@@ -352,7 +352,7 @@ TEST_CASE("import: a value needed at compile time inside a Loop on data is named
   model.nodes[1] = node("Loop", {"", "c", "n", "x"}, {"left", "y"}, {body.as("body")}, "count");
   CHECK_THAT(refusal_of(model), ContainsSubstring("count/body/cut (Slice)") &&
                                     ContainsSubstring("which its subgraph reads at run time") &&
-                                    ContainsSubstring("use Gather instead of Slice"));
+                                    ContainsSubstring("with Gather instead of Slice"));
 }
 
 TEST_CASE("import: a shape that a subgraph needs is computed from outer values") {

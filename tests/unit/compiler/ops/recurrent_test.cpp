@@ -249,7 +249,7 @@ TEST_CASE("Recurrent layers refuse attributes that the standard does not define"
     return lstm;
   };
   CHECK_THAT(node().text("direction", "sideways").refusal(),
-             Catch::Matchers::ContainsSubstring("but must be forward, reverse or bidirectional"));
+             Catch::Matchers::ContainsSubstring("allowed are forward, reverse and bidirectional"));
   CHECK_THAT(node().text("direction", "bidirectional").refusal(),
              Catch::Matchers::ContainsSubstring("input 1 has shape [1, 8, 3], expected [2, 8, 3]"));
   CHECK_THAT(node().integer("hidden_size", 3).refusal(), Catch::Matchers::ContainsSubstring("hidden_size 3"));

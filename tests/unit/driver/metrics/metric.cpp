@@ -159,7 +159,7 @@ TEST_CASE("metric program: what a program prints") {
   CHECK_THAT(errors_of(program("text", "echo '{\"f1\": \"high\"}'"), outputs, ints({2}, {3, 4})),
              ContainsSubstring("f1 is not a number"));
   CHECK_THAT(errors_of("program:file=" + (folder / "none").string(), outputs, ints({2}, {3, 4})),
-             ContainsSubstring("the file does not exist"));
+             ContainsSubstring("there is no such file"));
 }
 
 TEST_CASE("metrics are named with their options") {

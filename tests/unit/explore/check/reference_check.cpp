@@ -57,7 +57,7 @@ TEST_CASE("a sign of zero and a type are differences") {
   CHECK(check_against_reference(chain(), kInputs, run)->different == 1);
   run.outputs["y"] = NdArray(DType::float32, {4});
   CHECK_THAT(to_string(check_against_reference(chain(), kInputs, run)->first),
-             ContainsSubstring("the tensor is float32[4], expected float32[2, 2]"));
+             ContainsSubstring("it is float32[4], expected float32[2, 2]"));
 }
 
 TEST_CASE("an output that the reference does not have is an error, not an agreement") {
