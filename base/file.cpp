@@ -95,7 +95,7 @@ Diagnostic write_refusal(const fs::path& path, std::string why, std::string hint
   return {"cannot write file", path.string(), std::move(why), std::move(hint)};
 }
 
-// Closes its file when destroyed. A full disk may be detected only then.
+// Closes the file it holds. A full disk may show only then.
 class WrittenFile {
  public:
   WrittenFile(const fs::path& path, int flags)

@@ -64,7 +64,7 @@ Result<Json> parse_json(std::string_view text, std::string_view where) {
                         fmt::format("{}:{}", where, line_and_column(text, error.byte > 0 ? error.byte - 1 : 0)),
                         without_prefix(error.what()), "correct the text at that place"});
     return problems;
-  } catch (const Json::out_of_range& error) {  // its text has the number, but no position
+  } catch (const Json::out_of_range& error) {  // carries no place, but the number
     problems.push_back(
         {"cannot read JSON", std::string(where), without_prefix(error.what()), "numbers must fit binary64"});
     return problems;

@@ -1,4 +1,4 @@
-// Text from files, sanitized for terminals. Names in models, bundles and traces may contain any bytes.
+// Text from files, sanitized for terminals. Names in models, bundles and traces may hold anything.
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,7 @@ std::array<Slot, 64> slots;
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 std::array<struct sigaction, kSignals.size()> former_actions;
 
-// A signal handler may call only few functions, so another program removes the path.
+// A signal handler may call only few functions; another program is not restricted.
 void remove_by_program(char* path) {
   const pid_t child = ::_Fork();  // async-signal-safe; fork() takes locks
   if (child == 0) {
@@ -67,7 +67,7 @@ void handle(int signal) {
   ::raise(signal);
 }
 
-// The handlers are installed again each time, since other code may have replaced them.
+// Installed again each time: other code replaces the handlers for a while, and restores them.
 void take_signals() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);

@@ -203,7 +203,7 @@ class Reader {
   std::string_view where_;
   std::vector<std::span<const std::byte>> blobs_;
   std::size_t handed_out_ = 0;  // in bytes
-  // Content that was already read, by blob: tensors and steps with the same blob share it.
+  // By blob: tensors and steps with the same blob share it.
   std::map<std::tuple<const std::byte*, DType, Shape>, Constant> constants_;
   std::map<std::pair<const std::byte*, std::size_t>, Blob> data_;
   Diagnostics errors_;

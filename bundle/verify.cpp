@@ -55,7 +55,7 @@ class Verifier {
   bool in_range(TensorIndex index) const {
     return index >= 0 && static_cast<std::size_t>(index) < bundle_.tensors.size();
   }
-  // Whether the chain of views from this tensor ends: each view must come after its base tensor.
+  // Checks that its chain of views ends: each view comes after its tensor.
   bool sound(TensorIndex index) const {
     while (const auto& root = bundle_.tensors[static_cast<std::size_t>(index)].view_of) {
       if (*root < 0 || *root >= index) return false;
@@ -189,7 +189,7 @@ class Verifier {
       placed.push_back(i);
     }
     if (!problems_.empty()) return;
-    // In order of definition; each tensor is compared with those still live, which are few.
+    // In order of definition, each compared with those still live: few at a time.
     std::sort(placed.begin(), placed.end(),
               [&](std::size_t a, std::size_t b) { return ranges[a].first < ranges[b].first; });
     if (disjoint(placed, ranges)) return;
@@ -265,7 +265,7 @@ class Verifier {
 
 namespace {
 
-// The names and types of a program's inputs or outputs, with their shapes if requested.
+// Names and types of a program's inputs or outputs, and the shapes if requested.
 std::vector<std::string> border_of(const Bundle& bundle, const std::vector<TensorIndex>& border, bool shapes) {
   std::vector<std::string> texts;
   for (const TensorIndex index : border) {

@@ -112,7 +112,7 @@ Result<std::shared_ptr<LoadedBundle>> checked(bundle::Bundle bundle, std::string
     return problems;
   }
   auto loaded = std::make_shared<LoadedBundle>();
-  // Code of a caller's target is treated as machine code, since nothing is known about it.
+  // The code of a caller's own target is code of which nothing is known.
   std::set<std::string> direct;
   for (std::string& target : runtime::machine_code_targets(bundle, devices)) direct.insert(std::move(target));
   for (const bundle::Bundle* program : bundle::all_programs(bundle))

@@ -155,7 +155,7 @@ Result<void> Session::may_run() {
 Result<runtime::RunResult> Session::run_locked(const Inputs& inputs, const runtime::RunOptions& options) {
   DOVETAIL_TRY(may_run());
   DOVETAIL_TRY(make_ready());
-  // If a program has these shapes, it reports what is wrong with the inputs, as a mistake of the caller.
+  // The program for these shapes reports what is wrong with the inputs: that is the caller's mistake.
   const bool fits = std::ranges::any_of(loaded_->bundle.other_shapes, [&](const bundle::Bundle& other) {
     return runtime::check_inputs(other, inputs).ok();
   });
@@ -333,7 +333,7 @@ Result<void> Session::trace(const Inputs& inputs, const UseRun& use) {
   if (!runtime::has_clock(settings_.engine))
     return Diagnostic{"cannot trace", loaded_->where, fmt::format("engine {} has no clock", settings_.engine),
                       "make a session with engine cycle"};
-  // This executor records events. The next run creates one that does not.
+  // An executor keeps events from its start on. The next run makes one without.
   executor_.reset();
   engine_options_.trace = true;
   const auto run = [&]() -> Result<void> {

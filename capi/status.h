@@ -1,4 +1,4 @@
-// Converts results and exceptions to dvt_status: no exception leaves the C interface.
+// From results and exceptions to dvt_status: the border that no exception passes.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ namespace dovetail::capi {
 // --target" as "bad value of `targets`". Commands, in backquotes, keep their options.
 std::string with_members(std::string_view text);
 
-// Null only on success: if there is no memory for the diagnostics, the result is a status that was allocated at load
-// time.
+// A null result only on success: where there is no memory for diagnostics, the result is a status that was allocated at
+// the start.
 dvt_status* status_of(const Diagnostics& diagnostics) noexcept;
 dvt_status* internal_error(const char* text) noexcept;
 dvt_status* out_of_memory() noexcept;

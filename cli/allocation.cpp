@@ -9,9 +9,9 @@
 
 namespace {
 
-// Programs are trees of small nodes, allocated and freed by the hundred thousand. A thread stores freed blocks for its
-// next requests of the same size, in one list for each size class of malloc. Each block comes from malloc, so that code
-// that does not know its size may pass it to free.
+// Programs are trees of small nodes, allocated and freed by the hundred thousand. A thread keeps the blocks that it
+// frees for its next requests of the same size class, in one list for each size class of malloc. Each block comes from
+// malloc, so that code that does not know its size may pass it to free.
 struct SmallBlocks {
   struct Block {
     Block* next;

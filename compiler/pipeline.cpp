@@ -40,28 +40,28 @@ constexpr passes::Row kIntegerPasses[] = {
     pass("sink_into_subgraphs"),
     // Identities between a DequantizeLinear and its user would hide the pair.
     pass("eliminate_identities", Level::needed),
-    // A pad of -inf before a maximum cannot be quantized, so it must become the maximum's own pad.
+    // A pad below all numbers before a maximum has no step, so that it must be the maximum's own.
     pass("fold_pads"),
     pass("lower_qdq"),
-    // The quantized weights that lower_qdq left have float activations; folding would expand them to floats.
+    // What lower_qdq left of quantized weights has float activations; folding would expand them.
     pass("keep_weights_int8"),
 };
-// On the integer graph, repeated while a pass changes something, since each enables others.
+// On the integer graph, over and over while one of them changes something: each makes room for others.
 constexpr passes::Row kGraphPasses[] = {
-    // First, since the patterns below look for constants; remaining dequantized weights become float.
+    // First: the patterns below look for constants; what is left of dequantized weights becomes float.
     pass("fold_constants"),
     pass("sink_into_subgraphs"),
     pass("eliminate_identities"),
     pass("simplify_movement"),
-    // Folds BatchNormalization into convolutions while it is one node, so that factors are rounded only once.
+    // Into convolutions while their BatchNormalization is still one node, whose factors are then rounded once.
     pass("fold_batch_norm"),
     pass("simplify_algebra"),
-    // After simplify_algebra, which reduces the number of forms of each pattern.
+    // After simplify_algebra, which gives each pattern fewer forms.
     pass("recognize_normalizations"),
     pass("recognize_activations"),
-    // Only if targets request it (Target::passes): on the CPU, three kernels are faster than its loop program.
+    // Where targets gain by it (Target::passes): three kernels of the CPU are faster than its loop program.
     pass("recognize_attention"),
-    // Before passes that fold into convolutions, and before those that merge the movements that it creates.
+    // Before what folds into convolutions, and of what merges the movements that it leaves.
     pass("lower_conv_transpose"),
     // Before what folds its sum into its product.
     pass("split_recurrent"),
@@ -71,14 +71,14 @@ constexpr passes::Row kGraphPasses[] = {
     pass("fold_scales"),
     pass("fold_pads"),
     pass("pool_early"),
-    // Last, since the passes above create duplicates and dead nodes.
+    // Last: the passes above leave duplicates and dead nodes after.
     pass("eliminate_common_subexpressions"),
     pass("eliminate_dead_nodes"),
 };
-// Runs once, when nothing can be folded into one of the parts any more.
+// Once, when nothing is left that could still be folded into one of the parts.
 constexpr passes::Row kLatePasses[] = {
     pass("merge_parallel_convolutions"),
-    // After merge_parallel_convolutions, which creates Splits, and after passes that look for Splits.
+    // After it, since it makes Splits, and after what looks for Splits.
     pass("split_to_slices"),
     pass("eliminate_dead_nodes"),
 };
@@ -118,7 +118,7 @@ class Pipeline {
     return {};
   }
   Result<void> partition_graph() {
-    // Clears the results of the previous attempt, in which a target gave up nodes.
+    // Results of the previous attempt, before a target gave up nodes.
     plans_.clear(), groups_.clear(), kernels_.clear(), programs_.clear();
     result_.schedules.clear(), result_.codes.clear();
     relayouts_ = Json::array();
@@ -224,7 +224,7 @@ class Pipeline {
  private:
   // ---- Subgraphs
 
-  // Applies `run` to the graph, and to the subgraphs of its nodes.
+  // Also applies `run` to the subgraphs that nodes of the graph hold.
   Result<void> in_subgraphs(graph::Graph& graph, Result<void> (Pipeline::*run)(graph::Graph&)) {
     for (const graph::NodeId id : graph.live_nodes()) {
       std::vector<std::shared_ptr<const graph::Graph>> changed;
@@ -264,7 +264,7 @@ class Pipeline {
       });
     });
   }
-  // The user's placements that apply to this graph: those of nodes that exist only in subgraphs are omitted.
+  // The user's placements that apply to this graph: all except those of nodes that exist only in its subgraphs.
   std::map<std::string, std::string> places_in(const graph::Graph& graph) const {
     std::map<std::string, std::string> places = options_.place;
     std::erase_if(places, [&](const auto& entry) {
@@ -434,8 +434,7 @@ Result<Compiled> Pipeline::run(import::Imported model) {
     const Result<void> status = stage->run != nullptr ? (this->*stage->run)() : Result<void>();
     if (stage->run != nullptr) add_time(stage->name, begin);
     if (given_up_.size() > given_up) {
-      // Another attempt, without the nodes that did not fit their targets. Each attempt has fewer nodes to place, so
-      // this ends.
+      // Another attempt, without the nodes that targets could not hold. Each attempt has fewer nodes to place.
       stage = std::prev(kPartition);
       continue;
     }

@@ -15,7 +15,7 @@ namespace dovetail::driver {
 
 namespace {
 
-// In the integer form, uint8 tensors are int8: zero points and values are smaller by 128.
+// The integer form has no uint8: zero points and values are smaller by 128.
 NdArray as_int8(const NdArray& array) {
   NdArray shifted(DType::int8, array.shape());
   for (std::int64_t i = 0; i < array.count(); ++i) shifted.set_int64(i, array.as_int64(i) - 128);

@@ -272,7 +272,7 @@ Result<Area> parse_area(std::string_view flow, std::string_view tree, std::strin
     std::string number, net;
     words >> number >> net;
     if (!number.ends_with(':') || number.find_first_not_of("0123456789:") != number.npos) continue;
-    // Generated names are replaced by the name of their block, which the user knows.
+    // Names that the tool made up are useless to the user; the name of their block is not.
     std::string name(without_backslash(net));
     if (name.starts_with("$flatten"))
       name = name.substr(8, name.find(".$") == name.npos ? name.npos : name.find(".$") - 8);
@@ -352,8 +352,7 @@ Result<std::optional<CommittedArea>> committed_area(const isa::HardwareConfig& c
       area.config = config.name;
       return std::optional<CommittedArea>({std::move(area), true});
     }
-    // A stored run is used only for the kit's configuration of that name, not for another configuration with the same
-    // name.
+    // A kept run is used only for the named configuration, not for another configuration with the same name.
     for (const isa::HardwareConfig& named : isa::named_configs())
       if (named.name == area.config && named == config) stale = CommittedArea{std::move(area), false};
   }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kShapes = "shapes";  // a key in a bundle's report
 
-// The model's shape of a tensor in a target's layout. It is read from a file, so it may be invalid.
+// The shape of the value of a tensor in its own layout. It is read from a file, so it may be anything.
 std::optional<Shape> shape_of(const bundle::Bundle& bundle, const std::string& value) {
   if (!bundle.report.is_object() || !bundle.report.contains(kShapes)) return std::nullopt;
   const Json& shapes = bundle.report[kShapes];

@@ -81,7 +81,7 @@ bool calls_intrinsics(const loops::Program& program) {
   return calls;
 }
 
-// Error: a buffer larger than any machine's memory, whose size might overflow in other passes.
+// Error: a buffer that no machine could hold, whose size would not fit integers of other passes.
 Result<void> check_sizes(const loops::Program& program) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;
   std::vector<loops::Buffer> buffers = program.allocations;

@@ -218,7 +218,7 @@ bool is_clean(OnnxVerdict verdict) { return verdict == OnnxVerdict::passed || ve
 [[noreturn]] void serve_tests(const ModelOptions& options, OnnxRun how, int seconds, int from, int to, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // this process ends with its parent, however the parent ends
   if (::getppid() != parent) ::_exit(1);
-  // While this handle exists, the GPU keeps the state that every program needs.
+  // While it is held, the GPU's state that every program needs is kept.
   std::shared_ptr<runtime::cuda::Context> held;
   for (;;) {
     ::alarm(0);

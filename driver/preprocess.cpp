@@ -105,7 +105,7 @@ class Reader {
   Diagnostics errors_;
 };
 
-// Resizing along one axis: for each element of the result, the first source element and the weights, which sum to 1.
+// Resizing along one axis: for each place in the result, the first source and the weights, which sum to 1.
 struct Weights {
   std::int64_t first = 0;
   std::vector<double> of;
@@ -128,8 +128,7 @@ std::vector<Weights> weights_along(std::int64_t from, std::int64_t to, Filter fi
       else rows.push_back({first, {1 - part, part}});
       continue;
     }
-    // A triangle filter as wide as the input pixels of one result pixel, and at least one pixel wide (Pillow,
-    // ImagingResample).
+    // A triangle as wide as the pixels that a result replaces, and at least one pixel wide (Pillow, ImagingResample).
     const double support = std::max(ratio, 1.0);
     const auto first = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(center - support + 0.5))),
                last = std::min(from, static_cast<std::int64_t>(std::floor(center + support + 0.5)));

@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
-// The memory that compilation needs in addition to its graph, measured on networks of 60 to 900 nodes: the code
-// generator, and copies of the constants, which are folded, packed and stored.
+// What compiling takes in addition to its graph, measured on networks of 60 to 900 nodes: the code generator, and
+// copies of the constants, which are folded, packed and stored.
 constexpr std::uint64_t kCompiler = 96 * kMebi, kCopiesOfConstants = 4;
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 constexpr auto kFirstPause = std::chrono::seconds(1);

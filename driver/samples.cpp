@@ -16,7 +16,7 @@ std::size_t row_bytes(const NdArray& array) {
   return array.bytes().size() / static_cast<std::size_t>(std::max<std::int64_t>(1, array.shape().front()));
 }
 
-// Whether the array has rows for the tensor, but another number of rows than the tensor. Zero rows do not count.
+// Whether the array is rows for the tensor, but not as many as the tensor has. Zero rows do not count.
 bool has_other_rows(const NdArray& array, const bundle::Tensor& tensor) {
   const Shape& have = array.shape();
   return array.dtype() == tensor.dtype && !have.empty() && have.size() == tensor.shape.size() &&

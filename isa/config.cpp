@@ -97,7 +97,7 @@ std::int64_t HardwareConfig::depth(Memory memory) const {
 Result<void> validate(const HardwareConfig& config) {
   Diagnostics errors;
   check_ranges(config, errors);
-  if (!errors.empty()) return errors;  // the following checks multiply and divide by the parameters
+  if (!errors.empty()) return errors;  // the following checks multiply and divide by these numbers
   check_elements(config, errors);
   check_depths(config, errors);
   if (config.outstanding_beats < config.burst_beats)

@@ -146,7 +146,7 @@ Result<Machine> load_unchanged(std::string_view name_or_path) {
     names.push_back(machine.hardware.name);
   }
   const std::filesystem::path path(name_or_path);
-  // A bare word that is not a file was meant as the name of a configuration.
+  // A bare word without a file of that name was meant as a name.
   if (!name_or_path.ends_with(".json") && name_or_path.find('/') == std::string_view::npos &&
       !std::filesystem::exists(path))
     return Diagnostic{"cannot load the hardware configuration", std::string(name_or_path),

@@ -49,7 +49,7 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
                        "set the pads to 0; only a load pads"};
     });
 
-  // No sum or product here overflows 64 bits: this holds for the wide fields, which are the larger ones.
+  // No sum or product here overflows 64 bits: the wide fields are the larger ones.
   static_assert(2 * (spec::kTransferSize.wide + 1) < 63 && spec::kTransferSize.wide + spec::kStride.wide < 63 &&
                 spec::kSramBase.wide < 63 && spec::kDramBase.wide < 63);
   const std::uint64_t elements =

@@ -15,7 +15,7 @@ Expr make_expr(DType dtype, decltype(ExprNode::node) node) {
   return std::make_shared<const ExprNode>(ExprNode{dtype, std::move(node)});
 }
 
-// The nearest value of the type: an immediate of a narrow type has no bits that a load of the type could not have.
+// The nearest value of the type: an immediate of a narrow type never carries bits that a load of it could not.
 double round_to(double value, DType dtype) {
   switch (dtype) {
     case DType::float32: return static_cast<float>(value);

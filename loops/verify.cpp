@@ -123,7 +123,7 @@ class Verifier {
         report(fmt::format("iterator {} is bound twice", iterator.var->name), "bind each iterator once");
     }
     if (n.predicate) {
-      condition(n.predicate, "predicate");  // may also use variables of the enclosing loops
+      condition(n.predicate, "predicate");  // may also name the enclosing loops
       facts_.assume(n.predicate);
       VarMap bindings;
       for (const Iterator& iterator : n.iterators) bindings[iterator.var.get()] = iterator.binding;
@@ -399,7 +399,7 @@ class Verifier {
     return true;
   }
 
-  // With reduce iterators, a stored element must not depend on them, and must be accumulated.
+  // With reduce iterators, the stored element does not move with them and accumulates into itself.
   void reduction(const Block& n) {
     std::set<const VarNode*> reduce;
     for (const Iterator& iterator : n.iterators)

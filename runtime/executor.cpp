@@ -25,7 +25,7 @@ struct Executor::State {
   Devices devices;        // those of the caller first
   std::size_t given = 0;  // number of devices of the caller
   Work* work = nullptr;
-  // The bundle's program, then those for other shapes, created when first used.
+  // The bundle itself, then those for other shapes once they are used.
   std::vector<std::unique_ptr<ReadyProgram>> programs;
   ReadyProgram* last = nullptr;  // the program that ran last
 };
@@ -147,7 +147,7 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
       if (const auto ran = run_step(ready, memory); !ran.ok())
         return located(with_operand_names(ran.errors(), bundle, *ready.step), *ready.step);
     const std::chrono::duration<double> seconds = (options.time_steps ? Clock::now() : start) - start;
-    // Copied now, because another tensor may use the memory later.
+    // Copied now: another tensor may use the memory later.
     if (options.keep_tensors)
       for (const bundle::TensorIndex output : ready.step->results) {
         DOVETAIL_TRY(memory.fetch(output));

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-// OpenSSL's low-level functions: they allocate nothing and read no configuration, and a static build links little else.
+// The plain functions: they allocate nothing, read no configuration, and are all that a static library links.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 
@@ -43,7 +43,7 @@ std::vector<std::string> machine_code_targets(const bundle::Bundle& bundle,
     for (const bundle::Step& step : program.steps) {
       const auto device =
           std::ranges::find(devices, step.target, [](const auto& candidate) { return candidate->name(); });
-      // Steps of a device's library_targets have no machine code.
+      // The devices' library_targets have none.
       if (device != devices.end() && (*device)->runs_machine_code() &&
           std::ranges::find(targets, step.target) == targets.end())
         targets.push_back(step.target);

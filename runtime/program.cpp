@@ -37,8 +37,8 @@ Result<DeviceProgram> load(Device& device, const bundle::Bundle& bundle) {
   }
 }
 
-// The host memory needed by the program's spaces, and by tensors without an address in them. A device with separate
-// memory reports a shortage itself.
+// The host memory needed by the program's spaces, and by tensors without an address in them. A device with its own
+// memory reports its own shortage.
 std::uint64_t bytes_of(const bundle::Bundle& bundle, const Devices& devices) {
   const auto is_elsewhere = [&](const bundle::MemorySpace& space) {
     const auto device = std::ranges::find_if(devices, [&](const auto& one) { return one->name() == space.target; });

@@ -1,5 +1,5 @@
-// A program prepared to run: its tensors have addresses, its steps have kernels on their devices. The executor runs the
-// bundle's programs; a step of target `flow` selects and runs the programs of the step.
+// A program prepared to run: its tensors have addresses, its steps have kernels on their devices. The executor runs
+// those of the bundle; a step of target `flow` selects and runs its own.
 #pragma once
 
 #include <memory>

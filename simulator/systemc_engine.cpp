@@ -21,7 +21,7 @@ constexpr const char* kFunction = "dovetail_make_systemc";
 std::optional<std::filesystem::path> find_systemc_engine() {
   const std::filesystem::path folder = kit_prefix() / "lib" / "dovetail", file = folder / kFile;
   std::error_code ignored;
-  // Not loaded if another user may have written it: a kit's former folder may belong to someone else now.
+  // The former location of the kit may belong to another user now.
   if (!std::filesystem::exists(file, ignored) || other_hands(folder) || other_hands(file)) return std::nullopt;
   return file;
 }

@@ -88,7 +88,7 @@ Expected expected_at(const Problem& problem, std::int64_t element) {
     return {convolution ? std::max(0.0, sum.value) : sum.value, 1e-5 * sum.magnitude};
   if (!convolution) return {sum.value, 0};
   const std::int64_t channel = element / (convolution->output_size() * convolution->output_size());
-  // Results may differ by one step: some implementations round sums beyond 2^24 to binary32, others do not.
+  // One step: sums beyond 2^24 are rounded to binary32 in some implementations and not in others.
   return {std::clamp(std::nearbyint(sum.value * problem.scale.as_double(channel)), 0.0, 255.0), 1};
 }
 

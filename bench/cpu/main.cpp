@@ -1,7 +1,7 @@
-// The kit's CPU back end compared with oneDNN and OpenBLAS: layers and whole networks, float32 and int8, one thread and
-// two. docs/results/benchmarks.md describes the method. Usage: bench_cpu [SAMPLES [FILTER]] [--records DB [--trials
-// N]]. FILTER: a substring of the names to measure. --records: also measures layers with recorded schedules; --trials:
-// after searching for them.
+// Our CPU back end compared with oneDNN and OpenBLAS: layers and whole networks, float32 and int8, one thread and two.
+// docs/results/benchmarks.md describes the method. Usage: bench_cpu [SAMPLES [FILTER]] [--records DB [--trials N]].
+// FILTER: a substring of the names to measure. --records: also measures layers with recorded schedules; --trials: after
+// searching for them.
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>

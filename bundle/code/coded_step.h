@@ -1,8 +1,8 @@
-// A step with its decoded code, for the device that runs it and the tools that inspect it. Each of the kit's targets
-// has its own type of code, a value type in a file of this folder with the functions
+// A step with its code, for the device that runs it and the tools that inspect it. Each of the kit's targets has its
+// own kind of code, a value type in a file of this folder with
 //
 //   void encode(const Code& code, Step& step);                 sets the step's target, code and data
-//   Result<Code> decode_NAME(const Step& step);                the bytes may come from an untrusted file
+//   Result<Code> decode_NAME(const Step& step);                the bytes may come from a file of anyone's
 //   Result<std::vector<CodedStep<Code>>> NAME_steps(bundle);   decoded, and checked against tensors and memories
 #pragma once
 

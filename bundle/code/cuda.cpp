@@ -23,7 +23,7 @@ std::array<std::uint64_t, 3> three(const CheckedJson& json) {
   return {list[0], list[1], list[2]};
 }
 
-// Checks the driver's rules, so that a bundle that violates one is rejected before anything runs.
+// The driver's rules, so that a bundle that violates one is refused before anything runs.
 std::vector<std::string> check_map(const CudaLaunch& launch, const CudaTensorMap& map) {
   constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 32, kMostBox = 256, kMostStride = std::uint64_t{1} << 40,
                           kAlignment = 16;

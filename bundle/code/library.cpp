@@ -115,7 +115,7 @@ LibraryOperation read_operation(const CheckedJson& json) {
   return operation;
 }
 
-// Whether all extents and the element count are within the limits of a tensor.
+// Whether the element count is valid for a tensor.
 bool is_sane(const Shape& shape) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape)

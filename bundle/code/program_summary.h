@@ -1,4 +1,4 @@
-// Counts of a program's instructions by kind, as written (a simulator counts those executed).
+// The composition of a program, counted on the instructions as written (a simulator counts what they did).
 #pragma once
 
 #include <cstdint>

@@ -81,8 +81,8 @@ class AccelVerifier {
             area.begin - memory.base > memory.bytes - area.bytes)
           fail(fmt::format("{}, {} bytes at {:#x}, leaves the memory of {} bytes at {:#x}", area.name, area.bytes,
                            area.begin, memory.bytes, memory.base));
-    // An output may share bytes with an input or a segment (padding written once, an update in place); inputs and
-    // segments must be disjoint.
+    // An output may share bytes with an input or a segment (a border written once, an update in place); data laid out
+    // at the start must be disjoint.
     if (problems_.empty()) check_disjoint(std::move(initial));
     if (problems_.empty()) check_disjoint(std::move(written));
   }
@@ -130,7 +130,7 @@ class AccelVerifier {
   std::vector<std::string> problems_;
 };
 
-// Whether the segment is padding inside a tensor that the step writes; verify_accel has checked it.
+// A border is part of a tensor that the step itself writes; verify_accel has checked it.
 bool is_border(const Bundle& bundle, const CodedStep<AccelCode>& step, const Segment& segment) {
   for (std::size_t i = 0; i < step.step->results.size(); ++i) {
     const std::uint64_t address = step.code.result_addresses[i];

@@ -1,4 +1,4 @@
-// Compiles models, and answers queries about bundles that this process compiled.
+// Compiling, and what is known of a bundle that this process compiled.
 #include <algorithm>
 #include <memory>
 #include <utility>

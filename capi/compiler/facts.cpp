@@ -1,4 +1,4 @@
-// Queries: example models, operators, the instruction set, this machine, the contents of files.
+// What the kit has: models to try, operators, the instruction set, this machine, the contents of files.
 #include <cstdint>
 #include <memory>
 #include <string>

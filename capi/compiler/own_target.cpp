@@ -18,7 +18,7 @@
 #include "capi/tensor.h"
 #include "compiler/graph/graph.h"
 
-// The functions on a region store here the texts and views that they return.
+// Its functions fill in the texts and views that they return.
 struct dvt_region {
   const dovetail::graph::Graph& graph;
   std::string name;

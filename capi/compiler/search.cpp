@@ -40,8 +40,8 @@ namespace {
 
 using Tasks = std::map<std::string, std::vector<tune::TuningTask>>;  // by target
 
-// The tasks of a model, found by compiling it without generating machine code: the compiler looks up the record of
-// every task. Equal kernels are one task.
+// Compiles without machine code: the compiler asks for the records of every task that it schedules. Equal kernels are
+// one task.
 Result<Tasks> tasks_of(const driver::ModelOptions& options, const Callbacks& callbacks) {
   std::map<std::string, std::pair<schedule::Task, schedule::Sketch>> asked;
   CompileOptions compile;
@@ -118,14 +118,14 @@ Result<void> tune(const Model& model, CompileSettings settings, const dvt_tune_o
   return {};
 }
 
-// Everything that the points of a sweep depend on. Evaluators keep references to it.
+// What the points of a sweep depend on. Evaluators refer to it.
 struct Sweep {
   explore::AreaModel area;
   explore::EnergyTable energy;
   explore::Space space;
   std::unique_ptr<driver::ExploreModels> models = {};
 
-  // The same identity as that of `dovetail explore`, so that each can continue the other's sweep.
+  // The same as that of `dovetail explore`, so that either continues the other's sweep.
   Json identity() const {
     Hash text;
     text.add(space.text());

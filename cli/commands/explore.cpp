@@ -176,8 +176,7 @@ class Explore : public Command {
     explore::EvaluatorFor evaluator() const {
       return [this](const explore::Genes& genes) -> const explore::Evaluator& { return points->of(genes); };
     }
-    // A points file with another identity is rejected, so that numbers of different kits, tables and spaces are not
-    // mixed.
+    // A points file with another identity is refused, so that numbers of different kits, tables and spaces do not mix.
     Json identity() const {
       Hash text;
       text.add(space.text());

@@ -134,7 +134,7 @@ class Run : public Command {
   }
 
  private:
-  // Options that a bundle already determines are not ignored: they must agree with the bundle, or are an error.
+  // Options that a bundle already determines are not ignored: they are compared with it, or refused.
   Result<driver::Session> open_session(Work* work) const {
     DOVETAIL_ASSIGN(driver::SessionOptions options, session_.parse());
     options.work = work;

@@ -123,7 +123,7 @@ class Simulate : public Command {
   }
 
  private:
-  // Runs the verifier if --check is given. False: there are findings, which are printed.
+  // False: --check was given and has findings, which are printed.
   Result<bool> check(const ProgramInput& input) const {
     if (!check_) return true;
     const isa::VerifyReport report = verify_input(input);

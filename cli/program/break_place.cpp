@@ -22,7 +22,7 @@ bool overlaps(std::uint64_t a, std::uint64_t a_end, std::uint64_t b, std::uint64
 
 bool touches(const isa::DramAccess& access, std::uint64_t begin, std::uint64_t end) {
   if (access.empty() || !overlaps(access.hull().begin, access.hull().end, begin, end)) return false;
-  // Only the last row that begins before the end of the range can overlap it.
+  // Looks only at rows near the range: the last row that begins before the end of the range.
   const std::uint64_t last = access.stride_bytes == 0 || end <= access.begin
                                  ? 0
                                  : std::min(access.rows - 1, (end - 1 - access.begin) / access.stride_bytes);

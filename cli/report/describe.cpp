@@ -137,7 +137,7 @@ Result<Description> describe_program(std::span<const isa::Instruction> program, 
       {{"kind", "program"}, {"hardware", isa::config_to_json(config)}, {"program", bundle::to_json(summary)}}};
 }
 
-// A page of a run (simulator/trace/page.h) contains its data as JSON.
+// A page of a run (simulator/trace/page.h) holds what it shows as JSON.
 Result<Description> describe_page(std::string_view text, const std::string& path) {
   constexpr std::string_view kBegin = R"(<script type="application/json" id="data">)", kEnd = "</script>";
   const std::size_t begin = text.find(kBegin), end = text.find(kEnd, begin);
@@ -169,8 +169,7 @@ Result<Description> describe_page(std::string_view text, const std::string& path
   }
 }
 
-// Describes a database of tuning records. Other databases are rejected, including the points of a sweep, which are
-// internal to explore.
+// Describes a database of tuning records. Other databases are refused: the points of a sweep are internal to explore.
 Result<Description> describe_records(const std::string& path) {
   const auto opened = tune::Records::open(path, tune::Records::Open::read);
   if (!opened.ok()) return opened.errors();

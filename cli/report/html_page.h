@@ -1,5 +1,4 @@
-// The common HTML template of the pages that commands write: one file, without network and scripts, in light and dark
-// colors.
+// The frame of the pages that commands write: one file for a browser, without network and scripts, in light and dark.
 #pragma once
 
 #include <string>

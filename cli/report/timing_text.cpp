@@ -137,7 +137,7 @@ std::string wait_table(const std::array<simulator::MemorySplit, 3>& units, const
   return text;
 }
 
-// The kinds of work of the compute unit, and the waits of each. Kinds that did not occur are omitted.
+// The kinds of work of the compute unit, and what each waited for. Kinds that did not occur are left out.
 std::string compute_table(const simulator::Profile& profile) {
   TextTable table({"on compute", ">instructions", ">cycles", ">share", ">busy", ">load token", ">store token", ">drain",
                    ">unit", ">fetch"});

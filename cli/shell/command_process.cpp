@@ -25,7 +25,7 @@ namespace {
 
 Process current = Process::own;
 
-// The former actions of the signals that commands handle or ignore, to be restored.
+// Former actions of the signals that commands handle, and those that would end the process.
 class KeptSignals {
  public:
   KeptSignals() {

@@ -14,7 +14,7 @@ struct EnergyArguments {
   std::optional<std::string> file;
 
   void declare(Options& options);
-  // The kit's energy table, with rows replaced by those of the given file.
+  // The kit's table, in which rows of the file replace those of the kit.
   Result<explore::EnergyTable> table() const;
 };
 

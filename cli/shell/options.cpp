@@ -44,7 +44,7 @@ Completion usual_completion(std::string_view placeholder, File file) {
   return completion;
 }
 
-// Changes the part of each text after (or before) the last `mark`; the other part stays.
+// Changes the part after the last `mark` of each text, or before it, and keeps the rest.
 void change_after(std::string& text, char mark, const NamedFiles::Change& change) {
   const std::size_t begin = text.rfind(mark) + 1;
   std::string path = text.substr(begin);
@@ -108,7 +108,7 @@ Declared Options::value(std::string_view name, std::string_view placeholder, std
 
 Declared Options::values(std::string_view name, std::string_view placeholder, std::vector<std::string>& target,
                          std::string_view help, File file) {
-  // Each use of an option has one value: otherwise `--input a=b model.onnx` would consume the model.
+  // One value each time: otherwise `--input a=b model.onnx` would swallow the model.
   auto* option = app_.add_option(std::string(name), target, std::string(help));
   option->allow_extra_args(false)->type_name(std::string(placeholder));
   files_->add(name, file, [&target](const NamedFiles::Change& change) {

@@ -158,8 +158,8 @@ void WatchedWork::check_for_stop(Clock::time_point now) {
     stopped_at_ = now;
   }
   if (!stopped_at_ || now - *stopped_at_ < kGrace) return;
-  // A second signal ends the process if the work does not react, for example during a long kernel of machine code. A
-  // host program decides itself what the next signal means.
+  // The work does not look at the request to stop, for example while it runs one long kernel of machine code. A host
+  // decides itself what the next signal means.
   give_back_signals();
   if (command_process() == Process::hosts) return;
   if (line_) line_->end();

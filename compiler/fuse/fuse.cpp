@@ -301,7 +301,7 @@ class Fuser {
     return {};
   }
 
-  // Groups are ordered by their last nodes, so that all inputs of a group are available.
+  // Ordered by the position of their last nodes: all inputs of a group are then available.
   Result<std::vector<FusedGroup>> merged(bool fuse) const {
     std::map<std::size_t, const Group*> by_last;
     for (const Group& group : groups_)
@@ -350,7 +350,7 @@ class Fuser {
   ValueId result(const Group& group) const { return graph_.node(group.nodes.back()).outputs[0]; }
   bool own(NodeId id) const { return position_.count(id) != 0; }
 
-  // Whether the node reads the value at the same position as the element that it computes.
+  // The node reads the value at the position of each element that it computes, whatever else it reads.
   bool reads_in_place(NodeId id, ValueId value) const {
     const graph::Node& node = graph_.node(id);
     const NodeFacts& facts = facts_.at(id);
@@ -366,8 +366,8 @@ class Fuser {
   bool rearranges(NodeId id) const { return movement(id) == ops::Movement::rearranges; }
 
   // A Reshape that turns values with more dimensions into images, row by row, as after the Transpose of a channel
-  // shuffle. Fused with its producer, the kernel writes the images in the order in which they are read; alone the
-  // Reshape would be a view, and the images would be copied.
+  // shuffle. Together they are a kernel that writes the images in the order in which they are read; alone the Reshape
+  // would be a view, and the images would be copied.
   bool merges_channels(NodeId id) const {
     const graph::Node& node = graph_.node(id);
     const Shape &from = shape(node.inputs[0]), &to = shape(node.outputs[0]);
@@ -415,7 +415,7 @@ class Fuser {
     if (!group.alive || !against_reader(group).empty()) return false;
     const NodeId reader = readers_.at(result(group))[0];
     const std::size_t other = group_of_.at(reader);
-    // If the reader is already in a group with other nodes, this group is prepended to that one.
+    // The reader has started a group only if it has absorbed others: then this group is prepended to that one.
     if (groups_[other].nodes.front() != reader || !groups_[other].elementwise || other == index ||
         !against_size(group, other).empty())
       return false;
@@ -446,7 +446,7 @@ class Fuser {
     for (const NodeId id : group.nodes) sum += facts_.at(id).operations;
     return sum;
   }
-  // Whether every node computes each element of its result at the same position as in the group's result.
+  // Every node computes each element of its result at the position of that element in the group's result.
   bool keeps_places(const Group& group) const {
     return std::all_of(group.nodes.begin(), group.nodes.end(), [&](NodeId id) {
       return !rearranges(id) && movement(id) != ops::Movement::joins &&

@@ -271,7 +271,7 @@ class Parser {
     return result;
   }
 
-  // The elements of a constant: the text "= ..." after its type, or what `missing` supplies.
+  // "= ..." after the type, or the elements that `missing` supplies.
   std::optional<NdArray> elements(Line& line, const std::string& name, const TensorType& type) {
     if (line.failed()) return std::nullopt;
     const std::int64_t count = element_count(type.shape);

@@ -504,7 +504,7 @@ class GroupQuery {
     return writer_.op("Where", stem, {is_new, spread, held}, {}, whole);
   }
 
-  // Whether a query attends to a key: keys at its own position and earlier ones, within the window and its sequence.
+  // The keys that a query attends to: its own position and earlier ones, within the window and its sequence.
   ValueId kept(ValueId starts) {
     const std::int64_t window = writer_.integer("local_window_size", -1);
     if (prompt_) {

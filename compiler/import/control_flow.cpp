@@ -98,7 +98,7 @@ class FlowExpansion {
   }
 
  private:
-  // Expands a body inside a subgraph; `captured` has the names of the enclosing graph.
+  // Expands a body inside a subgraph; `captured` holds the names of the enclosing graph.
   FlowExpansion(const FlowExpansion& outer, ControlFlow& flow, graph::Graph& subgraph,
                 const ControlFlow::Importer& importer, Scope captured)
       : flow_(flow),
@@ -108,8 +108,8 @@ class FlowExpansion {
         entry_(outer.entry_),
         captured_(std::move(captured)) {}
 
-  // Returns false, with the graph restored (except for values that became constants), if the deciding value depends on
-  // data (depends_on_data_), or an error was reported.
+  // Returns false, with the graph restored (except for values that became constants), if what decides is data
+  // (depends_on_data_), or if something was reported.
   bool inlined() {
     depends_on_data_ = false;
     const std::size_t before = graph_.nodes.size();
@@ -129,7 +129,7 @@ class FlowExpansion {
 
   bool has(std::size_t input) const { return input < node_.inputs.size() && node_.inputs[input].valid(); }
 
-  // The value of an input that decides which nodes run; null if it depends on data (depends_on_data_), or an error was
+  // The value of an input that decides which nodes run; null if it is data (depends_on_data_), or if something was
   // reported.
   const NdArray* decided(ValueId value, std::string_view what) {
     if (!graph_.is_constant(value) && !(*make_constant_)(value).empty()) {
@@ -565,7 +565,7 @@ class FlowExpansion {
     return true;
   }
 
-  // Replaces the model's node by a node with subgraphs. Returns false if `problems` report why not.
+  // Replaces the model's node by the node that holds subgraphs. Returns false if `problems` report why not.
   bool place(graph::Node made, Diagnostics& problems) {
     made.name = node_.name;
     made.origins = node_.origins;

@@ -57,7 +57,7 @@ class Binder {
     return fmt::format("{}", fmt::join(names, ", "));
   }
 
-  // Reads the entries that name a symbol; type_of() looks up those that name an input.
+  // Entries that name a symbol; entries that name an input are looked up in type_of().
   void read_options() {
     for (const onnx::ValueInfo* input : inputs_)
       for (const onnx::Dimension& dimension : input->dims()) {

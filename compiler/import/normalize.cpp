@@ -253,8 +253,8 @@ Result<void> cast_narrow(Rewrite& rewrite) {
   return {};
 }
 
-// Removes attributes that have no effect here: saturation for types that are rejected, and sums and quotients in
-// float32, the smallest type used.
+// Removes attributes that request what happens here anyway: saturation for types that are rejected, and sums and
+// quotients in float32, the smallest type used.
 Result<void> without_effect(Rewrite& rewrite) {
   for (const char* name : {"precision", "round_mode", "stash_type"}) rewrite.edit()->attributes.erase(name);
   return {};

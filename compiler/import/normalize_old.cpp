@@ -43,7 +43,7 @@ Result<void> broadcast(Rewrite& rewrite) {
   return {};
 }
 
-// Gemm broadcast C only if its attribute allowed that; now it always may.
+// Gemm broadcast C in one direction if its attribute said so; now it always may.
 Result<void> gemm(Rewrite& rewrite) {
   rewrite.edit()->attributes.erase("broadcast");
   return {};

@@ -122,7 +122,7 @@ Result<OnnxNames> onnx_names(const std::filesystem::path& path) {
 
 namespace {
 
-// A type as text, for example "float32[batch, 3]", with the model's symbolic names for unknown extents.
+// A type in the usual spelling, with the file's symbols in place of unknown extents.
 std::string declared_type(const onnx::Type& type, OnnxOutline* symbols) {
   if (!type.tensor_type) return "not a tensor";
   const onnx::TensorType& tensor = *type.tensor_type;

@@ -11,7 +11,7 @@ namespace {
 
 using loops::Expr;
 
-// One entry per spatial axis. `window` describes a convolution over the image whose output positions are the columns.
+// One entry per spatial axis. `window` is that of a convolution over the image whose outputs are the columns.
 struct Columns {
   Shape image, block, strides, dilations, pad_begin, positions;
 };

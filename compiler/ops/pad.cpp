@@ -22,7 +22,7 @@ constexpr std::int64_t kPadLimit = std::numeric_limits<std::int32_t>::max();
 struct Pads {
   std::vector<std::int64_t> begin, end;  // one per axis of the input
 
-  // The part of an axis that remains after negative pads.
+  // The part of an axis that negative pads keep.
   struct Kept {
     std::int64_t first, count;
   };

@@ -1,6 +1,6 @@
 // dovetail.qadd: the sum of two int8 tensors of different scales (docs/reference/quantization.md). t = requantize(a -
-// za, ma) + requantize(b - zb, mb), y = clamp(requantize(t, 2^-shift, zy), y_min, y_max); the multipliers include a
-// factor 2^shift, so that rounding twice costs no accuracy; a negative multiplier subtracts.
+// za, ma) + requantize(b - zb, mb), y = clamp(requantize(t, 2^-shift, zy), y_min, y_max); the multipliers carry a
+// factor 2^shift, so that rounding twice costs no accuracy; a negative one subtracts.
 #include <cmath>
 
 #include <fmt/format.h>

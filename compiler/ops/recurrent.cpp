@@ -16,8 +16,8 @@ namespace {
 using loops::Expr;
 using tensor::like;
 
-// The activation functions of the standard; an absent constant is the default of the operator of that name (for Affine
-// and ScaledTanh, of older standards).
+// The activation functions of the standard; absent constants have the default of the operator of that name, which the
+// standard no longer defines for Affine and ScaledTanh.
 struct ActivationRow {
   std::string_view name;
   bool alpha = false, beta = false;
@@ -112,7 +112,7 @@ List list_attribute(const Operands& operands, std::string_view name) {
   return found == operands.node.attributes.end() ? List{} : std::get<List>(found->second);
 }
 
-// The constants are assigned, in order, to the functions that have parameters.
+// The constants are assigned, in the order of the functions, to those functions that take them.
 Result<std::vector<Activation>> activations_of(const Operands& operands, const RecurrentForm& form,
                                                std::int64_t directions) {
   const std::size_t needed = form.activations() * static_cast<std::size_t>(directions);

@@ -1,4 +1,4 @@
-// RotaryEmbedding: rotates pairs of elements of each head by an angle depending on their position. The caches contain
+// RotaryEmbedding: rotates pairs of elements of each head by an angle depending on their position. The caches hold
 // cosines and sines, a row per position; position_ids select the rows, or the caches have a row for each position of
 // each batch. The input is [batch, heads, positions, size], or [batch, positions, heads * size] with the attribute
 // num_heads.

@@ -191,7 +191,7 @@ class Partitioner {
     }
   }
 
-  // Moves regions that do not pay off to other targets. Returns false if all regions pay off.
+  // Moves regions that do not pay off to other targets. False if all pay off.
   bool give_up_regions() {
     std::vector<bool> gone(units_.size(), false);
     std::vector<Unit> instead;
@@ -233,8 +233,8 @@ class Partitioner {
     return true;
   }
 
-  // The region's nodes assigned to targets that the user listed after `target`; empty if those targets do not support
-  // all nodes, or if the user placed one of the nodes.
+  // The region's nodes on targets that the user listed after `target`; empty if these do not cover all nodes, or if the
+  // user placed one of them.
   std::vector<Unit> other_units(const GraphRegion& region, std::size_t target) const {
     const std::vector<NodeId> nodes = region.nodes();
     if (std::ranges::any_of(nodes, [&](NodeId id) { return !placement_of(id).empty(); })) return {};

@@ -230,8 +230,7 @@ class Matcher {
     return result;
   }
 
-  // Records the reason of the attempt that matched most nodes; of equal ones, an attempt that met a different node,
-  // then the first.
+  // Records the reason of the attempt that got furthest; among equals, one that met a different node, then the first.
   Attempts refuse(std::string why, bool at_node = false) {
     const std::size_t score = 2 * depth_ + (at_node ? 1 : 0);
     if (why_.empty() || score > furthest_) {

@@ -1,4 +1,4 @@
-// Patterns of nodes, as used in the targets' tables. Their text form:
+// Patterns over graphs, which the tables of targets consist of. Tables write them in text form:
 //
 //   pattern  = [name "="] term
 //   term     = "_"                                      any value

@@ -95,7 +95,7 @@ Refusal requantize(Lowering& lowering, const Operand& x, const Target& target) {
     node = lowering.rescale(x, target.q, target.range, graph.value(target.output).name, refusal);
     if (!refusal.empty()) return refusal;
   }
-  // The new node represents the activation that it replaces, or else the QuantizeLinear.
+  // The node represents the activation that it follows, or else the QuantizeLinear itself.
   Target inner = target;
   NodeId op = target.quantize;
   if (!inner.float_nodes.empty()) {

@@ -26,8 +26,8 @@ using Ranges = std::map<ValueId, Quantization>;
 
 constexpr double kMostSaturated = 0.05, kMostCommon = 0.9;
 
-// Normalizations of several nodes become one node, without ranges of intermediate values; factors and addends are
-// folded into the weights before these are rounded.
+// Normalizations of several nodes become one, whose insides have no ranges; factors and addends are folded into the
+// weights before these are rounded.
 Result<void> prepare(Graph& graph, const passes::PassContext& context) {
   DOVETAIL_TRY(passes::fold_constants(graph, context));
   DOVETAIL_TRY(passes::eliminate_identities(graph, context));

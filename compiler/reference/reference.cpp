@@ -154,7 +154,7 @@ WorkEstimate Reference::estimate_work() const {
   WorkEstimate sum;
   for (const State::Step& step : state_->steps) {
     if (step.program != nullptr) sum += loops::estimate_work(*step.program);
-    // The work estimate counts each subgraph once, since the number of its executions is not known in advance.
+    // Expects each subgraph once: the number of its executions is not known in advance.
     for (const Reference& subgraph : step.subgraphs) sum += subgraph.estimate_work();
   }
   return sum;

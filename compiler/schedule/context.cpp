@@ -247,7 +247,7 @@ void Context::parallel(const std::vector<std::string>& loops) {
   for (const std::string& loop : loops)
     if (!loop.empty() && extent(loop) > 1) several.push_back(loop);
   if (several.empty() || !s.status().ok()) return;
-  // Fuses all loops into one parallel loop if that can be proven, else parallelizes only the longest.
+  // All of them in one where that can be proven, else the longest alone.
   const Schedule before = s;
   std::string fused = several.front();
   bool taken = true;

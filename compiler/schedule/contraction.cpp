@@ -39,8 +39,8 @@ std::optional<std::pair<Expr, Expr>> factors_of(const Block& block) {
   return std::pair(product->a, product->b);
 }
 
-// Whether the innermost dimension that varies is indexed by a reduce iterator. Batch iterators, including one that
-// selects a part of the depth (rfactor), count as constant.
+// Whether the innermost dimension that moves does so with a reduce iterator. Batch iterators are constant, including
+// one that selects a part of the depth (rfactor).
 bool is_depth_last(const Block& block, const std::vector<std::size_t>& batch, const Expr& factor) {
   std::optional<bool> depth;
   visit_exprs(factor, [&](const Expr& e) {
@@ -65,7 +65,7 @@ Contraction::Factor factor_of(const Block& block, const std::vector<std::size_t>
   return {smaller ? widened->a : value, value->dtype, {}, is_depth_last(block, batch, value)};
 }
 
-// Moves all iterators with more than one value, except the last two, to the batch.
+// All but the last two iterators of more than one value become part of the batch.
 void shorten(const Block& block, std::vector<std::size_t>& iterators, std::vector<std::size_t>& batch) {
   constexpr auto kMost = 2;
   const auto counts = [&](std::size_t i) { return block.iterators[i].extent > 1; };

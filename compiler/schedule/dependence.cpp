@@ -104,8 +104,8 @@ bool is_true(const Expr& expr) {
   return decided && decided->value != 0;
 }
 
-// Whether a block with an init reads only elements of `buffer` that it writes, and initializes each of them first, for
-// fixed outer loops.
+// A block with an init reads only those elements of `buffer` that it writes, and initializes each of them first, while
+// the outer loops are fixed.
 bool starts_what_it_reads(const Path& path, const BufferNode* buffer, const std::vector<const For*>& outside) {
   const Block& block = *as_block(path.back());
   const std::vector<const For*> all = loops_of(path);
@@ -196,7 +196,7 @@ std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, c
              });
     });
   }
-  // A predicate may limit the varying part of an index (v * 16 + l < 17 in g * 17 + v * 16 + l), and thereby the hull.
+  // If a predicate limits the part that moves (v * 16 + l < 17 in an index g * 17 + v * 16 + l), the hull ends there.
   const std::vector<Limit> limits = block.init ? std::vector<Limit>() : limits_of(block, bounds);
   Hull hull;
   std::vector<Expr> values;
@@ -292,7 +292,7 @@ Hull hull_of(const std::vector<AccessBox>& accesses, const std::set<const VarNod
 
 namespace {
 
-// Whether all accesses have the same index, whose value determines the loops in `vars`. Required if iterations are
+// All accesses are one function of the loops, whose value determines the loops in `vars`: required if iterations are
 // interleaved, so that their hulls overlap.
 bool determines_loops(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside,
                       const std::set<const VarNode*>& vars) {

@@ -155,7 +155,7 @@ Result<IndexMap> compose(const IndexMap& first, const IndexMap& second) {
     IndexMap::Part whole{from.dimension, from.divisor * part.divisor, part.extent, from.swizzle};
     if (part.swizzle) {
       const IndexMap::Part& other = first.parts[static_cast<std::size_t>(part.swizzle->dimension)];
-      // The swizzling value has fewer bits if its dimension is short.
+      // The value that swizzles has fewer bits where its dimension is short.
       const std::int64_t extent = std::min(part.swizzle->extent, other.extent / part.swizzle->divisor);
       if (from.swizzle || other.swizzle || other.extent % (part.swizzle->divisor * extent) != 0)
         return cannot(fmt::format("dimension i{} is split", part.swizzle->dimension));

@@ -379,7 +379,7 @@ std::set<std::string> block_names(const Stmt& root) {
 
 namespace {
 
-// `stmt` restricted to the blocks for which `keep` is true; null if there are none.
+// The part of `stmt` around the blocks for which `keep` is true; null if there are none.
 Stmt around(const Stmt& stmt, const std::function<bool(const Block&)>& keep) {
   if (const Block* block = as_block(stmt)) return keep(*block) ? stmt : nullptr;
   if (const For* loop = as_for(stmt)) {
@@ -403,7 +403,7 @@ Stmt around(const Stmt& stmt, const std::function<bool(const Block&)>& keep) {
   return body.empty() ? nullptr : make_stmt(Sequence{std::move(body)});
 }
 
-// The program restricted to the named blocks, with the statements around and inside them.
+// The program restricted to the named blocks, and what is around and inside them.
 Program with_blocks(Program program, const std::set<std::string>& names) {
   program.body = around(program.body, [&](const Block& block) { return names.contains(block.name); });
   if (!program.body) program.body = make_stmt(Sequence{});

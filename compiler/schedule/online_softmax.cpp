@@ -44,7 +44,7 @@ bool stores_in_order(const Block& block, std::size_t reduced) {
   return true;
 }
 
-// The value that a reduction over the last iterator combines by `op`, starting from the operation's identity.
+// The value that a reduction over its last iterator joins by `op`, starting from the operation's identity.
 Expr joined(const Block& block, BinaryOp op) {
   if (!stores_in_order(block, 1) || !block.init) return nullptr;
   const auto* start = std::get_if<Store>(&block.init->node);

@@ -46,7 +46,7 @@ Result<void> Schedule::apply(Step step) {
                       "let blocks hold blocks through serial loops alone, without init or inner predicate"};
   DOVETAIL_ASSIGN(Step resolved, resolve(step, decisions_));
   DOVETAIL_ASSIGN(loops::Program result, primitive->apply(program_, resolved, *intrinsics_));
-  // Fills in the omitted words of a step: names of results, and optional arguments.
+  // Fills in the words left to the step: names, and the arguments that a form allows to be left out.
   step.results = resolved.results;
   step.arguments.insert(step.arguments.end(),
                         resolved.arguments.begin() + static_cast<std::ptrdiff_t>(step.arguments.size()),

@@ -164,8 +164,8 @@ class Matcher {
     return number ? std::optional(number->value) : std::nullopt;
   }
 
-  // Whether an expression of one immediate, such as min(imm, 31), has the number `target` as its value. Sets the
-  // immediate to the number or its negative.
+  // Whether an expression of one immediate, such as min(imm, 31), has the number `target` as its value. Decides the
+  // immediate: the number itself or its negative.
   bool gives_number(const Expr& pattern, const Expr& target) {
     const auto* number = std::get_if<IntImm>(&target->node);
     if (number == nullptr || pattern->dtype != target->dtype || !loads_nothing(pattern)) return false;
@@ -207,7 +207,7 @@ class Matcher {
   unsigned commuting_ = 0;  // number of such nodes seen so far
 };
 
-// The strides of an operand, derived from its accesses one by one. Functions return a mismatch as text; empty: it fits.
+// How an operand moves, derived from its accesses in turn. A mismatch is described in words; empty: it fits.
 class OperandSteps {
  public:
   OperandSteps(const Parameter& parameter, const std::vector<const For*>& loops,

@@ -44,8 +44,7 @@ const NdArray* kept(const runtime::RunResult& run, const std::string& name) {
   return output != run.outputs.end() ? &output->second : nullptr;
 }
 
-// Whether the node rounds floats that another node computes to integers. (The index of a maximum is not such a
-// rounding.)
+// Whether the node rounds to integers floats that another node computes. The index of a maximum does not count.
 bool rounds_floats(const graph::Graph& graph, const graph::Node& node, graph::ValueId output) {
   const bool rounds = node.op == "QuantizeLinear" || node.op == "DynamicQuantizeLinear" || node.op == "Cast";
   const graph::Value& from = graph.value(node.inputs[0]);

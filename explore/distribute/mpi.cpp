@@ -30,7 +30,7 @@ int launched_processes() {
 std::optional<std::filesystem::path> find_mpi() {
   const std::filesystem::path folder = kit_prefix() / "lib" / "dovetail", file = folder / kFile;
   std::error_code ignored;
-  // Not loaded if another user may have written it: a kit's former folder may belong to someone else now.
+  // The former location of the kit may belong to another user now.
   if (!std::filesystem::exists(file, ignored) || other_hands(folder) || other_hands(file)) return std::nullopt;
   return file;
 }

@@ -109,8 +109,7 @@ std::optional<SramPoint> read_point(TableReader& reader, const Json& json, std::
         std::string(kHint));
     return std::nullopt;
   }
-  // Plausible energies per bit of a word, from a latch at 2 nm to a megabyte at 180 nm; and leakage per bit of the
-  // memory.
+  // Per bit of the word, from a latch at 2 nm to a megabyte at 180 nm; per bit of the memory.
   const auto per_bit = [&](double value) { return value / point.word_bits >= 1e-4 && value / point.word_bits <= 100; };
   if (!per_bit(point.read_pj) || !per_bit(point.write_pj) ||
       !(point.leakage_mw > 0 && point.leakage_mw / bits <= 1e-3)) {
@@ -158,8 +157,8 @@ void read_sram(TableReader& reader, const Json& json, EnergyTable& table, std::s
                           "give several sizes with several widths each, all in the same technology");
 }
 
-// The chip's rows by technology node. Rows whose names begin with the same word ("alu.") are combined if they are at
-// one node.
+// The rows of the chip by node. Rows with the same first part of their names ("alu.") are one name, if they are at one
+// node.
 std::map<std::string, std::vector<std::string>> nodes_of(const EnergyTable& table) {
   std::map<std::string, std::set<std::string>> of_group;  // nodes by the first part of the name
   const auto group = [](const std::string& key) { return key.substr(0, key.find('.')); };

@@ -49,7 +49,7 @@ std::optional<tune::Candidate> TableSpace::complete(const schedule::Decisions& d
     const std::vector<std::size_t> rows = agreeing(decided);
     return candidates_[rows[static_cast<std::size_t>(random.next() % rows.size())]];
   }
-  // Running the sketch takes milliseconds, and searches request the same decisions repeatedly.
+  // Running the sketch takes milliseconds, and searches ask for the same decisions again and again.
   const auto [known, added] = analytic_.try_emplace(std::move(text));
   if (added) known->second = analytic_row(decided);
   return known->second ? std::optional(candidates_[*known->second]) : std::nullopt;

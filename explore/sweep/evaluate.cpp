@@ -34,7 +34,7 @@ constexpr MetricRow kMetrics[] = {
 
 std::string text(const Programs::Model::LeftOut& node) { return fmt::format("{}: {}", node.node, node.why); }
 
-// The reason is the nodes that this hardware does not support, but the base machine does.
+// The nodes that this hardware leaves out, and the base machine does not, are the reason.
 Diagnostic less_work(const isa::HardwareConfig& hardware, std::string_view name, const Programs::Model& model,
                      std::uint64_t base_macs, const std::set<std::string>& left_on_base) {
   std::string first;
@@ -97,9 +97,9 @@ std::string broken_constraint(const Metrics& metrics, std::span<const Constraint
   for (const Constraint& constraint : constraints) {
     const double value = metrics.of(constraint.key);
     if (larger_is_better(constraint.key) && value < constraint.bound)
-      return fmt::format("{} {:.6g} < {:.6g}, the constraint's minimum", constraint.key, value, constraint.bound);
+      return fmt::format("{} {:.6g} < {:.6g}, the least allowed", constraint.key, value, constraint.bound);
     if (!larger_is_better(constraint.key) && value > constraint.bound)
-      return fmt::format("{} {:.6g} > {:.6g}, the constraint's maximum", constraint.key, value, constraint.bound);
+      return fmt::format("{} {:.6g} > {:.6g}, the most allowed", constraint.key, value, constraint.bound);
   }
   return {};
 }
@@ -244,15 +244,15 @@ Metrics Evaluator::lower_bound(const isa::Machine& machine) const {
     const auto peak = static_cast<std::uint64_t>(machine.hardware.macs_per_uop());
     const RunTime time{(macs + peak - 1) / peak, machine.system.clock_mhz * 1e6, accelerators};
     metrics.latency_ms += weight * time.seconds() * kMilli;
-    // The lower bound of the energy: multiplications and time-dependent energy, without memory accesses.
+    // Counts the multiplications and energy that depends on time, but no memory accesses.
     simulator::Counters counters;
     counters.macs = macs;
     const Energy energy = energy_of(counters, machine.hardware, simulator::IdealMemory{}, time, *energy_,
                                     LogicSize{area.gates, area.flip_flops});
     metrics.energy_mj += weight * energy.joules / static_cast<double>(accelerators) * kMilli;
   }
-  // The throughput has an upper bound, from the lower bound of the latency. The power, a quotient of two lower bounds,
-  // has none.
+  // The bound of the throughput is its maximum, from the bound of the latency. Two lower bounds give no bound of the
+  // power.
   if (metrics.latency_ms > 0)
     metrics.inferences_per_second = static_cast<double>(accelerators) / metrics.latency_ms * kMilli;
   return metrics;

@@ -15,7 +15,7 @@ constexpr std::string_view kNotChecked = "not checked";
 
 std::string text_of(const Diagnostic& error) { return fmt::format("{} ({}): {}", error.what, error.where, error.why); }
 
-// A violated invariant (InternalError) counts as a failure of the points being measured.
+// What a broken invariant throws is the failure of the points that it concerns.
 template <typename Function>
 auto guarded(Function function) -> decltype(function()) {
   try {

@@ -113,7 +113,8 @@ Result<std::unique_ptr<NumericEvaluators>> NumericEvaluators::make(std::span<con
     evaluator.set_accuracy(choice.accuracy);
     all->evaluators_.push_back(std::make_unique<Evaluator>(std::move(evaluator)));
   }
-  // Latencies of different work cannot be compared, so the accelerator must do the same work for every choice.
+  // Latencies of different work cannot be compared, so each choice must do the same work on the accelerator as all
+  // others.
   for (const auto& evaluator : all->evaluators_)
     for (const auto& other : all->evaluators_) evaluator->require_work_of(*other);
   return all;

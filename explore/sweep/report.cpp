@@ -271,7 +271,8 @@ std::string SweepReport::csv() const {
     out += fmt::format("{},{},{},{}", point.key, cell(point.machine), name(point.state),
                        std::ranges::find(front, i) != front.end() ? 1 : 0);
     for (const std::string& name : names) out += "," + cell(plain(point.chosen.at(name)));
-    // The table omits the lower bounds of points that were not measured, which would look like measurements.
+    // Points that were not measured have lower bounds in the file, which the table omits: they would look like
+    // measurements.
     for (const auto& [name, value] : metrics.items())
       out += point.state == PointState::measured ? fmt::format(",{}", point.values.at(name).get<double>()) : ",";
     const auto machine = machine_of(point);

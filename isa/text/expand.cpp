@@ -13,7 +13,7 @@ namespace dovetail::isa::text {
 namespace {
 
 constexpr std::size_t kLongestLine = std::size_t{1} << 16;  // a parameter used twice in a line doubles its argument
-constexpr std::size_t kLengthOfLine = 256;                  // a longer line counts as several
+constexpr std::size_t kLengthOfLine = 256;                  // a longer one counts as several
 
 // The directive of a line, without scanning the whole line; empty: another kind of line.
 std::string_view directive_of(std::string_view text) {
@@ -268,7 +268,7 @@ void Expander::expand(const std::vector<Text>& body, const std::vector<Argument>
   ++depth_;
   expansions_.push_back(std::move(expansion));
   const Expansion* within = &expansions_.back();
-  std::deque<std::string> texts;  // outlives the lines collected at this level
+  std::deque<std::string> texts;  // outlives what this level collects
   std::optional<Open> open;
   for (const Text& text : body) {
     if (!admit(text.place)) break;

@@ -133,7 +133,7 @@ class Parser {
   }
 
  private:
-  // An instruction that uses a name that is not defined yet.
+  // An instruction that uses a name without a value so far.
   struct Waiting {
     std::size_t index;
     std::string text;
@@ -235,7 +235,7 @@ class Parser {
     }
   }
 
-  // nullopt: the line has errors, or uses a name that is not defined yet.
+  // nullopt: it has errors, or waits for a name.
   std::optional<Instruction> parse_instruction(const Line& line, bool may_wait) {
     const std::size_t errors_before = errors_.count();
     const Word head = line.words.front();
@@ -302,7 +302,7 @@ class Parser {
   std::optional<std::size_t> config_line_;
   bool config_valid_ = true;
   std::optional<Codec> codec_;       // made at the first line that depends on the configuration
-  std::vector<std::string> labels_;  // labels whose item has not been parsed yet
+  std::vector<std::string> labels_;  // labels whose item has not come yet
   std::vector<std::size_t> launches_;
   std::vector<Waiting> waiting_;
   Line line_;

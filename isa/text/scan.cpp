@@ -11,7 +11,7 @@ namespace dovetail::isa::text {
 namespace {
 
 constexpr std::size_t kMaxErrors = 100;
-constexpr std::size_t kShownUses = 3;  // uses of nested macros shown, in addition to the outermost
+constexpr std::size_t kShownUses = 3;  // of nested macros, the outermost not counted
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

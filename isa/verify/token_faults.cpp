@@ -22,7 +22,7 @@ class Describer {
   std::string cite(std::size_t instruction) const {
     return fmt::format("#{} `{}`", first_index_ + instruction, format_instruction(launch_[instruction]));
   }
-  // A text that says what fetch and each queue wait for.
+  // What each queue, and fetch, waits for.
   std::string standstill(const TokenMachine& machine, QueueDepths depths) const {
     std::string text;
     for (const Queue queue : kAllQueues) {

@@ -59,7 +59,7 @@ struct Lanes {
   std::uint32_t mask = ~std::uint32_t{0};
 };
 
-// Shuffles need complete warps, or one warp with all threads of the block.
+// Shuffles need complete warps, or one warp that holds all threads of the block.
 Lanes lanes_of(const std::string& axis, const std::vector<BoundAxis>& axes) {
   std::int64_t stride = 1, threads = 1, extent = 1;
   for (const char* one : {"thread.x", "thread.y", "thread.z"}) {
@@ -165,8 +165,8 @@ class Combiner {
     return core_sequence(std::move(body));
   }
 
-  // Each thread's value. If the condition is false, which it then is for all threads that contribute to the same
-  // result, the value is arbitrary.
+  // Each thread's value. If the condition does not hold, which is so for all threads that join the same result, the
+  // value is arbitrary.
   Core start(const Joining& n, const Places& own) {
     if (mentions(n.condition, n.loop->var.get()) && !problem)
       problem = fmt::format("some threads have no value to join into {}", n.store->targets.front().buffer->name);

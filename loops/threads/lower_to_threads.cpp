@@ -110,8 +110,8 @@ class Lowering {
  private:
   std::string where(const Nest& nest) const { return fmt::format("{}, kernel {}", name_, nest.name); }
 
-  // Neighboring nests of one block, at most one of which has several threads, are merged into a kernel, in which one
-  // thread runs the others. They are not merged if they pass more data to each other than fits in a thread's memory.
+  // Statements of one block, at most one of which has several threads, form a kernel: its other threads wait for the
+  // thread that does the rest. Not if they pass more data to each other than fits in memory near a thread.
   std::vector<Core> joined(const std::vector<Core>& parts) const {
     struct Group {
       std::vector<Core> body;
@@ -203,8 +203,8 @@ class Lowering {
       result_.workspace.push_back(buffer);  // private to one thread
       return;
     }
-    // A thread's iteration reads only elements that it wrote itself, as proven when its loop was bound, each time that
-    // the region runs.
+    // A thread's iteration reads only elements that it wrote itself: binding its loop proved that. If the region runs
+    // several times, this holds for each time.
     if (used_in.size() == 1 && (!(*used_in.begin())->repeated || own_elements)) {
       kernel.local.push_back(buffer);
       return;
@@ -222,8 +222,8 @@ class Lowering {
   }
 
   // The part of the buffer that each thread owns, which the nest then uses; null if threads share the buffer. Elements
-  // that are not contiguous in any dimension may be contiguous overall: rows of several dimensions, split after they
-  // were fused.
+  // that are separate in each dimension may be neighbors overall: rows of several dimensions, split after they were
+  // fused.
   Buffer own_part(Nest& nest, const Buffer& buffer, std::vector<Use> uses) {
     if (const auto owners = owners_of(*buffer, uses, nest.axes, core_.bounds)) return privatize(nest, buffer, *owners);
     if (buffer->shape.size() < 2) return nullptr;
@@ -327,7 +327,7 @@ class Lowering {
         const Expr zero = binary(BinaryOp::eq, ref(axis.var), int_imm(0));
         first = first ? logical_and(first, zero) : zero;
       }
-      // Conditions that are true in most iterations of a loop are not hoisted.
+      // Conditions that hold in most iterations of a loop are not hoisted.
       const CoreProgram peeled = peel_tails({instantiate(core, vars, core_.bounds), core_.bounds, {}});
       core_.bounds.insert(peeled.bounds.begin(), peeled.bounds.end());
       return done_once(peeled.body, first, own);
@@ -360,8 +360,8 @@ class Lowering {
     return core_sequence(std::move(body));
   }
 
-  // A region that one thread runs, except for statements that each thread computes for itself. `first`: the condition
-  // that is true in that thread only.
+  // A region that one thread runs, except for statements that each thread computes for itself. `first`: holds in that
+  // thread only.
   static Core done_once(const Core& region, const Expr& first, const OwnBuffers& own) {
     bool replicates = false;
     each_access(region, [&](const Buffer& buffer, const auto&, bool written) {

@@ -126,7 +126,7 @@ class Pipeliner {
     return count;
   }
 
-  // The statement with ring buffers in place of buffers, at the given slot.
+  // With rings in place of buffers, at the given slot.
   Core in_ring(const Core& core, const Rings& rings, const Expr& place) const {
     return rewrite_accesses(core, {},
                             [&](const Buffer& touched, std::vector<Expr> indices,
@@ -176,7 +176,7 @@ class Pipeliner {
       result = make_core(copy);
     }
     if (left_out == 0) return chain.around_of(result);
-    // The loop over elements keeps every `elements`-th iteration.
+    // Every `elements`-th iteration of the loop over elements remains.
     CoreLoop vectors = *innermost;
     vectors.extent = innermost->extent / copy.elements;
     vectors.var = make_var(innermost->var->name);
@@ -252,9 +252,9 @@ class Pipeliner {
     const Core use = core_sequence(std::move(uses_of_piece));
 
     Signals signals = signals_of(loop, body, count, rings, *stages);
-    // The number of iterations whose calls are still in flight when the next iteration begins. Threads that fill slots
-    // themselves wait for each other once per iteration, before its calls; a unit that fills them is started after the
-    // calls, when those of the preceding iteration are done.
+    // Iterations whose calls are still in flight when the next one begins. Threads that fill slots themselves wait for
+    // each other once per iteration, before its calls; a unit that fills them is started after the calls, when those of
+    // the preceding iteration are done.
     const bool by_units = signals.boxes.size() == count;
     const std::int64_t fewest_stages = by_units ? 2 : 3;
     const std::optional<Core> lagging = *stages >= fewest_stages ? with_calls_under_way(use) : std::nullopt;
@@ -338,13 +338,14 @@ class Pipeliner {
     return core_sequence(std::move(result));
   }
 
-  // The boxes that fetches copy, as functions of the iteration; and the buffer of signals that count their bytes.
+  // The boxes that fetches copy, as functions of their number in terms of the loop's variable; and the buffer that
+  // counts their bytes.
   struct Signals {
     Buffer buffer;  // null: no boxes
     std::map<std::size_t, CoreBoxCopy> boxes;
     std::int64_t bytes = 0;  // bytes of a piece
 
-    // The copies for the iteration with that number.
+    // The copies for the piece with that number.
     Core step(CoreSignal::Step step, const Expr& piece, std::int64_t stages) const {
       CoreSignal made{step, buffer, simplify(floor_mod(piece, stages), {}), 0, nullptr};
       if (step == CoreSignal::Step::expect) made.bytes = bytes;
@@ -376,7 +377,7 @@ class Pipeliner {
     return instantiate(make_core(box), {{loop.var.get(), piece}}, bounds_);
   }
 
-  // Whether the buffer is written once, and read only by hardware units.
+  // It is written once, and read only by hardware units.
   bool is_of_calls(const BufferNode* buffer) const {
     int by_units = 0;
     each_call(whole_, [&](const CoreCall& call) {

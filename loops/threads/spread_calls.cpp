@@ -54,7 +54,7 @@ class Spreader {
     if (operation == nullptr || loop.kind == ForKind::thread || operation->lanes() == kWarpLanes ||
         warps != loop.extent * kWarpsOfGroup || loop.extent == 1)
       return nullptr;
-    // Each group has the sums of one iteration: the sums of two iterations are disjoint.
+    // The sums of the next iteration belong to the next group: the sums of two iterations are disjoint.
     const IntrinsicOperand& sums = call.operands[0];
     const std::vector<std::int64_t>& of_warp = sums.steps[operation->operands[0].lanes.front().axis];
     for (std::size_t d = 0; d < sums.indices.size(); ++d) {

@@ -16,7 +16,7 @@ namespace dovetail::loops {
 
 namespace {
 
-constexpr std::int64_t kPieceBytes = 16, kGroup = 8;  // number of rows whose 16-byte chunks are exchanged
+constexpr std::int64_t kPieceBytes = 16, kGroup = 8;  // number of rows whose pieces are exchanged
 
 // The division of a buffer of rows and columns into panels.
 struct Panels {
@@ -157,7 +157,7 @@ class Swizzler {
       const Panels& cut = cut_.at(operand.buffer.get());
       const std::size_t rank = operand.indices.size();
       const Expr row = operand.indices[rank - 2], column = operand.indices[rank - 1];
-      // A step of the depth is within one panel; if rows are the contiguous dimension, they begin at a panel.
+      // A step of the depth is within one panel; rows begin at a panel if they are its columns.
       const std::int64_t depth_piece = 2 * cut.piece;
       if (!is_multiple(row, kGroup, bounds_) ||
           !is_multiple(column, cut.depth_inner ? depth_piece : cut.width, bounds_))

@@ -12,8 +12,8 @@ using namespace isa::spec;
 
 namespace {
 
-// Because of this, stage R never pauses within an instruction: a step leaves U early enough to enter R in its next free
-// cycle.
+// This is why stage R never pauses within an instruction: a step may leave U one cycle before the preceding step enters
+// R, in time for R's next free cycle.
 static_assert(kStepToRead.value == 2, "the closed form of the steps' times holds only for two cycles from U to R");
 
 }  // namespace
@@ -42,8 +42,7 @@ bool ComputeUnit::start() {
   const std::uint64_t number = in_flight_.end();
   const bool follows = number > 0 && kind == kind_ && kind != Kind::serial;
 
-  // The first cycle in which the unit accepts the instruction: `free` after one of the same kind, or when nothing is in
-  // flight.
+  // The unit can accept it from this cycle on: `free` when one of its kind may follow, or when nothing is in flight.
   Cycle free = 0, front = 0;
   if (follows) {
     front = front_free_;
@@ -89,7 +88,7 @@ bool ComputeUnit::drain() {
 }
 
 void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cycle start) {
-  // u and b (timing.md, section 9) of the first step; those of the others follow without a pause.
+  // u and b of the first step; those of the others follow without a pause.
   const Cycle leaves = std::max(start + cycles_of(kStartToStep),
                                 std::max<Cycle>(front_free_ + 1, last_begin_ == 0 ? 0 : last_begin_ - 1));
   const Cycle begin = std::max(leaves + cycles_of(kStepToRead), read_free_);
@@ -141,7 +140,7 @@ bool ComputeUnit::end() {
   const InFlight& at = in_flight_.front();
   const Cycle room = push_room(board_, at.started.use);
   if (room == kUnknown) return false;
-  // Instructions end in order, one per cycle: only the oldest waits to push its tokens.
+  // They end in order, one per cycle: only the oldest waits to push.
   const Cycle could_end = std::max(at.complete, ends_.end() == 0 ? 0 : ends_[ends_.end() - 1] + 1);
   const Cycle end = std::max(could_end, room);
 
@@ -166,7 +165,7 @@ bool ComputeUnit::end() {
   return true;
 }
 
-// Precondition: apart from the steps in reads_, no step enters R before cycle `known`.
+// No further step enters R before cycle `known`, other than those in reads_.
 void ComputeUnit::count_pushes(Cycle known) {
   while (!pushes_.empty()) {
     const Interval push = pushes_.front();

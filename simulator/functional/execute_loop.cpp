@@ -46,8 +46,8 @@ void set_loops(GemmArguments& arguments, const isa::ProductLoop& loop, const Uop
 
 // The reads of ACC by the steps of a vector instruction in addition to those of their destinations: none for a step
 // that repeats the operands of the preceding step (docs/reference/timing.md, section 9), that is, one with the same
-// src, unless that step has written them. The indices are examined one by one only if the ranges of destinations and
-// operands overlap.
+// src, unless that step has written them. Whether it may have is examined completely only if the ranges of destinations
+// and operands overlap.
 std::uint64_t operand_reads(const isa::Alu& alu, const UopView& uops, IndexRange dst, IndexRange src,
                             std::uint64_t operands) {
   const std::uint64_t inner = alu.iter_in, outer = alu.iter_out, last = uops.count - 1;
@@ -223,8 +223,8 @@ bool Core::replace_out(const isa::UopLoop& loop, const Operand& dst) {
   return !stopped();
 }
 
-// A single step: the micro-op's fields are the indices, and factors do not matter. False: the instruction has more
-// steps or an error, and the general path must handle it.
+// A single step: the micro-op's fields are the indices, and factors do not matter. False: something is wrong, or it is
+// not such an instruction, and the general path must handle it.
 inline bool Core::run_single(const isa::Gemm& gemm) {
   if (config_.epilogue || !is_single_step(gemm) || isa::semantics::gemm_mode(gemm) != GemmMode::accumulate)
     return false;

@@ -20,7 +20,7 @@ class BankModel final : public Memory {
   std::optional<DramCommands> finish(Cycle done) override;
   MemoryStatistics statistics() const override { return statistics_; }
 
-  // Records all further commands in `commands`, not necessarily in clock order. nullptr: stop recording.
+  // Appends every command from now on; they need not be in clock order. nullptr: stop recording.
   void record(std::vector<DramCommand>* commands) { record_ = commands; }
 
  private:
@@ -54,8 +54,7 @@ class BankModel final : public Memory {
     std::int64_t row;
   };
 
-  // The progress of an access to its column command: refreshes delay it until `refreshed`, and its row is open at
-  // `open`.
+  // An access until its column command: refreshes delay it until `refreshed`, and its row is open from `open` on.
   struct Way {
     Clock arrival = 0, refreshed = 0, open = 0, end = 0;  // end: the clock after the last on the data bus
   };

@@ -41,7 +41,7 @@ class Build {
         model_(std::move(model)),
         work_(fmt::format("{}.{}.work", model_.string(), getpid())) {}
 
-  // Precondition: this process has locked the model.
+  // Precondition: this process holds the model's lock.
   Result<void> run() {
     remove_interrupted();
     std::error_code error;
@@ -74,7 +74,7 @@ class Build {
 
   fs::path run_time() const { return model_.parent_path() / rtl_run_time_file(sources_, verilator_version().value()); }
 
-  // Compiles Verilator's run time, which is the same for all models, and as slow to compile as a small model.
+  // Identical for all models of a folder, and as long to compile as a small one.
   Result<void> make_run_time() {
     std::error_code ignored;
     if (fs::exists(run_time(), ignored)) return {};

@@ -21,8 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Files of a folder that may be the model: those of this Verilator's version, or of any version if there is no
-// Verilator.
+// Files of a folder that may be such a model: one of this Verilator, or if there is no Verilator, of any version.
 std::vector<fs::path> candidates(const fs::path& folder, const RtlModelSources& sources) {
   std::error_code ignored;
   if (verilator_version()) {

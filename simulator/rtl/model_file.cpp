@@ -40,7 +40,7 @@ std::string processor() {
   return {};
 }
 
-// All files of the design in a fixed order; empty if the folder has none.
+// All files of the design in a fixed order; empty if the folder holds none.
 std::string design_text(const fs::path& design) {
   std::vector<fs::path> files;
   std::error_code ignored;
@@ -68,7 +68,7 @@ std::string as_file_name(const std::string& line) {
   return name;
 }
 
-// The seal has a fixed length; its number is the size of the whole file in bytes.
+// Has a fixed length; the number is the size of the whole file in bytes.
 constexpr std::string_view kSeal = "\nDovetail RTL model of {:>16} bytes\n";
 std::string seal(std::uintmax_t bytes) { return fmt::format(kSeal, bytes); }
 const std::size_t kSealBytes = seal(0).size();

@@ -240,7 +240,7 @@ LaunchTrace VerilatedSimulator::time(const dovetail_rtl_result& result) {
   return timing;
 }
 
-// A cycle counts as one step: a GEMM has about one cycle per micro-op.
+// A cycle is about one step: a GEMM takes one for each micro-op.
 bool VerilatedSimulator::goes_on() {
   Work* const work = options_.engine.work;
   if (work == nullptr) return true;

@@ -1,7 +1,7 @@
 // Operators that choose among tensors with different scales: Concat, Max, Min, Where, and Pad with a value.
 // QuantizeLinear is monotone, so that choosing and then quantizing equals quantizing and then choosing: each operand is
-// converted to the output's scale, and the operator itself moves int8 values. (move_values handles operands with the
-// same scale, with or without a QuantizeLinear after them.)
+// converted to the output's scale, and the operator itself moves steps. (move_values handles operands with the same
+// scale, with or without a QuantizeLinear after them.)
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 int clamped(int step, Range range) { return std::min(std::max(step, range.min), range.max); }
 
-// `value` quantized with the target's scale, clamped to its range. Names of new nodes begin with `stem`.
+// `value` in the steps of the target, clamped to its range. Names of new nodes begin with `stem`.
 std::optional<ValueId> in_steps_of(Lowering& lowering, NodeId op, ValueId value, const Target& target,
                                    const std::string& stem, Refusal& refusal) {
   Graph& graph = lowering.graph;

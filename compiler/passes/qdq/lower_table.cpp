@@ -201,8 +201,8 @@ bool is_integer_pointwise(std::string_view op) {
   return op == "dovetail.qtable" || op == "dovetail.qadd" || op == "dovetail.qmul" || op == "dovetail.qclip";
 }
 
-// Replaces `id` by one table of the tensor that the tables before it read: f(t(x)), or f(x, t(x)). False if `id` is not
-// such a function.
+// Replaces `id` by one table of the tensor that the tables before it read: f(t(x)), or f(x, t(x)). False where `id` is
+// not such a function.
 bool compose(Lowering& lowering, NodeId id) {
   Graph& graph = lowering.graph;
   const Node node = graph.node(id);

@@ -13,8 +13,8 @@
 namespace dovetail::passes::qdq {
 namespace {
 
-// Operators whose output elements are elements of a data input, selected by position or by order (which scaling does
-// not change).
+// Operators each element of whose outputs is an element of a data input, chosen by position or by order (which scaling
+// keeps).
 struct Mover {
   std::string_view op;
   bool all_inputs;  // every input is data (Concat); else only the first
@@ -36,7 +36,7 @@ const Mover* find_mover(std::string_view op) {
   return found == std::end(kMovers) ? nullptr : found;
 }
 
-// Why this node cannot move int8 values instead of floats; adapts `node` if needed (Pad's value).
+// Why this node cannot move steps; adapts `node` if needed (Pad's value).
 Refusal adapt(Lowering& lowering, Node& node, const Quantization& q) {
   Graph& graph = lowering.graph;
   if (node.op == "Resize" && graph::string_attribute(node, "mode", "nearest") != "nearest") return "it interpolates";

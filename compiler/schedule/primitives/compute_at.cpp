@@ -165,7 +165,7 @@ std::vector<RangeExpr> needed_part(const Block& block, const Product& product, c
   return part;
 }
 
-// A block that shares a nest with other blocks may only read what these wrote in the same iteration.
+// A block in a nest with others may only read what those of one iteration have just written.
 Result<void> require_no_more(const Path& path, std::size_t top, const Path& target,
                              const std::vector<RangeExpr>& part) {
   const Block& block = *as_block(path.back());

@@ -68,7 +68,7 @@ Result<Program> apply_inline_block(const Program& program, Step& step, const Int
   if (readers.empty())
     return refuse("inline", name, fmt::format("no block reads {}", buffer->name), "leave it where it is");
 
-  // All loads of one element share one replacement: x * f(x) contains it once.
+  // One value for all loads of one element: x * f(x) holds the replacement of x once.
   std::vector<std::pair<std::vector<Expr>, Expr>> values;
   const auto exprs = [&](const Expr& expr) -> Expr {
     const auto* access = std::get_if<LoadExpr>(&expr->node);

@@ -12,7 +12,7 @@
 //             BLOCK: W[i, e] = W[i, e] + P[i, c] * V[n, e] } }
 //           Y[i, e] = W[i, e] / S[i] }
 //
-// A softmax that weighs the rows of a matrix, computed tile by tile along its row: the sums so far are scaled by
+// A softmax that weighs the rows of a matrix, computed piece by piece along its row: the sums so far are scaled by
 // exp(old largest - new largest) if a piece contains a larger value (Milakov and Gimelshein, "Online normalizer
 // calculation for softmax", 2018). Neither x nor P is ever stored completely. The width of v is rounded up to a
 // multiple of WIDTH. The largest value and the sum of a piece are computed from LANES parts, of VECTOR neighbors each

@@ -12,7 +12,7 @@
 //  - BLOCK is a plain store over spatial iterators, alone in a nest outside all other loops and conditions, and does
 //    not read what it writes,
 //  - LOOP computes exactly one of the buffers that it reads; BLOCK reads that one at distinct own iterators, at all
-//    loads in the same way, within its bounds (a select may guard loads outside),
+//    loads in the same way, and none of them runs beyond it (a select may keep the others from reading),
 //  - all writers of that buffer are inside LOOP, one of them provably writes all of it, and different iterations of
 //    LOOP and its enclosing loops write disjoint elements: so that the results of one iteration are final (loops of a
 //    reduction outside of LOOP violate this),

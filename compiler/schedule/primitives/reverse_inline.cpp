@@ -114,14 +114,14 @@ std::string touched_between(const Program& program, const Path& producer, const 
   return between;
 }
 
-// A block that computes a buffer, or a part of it, that only the folded block reads.
+// A block that computes a buffer, or a part of it, only for the folded one.
 struct Producer {
   Path path;
   StoreTarget made;             // by its plain store
   std::vector<int> dimensions;  // of the buffer, for each iterator of the folded block
 };
 
-// Empty: `why` has the reason, if a block writes `buffer` at all.
+// Empty: `why` holds the reason, if a block writes `buffer` at all.
 std::vector<Producer> producers_of(const Program& program, const Path& path, const Buffer& buffer, const Buffer& target,
                                    std::string& why) {
   std::string others;

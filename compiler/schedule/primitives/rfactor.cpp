@@ -5,9 +5,9 @@
 //         for i { for ko { B: Y[i] = Y[i] + P[ko, i] } }                                       (LOOP ko)
 //
 // Splits a reduction into partial results, one for each iteration of LOOP, whose iterations then are independent; a
-// second nest combines them. Legal if BLOCK is one reduction with +, *, min or max, or of a tuple of which the better
-// one is selected (loops/combine.h), alone in its nest, which starts at the operation's identity (min, max and tuples
-// may start anywhere), LOOP feeds only its reduce iterators, and every partial result starts exactly once.
+// second nest joins them. Legal if BLOCK is one reduction with +, *, min or max, or of a tuple whose better part is
+// kept (loops/combine.h), alone in its nest, which starts at the operation's identity (min, max and tuples may start
+// anywhere), LOOP feeds only its reduce iterators, and every partial result starts exactly once.
 #include <fmt/format.h>
 
 #include "compiler/schedule/block_form.h"
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kRfactor = "rfactor";
 
-// The update of a reduction: each target is combined with a value; targets start at `starts`.
+// The update of a reduction: each target is joined with a value; they start at `starts`.
 struct Reduction {
   std::vector<StoreTarget> targets;
   Combine combine;
@@ -201,7 +201,7 @@ Block partial_block(const std::string& name, const Block& block, const Reduction
   return with_inferred_regions(std::move(partial));
 }
 
-// The nest that combines the partial results, in new serial loops over the spatial iterators and LOOP.
+// The nest that joins the partial results, in new serial loops over the spatial iterators and LOOP.
 Stmt joining_nest(const Block& block, const Reduction& reduction, const Factored& made,
                   const std::vector<Buffer>& buffers, FreshVars& fresh) {
   Block join = block;

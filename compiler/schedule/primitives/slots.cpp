@@ -2,10 +2,10 @@
 //
 //   for y in 8 { L: S[..] = x[y, ..]   C: .. S[..] .. }   ==>   the same, L @slots("2")
 //
-// BUFFER gets COUNT slots (multiple buffering), used in rotation by iterations of the innermost loop around all its
-// uses: the writer of one iteration may run before the readers of earlier iterations have ended. The order of the
-// program stays. Legal if the buffer is private to the iteration (dependence.h). The back end finds the count at the
-// first block that writes the buffer.
+// BUFFER gets COUNT slots, which iterations of the innermost loop around all its uses take in turn: the writer of one
+// iteration may run before the readers of earlier iterations have ended. The order of the program stays. Legal if the
+// buffer is private to the iteration (dependence.h). The back end finds the count at the first block that writes the
+// buffer.
 #include <fmt/format.h>
 
 #include "compiler/schedule/loop_kinds.h"

@@ -3,11 +3,11 @@
 //   for y { for o in 16 { for c in 16 { C: A[y, o] = A[y, o] + X[y, c] * W[o, c] } } }
 //   ==>  for y { C: accel.gemm(A[y, 0], X[y, 0], W[0, 0]) }                           (tensorize o accel.gemm)
 //
-// Replaces the nest at LOOP, which must contain one block, by a call of the intrinsic whose loop program is equivalent.
-// Unification is modulo the order of loops, loops of extent 1 and the strides of operands: each intrinsic axis must
-// correspond to one loop of equal extent that moves each operand by a constant step, and no other loop may remain
-// inside. The operands must have the scopes that the intrinsic requires. A refusal names the part of the intrinsic
-// without counterpart, in the assignment of loops to axes that fits the most operands.
+// Replaces the nest at LOOP, which must hold one block, by a call of the intrinsic whose own loop program is
+// equivalent. Unification is modulo the order of loops, loops of extent 1 and the strides of operands: each intrinsic
+// axis must correspond to one loop of equal extent that moves each operand by a constant step, and no other loop may
+// remain inside. The operands must have the scopes that the intrinsic requires. A refusal names the part of the
+// intrinsic without counterpart, in the assignment of loops to axes that fits the most operands.
 #include <algorithm>
 #include <numeric>
 

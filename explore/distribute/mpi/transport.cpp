@@ -14,7 +14,7 @@ namespace dovetail::explore {
 namespace {
 
 constexpr int kTag = 1;
-// Polling intervals: a poll costs a microsecond, messages arrive at most every few milliseconds, and processors have
+// Polling intervals: a poll costs a microsecond, messages arrive every few milliseconds at most, and processors have
 // other work in between.
 constexpr auto kShortest = std::chrono::microseconds(20), kLongest = std::chrono::microseconds(2000);
 

@@ -173,7 +173,7 @@ Result<FunctionHandle> Context::function(ModuleHandle module, const bundle::Cuda
 Result<Address> Context::take(std::size_t bytes, std::string_view holds) {
   DOVETAIL_TRY(make_current());
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kGranule - 1) / kGranule * kGranule;
-  // Much larger blocks are left for larger requests.
+  // Much larger pieces are kept for larger requests.
   if (const auto fits = unused_.lower_bound(rounded); fits != unused_.end() && fits->first <= rounded + rounded / 8) {
     const Address address = fits->second;
     unused_.erase(fits);
@@ -242,7 +242,7 @@ Result<void> Context::copy_out(Address from, std::span<std::byte> bytes) {
   const auto piece_at = [&](std::size_t offset) {
     return bytes.subspan(offset, std::min(kHalfBytes, bytes.size() - offset));
   };
-  // Overlaps the transfer of a chunk with the copy of the preceding chunk from pinned memory to its destination.
+  // Overlaps the transfer of a piece with the copy of the preceding one from pinned memory to its destination.
   for (std::size_t offset = 0, next = 0; offset < bytes.size(); offset += kHalfBytes) {
     for (; next < bytes.size() && next <= offset + kHalfBytes; next += kHalfBytes) {
       const Half& half = pinned_.at(next / kHalfBytes % 2);

@@ -1,7 +1,7 @@
 // Steps on an NVIDIA GPU, through its driver: kernels of target cuda, and operations of cuBLAS and cuDNN. Steps are
 // asynchronous: the stream runs them in order, and the host waits when it reads a result, or when a kernel may have
-// found a violated rule. If the host need not check anything in between, all steps of a program become a CUDA graph,
-// which later runs launch as a whole.
+// found a violated rule. All steps of a program become a graph if the host need not check anything in between, which
+// later runs launch as a whole.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -39,8 +39,8 @@ struct CudaProgram {
   std::shared_ptr<cuda::Context> context;
   cuda::Allocation workspace, failure;
   std::uint64_t run = 0;  // number of the current run
-  // Device copies of tensors that are in host memory or another device's memory: by root tensor, with the run that they
-  // belong to.
+  // Copies of tensors that are in host memory, or in another device's memory: by root, with the run that they belong
+  // to.
   struct Copy {
     cuda::Allocation memory;
     std::optional<std::uint64_t> of_run;  // nullopt: a constant, always up to date

@@ -122,7 +122,7 @@ Result<void> Driver::check(Status status, std::string_view action) const {
       problem.why += ": the driver's library and the kernel's module are of different versions";
       problem.hint = "restart the machine after the driver's update";
       break;
-    // The code's compiler is newer than the driver supports; the first of these errors is for machine code.
+    // Code of a newer compiler than the driver supports: for machine code the driver reports the first error.
     case status::kInvalidImage:
     case status::kNoBinaryForGpu:
     case status::kInvalidPtx:

@@ -201,8 +201,8 @@ class Operation {
     return {};
   }
 
-  // cuDNN pads both sides of an axis equally. If the two pads differ, the surplus of the larger one is added to a copy
-  // of x in the workspace; updates `x` and `pads` to what cuDNN receives.
+  // If one number cannot express the pads of an axis, the larger side's surplus is added to a copy of x, in the
+  // workspace: updates `x` and `pads` to what the library receives.
   Result<void> pad(std::vector<int>& x, const std::vector<int>& w, const std::vector<int>& y, std::vector<int>& pads,
                    std::size_t element_bytes) {
     const std::vector<int> ends = spatial(operation_.pad_end, 0), strides = spatial(operation_.strides, 1),
@@ -235,7 +235,7 @@ class Operation {
     return {};
   }
 
-  // Chooses the algorithm that cuDNN ranks fastest, of those with the required arithmetic and within the memory limit.
+  // The algorithm that the library ranks fastest among those with the required arithmetic and within the memory limit.
   Result<void> choose(int math) {
     const Functions& f = library_->functions();
     std::array<Performance, 16> list{};

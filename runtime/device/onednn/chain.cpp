@@ -122,7 +122,7 @@ class ChainBuilder {
 
   // ---- Changes of layout
 
-  // The tensor in another layout, stored until the operation that is being added has run.
+  // Live until the operation that is being added has run.
   Result<Stored> in_layout(const Stored& from, const Layout& layout) {
     if (library().equal(from.layout, layout)) return from;
     DOVETAIL_ASSIGN(Stored to, in_buffer(layout));
@@ -202,7 +202,7 @@ class ChainBuilder {
 
   Result<void> add_convolution(const LibraryOperation& operation) {
     const std::size_t x = operation.operands[0], w = operation.operands[1];
-    // Weights of grouped convolutions have a leading axis for the groups.
+    // Weights of groups have a leading axis for the groups.
     Shape weights = shapes_[w];
     if (operation.groups > 1) {
       weights[0] /= operation.groups;

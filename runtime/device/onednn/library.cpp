@@ -33,8 +33,8 @@ struct Numbers {
 };
 constexpr Numbers kNumbersOf2{31, 255}, kNumbersOf3{32, 46};
 
-// In version 2 the caller provides the memory of descriptors. Sizes on x86-64, rounded up generously for operations:
-// dnnl_memory_desc_t has 696 bytes, the largest dnnl_..._desc_t 5,976.
+// Version 2 keeps descriptors in opaque structures owned by its callers. Their sizes on x86-64, rounded up generously
+// for operations: dnnl_memory_desc_t has 696 bytes, the largest dnnl_..._desc_t 5,976.
 constexpr std::size_t kLayoutBytes2 = 696, kOperationBytes2 = 16384;
 struct alignas(64) Operation2 {
   std::array<std::byte, kOperationBytes2> bytes{};
@@ -480,8 +480,8 @@ class Library3 : public LoadedLibrary {
   Functions3 g_;
 };
 
-// Values of dnnl_cpu_isa_t and ONEDNN_MAX_CPU_ISA that are the same in versions 2 and 3; for float32 the library uses
-// no others. An instruction set includes another one if its number has the other's bits.
+// The values of dnnl_cpu_isa_t and ONEDNN_MAX_CPU_ISA: an instruction set contains another one if its number has the
+// other's bits. Those with the same numbers in versions 2 and 3; for float32 the library has no code for more.
 struct Instructions {
   std::string_view name;
   int number;
@@ -506,7 +506,7 @@ Result<void> keep_to_class(const SharedLibrary& library, const std::string& path
   bind(effective, "dnnl_get_effective_cpu_isa");
   std::string why = bind.missing.empty() ? "" : fmt::format("the library has no function {}", bind.missing);
   if (why.empty()) {
-    // oneDNN's environment variable may request a smaller instruction set.
+    // The library's own variable may request less.
     const auto own = environment("ONEDNN_MAX_CPU_ISA");
     bool is_less = false;
     for (const Instructions& each : {kSse41, kAvx, kAvx2, kAvx512, kAvx512Vnni})
