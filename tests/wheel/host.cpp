@@ -11,21 +11,39 @@
     std::fprintf(stderr, "the host's " #name " ran\n"); \
     std::_Exit(3);                                      \
   }
+// clang-format off
 OWN(sqlite3_open)
 OWN(sqlite3_open_v2)
 OWN(sqlite3_exec)
 OWN(sqlite3_prepare_v2)
-OWN(sqlite3_step) OWN(sqlite3_close) OWN(EVP_sha256) OWN(EVP_Digest) OWN(EVP_MD_CTX_new) OWN(EVP_DigestInit_ex)
-    OWN(EVP_DigestUpdate) OWN(EVP_Q_digest) OWN(inflate) OWN(inflateInit2_) OWN(deflate) OWN(deflateInit2_) OWN(crc32)
-        OWN(ZSTD_compress) OWN(ZSTD_decompress) OWN(LLVMContextCreate) OWN(LLVMInitializeX86Target)
-            OWN(LLVMInitializeX86TargetInfo) OWN(LLVMInitializeX86TargetMC) OWN(LLVMInitializeX86AsmPrinter)
-                OWN(_ZN4llvm11LLVMContextC1Ev)                    // llvm::LLVMContext::LLVMContext()
-    OWN(_ZN4llvm6ModuleC1ENS_9StringRefERNS_11LLVMContextE)       // llvm::Module::Module(llvm::StringRef, LLVMContext&)
-    OWN(_ZN4llvm6TripleC1ERKNS_5TwineE)                           // llvm::Triple::Triple(llvm::Twine const&)
-    OWN(_ZN6google8protobuf11MessageLite15ParseFromArrayEPKvi)    // google::protobuf::MessageLite::ParseFromArray
-    OWN(_ZN8dovetail9read_fileERKNSt10filesystem7__cxx114pathEm)  // dovetail::read_file: of another version of the kit
+OWN(sqlite3_step)
+OWN(sqlite3_close)
+OWN(EVP_sha256)
+OWN(EVP_Digest)
+OWN(EVP_MD_CTX_new)
+OWN(EVP_DigestInit_ex)
+OWN(EVP_DigestUpdate)
+OWN(EVP_Q_digest)
+OWN(inflate)
+OWN(inflateInit2_)
+OWN(deflate)
+OWN(deflateInit2_)
+OWN(crc32)
+OWN(ZSTD_compress)
+OWN(ZSTD_decompress)
+OWN(LLVMContextCreate)
+OWN(LLVMInitializeX86Target)
+OWN(LLVMInitializeX86TargetInfo)
+OWN(LLVMInitializeX86TargetMC)
+OWN(LLVMInitializeX86AsmPrinter)
+OWN(_ZN4llvm11LLVMContextC1Ev) // llvm::LLVMContext::LLVMContext()
+OWN(_ZN4llvm6ModuleC1ENS_9StringRefERNS_11LLVMContextE) // llvm::Module::Module(llvm::StringRef, LLVMContext&)
+OWN(_ZN4llvm6TripleC1ERKNS_5TwineE) // llvm::Triple::Triple(llvm::Twine const&)
+OWN(_ZN6google8protobuf11MessageLite15ParseFromArrayEPKvi) // google::protobuf::MessageLite::ParseFromArray
+OWN(_ZN8dovetail9read_fileERKNSt10filesystem7__cxx114pathEm) // dovetail::read_file: of another version of the kit
+// clang-format on
 
-    static void check(dvt_status* status) {
+static void check(dvt_status* status) {
   if (status == nullptr) return;
   std::fputs(dvt_status_text(status), stderr);
   std::exit(1);
