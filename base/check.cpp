@@ -5,7 +5,7 @@
 namespace dovetail {
 
 void throw_internal_error(const char* file, int line, const char* condition, const std::string& detail) {
-  throw InternalError(fmt::format("internal error at {}:{}: `{}` does not hold: {}", file, line, condition, detail));
+  throw InternalError(fmt::format("internal error at {}:{}: `{}` is false: {}", file, line, condition, detail));
 }
 
 }  // namespace dovetail

@@ -1,5 +1,5 @@
-// Internal invariants. A broken one is our bug, not the user's mistake: it throws InternalError and never returns a
-// wrong value.
+// Internal invariants. A violated one is a bug of the kit, not the user's mistake: it throws InternalError and never
+// returns a wrong value.
 #pragma once
 
 #include <stdexcept>

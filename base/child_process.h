@@ -13,8 +13,8 @@
 namespace dovetail {
 
 struct ChildProcess {
-  std::string script;                                               // for sh
-  std::filesystem::path folder = {};                                // working folder; empty: that of this process
+  std::string script;                 // for sh
+  std::filesystem::path folder = {};  // working folder; empty: this process's working folder
   std::vector<std::pair<std::string, std::string>> variables = {};  // added to this process's environment
   std::filesystem::path log = {};  // receives the appended output; empty: output is discarded
 };

@@ -29,9 +29,9 @@ using Diagnostics = std::vector<Diagnostic>;
 
 // The cause of a failed system call: ENOSPC is a resource error, EACCES a user's mistake.
 Cause cause_of(int error_number);
-// The greatest Cause of them.
+// The greatest Cause of the diagnostics.
 Cause cause_of(const Diagnostics& diagnostics);
-// Those of Cause::input become Cause::work.
+// The diagnostics, with Cause::input replaced by Cause::work.
 Diagnostics failed_work(Diagnostics diagnostics);
 
 // One paragraph per diagnostic: "<severity>: what (where): why. Hint: ...".

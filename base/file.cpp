@@ -44,13 +44,14 @@ Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes, cons
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
     return read_error(path, "no such file", "check the path; it is relative to the current folder");
-  if (fs::is_directory(status)) return read_error(path, "it is a directory", "name a file in it");
+  if (fs::is_directory(status)) return read_error(path, "the path is a directory", "name a file in the directory");
   errno = 0;
   const FilePointer file(std::fopen(path.c_str(), "rb"));
   if (!file) return read_failure(path, errno, "check the permissions");
 
   const auto too_large = [&](const std::string& size) {
-    return read_error(path, fmt::format("{} bytes > limit {} bytes", size, limit_bytes), "is it the right file?");
+    return read_error(path, fmt::format("{} bytes > limit {} bytes", size, limit_bytes),
+                      "check that it is the right file");
   };
   std::size_t known_bytes = 0;
   if (fs::is_regular_file(status)) {
@@ -95,7 +96,7 @@ Diagnostic write_refusal(const fs::path& path, std::string why, std::string hint
   return {"cannot write file", path.string(), std::move(why), std::move(hint)};
 }
 
-// Closes the file it holds. A full disk may show only then.
+// Closes its file when destroyed. A full disk may be detected only then.
 class WrittenFile {
  public:
   WrittenFile(const fs::path& path, int flags)
@@ -157,7 +158,7 @@ Result<void> write_file(const fs::path& path, std::span<const std::byte> bytes) 
 Result<void> write_file(const fs::path& path, const Pieces& pieces) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (fs::is_directory(status)) return write_refusal(path, "it is a directory", "name a file in it");
+  if (fs::is_directory(status)) return write_refusal(path, "the path is a directory", "name a file in the directory");
   // Devices and pipes cannot be replaced by renaming.
   if (fs::exists(status) && !fs::is_regular_file(status)) return write_in_place(path, pieces, O_TRUNC);
 

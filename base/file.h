@@ -17,7 +17,7 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path,
                                          std::size_t limit_bytes = std::size_t{1} << 34);
 Result<std::string> read_text_file(const std::filesystem::path& path, std::size_t limit_bytes = std::size_t{1} << 30);
 
-// Pieces that are contiguous in a file but not necessarily in memory.
+// Byte ranges that are contiguous in a file, but not necessarily in memory.
 using Pieces = std::vector<std::span<const std::byte>>;
 
 // Writes to a temporary file in the folder of `path` and renames it, so that a failure loses nothing. Creates missing

@@ -1,4 +1,5 @@
-// A lock between processes: a file that at most one of them holds. It ends with its holder, however that one ends.
+// A lock between processes: a file that at most one process locks. The lock ends with its process, however that process
+// ends.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +15,7 @@ class FileLock {
   // Waits until no other process holds the lock; `on_wait` is called once before waiting. The file is created if
   // missing, and stays. Error: it cannot be created, or its file system has no locks.
   static Result<FileLock> take(const std::filesystem::path& path, const std::function<void()>& on_wait = nullptr);
-  // nullopt if another process holds it.
+  // nullopt if another process has the lock.
   static Result<std::optional<FileLock>> try_take(const std::filesystem::path& path);
 
   FileLock(FileLock&& other) noexcept;

@@ -1,4 +1,4 @@
-// FNV-1a, 64 bits (draft-eastlake-fnv): for seeds from names and keys of caches. Not resistant to attacks.
+// FNV-1a, 64 bits (draft-eastlake-fnv): to derive seeds from names, and for cache keys. Not resistant to attacks.
 #pragma once
 
 #include <cstdint>

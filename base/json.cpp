@@ -46,7 +46,8 @@ Result<Json> parse_json(std::string_view text, std::string_view where) {
       case Event::key:
         if (const auto& key = parsed.get_ref<const std::string&>(); !open_objects.back().insert(key).second)
           problems.push_back({"cannot read JSON", std::string(where),
-                              fmt::format("the key \"{}\" occurs twice in one object", key), "remove one of the two"});
+                              fmt::format("the key \"{}\" occurs twice in one object", key),
+                              "remove one of the two occurrences"});
         break;
       case Event::array_start:
       case Event::array_end:
@@ -64,7 +65,7 @@ Result<Json> parse_json(std::string_view text, std::string_view where) {
                         fmt::format("{}:{}", where, line_and_column(text, error.byte > 0 ? error.byte - 1 : 0)),
                         without_prefix(error.what()), "correct the text at that place"});
     return problems;
-  } catch (const Json::out_of_range& error) {  // carries no place, but the number
+  } catch (const Json::out_of_range& error) {  // its text has the number, but no position
     problems.push_back(
         {"cannot read JSON", std::string(where), without_prefix(error.what()), "numbers must fit binary64"});
     return problems;

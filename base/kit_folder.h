@@ -7,9 +7,9 @@
 namespace dovetail {
 
 // The folder with bin/dovetail, lib/dovetail (engines and models, loaded at run time) and share/dovetail (the design,
-// examples, tables). Candidates in order: the folder that DOVETAIL_PREFIX names; the one that holds the shared library
-// of the C interface, if this code is in one; the one that this program was installed or built in; that of the
-// `dovetail` on the PATH, for a user's program. If none of them holds a kit, the one of this program.
+// examples, tables). Candidates in order: the folder that DOVETAIL_PREFIX names; the one with the shared library of the
+// C interface, if this code is in it; the one that this program was installed or built in; that of the `dovetail` on
+// the PATH, for a user's program. If none of them contains a kit, the program's folder.
 std::filesystem::path kit_prefix();
 
 // Whether kit_prefix() is a build folder of the kit.

@@ -10,7 +10,7 @@ namespace dovetail {
 
 inline constexpr std::size_t kLargePageBytes = 2 << 20;
 
-// Asks the system to back each large page that these bytes fill at least half of with one physical page, now. The
+// Asks the system to map each large page of which these bytes fill at least half to one physical page, now. The
 // contents do not change. Returns the number of large pages obtained; fewer, or none, if the system has no such memory
 // or does not know the request (Linux before 6.1).
 std::size_t use_large_pages(const std::vector<std::span<const std::byte>>& pieces);

@@ -1,13 +1,13 @@
-// Answers to questions, each kept under everything that it follows from.
+// A cache of results, each stored under all inputs that it depends on.
 //
-// A question is a type whose members are all inputs of a pure function, compared as a whole, and whose answer() is that
-// function: it sees nothing but the members, so that no input can be missing from what an answer is found by.
+// A question (the cache key) is a type whose members are all inputs of a pure function, and whose answer() is that
+// function. answer() sees nothing but the members, so no input can be missing from the key.
 //
 //   struct Product {
 //     int a, b;
 //     auto operator<=>(const Product&) const = default;
 //     using Answer = int;
-//     static constexpr std::size_t kKept = 1024;  // answers that are kept at least, and twice as many at most
+//     static constexpr std::size_t kKept = 1024;  // cached answers: this many to twice as many
 //     Result<Answer> answer() const { return a * b; }
 //   };
 #pragma once
@@ -26,13 +26,13 @@
 
 namespace dovetail {
 
-// Keeps answers to questions of any types. May be used by several threads at once.
+// A cache of answers to questions of any types. May be used by several threads at once.
 class Memo {
  public:
-  // At most so many answers of each type of question are kept at least, fewer where the type says so; 0: none.
+  // `most` limits kKept for each type of question; 0: nothing is cached.
   explicit Memo(std::size_t most = std::numeric_limits<std::size_t>::max()) : most_(most) {}
 
-  // The answer that is kept, else a new one. Errors: as answer(); they are not kept.
+  // The cached answer, else a new one. Errors: as answer(); they are not cached.
   template <typename Question>
   Result<std::shared_ptr<const typename Question::Answer>> ask(const Question& question) {
     Table<Question>& table = table_of<Question>();
@@ -44,7 +44,7 @@ class Memo {
     return answer;
   }
 
-  // How often a question of the type was asked, and its answer was there.
+  // How often a question of this type was asked, and how often its answer was in the cache.
   struct Uses {
     std::uint64_t asked = 0, found = 0;
   };
@@ -58,7 +58,7 @@ class Memo {
     virtual ~AnyTable() = default;
   };
 
-  // Forgets what was used the longest time ago.
+  // Evicts the least recently used answers.
   template <typename Question>
   class Table : public AnyTable {
    public:
@@ -98,7 +98,7 @@ class Memo {
     const std::size_t most_;
     std::mutex mutex_;
     Uses uses_;
-    // What was used since the last time that there were too many; the generation before it is older.
+    // Answers used since the last eviction, and answers last used before it.
     std::map<Question, Pointer> young_, old_;
   };
 

@@ -52,7 +52,7 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
 Result<std::uint64_t> memory_limit() {
   if (const char* given = std::getenv(kVariable); given != nullptr && *given != '\0') {
     if (const auto bytes = parse_bytes(given)) return *bytes;
-    return Diagnostic{fmt::format("bad value of {}", kVariable), given, "it must be a number of bytes",
+    return Diagnostic{fmt::format("invalid value for {}", kVariable), given, "the limit must be a number of bytes",
                       "write it as 512MiB, 8GiB or 1073741824"};
   }
   static const std::uint64_t available = machine_bytes();

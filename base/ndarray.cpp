@@ -15,7 +15,7 @@ namespace dovetail {
 
 namespace {
 
-// Element types whose C++ type holds bits of another number format.
+// Element types without a C++ type of their format: their bits are stored in an integer.
 struct Float16 {
   std::uint16_t bits;
 };

@@ -1,4 +1,4 @@
-// NdArray: an owning, contiguous, row-major array of one dtype. The value that crosses every border of the kit.
+// NdArray: an owning, contiguous, row-major array of one dtype. All interfaces of the kit pass tensors as NdArray.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +45,8 @@ class NdArray {
   int rank() const { return static_cast<int>(shape_.size()); }
   std::int64_t count() const { return count_; }
 
-  // Makes the elements immutable: copies of a frozen array share them. A copy that is written to first gets its own
-  // elements, not frozen. Views taken before freezing must not be written to afterwards.
+  // Makes the elements immutable: copies of a frozen array share them. Writing to a copy first gives it separate
+  // elements, which are not frozen. Views taken before freezing must not be written to afterwards.
   void freeze();
 
   std::span<std::byte> bytes() {

@@ -61,7 +61,8 @@ class HeaderParser {
     }
     skip_space();
     if (at_ != text_.size()) return fail("text follows the dictionary");
-    if (!has_descr || !has_order || !has_shape) return fail("one of descr, fortran_order, shape is missing");
+    if (!has_descr || !has_order || !has_shape)
+      return fail("one of the keys descr, fortran_order and shape is missing");
     return header;
   }
 
@@ -91,15 +92,15 @@ class HeaderParser {
     at_ += word.size();
     return true;
   }
-  bool expect(char expected) { return accept(expected) || (fail(fmt::format("'{}' expected", expected)), false); }
+  bool expect(char expected) { return accept(expected) || (fail(fmt::format("expected '{}'", expected)), false); }
 
   std::optional<std::string> string() {
     skip_space();
     const char quote = at_ < text_.size() ? text_[at_] : '\0';
     if (quote == '[') return fail("structured element types are not supported");
-    if (quote != '\'' && quote != '"') return fail("a string is expected");
+    if (quote != '\'' && quote != '"') return fail("expected a string");
     const std::size_t end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) return fail("an unterminated string");
+    if (end == std::string_view::npos) return fail("a string is not terminated");
     std::string value(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return value;
@@ -192,15 +193,17 @@ Result<NdArray> parse_npy(std::span<const std::byte> bytes, std::string_view whe
     return Diagnostic{"cannot read .npy", std::string(where), std::move(why), std::move(hint)};
   };
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.starts_with(kMagic)) return refuse("it does not start with \\x93NUMPY", "check that it is a .npy file");
+  if (!text.starts_with(kMagic))
+    return refuse("the file does not start with \\x93NUMPY", "check that it is a .npy file");
   const auto cut_off = [&](std::size_t needed_bytes) {
-    return refuse(fmt::format("{} bytes needed, {} there", needed_bytes, bytes.size()),
-                  "the file is cut off; write it again");
+    return refuse(fmt::format("{} bytes are needed, the file has {}", needed_bytes, bytes.size()),
+                  "the file is truncated; write it again");
   };
   if (bytes.size() < 8) return cut_off(8);
   const int major = static_cast<int>(bytes[6]);
   if (major < 1 || major > 3)
-    return refuse(fmt::format("format {}; known are 1 to 3", major), "write it with numpy.save");
+    return refuse(fmt::format("version {} of the format is not supported; versions 1 to 3 are", major),
+                  "write it with numpy.save");
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::size_t header_offset = 8 + length_bytes;
   if (bytes.size() < header_offset) return cut_off(header_offset);
@@ -211,7 +214,7 @@ Result<NdArray> parse_npy(std::span<const std::byte> bytes, std::string_view whe
   HeaderParser parser(text.substr(header_offset, header_bytes));
   std::optional<NpyHeader> header = parser.parse();
   if (!header)
-    return refuse(fmt::format("bad header: {}", parser.problem()),
+    return refuse(fmt::format("invalid header: {}", parser.problem()),
                   "write it with numpy.save, plain element types only");
   const std::optional<ElementType> type = element_type(header->descr);
   if (!type)
@@ -223,7 +226,7 @@ Result<NdArray> parse_npy(std::span<const std::byte> bytes, std::string_view whe
   if (!expected_bytes || *expected_bytes != data.size())
     return refuse(fmt::format("{} {} does not match the {} bytes of data", name(type->dtype), to_string(header->shape),
                               data.size()),
-                  "the file is cut off or holds more than one array; write it again");
+                  "the file is truncated or contains more than one array; write it again");
 
   const auto element_bytes = static_cast<std::size_t>(size_bytes(type->dtype));
   std::vector<std::byte> content = header->fortran_order ? fortran_to_row_major(data, header->shape, element_bytes)
@@ -281,7 +284,7 @@ Result<std::map<std::string, NdArray>> parse_npz(std::span<const std::byte> byte
     constexpr std::string_view kSuffix = ".npy";
     if (!member.name.ends_with(kSuffix)) {
       problems.push_back({"cannot read .npz", fmt::format("{}, member {}", where, member.name),
-                          "its name does not end in .npy", "write the archive with numpy.savez"});
+                          "the member's name does not end in .npy", "write the archive with numpy.savez"});
       continue;
     }
     Result<NdArray> array = parse_npy(member.content, fmt::format("{}, member {}", where, member.name));

@@ -10,7 +10,7 @@ inline constexpr std::string_view kOutOfMemory =
     "where there is more\n";
 
 // Says kOutOfMemory on stderr, removes temporary files (base/temporary.h), and ends the process with exit code 1.
-// `dovetail` has it as its std::new_handler, and so should every program that embeds the kit: std::bad_alloc must not
+// `dovetail` installs it as std::new_handler, and so should every program that embeds the kit: std::bad_alloc must not
 // pass through LLVM, Verilated models, SystemC's kernel and nlohmann::json, which would crash or hang.
 [[noreturn]] void end_out_of_memory();
 

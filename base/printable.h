@@ -1,4 +1,4 @@
-// Text from files, sanitized for terminals. Names in models, bundles and traces may hold anything.
+// Text from files, sanitized for terminals. Names in models, bundles and traces may contain any bytes.
 #pragma once
 
 #include <cstddef>

@@ -122,11 +122,13 @@ Result<std::optional<std::string_view>> processor_cap() {
   const Class* const cap = find_class(*given);
   if (cap != nullptr && machine_runs(*cap)) return std::optional(cap->name);
   const std::vector<std::string_view> here = classes_of_machine();
-  return Diagnostic{fmt::format("bad value of {}", kProcessorVariable), *given,
-                    cap == nullptr ? "there is no processor class of that name"
-                                   : fmt::format("this machine is of class {}, which lacks its instructions",
-                                                 here.empty() ? "none" : here.back()),
-                    here.empty() ? "unset it" : fmt::format("choose one of {}, or unset it", fmt::join(here, ", "))};
+  return Diagnostic{fmt::format("invalid value for {}", kProcessorVariable), *given,
+                    cap == nullptr
+                        ? "there is no processor class of this name"
+                        : fmt::format("this machine is of class {}, which lacks the instructions of the given class",
+                                      here.empty() ? "none" : here.back()),
+                    here.empty() ? "unset the variable"
+                                 : fmt::format("choose one of {}, or unset the variable", fmt::join(here, ", "))};
 }
 
 bool runs_here(std::string_view processor) {
@@ -141,7 +143,7 @@ std::string why_not_here(std::string_view processor) {
   const auto cap = processor_cap();
   if (find_class(processor) == nullptr) return fmt::format("there is no processor class \"{}\"", processor);
   if (!cap.ok()) return to_string(cap.errors());
-  if (*cap) return fmt::format("{}={} keeps this process to the class {}", kProcessorVariable, **cap, **cap);
+  if (*cap) return fmt::format("{}={} limits this process to the class {}", kProcessorVariable, **cap, **cap);
   const std::string_view machine = machine_class();
   return machine.empty() ? "this machine is below every class that code is generated for"
                          : fmt::format("this machine is of class {}", machine);

@@ -1,4 +1,4 @@
-// Progress of one part of long work, for display.
+// A callback for the progress of a long computation, for display.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace dovetail {
 
-// For example "kernels", 12 of 60. Called by one thread at a time.
+// For example what = "kernels", 12 of 60. Called by one thread at a time.
 using ReportProgress = std::function<void(std::string_view what, std::int64_t done, std::int64_t all)>;
 
 }  // namespace dovetail

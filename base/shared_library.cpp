@@ -23,7 +23,7 @@ void* load_object(const std::string& path, Diagnostic& problem) {
   const Cause cause = cause_of(errno);
   const char* const why = ::dlerror();
   problem = {"cannot load the shared object", path, why != nullptr ? why : "the loader gives no reason",
-             "build it again", cause};
+             "build the shared object again", cause};
   return nullptr;
 }
 

@@ -33,7 +33,7 @@ std::array<Slot, 64> slots;
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 std::array<struct sigaction, kSignals.size()> former_actions;
 
-// A signal handler may call only few functions; another program is not restricted.
+// A signal handler may call only few functions, so another program removes the path.
 void remove_by_program(char* path) {
   const pid_t child = ::_Fork();  // async-signal-safe; fork() takes locks
   if (child == 0) {
@@ -67,7 +67,7 @@ void handle(int signal) {
   ::raise(signal);
 }
 
-// Installed again each time: other code replaces the handlers for a while, and restores them.
+// The handlers are installed again each time, since other code may have replaced them.
 void take_signals() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
@@ -130,7 +130,7 @@ Result<TemporaryPath> make_temporary_folder(std::string_view purpose) {
   const fs::path parent = fs::temp_directory_path(error);
   const auto bad = [&](const fs::path& where, std::string why, Cause cause) {
     return Diagnostic{"cannot make a temporary folder", where.string(), std::move(why),
-                      "set TMPDIR to a folder that can be written and has room", cause};
+                      "set TMPDIR to a writable folder with free space", cause};
   };
   if (error)
     return bad(std::getenv("TMPDIR") != nullptr ? std::getenv("TMPDIR") : "/tmp", error.message(), Cause::input);

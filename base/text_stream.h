@@ -1,5 +1,5 @@
 // Text read word by word or line by line. A stream of the standard library swallows exceptions thrown inside it, so
-// that a word or a line would just end early, or be the last one, if memory runs out. These streams rethrow them.
+// that a word, or the whole text, would silently end early if memory runs out. These streams rethrow them.
 #pragma once
 
 #include <filesystem>

@@ -47,13 +47,13 @@ const std::vector<int>& allowed_processors() {
 
 }  // namespace
 
-// A loop is published by incrementing `epoch`. Pieces are handed out by an atomic counter, so that a late thread takes
-// fewer.
+// A loop is published by incrementing `epoch`. Chunks of iterations are handed out by an atomic counter, so that a late
+// thread gets fewer.
 struct ThreadPool::State {
   std::vector<std::jthread> workers;
   int threads = 1;
   Placement placement = Placement::pinned;
-  std::optional<pthread_t> owner;  // the thread whose affinity `before` holds
+  std::optional<pthread_t> owner;  // the thread whose affinity is in `before`
   cpu_set_t before;
   int avoided = -1;  // the processor that the workers avoid
 
@@ -67,8 +67,7 @@ struct ThreadPool::State {
   std::int64_t count = 0, piece = 1;
   std::atomic<std::int64_t> next{0};
   std::atomic<int> working{0};
-  // Whether the caller blocks while it waits for the workers, and frees its processor; else it spins, as waking up
-  // costs time.
+  // Whether the caller sleeps while it waits for the workers; else it spins, as waking up costs time.
   bool sleeps() const { return placement == Placement::free; }
   std::atomic<bool> thrown{false};
   std::exception_ptr exception;  // the first one in the loop
@@ -189,7 +188,7 @@ void ThreadPool::parallel_for(std::int64_t count, const std::function<void(std::
   if (state_->placement == Placement::apart) state_->keep_apart();
   state_->body = &body;
   state_->count = count;
-  // One iteration per piece if there are few; else several pieces per thread, to balance uneven speed.
+  // One iteration per chunk if there are few; else several chunks per thread, to balance uneven speed.
   state_->piece = std::max<std::int64_t>(1, count / (static_cast<std::int64_t>(state_->threads) * 4));
   state_->next.store(0, std::memory_order_relaxed);
   state_->working.store(static_cast<int>(state_->workers.size()), std::memory_order_relaxed);

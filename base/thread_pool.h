@@ -1,5 +1,5 @@
-// A pool of threads for loops of equal pieces. A waiting thread spins for some microseconds, as the next loop of
-// a model usually follows at once, and then sleeps.
+// A pool of threads for parallel loops of equal iterations. A waiting thread spins for some microseconds, as the next
+// loop of a model usually follows at once, and then sleeps.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class ThreadPool {
     pinned,  // thread i stays on the i-th processor that the process may use, thread 0 being the one that creates the
              // pool, until the pool is destroyed: for a process of the kit's
     apart,   // workers avoid the processor of the thread that runs a loop, which stays as it is: for a host program
-    free     // anywhere, and who waits sleeps: for loops of long pieces
+    free     // anywhere, and waiting threads sleep: for loops of long iterations
   };
 
   // `threads` includes the caller's; 1 creates none. Throws ResourceError: the system gives no more threads.
@@ -29,7 +29,7 @@ class ThreadPool {
 
   // Calls body(begin, end, thread) for disjoint ranges that cover 0 <= i < count, 0 <= thread < threads(), and returns
   // when all have ended. One loop at a time; a body must not start another loop of the same pool. The exception of the
-  // first body that fails is rethrown here, when all have ended; pieces that have not begun are then skipped.
+  // first body that fails is rethrown here, when all have ended; iterations that have not begun are then skipped.
   void parallel_for(std::int64_t count,
                     const std::function<void(std::int64_t begin, std::int64_t end, int thread)>& body);
 

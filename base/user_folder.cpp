@@ -42,7 +42,8 @@ Result<fs::path> user_folder(UserFolder kind) {
   const Place place = place_of(kind);
   if (const auto given = absolute_path(place.variable)) return *given / "dovetail";
   if (const auto home = absolute_path("HOME")) return *home / place.in_home / "dovetail";
-  return Diagnostic{"this user has no folder", place.variable, "neither it nor HOME is set to an absolute path",
+  return Diagnostic{"this user has no folder", place.variable,
+                    fmt::format("neither {} nor HOME is set to an absolute path", place.variable),
                     fmt::format("set {} to a folder that no other user can write to", place.variable)};
 }
 
@@ -56,10 +57,11 @@ Result<void> make_private_folder(const fs::path& path) {
     std::error_code error;
     if (fs::is_directory(made, error)) continue;
     if (::mkdir(made.c_str(), 0700) == 0 || errno == EEXIST) continue;
-    return bad(made, std::strerror(errno), "choose a folder that can be written and has room", cause_of(errno));
+    return bad(made, std::strerror(errno), "choose a writable folder with free space", cause_of(errno));
   }
   std::error_code error;
-  if (!fs::is_directory(path, error)) return bad(path, "it is not a folder", "choose another one, or remove it");
+  if (!fs::is_directory(path, error))
+    return bad(path, "the path is not a folder", "choose another path, or remove the file");
   if (auto why = other_hands(path))
     return bad(path, *std::move(why), "choose a folder that you own, or take ownership of this one: chown, chmod go-w");
   return {};
@@ -93,10 +95,10 @@ std::optional<std::string> other_hands(const fs::path& path) {
   struct ::stat status;
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   if (status.st_uid != ::geteuid() && status.st_uid != 0)
-    return fmt::format("{} belongs to user {}, this is user {}", path.string(), status.st_uid, ::geteuid());
-  if ((status.st_mode & S_IWOTH) != 0) return fmt::format("{} can be written by everyone", path.string());
+    return fmt::format("{} belongs to user {}, but this is user {}", path.string(), status.st_uid, ::geteuid());
+  if ((status.st_mode & S_IWOTH) != 0) return fmt::format("everyone can write to {}", path.string());
   if ((status.st_mode & S_IWGRP) != 0 && status.st_gid != ::geteuid())
-    return fmt::format("{} can be written by group {}", path.string(), status.st_gid);
+    return fmt::format("group {1} can write to {0}", path.string(), status.st_gid);
   return std::nullopt;
 }
 

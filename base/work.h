@@ -39,12 +39,12 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  // Announces work before it starts, in addition to what was expected so far. Error: the sum exceeds the limit of
-  // steps; then the work must not start. `what` names it.
+  // Announces work before it starts, in addition to earlier announcements. Error: the sum exceeds the limit of steps;
+  // then the work must not start. `what` names it.
   Result<void> expect(std::string_view what, WorkEstimate estimate);
   void count(std::uint64_t steps) { done_.fetch_add(steps, std::memory_order_relaxed); }
 
-  // Ends the work: each worker stops at its next check. The first reason stays.
+  // Ends the work: each worker stops at its next check. The reason of the first call is reported.
   void stop(std::string why, std::string hint);
   bool stopped() const { return stopped_.load(std::memory_order_acquire); }
   // The diagnostic of the stopped work. Precondition: stopped().

@@ -115,18 +115,18 @@ class ZipReader {
   Result<std::vector<CentralEntry>> read_directory() const {
     const std::optional<std::size_t> end = find_end_record(bytes_);
     if (!end)
-      return error("", fmt::format("no end record in {} bytes", bytes_.size()),
+      return error("", fmt::format("there is no end record in its {} bytes", bytes_.size()),
                    "check that it is a complete .npz file");
     const std::size_t entry_count = load16(bytes_, *end + 10);
     const std::size_t directory_bytes = load32(bytes_, *end + 12);
     const std::size_t directory_offset = load32(bytes_, *end + 16);
     if (load16(bytes_, *end + 4) != 0 || load16(bytes_, *end + 8) != entry_count)
-      return error("", "the archive spans several files", "join them first");
+      return error("", "the archive spans several files", "join the files first");
     if (directory_offset == kZip64Mark || directory_bytes == kZip64Mark || entry_count == 0xffff)
-      return error("", "it is a zip64 archive", "keep archives below 4 GiB, or use one .npy file per array");
+      return error("", "the file is a zip64 archive", "keep archives below 4 GiB, or use one .npy file per array");
     if (directory_offset > *end || directory_bytes > *end - directory_offset)
-      return error(
-          "", fmt::format("directory of {} bytes at {} > end record at {}", directory_bytes, directory_offset, *end));
+      return error("", fmt::format("the directory, {} bytes at {}, does not end before the end record at {}",
+                                   directory_bytes, directory_offset, *end));
 
     const std::span<const std::byte> directory = bytes_.subspan(directory_offset, directory_bytes);
     std::vector<CentralEntry> entries;
@@ -135,13 +135,13 @@ class ZipReader {
     std::size_t at = 0;
     for (std::size_t i = 0; i < entry_count; ++i) {
       if (directory.size() - at < kCentralBytes || load32(directory, at) != kCentralSignature)
-        return error("", fmt::format("entry {} of {} of its directory is damaged", i, entry_count));
+        return error("", fmt::format("entry {} of {} of the directory is damaged", i, entry_count));
       const std::size_t name_bytes = load16(directory, at + 28);
       const std::size_t extra_bytes = load16(directory, at + 30);
       const std::size_t comment_bytes = load16(directory, at + 32);
       const std::size_t entry_bytes = kCentralBytes + name_bytes + extra_bytes + comment_bytes;
       if (directory.size() - at < entry_bytes)
-        return error("", fmt::format("entry {} of {} of its directory is cut off", i, entry_count));
+        return error("", fmt::format("entry {} of {} of the directory is truncated", i, entry_count));
       const auto* name = reinterpret_cast<const char*>(directory.data() + at + kCentralBytes);
       CentralEntry entry{.name = std::string(name, name_bytes),
                          .flags = load16(directory, at + 8),
@@ -155,8 +155,8 @@ class ZipReader {
       // Overlapping members could make a small file inflate without bound.
       total_packed_bytes += entry.packed_bytes;
       if (total_packed_bytes > directory_offset)
-        return error(entry.name, fmt::format("members of {} bytes > {} bytes before the directory", total_packed_bytes,
-                                             directory_offset));
+        return error(entry.name, fmt::format("the members have {} bytes > {} bytes before the directory",
+                                             total_packed_bytes, directory_offset));
       // Deflated zeros take a thousandth of their bytes.
       total_content_bytes += entry.content_bytes;
       DOVETAIL_TRY(check_memory("cannot read zip archive",
@@ -168,16 +168,18 @@ class ZipReader {
   }
 
   Result<std::vector<std::byte>> read_content(const CentralEntry& entry) const {
-    if ((entry.flags & kEncryptedFlag) != 0) return error(entry.name, "it is encrypted", "decrypt the archive first");
+    if ((entry.flags & kEncryptedFlag) != 0)
+      return error(entry.name, "the member is encrypted", "decrypt the archive first");
     if (entry.method != kStored && entry.method != kDeflated)
-      return error(entry.name,
-                   fmt::format("compression method {}; known are 0 (stored) and 8 (deflated)", entry.method),
-                   "write it with numpy.savez or numpy.savez_compressed");
+      return error(
+          entry.name,
+          fmt::format("compression method {} is not supported; methods 0 (stored) and 8 (deflated) are", entry.method),
+          "write it with numpy.savez or numpy.savez_compressed");
     if (entry.packed_bytes == kZip64Mark || entry.content_bytes == kZip64Mark || entry.local_offset == kZip64Mark)
-      return error(entry.name, "it uses zip64", "keep archives below 4 GiB, or use one .npy file per array");
+      return error(entry.name, "the member uses zip64", "keep archives below 4 GiB, or use one .npy file per array");
     if (entry.local_offset > bytes_.size() || bytes_.size() - entry.local_offset < kLocalBytes ||
         load32(bytes_, entry.local_offset) != kLocalSignature)
-      return error(entry.name, fmt::format("no member at byte {}", entry.local_offset));
+      return error(entry.name, fmt::format("there is no member at byte {}", entry.local_offset));
     const std::size_t header_bytes =
         kLocalBytes + load16(bytes_, entry.local_offset + 26) + load16(bytes_, entry.local_offset + 28);
     const std::size_t available_bytes = bytes_.size() - entry.local_offset;
@@ -194,11 +196,12 @@ class ZipReader {
       content.assign(packed.begin(), packed.end());
     } else {
       std::optional<std::vector<std::byte>> inflated = inflate_raw(packed, entry.content_bytes);
-      if (!inflated) return error(entry.name, fmt::format("its data do not inflate to {} bytes", entry.content_bytes));
+      if (!inflated)
+        return error(entry.name, fmt::format("its data does not inflate to {} bytes", entry.content_bytes));
       content = std::move(*inflated);
     }
     if (const std::uint32_t crc = checksum(content); crc != entry.crc)
-      return error(entry.name, fmt::format("checksum {:08x}, but the directory says {:08x}", crc, entry.crc));
+      return error(entry.name, fmt::format("the checksum is {:08x}, but {:08x} in the directory", crc, entry.crc));
     return content;
   }
 
@@ -238,11 +241,11 @@ Result<std::vector<std::byte>> format_zip(std::span<const ZipMember> members, st
   std::uint64_t total_bytes = kEndBytes;
   for (const ZipMember& member : members) {
     if (member.name.size() > 0xffff)
-      return refuse(fmt::format("a name of {} bytes > 65535", member.name.size()), "shorten it");
+      return refuse(fmt::format("a member's name has {} bytes > 65535", member.name.size()), "shorten it");
     total_bytes += kLocalBytes + kCentralBytes + 2 * member.name.size() + member.content.size();
   }
   if (members.size() >= 0xffff || total_bytes >= kZip64Mark)
-    return refuse(fmt::format("{} members of {} bytes; the format ends at 65534 members and 4294967294 bytes",
+    return refuse(fmt::format("{} members of {} bytes exceed the format's 65534 members or 4294967294 bytes",
                               members.size(), total_bytes),
                   "use one .npy file per array");
 

@@ -18,8 +18,8 @@ struct ZipMember {
 };
 
 // In the order of the central directory. Errors: damaged or overlapping members, a wrong checksum, an unsupported
-// method, a name twice, members that claim more than the limit of memory in all (base/memory_limit.h). Memory stays in
-// proportion to what the members really hold, whatever the headers claim.
+// method, a name twice, members that claim more than the limit of memory in all (base/memory_limit.h). Memory stays
+// proportional to the members' real sizes, whatever the headers claim.
 Result<std::vector<ZipMember>> parse_zip(std::span<const std::byte> bytes, std::string_view where);
 
 // Stored, with a fixed date: equal members give equal bytes. Errors: more than 65535 members or 4 GiB, which would need

@@ -1,6 +1,6 @@
 // The bundle: what the compiler passes to the runtime, and the file OUT.dvt. It contains everything a run needs (code,
-// constants, memory plan) and nothing of the compiler. It is independent of targets: the meaning of a step's code is
-// defined by the target that made it and the device that runs it (for the kit's own targets: bundle/code/).
+// constants, memory plan) and does not depend on the compiler or on targets: the meaning of a step's code is defined by
+// the target that generated it and the device that runs it (for the kit's own targets: bundle/code/).
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace dovetail::bundle {
 using TensorIndex = std::int32_t;
 using SpaceIndex = std::int32_t;
 
-// A memory that holds tensors: the host's, or one that belongs to a device, such as the DRAM of an accelerator.
+// A memory for tensors: the host's, or a device's, such as the DRAM of an accelerator.
 struct MemorySpace {
   std::string target;  // the target whose device allocates it
   std::string name;
@@ -45,9 +45,9 @@ struct Tensor {
   // The address of a step's result in its space, a multiple of kTensorAlignment. Optional in the host's memory: a
   // tensor without it gets separate memory.
   std::optional<std::uint64_t> offset = {};
-  // The tensor shares that tensor's bytes, with another shape: no step computes it.
+  // A view: the tensor has the bytes of that tensor, with another shape. No step computes it.
   std::optional<TensorIndex> view_of = {};
-  // Inputs and constants are in the host's memory, views where their tensor is.
+  // Inputs and constants are in the host's memory; views are in the space of their base tensor.
   SpaceIndex space = kHostSpace;
 };
 inline constexpr std::uint64_t kTensorAlignment = 64;  // required by kernels (bundle/code/kernel_abi.h)
@@ -61,7 +61,7 @@ struct Step {
   std::vector<std::string> origins;             // names of the imported nodes that it represents; empty for relayouts
   std::vector<TensorIndex> arguments, results;  // in the order that the code expects
   std::vector<std::byte> code = {};             // interpreted only by the target's device
-  // Large pieces that `code` refers to by index: constants in the target's form, programs. Identical pieces are stored
+  // Large blobs that `code` refers to by index: constants in the target's layout, programs. Identical blobs are stored
   // once in a file, also across programs for several shapes.
   std::vector<Blob> data = {};
   // The programs that the step runs depending on values (bundle/code/flow.h); they see only their inputs, and have no
@@ -88,7 +88,7 @@ struct OutputExtent {
 };
 
 // Whether machine code in a bundle may run: it can do everything that the user can. Code that this process has compiled
-// is trusted. For a file the reader decides, which knows its origin.
+// is trusted. For a file, the code that reads it decides, since it knows the file's origin.
 enum class MachineCode {
   untrusted,  // the bundle can be inspected, and run if no step of it is machine code
   trusted     // it may be loaded
@@ -114,7 +114,7 @@ inline constexpr std::string_view kFileExtension = ".dvt";  // for every executa
 // Reads and writes OUT.dvt (bundle/format.h). Reading checks everything except the steps' code, which their devices
 // check. Whether code is trusted because this user's compiler wrote it: runtime/machine_code.h.
 std::vector<std::byte> serialize(const Bundle& bundle);
-// The same without a copy of large pieces: spans of the bundle, which outlives the result, and of the bytes between
+// The same without copying large blobs: spans of the bundle, which must outlive the result, and of the bytes between
 // them.
 struct Serialized {
   Serialized() = default;
@@ -139,16 +139,16 @@ std::vector<const Bundle*> all_programs(const Bundle& bundle);
 // nullptr if there is no such module.
 const Module* find_module(const Bundle& bundle, std::string_view target);
 
-// The range of steps during which a tensor's bytes must be kept: from the step that writes them (-1 for inputs and
-// constants) to the last one that reads them or a view of them (the number of steps for outputs and their extents). By
-// root; views have the range of their root.
+// The range of steps during which a tensor is live: from the step that writes them (-1 for inputs and constants) to the
+// last one that reads them or a view of them (the number of steps for outputs and their extents). One range per root
+// tensor; views have the range of their root.
 struct LiveRange {
   std::ptrdiff_t first = -1, last = -1;
 };
 std::vector<LiveRange> live_ranges(const Bundle& bundle);
 
-// Checks indices, definition of every tensor before its use, tensors within their space, and disjoint memory of tensors
-// that are live at the same time in one space. Does not check the steps' code.
+// Checks that indices are valid, that every tensor is defined before its use and is inside its space, and that tensors
+// of one space that are live at the same time do not overlap. Does not check the steps' code.
 Result<void> verify(const Bundle& bundle);
 
 }  // namespace dovetail::bundle

@@ -9,7 +9,7 @@ void CheckedJson::fail(std::string why) const {
   errors_->push_back(
       {"cannot read bundle", std::string(source_.where),
        fmt::format("in its {}, {}: {}", source_.document, path_.empty() ? "the whole document" : path_, why),
-       "make it again with `dovetail compile`"});
+       "make the bundle again with `dovetail compile`"});
 }
 
 CheckedJson CheckedJson::nothing() const {

@@ -1,6 +1,6 @@
-// Reads a JSON document and checks it against the expected structure. The first broken expectation is kept as a
-// diagnostic with the path of the value ("steps[2].arguments[0]"); everything read after it yields harmless defaults,
-// so that a reader needs only one check at the end.
+// Reads a JSON document and checks it against the expected structure. The first mismatch is recorded as a diagnostic
+// with the path of the value ("steps[2].arguments[0]"); later reads return defaults, so that a reader needs only one
+// check at the end.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Immutable content. Several tensors or steps, also of several programs, may share it; a file holds identical content
-// once.
+// Immutable content. Several tensors or steps, also of several programs, may share it; a file contains identical
+// content once.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The frame of a bundle file: what surrounds the manifest and the blobs. All integers little-endian.
+// The format of a bundle file: header, manifest and blobs. All integers little-endian.
 //
 //   0  "DOVETAIL"            8 bytes
 //   8  format version        uint32: 4 where there are programs of steps or extents of outputs, which readers of 3 do
@@ -12,7 +12,7 @@
 //
 // The manifest is an object; blobs are named by their index, tensors and memory spaces by theirs:
 //
-//   name, report   of bundle::Bundle, as the next ones
+//   name, report   members of bundle::Bundle, like the following
 //   spaces         [{target, name, base, bytes}], the host's first
 //   tensors        [{name, dtype, shape, [layout, logical], [space], [offset], [view_of], [constant: blob]}]
 //   inputs         [tensor]

@@ -25,7 +25,7 @@ constexpr std::size_t kMostUses = 64;  // uses of a blob, on average
 constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 40;
 
 Diagnostic broken(std::string_view where, std::string why) {
-  return {"cannot read bundle", std::string(where), std::move(why), "make it again with `dovetail compile`"};
+  return {"cannot read bundle", std::string(where), std::move(why), "make the bundle again with `dovetail compile`"};
 }
 
 // The manifest's text; checks everything before it.
@@ -34,18 +34,19 @@ Result<std::string_view> manifest_text(std::span<const std::byte> bytes, std::st
     return broken(where, fmt::format("{} bytes are fewer than the header's {}", bytes.size(), format::kHeaderBytes));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(format::kMagic))
-    return Diagnostic{"cannot read bundle", std::string(where), "it does not begin with \"DOVETAIL\"",
+    return Diagnostic{"cannot read bundle", std::string(where), "the file does not begin with \"DOVETAIL\"",
                       "check that it is a bundle written by `dovetail compile -o`"};
   const auto version = load_little_endian<std::uint32_t>(bytes, format::kVersionOffset);
   if (version < format::kOldestVersion || version > format::kVersion)
-    return Diagnostic{"cannot read bundle", std::string(where),
-                      fmt::format("it was made by {} version of the kit: its format is {}, this build reads {}",
-                                  version < format::kVersion ? "an older" : "a newer", version, format::kVersion),
-                      "compile the model again with this version"};
+    return Diagnostic{
+        "cannot read bundle", std::string(where),
+        fmt::format("the bundle was made by {} version of the kit: its format is {}, but this build reads {}",
+                    version < format::kVersion ? "an older" : "a newer", version, format::kVersion),
+        "compile the model again with this version"};
   const auto manifest_bytes = load_little_endian<std::uint64_t>(bytes, format::kManifestSizeOffset);
   if (manifest_bytes > bytes.size() - format::kHeaderBytes)
-    return broken(where, fmt::format("the manifest needs {} bytes, {} are left: the file is truncated", manifest_bytes,
-                                     bytes.size() - format::kHeaderBytes));
+    return broken(where, fmt::format("the manifest needs {} bytes, but only {} are left: the file is truncated",
+                                     manifest_bytes, bytes.size() - format::kHeaderBytes));
   const auto expected = load_little_endian<std::uint32_t>(bytes, format::kChecksumOffset);
   if (const auto actual = format::checksum({bytes}); actual != expected)
     return broken(where,
@@ -107,12 +108,12 @@ class Reader {
       const std::size_t left = begin <= bytes_.size() ? bytes_.size() - begin : 0;
       const std::uint64_t size = item.natural(left);
       if (!errors_.empty()) return;
-      if (begin > bytes_.size()) return item.fail("it begins after the end of the file");
+      if (begin > bytes_.size()) return item.fail("the blob begins after the end of the file");
       blobs_.push_back(bytes_.subspan(begin, size));
       offset = begin + size;
     }
     if (errors_.empty() && offset != bytes_.size())
-      sizes.fail(fmt::format("the blobs end at byte {}, the file at {}", offset, bytes_.size()));
+      sizes.fail(fmt::format("the blobs end at byte {}, but the file at {}", offset, bytes_.size()));
   }
 
   std::span<const std::byte> blob(const CheckedJson& index) {
@@ -122,7 +123,7 @@ class Reader {
     // A blob may be used a few times, for code that several steps share. More would let a small file require a large
     // memory.
     handed_out_ += blobs_[i].size();
-    if (handed_out_ / kMostUses > bytes_.size()) index.fail("the blobs are referenced too often");
+    if (handed_out_ / kMostUses > bytes_.size()) index.fail("the references to the blobs exceed the limit");
     return blobs_[i];
   }
 
@@ -137,7 +138,8 @@ class Reader {
       tensor.shape.push_back(extent.integer(0, kMaxTensorBytes));
       bytes = tensor.shape.back() > kMaxTensorBytes / std::max<std::int64_t>(bytes, 1) ? kMaxTensorBytes + 1
                                                                                        : bytes * tensor.shape.back();
-      if (bytes > kMaxTensorBytes) item.at("shape").fail(fmt::format("more than {} bytes", kMaxTensorBytes));
+      if (bytes > kMaxTensorBytes)
+        item.at("shape").fail(fmt::format("the tensor has more than {} bytes", kMaxTensorBytes));
       if (!errors_.empty()) return tensor;
     }
     if (const auto layout = item.find("layout")) {
@@ -150,11 +152,11 @@ class Reader {
     if (const auto constant = item.find("constant")) {
       const auto content = blob(*constant);
       if (static_cast<std::int64_t>(content.size()) != bytes)
-        constant->fail(fmt::format("{} bytes, expected {} for {}{}", content.size(), bytes, name(tensor.dtype),
-                                   to_string(tensor.shape)));
+        constant->fail(fmt::format("the constant has {} bytes, expected {} for {}{}", content.size(), bytes,
+                                   name(tensor.dtype), to_string(tensor.shape)));
       if (tensor.dtype == DType::boolean)
         for (const std::byte value : content)
-          if (value > std::byte{1}) constant->fail("a bool that is neither 0 nor 1");
+          if (value > std::byte{1}) constant->fail("a bool is neither 0 nor 1");
       if (errors_.empty()) {
         Constant& known = constants_[{content.data(), tensor.dtype, tensor.shape}];
         if (!known) known = NdArray(tensor.dtype, tensor.shape, {content.begin(), content.end()});
@@ -203,7 +205,7 @@ class Reader {
   std::string_view where_;
   std::vector<std::span<const std::byte>> blobs_;
   std::size_t handed_out_ = 0;  // in bytes
-  // By blob: tensors and steps with the same blob share it.
+  // Content that was already read, by blob: tensors and steps with the same blob share it.
   std::map<std::tuple<const std::byte*, DType, Shape>, Constant> constants_;
   std::map<std::pair<const std::byte*, std::size_t>, Blob> data_;
   Diagnostics errors_;

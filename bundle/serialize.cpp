@@ -18,7 +18,7 @@ namespace {
 // References bytes of the bundle, which must outlive it.
 class BlobWriter {
  public:
-  // Identical bytes are written once: programs for several shapes share their weights.
+  // Returns the index of the blob. Identical bytes are stored once: programs for several shapes share their weights.
   std::size_t add(std::span<const std::byte> bytes) {
     const std::string_view head(reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), kHashedBytes));
     const std::pair key(bytes.size(), std::hash<std::string_view>()(head));

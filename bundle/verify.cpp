@@ -32,7 +32,7 @@ class Verifier {
     for (std::size_t i = 0; i < bundle_.steps.size(); ++i) {
       const Step& step = bundle_.steps[i];
       step_ = fmt::format("steps[{}] \"{}\"", i, step.name);
-      if (step.target.empty()) fail("it names no target");
+      if (step.target.empty()) fail("the target is missing");
       for (const TensorIndex index : step.arguments) use(index, "an argument");
       for (const TensorIndex index : step.results) define(index, "a result");
     }
@@ -50,12 +50,12 @@ class Verifier {
 
  private:
   void fail(std::string why) {
-    problems_.push_back({"invalid bundle", step_, std::move(why), "make it again with `dovetail compile`"});
+    problems_.push_back({"invalid bundle", step_, std::move(why), "make the bundle again with `dovetail compile`"});
   }
   bool in_range(TensorIndex index) const {
     return index >= 0 && static_cast<std::size_t>(index) < bundle_.tensors.size();
   }
-  // Checks that its chain of views ends: each view comes after its tensor.
+  // Whether the chain of views from this tensor ends: each view must come after its base tensor.
   bool sound(TensorIndex index) const {
     while (const auto& root = bundle_.tensors[static_cast<std::size_t>(index)].view_of) {
       if (*root < 0 || *root >= index) return false;
@@ -70,18 +70,18 @@ class Verifier {
 
   void check_spaces() {
     step_ = "spaces";
-    if (bundle_.spaces.empty()) fail("the host's memory is missing");
+    if (bundle_.spaces.empty()) fail("the host's memory space is missing");
     for (std::size_t i = 0; i < bundle_.spaces.size(); ++i) {
       const MemorySpace& space = bundle_.spaces[i];
       step_ = fmt::format("spaces[{}] \"{}\"", i, space.name);
-      if (space.target.empty()) fail("it names no target");
+      if (space.target.empty()) fail("the target is missing");
       if (space.bytes > UINT64_MAX - space.base)
-        fail(fmt::format("its {} bytes from {:#x} end beyond the last address", space.bytes, space.base));
+        fail(fmt::format("the memory's {} bytes from {:#x} end beyond the last address", space.bytes, space.base));
     }
     step_ = "modules";
     std::set<std::string_view> targets;
     for (const Module& module : bundle_.modules)
-      if (!targets.insert(module.target).second) fail(fmt::format("there are two of target {}", module.target));
+      if (!targets.insert(module.target).second) fail(fmt::format("two modules are for target {}", module.target));
   }
 
   void check_tensors() {
@@ -89,15 +89,15 @@ class Verifier {
     for (std::size_t i = 0; i < bundle_.tensors.size(); ++i) {
       const Tensor& tensor = bundle_.tensors[i];
       step_ = fmt::format("tensors[{}]", i);
-      if (tensor.name.empty()) fail("it has no name");
-      if (!names.insert(tensor.name).second)
-        fail(fmt::format("its name \"{}\" is taken by another tensor", tensor.name));
+      if (tensor.name.empty()) fail("a tensor has no name");
+      if (!names.insert(tensor.name).second) fail(fmt::format("two tensors are named \"{}\"", tensor.name));
       for (const std::int64_t extent : tensor.shape)
         if (extent < 0) fail(fmt::format("\"{}\" has the negative extent {}", tensor.name, extent));
       if (tensor.offset && (tensor.constant || tensor.view_of))
         fail(fmt::format("\"{}\" has an offset, but is a constant or a view", tensor.name));
       if (tensor.space < 0 || static_cast<std::size_t>(tensor.space) >= bundle_.spaces.size())
-        fail(fmt::format("\"{}\" is in memory space {}, of {}", tensor.name, tensor.space, bundle_.spaces.size()));
+        fail(fmt::format("\"{}\" is in memory space {}, but there are only {}", tensor.name, tensor.space,
+                         bundle_.spaces.size()));
       else if (tensor.space != kHostSpace && !tensor.view_of && (tensor.constant || !tensor.offset))
         fail(fmt::format("\"{}\" is in memory \"{}\", but has no offset there", tensor.name,
                          bundle_.spaces[static_cast<std::size_t>(tensor.space)].name));
@@ -105,8 +105,8 @@ class Verifier {
       if (!tensor.constant) continue;
       defined_[i] = true;
       if (tensor.constant->dtype() != tensor.dtype || tensor.constant->shape() != tensor.shape)
-        fail(fmt::format("\"{}\" is {}{}, its constant {}{}", tensor.name, name(tensor.dtype), to_string(tensor.shape),
-                         name(tensor.constant->dtype()), to_string(tensor.constant->shape())));
+        fail(fmt::format("\"{}\" is {}{}, but its constant is {}{}", tensor.name, name(tensor.dtype),
+                         to_string(tensor.shape), name(tensor.constant->dtype()), to_string(tensor.constant->shape())));
     }
     step_ = "inputs";
   }
@@ -116,13 +116,13 @@ class Verifier {
     const Tensor& view = bundle_.tensors[index];
     if (view.constant) fail(fmt::format("\"{}\" is both a view and a constant", view.name));
     if (*view.view_of < 0 || static_cast<std::size_t>(*view.view_of) >= index)
-      return fail(fmt::format("\"{}\" is a view of tensor {}, which does not precede it", view.name, *view.view_of));
+      return fail(fmt::format("\"{}\" is a view of tensor {}, which must precede it", view.name, *view.view_of));
     const Tensor& root = bundle_.tensors[static_cast<std::size_t>(*view.view_of)];
     if (root.dtype != view.dtype || element_count(root.shape) != element_count(view.shape))
-      fail(fmt::format("\"{}\", {}{}, is a view of \"{}\", {}{}", view.name, name(view.dtype), to_string(view.shape),
-                       root.name, name(root.dtype), to_string(root.shape)));
+      fail(fmt::format("\"{}\", {}{}, is a view of \"{}\", {}{}, which differs in type or size", view.name,
+                       name(view.dtype), to_string(view.shape), root.name, name(root.dtype), to_string(root.shape)));
     if (root.space != view.space)
-      fail(fmt::format("\"{}\" is a view of \"{}\", but is in memory space {}, not {}", view.name, root.name,
+      fail(fmt::format("view \"{}\" of \"{}\" is in memory space {}, but its base is in {}", view.name, root.name,
                        view.space, root.space));
   }
 
@@ -133,19 +133,21 @@ class Verifier {
       use(row.extent, "the list of extents");
       if (!in_range(row.extent)) continue;
       if (std::ranges::find(bundle_.outputs, row.output) == bundle_.outputs.end()) {
-        fail(fmt::format("tensor {} has an extent, but is not an output", tensor_text(row.output)));
+        fail(fmt::format("tensor {} has a run-time extent, but only outputs may have one", tensor_text(row.output)));
         continue;
       }
       if (!in_range(row.output)) continue;  // already reported as an output
       const Tensor &output = bundle_.tensors[static_cast<std::size_t>(row.output)],
                    &extent = bundle_.tensors[static_cast<std::size_t>(row.extent)];
-      if (!known.insert(row.output).second) fail(fmt::format("output \"{}\" has two extents", output.name));
+      if (!known.insert(row.output).second)
+        fail(fmt::format("output \"{}\" has two run-time extents; at most one is possible", output.name));
       if (row.axis < 0 || row.axis >= std::ssize(output.shape))
-        fail(fmt::format("output \"{}\" of shape {} has an extent along axis {}", output.name, to_string(output.shape),
-                         row.axis));
-      if (!output.layout.empty()) fail(fmt::format("output \"{}\" has both an extent and a layout", output.name));
+        fail(fmt::format("output \"{}\" of shape {} has a run-time extent along axis {}, which does not exist",
+                         output.name, to_string(output.shape), row.axis));
+      if (!output.layout.empty())
+        fail(fmt::format("output \"{}\" has both a run-time extent and a layout", output.name));
       if (extent.dtype != DType::int64 || extent.shape != Shape{1})
-        fail(fmt::format("extent \"{}\" is {}{}, expected int64[1]", extent.name, name(extent.dtype),
+        fail(fmt::format("run-time extent \"{}\" is {}{}, expected int64[1]", extent.name, name(extent.dtype),
                          to_string(extent.shape)));
     }
   }
@@ -184,12 +186,12 @@ class Verifier {
       const std::uint64_t bytes = size_bytes(tensor),
                           all = bundle_.spaces[static_cast<std::size_t>(tensor.space)].bytes;
       if (bytes > all || *tensor.offset > all - bytes)
-        fail(fmt::format("\"{}\", {} bytes at {}, leaves the memory of {} bytes", tensor.name, bytes, *tensor.offset,
+        fail(fmt::format("\"{}\", {} bytes at {}, exceeds the memory of {} bytes", tensor.name, bytes, *tensor.offset,
                          all));
       placed.push_back(i);
     }
     if (!problems_.empty()) return;
-    // In order of definition, each compared with those still live: few at a time.
+    // In order of definition; each tensor is compared with those still live, which are few.
     std::sort(placed.begin(), placed.end(),
               [&](std::size_t a, std::size_t b) { return ranges[a].first < ranges[b].first; });
     if (disjoint(placed, ranges)) return;
@@ -240,7 +242,8 @@ class Verifier {
 
   // Every tensor is defined once, before it is used.
   void define(TensorIndex index, std::string_view by) {
-    if (!in_range(index)) return fail(fmt::format("{} names tensor {}, of {}", by, index, bundle_.tensors.size()));
+    if (!in_range(index))
+      return fail(fmt::format("{} names tensor {}, but there are only {}", by, index, bundle_.tensors.size()));
     if (bundle_.tensors[static_cast<std::size_t>(index)].view_of)
       return fail(fmt::format("{} defines tensor {}, which is a view", by, tensor_text(index)));
     if (defined_[static_cast<std::size_t>(index)])
@@ -248,7 +251,8 @@ class Verifier {
     defined_[static_cast<std::size_t>(index)] = true;
   }
   void use(TensorIndex index, std::string_view by) {
-    if (!in_range(index)) return fail(fmt::format("{} names tensor {}, of {}", by, index, bundle_.tensors.size()));
+    if (!in_range(index))
+      return fail(fmt::format("{} names tensor {}, but there are only {}", by, index, bundle_.tensors.size()));
     if (!sound(index)) return;  // reported by check_view
     if (!defined_[static_cast<std::size_t>(root_of(bundle_, index))])
       fail(fmt::format("{} uses tensor {}, which no step has computed yet", by, tensor_text(index)));
@@ -265,7 +269,7 @@ class Verifier {
 
 namespace {
 
-// Names and types of a program's inputs or outputs, and the shapes if requested.
+// The names and types of a program's inputs or outputs, with their shapes if requested.
 std::vector<std::string> border_of(const Bundle& bundle, const std::vector<TensorIndex>& border, bool shapes) {
   std::vector<std::string> texts;
   for (const TensorIndex index : border) {
@@ -282,9 +286,9 @@ Diagnostics verify_shapes(const Bundle& bundle) {
     const Bundle& other = bundle.other_shapes[i];
     const auto fail = [&](std::string why) {
       problems.push_back({"invalid bundle", fmt::format("other_shapes[{}]", i), std::move(why),
-                          "make it again with `dovetail compile`"});
+                          "make the bundle again with `dovetail compile`"});
     };
-    if (!other.other_shapes.empty()) fail("it holds programs for other shapes in turn");
+    if (!other.other_shapes.empty()) fail("a program for another shape must not contain further ones");
     if (const auto verified = verify(other); !verified.ok()) {
       for (Diagnostic problem : verified.errors()) {
         problem.where = fmt::format("other_shapes[{}], {}", i, problem.where);
@@ -294,7 +298,7 @@ Diagnostics verify_shapes(const Bundle& bundle) {
     }
     if (border_of(other, other.inputs, false) != border_of(bundle, bundle.inputs, false) ||
         border_of(other, other.outputs, false) != border_of(bundle, bundle.outputs, false))
-      fail("its inputs or outputs differ from those of the first program");
+      fail("the program's inputs or outputs differ from those of the first program");
     else if (auto inputs = border_of(other, other.inputs, true);
              std::find(taken.begin(), taken.end(), inputs) != taken.end())
       fail(fmt::format("there is already a program for {}", fmt::join(inputs, ", ")));

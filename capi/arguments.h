@@ -1,4 +1,4 @@
-// Checks of what a caller passes: pointers, structs of options, texts.
+// Checks the arguments of C functions: pointers, structs of options, texts.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,8 @@ inline Result<void> require(const void* pointer, std::string_view argument) {
 }
 
 // The options of a struct that begins with struct_size. Null: the defaults, which are zeros. A caller built with a
-// later header has a longer struct; what this library does not know must be zero. `first`: the size in version 1.0.
+// later header has a longer struct; members that this library does not know must be zero. `first`: the size in version
+// 1.0.
 template <typename Options>
 Result<Options> options_of(const Options* given, std::string_view argument, std::size_t first = sizeof(Options)) {
   Options options{};

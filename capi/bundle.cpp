@@ -68,7 +68,7 @@ Result<dvt_bundle*> load(std::span<const std::byte> bytes, const std::string& wh
   DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::parse(bytes, where, bundle::MachineCode::untrusted));
   DOVETAIL_ASSIGN(const std::shared_ptr<LoadedBundle> loaded, checked(std::move(bundle), where));
   if (!loaded->machine_code.empty()) {
-    if (options.trust == DVT_TRUST_NEVER) loaded->why_not = "it was loaded with DVT_TRUST_NEVER";
+    if (options.trust == DVT_TRUST_NEVER) loaded->why_not = "the bundle was loaded with DVT_TRUST_NEVER";
     else if (options.trust == DVT_TRUST_RECORDED) loaded->why_not = runtime::not_recorded(bytes).value_or("");
   }
   if (loaded->why_not.empty()) loaded->bundle.machine_code = bundle::MachineCode::trusted;
@@ -112,7 +112,7 @@ Result<std::shared_ptr<LoadedBundle>> checked(bundle::Bundle bundle, std::string
     return problems;
   }
   auto loaded = std::make_shared<LoadedBundle>();
-  // The code of a caller's own target is code of which nothing is known.
+  // Code of a caller's target is treated as machine code, since nothing is known about it.
   std::set<std::string> direct;
   for (std::string& target : runtime::machine_code_targets(bundle, devices)) direct.insert(std::move(target));
   for (const bundle::Bundle* program : bundle::all_programs(bundle))

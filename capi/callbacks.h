@@ -1,4 +1,4 @@
-// The caller's functions, and the thread that asks whether a call is to stop.
+// The caller's callback functions, and the thread that polls whether a call must stop.
 #pragma once
 
 #include <condition_variable>
@@ -31,13 +31,13 @@ class Callbacks {
   // Reports progress, and throws Cancelled if the caller stops the work.
   ReportProgress report_progress() const;
   Diagnostic stopped(std::string where) const;
-  // Calls a function of the caller that is not among the callbacks, with their `user` and under their lock.
+  // Calls another function of the caller, with the callbacks' `user` pointer and under their lock.
   template <typename Function>
   void call(Function&& function) const {
     const std::scoped_lock lock(*one_at_a_time_);
     std::forward<Function>(function)(given_.user);
   }
-  // For work that reports its progress itself.
+  // The callbacks without progress, for work that reports it itself.
   Callbacks without_progress() const;
 
   bool has_allocator() const { return given_.allocate != nullptr; }
@@ -50,10 +50,10 @@ class Callbacks {
   std::shared_ptr<std::mutex> one_at_a_time_ = std::make_shared<std::mutex>();
 };
 
-// While it lives, a thread asks the caller whether to stop, and reports the steps that are done as progress `what`.
+// During its lifetime, a thread polls the caller's stop callback, and reports completed steps as progress of `what`.
 class Watched {
  public:
-  // Starts no thread if the caller does not ask for it, or `work` is null.
+  // Starts no thread if the caller has no such callbacks, or `work` is null.
   Watched(const Callbacks& callbacks, Work* work, std::string what);
   ~Watched();
   Watched(const Watched&) = delete;

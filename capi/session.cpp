@@ -79,7 +79,7 @@ Result<SessionSettings> settings_of(const dvt_session_options* given, std::strin
 Result<std::unique_ptr<Session>> Session::make(std::shared_ptr<const LoadedBundle> loaded, SessionSettings settings) {
   if (!loaded->why_not.empty())
     return Diagnostic{"cannot run bundle", loaded->where,
-                      fmt::format("it has machine code in the steps of {}, which may not run: {}",
+                      fmt::format("the bundle has machine code in the steps of {}, which may not run: {}",
                                   fmt::join(loaded->machine_code, ", "), loaded->why_not),
                       "compile the model again, or load it with DVT_TRUST_ALWAYS if you know who made it"};
   std::unique_ptr<Session> session(new Session(std::move(loaded), std::move(settings)));
@@ -155,7 +155,7 @@ Result<void> Session::may_run() {
 Result<runtime::RunResult> Session::run_locked(const Inputs& inputs, const runtime::RunOptions& options) {
   DOVETAIL_TRY(may_run());
   DOVETAIL_TRY(make_ready());
-  // The program for these shapes reports what is wrong with the inputs: that is the caller's mistake.
+  // If a program has these shapes, it reports what is wrong with the inputs, as a mistake of the caller.
   const bool fits = std::ranges::any_of(loaded_->bundle.other_shapes, [&](const bundle::Bundle& other) {
     return runtime::check_inputs(other, inputs).ok();
   });
@@ -198,7 +198,7 @@ Result<void> Session::bind(bool input, const std::string& name, const DLTensor* 
     std::vector<std::string> names;
     for (const bundle::TensorIndex index : indices) names.push_back(tensor_at(program, index).name);
     return Diagnostic{fmt::format("cannot bind {}", kind), name,
-                      fmt::format("the bundle's {}s are {}", kind, fmt::join(names, ", ")), "name one of them"};
+                      fmt::format("the bundle's {}s are {}", kind, fmt::join(names, ", ")), "give one of these names"};
   }
   const auto position = static_cast<std::size_t>(found - indices.begin());
   const std::scoped_lock lock(mutex_);
@@ -211,14 +211,14 @@ Result<void> Session::bind(bool input, const std::string& name, const DLTensor* 
   const bundle::Tensor& own = tensor_at(program, *found);
   if (view.dtype != own.dtype || view.shape != own.shape)
     return Diagnostic{fmt::format("cannot bind {}", kind), name,
-                      fmt::format("the tensor is {}{}, and the first program's {} is {}{}", dovetail::name(view.dtype),
+                      fmt::format("the tensor is {}{}, but the first program's {} is {}{}", dovetail::name(view.dtype),
                                   to_string(view.shape), kind, dovetail::name(own.dtype), to_string(own.shape)),
                       "bind a tensor of that type and shape, or use dvt_session_run"};
   if (!input)
     for (const bundle::OutputExtent& extent : program.extents)
       if (extent.output == *found)
         return Diagnostic{"cannot bind output", name,
-                          fmt::format("its extent along axis {} depends on values", extent.axis),
+                          fmt::format("the output's extent along axis {} depends on values", extent.axis),
                           "leave it unbound, and use dvt_session_run"};
   bound.emplace(Bound{std::move(view), {}});
   Bound& own_bound = *bound;
@@ -283,7 +283,8 @@ Result<void> Session::with_last_run(
     const std::function<Result<void>(const bundle::Bundle& program, const runtime::RunResult& run)>& use) const {
   const std::scoped_lock lock(mutex_);
   if (!last_ || !executor_)
-    return Diagnostic{"there is nothing to report", loaded_->where, "no dvt_session_run has ended", "run it first"};
+    return Diagnostic{"there is nothing to report", loaded_->where, "no dvt_session_run has ended",
+                      "run the session first"};
   return use(executor_->program(), *last_);
 }
 
@@ -333,7 +334,7 @@ Result<void> Session::trace(const Inputs& inputs, const UseRun& use) {
   if (!runtime::has_clock(settings_.engine))
     return Diagnostic{"cannot trace", loaded_->where, fmt::format("engine {} has no clock", settings_.engine),
                       "make a session with engine cycle"};
-  // An executor keeps events from its start on. The next run makes one without.
+  // This executor records events. The next run creates one that does not.
   executor_.reset();
   engine_options_.trace = true;
   const auto run = [&]() -> Result<void> {

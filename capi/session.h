@@ -55,7 +55,7 @@ class Session {
 
   Result<void> bind(bool input, const std::string& name, const DLTensor* tensor, std::string_view argument);
   Result<void> run_bound();
-  // A call of the interface that runs: what stop() stops.
+  // A call of the C interface in progress, which stop() ends.
   class Call {
    public:
     explicit Call(Session& session);
@@ -102,7 +102,8 @@ class Session {
 
   Session(std::shared_ptr<const LoadedBundle> loaded, SessionSettings settings)
       : loaded_(std::move(loaded)), settings_(std::move(settings)) {}
-  // After a run: a stopped Work stays stopped, so that the next run makes the executor and its Work again.
+  // After a stopped run, drops the executor and its Work, since a stopped Work stays stopped; the next run creates new
+  // ones.
   void drop_stopped();
   // Error: the caller has stopped this call.
   Result<void> may_run();

@@ -1,4 +1,4 @@
-// From results and exceptions to dvt_status: the border that no exception passes.
+// Converts results and exceptions to dvt_status: no exception leaves the C interface.
 #pragma once
 
 #include <memory>
@@ -16,12 +16,12 @@
 
 namespace dovetail::capi {
 
-// The text of a diagnostic with the members of dovetail.h in place of options of the command line: "bad value of
-// --target" as "bad value of `targets`". Commands, in backquotes, keep their options.
+// The text of a diagnostic with the members of dovetail.h in place of options of the command line: "invalid value for
+// --target" as "invalid value for `targets`". Commands, in backquotes, keep their options.
 std::string with_members(std::string_view text);
 
-// A null result only on success: where there is no memory for diagnostics, the result is a status that was allocated at
-// the start.
+// Null only on success: if there is no memory for the diagnostics, the result is a status that was allocated at load
+// time.
 dvt_status* status_of(const Diagnostics& diagnostics) noexcept;
 dvt_status* internal_error(const char* text) noexcept;
 dvt_status* out_of_memory() noexcept;

@@ -44,7 +44,7 @@ Result<std::shared_ptr<Shared>> shared(NdArray array, const std::string& name, c
     if (memory == nullptr)
       return Diagnostic{"cannot return a tensor", name,
                         fmt::format("the caller's allocator gave no memory for {} bytes", owned->bytes),
-                        "free memory, or set no allocator", Cause::resource};
+                        "free memory, or do not set an allocator", Cause::resource};
     owned->memory = static_cast<std::byte*>(memory);
     std::memcpy(owned->memory, std::as_const(array).bytes().data(), owned->bytes);
   } else {
@@ -101,33 +101,35 @@ Result<View> view_of(const DLTensor* tensor, std::string_view argument) {
     return Diagnostic{"cannot use tensor", std::string(argument), std::move(why), std::move(hint)};
   };
   if (tensor->device.device_type != kDLCPU && tensor->device.device_type != kDLCUDAHost)
-    return bad(fmt::format("its device is {}, and the host's memory is {}",
+    return bad(fmt::format("the tensor's device is {}, but host memory is {}",
                            static_cast<std::int64_t>(tensor->device.device_type), static_cast<int>(kDLCPU)),
-               "copy it to the host");
+               "copy the tensor to the host");
   const std::optional<DType> dtype = dtype_from(tensor->dtype);
   if (!dtype)
     return bad(fmt::format("type code {}, {} bits, {} lanes is not a type of the kit", tensor->dtype.code,
                            tensor->dtype.bits, tensor->dtype.lanes),
                "use (u)int8 to (u)int64, float16, bfloat16, float32, float64 or bool, with one lane");
   if (tensor->ndim < 0 || tensor->ndim > kMostDimensions || (tensor->ndim > 0 && tensor->shape == nullptr))
-    return bad(fmt::format("it has {} dimensions{}", tensor->ndim, tensor->shape == nullptr ? " and no shape" : ""),
-               fmt::format("give a shape of 0 to {} dimensions", kMostDimensions));
+    return bad(
+        fmt::format("the tensor has {} dimensions{}", tensor->ndim, tensor->shape == nullptr ? " and no shape" : ""),
+        fmt::format("give a shape of 0 to {} dimensions", kMostDimensions));
   View view{.dtype = *dtype, .shape = {tensor->shape, tensor->shape + tensor->ndim}};
   std::uint64_t bytes = static_cast<std::uint64_t>(size_bytes(*dtype));
   for (const std::int64_t extent : view.shape) {
     if (extent < 0) return bad(fmt::format("an extent is {}", extent), "give extents of at least 0");
     bytes = saturating_product(bytes, static_cast<std::uint64_t>(extent));
   }
-  if (bytes > std::uint64_t{1} << 47) return bad("its size exceeds the address space", "check its shape");
+  if (bytes > std::uint64_t{1} << 47) return bad("the tensor's size exceeds the address space", "check the shape");
   if (bytes > 0 && !is_row_major(*tensor))
-    return bad("its strides are not those of a contiguous row-major tensor",
-               "copy it into one: the library makes no copies by itself");
+    return bad("the strides are not those of a contiguous row-major tensor",
+               "copy the tensor into a contiguous one: the library makes no copies by itself");
   view.bytes = static_cast<std::size_t>(bytes);
   if (bytes == 0) return view;
-  if (tensor->data == nullptr) return bad("it has elements and no data", "set `data`");
+  if (tensor->data == nullptr) return bad("the tensor has elements, but no data", "set `data`");
   view.data = static_cast<std::byte*>(tensor->data) + tensor->byte_offset;
   if (reinterpret_cast<std::uintptr_t>(view.data) % static_cast<std::uintptr_t>(size_bytes(*dtype)) != 0)
-    return bad(fmt::format("its address is not a multiple of an element's {} bytes", size_bytes(*dtype)), "align it");
+    return bad(fmt::format("the tensor's address is not a multiple of an element's {} bytes", size_bytes(*dtype)),
+               "align the data");
   return view;
 }
 

@@ -9,9 +9,9 @@
 
 namespace {
 
-// Programs are trees of small nodes, allocated and freed by the hundred thousand. A thread keeps the blocks that it
-// frees for its next requests of the same size class, in one list for each size class of malloc. Each block comes from
-// malloc, so that code that does not know its size may pass it to free.
+// Programs are trees of small nodes, allocated and freed by the hundred thousand. A thread stores freed blocks for its
+// next requests of the same size, in one list for each size class of malloc. Each block comes from malloc, so that code
+// that does not know its size may pass it to free.
 struct SmallBlocks {
   struct Block {
     Block* next;
@@ -71,12 +71,41 @@ void give_back(void* memory, std::size_t bytes) {
 
 }  // namespace
 
+// All replaceable forms are here. Otherwise an allocator that is loaded before (LD_PRELOAD) would provide the others,
+// and its blocks, which may be smaller than malloc's, would come into the lists.
 void* operator new(std::size_t bytes) { return take(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return take(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return take_anew(std::max<std::size_t>(bytes, 1), static_cast<std::size_t>(alignment));
 }
-// Deletes without a size are the same as in the C++ library; they are here next to the operators that they belong to.
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes, alignment);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void* operator new[](std::size_t bytes) { return operator new(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t& no) noexcept { return operator new(bytes, no); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment) { return operator new(bytes, alignment); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& no) noexcept {
+  return operator new(bytes, alignment, no);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t bytes) noexcept { give_back(memory, bytes); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t bytes) noexcept { give_back(memory, bytes); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept { std::free(memory); }

@@ -40,28 +40,28 @@ constexpr passes::Row kIntegerPasses[] = {
     pass("sink_into_subgraphs"),
     // Identities between a DequantizeLinear and its user would hide the pair.
     pass("eliminate_identities", Level::needed),
-    // A pad below all numbers before a maximum has no step, so that it must be the maximum's own.
+    // A pad of -inf before a maximum cannot be quantized, so it must become the maximum's own pad.
     pass("fold_pads"),
     pass("lower_qdq"),
-    // What lower_qdq left of quantized weights has float activations; folding would expand them.
+    // The quantized weights that lower_qdq left have float activations; folding would expand them to floats.
     pass("keep_weights_int8"),
 };
-// On the integer graph, over and over while one of them changes something: each makes room for others.
+// On the integer graph, repeated while a pass changes something, since each enables others.
 constexpr passes::Row kGraphPasses[] = {
-    // First: the patterns below look for constants; what is left of dequantized weights becomes float.
+    // First, since the patterns below look for constants; remaining dequantized weights become float.
     pass("fold_constants"),
     pass("sink_into_subgraphs"),
     pass("eliminate_identities"),
     pass("simplify_movement"),
-    // Into convolutions while their BatchNormalization is still one node, whose factors are then rounded once.
+    // Folds BatchNormalization into convolutions while it is one node, so that factors are rounded only once.
     pass("fold_batch_norm"),
     pass("simplify_algebra"),
-    // After simplify_algebra, which gives each pattern fewer forms.
+    // After simplify_algebra, which reduces the number of forms of each pattern.
     pass("recognize_normalizations"),
     pass("recognize_activations"),
-    // Where targets gain by it (Target::passes): three kernels of the CPU are faster than its loop program.
+    // Only if targets request it (Target::passes): on the CPU, three kernels are faster than its loop program.
     pass("recognize_attention"),
-    // Before what folds into convolutions, and of what merges the movements that it leaves.
+    // Before passes that fold into convolutions, and before those that merge the movements that it creates.
     pass("lower_conv_transpose"),
     // Before what folds its sum into its product.
     pass("split_recurrent"),
@@ -71,14 +71,14 @@ constexpr passes::Row kGraphPasses[] = {
     pass("fold_scales"),
     pass("fold_pads"),
     pass("pool_early"),
-    // Last: the passes above leave duplicates and dead nodes after.
+    // Last, since the passes above create duplicates and dead nodes.
     pass("eliminate_common_subexpressions"),
     pass("eliminate_dead_nodes"),
 };
-// Once, when nothing is left that could still be folded into one of the parts.
+// Runs once, when nothing can be folded into one of the parts any more.
 constexpr passes::Row kLatePasses[] = {
     pass("merge_parallel_convolutions"),
-    // After it, since it makes Splits, and after what looks for Splits.
+    // After merge_parallel_convolutions, which creates Splits, and after passes that look for Splits.
     pass("split_to_slices"),
     pass("eliminate_dead_nodes"),
 };
@@ -118,7 +118,7 @@ class Pipeline {
     return {};
   }
   Result<void> partition_graph() {
-    // Results of the previous attempt, before a target gave up nodes.
+    // Clears the results of the previous attempt, in which a target gave up nodes.
     plans_.clear(), groups_.clear(), kernels_.clear(), programs_.clear();
     result_.schedules.clear(), result_.codes.clear();
     relayouts_ = Json::array();
@@ -187,7 +187,7 @@ class Pipeline {
       if (auto compiler = target->program_compiler()) compilers.push_back(std::move(compiler));
     if (compilers.empty())
       return Diagnostic{"cannot make a bundle", "CompileOptions::available",
-                        "no target runs loop programs on the host, which copies between layouts need",
+                        "no target runs loop programs on the host, but copies between layouts need one",
                         "also pass the interpreter (compiler/target/host/target.h)"};
     BundleBuilder builder(graph_, layouts_.chosen, std::move(compilers), options_.progress, options_.machine_code);
     Dump dump_inner;  // empty if nothing is dumped, so that targets format no text in vain
@@ -224,7 +224,7 @@ class Pipeline {
  private:
   // ---- Subgraphs
 
-  // Also applies `run` to the subgraphs that nodes of the graph hold.
+  // Applies `run` to the graph, and to the subgraphs of its nodes.
   Result<void> in_subgraphs(graph::Graph& graph, Result<void> (Pipeline::*run)(graph::Graph&)) {
     for (const graph::NodeId id : graph.live_nodes()) {
       std::vector<std::shared_ptr<const graph::Graph>> changed;
@@ -264,7 +264,7 @@ class Pipeline {
       });
     });
   }
-  // The user's placements that apply to this graph: all except those of nodes that exist only in its subgraphs.
+  // The user's placements that apply to this graph: those of nodes that exist only in subgraphs are omitted.
   std::map<std::string, std::string> places_in(const graph::Graph& graph) const {
     std::map<std::string, std::string> places = options_.place;
     std::erase_if(places, [&](const auto& entry) {
@@ -321,7 +321,7 @@ class Pipeline {
         passes_.push_back(Json{
             {"pass", "(all)"},
             {"changes", 0},
-            {"notes", {fmt::format("stopped after {} rounds although the last one changed something", most_rounds)}}});
+            {"notes", {fmt::format("stopped after {} rounds, although the last one changed something", most_rounds)}}});
         break;
       }
       if (round > most_rounds) break;
@@ -434,7 +434,8 @@ Result<Compiled> Pipeline::run(import::Imported model) {
     const Result<void> status = stage->run != nullptr ? (this->*stage->run)() : Result<void>();
     if (stage->run != nullptr) add_time(stage->name, begin);
     if (given_up_.size() > given_up) {
-      // Another attempt, without the nodes that targets could not hold. Each attempt has fewer nodes to place.
+      // Another attempt, without the nodes that did not fit their targets. Each attempt has fewer nodes to place, so
+      // this ends.
       stage = std::prev(kPartition);
       continue;
     }
@@ -468,20 +469,21 @@ Result<void> check_names(const CompileOptions& options) {
   for (const std::string& name : options.dump)
     if (name != "all" && name != "passes" && !has(known, name) && !has(passes, name))
       errors.push_back(
-          {fmt::format("cannot dump \"{}\"", name), "--dump", "the compiler has no stage or pass of that name",
+          {fmt::format("cannot dump \"{}\"", name), "--dump", "the compiler has no stage or pass of this name",
            fmt::format("stages: all, {}; passes: passes, {}", fmt::join(known, ", "), fmt::join(passes, ", "))});
   const auto whole = whole_stage_names();
   if (const std::string& stage = options.stop_after; !stage.empty() && !has(known, stage))
-    errors.push_back({fmt::format("unknown stage \"{}\"", stage), "--stop-after", "the compiler has no such stage",
+    errors.push_back({fmt::format("unknown stage \"{}\"", stage), "--stop-after",
+                      "the compiler has no stage of this name",
                       fmt::format("the stages are {}", fmt::join(whole, ", "))});
   else if (!stage.empty() && !has(whole, stage))
     errors.push_back({fmt::format("cannot stop after \"{}\"", stage), "--stop-after",
-                      "operations pass through that stage one at a time",
-                      fmt::format("dump it with --dump; stop after {}", fmt::join(whole, ", "))});
+                      "operations pass through this stage one at a time",
+                      fmt::format("dump the stage with --dump, or stop after {}", fmt::join(whole, ", "))});
   const auto check_passes = [&](const std::vector<std::string>& names, const char* option) {
     for (const std::string& name : names)
       if (!has(passes, name))
-        errors.push_back({fmt::format("unknown pass \"{}\"", name), option, "the compiler has no such pass",
+        errors.push_back({fmt::format("unknown pass \"{}\"", name), option, "the compiler has no pass of this name",
                           fmt::format("the passes are {}", fmt::join(passes, ", "))});
   };
   check_passes(options.with_passes, "--pass");
@@ -489,7 +491,7 @@ Result<void> check_names(const CompileOptions& options) {
   for (const std::string& name : options.with_passes)
     if (has(options.without_passes, name))
       errors.push_back({fmt::format("pass \"{}\" is both requested and excluded", name), "--pass, --no-pass",
-                        "it can be either on or off", "omit one of the two"});
+                        "a pass can be either on or off", "remove one of the two"});
   return errors;
 }
 

@@ -1,4 +1,5 @@
-// Data of the compile report: the fate of every imported node, the reason and the cost; the data moved by each region.
+// Data of the compile report: for every imported node its target, the reason and the cost; for every region the data
+// that it moves.
 #pragma once
 
 #include <cstdint>

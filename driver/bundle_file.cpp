@@ -22,11 +22,12 @@ Result<bool> is_bundle_file(const std::string& path) {
   std::string head(bundle::format::kMagic.size(), '\0');
   std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
   if (head != bundle::format::kMagic) return false;
-  return Diagnostic{"cannot read it as a model", path,
-                    fmt::format("it is a bundle, but its name does not end in {}: only a file with such a name is "
-                                "loaded as code",
-                                bundle::kFileExtension),
-                    fmt::format("name it {}{}", path, bundle::kFileExtension)};
+  return Diagnostic{
+      "cannot read the model", path,
+      fmt::format("the file is a bundle, but its name does not end in {}: only a file with such a name is "
+                  "loaded as code",
+                  bundle::kFileExtension),
+      fmt::format("name it {}{}", path, bundle::kFileExtension)};
 }
 
 Result<void> check_code(const bundle::Bundle& bundle, std::string_view path) {
@@ -45,7 +46,7 @@ Result<bundle::Bundle> read_bundle_to_run(const std::string& path, bool user_tru
   if (const auto why = user_trusts ? std::nullopt : runtime::not_recorded(bytes))
     return Diagnostic{
         "cannot run bundle", path,
-        fmt::format("it has machine code in the steps of {}, and no record shows that `dovetail compile` "
+        fmt::format("the bundle has machine code in the steps of {}, and no record shows that `dovetail compile` "
                     "wrote it for you: {}",
                     fmt::join(targets, ", "), *why),
         "compile the model again, or add --trust if you know who made the file: its code can do everything that "
@@ -65,8 +66,8 @@ Result<void> check_made_for_targets(const bundle::Bundle& bundle, const std::str
   if (missing.empty()) return {};
   const std::string others = fmt::format("{}", fmt::join(missing, " and "));
   return Diagnostic{"cannot run bundle", path,
-                    fmt::format("it was compiled for {}, --target is {}", others, fmt::join(targets, ",")),
-                    fmt::format("add {}, or compile it again", others)};
+                    fmt::format("the bundle was compiled for {}, but --target is {}", others, fmt::join(targets, ",")),
+                    fmt::format("add {} to --target, or compile the model again", others)};
 }
 
 Result<void> check_made_for_hardware(const bundle::Bundle& bundle, const std::string& path,
@@ -78,10 +79,10 @@ Result<void> check_made_for_hardware(const bundle::Bundle& bundle, const std::st
       isa::HardwareConfig made_for = code.config;
       made_for.name = config.name;  // the names may differ
       if (made_for != config)
-        return Diagnostic{
-            "cannot run bundle", path,
-            fmt::format("it was compiled for {}; --hw is {}", config_text(code.config), config_text(config)),
-            "leave --hw out, or compile it again"};
+        return Diagnostic{"cannot run bundle", path,
+                          fmt::format("the bundle was compiled for {}, but --hw is {}", config_text(code.config),
+                                      config_text(config)),
+                          "remove --hw, or compile the model again"};
     }
   }
   return {};

@@ -1,5 +1,5 @@
-// Reads bundles from files, and checks whether they may run, for which targets and hardware they were compiled, and
-// their code.
+// Reads bundles from files, and checks their code, whether they may run, and for which targets and hardware they were
+// compiled.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace dovetail::driver {
 
-// Whether the file is a bundle, by its name; any other file is read as a model. Error: it begins like a bundle but has
-// another name. Only files named .dvt are loaded as code.
+// Whether the file is a bundle, by its name; any other file is read as a model. Error: the file begins like a bundle,
+// but its name does not end in .dvt. Only files named .dvt are loaded as code.
 Result<bool> is_bundle_file(const std::string& path);
 
 // Checks the code of the kit's own targets (runtime::check_code). `path` names the bundle in diagnostics.

@@ -177,7 +177,7 @@ class Comparer {
     }
     describe(row, *session.model());
     if (!session.bundle().other_shapes.empty())
-      return Diagnostic{"bad usage of `dovetail compare`", model_.path, "--shape asks for several programs",
+      return Diagnostic{"bad usage of `dovetail compare`", model_.path, "--shape gives several shapes",
                         "give one shape at a time"};
     DOVETAIL_TRY(expect(session));
     if (!expected_) return {};

@@ -20,7 +20,7 @@ namespace dovetail::driver {
 
 struct CompareOptions {
   std::vector<std::string> targets;                // names of the target table, in the order of the rows
-  std::vector<std::string> hardware;               // configurations, each a row of target accel
+  std::vector<std::string> hardware;               // configurations; one row of target accel for each
   std::map<std::string, std::string> inputs = {};  // input name -> file
   std::map<std::string, NdArray> tensors = {};     // all inputs by name; empty: those of `inputs`, and random ones
   std::uint64_t seed = 1;
@@ -39,8 +39,8 @@ struct CompareOutcome {
   Comparison comparison;
   Diagnostics failure;  // a run failed, or `work` stopped it: rows are missing
 };
-// `models`: the options of compiling each, without targets and hardware. A target that cannot run here has a row that
-// says why. Error: bad input.
+// `models`: the options of compiling each, without targets and hardware. A target that cannot run on this machine gets
+// a row with the reason. Error: bad input.
 Result<CompareOutcome> compare_models(const std::vector<ModelOptions>& models, const CompareOptions& options);
 
 }  // namespace dovetail::driver

@@ -75,7 +75,7 @@ schedule::FindRecorded with_decisions(const schedule::Decisions& decided, schedu
 Result<void> check_taken(const schedule::Decisions& decided, const std::vector<ScheduleReport>& schedules) {
   for (const auto& [name, value] : decided)
     if (std::ranges::none_of(schedules, [&, name = name](const auto& row) { return row.origin.taken.contains(name); }))
-      return Diagnostic{"bad value of --decide", name + "=" + value,
+      return Diagnostic{"invalid value for --decide", name + "=" + value,
                         "no schedule of the model has this decision and value",
                         "`--dump trace` shows the decisions of each schedule, and their possible values"};
   return {};

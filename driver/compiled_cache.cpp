@@ -36,13 +36,15 @@ Json facts_of(std::string_view processor) {
 
 Result<void> check_kept(const ModelOptions& model, const CompileOptions& options) {
   const auto refused = [](std::string why, std::string hint) {
-    return Diagnostic{"bad usage of --cache", "", std::move(why), std::move(hint)};
+    return Diagnostic{"cannot use --cache", "", std::move(why), std::move(hint)};
   };
-  if (model.records) return refused("the schedules of --records may change between runs", "leave out one of them");
+  if (model.records)
+    return refused("the schedules of --records may change between runs", "remove one of the two options");
   if (!options.dump.empty() || !options.stop_after.empty())
-    return refused("it has no stages for --dump and --stop-after", "leave out one of them");
+    return refused("a compilation from the cache has no stages for --dump and --stop-after",
+                   "remove one of the two options");
   if (model.rewrite || !model.values.empty() || options.recorded || !options.machine_code)
-    return refused("it stores only models that are unchanged from their files",
+    return refused("the cache stores only models that are unchanged from their files",
                    "compile without --cache if the caller changes the model");
   std::vector<std::string> kept, asked = model.targets;
   for (const TargetRow& row : target_table())
@@ -50,8 +52,8 @@ Result<void> check_kept(const ModelOptions& model, const CompileOptions& options
   for (const auto& [node, target] : model.place) asked.push_back(target);
   for (const std::string& target : asked)
     if (std::ranges::find(kept, target) == kept.end())
-      return refused(fmt::format("it does not store code for {}", target),
-                     fmt::format("leave it out; it stores code for {}", fmt::join(kept, ", ")));
+      return refused(fmt::format("the cache does not store code for {}", target),
+                     fmt::format("remove --cache, which stores code only for {}", fmt::join(kept, ", ")));
   return {};
 }
 

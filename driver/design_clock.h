@@ -16,7 +16,7 @@ struct DesignClock {
 std::optional<DesignClock> design_clock(const isa::HardwareConfig& config);
 
 // "500 MHz is beyond the 385 MHz of the design: 65 levels of logic of 40 ps by the area model, before placement".
-// Empty: it is not beyond, or the design's clock is unknown.
+// Empty: the clock does not exceed the design's, or the latter is unknown.
 std::string beyond_design(const isa::HardwareConfig& config, double clock_mhz);
 
 }  // namespace dovetail::driver

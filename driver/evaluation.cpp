@@ -103,7 +103,7 @@ Result<std::vector<SampleAgreement>> sample_agreement_of(const std::map<std::str
     if (other == others.end() || other->second.shape() != array.shape())
       return Diagnostic{"cannot compare the models", "output " + name,
                         other == others.end() ? "the other model has no output of that name"
-                                              : fmt::format("it is {}, and {} in the other model",
+                                              : fmt::format("the output is {}, but {} in the other model",
                                                             to_string(array.shape()), to_string(other->second.shape())),
                         "compare models with the same outputs"};
     SampleAgreement row{name, array.rank() > 0 ? array.shape()[0] : 1, 0, 0, 0, {}};

@@ -15,7 +15,7 @@ namespace dovetail::driver {
 
 namespace {
 
-// The integer form has no uint8: zero points and values are smaller by 128.
+// In the integer form, uint8 tensors are int8: zero points and values are smaller by 128.
 NdArray as_int8(const NdArray& array) {
   NdArray shifted(DType::int8, array.shape());
   for (std::int64_t i = 0; i < array.count(); ++i) shifted.set_int64(i, array.as_int64(i) - 128);
@@ -28,7 +28,7 @@ ComparedTensor compare_one(const NdArray& given, const KeptTensor& tensor, const
   const NdArray expected = shifted ? as_int8(given) : given;
   if (expected.dtype() != tensor.array.dtype() || expected.shape() != tensor.array.shape()) {
     result.beyond = given.count();
-    result.why = fmt::format("it is {}, expected {}", type_text(tensor.array.dtype(), tensor.array.shape()),
+    result.why = fmt::format("the tensor is {}, expected {}", type_text(tensor.array.dtype(), tensor.array.shape()),
                              type_text(given.dtype(), given.shape()));
     return result;
   }

@@ -27,7 +27,7 @@ Diagnostic bad_usage(std::string_view option, std::string why, std::string hint)
 // Error: the option was not given once for each model.
 Result<void> check_count(std::string_view option, std::size_t given, std::size_t models) {
   if (given == models) return {};
-  return bad_usage(option, fmt::format("it is given {} times for {} models", given, models),
+  return bad_usage(option, fmt::format("the option is given {} times for {} models", given, models),
                    "give it once for each model, in the order of the models");
 }
 
@@ -64,7 +64,8 @@ Result<std::vector<explore::FloatModel>> float_models(std::span<const explore::M
     explore::FloatModel model{.path = files[i].path, .weight = files[i].weight};
     DOVETAIL_ASSIGN(model.imported, explore::import_model(files[i]));
     if (model.imported.graph.outputs.empty() || model.imported.graph.inputs.empty())
-      return Diagnostic{"cannot quantize", model.path, "it has no input or no output", "give a model of activations"};
+      return Diagnostic{"cannot quantize", model.path, "the model has no input or no output",
+                        "give a model with an input and an output"};
     DOVETAIL_ASSIGN(Runs samples, read_runs("--samples", given.samples[i], model.imported, model.path));
     model.samples = std::move(samples.values);
     Runs tests{model.samples, samples.rows};
@@ -94,7 +95,7 @@ Result<std::unique_ptr<ExploreModels>> ExploreModels::make(const explore::Space&
                                                  : nullptr;
     if (option != nullptr)
       return bad_usage(option, "the space has no numeric choices: the models are used as they are",
-                       R"(leave it out, or add "axes": {"scales": ["any", "power-of-two"]})");
+                       R"(remove the option, or add "axes": {"scales": ["any", "power-of-two"]})");
     DOVETAIL_ASSIGN(explore::Workload workload, explore::Workload::make(files));
     models->workload_ = std::make_unique<explore::Workload>(std::move(workload));
     DOVETAIL_ASSIGN(explore::Evaluator one, explore::Evaluator::make(*models->workload_, area, energy, space.base()));

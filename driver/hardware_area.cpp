@@ -272,7 +272,7 @@ Result<Area> parse_area(std::string_view flow, std::string_view tree, std::strin
     std::string number, net;
     words >> number >> net;
     if (!number.ends_with(':') || number.find_first_not_of("0123456789:") != number.npos) continue;
-    // Names that the tool made up are useless to the user; the name of their block is not.
+    // Generated names are replaced by the name of their block, which the user knows.
     std::string name(without_backslash(net));
     if (name.starts_with("$flatten"))
       name = name.substr(8, name.find(".$") == name.npos ? name.npos : name.find(".$") - 8);
@@ -314,7 +314,7 @@ Result<Area> run_area(const isa::HardwareConfig& config, std::string_view flow) 
     if (!error) fs::copy_file(source, folder.path() / "rtl" / source.filename(), error);
   if (error) {
     Diagnostic problem = bad(fmt::format("cannot copy the design into {}: {}", folder.path().string(), error.message()),
-                             "set TMPDIR to a folder that can be written and has room");
+                             "set TMPDIR to a writable folder with free space");
     problem.cause = cause_of(error.value());
     return problem;
   }
@@ -352,7 +352,8 @@ Result<std::optional<CommittedArea>> committed_area(const isa::HardwareConfig& c
       area.config = config.name;
       return std::optional<CommittedArea>({std::move(area), true});
     }
-    // A kept run is used only for the named configuration, not for another configuration with the same name.
+    // A stored run is used only for the kit's configuration of that name, not for another configuration with the same
+    // name.
     for (const isa::HardwareConfig& named : isa::named_configs())
       if (named.name == area.config && named == config) stale = CommittedArea{std::move(area), false};
   }
@@ -390,11 +391,11 @@ Result<Area> area_from_json(const Json& json, std::string_view where) {
     }
     if (area.rows.empty() || !area.rows.front().path.empty())
       return Diagnostic{"cannot read an area", std::string(where), "the first block is not the whole design",
-                        "measure again: dovetail hw area CONFIG --flow FLOW --run --json"};
+                        "measure it again: dovetail hw area CONFIG --flow FLOW --run --json"};
     return area;
   } catch (const Json::exception& error) {
     return Diagnostic{"cannot read an area", std::string(where), error.what(),
-                      "measure again: dovetail hw area CONFIG --flow FLOW --run --json"};
+                      "measure it again: dovetail hw area CONFIG --flow FLOW --run --json"};
   }
 }
 

@@ -55,7 +55,7 @@ struct CommittedArea {
   Area area;
   bool fresh = false;  // measured with the current design and flow
 };
-// The result in hw/syn/results; nullopt if no run with these parameters is kept. Error: a malformed file.
+// The result in hw/syn/results; nullopt if there is no stored run with these parameters. Error: a malformed file.
 Result<std::optional<CommittedArea>> committed_area(const isa::HardwareConfig& config, std::string_view flow);
 
 Json area_to_json(const Area& area);

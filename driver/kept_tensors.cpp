@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kShapes = "shapes";  // a key in a bundle's report
 
-// The shape of the value of a tensor in its own layout. It is read from a file, so it may be anything.
+// The model's shape of a tensor in a target's layout. It is read from a file, so it may be invalid.
 std::optional<Shape> shape_of(const bundle::Bundle& bundle, const std::string& value) {
   if (!bundle.report.is_object() || !bundle.report.contains(kShapes)) return std::nullopt;
   const Json& shapes = bundle.report[kShapes];
@@ -105,7 +105,7 @@ Result<std::map<std::string, NdArray>> read_expected(const std::filesystem::path
   if (error || arrays.empty())
     return Diagnostic{"cannot read the expected tensors", path.string(),
                       error ? error.message() : "the folder has no .npy file",
-                      "give a folder of NAME.npy files, or a .npz file"};
+                      "give a folder with NAME.npy files, or a .npz file"};
   return arrays;
 }
 

@@ -18,9 +18,9 @@ struct KeptTensor {
   std::string name, step;  // `step`: the step that computed it
   NdArray array;
 };
-// The results of steps and the outputs, in the order of the steps, each name once. Results are in the model's shape if
-// the bundle's report has it, else in their layout. A tensor that only exists inside a kernel is missing. Precondition:
-// `run` is a run of that bundle with keep_tensors.
+// The results of steps and the outputs, in the order of the steps, each name once. Results have the model's shape if
+// the bundle's report contains it, else their target's layout. A tensor that exists only inside a kernel is missing.
+// Precondition: `run` is a run of that bundle with keep_tensors.
 std::vector<KeptTensor> kept_tensors(const bundle::Bundle& bundle, const runtime::RunResult& run);
 // Adds to the bundle's report the shapes of the graph that kept_tensors() needs.
 void remember_shapes(bundle::Bundle& bundle, const graph::Graph& graph);

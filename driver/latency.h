@@ -26,8 +26,8 @@ struct StepTime {
 // The steps of inner programs that these steps ran, recursively: each follows the step that ran it.
 std::vector<const runtime::StepProfile*> inner_steps(std::span<const runtime::StepProfile> steps);
 
-// Times of the steps, then of inner_steps(); the time of a step does not include its inner steps. `measured`: the time
-// of each step on this machine, in the order of the steps. With several accelerators the times are for a batch of one
+// Times of the steps, then of inner_steps(); the time of a step does not include its inner steps. `measured`: the
+// measured time of each step, in the order of the steps. With several accelerators the times are for a batch of one
 // sample each, whose other steps run on this machine one after the other.
 std::vector<StepTime> step_times(std::span<const runtime::StepProfile> steps, std::span<const double> measured,
                                  const System& system);

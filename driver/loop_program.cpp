@@ -81,7 +81,7 @@ bool calls_intrinsics(const loops::Program& program) {
   return calls;
 }
 
-// Error: a buffer that no machine could hold, whose size would not fit integers of other passes.
+// Error: a buffer larger than any machine's memory, whose size might overflow in other passes.
 Result<void> check_sizes(const loops::Program& program) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 47;
   std::vector<loops::Buffer> buffers = program.allocations;
@@ -92,7 +92,7 @@ Result<void> check_sizes(const loops::Program& program) {
       bytes = saturating_product(bytes, static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 0)));
     if (bytes > kMostBytes)
       return Diagnostic{fmt::format("cannot use {}", program.name), fmt::format("buffer {}", buffer->name),
-                        fmt::format("{} are more than {} bytes", type_of(buffer->dtype, buffer->shape), kMostBytes),
+                        fmt::format("{} needs more than {} bytes", type_of(buffer->dtype, buffer->shape), kMostBytes),
                         "check its shape"};
   }
   return {};
@@ -136,7 +136,7 @@ Result<LoopProgram> LoopProgram::parse(std::string_view text, std::string_view w
   DOVETAIL_TRY(loops::verify(program, *intrinsics));
   if (const auto broken = schedule::first_broken_kind(program, *intrinsics))
     return Diagnostic{fmt::format("cannot use {}", program.name), broken->loop,
-                      fmt::format("its kind does not hold: {}", broken->conflict.why), broken->conflict.hint};
+                      fmt::format("the schedule is not valid: {}", broken->conflict.why), broken->conflict.hint};
   return LoopProgram(std::move(program), std::move(intrinsics), std::move(machine), machines);
 }
 
@@ -270,8 +270,8 @@ Result<LoopProgram::Compiled> LoopProgram::compile(const std::string& target, bo
   }
   if (target == bundle::kHostTarget && calls_intrinsics(program()))
     return Diagnostic{fmt::format("cannot compile {}", program().name), target,
-                      "it calls intrinsics, which the interpreter's bundles do not have",
-                      "run it without compiling, or compile it for the target of the intrinsics"};
+                      "the program calls intrinsics, which the interpreter's bundles do not support",
+                      "run the program without compiling, or compile it for the target of the intrinsics"};
 
   const graph::Graph graph = graph_of(*written_);
   const ChosenLayouts plain;

@@ -31,14 +31,14 @@ struct LoopMachines {
 };
 
 // A program with the steps of its schedule so far. Callers pass and get tensors in the shapes of the text, whatever
-// layouts the steps give to parameters. Copies share what is immutable.
+// layouts the steps give to parameters. Copies share immutable data.
 class LoopProgram {
  public:
   // Steps and calls may use the intrinsics of both machines. Errors: syntax; a program that does not verify; a loop
-  // whose kind guarantees what does not hold; unknown machines.
+  // whose kind requires a property that it lacks; unknown machines.
   static Result<LoopProgram> parse(std::string_view text, std::string_view where, const LoopMachines& machines);
 
-  // Takes steps, a trace (docs/reference/schedules.md). Error: a step is refused; then none of them is taken.
+  // Applies steps, given as a trace (docs/reference/schedules.md). Error: a step is rejected; then none is applied.
   Result<void> apply(std::string_view steps);
 
   const loops::Program& program() const { return schedule_.program(); }

@@ -28,7 +28,7 @@ Result<std::string> match_name(std::string_view source, std::string_view kind, c
     if (plain_name(name) == plain_name(given)) matches.push_back(name);
   if (matches.size() == 1) return matches.front();
   const auto bad = [&](std::string why, std::string hint) {
-    return Diagnostic{fmt::format("bad value of {}", source), std::string(given), std::move(why), std::move(hint)};
+    return Diagnostic{fmt::format("invalid value for {}", source), std::string(given), std::move(why), std::move(hint)};
   };
   if (matches.empty())
     return bad(fmt::format("the model has no {} of that name", kind),

@@ -218,7 +218,7 @@ bool is_clean(OnnxVerdict verdict) { return verdict == OnnxVerdict::passed || ve
 [[noreturn]] void serve_tests(const ModelOptions& options, OnnxRun how, int seconds, int from, int to, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // this process ends with its parent, however the parent ends
   if (::getppid() != parent) ::_exit(1);
-  // While it is held, the GPU's state that every program needs is kept.
+  // While this handle exists, the GPU keeps the state that every program needs.
   std::shared_ptr<runtime::cuda::Context> held;
   for (;;) {
     ::alarm(0);
@@ -249,7 +249,7 @@ Result<std::vector<fs::path>> find_onnx_tests(const std::vector<std::string>& fo
     if (error)
       return Diagnostic{"cannot read the folder", folder, error.message(), "give a folder of ONNX backend tests"};
     if (tests.size() == before)
-      return Diagnostic{"cannot find tests", folder, "no folder below it holds a model.onnx",
+      return Diagnostic{"cannot find tests", folder, "no subfolder contains a model.onnx",
                         "give a folder of ONNX backend tests, such as node of the onnx package's backend/test/data"};
   }
   std::ranges::sort(tests);
@@ -352,9 +352,10 @@ OnnxTestResult OnnxTestProcess::run(const fs::path& folder) {
   if (!json.is_object()) {
     end();
     if (WIFSIGNALED(status_))
-      result.reason = WTERMSIG(status_) == SIGALRM ? fmt::format("no result within {} s", seconds_)
-                                                   : fmt::format("it crashed with signal {}", WTERMSIG(status_));
-    else result.reason = fmt::format("its process ended with status {}", WEXITSTATUS(status_));
+      result.reason = WTERMSIG(status_) == SIGALRM
+                          ? fmt::format("no result within {} s", seconds_)
+                          : fmt::format("the process crashed with signal {}", WTERMSIG(status_));
+    else result.reason = fmt::format("the process ended with status {}", WEXITSTATUS(status_));
     return result;
   }
   result.verdict = static_cast<OnnxVerdict>(json.at("verdict").get<int>());

@@ -39,7 +39,7 @@ class Reader {
     known_.emplace_back(key);
     const auto found = json_.find(key);
     if (found != json_.end()) return &*found;
-    if (required) refuse(key, "it is missing", fmt::format("the required keys are channels, layout and scale"));
+    if (required) refuse(key, "the key is missing", fmt::format("the required keys are channels, layout and scale"));
     return nullptr;
   }
   void refuse(std::string_view key, std::string why, std::string hint) {
@@ -57,13 +57,13 @@ class Reader {
       }
     std::string all;
     for (const auto& row : names) all += fmt::format("{}\"{}\"", all.empty() ? "" : ", ", row.name);
-    refuse(key, fmt::format("it is {}", found->dump()), "one of " + all);
+    refuse(key, fmt::format("the value is {}", found->dump()), "write one of " + all);
   }
   // [height, width]
   std::optional<Shape> size(const char* key, const Json& found) {
     if (found.is_array() && found.size() == 2 && extent(found[0]) && extent(found[1]))
       return Shape{*extent(found[0]), *extent(found[1])};
-    refuse(key, fmt::format("it is {}", found.dump()), "give [height, width], from 1 to 65536 each");
+    refuse(key, fmt::format("the value is {}", found.dump()), "give [height, width], each from 1 to 65536");
     return std::nullopt;
   }
   static std::optional<std::int64_t> extent(const Json& found) {
@@ -87,14 +87,14 @@ class Reader {
     if (read.size() == (found->is_array() ? found->size() : 1) && (!found->is_array() || read.size() == channels))
       values = std::move(read);
     else
-      refuse(key, fmt::format("it is {}", found->dump()),
-             fmt::format("give a number{}, or an array of {}", zero_allowed ? "" : " other than 0", channels));
+      refuse(key, fmt::format("the value is {}", found->dump()),
+             fmt::format("give a number{}, or an array of {} numbers", zero_allowed ? "" : " other than 0", channels));
   }
 
   Diagnostics finish() {
     for (const auto& [key, value] : json_.items())
       if (std::ranges::find(known_, key) == known_.end())
-        refuse(key, "there is no such key", fmt::format("keys: {}", fmt::join(known_, ", ")));
+        refuse(key, "the key is unknown", fmt::format("the keys are {}", fmt::join(known_, ", ")));
     return std::move(errors_);
   }
 
@@ -105,7 +105,7 @@ class Reader {
   Diagnostics errors_;
 };
 
-// Resizing along one axis: for each place in the result, the first source and the weights, which sum to 1.
+// Resizing along one axis: for each element of the result, the first source element and the weights, which sum to 1.
 struct Weights {
   std::int64_t first = 0;
   std::vector<double> of;
@@ -128,7 +128,8 @@ std::vector<Weights> weights_along(std::int64_t from, std::int64_t to, Filter fi
       else rows.push_back({first, {1 - part, part}});
       continue;
     }
-    // A triangle as wide as the pixels that a result replaces, and at least one pixel wide (Pillow, ImagingResample).
+    // A triangle filter as wide as the input pixels of one result pixel, and at least one pixel wide (Pillow,
+    // ImagingResample).
     const double support = std::max(ratio, 1.0);
     const auto first = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(center - support + 0.5))),
                last = std::min(from, static_cast<std::int64_t>(std::floor(center + support + 0.5)));
@@ -158,7 +159,7 @@ double luma(const Image& image, std::int64_t y, std::int64_t x) {
 
 Result<Preprocess> Preprocess::parse(const Json& json, const std::string& where) {
   if (!json.is_object())
-    return Diagnostic{"cannot use the preprocessing", where, "it is not a JSON object",
+    return Diagnostic{"cannot use the preprocessing", where, "expected a JSON object",
                       "docs/howto/own-data.md has an example"};
   Reader reader(json, where);
   Preprocess result;
@@ -166,7 +167,8 @@ Result<Preprocess> Preprocess::parse(const Json& json, const std::string& where)
     if (found->is_number()) {
       result.shorter_side = Reader::extent(*found);
       if (!result.shorter_side)
-        reader.refuse("resize", fmt::format("it is {}", found->dump()), "give a number of pixels, or [height, width]");
+        reader.refuse("resize", fmt::format("the value is {}", found->dump()),
+                      "give a number of pixels, or [height, width]");
     } else {
       result.size = reader.size("resize", *found);
     }
@@ -174,7 +176,7 @@ Result<Preprocess> Preprocess::parse(const Json& json, const std::string& where)
   reader.choice("filter", kFilters, result.filter, false);
   if (const Json* found = reader.find("antialias")) {
     if (found->is_boolean()) result.antialias = found->get<bool>();
-    else reader.refuse("antialias", fmt::format("it is {}", found->dump()), "true or false");
+    else reader.refuse("antialias", fmt::format("the value is {}", found->dump()), "write true or false");
   }
   if (const Json* found = reader.find("crop")) result.crop = reader.size("crop", *found);
   reader.choice("channels", kChannels, result.channels, true);
@@ -184,15 +186,15 @@ Result<Preprocess> Preprocess::parse(const Json& json, const std::string& where)
     if (found->is_number() && std::isfinite(found->get<double>()) && found->get<double>() != 0)
       result.scale = found->get<double>();
     else
-      reader.refuse("scale", fmt::format("it is {}", found->dump()),
-                    "1 for pixels of 0 to 255, 0.00392156862745098 for 0 to 1");
+      reader.refuse("scale", fmt::format("the value is {}", found->dump()),
+                    "write 1 for pixels of 0 to 255, 0.00392156862745098 for 0 to 1");
   }
   const std::size_t channels = result.channels == Channels::gray ? 1 : 3;
   reader.numbers("mean", channels, true, result.mean);
   reader.numbers("deviation", channels, false, result.deviation);
   if (const Json* found = reader.find("input")) {
     if (found->is_string()) result.input = found->get<std::string>();
-    else reader.refuse("input", fmt::format("it is {}", found->dump()), "the name of the model's input");
+    else reader.refuse("input", fmt::format("the value is {}", found->dump()), "give the name of the model's input");
   }
   if (Diagnostics errors = reader.finish(); !errors.empty()) return errors;
   return result;
@@ -261,7 +263,7 @@ Result<NdArray> Preprocess::apply(const Image& given, DType dtype, const Shape& 
     return Diagnostic{"cannot use the image", where,
                       fmt::format("the crop of {} x {} is larger than the image of {} x {} pixels (height x width)",
                                   window[0], window[1], image.height, image.width),
-                      "resize it first: \"resize\""};
+                      "resize the image first, with \"resize\""};
   const std::int64_t top = (image.height - window[0]) / 2, left = (image.width - window[1]) / 2,
                      colors = channels == Channels::gray ? 1 : 3;
   const bool first = layout == ImageLayout::nchw;
@@ -269,7 +271,7 @@ Result<NdArray> Preprocess::apply(const Image& given, DType dtype, const Shape& 
   if (shape.size() != 4 || !std::equal(made.begin() + 1, made.end(), shape.begin() + 1))
     return Diagnostic{
         "cannot use the image", where,
-        fmt::format("the preprocessing gives {}, and the model needs {}", to_string(made), type_text(dtype, shape)),
+        fmt::format("the preprocessing yields {}, but the model needs {}", to_string(made), type_text(dtype, shape)),
         "change \"resize\", \"crop\", \"channels\" or \"layout\""};
   NdArray row(dtype, made);
   for (std::int64_t y = 0; y < window[0]; ++y)

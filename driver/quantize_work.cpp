@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
-// What compiling takes in addition to its graph, measured on networks of 60 to 900 nodes: the code generator, and
-// copies of the constants, which are folded, packed and stored.
+// The memory that compilation needs in addition to its graph, measured on networks of 60 to 900 nodes: the code
+// generator, and copies of the constants, which are folded, packed and stored.
 constexpr std::uint64_t kCompiler = 96 * kMebi, kCopiesOfConstants = 4;
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 constexpr auto kFirstPause = std::chrono::seconds(1);
@@ -56,7 +56,7 @@ Result<quantize::MemoryBudget> quantize_budget(const std::optional<std::string>&
   if (text) {
     const auto bytes = parse_bytes(*text);
     if (!bytes)
-      return Diagnostic{"bad limit of memory", *text, "it must be a number of bytes",
+      return Diagnostic{"invalid memory limit", *text, "the limit must be a number of bytes",
                         "write it as 512MiB, 8GiB or 1073741824"};
     budget.limit = *bytes;
   } else {

@@ -1,4 +1,4 @@
-// What long quantizing needs: a limit of memory, and sums that outlive an interrupted command.
+// Support for long quantization: a memory limit, and sums that outlive an interrupted command.
 #pragma once
 
 #include <chrono>
@@ -31,14 +31,14 @@ struct QuantizeInputs {
   Json shapes;  // as given
 };
 
-// A file in the user's cache, under a hash of the inputs. It is written now and then, so that this takes little of the
-// time, and whenever `stopping` says that the work is about to end.
+// A file in the user's cache, under a hash of the inputs. It is written periodically, in a small share of the time, and
+// whenever `stopping` returns true: the work is about to end.
 class QuantizeSums {
  public:
   // Error: the model cannot be read, or there is no folder.
   static Result<QuantizeSums> of(const QuantizeInputs& inputs, std::function<bool()> stopping);
 
-  // Sums of an interrupted work, or nothing if they are missing, damaged or another user's.
+  // The sums of interrupted work; nothing if they are missing, damaged or another user's.
   bool found() const { return !parts_.empty(); }
   void forget();              // the sums that were found
   quantize::Keeper keeper();  // this object outlives it

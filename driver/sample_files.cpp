@@ -38,7 +38,7 @@ Result<std::vector<std::filesystem::path>> files_of(const std::filesystem::path&
     if (const auto& path = entry->path(); !path.filename().string().starts_with('.')) files.push_back(path);
   if (error) return Diagnostic{"cannot read samples", folder.string(), error.message(), "check the folder"};
   if (files.empty())
-    return Diagnostic{"cannot read samples", folder.string(), "the folder is empty", "put samples there"};
+    return Diagnostic{"cannot read samples", folder.string(), "the folder is empty", "put samples into the folder"};
   std::ranges::sort(files);
   return files;
 }
@@ -55,7 +55,7 @@ Result<NdArray> put_together(const std::vector<NdArray>& parts, const std::vecto
                is_rows = own.size() == shape.size() && std::equal(row.begin(), row.end(), own.begin() + 1);
     if (parts[i].dtype() != parts[0].dtype() || !(is_row || is_rows))
       return Diagnostic{"cannot read samples", files[i].string(),
-                        fmt::format("it is {}, the first sample is {}", type_text(parts[i].dtype(), own),
+                        fmt::format("the sample is {}, but the first one is {}", type_text(parts[i].dtype(), own),
                                     type_text(parts[0].dtype(), row)),
                         "give samples of the same type and shape"};
     shape[0] += is_row ? 1 : own[0];
@@ -119,9 +119,10 @@ Result<Arrays> read_named_folder(std::string_view source, const std::vector<std:
     const auto own = parts.find(input.name);
     if (own == parts.end()) continue;  // reported with all missing arrays
     if (own->second.size() != files.size() || input.shape.empty())
-      return Diagnostic{fmt::format("bad value of {}", source), input.name,
-                        fmt::format("only {} of {} files have an array for it", own->second.size(), files.size()),
-                        "store an array for each input in every file"};
+      return Diagnostic{
+          fmt::format("invalid value for {}", source), input.name,
+          fmt::format("only {} of {} files have an array for this input", own->second.size(), files.size()),
+          "store an array for each input in every file"};
     DOVETAIL_ASSIGN(NdArray all, put_together(own->second, files, Shape(input.shape.begin() + 1, input.shape.end())));
     tensors.emplace(input.name, std::move(all));
   }
@@ -170,7 +171,7 @@ Result<Arrays> read_samples(std::string_view source, const std::filesystem::path
       return read_named_folder(source, files, bundle, names);
   }
   if (names.size() != 1)
-    return Diagnostic{fmt::format("bad value of {}", source), path.string(),
+    return Diagnostic{fmt::format("invalid value for {}", source), path.string(),
                       fmt::format("the model has {} inputs: {}", names.size(), fmt::join(names, ", ")),
                       "give a .npz file with an array for each input"};
   const bundle::Tensor& input = bundle.tensors[static_cast<std::size_t>(bundle.inputs[0])];

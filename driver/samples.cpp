@@ -16,7 +16,7 @@ std::size_t row_bytes(const NdArray& array) {
   return array.bytes().size() / static_cast<std::size_t>(std::max<std::int64_t>(1, array.shape().front()));
 }
 
-// Whether the array is rows for the tensor, but not as many as the tensor has. Zero rows do not count.
+// Whether the array has rows for the tensor, but another number of rows than the tensor. Zero rows do not count.
 bool has_other_rows(const NdArray& array, const bundle::Tensor& tensor) {
   const Shape& have = array.shape();
   return array.dtype() == tensor.dtype && !have.empty() && have.size() == tensor.shape.size() &&
@@ -37,8 +37,8 @@ Result<Samples> Samples::make(const bundle::Bundle& program, std::map<std::strin
     const std::int64_t rows = given->second.shape()[0], batch = tensor.shape[0];
     if (!first.empty() && (rows != samples.rows_ || batch != samples.batch_))
       return Diagnostic{"cannot run the samples", "input " + tensor.name,
-                        fmt::format("it has {} rows for a batch of {}, and {} has {} rows for a batch of {}", rows,
-                                    batch, first, samples.rows_, samples.batch_),
+                        fmt::format("the input has {} rows for a batch of {}, but {} has {} rows for a batch of {}",
+                                    rows, batch, first, samples.rows_, samples.batch_),
                         "give every input the same number of rows"};
     first = tensor.name;
     samples.rows_ = rows;
@@ -60,9 +60,9 @@ Result<Samples> Samples::make(const bundle::Bundle& program, std::map<std::strin
     return Diagnostic{
         "cannot run the samples",
         "output " + program.tensors[static_cast<std::size_t>(program.extents.front().output)].name,
-        fmt::format("its number of elements depends on values, so that the outputs of {} runs cannot be stacked",
+        fmt::format("the number of elements depends on values, so the outputs of {} runs cannot be stacked",
                     samples.runs_),
-        "give one batch"};
+        "give samples for one batch"};
   DOVETAIL_TRY(runtime::check_inputs(program, samples.inputs(0)));
   return samples;
 }

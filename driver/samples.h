@@ -25,8 +25,8 @@ class Samples {
   // The inputs of one run. Missing rows of the last run are copies of the last row.
   std::map<std::string, NdArray> inputs(std::int64_t run) const;
 
-  // Joins the results of all runs into one array: along the first axis if it is the batch, without the copied rows;
-  // else along a new axis.
+  // Concatenates the results of all runs: along the first axis if it is the batch, without the copied rows; else along
+  // a new axis.
   NdArray stacked(const std::vector<NdArray>& results) const;
 
  private:

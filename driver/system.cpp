@@ -27,8 +27,8 @@ Result<simulator::MemorySpec> configured_memory(const isa::SystemConfig& config,
   auto* bank = std::get_if<simulator::BankMemory>(&*memory);
   if (states_clock(config.memory))
     return Diagnostic{"cannot read the memory model", where,
-                      "it sets the accelerator's clock, which the system sets too",
-                      "leave out clock-ps: clock_mhz is the clock"};
+                      "the memory model sets the accelerator's clock, but the system does too",
+                      "remove clock-ps, since clock_mhz sets the clock"};
   if (config.memory_clock_mhz) {
     if (bank == nullptr)
       return Diagnostic{"cannot read the memory model", fmt::format("{}, \"system.memory_clock_mhz\"", from),
@@ -43,8 +43,8 @@ Result<simulator::MemorySpec> configured_memory(const isa::SystemConfig& config,
 
 Result<void> check_clock(double mhz, std::string_view given) {
   if (mhz >= isa::kLeastClockMhz && mhz <= isa::kMostClockMhz) return {};
-  return Diagnostic{"bad value of --clock", std::string(given),
-                    fmt::format("it must be a number from {} to {}", isa::kLeastClockMhz, isa::kMostClockMhz),
+  return Diagnostic{"invalid value for --clock", std::string(given),
+                    fmt::format("the clock must be a number from {} to {}", isa::kLeastClockMhz, isa::kMostClockMhz),
                     "write MHz, for example --clock 333"};
 }
 
@@ -54,9 +54,9 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
     system.accelerators = *changes.accelerators;
     system.accelerators_from = "--accelerators";
     if (system.accelerators < 1 || system.accelerators > isa::kMostAccelerators)
-      return Diagnostic{"bad value of --accelerators", std::to_string(system.accelerators),
-                        fmt::format("it must be an integer from 1 to {}", isa::kMostAccelerators),
-                        "write it in decimal digits"};
+      return Diagnostic{"invalid value for --accelerators", std::to_string(system.accelerators),
+                        fmt::format("the number must be an integer from 1 to {}", isa::kMostAccelerators),
+                        "write the number in decimal digits"};
   }
   if (changes.clock_mhz) {
     DOVETAIL_TRY(check_clock(*changes.clock_mhz, fmt::format("{}", *changes.clock_mhz)));
@@ -78,9 +78,9 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
     system.clock_from = "--memory";
   } else if (bank->clock_ps != picoseconds(system.clock_mhz)) {
     return Diagnostic{"bad usage", "--memory",
-                      fmt::format("its clock-ps={} means {:.6g} MHz, and --clock is {:.6g} MHz", bank->clock_ps,
+                      fmt::format("clock-ps={} means {:.6g} MHz, but --clock is {:.6g} MHz", bank->clock_ps,
                                   1e6 / static_cast<double>(bank->clock_ps), system.clock_mhz),
-                      "leave out clock-ps"};
+                      "remove clock-ps"};
   }
   return system;
 }
@@ -89,7 +89,7 @@ Result<void> refuse_several(const System& system, std::string_view what) {
   if (system.accelerators == 1) return {};
   return Diagnostic{
       "bad usage", std::string(what),
-      fmt::format("it shows one accelerator, and {} sets {}", system.accelerators_from, system.accelerators),
+      fmt::format("the option shows one accelerator, but {} sets {}", system.accelerators_from, system.accelerators),
       "add --accelerators 1"};
 }
 

@@ -34,11 +34,11 @@ struct System {
 // Error: a clock out of range; `given` is the text that the user wrote.
 Result<void> check_clock(double mhz, std::string_view given);
 
-// `from`: the configuration's name. The accelerator's clock is set in one place. A DRAM model uses it; setting another
-// clock in the model (`clock-ps`) is an error, except in the changed memory without a changed clock, which sets it.
+// `from`: the configuration's name. The accelerator's clock, which a DRAM model also uses, is set in one place: another
+// clock in the model (`clock-ps`) is an error, unless only the memory is changed, whose clock then applies.
 Result<System> resolve_system(const isa::SystemConfig& config, std::string_view from, const SystemChanges& changes);
 
-// Error: there are several accelerators, and `what` shows only one.
+// Error: there are several accelerators, but the feature `what` shows only one.
 Result<void> refuse_several(const System& system, std::string_view what);
 
 // The part of the system that a bundle records.

@@ -128,8 +128,8 @@ Result<std::vector<TargetPointer>> make_targets(const TargetOptions& options, st
 
 Result<void> check_targets(std::string_view source, std::span<const std::string> names) {
   const auto bad = [&](std::string why, std::string hint) {
-    return Diagnostic{fmt::format("bad value of {}", source), fmt::format("{}", fmt::join(names, ",")), std::move(why),
-                      std::move(hint)};
+    return Diagnostic{fmt::format("invalid value for {}", source), fmt::format("{}", fmt::join(names, ",")),
+                      std::move(why), std::move(hint)};
   };
   for (auto name = names.begin(); name != names.end(); ++name) {
     if (std::ranges::find(target_table(), *name, &TargetRow::name) == target_table().end())

@@ -37,10 +37,11 @@ struct TargetRow {
   // Checks whether code for the target runs on this machine; null: it runs everywhere. Error: what is missing, and how
   // to install it.
   Result<void> (*check_here)() = nullptr;
-  // Targets that run the operators that it does not support, separated by commas; empty: it supports all operators.
+  // Targets that run the operators that this target does not support, separated by commas; empty: it supports all
+  // operators.
   std::string_view fallback_targets = {};
-  // Its code depends only on this program and its libraries, since no compiler is loaded at run time, so that --cache
-  // may store it.
+  // Whether the target's code depends only on this program and its libraries (no compiler is loaded at run time), so
+  // that --cache may store it.
   bool made_by_program = false;
 
   std::string_view name() const { return facts.name; }

@@ -54,8 +54,8 @@ Result<NdArray> read_tensor(const std::filesystem::path& path) {
 Result<NdArray> parse_tensor(std::span<const std::byte> bytes, const std::filesystem::path& path) {
   if (is_npy(bytes)) return parse_npy(bytes, path.string());
   if (path.extension() == ".pb") return import::parse_tensor_proto(bytes, path.string());
-  return Diagnostic{"cannot read tensor", path.string(), "it is neither a .npy file nor named .pb",
-                    "write it with numpy.save, or give a serialized ONNX TensorProto as FILE.pb"};
+  return Diagnostic{"cannot read tensor", path.string(), "the file is neither a .npy file nor named .pb",
+                    "write the tensor with numpy.save, or give a serialized ONNX TensorProto as FILE.pb"};
 }
 
 const bundle::Bundle& program_for(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& given) {
@@ -86,7 +86,7 @@ Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::map<std
       problems.insert(problems.end(), array.errors().begin(), array.errors().end());
     } else if (!inputs.tensors.emplace(*name, *array).second) {
       problems.push_back(
-          {"bad value of --input", given, fmt::format("input {} is given twice", *name), "give it once"});
+          {"invalid value for --input", given, fmt::format("input {} is given twice", *name), "give it only once"});
     } else {
       inputs.announcements.push_back(
           fmt::format("{}: {} from {}", *name, type_text(array->dtype(), array->shape()), file));
@@ -114,7 +114,7 @@ Result<std::vector<std::string>> output_files(const std::filesystem::path& folde
     paths.push_back((folder / (plain_name(name) + ".npy")).string());
     if (const auto [entry, inserted] = taken.emplace(paths.back(), name); !inserted)
       return Diagnostic{"cannot write outputs", folder.string(),
-                        fmt::format("outputs {} and {} would both be {}", entry->second, name, paths.back()),
+                        fmt::format("outputs {} and {} would both be written to {}", entry->second, name, paths.back()),
                         "rename one of them in the model"};
   }
   return paths;

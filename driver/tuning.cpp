@@ -118,8 +118,8 @@ Result<tune::MakeMeasurer> measurer_of(std::string_view target, const ModelOptio
                                        const MeasurerOptions& measurer) {
   const auto row = std::ranges::find(tuned_targets(), target, &TunedTarget::name);
   if (row != tuned_targets().end()) return row->measurer(options, measurer);
-  return Diagnostic{"cannot measure", fmt::format("target {}", target), "its kernels cannot be tuned",
-                    "leave it out of --target"};
+  return Diagnostic{"cannot measure", fmt::format("target {}", target), "the target's kernels cannot be tuned",
+                    "remove it from --target"};
 }
 
 }  // namespace dovetail::driver

@@ -23,11 +23,11 @@ Result<std::vector<Summary>> summaries_of(const Records& records, const std::str
   if (!task) return summaries;
   std::erase_if(summaries, [&](const Summary& summary) { return !summary.task.starts_with(*task); });
   if (summaries.empty())
-    return Diagnostic{"cannot find the task", *task, fmt::format("{} has no record of it", database),
+    return Diagnostic{"cannot find the task", *task, fmt::format("{} has no record of this task", database),
                       fmt::format("`dovetail records list {}` lists the tasks", database)};
   if (summaries.front().task != *task && summaries.front().task != summaries.back().task)
     return Diagnostic{"cannot find the task", *task,
-                      fmt::format("it could be {} or {}", summaries.front().task, summaries.back().task),
+                      fmt::format("the key may mean {} or {}", summaries.front().task, summaries.back().task),
                       "write more of the key"};
   std::erase_if(summaries, [&](const Summary& s) { return s.task != summaries.front().task; });
   return summaries;
@@ -143,7 +143,7 @@ Result<Records::Merged> import_records(const std::string& database, std::string_
   }
   if (!problems.empty()) return problems;
   if (records.empty())
-    return Diagnostic{"cannot import records", where, "it has no records",
+    return Diagnostic{"cannot import records", where, "the file has no records",
                       "name a file that `dovetail records export` wrote"};
   DOVETAIL_ASSIGN(Records into, Records::open(database, Records::Open::write));
   return into.merge(records);

@@ -13,7 +13,7 @@ namespace dovetail::driver {
 
 namespace {
 
-// The remedy for refusals that contain these words (compiler/target/accel, compiler/partition).
+// The remedy for refusals whose reason contains these words (compiler/target/accel, compiler/partition).
 struct Remedy {
   std::string_view words, text;
 };
@@ -64,7 +64,7 @@ std::optional<LeftAccelerator> left_accelerator(std::span<const NodePlacement> p
     if (!row.cost || row.cost->macs == 0) continue;
     ++left.of;
     std::string why = refusal_of(row);
-    // The accelerator did not refuse the node: an earlier target took it, or the user placed it.
+    // The accelerator did not reject the node: an earlier target accepted it, or the user placed it elsewhere.
     if (why.empty())
       why = accel == targets.begin() ? "it was placed elsewhere" : targets.front() + " is listed before it";
     const Remedy* remedy = remedy_of(why);
@@ -79,8 +79,9 @@ std::optional<LeftAccelerator> left_accelerator(std::span<const NodePlacement> p
   }
   if (left.nodes == 0) return std::nullopt;
   const Remedy* remedy = remedy_of(left.why);
-  left.remedy = remedy != nullptr ? std::string(remedy->text)
-                                  : "another --hw may take them; `dovetail compile --report R.json` has every refusal";
+  left.remedy = remedy != nullptr
+                    ? std::string(remedy->text)
+                    : "another --hw may support them; `dovetail compile --report R.json` has the reason for every node";
   return left;
 }
 

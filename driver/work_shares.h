@@ -15,7 +15,7 @@ namespace dovetail::driver {
 // The share of each target in the multiplications of the graph; empty if it has none.
 std::map<std::string, double> mac_shares(const PlacementSummary& summary);
 
-// Nodes that the host interprets because no target supports them: those with the same reason.
+// A group of nodes that the host interprets because no target supports them, all for the same reason.
 struct OnHost {
   std::string op, why;
   std::vector<std::string> nodes = {};

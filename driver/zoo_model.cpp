@@ -22,8 +22,8 @@ Result<quantize::Quantized> quantized(const graph::Graph& graph, const ZooOption
   quantize::Options options;
   DOVETAIL_ASSIGN(options.method, quantize::parse_method(given.calibration));
   if (given.samples < 1 || given.samples > kMostSamples)
-    return Diagnostic{"bad number of samples", std::to_string(given.samples),
-                      fmt::format("it must be in 1 to {}", kMostSamples), "8 is enough"};
+    return Diagnostic{"invalid number of samples", std::to_string(given.samples),
+                      fmt::format("the number must be from 1 to {}", kMostSamples), "choose fewer; 8 are enough"};
   std::vector<quantize::Values> inputs;
   for (int sample = 0; sample < given.samples; ++sample)
     inputs.push_back(zoo::sample_inputs(graph, given.choices.seed, sample));

@@ -70,8 +70,8 @@ Diagnostic bad_memory(const HardwareConfig& config, std::string what, std::strin
     if (is_memory_of(opcode, row.id) && spec::is_enabled(row, config))
       allowed += fmt::format("{}{} ({})", allowed.empty() ? "" : ", ", static_cast<int>(row.id), row.name);
   return {std::move(what), std::move(where),
-          fmt::format("memory id {} is not valid for {}, which takes {}", memory_text(memory), spec::info(opcode).name,
-                      allowed),
+          fmt::format("memory id {} is not valid for {}, which accepts {}", memory_text(memory),
+                      spec::info(opcode).name, allowed),
           "name one of these, or set x_size to 0 for an instruction that only moves tokens"};
 }
 
@@ -234,7 +234,7 @@ Result<Instruction> Codec::decode(std::span<const std::byte> bytes) const {
   if (bytes.size() != 8 * words_)
     return Diagnostic{
         "cannot decode an instruction", "",
-        fmt::format("{} bytes given, an instruction of {} has {}", bytes.size(), config_.name, 8 * words_),
+        fmt::format("{} bytes were given, but an instruction of {} has {}", bytes.size(), config_.name, 8 * words_),
         "pass exactly one instruction"};
   const Words words = read_words(bytes);
   Instruction instruction;
@@ -294,7 +294,7 @@ Diagnostics Codec::encoding_errors(const Instruction& instruction) const {
             if (value != 0)
               errors.push_back(
                   {what(), std::string(field.spec.name),
-                   fmt::format("it belongs to the extension `{}`, which is off", extension),
+                   fmt::format("the field belongs to the extension `{}`, which is off", extension),
                    fmt::format("set \"{}\": true in the configuration, or avoid `{}`", extension, field.spec.name)});
             return;
           }
@@ -303,8 +303,8 @@ Diagnostics Codec::encoding_errors(const Instruction& instruction) const {
           if (range.holds(value)) return;
           const bool above = value > range.most;
           errors.push_back({what(), std::string(field.spec.name),
-                            fmt::format("{} {} {}, the {} that {} bits hold", value, above ? '>' : '<',
-                                        above ? range.most : range.least, above ? "most" : "least", width),
+                            fmt::format("the value {} {} {}, the {} value of {} bits", value, above ? '>' : '<',
+                                        above ? range.most : range.least, above ? "largest" : "smallest", width),
                             "split the instruction, or choose a configuration with wider fields"});
         });
         if constexpr (std::is_base_of_v<Transfer, Body>) {
@@ -352,10 +352,11 @@ Result<void> Codec::encode(const Uop& uop, std::vector<std::byte>& out) const {
     const std::uint64_t value = uop.*field.member;
     word |= (value & cut.mask) << cut.shift;
     if (value > cut.mask)
-      errors.push_back({fmt::format("cannot encode the micro-op {}, {}, {}", uop.dst, uop.src, uop.wgt),
-                        std::string(field.spec.name),
-                        fmt::format("{} > {}, the most that {} bits hold", value, cut.mask, std::popcount(cut.mask)),
-                        "use an index within the buffer, or choose a configuration with a larger one"});
+      errors.push_back(
+          {fmt::format("cannot encode the micro-op {}, {}, {}", uop.dst, uop.src, uop.wgt),
+           std::string(field.spec.name),
+           fmt::format("the index {} > {}, the largest value of {} bits", value, cut.mask, std::popcount(cut.mask)),
+           "use an index within the buffer, or choose a configuration with a larger buffer"});
   });
   if (!errors.empty()) return errors;
   append(out, word, uop_bytes_);

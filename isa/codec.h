@@ -24,8 +24,8 @@ class Codec {
 
   const HardwareConfig& config() const { return config_; }
 
-  // Appends instruction_bytes() bytes. Error: a value that does not fit its field, an extension that is switched off;
-  // names field and both numbers.
+  // Appends instruction_bytes() bytes. Error: a value that does not fit its field, or an extension that is switched
+  // off. The error names the field and both numbers.
   Result<void> encode(const Instruction& instruction, std::vector<std::byte>& out) const;
   Result<void> encode(const Uop& uop, std::vector<std::byte>& out) const;
 

@@ -57,14 +57,14 @@ void check_depths(const HardwareConfig& config, Diagnostics& errors) {
     const std::int64_t element = memory.element_bytes(config);
     if (depth < spec::kMinDepth)
       errors.push_back({what(config), key,
-                        fmt::format("{} bytes hold {} {} elements of {} bytes < {}, the least",
+                        fmt::format("{} bytes contain {} {} elements of {} bytes < {}, the least",
                                     config.*memory.buffer_bytes, depth, memory.name, element, spec::kMinDepth),
                         fmt::format("raise {} to {} or more", key, spec::kMinDepth * element)});
     const std::int64_t most = std::int64_t{1} << (memory.id == Memory::uop ? spec::kWideUopBits : spec::kWideIndexBits);
     if (wide && depth > most)
       errors.push_back(
           {what(config), key,
-           fmt::format("{} bytes hold {} {} elements of {} bytes > {}, the most that the wide encoding indexes",
+           fmt::format("{} bytes contain {} {} elements of {} bytes > {}, the most that the wide encoding can index",
                        config.*memory.buffer_bytes, depth, memory.name, element, most),
            fmt::format("lower {} to {} or less", key, most * element)});
   }
@@ -97,7 +97,7 @@ std::int64_t HardwareConfig::depth(Memory memory) const {
 Result<void> validate(const HardwareConfig& config) {
   Diagnostics errors;
   check_ranges(config, errors);
-  if (!errors.empty()) return errors;  // the following checks multiply and divide by these numbers
+  if (!errors.empty()) return errors;  // the following checks multiply and divide by the parameters
   check_elements(config, errors);
   check_depths(config, errors);
   if (config.outstanding_beats < config.burst_beats)
@@ -105,25 +105,26 @@ Result<void> validate(const HardwareConfig& config) {
         {what(config), "outstanding_beats",
          fmt::format("{} < burst_beats = {}: a burst is requested only when the beat buffer has room for all of it",
                      config.outstanding_beats, config.burst_beats),
-         fmt::format("raise outstanding_beats to {} or lower burst_beats", config.burst_beats)});
+         fmt::format("raise outstanding_beats to {}, or lower burst_beats", config.burst_beats)});
   if (config.window && config.block_in != config.block_out)
     errors.push_back({what(config), "window",
                       fmt::format("block_in is {} and block_out {}: WINDOW multiplies lane by lane", config.block_in,
                                   config.block_out),
                       "make the two equal, or turn `window` off"});
   if (config.window && config.block_in == 1)
-    errors.push_back({what(config), "window", "block_in is 1, and the window would hold one element",
+    errors.push_back({what(config), "window", "block_in is 1, so the window would contain only one element",
                       "raise the blocks to 2 or more, or turn `window` off"});
   if (config.epilogue && !config.requant)
-    errors.push_back({what(config), "epilogue", "`requant` is off, and the epilogue uses its multipliers",
+    errors.push_back({what(config), "epilogue", "`requant` is off, but the epilogue uses its multipliers",
                       "turn `requant` on, or `epilogue` off"});
   if (config.epilogue && config.block_in < 16)
     errors.push_back({what(config), "epilogue",
-                      fmt::format("block_in is {}: the parameters of an epilogue take {} bytes of a WGT row",
+                      fmt::format("block_in is {}: the parameters of an epilogue need {} bytes of a WGT row",
                                   config.block_in, semantics::kParameterBytes),
                       "raise block_in to 16 or more, or turn `epilogue` off"});
   if (config.norm && !config.requant)
-    errors.push_back({what(config), "norm", "`requant` is off, and the results of RECIP and RSQRT are scales for it",
+    errors.push_back({what(config), "norm",
+                      "`requant` is off, but the results of RECIP and RSQRT are scales for requantization",
                       "turn `requant` on, or `norm` off"});
   if (!errors.empty()) return errors;
   return {};

@@ -1,5 +1,5 @@
 // HardwareConfig: one design point of the accelerator as run-time data. isa/spec/parameters.h
-// lists the parameters with their defaults and ranges; this struct only holds the values.
+// lists the parameters with their defaults and ranges; this struct has only the values.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct HardwareConfig {
   bool operator==(const HardwareConfig&) const = default;
 
   // Derived, all exact (sizes are powers of two).
-  Encoding encoding() const;                        // wide if and only if the compact form has no room
+  Encoding encoding() const;                        // wide if and only if a field does not fit the compact form
   std::int64_t instruction_bytes() const;           // 16 or 32
   std::int64_t uop_bytes() const;                   // 4 or 8
   std::int64_t element_bytes(Memory memory) const;  // in DRAM

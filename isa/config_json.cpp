@@ -48,9 +48,10 @@ class Reader {
     if (!vta.ok())
       return error(std::string(kVtaClock), vta.errors().front().why, "write the clock in MHz, or leave it out");
     if (has_system_ && machine_.system.clock_mhz != vta->clock_mhz)
-      return error(std::string(kVtaClock),
-                   fmt::format("it asks for {} MHz, and \"system\" for {}", vta->clock_mhz, machine_.system.clock_mhz),
-                   "keep one of the two");
+      return error(
+          std::string(kVtaClock),
+          fmt::format("the key sets {} MHz, but \"system\" sets {}", vta->clock_mhz, machine_.system.clock_mhz),
+          "remove one of the two");
     machine_.system.clock_mhz = vta->clock_mhz;
   }
 
@@ -78,8 +79,8 @@ class Reader {
   void set(const std::string& key, std::int64_t HardwareConfig::*member, std::int64_t value) {
     for (const Setting& earlier : settings_)
       if (earlier.member == member && config_.*member != value)
-        return error(key, fmt::format("it asks for {}, and \"{}\" for {}", value, earlier.key, config_.*member),
-                     "keep one of the two");
+        return error(key, fmt::format("the key sets {}, but \"{}\" sets {}", value, earlier.key, config_.*member),
+                     "remove one of the two");
     settings_.push_back({member, key});
     config_.*member = value;
   }
@@ -110,13 +111,13 @@ class Reader {
     if (!number) return;
     if (row.kind == spec::VtaKey::Kind::fixed) {
       if (*number != row.value)
-        error(key, fmt::format("2^{} bits, and {}: 2^{}", *number, row.doc, row.value),
+        error(key, fmt::format("2^{} bits are not supported; {}: 2^{}", *number, row.doc, row.value),
               fmt::format("set {} to {}", key, row.value));
       return;
     }
     if (*number < row.value || *number > 40)
       return error(key, fmt::format("{} is not from {} to 40", *number, row.value),
-                   "VTA's LOG_ keys hold base-2 logarithms");
+                   "the values of VTA's LOG_ keys are base-2 logarithms");
     const std::int64_t size = std::int64_t{1} << (*number - row.value);
     set(key, row.first, size);
     if (row.second != nullptr) set(key, row.second, size);
@@ -146,11 +147,11 @@ Result<Machine> load_unchanged(std::string_view name_or_path) {
     names.push_back(machine.hardware.name);
   }
   const std::filesystem::path path(name_or_path);
-  // A bare word without a file of that name was meant as a name.
+  // A bare word that is not a file was meant as the name of a configuration.
   if (!name_or_path.ends_with(".json") && name_or_path.find('/') == std::string_view::npos &&
       !std::filesystem::exists(path))
     return Diagnostic{"cannot load the hardware configuration", std::string(name_or_path),
-                      "it is neither a named configuration nor a file",
+                      "this is neither a named configuration nor a file",
                       suggestion(name_or_path, names) + " (`dovetail hw list` shows all)"};
   DOVETAIL_ASSIGN(const Json json, read_json_file(path));
   return machine_from_json(json, name_or_path);
@@ -189,10 +190,11 @@ Result<Machine> change(const Machine& from, std::string_view text, std::string_v
                         std::move(why), std::move(hint)};
     };
     if (equals == std::string_view::npos || equals + 1 == item.size())
-      return bad("it is not of the form key=value", "write NAME,key=value,key=value without spaces");
+      return bad("the text is not of the form key=value", "write NAME,key=value,key=value without spaces");
     if (std::find(keys.begin(), keys.end(), key) == keys.end())
       return bad("no parameter has this name", suggestion(key, keys));
-    if (std::find(given.begin(), given.end(), key) != given.end()) return bad("it is given twice", "give it once");
+    if (std::find(given.begin(), given.end(), key) != given.end())
+      return bad("the key is given twice", "give the key once");
     given.push_back(key);
     const bool of_system = std::find(kOfSystem.begin(), kOfSystem.end(), key) != kOfSystem.end();
     (of_system ? json["system"] : json)[std::string(key)] = change_value(item.substr(equals + 1));
@@ -207,7 +209,7 @@ Result<Machine> change(const Machine& from, std::string_view text, std::string_v
 Result<Machine> machine_from_json(const Json& json, std::string_view where) {
   if (!json.is_object())
     return Diagnostic{"cannot read the hardware configuration", std::string(where),
-                      fmt::format("a JSON {} where an object is expected", json.type_name()),
+                      fmt::format("expected a JSON object, found a JSON {}", json.type_name()),
                       "write {\"batch\": 1, \"block_in\": 16, ...}"};
   Machine machine;
   machine.hardware.name = std::filesystem::path(where).stem().string();

@@ -25,7 +25,7 @@ Queue Instruction::queue() const {
 
 namespace {
 
-// The body as `Base`; null if it is not one.
+// The body as `Base`; null if it is not derived from `Base`.
 template <typename Base>
 const Base* as(const Instruction& instruction) {
   return std::visit(

@@ -27,8 +27,8 @@ struct DependencyFlags {
   bool operator==(const DependencyFlags&) const = default;
 };
 
-// A 2-D strided transfer. SRAM side packed; DRAM side `x_stride` elements from row to row. Pads (LOAD only) surround
-// the data in SRAM with zero elements. x_size 0: nothing moves but tokens.
+// A 2-D strided transfer. Rows are packed in SRAM, and `x_stride` elements apart in DRAM. Pads (LOAD only) surround the
+// data in SRAM with zero elements. x_size 0: no data is moved, only tokens.
 struct Transfer {
   Memory memory = Memory::inp;
   std::uint32_t sram_base = 0;                                       // element index
@@ -95,10 +95,10 @@ struct Instruction {
 // The instruction's loop nest; null unless it is a GEMM, GEMMQ, WINDOW or ALU.
 UopLoop* uop_loop(Instruction& instruction);
 const UopLoop* uop_loop(const Instruction& instruction);
-// Null unless it multiplies INP by WGT.
+// Null unless the instruction multiplies INP by WGT.
 const ProductLoop* product_loop(const Instruction& instruction);
 
-// Whether products end with the epilogue. The micro-op after those of the loop then names its parameters.
+// Whether products end with the epilogue. The micro-op after those of the loop then selects the epilogue's parameters.
 bool has_epilogue(const Instruction& instruction);
 
 // wgt is unused by ALU micro-ops.

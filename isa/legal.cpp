@@ -49,7 +49,7 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
                        "set the pads to 0; only a load pads"};
     });
 
-  // No sum or product here overflows 64 bits: the wide fields are the larger ones.
+  // No sum or product here overflows 64 bits: this holds for the wide fields, which are the larger ones.
   static_assert(2 * (spec::kTransferSize.wide + 1) < 63 && spec::kTransferSize.wide + spec::kStride.wide < 63 &&
                 spec::kSramBase.wide < 63 && spec::kDramBase.wide < 63);
   const std::uint64_t elements =
@@ -64,7 +64,7 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
   if (elements != 0 && transfer.sram_base + elements > depth_[id])
     report([&] {
       return Violation{
-          fmt::format("the {} elements from {} end at {} > {}, the depth of {}", elements, transfer.sram_base,
+          fmt::format("{} elements from {} end at {} > {}, the depth of {}", elements, transfer.sram_base,
                       transfer.sram_base + elements, depth_[id], spec::info(spec::info(transfer.memory).buffer).name),
           "move fewer elements, or lower sram_base"};
     });
@@ -73,9 +73,10 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
         transfer.dram_base + std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size;
     if (end > dram_elements_[id])
       report([&] {
-        return Violation{fmt::format("it reaches DRAM element {} > {}, the last of {} bytes below address 2^{}",
-                                     end - 1, dram_elements_[id] - 1, element_bytes_[id], address_bits_),
-                         "lower dram_base, sizes or stride, or raise `address_bits`"};
+        return Violation{
+            fmt::format("the transfer ends at DRAM element {} > {}, the last one of {} bytes below address 2^{}",
+                        end - 1, dram_elements_[id] - 1, element_bytes_[id], address_bits_),
+            "lower dram_base, sizes or stride, or raise `address_bits`"};
       });
   }
 }
@@ -85,15 +86,16 @@ void LegalityRules::visit_loop(const UopLoop& loop, bool has_parameters, Report&
   if (loop.uop_begin > loop.uop_end)
     return report([&] {
       return Violation{fmt::format("uop_begin {} > uop_end {}", loop.uop_begin, loop.uop_end),
-                       "exchange the two: uop_end is exclusive"};
+                       "exchange them: uop_end is exclusive"};
     });
   const bool runs = loop.iter_out != 0 && loop.iter_in != 0 && loop.uop_begin != loop.uop_end;
   const std::uint64_t depth = depth_[static_cast<std::size_t>(Memory::uop)];
   const std::uint64_t end = std::uint64_t{loop.uop_end} + (has_parameters ? 1 : 0);
   if (runs && end > depth)
     report([&] {
-      return Violation{fmt::format("micro-op {} > {}, the last of the micro-op memory", end - 1, depth - 1),
-                       "load the micro-ops lower, or raise `uop_buffer_bytes`"};
+      return Violation{
+          fmt::format("the instruction uses micro-op {} > {}, the last one of the micro-op memory", end - 1, depth - 1),
+          "load the micro-ops to a lower index, or raise `uop_buffer_bytes`"};
     });
 }
 
@@ -102,16 +104,16 @@ void LegalityRules::visit_violations(const Instruction& instruction, Report&& re
   const DependencyFlags& flags = instruction.flags;
   if ((flags.pop_prev || flags.push_prev) && instruction.queue() == Queue::load)
     report([&] {
-      return Violation{fmt::format("{} on a load of {}: the load queue has no previous queue",
+      return Violation{fmt::format("{} is set on a load of {}, but the load queue has no previous queue",
                                    flags.pop_prev ? "pop_prev" : "push_prev",
                                    spec::info(std::get<Load>(instruction.body).memory).name),
                        "use pop_next and push_next, to and from the compute queue"};
     });
   if ((flags.pop_next || flags.push_next) && instruction.queue() == Queue::store)
     report([&] {
-      return Violation{
-          fmt::format("{} on a store: the store queue has no next queue", flags.pop_next ? "pop_next" : "push_next"),
-          "use pop_prev and push_prev, to and from the compute queue"};
+      return Violation{fmt::format("{} is set on a store, but the store queue has no next queue",
+                                   flags.pop_next ? "pop_next" : "push_next"),
+                       "use pop_prev and push_prev, to and from the compute queue"};
     });
   switch (instruction.opcode()) {
     case Opcode::load: return visit_transfer(std::get<Load>(instruction.body), Opcode::load, report);
@@ -128,7 +130,7 @@ void LegalityRules::visit_violations(const Instruction& instruction, Report&& re
           return Violation{fmt::format("use_imm is 1 and must be 0 for {}: {}", op.name,
                                        op.source_elements == 0
                                            ? "it has no second operand"
-                                           : fmt::format("its operands come from acc[src] on, the immediate is its {}",
+                                           : fmt::format("its operands start at acc[src], the immediate is its {}",
                                                          op.immediate.word)),
                            fmt::format("write {}= instead of imm=", op.immediate.word)};
         });

@@ -25,7 +25,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string suggestion(std::string_view given, std::span<const std::string_view> candidates) {
-  // Such a text is far longer than any name: not a misspelling, and not worth a quadratic comparison.
+  // A longer text cannot be a misspelled name, and is not worth a quadratic comparison.
   constexpr std::size_t kLongest = 64;
   if (given.size() <= kLongest) {
     std::string_view best;

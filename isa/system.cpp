@@ -43,7 +43,7 @@ Result<SystemConfig> system_from_json(const Json& json, std::string_view where) 
                       std::move(hint)};
   };
   if (!json.is_object())
-    return bad("", fmt::format("a JSON {} where an object is expected", json.type_name()),
+    return bad("", fmt::format("expected a JSON object, found a JSON {}", json.type_name()),
                R"(write {"clock_mhz": 350, "memory": "bank:ddr4-2400"})");
   SystemConfig system;
   Diagnostics errors;
@@ -72,7 +72,7 @@ Result<SystemConfig> system_from_json(const Json& json, std::string_view where) 
         errors.push_back(bad(key, fmt::format("{} is not an integer from 1 to {}", value.dump(), kMostAccelerators),
                              "write how many accelerators share the memory"));
     } else {
-      errors.push_back(bad(key, "the system has no member of this name", suggestion(key, kSystemKeys)));
+      errors.push_back(bad(key, "the system has no key of this name", suggestion(key, kSystemKeys)));
     }
   }
   if (!errors.empty()) return errors;

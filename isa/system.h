@@ -17,8 +17,8 @@ namespace dovetail::isa {
 
 inline constexpr double kLeastClockMhz = 1, kMostClockMhz = 1'000'000;
 inline constexpr std::int64_t kMostAccelerators = 64;
-// Within what the levels of logic of every named configuration allow, and of 1x16x16 with all extensions (69 levels of
-// 40 ps: 362 MHz).
+// The clock that all named configurations reach, 1x16x16 with all extensions included (69 levels of logic of 40 ps: 362
+// MHz).
 inline constexpr double kDefaultClockMhz = 350;
 
 struct SystemConfig {
@@ -43,8 +43,8 @@ struct Machine {
 const std::vector<Machine>& named_machines();
 
 // Like load_config(), with the "system" section. Both accept changes after the name or path, as in
-// "1x16x16,inp_buffer_bytes=512,clock_mhz=200": they are validated like everything else, and the changes are appended
-// to the name of a configuration whose hardware is changed, so that the name is again valid for --hw.
+// "1x16x16,inp_buffer_bytes=512,clock_mhz=200": they are validated too. If the hardware is changed, the changes are
+// appended to the configuration's name, so that the name is valid for --hw.
 Result<Machine> load_machine(std::string_view text);
 Result<Machine> machine_from_json(const Json& json, std::string_view where);
 // config_to_json()'s members, then "system".

@@ -1,4 +1,4 @@
-// Assembly text. format_* prints what parse_assembly reads; docs/gen/isa.md holds the grammar.
+// Assembly text. format_* prints what parse_assembly reads; docs/gen/isa.md has the grammar.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ enum class SymbolKind : std::uint8_t {
 struct Symbol {
   std::string name;
   SymbolKind kind = SymbolKind::constant;
-  std::uint64_t value = 0;  // of a constant, the bits of an int64
+  std::uint64_t value = 0;  // for a constant, the bits of an int64
   std::uint64_t bytes = 0;  // at an address: the size and type of the data there
   DType dtype = DType::uint8;
   Shape shape = {};
@@ -79,8 +79,8 @@ std::string format_assembly(const HardwareConfig& config, std::span<const Instru
 std::string format_assembly(const Assembly& assembly);  // micro-ops before instructions; no other items of the image
 std::string format_config_line(const HardwareConfig& config);
 
-// `expected`: the configuration asked for on the command line; a `.config` line that disagrees is an error naming the
-// parameter and both values. Without either, the default configuration holds. Without `read_data`, .data accepts no
+// `expected`: the configuration given on the command line; a `.config` line that differs is an error naming the
+// parameter and both values. Without either, the default configuration is used. Without `read_data`, .data accepts no
 // files. All errors of a file are collected, each with its line and column.
 Result<Assembly> parse_assembly(std::string_view text, std::string_view where,
                                 const std::optional<HardwareConfig>& expected = std::nullopt,

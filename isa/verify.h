@@ -49,15 +49,16 @@ struct Finding {
   std::size_t instruction;           // the faulty one, or the later of a pair, in program order
   std::optional<std::size_t> other;  // the earlier of a pair
   bool possible = false;             // true if the micro-ops are unknown: the access may, not must, happen
-  Diagnostic diagnostic;             // names both instructions with their disassembly
+  Diagnostic diagnostic;             // contains the disassembly of both instructions
   std::optional<Memory> memory;      // race, undefined_read: the memory; empty: DRAM
   std::vector<Extent>
       extents;  // the elements of `memory`, or bytes of DRAM; sorted, disjoint. Empty: unknown, or not applicable
 };
 
 struct VerifyOptions {
-  std::span<const Launch> launches = {};         // empty: one launch of the whole program
-  std::optional<DramImage> dram = std::nullopt;  // holds the micro-ops; without it GEMM and ALU may touch anything
+  std::span<const Launch> launches = {};  // empty: one launch of the whole program
+  std::optional<DramImage> dram =
+      std::nullopt;  // contains the micro-ops; without it GEMM and ALU may access any element
   std::optional<std::uint64_t> program_base = std::nullopt;  // address of the program in DRAM, if a STORE may reach it
   std::size_t max_findings = 64;  // in the order of instructions; further ones are counted, not described
 };

@@ -28,7 +28,7 @@ class Facts {
   std::size_t count() const { return facts_.size(); }  // increases if an assumption contains an integer comparison
 
  private:
-  // `looked_at`: parts of the condition already visited, as it may hold a part several times.
+  // `looked_at`: subexpressions already visited, as a condition may contain one several times.
   void assume(const Expr& condition, Seen& looked_at);
   void assume_not(const Expr& condition, Seen& looked_at);
   void add(const Expr& large, const Expr& small, std::int64_t margin);  // large - small >= margin

@@ -1,4 +1,4 @@
-// Integer arithmetic of the loop programs on values held as int64: signed types sign-extended, unsigned ones
+// Integer arithmetic of the loop programs on values stored as int64: signed types sign-extended, unsigned ones
 // zero-extended (uint64 as its bits), bool as 0 or 1. Shared by `evaluate`, constant folding and interval analysis.
 #pragma once
 

@@ -19,13 +19,14 @@ namespace dovetail::loops {
 
 enum class Precision : std::uint8_t {
   native,  // every operation rounds to its type
-  wide,    // float16/bfloat16/float32 values and intermediates are held in binary64
+  wide,    // float16/bfloat16/float32 values and intermediates are stored in binary64
 };
 
 class CompiledProgram;  // bytecode; immutable, may be shared between threads
 struct CoreProgram;     // loops/core/core.h
 
-// `intrinsics` must hold every intrinsic that the program calls. Error: the program does not verify (loops/verify.h).
+// `intrinsics` must contain every intrinsic that the program calls. Error: the program does not verify
+// (loops/verify.h).
 Result<std::shared_ptr<const CompiledProgram>> compile(const Program& program, const IntrinsicTable& intrinsics = {},
                                                        Precision precision = Precision::native);
 
@@ -41,7 +42,7 @@ std::shared_ptr<const CompiledProgram> compile(const Program& program, const Cor
 Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const NdArray> arguments,
                                  Work* work = nullptr);
 
-// The same on memory that the caller owns: `arguments` holds the inputs and constants, `results` the outputs, in
+// The same on memory that the caller owns: `arguments` are the inputs and constants, `results` the outputs, in
 // parameter order, each as large as its buffer and without overlaps. Nothing is copied. Preconditions: native
 // precision, one span per parameter, correct sizes.
 Result<void> run(const CompiledProgram& program, std::span<const std::span<const std::byte>> arguments,

@@ -19,9 +19,8 @@ namespace dovetail::loops {
 // accelerator, asynchronous to the program that fills it.
 enum class ExecutionScope : std::uint8_t { thread, warp, warpgroup, machine_queue };
 
-// When its results are available. immediate: for the next statement; commit_wait: after a commit and a wait of the
-// target (cp.async, wgmma, the tokens between queues), which its back end inserts where another statement depends on
-// them.
+// When the results are available. immediate: for the next statement; commit_wait: after a commit and a wait (cp.async,
+// wgmma, the tokens between queues), which the back end inserts where another statement depends on them.
 enum class Completion : std::uint8_t { immediate, commit_wait };
 
 struct Intrinsic {
@@ -35,10 +34,10 @@ struct Intrinsic {
   bool in_place = false;
   ExecutionScope execution = ExecutionScope::thread;
   Completion completion = Completion::immediate;
-  // How the executing threads hold each operand, if not as a dense array in memory: an index map of its dimensions,
-  // lanes before the bar and registers after it, outermost first. "i0%8,i1/2|i0/8,i1%2": element (r, c) of a 16x8 tile
-  // is in lane r % 8 * 4 + c / 2, register r / 8 * 2 + c % 2. Empty: all operands are dense; else one entry per
-  // operand, "" for a dense one. (compiler/schedule/index_map.h parses it.)
+  // How each operand is distributed over the executing threads, if it is not a dense array in memory: an index map of
+  // its dimensions, lanes before the bar and registers after it, outermost first. "i0%8,i1/2|i0/8,i1%2": element (r, c)
+  // of a 16x8 tile is in lane r % 8 * 4 + c / 2, register r / 8 * 2 + c % 2. Empty: all operands are dense; else one
+  // entry per operand, "" for a dense one. (compiler/schedule/index_map.h parses it.)
   std::vector<std::string> layouts = {};
 };
 

@@ -15,7 +15,7 @@ Expr make_expr(DType dtype, decltype(ExprNode::node) node) {
   return std::make_shared<const ExprNode>(ExprNode{dtype, std::move(node)});
 }
 
-// The nearest value of the type: an immediate of a narrow type never carries bits that a load of it could not.
+// The nearest value of the type: an immediate of a narrow type has no bits that a load of the type could not have.
 double round_to(double value, DType dtype) {
   switch (dtype) {
     case DType::float32: return static_cast<float>(value);
@@ -142,7 +142,7 @@ Expr call(Function function, std::vector<Expr> arguments) {
     case Function::requantize:
       DOVETAIL_CHECK(arguments.size() == 3 && arguments[0]->dtype == DType::int32 &&
                          arguments[1]->dtype == DType::float32 && arguments[2]->dtype == DType::int32,
-                     "requantize takes (int32, float32, int32)");
+                     "requantize needs (int32, float32, int32)");
       return make_expr(DType::int32, Call{function, std::move(arguments)});
   }
   DOVETAIL_CHECK(false, "unknown function");

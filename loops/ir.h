@@ -180,7 +180,7 @@ struct Iterator {
   Var var;  // used inside the block only
   std::int64_t extent;
   IterKind kind;
-  Expr binding;  // affine in the loops around the block
+  Expr binding;  // affine in the enclosing loops of the block
 };
 struct RangeExpr {
   Expr min;
@@ -210,8 +210,8 @@ struct Store {
   std::vector<StoreTarget> targets;
 };
 // A hardware intrinsic, introduced by tensorize. Each operand names the element at which the intrinsic's own (dense)
-// operand begins, with the strides given by `steps`: how many elements of each buffer dimension one step of each
-// operand axis moves. Its meaning is a small loop program looked up by name (loops/intrinsic.h).
+// operand begins, with the strides given by `steps`: for each operand axis, the elements by which one step moves in
+// each buffer dimension. Its meaning is a small loop program looked up by name (loops/intrinsic.h).
 struct IntrinsicOperand {
   Buffer buffer;
   std::vector<Expr> indices;                     // first element

@@ -7,7 +7,7 @@
 namespace dovetail::loops {
 
 inline constexpr std::int64_t kMostLanes = 256;    // iterations of a vectorized loop
-inline constexpr std::int64_t kMostCopies = 1024;  // copies of one statement, by the unrolled loops around it
+inline constexpr std::int64_t kMostCopies = 1024;  // copies of one statement by its enclosing unrolled loops
 inline constexpr std::int64_t kMostStages = 64;    // stages of a pipelined loop
 
 }  // namespace dovetail::loops

@@ -11,7 +11,7 @@
 namespace dovetail::loops {
 namespace {
 
-constexpr std::size_t kMostlyEnough = 4;  // a typical number of terms; a compilation makes millions of sums
+constexpr std::size_t kMostlyEnough = 4;  // enough for most sums; a compilation makes millions of them
 
 std::int64_t wrapped_add(std::int64_t a, std::int64_t b) { return *fold(BinaryOp::add, DType::int64, a, b); }
 std::int64_t wrapped_mul(std::int64_t a, std::int64_t b) { return *fold(BinaryOp::mul, DType::int64, a, b); }
@@ -19,7 +19,7 @@ std::int64_t wrapped_mul(std::int64_t a, std::int64_t b) { return *fold(BinaryOp
 class Accumulation {
  public:
   void add(Linear& sum, const Expr& expr, std::int64_t factor) {
-    // Terms keep the order of their first occurrence; only a graph with repeated nodes is summed node by node.
+    // Terms keep the order of their first occurrence; only a graph with shared nodes is summed node by node.
     if (++steps_ > kUnremembered && is_linear_op(expr) && may_be_shared(expr)) {
       if (!forms_) forms_.emplace();
       const Linear whole = forms_->of(expr, [&](const Expr& shared) {

@@ -13,8 +13,7 @@ namespace dovetail::loops {
 // neither are int64 values, which usually are indices. All counts saturate at 2^64 - 1.
 struct Operations {
   std::uint64_t floating = 0, integer = 0;
-  std::uint64_t macs =
-      0;  // the part of them that are products accumulated by a reduction; each product with its addition counts as one
+  std::uint64_t macs = 0;  // the multiply-adds of reductions; each product with its addition counts as one
 
   std::uint64_t all() const { return saturating_sum(floating, integer); }
 };

@@ -31,7 +31,7 @@ std::optional<IterKind> iter_kind(std::string_view text) {
 const Token& Parser::take() {
   const Token& token = peek();
   if (token.kind == TokenKind::bad)
-    fail(token, "here is " + token.text, "quote names as \"...\"; comments begin with #");
+    fail(token, "unexpected text: " + token.text, "quote names as \"...\"; comments begin with #");
   if (token.kind != TokenKind::end) ++position_;
   return token;
 }
@@ -234,7 +234,7 @@ void Parser::let_line() {
   expect("=", "before the expression");
   Parsed parsed = infix(0);
   if (parsed.depth > kMaxDepth)
-    fail(at, fmt::format("the expression is deeper than {} operations", kMaxDepth), "split it");
+    fail(at, fmt::format("the expression is nested more than {} operations deep", kMaxDepth), "split it");
   parsed.expr = settled(parsed);
   parsed.bare = false;
   lets_.emplace(std::move(name), std::move(parsed));
@@ -372,7 +372,7 @@ std::vector<Region> Parser::regions() {
     take();
     if (region.ranges.size() != region.buffer->shape.size())
       fail(at,
-           fmt::format("{} ranges for buffer {} of rank {}", region.ranges.size(), region.buffer->name,
+           fmt::format("{} ranges are given for buffer {} of rank {}", region.ranges.size(), region.buffer->name,
                        region.buffer->shape.size()),
            "give one range per dimension");
     result.push_back(std::move(region));
@@ -436,7 +436,8 @@ Stmt Parser::call_statement() {
           const Token& number = peek();
           step.push_back(integer("a number of elements"));
           if (step.back() > kMostStep || step.back() < -kMostStep)
-            fail(number, fmt::format("a step of {} elements exceeds {}", step.back(), kMostStep), "use a smaller step");
+            fail(number, fmt::format("a step of {} elements exceeds the limit of {}", step.back(), kMostStep),
+                 "use a smaller step");
         }
         take();
         operand.steps.push_back(std::move(step));

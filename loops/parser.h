@@ -17,8 +17,9 @@ namespace dovetail::loops {
 
 class Parser {
  public:
-  static constexpr std::int64_t kMostStep = std::int64_t{1} << 40;  // of an operand: more than any buffer has
-  static constexpr int kMaxDepth = 1000;  // depth limit of an expression: every later pass recurses over it
+  static constexpr std::int64_t kMostStep = std::int64_t{1}
+                                            << 40;  // largest step of an operand; no buffer has as many elements
+  static constexpr int kMaxDepth = 1000;            // depth limit of an expression: every later pass recurses over it
 
   Parser(std::string_view text, std::string_view where) : tokens_(tokenize(text)), where_(where) {}
 

@@ -48,19 +48,18 @@ Expr Parser::typed(const Parsed& parsed, DType dtype, const Token& at) {
   if (parsed.bare && expr->dtype != dtype) {
     const auto* n = std::get_if<IntImm>(&expr->node);
     if (n == nullptr) {
-      if (!is_floating(dtype))
-        fail(at, fmt::format("a fraction where {} is expected", name(dtype)), "write an integer");
+      if (!is_floating(dtype)) fail(at, fmt::format("expected {}, found a fraction", name(dtype)), "write an integer");
       return float_imm(std::get<FloatImm>(expr->node).value, dtype);
     }
     if (is_floating(dtype)) return float_imm(static_cast<double>(n->value), dtype);
-    if (dtype == DType::boolean) fail(at, "a number where bool is expected", "write true or false, or a comparison");
+    if (dtype == DType::boolean) fail(at, "expected bool, found a number", "write true or false, or a comparison");
     if (!fits(n->value, dtype))
       fail(at, fmt::format("{} does not fit {} ({} to {})", n->value, name(dtype), type_min(dtype), type_max(dtype)),
            "use a value of the type, or a wider type");
     return int_imm(n->value, dtype);
   }
   if (expr->dtype != dtype)
-    fail(at, fmt::format("an expression of type {} where {} is expected", name(expr->dtype), name(dtype)),
+    fail(at, fmt::format("expected {}, found an expression of type {}", name(dtype), name(expr->dtype)),
          fmt::format("convert it: {}(...)", name(dtype)));
   return expr;
 }
@@ -80,7 +79,7 @@ void Parser::unify(Parsed& a, Parsed& b, const Token& at) {
     take_type(b, a);
   }
   if (a.expr->dtype != b.expr->dtype)
-    fail(at, fmt::format("operands of types {} and {}", name(a.expr->dtype), name(b.expr->dtype)),
+    fail(at, fmt::format("the operands have different types, {} and {}", name(a.expr->dtype), name(b.expr->dtype)),
          "convert one of them, for example int32(...)");
 }
 
@@ -91,7 +90,7 @@ Parser::Parsed Parser::make_binary(BinaryOp op, Parsed a, Parsed b, const Token&
   const int depth = std::max(a.depth, b.depth) + 1;
   if (depth > kMaxDepth) {
     in_header_ = true;
-    fail(at, fmt::format("the expression is deeper than {} operations", kMaxDepth), "split it");
+    fail(at, fmt::format("the expression is nested more than {} operations deep", kMaxDepth), "split it");
   }
   return {binary(op, std::move(a.expr), std::move(b.expr)), false, depth};
 }
@@ -140,7 +139,7 @@ Parser::Parsed Parser::number(bool negative) {
     double value = 0;
     const auto status = std::from_chars(text.data(), text.data() + text.size(), value);
     if (status.ec != std::errc{})
-      fail(token, fmt::format("{} is outside float64", text), "use inf, or a value in range");
+      fail(token, fmt::format("{} is outside the range of float64", text), "use inf, or a smaller value");
     return {float_imm(value, DType::float64), true};
   }
   std::int64_t value = 0;
@@ -180,7 +179,7 @@ Parser::Parsed Parser::named() {
       std::find_if(visible_.rbegin(), visible_.rend(), [&](const Var& var) { return var->name == token.text; });
   if (found == visible_.rend())
     fail(token, fmt::format("no variable named {} is visible here", token.text),
-         "name a loop or iterator around, or write buffer[...] to load");
+         "name an enclosing loop or iterator, or write buffer[...] to load");
   return {ref(*found)};
 }
 
@@ -196,12 +195,14 @@ std::vector<Expr> Parser::indices(const Buffer& buffer, int& depth) {
     depth = std::max(depth, index.depth);
     result.push_back(settled(index));
     if (!is_integer(result.back()->dtype))
-      fail(index_at, fmt::format("an index of type {}", name(result.back()->dtype)), "indices are int64");
+      fail(index_at, fmt::format("an index has type {}", name(result.back()->dtype)), "indices must be int64");
   }
   take();
   if (result.size() != buffer->shape.size())
-    fail(at, fmt::format("{} indices for buffer {} of rank {}", result.size(), buffer->name, buffer->shape.size()),
-         "give one index per dimension");
+    fail(
+        at,
+        fmt::format("{} indices are given for buffer {} of rank {}", result.size(), buffer->name, buffer->shape.size()),
+        "give one index per dimension");
   return result;
 }
 
@@ -226,9 +227,9 @@ Parser::Parsed Parser::function(const Token& token) {
     a.expr = settled(a);
     if (size_bytes(a.expr->dtype) != size_bytes(to) || to == DType::boolean || a.expr->dtype == DType::boolean)
       fail(token,
-           fmt::format("bitcast of {} ({} bytes) to {} ({} bytes)", name(a.expr->dtype), size_bytes(a.expr->dtype),
+           fmt::format("cannot bitcast {} ({} bytes) to {} ({} bytes)", name(a.expr->dtype), size_bytes(a.expr->dtype),
                        name(to), size_bytes(to)),
-           "sizes must agree, and bool has no bits");
+           "the sizes must be equal, and bool cannot be bitcast");
     return {bitcast(to, std::move(a.expr)), false, a.depth + 1};
   }
   if (const auto to = dtype_from_name(token.text)) return conversion(*to, token, false);
@@ -244,7 +245,7 @@ Parser::Parsed Parser::function(const Token& token) {
   for (const Parsed& argument : arguments) depth = std::max(depth, argument.depth + 1);
   const auto count = [&](std::size_t needed) {
     if (arguments.size() != needed)
-      fail(token, fmt::format("{} takes {} arguments, {} given", token.text, needed, arguments.size()),
+      fail(token, fmt::format("{} needs {} arguments, {} are given", token.text, needed, arguments.size()),
            "docs/reference/loop-programs.md lists the functions");
   };
   if (const auto op = unary_op(token.text)) {

@@ -13,7 +13,7 @@ namespace dovetail::loops {
 inline constexpr std::string_view kSumAnnotation = "sum", kProductSum = "products";
 
 bool is_product_sum(const Block& block);
-// The program without the annotation: every operation is rounded separately, in the order of the loops.
+// The program without the annotation: every operation is rounded separately, and sums follow the order of the loops.
 Program with_fixed_rounding(Program program);
 
 }  // namespace dovetail::loops

@@ -222,7 +222,7 @@ class Ranges {
     return type_range(expr->dtype);  // loads, bitcasts
   }
 
-  static constexpr int kUnremembered = 64;  // most expressions are smaller and queried often
+  static constexpr int kUnremembered = 64;  // smaller expressions, which are most, are not cached
   const Bounds& bounds_;
   int steps_ = 0;
   SharedResults<Range> results_;

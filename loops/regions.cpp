@@ -13,8 +13,8 @@ namespace {
 class RegionFinder {
  public:
   RegionFinder(const Block& block, const IntrinsicTable& intrinsics) : block_(block), intrinsics_(intrinsics) {
-    // An iterator of extent 1 is given a second value, so that regions still name it: a region that holds for more
-    // values holds for its own.
+    // An iterator of extent 1 is treated as having two values, so that regions still contain it: a region for both
+    // values is also valid for the one.
     for (const Iterator& iterator : block.iterators)
       bounds_[iterator.var.get()] = {0, std::max<std::int64_t>(iterator.extent - 1, 1)};
   }

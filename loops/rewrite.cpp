@@ -84,7 +84,7 @@ void each_own_expr(Node& node, const F& f) {
              node);
 }
 
-// Calls f(stmt, required) on the direct child statements. Null ones are skipped.
+// Calls f(stmt, required) on the direct child statements. Null children are skipped.
 template <typename Node, typename F>
 void each_inner_stmt(Node& node, const F& f) {
   const auto one = [&](auto& stmt, bool required) {
@@ -212,8 +212,8 @@ Expr map_children(const Expr& expr, const std::function<Expr(const Expr&)>& fn) 
     if (a == n->a && b == n->b) return expr;
     return std::make_shared<const ExprNode>(ExprNode{expr->dtype, Binary{n->op, std::move(a), std::move(b)}});
   }
-  // Not copied before a child is known to change: a copy would also hold the children, so that they would look
-  // shared.
+  // The node is not copied before a child is known to change: a copy would reference the children too, so that they
+  // would look shared.
   std::vector<Expr> mapped;  // children from the first changed one on
   std::size_t same = 0;      // unchanged children before that
   each_child(expr->node, [&](const Expr& child) {

@@ -1,5 +1,5 @@
 // Traversal and substitution over expressions and statements, used by every pass and primitive. A node with several
-// holders in a statement is visited once, and rewritten once: shared nodes stay shared.
+// parents in a statement is visited and rewritten once: shared nodes stay shared.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ Stmt substitute(const Stmt& stmt,
                 const VarMap& vars);  // bound occurrences (loop variables, iterators) are not replaced
 Stmt replace_buffers(const Stmt& stmt, const BufferMap& buffers);  // shapes must agree in rank
 
-// The node with each child replaced by `fn` of it; the node itself if none changed. A recursive caller must cache
+// The node with each child replaced by fn(child); the node itself if none changed. A recursive caller must cache
 // results of shared nodes (loops/sharing.h).
 Expr map_children(const Expr& expr, const std::function<Expr(const Expr&)>& fn);
 void each_operand(const Expr& expr, const std::function<void(const Expr&)>& fn);  // its children, in evaluation order

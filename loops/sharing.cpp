@@ -10,7 +10,7 @@ namespace dovetail::loops {
 namespace {
 
 constexpr std::size_t kWrittenOut =
-    512;  // nodes of a statement up to which it is written out, whether nodes are shared or not
+    512;                           // a statement with at most this many nodes is written out, even if nodes are shared
 constexpr std::size_t kNamed = 8;  // nodes of the smallest expression that gets a name instead of being repeated
 
 // The number of nodes of the expression written out; stops counting after `most`.
@@ -22,7 +22,7 @@ void count_written(const Expr& expr, std::size_t most, std::size_t& count) {
 }
 
 struct Held {
-  std::size_t places = 0;   // number of holders of the node
+  std::size_t places = 0;   // number of parents of the node
   std::size_t written = 0;  // its nodes when written out, up to kNamed
 };
 

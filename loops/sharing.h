@@ -1,6 +1,6 @@
-// Expressions are graphs: two nodes may share a child. Traversals visit it once. Where an expression is written out, as
-// text or as code, such a node occurs at every place that holds it, and along a chain of x*f(x) those places double
-// with every link; then it is written once instead and referenced.
+// Expressions are graphs: two nodes may share a child. Traversals visit it once. Written out, as text or as code, a
+// shared node would occur once per parent, and along a chain of x*f(x) the occurrences double with every link; so it is
+// written once, and referenced.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +17,14 @@
 
 namespace dovetail::loops {
 
-// Whether a traversal may meet the node again. A node with a single holder is met once if its holder is; literals and
-// variables are not worth remembering.
+// Whether a traversal may meet the node again. A node with a single parent is met once if its parent is; literals and
+// variables are not worth caching.
 inline bool may_be_shared(const Expr& expr) {
   return expr.use_count() > 1 && !std::holds_alternative<IntImm>(expr->node) &&
          !std::holds_alternative<FloatImm>(expr->node) && !std::holds_alternative<VarRef>(expr->node);
 }
 
-// The two caches below cost nothing until they hold an entry: most traversals end after a few nodes, and a compilation
+// The two caches below cost nothing while they are empty: most traversals end after a few nodes, and a compilation
 // makes millions of them.
 
 // The nodes that a traversal has met. Precondition: none of them is destroyed meanwhile.
@@ -77,7 +77,7 @@ class SharedResults {
     more_->emplace(expr, result);
   }
 
-  // Both maps hold their keys: a node must not be freed while another node could get its address.
+  // Both maps own their keys: a node must not be freed while another node could get its address.
   std::vector<std::pair<Expr, T>> few_;
   std::optional<std::unordered_map<Expr, T>> more_;
 };
@@ -99,7 +99,7 @@ class ComputedByBoth {
   SharedResults<std::vector<Expr>> results_;
 };
 
-// The nodes that are held more than once and large enough to be named, each after its operands.
+// The nodes that have several parents and are large enough to be named, each after its operands.
 std::vector<Expr> nodes_to_name(std::span<const Expr> expressions);
 
 }  // namespace dovetail::loops

@@ -418,7 +418,7 @@ Expr compare_by_common_factor(const Expr& expr, const Bounds& bounds) {
                                 : rest.add(term.atom, term.coefficient);
     const auto range = range_of(rest, bounds);
     if (!range || range->assumed || range->max - range->min >= g) continue;
-    // The constant is reduced so that the rest begins at 0 or above.
+    // Reduces the constant so that the rest is at least 0.
     const std::int64_t taken = floor_mod(difference.constant + range->min, g) - range->min;
     if (range->max + taken >= g) continue;
     result.difference.constant = (difference.constant - taken) / g;
@@ -464,7 +464,7 @@ Expr implied_conjunct(const Expr& expr, const Bounds& bounds) {
   std::vector<Expr> kept;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     bool implied = false;
-    for (std::size_t j = 0; j < terms.size() && !implied; ++j)  // if two imply each other, the first stays
+    for (std::size_t j = 0; j < terms.size() && !implied; ++j)  // if two terms imply each other, the first remains
       implied = j != i && implies(terms[j], terms[i], bounds) && (j < i || !implies(terms[i], terms[j], bounds));
     if (!implied) kept.push_back(terms[i]);
   }
@@ -528,7 +528,7 @@ bool is_collected(const Expr& sum) {
   constexpr std::size_t kMost = 8;
   std::array<const Expr*, kMost> atoms;
   std::size_t count = 0;
-  // Neither a separate sum nor part of another term's.
+  // The term is neither a separate sum nor part of another term's sum.
   const auto is_new_term = [&](const Expr& term) {
     const auto* product = std::get_if<Binary>(&term->node);
     const bool scaled = product != nullptr && product->op == BinaryOp::mul;

@@ -14,7 +14,7 @@ namespace dovetail::loops {
 namespace {
 
 // Compares two graphs of shared nodes: pairs known to be equal are not compared again. Most comparisons end after a few
-// nodes, and cache nothing.
+// nodes, without using the cache.
 class StructuralComparison {
  public:
   bool equal(const Expr& a, const Expr& b) {

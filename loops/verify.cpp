@@ -46,7 +46,8 @@ class Verifier {
     unique(buffer_names_, buffer->name, "buffer");
     for (const std::int64_t extent : buffer->shape)
       if (extent < 0)
-        report(fmt::format("buffer {} has a dimension of {} elements", buffer->name, extent), "extents are 0 or more");
+        report(fmt::format("buffer {} has a dimension of {} elements", buffer->name, extent),
+               "extents must be at least 0");
   }
 
   void unique(std::set<std::string>& names, const std::string& name, std::string_view kind) {
@@ -67,7 +68,7 @@ class Verifier {
       report(fmt::format("{} is the name of two variables that are visible together", var->name), "rename one of them");
     if (!is_integer(var->dtype))
       report(fmt::format("variable {} has type {}", var->name, name(var->dtype)),
-             "loop variables and iterators are integers");
+             "loop variables and iterators must be integers");
     bounds_[var.get()] = {0, std::max<std::int64_t>(extent, 1) - 1};
     const bool added = visible_.insert(var.get()).second;
     f();
@@ -76,10 +77,10 @@ class Verifier {
 
   void visit(const For& n) {
     unique(loop_names_, n.var->name, "loop");
-    if (n.extent < 0) report(fmt::format("loop {} has extent {}", n.var->name, n.extent), "extents are 0 or more");
+    if (n.extent < 0) report(fmt::format("loop {} has extent {}", n.var->name, n.extent), "extents must be at least 0");
     if ((n.kind == ForKind::thread) == n.thread_axis.empty())
       report(fmt::format("loop {} of kind {} has thread axis \"{}\"", n.var->name, name(n.kind), n.thread_axis),
-             "a thread loop, and no other, names its axis");
+             "only thread loops have an axis, and each needs one");
     with_var(n.var, n.extent, [&] { walk(n.body); });
   }
 
@@ -96,7 +97,7 @@ class Verifier {
 
   void condition(const Expr& expr, std::string_view kind) {
     if (expr->dtype != DType::boolean)
-      report(fmt::format("{} {} has type {}", kind, to_string(expr), name(expr->dtype)), "conditions are bool");
+      report(fmt::format("{} {} has type {}", kind, to_string(expr), name(expr->dtype)), "conditions must be bool");
     read(expr);
   }
 
@@ -116,14 +117,14 @@ class Verifier {
       const bool shadows = std::any_of(outer_visible.begin(), outer_visible.end(),
                                        [&](const VarNode* other) { return other->name == iterator.var->name; });
       if (shadows)
-        report(fmt::format("iterator {} has the name of a variable around the block", iterator.var->name),
+        report(fmt::format("iterator {} has the same name as a variable around the block", iterator.var->name),
                "rename one of them");
       bounds_[iterator.var.get()] = {0, std::max<std::int64_t>(iterator.extent, 1) - 1};
       if (!visible_.insert(iterator.var.get()).second)
         report(fmt::format("iterator {} is bound twice", iterator.var->name), "bind each iterator once");
     }
     if (n.predicate) {
-      condition(n.predicate, "predicate");  // may also name the enclosing loops
+      condition(n.predicate, "predicate");  // may also use variables of the enclosing loops
       facts_.assume(n.predicate);
       VarMap bindings;
       for (const Iterator& iterator : n.iterators) bindings[iterator.var.get()] = iterator.binding;
@@ -156,9 +157,9 @@ class Verifier {
       };
       if (iterator.extent < 1)
         report(fmt::format("iterator {} has extent {}", iterator.var->name, iterator.extent),
-               "extents of iterators are 1 or more");
+               "extents of iterators must be at least 1");
       if (iterator.binding->dtype != iterator.var->dtype)
-        report(fmt::format("{}: binding of type {}, iterator of type {}", text(), name(iterator.binding->dtype),
+        report(fmt::format("{}: the binding has type {}, the iterator {}", text(), name(iterator.binding->dtype),
                            name(iterator.var->dtype)),
                "cast the binding");
       read(iterator.binding);
@@ -174,10 +175,11 @@ class Verifier {
       const Expr binding = simplify(iterator.binding, bounds_);
       if (facts.in_range(binding, iterator.extent)) continue;
       const auto range = bound(binding, bounds_);
-      report(range ? fmt::format("{} takes values {} to {}, the iterator's are 0 to {}", text(), range->min, range->max,
-                                 iterator.extent - 1)
-                   : fmt::format("{} has no known range, the iterator's is 0 to {}", text(), iterator.extent - 1),
-             "guard the block by a predicate (where ...), or correct loop extents or iterator extent");
+      report(range ? fmt::format("{} has values {} to {}, but the iterator's range is 0 to {}", text(), range->min,
+                                 range->max, iterator.extent - 1)
+                   : fmt::format("{} has no known range, but the iterator's range is 0 to {}", text(),
+                                 iterator.extent - 1),
+             "guard the block by a predicate (where ...), or correct the extents of the loops or the iterator");
     }
   }
 
@@ -211,7 +213,7 @@ class Verifier {
     if (n.targets.empty()) report("a store has no target", "remove it");
     for (const StoreTarget& target : n.targets) {
       if (target.value->dtype != target.buffer->dtype)
-        report(fmt::format("value of type {} is stored to buffer {} of {}", name(target.value->dtype),
+        report(fmt::format("a value of type {} is stored to buffer {} of type {}", name(target.value->dtype),
                            target.buffer->name, name(target.buffer->dtype)),
                "cast the value");
       writable(target.buffer);
@@ -234,15 +236,16 @@ class Verifier {
     for (const Expr& immediate : n.immediates) read(immediate);
     const Intrinsic* row = find_intrinsic(intrinsics_, n.intrinsic);
     if (row == nullptr)
-      return report(fmt::format("intrinsic {} is unknown among {} of the target", n.intrinsic, intrinsics_.size()),
-                    "pass the target's intrinsics");
+      return report(
+          fmt::format("intrinsic {} is not among the {} intrinsics of the target", n.intrinsic, intrinsics_.size()),
+          "pass the target's intrinsics");
     const auto& parameters = row->semantics.parameters;
     if (n.operands.size() != parameters.size())
       return report(
-          fmt::format("{} is called with {} operands, it has {}", n.intrinsic, n.operands.size(), parameters.size()),
+          fmt::format("{} is called with {} operands, but needs {}", n.intrinsic, n.operands.size(), parameters.size()),
           "give one operand for each parameter");
     if (n.immediates.size() != row->immediates.size())
-      return report(fmt::format("{} is called with {} immediates, it has {}", n.intrinsic, n.immediates.size(),
+      return report(fmt::format("{} is called with {} immediates, but needs {}", n.intrinsic, n.immediates.size(),
                                 row->immediates.size()),
                     "give each immediate a value");
     for (std::size_t i = 0; i < n.immediates.size(); ++i)
@@ -264,12 +267,12 @@ class Verifier {
       report(fmt::format("{} is in scope {}, not {}", text, operand.buffer->scope, row.scopes[i]),
              "copy it to that scope (cache_read, cache_write, set_scope)");
     if (operand.steps.size() != parameter.shape.size())
-      return report(fmt::format("{} has steps for {} axes, the intrinsic's operand has {}", text, operand.steps.size(),
-                                parameter.shape.size()),
+      return report(fmt::format("{} has steps for {} axes, but the intrinsic's operand has {} axes", text,
+                                operand.steps.size(), parameter.shape.size()),
                     "give one step list per axis");
     for (const auto& step : operand.steps)
       if (step.size() != operand.buffer->shape.size())
-        return report(fmt::format("{} has a step of {} dimensions, the buffer has {}", text, step.size(),
+        return report(fmt::format("{} has a step of {} dimensions, but the buffer has {}", text, step.size(),
                                   operand.buffer->shape.size()),
                       "give one number per buffer dimension");
     if (row.semantics.parameters[i].role == ParameterRole::output) writable(operand.buffer);
@@ -288,7 +291,7 @@ class Verifier {
         report(fmt::format("variable {} is not visible in {}", n->var->name, to_string(expr)),
                block_depth_ > 0
                    ? "inside a block use its iterators and the loops within it; bind an iterator to the variable"
-                   : "use the loops around");
+                   : "use the enclosing loops");
     });
     Seen proven;
     loads(expr, proven);
@@ -338,7 +341,7 @@ class Verifier {
       return fmt::format("index {} of dimension {} of buffer {}", to_string(expr), dim, buffer->name);
     };
     if (expr->dtype != DType::int64)
-      return report(fmt::format("{} has type {}", text(), name(expr->dtype)), "indices are int64: cast it");
+      return report(fmt::format("{} has type {}", text(), name(expr->dtype)), "cast it: indices must be int64");
     bool known = true;
     visit_exprs(expr, [&](const Expr& e) {
       if (std::holds_alternative<LoadExpr>(e->node)) known = false;
@@ -352,9 +355,9 @@ class Verifier {
         facts_.in_range(simplify(simple + above, bounds_), extent))
       return;
     const auto range = bound(simple, bounds_);
-    report(range ? fmt::format("{} is not proven in bounds: its range is {} to {}, the extent {}", text(),
+    report(range ? fmt::format("{} cannot be proven in bounds: its range is {} to {}, the extent is {}", text(),
                                range->min + below, range->max + above, extent)
-                 : fmt::format("{} is not proven in bounds: its range is unknown, the extent {}", text(), extent),
+                 : fmt::format("{} cannot be proven in bounds: its range is unknown, the extent is {}", text(), extent),
            "guard the access by a predicate or select, or correct the index");
   }
 
@@ -367,7 +370,7 @@ class Verifier {
   void covers(std::string_view kind, const std::vector<Region>& declared, const std::vector<Region>& touched) {
     for (const Region& region : declared)
       if (region.ranges.size() != region.buffer->shape.size())
-        return report(fmt::format("region of buffer {} in {} has {} ranges, the buffer {} dimensions",
+        return report(fmt::format("the region of buffer {} in {} has {} ranges, but the buffer has {} dimensions",
                                   region.buffer->name, kind, region.ranges.size(), region.buffer->shape.size()),
                       "give one range per dimension");
     for (const Region& region : touched) {
@@ -378,7 +381,7 @@ class Verifier {
       for (const RangeExpr& range : region.ranges)
         ranges += fmt::format("{}{}{}", ranges.empty() ? "" : ", ", to_string(range.min),
                               range.extent == 1 ? "" : fmt::format(" +: {}", range.extent));
-      report(fmt::format("{}[{}] is accessed but not covered by the {} declared", region.buffer->name, ranges, kind),
+      report(fmt::format("{}[{}] is accessed, but not covered by the declared {}", region.buffer->name, ranges, kind),
              fmt::format("declare it under {} (infer_regions gives tight boxes)", kind));
     }
   }
@@ -399,7 +402,7 @@ class Verifier {
     return true;
   }
 
-  // With reduce iterators, the stored element does not move with them and accumulates into itself.
+  // With reduce iterators, a stored element must not depend on them, and must be accumulated.
   void reduction(const Block& n) {
     std::set<const VarNode*> reduce;
     for (const Iterator& iterator : n.iterators)
@@ -419,9 +422,9 @@ class Verifier {
       for (const StoreTarget& target : store->targets)
         for (const Expr& index : target.indices)
           if (const VarNode* var = moves(index))
-            report(fmt::format("store to {}[... {} ...] moves with the reduce iterator {}", target.buffer->name,
-                               to_string(index), var->name),
-                   "index what is reduced into by spatial iterators only, or make the iterator spatial");
+            report(fmt::format("the index of the store to {}[... {} ...] depends on the reduce iterator {}",
+                               target.buffer->name, to_string(index), var->name),
+                   "index the result of a reduction by spatial iterators only, or make the iterator spatial");
     };
     if (n.init) visit_stmts(n.init, stays);
     if (n.body) visit_stmts(n.body, stays);
@@ -470,15 +473,15 @@ Result<void> verify_iterators(const Program& program) {
 Result<void> verify(const Intrinsic& intrinsic) {
   Diagnostics errors = Verifier(intrinsic.semantics, {}, UnprovenIndices::report, intrinsic.immediates).run();
   if (intrinsic.scopes.size() != intrinsic.semantics.parameters.size())
-    errors.push_back(
-        {"intrinsic " + intrinsic.name + " is invalid", "",
-         fmt::format("{} scopes for {} operands", intrinsic.scopes.size(), intrinsic.semantics.parameters.size()),
-         "give one scope per operand, \"\" for any"});
+    errors.push_back({"intrinsic " + intrinsic.name + " is invalid", "",
+                      fmt::format("{} scopes are given for {} operands", intrinsic.scopes.size(),
+                                  intrinsic.semantics.parameters.size()),
+                      "give one scope per operand, \"\" for any"});
   if (!intrinsic.layouts.empty() && intrinsic.layouts.size() != intrinsic.semantics.parameters.size())
-    errors.push_back(
-        {"intrinsic " + intrinsic.name + " is invalid", "",
-         fmt::format("{} layouts for {} operands", intrinsic.layouts.size(), intrinsic.semantics.parameters.size()),
-         "give one layout per operand, \"\" for a dense one, or none at all"});
+    errors.push_back({"intrinsic " + intrinsic.name + " is invalid", "",
+                      fmt::format("{} layouts are given for {} operands", intrinsic.layouts.size(),
+                                  intrinsic.semantics.parameters.size()),
+                      "give one layout per operand, \"\" for a dense one, or none at all"});
   return errors;
 }
 

@@ -1,4 +1,4 @@
-// The rules of loops/ir.h, checked: types, unique names, affine bindings within iterator extents (by predicate where a
+// Checks the rules of loops/ir.h: types, unique names, affine bindings within iterator extents (by predicate where a
 // split does not divide), declared regions that cover the accesses, stores only in blocks, every index in bounds
 // (proven, or reported as not proven), reductions of a recognized form where a block has reduce iterators, intrinsic
 // calls that match their table entry.
@@ -17,7 +17,7 @@ enum class UnprovenIndices : std::uint8_t { report, allow };
 Result<void> verify(const Program& program, const IntrinsicTable& intrinsics = {},
                     UnprovenIndices unproven = UnprovenIndices::report);
 
-// The subset of those rules that a rewrite of the loops around blocks can break: names, the ranges of iterators,
+// The subset of these rules that a rewrite of the loops around blocks can violate: names, the ranges of iterators,
 // conditions and predicates.
 Result<void> verify_iterators(const Program& program);
 
@@ -34,8 +34,8 @@ struct BlockRegions {
 };
 BlockRegions infer_regions(const Block& block, const IntrinsicTable& intrinsics = {});
 
-// Fills in what the text of a program leaves open at calls: the extents of operands, and the regions of blocks that
-// declare none. Calls that do not match the table stay as they are, for verify() to report.
+// Fills in what the text of a program omits: the extents of calls' operands, and the regions of blocks that declare
+// none. Calls that do not match the table stay as they are, for verify() to report.
 Program complete_calls(Program program, const IntrinsicTable& intrinsics);
 
 }  // namespace dovetail::loops

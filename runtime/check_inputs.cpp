@@ -39,14 +39,14 @@ Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::stri
     names.push_back(tensor.name);
     const auto given = inputs.find(tensor.name);
     if (given == inputs.end()) {
-      problems.push_back({"cannot run " + bundle.name, "input " + tensor.name, "it is missing",
+      problems.push_back({"cannot run " + bundle.name, "input " + tensor.name, "the input is missing",
                           fmt::format("give it as {}", expected)});
     } else if (given->second.dtype() != tensor.dtype || given->second.shape() != tensor.shape) {
       problems.push_back({"cannot run " + bundle.name, "input " + tensor.name,
-                          fmt::format("it is {}{}, the model takes {}", name(given->second.dtype()),
+                          fmt::format("the given tensor is {}{}, the model expects {}", name(given->second.dtype()),
                                       to_string(given->second.shape()), expected),
                           bundle.other_shapes.empty()
-                              ? "convert or reshape it"
+                              ? "convert or reshape the tensor"
                               : "the bundle has programs for " + shapes_of(bundle, tensor.name)});
     }
   }

@@ -1,4 +1,4 @@
-// Truncates arrays whose last elements along an axis are not valid.
+// Truncates outputs whose extent along an axis depends on values to the elements that a run made.
 #pragma once
 
 #include <cstdint>

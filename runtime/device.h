@@ -1,4 +1,4 @@
-// The extensible interface of the runtime: a device runs the steps of a target. The kit's devices are listed in
+// The runtime's extension interface: a device runs the steps of a target. The kit's devices are listed in
 // runtime/device/all.cpp; the caller passes others to the executor. The target's code generator
 // (compiler/target/target.h) and the device agree on the meaning of a step's code; docs/howto/adding-a-target.md
 // describes both.
@@ -35,7 +35,7 @@ class DeviceMemory {
   virtual Result<void> copy_out(std::uint64_t offset, std::span<std::byte> bytes);
 };
 
-// The location of a step's argument or result. No two overlap except arguments that are the same tensor.
+// The location of a step's argument or result. Locations do not overlap, unless two arguments are the same tensor.
 struct Operand {
   // in the host's memory; empty if it is in a memory of the step's own device that the host cannot access
   std::span<std::byte> bytes;
@@ -61,7 +61,7 @@ struct StepProfile {
   double seconds = 0;
   simulator::Counters counters;                       // if a simulator ran
   std::vector<simulator::LaunchTrace> launches = {};  // if the simulator has a clock
-  // Steps of the programs that the step runs, summed over their executions.
+  // Profiles of the steps of the programs that this step runs, summed over their executions.
   std::vector<std::vector<StepProfile>> programs = {};
   std::uint64_t runs = 1;
 };
@@ -77,13 +77,13 @@ class DeviceKernel {
   // called when all steps of a program have run.
   virtual std::optional<double> device_seconds() { return std::nullopt; }
   virtual std::vector<KernelFacts> kernel_facts() const { return {}; }
-  // An estimate of one run, as far as it is known.
+  // An estimate of the work of one run, as far as it is known.
   virtual WorkEstimate estimate_work() const { return {}; }
-  // Of the last run, if a simulator ran; else null. Valid until the next run.
+  // The counters of the last run, if a simulator ran; else null. Valid until the next run.
   virtual const simulator::Counters* counters() const { return nullptr; }
-  // The launches of the last run, in order; empty without a clock.
+  // The last run's launches, in order; empty if the engine has no clock.
   virtual std::vector<simulator::LaunchTrace> timing() const { return {}; }
-  // Of the last run, if the step runs programs (StepProfile::programs).
+  // The profiles of the last run, if the step runs programs (StepProfile::programs).
   virtual std::vector<std::vector<StepProfile>> programs() const { return {}; }
 };
 
@@ -113,17 +113,17 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;  // bundle::Step::target, and MemorySpace::target of its memories
-  // Other targets whose steps it also runs, on the same memories. Their code describes the computation, and is never
-  // machine code.
+  // Further targets whose steps the device runs, in the same memories. Their code describes the computation, and is
+  // never machine code.
   virtual std::vector<std::string_view> library_targets() const { return {}; }
   bool runs(std::string_view target) const;
-  // Whether its memories are in host memory, as a simulator's are, and count toward the host's memory limit.
+  // Whether the device's memories are in host memory, as a simulator's are, and count toward the host's memory limit.
   virtual bool keeps_tensors_on_host() const { return true; }
-  // Whether the code of its steps, or of their module, is executed directly by this process or another. The executor
-  // does not pass such code from an untrusted bundle. False is a guarantee: whatever the bytes are, the device only
-  // computes the step's results.
+  // Whether the code of the device's steps, or of their module, is machine code that this or another process executes.
+  // The executor does not pass machine code from an untrusted bundle. False is a guarantee: whatever the bytes are, the
+  // device only computes the step's results.
   virtual bool runs_machine_code() const { return true; }
-  // Checks the code of its steps, which may come from an untrusted file; load() does the same first.
+  // Checks the code of the device's steps, which may come from an untrusted file; load() does the same first.
   virtual Result<void> check(const bundle::Bundle&) { return {}; }
   // The bundle verifies, and outlives the result.
   virtual Result<DeviceProgram> load(const bundle::Bundle& bundle) = 0;

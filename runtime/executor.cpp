@@ -25,7 +25,7 @@ struct Executor::State {
   Devices devices;        // those of the caller first
   std::size_t given = 0;  // number of devices of the caller
   Work* work = nullptr;
-  // The bundle itself, then those for other shapes once they are used.
+  // The bundle's program, then those for other shapes, created when first used.
   std::vector<std::unique_ptr<ReadyProgram>> programs;
   ReadyProgram* last = nullptr;  // the program that ran last
 };
@@ -37,10 +37,11 @@ Result<void> check_trust(const bundle::Bundle& bundle, const Devices& devices) {
   if (bundle.machine_code == bundle::MachineCode::trusted) return {};
   const std::vector<std::string> targets = machine_code_targets(bundle, devices);
   if (targets.empty()) return {};
-  return Diagnostic{"cannot run bundle", bundle.name,
-                    fmt::format("it has machine code, in the steps of {}, and comes from an untrusted file",
-                                fmt::join(targets, ", ")),
-                    "read it with bundle::MachineCode::trusted if you trust its origin"};
+  return Diagnostic{
+      "cannot run bundle", bundle.name,
+      fmt::format("the bundle contains machine code, in the steps of {}, and comes from an untrusted file",
+                  fmt::join(targets, ", ")),
+      "read it with bundle::MachineCode::trusted if you trust its origin"};
 }
 
 // An output, truncated to the extents that depend on values.
@@ -52,9 +53,10 @@ Result<NdArray> copy_output(const bundle::Bundle& bundle, TensorMemory& memory, 
     const std::int64_t count = memory.copy(row.extent).as_int64(0);
     const auto axis = static_cast<std::size_t>(row.axis);
     if (const std::int64_t bound = output.shape()[axis]; count < 0 || count > bound)
-      return Diagnostic{"cannot give an output", bundle.tensors[static_cast<std::size_t>(row.output)].name,
-                        fmt::format("its extent along axis {} is {}, its tensor has {}", row.axis, count, bound),
-                        "make the bundle again with `dovetail compile`"};
+      return Diagnostic{
+          "cannot give an output", bundle.tensors[static_cast<std::size_t>(row.output)].name,
+          fmt::format("the output's extent along axis {} is {}, but its tensor has only {}", row.axis, count, bound),
+          "make the bundle again with `dovetail compile`"};
     output = first_along(output, axis, count);
   }
   return output;
@@ -147,7 +149,7 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
       if (const auto ran = run_step(ready, memory); !ran.ok())
         return located(with_operand_names(ran.errors(), bundle, *ready.step), *ready.step);
     const std::chrono::duration<double> seconds = (options.time_steps ? Clock::now() : start) - start;
-    // Copied now: another tensor may use the memory later.
+    // Copied now, because another tensor may use the memory later.
     if (options.keep_tensors)
       for (const bundle::TensorIndex output : ready.step->results) {
         DOVETAIL_TRY(memory.fetch(output));

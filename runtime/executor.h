@@ -50,8 +50,7 @@ struct RunResult {
 };
 struct RunOptions {
   bool keep_tensors = false;
-  // If false, RunResult::steps stays empty: no clock is read between steps, and asynchronous devices are not queried
-  // for their times.
+  // If false, steps are not timed, and RunResult::steps stays empty.
   bool time_steps = true;
   bool copy_outputs =
       true;  // if false, RunResult::outputs stays empty, and Executor::output gives access to them in place
@@ -59,10 +58,11 @@ struct RunOptions {
 int default_threads();  // one per processor that this process may use
 struct ExecutorOptions {
   int threads = 0;  // for CPU kernels; 0: one per processor that this process may use
-  // `apart` where the thread that makes the executor is a program's, which has other work and may end before it.
+  // Use `apart` if the thread that creates the executor belongs to a host program, has other work, and may end before
+  // it.
   ThreadPool::Placement placement = ThreadPool::Placement::pinned;
   // Receives the estimated and completed steps of runs, and may stop them (base/work.h); outlives the executor. Null:
-  // not observed. A simulator has its own, EngineOptions::work; a machine-code kernel always runs to its end.
+  // not observed. A simulator uses EngineOptions::work instead; a machine-code kernel always runs to its end.
   Work* work = nullptr;
   // The caller's devices, for the steps of its back ends; searched before those of the kit (runtime/device.h).
   std::vector<std::shared_ptr<Device>> devices = {};
@@ -73,14 +73,14 @@ Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::stri
 
 class Executor {
  public:
-  // Checks the bundle with all its code, and prepares the devices for it. Error, among others: it has machine code and
-  // is not trusted (bundle::MachineCode).
+  // Checks the bundle with all its code, and prepares the devices for it. Errors include an untrusted bundle with
+  // machine code (bundle::MachineCode).
   static Result<Executor> make(bundle::Bundle bundle, const MakeSimulator& make_simulator,
                                const ExecutorOptions& options = {});
 
   // `inputs` by name; in a bundle for several shapes, the program for their shapes runs. Missing, superfluous, wrongly
   // typed or shaped ones are diagnosed together. Every run begins with SRAM as after power-up and the initial image of
-  // the compiler. Not thread-safe: simulators and the storage of tensors are kept from run to run.
+  // the compiler. Not thread-safe: simulators and tensor memory are reused from run to run.
   Result<RunResult> run(const std::map<std::string, NdArray>& inputs, const RunOptions& options = {});
 
   // Runs the first program on the bytes of its inputs, in their order, without copies and measurements; output() then

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-// The plain functions: they allocate nothing, read no configuration, and are all that a static library links.
+// OpenSSL's low-level functions: they allocate nothing and read no configuration, and a static build links little else.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 
@@ -43,7 +43,7 @@ std::vector<std::string> machine_code_targets(const bundle::Bundle& bundle,
     for (const bundle::Step& step : program.steps) {
       const auto device =
           std::ranges::find(devices, step.target, [](const auto& candidate) { return candidate->name(); });
-      // The devices' library_targets have none.
+      // Steps of a device's library_targets have no machine code.
       if (device != devices.end() && (*device)->runs_machine_code() &&
           std::ranges::find(targets, step.target) == targets.end())
         targets.push_back(step.target);
@@ -94,7 +94,7 @@ std::optional<std::string> not_recorded(std::span<const std::byte> bytes) {
   if (!text.ok()) return to_string(text.errors().front(), "the record of compiled bundles");
   const std::string hash = sha256(bytes);
   if (holds(*text, hash)) return std::nullopt;
-  return fmt::format("its SHA-256, {}, is not in {}", hash, record->string());
+  return fmt::format("the bundle's SHA-256, {}, is not in {}", hash, record->string());
 }
 
 }  // namespace dovetail::runtime

@@ -1,5 +1,5 @@
-// Machine code in bundles: which parts of a bundle it is, and which files this user trusts. `dovetail compile` records
-// the bundles that it writes; a file with machine code that is not recorded runs only if the user explicitly trusts it
+// Machine code in bundles: which steps have it, and which files this user trusts. `dovetail compile` records the
+// bundles that it writes; a file with machine code that is not recorded runs only if the user explicitly trusts it
 // (docs/reference/trust-and-limits.md).
 #pragma once
 

@@ -15,8 +15,8 @@ namespace {
 
 std::size_t at(TensorIndex tensor) { return static_cast<std::size_t>(tensor); }
 
-// The address of the bytes; they are never written where this is not intended (verified). Null means that a tensor is
-// not in host memory, and so it is never the address of an empty tensor.
+// The address of the bytes, without const: read-only tensors are never written (the bundle is verified). Never null,
+// not even for an empty tensor, since null means that a tensor is not in host memory.
 std::byte* place_of(std::span<const std::byte> bytes) {
   alignas(bundle::kTensorAlignment) static std::byte nothing;
   return bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data());

@@ -20,7 +20,7 @@ namespace dovetail::runtime {
 
 class TensorMemory {
  public:
-  // `memories` by space; the host's is null. The bundle outlives this object. Precondition: it verifies.
+  // `memories`: indexed by space; the host's is null. The bundle outlives this object. Precondition: it verifies.
   TensorMemory(const bundle::Bundle& bundle, std::vector<std::shared_ptr<DeviceMemory>> memories);
 
   // Initializes the devices' memories again; `inputs` outlive the run. Precondition: the inputs match the bundle.
@@ -56,7 +56,7 @@ class TensorMemory {
   AlignedBytes shared_;
   std::vector<AlignedBytes> own_;
   std::vector<Place> places_;  // by root tensor; inputs change from run to run
-  // Host copies of tensors that it cannot access, and which of them are up to date.
+  // Host copies of tensors that the host cannot access, and which of the copies are up to date.
   std::map<bundle::TensorIndex, AlignedBytes> staged_;
   std::set<bundle::TensorIndex> fetched_;
 };

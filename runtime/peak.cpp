@@ -100,7 +100,7 @@ Peak measure_int8_peak() {
 #if defined(__x86_64__)
   if (runs_here("avx512-amx")) return best(tdpbssd_tiles, 2 * 16 * 16 * 64, "tdpbssd");
   if (runs_here("avx512-vnni")) return best(vnni_zmm, 2 * 64, "vpdpbusd zmm");
-  // Exact products without VNNI: of words.
+  // Without VNNI, exact int8 products are computed as products of 16-bit words.
   if (runs_here("avx512")) return best(madd_zmm, 2 * 32, "vpmaddwd, vpaddd zmm");
   if (runs_here("avx2")) return best(madd_ymm, 2 * 16, "vpmaddwd, vpaddd ymm");
 #endif

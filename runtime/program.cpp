@@ -23,8 +23,9 @@ Result<Device*> find_device(const Devices& devices, std::size_t given, const bun
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < given; ++i) names.push_back(devices[i]->name());
   return Diagnostic{fmt::format("no device \"{}\"", step.target), fmt::format("step {}", step.name),
-                    names.empty() ? "its code is for a device that is not part of the kit, and no device was given"
-                                  : fmt::format("the devices given are {}", fmt::join(names, ", ")),
+                    names.empty()
+                        ? "the step's code is for a device that is not part of the kit, and no device was given"
+                        : fmt::format("the devices given are {}", fmt::join(names, ", ")),
                     "run the bundle with a program that passes its device to the executor (ExecutorOptions::devices), "
                     "or compile without that target"};
 }
@@ -37,8 +38,8 @@ Result<DeviceProgram> load(Device& device, const bundle::Bundle& bundle) {
   }
 }
 
-// The host memory needed by the program's spaces, and by tensors without an address in them. A device with its own
-// memory reports its own shortage.
+// The host memory needed by the program's spaces, and by tensors without an address in them. A device with separate
+// memory reports a shortage itself.
 std::uint64_t bytes_of(const bundle::Bundle& bundle, const Devices& devices) {
   const auto is_elsewhere = [&](const bundle::MemorySpace& space) {
     const auto device = std::ranges::find_if(devices, [&](const auto& one) { return one->name() == space.target; });
@@ -122,10 +123,10 @@ Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, c
   for (const bundle::Tensor& tensor : bundle.tensors)
     if (tensor.space != bundle::kHostSpace && !memories[static_cast<std::size_t>(tensor.space)]) {
       const bundle::MemorySpace& space = bundle.spaces[static_cast<std::size_t>(tensor.space)];
-      return Diagnostic{
-          "cannot run " + bundle.name, fmt::format("tensor {}", tensor.name),
-          fmt::format("it is in memory \"{}\", which no device \"{}\" of the steps has", space.name, space.target),
-          "make the bundle again with `dovetail compile`"};
+      return Diagnostic{"cannot run " + bundle.name, fmt::format("tensor {}", tensor.name),
+                        fmt::format("the tensor is in memory \"{}\", which no device \"{}\" of the steps has",
+                                    space.name, space.target),
+                        "make the bundle again with `dovetail compile`"};
     }
   return std::make_unique<ReadyProgram>(
       ReadyProgram{bundle, TensorMemory(bundle, std::move(memories)), std::move(steps), std::move(sequence)});

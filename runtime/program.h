@@ -1,5 +1,5 @@
-// A program prepared to run: its tensors have addresses, its steps have kernels on their devices. The executor runs
-// those of the bundle; a step of target `flow` selects and runs its own.
+// A program prepared to run: its tensors have addresses, its steps have kernels on their devices. The executor runs the
+// bundle's programs; a step of target `flow` selects and runs the programs of the step.
 #pragma once
 
 #include <memory>

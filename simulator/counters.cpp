@@ -105,7 +105,7 @@ void complete(Counters& counters, const isa::HardwareConfig& config) {
   counters.sram_of(isa::Memory::wgt).reads += products + counters.epilogue_parameters;
   Accesses& acc = counters.sram_of(isa::Memory::acc);
   acc += {.reads = steps, .writes = steps};
-  // A slot of STORE reads one element, or, for an element that fills several beats, one beat's worth.
+  // A slot of STORE reads one element, or one beat of an element that fills several beats.
   const auto slot_bytes =
       static_cast<std::uint64_t>(std::min(config.element_bytes(isa::Memory::out), config.bus_bytes));
   counters.sram_of(isa::Memory::out) += {.reads = counters.bytes_stored / slot_bytes, .writes = acc.writes};

@@ -51,7 +51,7 @@ struct PortEvents {
 inline constexpr std::array kSrams{isa::Memory::uop, isa::Memory::wgt, isa::Memory::inp,
                                    isa::Memory::acc, isa::Memory::out, isa::Memory::tab};
 
-// Bytes are those that instructions request; pads move none.
+// The counts of bytes are those that instructions request; padding moves none.
 struct Counters {
   std::array<std::uint64_t, isa::spec::kInstructions.size()> instructions{};  // by isa::Opcode
   std::array<std::uint64_t, 3> queue_instructions{};                          // by isa::Queue
@@ -78,17 +78,17 @@ struct Counters {
   Accesses& sram_of(isa::Memory memory) { return sram[static_cast<std::size_t>(memory)]; }
   const Accesses& sram_of(isa::Memory memory) const { return sram[static_cast<std::size_t>(memory)]; }
 
-  // A part that is empty in one of the two adds nothing.
+  // Adds all counts; an optional part missing in one operand counts as 0.
   Counters& operator+=(const Counters& other);
   bool operator==(const Counters&) const = default;
 };
 
 // Computes the accesses that follow from other counters: those of steps, of STORE's slots, and of the beat buffers.
-// Precondition: of sram, the writes of LOADs are counted (of ACC8 with those of acc), and the reads of acc beyond one
-// per step; of port and fetch, bursts and beats. Those of tab follow from other counters altogether. Once per launch.
+// Call once per launch. Precondition: `sram` counts the writes of LOADs (ACC8 in acc), and the reads of acc beyond one
+// per step; `port` and `fetch` count bursts and beats. The counts of tab are computed completely.
 void complete(Counters& counters, const isa::HardwareConfig& config);
 
-// Without fetch and DRAM: the counters of an engine without a clock.
+// The counters without those of fetch and DRAM, as an engine without a clock has them.
 Counters without_time(Counters counters);
 
 // {"instructions": {"load", "store", "gemm", "finish", "alu", "window", "gemmq", "total"}, "queues": {"load",
@@ -102,7 +102,7 @@ Json to_json(const Counters& counters);
 // Throws Json::exception if a number is missing or invalid.
 Counters counters_from_json(const Json& json);
 
-// The first number that differs, "/sram/acc/reads 12, not 13"; a part that one of them lacks is not compared. Empty:
+// The first number that differs, "/sram/acc/reads 12, not 13"; a part that only one of them has is not compared. Empty:
 // they agree.
 std::string difference(const Counters& a, const Counters& b);
 

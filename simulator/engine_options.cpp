@@ -48,8 +48,7 @@ Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint
 std::uint64_t window_bytes(std::uint64_t image_base, std::uint64_t image_bytes, std::uint64_t program_base,
                            std::uint64_t program_bytes) {
   const auto page = static_cast<std::uint64_t>(isa::spec::kBurstBoundaryBytes.value);
-  // Images may begin a few bytes early, depending on their alignment in the host's memory: times must not depend on
-  // that.
+  // Images may begin a few bytes early to be aligned in the host's memory; cycle counts must not depend on that.
   constexpr std::uint64_t kAlignment = 64;
   const std::uint64_t first = (std::min(image_base, program_base) + kAlignment - 1) / kAlignment * kAlignment,
                       begin = first / page * page,

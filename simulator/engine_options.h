@@ -27,7 +27,7 @@ struct EngineOptions {
   bool assertions = true;  // engine rtl: stop if the design violates one of its assertions (hw/sva); slower
   // Engine rtl: builds a missing Verilated model, and calls this with each step; null: a missing model is an error.
   std::function<void(std::string_view step)> build_missing = nullptr;
-  // Counts the steps of every engine, and may stop it; outlives the simulator. Null: not observed.
+  // Counts the steps that the engine simulates, and may stop it; outlives the simulator. Null: not observed.
   Work* work = nullptr;
 };
 

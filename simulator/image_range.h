@@ -9,7 +9,7 @@
 
 namespace dovetail::simulator {
 
-// Why an instruction could not be executed; the caller knows its number and location.
+// Why an instruction could not be executed; the caller adds its index and text.
 struct Fault {
   std::string why;
   std::string hint;
@@ -22,7 +22,7 @@ struct ByteRange {
   std::uint64_t begin = 0, end = 0;
 };
 constexpr ByteRange bytes_moved(const isa::Transfer& transfer, std::uint64_t element_bytes) {
-  // Rows ascend, so the first and the last bound all of them.
+  // Rows are in ascending order, so the first and the last one bound all of them.
   return {
       transfer.dram_base * element_bytes,
       (transfer.dram_base + std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size) * element_bytes};

@@ -12,11 +12,12 @@ Result<Counters> run_program(Simulator& simulator, const isa::Codec& codec, std:
   Counters sum;
   for (const isa::Launch& launch : launches) {
     if (launch.begin > instructions.size() || launch.count > instructions.size() - launch.begin)
-      return Diagnostic{.what = "cannot run a launch",
-                        .where = std::string(where),
-                        .why = fmt::format("launch {}:{} needs {} instructions, but the program has {}", launch.begin,
-                                           launch.count, launch.begin + launch.count, instructions.size()),
-                        .hint = "a launch is BEGIN:COUNT, counted in instructions"};
+      return Diagnostic{
+          .what = "cannot run a launch",
+          .where = std::string(where),
+          .why = fmt::format("launch {}:{} needs a program of {} instructions, but it has {}", launch.begin,
+                             launch.count, launch.begin + launch.count, instructions.size()),
+          .hint = "a launch is BEGIN:COUNT, counted in instructions"};
     DOVETAIL_ASSIGN(const Counters counters,
                     simulator.launch(std::span(instructions).subspan(launch.begin, launch.count), dram, launch.begin));
     sum += counters;

@@ -35,13 +35,13 @@ class Simulator {
 
   // Runs one launch to completion against `dram`. On an error (deadlock, token overflow, out-of-range access, undefined
   // read, illegal instruction) the diagnostic names instruction index (plus `first_index`), disassembly and queue
-  // heads; `dram` then holds what had been written so far. Counters accumulate in the returned value only for this
-  // launch.
+  // heads; `dram` then contains what had been written so far. The returned counters are those of this launch only.
   virtual Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram,
                                   std::size_t first_index = 0) = 0;
 
-  // The last launch's cycles, and with EngineOptions::trace its events: also if tokens are left over. For a standstill
-  // only the events, with 0 for those that never happened. nullptr: it ended otherwise, or the engine has no clock.
+  // The last launch's cycles, and with EngineOptions::trace its events, also if tokens are left over. After a deadlock
+  // only the events, with 0 for those that never happened. nullptr: the launch failed otherwise, or the engine has no
+  // clock.
   virtual const LaunchTrace* timing() const { return nullptr; }
 
   // Resets SRAM to its state after power-up.

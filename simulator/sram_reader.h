@@ -12,7 +12,7 @@ class SramReader {
  public:
   virtual ~SramReader() = default;
 
-  // Elements [begin, begin + count) of a memory: ACC int32 [n][batch][block_out]; OUT the same in int8, low bits kept;
+  // Elements [begin, begin + count) of a memory: ACC int32 [n][batch][block_out]; OUT the same in int8, the low bits;
   // INP int8 [n][batch][block_in]; WGT int8 [n][block_out][block_in]; UOP uint32 [n][3], dst, src and wgt. Elements
   // never written are 0. Precondition: the range is within the memory.
   virtual NdArray read_sram(isa::Memory memory, std::size_t begin, std::size_t count) const = 0;

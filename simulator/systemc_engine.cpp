@@ -21,7 +21,7 @@ constexpr const char* kFunction = "dovetail_make_systemc";
 std::optional<std::filesystem::path> find_systemc_engine() {
   const std::filesystem::path folder = kit_prefix() / "lib" / "dovetail", file = folder / kFile;
   std::error_code ignored;
-  // The former location of the kit may belong to another user now.
+  // Not loaded if another user may have written it: a kit's former folder may belong to someone else now.
   if (!std::filesystem::exists(file, ignored) || other_hands(folder) || other_hands(file)) return std::nullopt;
   return file;
 }
@@ -29,7 +29,7 @@ std::optional<std::filesystem::path> find_systemc_engine() {
 Diagnostic no_systemc_engine() {
   Diagnostic problem{"cannot load engine systemc", kFile, "", ""};
   if (DOVETAIL_SYSTEMC_FOUND) {
-    problem.why = fmt::format("{} does not contain it", (kit_prefix() / "lib" / "dovetail").string());
+    problem.why = fmt::format("{} does not contain the engine", (kit_prefix() / "lib" / "dovetail").string());
     problem.hint = kit_is_a_build() ? "`./dev build` makes it" : kKitHint;
   } else {
     problem.why = "this kit was built on a machine without SystemC";
@@ -49,8 +49,8 @@ Result<std::unique_ptr<Simulator>> make_systemc(const isa::HardwareConfig& confi
   if (function == nullptr)
     return Diagnostic{
         "cannot load engine systemc", path->string(),
-        library.ok() ? "its expected symbols are missing" : library.errors().front().why,
-        library.ok() ? "build it again" : "`sudo apt-get install libsystemc` installs the library of SystemC",
+        library.ok() ? "expected symbols are missing from the library" : library.errors().front().why,
+        library.ok() ? "build the library again" : "`sudo apt-get install libsystemc` installs the library of SystemC",
         library.ok() ? Cause::input : cause_of(library.errors())};
   library->keep();  // its simulators may still be in use anywhere
   using Make = Simulator* (*)(const isa::HardwareConfig*, const EngineOptions*);

@@ -10,8 +10,8 @@
 
 namespace dovetail::simulator {
 
-// For a launch whose first instruction has the number `first_index`; the verdict is that of isa/verify, from the
-// instructions alone. Empty: it ends, and leaves no tokens.
+// For a launch whose first instruction has the number `first_index`; computed by isa/verify from the instructions
+// alone. Empty: the launch ends, and leaves no tokens.
 Diagnostics token_errors(const isa::HardwareConfig& config, std::span<const isa::Instruction> launch,
                          std::size_t first_index);
 

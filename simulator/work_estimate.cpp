@@ -18,7 +18,7 @@ std::uint64_t moved_elements(const isa::Transfer& transfer) {
 }
 
 // For the engines that execute an instruction whole: about 100 billion multiply-adds per second, plus the overhead of a
-// step. The design is evaluated cycle by cycle, about one for each step, and grows with the array.
+// step. The RTL design is evaluated cycle by cycle, about one cycle per step, at a cost that grows with the array.
 double seconds_per_step(std::string_view engine, const isa::HardwareConfig& config) {
   const auto macs = static_cast<double>(config.macs_per_uop());
   return engine == "rtl" ? 200e-9 + macs * 1e-9 : 1e-9 + macs * 1e-11;

@@ -9,7 +9,7 @@ usage: gpu_tests.py compile [OPTIONS]             compiles every kernel of all o
 `run` writes each item into a journal as soon as it is done, and skips items that the journal has for this commit and device, so that a run that was killed
 continues. `--part k/n` runs one of n equal shares of every list, `--minutes M` starts no item after M minutes.
 
-Nothing is left out in silence: if the compiler, a device or the data is missing, the status is 2 before anything runs. Status 1 means that a program failed, status
+Missing parts are reported: if the compiler, a device or the data is missing, the status is 2 before anything runs. Status 1 means that a program failed, status
 3 that all passed so far and some are still to run. `run` continues without cuBLAS, cuDNN and compute-sanitizer, and states it in its result.
 """
 

@@ -43,7 +43,7 @@ class Header:
         name = words[0]
         if stars == 0:
             return "None" if name == "void" else self.scalars[name] if name in self.scalars else self.struct(name)
-        # A char* that the caller frees, or that a callback returns, is an address; others are bytes.
+        # A char* that the caller frees, or that a callback returns, becomes an address; other char* become bytes.
         if name == "char":
             inner, stars = "c_void_p" if returned else "c_char_p", stars - 1
         elif name == "void" or name in self.opaque:

@@ -16,7 +16,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# name, and the command that makes it; None: a file of the tree
+# the model's name, and the command that generates it; None: a file of the repository
 MODELS = [
     ("digits_int8", None), ("digits_float", None),
     ("resnet8_int8", ["resnet8", "--int8"]), ("resnet8_float", ["resnet8"]),

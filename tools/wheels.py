@@ -188,7 +188,7 @@ def sample():
 
 # ---- A root with hardly anything
 
-# What a wheel may expect of a system (auditwheel's policies), and that of it which the wheels or Python need.
+# System libraries that a wheel may expect (auditwheel's policies), and those of them that the wheels or Python need.
 SYSTEM = ("ld-linux-x86-64.so.2", "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1",
           "libutil.so.1", "libgcc_s.so.1", "libstdc++.so.6", "libz.so.1")
 OF_PYTHON = ("libffi.so.8", "libffi.so.7", "libexpat.so.1")  # of the interpreter and its module ctypes

@@ -1,4 +1,4 @@
-// One way of computing a layer or a network, ready to run: weights packed, memory allocated, threads started.
+// One implementation of a layer or a network, ready to run: weights packed, memory allocated, threads started.
 #pragma once
 
 #include <functional>

@@ -88,7 +88,7 @@ Expected expected_at(const Problem& problem, std::int64_t element) {
     return {convolution ? std::max(0.0, sum.value) : sum.value, 1e-5 * sum.magnitude};
   if (!convolution) return {sum.value, 0};
   const std::int64_t channel = element / (convolution->output_size() * convolution->output_size());
-  // One step: sums beyond 2^24 are rounded to binary32 in some implementations and not in others.
+  // Results may differ by one step: some implementations round sums beyond 2^24 to binary32, others do not.
   return {std::clamp(std::nearbyint(sum.value * problem.scale.as_double(channel)), 0.0, 255.0), 1};
 }
 
@@ -143,7 +143,7 @@ Result<void> check_result(const Problem& problem, const NdArray& result) {
     if (!(std::abs(result.as_double(i) - expected.value) <= expected.tolerance))
       return Diagnostic{
           "wrong result", fmt::format("{}, element {}", problem.spec.name, i),
-          fmt::format("{} computed, {} ± {} expected", result.as_double(i), expected.value, expected.tolerance),
+          fmt::format("the result is {}, expected {} ± {}", result.as_double(i), expected.value, expected.tolerance),
           "the candidate computes a different function"};
   }
   return {};

@@ -1,7 +1,7 @@
-// Our CPU back end compared with oneDNN and OpenBLAS: layers and whole networks, float32 and int8, one thread and two.
-// docs/results/benchmarks.md describes the method. Usage: bench_cpu [SAMPLES [FILTER]] [--records DB [--trials N]].
-// FILTER: a substring of the names to measure. --records: also measures layers with recorded schedules; --trials: after
-// searching for them.
+// The kit's CPU back end compared with oneDNN and OpenBLAS: layers and whole networks, float32 and int8, one thread and
+// two. docs/results/benchmarks.md describes the method. Usage: bench_cpu [SAMPLES [FILTER]] [--records DB [--trials
+// N]]. FILTER: a substring of the names to measure. --records: also measures layers with recorded schedules; --trials:
+// after searching for them.
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -202,9 +202,10 @@ std::string first_processors(int count) {
 // Runs this process again with this many threads: OpenMP and OpenBLAS read their settings when they are loaded.
 Result<Json> run_with_threads(int threads, char** arguments) {
   int ends[2];
-  if (pipe(ends) != 0) return Diagnostic{"cannot start a measurement", "", "no pipe", "close other programs"};
+  if (pipe(ends) != 0)
+    return Diagnostic{"cannot start a measurement", "", "cannot create a pipe", "close other programs"};
   const pid_t child = fork();
-  if (child < 0) return Diagnostic{"cannot start a measurement", "", "no process", "close other programs"};
+  if (child < 0) return Diagnostic{"cannot start a measurement", "", "cannot start a process", "close other programs"};
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);
     close(ends[0]), close(ends[1]);
@@ -225,8 +226,8 @@ Result<Json> run_with_threads(int threads, char** arguments) {
   int status = 0;
   waitpid(child, &status, 0);
   if (status != 0)
-    return Diagnostic{"a measurement failed", fmt::format("{} threads", threads), fmt::format("status {}", status),
-                      "see its messages above"};
+    return Diagnostic{"a measurement failed", fmt::format("{} threads", threads),
+                      fmt::format("the process ended with status {}", status), "see its messages above"};
   return parse_json(text, "the measurement");
 }
 

@@ -1,4 +1,4 @@
-// The libraries that ours is compared with. CMake detects which of them are available: DOVETAIL_HAVE_ONEDNN,
+// The libraries that the kit is compared with. CMake detects which of them are available: DOVETAIL_HAVE_ONEDNN,
 // DOVETAIL_HAVE_OPENBLAS.
 #pragma once
 

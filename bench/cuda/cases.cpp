@@ -180,7 +180,7 @@ Result<zoo::Choices> choices_of(const std::string& network, std::int64_t batch, 
   const auto rows = zoo::all();
   const auto row = std::ranges::find(rows, network, &zoo::Row::name);
   if (row == rows.end())
-    return Diagnostic{"bad usage of bench_cuda", network, "the zoo has no such network",
+    return Diagnostic{"bad usage of bench_cuda", network, "the zoo has no network of this name",
                       "`dovetail zoo list` lists them"};
   zoo::Choices choices;
   choices.batch = batch;

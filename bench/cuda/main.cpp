@@ -1,6 +1,6 @@
-// Our CUDA kernels compared with cuBLAS, cuDNN and ONNX Runtime on this machine's GPU: products, the convolutions of
-// ResNet-50, chains of elementwise operators and normalizations, whole networks. docs/results/benchmarks.md describes
-// the method.
+// The kit's CUDA kernels compared with cuBLAS, cuDNN and ONNX Runtime on this machine's GPU: products, the convolutions
+// of ResNet-50, chains of elementwise operators and normalizations, whole networks. docs/results/benchmarks.md
+// describes the method.
 //
 // Usage: bench_cuda [OPTIONS]. Prints one JSON document. Exit code 1: a result was wrong, or a program failed; 2: a
 // requirement is not installed, or an option is wrong.

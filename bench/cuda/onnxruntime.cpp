@@ -123,7 +123,7 @@ Result<Contender> make_contender(const Case& one, const OnnxRuntime& peer) {
   contender.name = "onnxruntime";
   contender.run = [worker]() -> Result<Run> {
     DOVETAIL_ASSIGN(const Json answer, worker->ask("1"));
-    if (!answer.contains("wall")) return failed("its answer has no time: " + answer.dump());
+    if (!answer.contains("wall")) return failed("the process reported no time: " + answer.dump());
     return Run{answer["wall"].get<double>(), std::nullopt};
   };
   std::vector<std::string> names;

@@ -44,7 +44,7 @@ Result<Arguments> parse(std::span<char*> words) {
     }
   }
   if (arguments.bundle.empty() || arguments.threads < 1)
-    return Diagnostic{"bad usage", "model_runner", "it needs a bundle and at least one thread",
+    return Diagnostic{"bad usage", "model_runner", "a bundle and at least one thread are required",
                       "model_runner BUNDLE.dvt [--threads N] [--input NAME=FILE]..."};
   return arguments;
 }

@@ -1,11 +1,11 @@
-// Fits what the analytic choice of tiles supposes of the machine (TileCosts) to the cycle simulator.
+// Fits the machine parameters of the analytic choice of tiles (TileCosts) to the cycle simulator.
 //
 //   fit_tile_costs HARDWARE MEMORY MODEL.onnx...
 //
 // The layers of the models are scheduled with costs that differ from the default in one value at a time, and each
-// schedule is timed alone, twice in a row, with that memory ("ideal" has the latency of the default). A table says for
-// each value and each factor on it how many cycles all layers take. Then each value is set to its best one in turn,
-// until none gives a thousandth more, and the result is printed. Values that change no schedule cost nothing to try.
+// schedule is timed alone, twice in a row, with that memory ("ideal" has the latency of the default). A table has the
+// cycles of all layers for each value, multiplied by each of some factors. Then each value in turn is set to its best,
+// until none gains another 0.1 %, and the result is printed. Values that change no schedule are free to try.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -66,7 +66,7 @@ Result<std::vector<Layer>> layers_of(std::span<char* const> models, const isa::H
   return all;
 }
 
-// Cycles of all layers, as their sketches choose tiles by certain costs.
+// The cycles of all layers if their sketches choose tiles with these costs.
 class Timer {
  public:
   Timer(std::vector<Layer> layers, const isa::HardwareConfig& hardware, const simulator::MemorySpec& memory)

@@ -91,7 +91,7 @@ Result<std::vector<CodedStep<AccelCode>>> accel_steps(const Bundle& bundle) {
   Diagnostics problems;
   for (std::string& why : verify_shared_memory(bundle, steps))
     problems.push_back(
-        {"invalid bundle", "accelerator memory", std::move(why), "make it again with `dovetail compile`"});
+        {"invalid bundle", "accelerator memory", std::move(why), "make the bundle again with `dovetail compile`"});
   if (!problems.empty()) return problems;
   return steps;
 }

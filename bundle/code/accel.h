@@ -21,8 +21,8 @@ namespace dovetail::bundle {
 inline constexpr std::string_view kAccelTarget = "accel";
 extern const TargetFacts kAccelFacts;
 
-// A contiguous piece of the initial memory image: constants, micro-ops, borders of zero points, the instructions
-// themselves.
+// A contiguous range of the initial memory image: constants, micro-ops, padding filled with the zero point, or the
+// instructions.
 struct Segment {
   std::string name;  // "weights of conv1", "micro-ops", "program"
   std::uint64_t address = 0;
@@ -33,13 +33,13 @@ struct InstructionRange {
   std::size_t begin = 0, end = 0;
   std::string name;
   std::vector<std::string> origins;
-  // The multiplications of the model, without padding, if known; if several ranges have one name, the first has all of
-  // them.
+  // The model's multiplications in this range, without padding, if known; if several ranges have one name, the first
+  // one has the sum.
   std::optional<std::uint64_t> macs = std::nullopt;
 };
 
-// One region of the graph: the launches run on a memory that contains the segments and the arguments. Several steps may
-// share one memory, which is initialized again for each run. All addresses are physical.
+// The code of one region of the graph: launches that run on a memory with the segments and the arguments. Several steps
+// may share one memory, which is initialized again for each run. All addresses are physical.
 struct AccelCode {
   isa::HardwareConfig config;  // the same for all steps that share a memory
   SpaceIndex space = kHostSpace;
@@ -58,17 +58,18 @@ struct AccelCode {
 void encode(const AccelCode& code, Step& step);
 Result<AccelCode> decode_accel(const Step& step);
 
-// The decoded and checked steps: segments and tensors are inside the memory and disjoint, also across steps that share
-// a memory; launches and ranges are inside the program, which is also in the image. Precondition: the bundle verifies.
+// The decoded steps. Checks that segments and tensors are inside the memory and disjoint, also across steps that share
+// a memory, and that launches and ranges are inside the program, which must also be in the image. Precondition: the
+// bundle verifies.
 Result<std::vector<CodedStep<AccelCode>>> accel_steps(const Bundle& bundle);
 
-// Every rule that a single step violates, one sentence each. Precondition: the bundle verifies.
+// The rules that a step violates on its own, one sentence each. Precondition: the bundle verifies.
 std::vector<std::string> verify_accel(const Bundle& bundle, const Step& step, const AccelCode& code);
 // The rules that steps violate together: on a shared memory, segments and tensors of different steps must not overlap,
 // except for a tensor that both have at one address. Precondition: each single step is valid.
 std::vector<std::string> verify_shared_memory(const Bundle& bundle, const std::vector<CodedStep<AccelCode>>& steps);
 
-// The memory before the first launch of a step, with zeros in the tensors. Precondition: the segments are inside the
+// The contents of the memory before a step's first launch; tensors are zero. Precondition: the segments are inside the
 // memory.
 std::vector<std::byte> initial_image(const MemorySpace& memory, const AccelCode& code);
 

@@ -1,8 +1,8 @@
-// A step with its code, for the device that runs it and the tools that inspect it. Each of the kit's targets has its
-// own kind of code, a value type in a file of this folder with
+// A step with its decoded code, for the device that runs it and the tools that inspect it. Each of the kit's targets
+// has its own type of code, a value type in a file of this folder with the functions
 //
 //   void encode(const Code& code, Step& step);                 sets the step's target, code and data
-//   Result<Code> decode_NAME(const Step& step);                the bytes may come from a file of anyone's
+//   Result<Code> decode_NAME(const Step& step);                the bytes may come from an untrusted file
 //   Result<std::vector<CodedStep<Code>>> NAME_steps(bundle);   decoded, and checked against tensors and memories
 #pragma once
 
@@ -29,7 +29,8 @@ struct CodedStep {
 
 // A problem found in a step's code.
 inline Diagnostic invalid_step(const Step& step, std::string why) {
-  return {"invalid bundle", fmt::format("step {}", step.name), std::move(why), "make it again with `dovetail compile`"};
+  return {"invalid bundle", fmt::format("step {}", step.name), std::move(why),
+          "make the bundle again with `dovetail compile`"};
 }
 
 // All steps of a target. `check(step, code)` returns the rules that a step violates, one sentence each.

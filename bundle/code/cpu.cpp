@@ -52,7 +52,7 @@ Result<std::vector<CodedStep<CpuCode>>> cpu_steps(const Bundle& bundle) {
   });
 }
 
-// Kernels do not keep the order in which the reference adds floats.
+// Kernels may add floats in another order than the reference.
 constinit const TargetFacts kCpuFacts{
     .name = kCpuTarget,
     .device = TargetDevice::processor,

@@ -17,30 +17,30 @@ constexpr std::array<std::uint64_t, 3> kMostBlocks{2147483647, 65535, 65535};
 std::array<std::uint64_t, 3> three(const CheckedJson& json) {
   const std::vector<std::uint64_t> list = json.naturals();
   if (list.size() != 3) {
-    json.fail(fmt::format("{} extents, a launch has 3", list.size()));
+    json.fail(fmt::format("{} extents are given, but a launch has 3", list.size()));
     return {1, 1, 1};
   }
   return {list[0], list[1], list[2]};
 }
 
-// The driver's rules, so that a bundle that violates one is refused before anything runs.
+// Checks the driver's rules, so that a bundle that violates one is rejected before anything runs.
 std::vector<std::string> check_map(const CudaLaunch& launch, const CudaTensorMap& map) {
   constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 32, kMostBox = 256, kMostStride = std::uint64_t{1} << 40,
                           kAlignment = 16;
   std::vector<std::string> problems;
   const auto add = [&](const std::string& problem) {
-    problems.push_back(fmt::format("kernel {} copies boxes of a tensor {}", launch.symbol, problem));
+    problems.push_back(fmt::format("kernel {} copies tiles of a tensor {}", launch.symbol, problem));
   };
   const std::uint64_t bytes = map.element_bytes, rank = map.extents.size();
   if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) add(fmt::format("whose elements have {} bytes", bytes));
   if (rank == 0 || rank > 5 || map.box.size() != rank) {
-    add(fmt::format("of {} dimensions with {} of a box, the most is 5", rank, map.box.size()));
+    add(fmt::format("of {} dimensions with a tile of {}; at most 5 are possible", rank, map.box.size()));
     return problems;
   }
   std::uint64_t stride = bytes;
   for (std::size_t d = rank; d-- > 0;) {
     if (map.extents[d] == 0 || map.extents[d] > kMostExtent || map.box[d] == 0 || map.box[d] > kMostBox) {
-      add(fmt::format("of extent {} with a box of {} in dimension {}", map.extents[d], map.box[d], d));
+      add(fmt::format("of extent {} with a tile of {} in dimension {}", map.extents[d], map.box[d], d));
       return problems;
     }
     stride *= map.extents[d];
@@ -51,9 +51,9 @@ std::vector<std::string> check_map(const CudaLaunch& launch, const CudaTensorMap
     }
   }
   const std::uint64_t line = map.box.back() * bytes, swizzle = map.swizzle_bytes;
-  if (line % kAlignment != 0) add(fmt::format("by lines of {} bytes", line));
+  if (line % kAlignment != 0) add(fmt::format("in rows of {} bytes, which are not supported", line));
   if (swizzle != 0 && ((swizzle != 128 && swizzle != 64 && swizzle != 32) || line > swizzle))
-    add(fmt::format("by lines of {} bytes with a swizzle of {}", line, swizzle));
+    add(fmt::format("in rows of {} bytes, which do not match the swizzle of {}", line, swizzle));
   return problems;
 }
 
@@ -63,17 +63,17 @@ std::vector<std::string> check_launch(const Step& step, const CudaKernels& code,
   std::uint64_t threads = 1;
   for (std::size_t i = 0; i < 3; ++i) {
     if (launch.grid[i] == 0 || launch.grid[i] > kMostBlocks[i])
-      problems.push_back(fmt::format("kernel {} has {} blocks in dimension {}, the most is {}", launch.symbol,
-                                     launch.grid[i], i, kMostBlocks[i]));
+      problems.push_back(fmt::format("kernel {} has {} blocks in dimension {}, but at most {} are possible",
+                                     launch.symbol, launch.grid[i], i, kMostBlocks[i]));
     if (launch.block[i] == 0 || launch.block[i] > kMostThreads) threads = kMostThreads + 1;
     else threads *= launch.block[i];
   }
   if (threads > kMostThreads)
-    problems.push_back(fmt::format("kernel {} has {} x {} x {} threads in a block, the most is {}", launch.symbol,
-                                   launch.block[0], launch.block[1], launch.block[2], kMostThreads));
+    problems.push_back(fmt::format("kernel {} has {} x {} x {} threads in a block, but at most {} are possible",
+                                   launch.symbol, launch.block[0], launch.block[1], launch.block[2], kMostThreads));
   if (launch.shared_bytes > kMostSharedBytes)
-    problems.push_back(fmt::format("kernel {} shares {} bytes in a block, the most is {}", launch.symbol,
-                                   launch.shared_bytes, kMostSharedBytes));
+    problems.push_back(fmt::format("kernel {} needs {} bytes of shared memory, but a block has at most {}",
+                                   launch.symbol, launch.shared_bytes, kMostSharedBytes));
   const std::uint64_t tensors = step.arguments.size() + step.results.size();
   std::vector<CudaOperand> operands = launch.operands;
   for (const CudaTensorMap& map : launch.tensor_maps) {
@@ -83,9 +83,9 @@ std::vector<std::string> check_launch(const Step& step, const CudaKernels& code,
   for (const CudaOperand& operand : operands) {
     if (!operand.workspace && operand.index >= tensors)
       problems.push_back(
-          fmt::format("kernel {} takes tensor {}, the step has {}", launch.symbol, operand.index, tensors));
+          fmt::format("kernel {} uses tensor {}, but the step has only {}", launch.symbol, operand.index, tensors));
     if (operand.workspace && operand.offset > code.workspace_bytes)
-      problems.push_back(fmt::format("kernel {} takes byte {} of a workspace of {}", launch.symbol, operand.offset,
+      problems.push_back(fmt::format("kernel {} uses byte {} of a workspace of {} bytes", launch.symbol, operand.offset,
                                      code.workspace_bytes));
   }
   return problems;

@@ -27,8 +27,8 @@ struct CudaOperand {
   std::uint64_t offset = 0;  // in bytes
   bool operator==(const CudaOperand&) const = default;
 };
-// A tensor of which a kernel copies boxes, in the form that the driver expects (cuTensorMapEncodeTiled): dense,
-// outermost dimension first.
+// A tensor map: a dense tensor of which a kernel copies tiles, as for cuTensorMapEncodeTiled, but with the outermost
+// dimension first.
 struct CudaTensorMap {
   CudaOperand operand;
   std::uint64_t element_bytes = 1;
@@ -52,7 +52,7 @@ struct CudaImage {
   Blob bytes;
 };
 
-// The launches of a step for the devices that run one of the images.
+// The launches of a step, for the devices that can run one of the images.
 struct CudaKernels {
   std::vector<CudaLaunch> launches;
   std::vector<CudaImage> images;  // each contains the kernels of all launches

@@ -39,7 +39,7 @@ class Check {
 
   std::vector<std::string> run(const FlowCode& code) {
     if (const std::size_t expected = code.loop ? 1 : 2; step_.programs.size() != expected) {
-      fail(fmt::format("it has {} programs, expected {}", step_.programs.size(), expected));
+      fail(fmt::format("the step has {} programs, expected {}", step_.programs.size(), expected));
       return problems_;
     }
     if (code.loop) loop(*code.loop);
@@ -83,8 +83,8 @@ class Check {
     if (loop.condition) is_one("the condition", arguments_, own++, DType::boolean);
     const std::size_t given = arguments_.size() - std::min(own, arguments_.size());
     if (loop.carried > given || loop.carried + 1 > outputs.size())
-      return fail(fmt::format("it carries {} values of {} arguments, and {} outputs of its program", loop.carried,
-                              given, outputs.size()));
+      return fail(fmt::format("the loop carries {} values, but has {} arguments, and its program {} outputs",
+                              loop.carried, given, outputs.size()));
     expected_inputs.insert(expected_inputs.end(), arguments_.begin() + static_cast<std::ptrdiff_t>(own),
                            arguments_.end());
     equal("inputs of program " + body.name, inputs, expected_inputs);

@@ -1,13 +1,13 @@
 // The code of a control-flow step: it selects which of its programs (Step::programs) run, and how often. JSON:
 //
 //   {"kind": "if"}
-//     Arguments: the condition, one bool; the inputs of the first program, then those of the second. If it holds the
+//     Arguments: the condition, one bool; the inputs of the first program, then those of the second. If it is true the
 //     first program runs, else the second; its outputs are the step's results.
 //   {"kind": "loop", "carried": N, "limit": N, "trips": bool, "condition": bool}
 //     Arguments: the trip count, one int64, if `trips`; the condition, one bool, if `condition`; the carried values;
-//     the captured ones. The program takes the iteration (int64[]), the carried and the captured values, and yields the
-//     condition, the carried values and the scanned ones. Results: the carried values, the scanned ones with a first
-//     axis of extent `limit`, and where there are scanned ones the number of iterations (int64[1]).
+//     the captured ones. The program takes the iteration (int64[]), the carried and the captured values, and returns
+//     the condition, the carried values and the scanned ones. Results: the carried values, the scanned ones with a
+//     first axis of extent `limit`, and where there are scanned ones the number of iterations (int64[1]).
 //     What a loop does: compiler/ops/control_flow.h.
 #pragma once
 

@@ -29,8 +29,8 @@ std::vector<std::string> check_parameters(const Bundle& bundle, const Step& step
                                      to_string(tensor.shape)));
   }
   if (argument != step.arguments.size() || result != step.results.size())
-    problems.push_back(fmt::format("its program takes {} arguments and yields {} results, the step has {} and {}",
-                                   argument, result, step.arguments.size(), step.results.size()));
+    problems.push_back(fmt::format("the program has {} arguments and {} results, but the step has {} and {}", argument,
+                                   result, step.arguments.size(), step.results.size()));
   return problems;
 }
 

@@ -16,7 +16,7 @@ inline constexpr std::string_view kHostTarget = "host";
 extern const TargetFacts kHostFacts;
 
 struct HostCode {
-  // Its inputs and constants are the step's arguments, its outputs the results, both in parameter order.
+  // The program's inputs and constants are the step's arguments, its outputs the results, both in parameter order.
   loops::Program program;
 };
 

@@ -14,7 +14,7 @@ using ParallelBody = void (*)(void* closure, std::int64_t begin, std::int64_t en
 
 // compiler/target/cpu/codegen depends on the order of the fields (KernelServicesField): change both, and the version.
 struct KernelServices {
-  // Splits 0 <= i < count over the threads and returns when all is done.
+  // Runs the body for 0 <= i < count, divided among the threads, and returns when all iterations are done.
   void (*parallel_for)(const KernelServices* services, ParallelBody body, void* closure, std::int64_t count);
   // Reports that `value` violates a rule of the program at `site` (an index into the kernel's list of failures). The
   // kernel continues with a harmless value.

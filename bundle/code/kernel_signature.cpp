@@ -40,7 +40,7 @@ std::variant<KernelSignature, NoSignature> read_signature(std::span<const std::u
   KernelSignature signature{words[2], words[3], {}};
   for (std::size_t i = kHeadWords; i < words.size(); i += kOperandWords) {
     const auto dtype = words[i] < 256 ? dtype_from_onnx(static_cast<int>(words[i])) : std::nullopt;
-    if (!dtype) return NoSignature{fmt::format("its kernel takes an operand of unknown type {}", words[i])};
+    if (!dtype) return NoSignature{fmt::format("the kernel has an operand of unknown type {}", words[i])};
     signature.operands.push_back({*dtype, words[i + 1], words[i + 2] != 0});
   }
   return signature;
@@ -50,7 +50,7 @@ std::vector<std::string> check_call(const Bundle& bundle, const Step& step, cons
                                     const KernelSignature& signature) {
   const std::size_t given = step.arguments.size() + step.results.size();
   if (given != signature.operands.size())
-    return {fmt::format("it has {} arguments and {} results, its kernel takes {} operands", step.arguments.size(),
+    return {fmt::format("the step has {} arguments and {} results, but its kernel {} operands", step.arguments.size(),
                         step.results.size(), signature.operands.size())};
   std::vector<std::string> problems;
   for (std::size_t i = 0; i < given; ++i) {
@@ -59,11 +59,11 @@ std::vector<std::string> check_call(const Bundle& bundle, const Step& step, cons
     const Tensor& tensor = bundle.tensors[static_cast<std::size_t>(index)];
     const KernelOperand& expected = signature.operands[i];
     if (tensor.dtype != expected.dtype || size_bytes(tensor) != expected.bytes || written != expected.written)
-      problems.push_back(fmt::format("tensor \"{}\" is {}, operand {} of its kernel is {}", tensor.name,
+      problems.push_back(fmt::format("tensor \"{}\" is {}, but operand {} of the kernel is {}", tensor.name,
                                      text_of({tensor.dtype, size_bytes(tensor), written}), i, text_of(expected)));
   }
   if (code.shared_bytes != signature.shared_bytes || code.local_bytes != signature.local_bytes)
-    problems.push_back(fmt::format("it provides {} and {} bytes of workspace, its kernel needs {} and {}",
+    problems.push_back(fmt::format("the step provides {} and {} bytes of workspace, but its kernel needs {} and {}",
                                    code.shared_bytes, code.local_bytes, signature.shared_bytes, signature.local_bytes));
   return problems;
 }

@@ -1,6 +1,6 @@
 // The operands of a kernel of a shared object, recorded in the object itself: words next to each kernel, under the
-// kernel's name with a suffix. The table of a bundle's steps may be damaged or forged; no kernel is called with buffers
-// other than those it was compiled for.
+// kernel's name with a suffix. Since a bundle's table of steps may be damaged or forged, a kernel is called only if its
+// buffers match this record.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct KernelSignature {
 // number of operands; for each operand the ONNX number of its type, its bytes, and whether it is written.
 inline constexpr std::string_view kSignatureSuffix = "_signature";
 std::vector<std::uint64_t> signature_words(const KernelSignature& signature, std::string_view made_for);
-// The words may have any values. Error: a sentence.
+// Parses the words, which may have any values. Error: a sentence.
 struct NoSignature {
   std::string why;
 };

@@ -69,7 +69,8 @@ Json to_json(const LibraryOperation& operation) {
 Shape extents(const CheckedJson& json, std::int64_t least) {
   Shape shape;
   for (const CheckedJson& extent : json.items()) shape.push_back(extent.integer(least, kMostExtent));
-  if (shape.size() > kMostRank) json.fail(fmt::format("{} extents, the most is {}", shape.size(), kMostRank));
+  if (shape.size() > kMostRank)
+    json.fail(fmt::format("a shape has {} extents, but at most {} are possible", shape.size(), kMostRank));
   return shape;
 }
 
@@ -77,7 +78,7 @@ std::optional<double> number(const CheckedJson& operation, std::string_view key)
   const auto found = operation.find(key);
   if (!found) return std::nullopt;
   if (!found->json().is_number()) {
-    found->fail("it must be a number");
+    found->fail("expected a number");
     return std::nullopt;
   }
   return found->json().get<double>();
@@ -115,7 +116,7 @@ LibraryOperation read_operation(const CheckedJson& json) {
   return operation;
 }
 
-// Whether the element count is valid for a tensor.
+// Whether all extents and the element count are within the limits of a tensor.
 bool is_sane(const Shape& shape) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape)
@@ -125,7 +126,7 @@ bool is_sane(const Shape& shape) {
 
 std::string expected_result(const Shape& made, const Shape& result) {
   if (made == result) return {};
-  return fmt::format("its result has the shape {}, its operands make {}", to_string(result), to_string(made));
+  return fmt::format("the result has shape {}, but the operands yield {}", to_string(result), to_string(made));
 }
 
 std::string window_problem(const LibraryOperation& operation, const Shape& x, const Shape& kernel,
@@ -146,18 +147,18 @@ Shape seen(Shape shape, bool transposed) {
 std::string product_problem(const LibraryFacts& facts, const LibraryOperation& operation,
                             const std::vector<Shape>& shapes) {
   const Shape &stored_a = shapes[operation.operands[0]], &stored_b = shapes[operation.operands[1]];
-  if (stored_a.size() < 2 || stored_b.size() < 2) return "an operand of its product has fewer than 2 axes";
+  if (stored_a.size() < 2 || stored_b.size() < 2) return "an operand of the product has fewer than 2 dimensions";
   const Shape a = seen(stored_a, operation.transposed_a), b = seen(stored_b, operation.transposed_b);
   const std::size_t rank = std::max(a.size(), b.size());
   if (a.back() != b[b.size() - 2])
-    return fmt::format("its operands have depths of {} and {}", a.back(), b[b.size() - 2]);
+    return fmt::format("the operands have different depths, {} and {}", a.back(), b[b.size() - 2]);
   Shape made(rank);
   for (std::size_t axis = 0; axis + 2 < rank; ++axis) {
     const auto extent = [&](const Shape& shape) {
       return axis + shape.size() < rank ? 1 : shape[axis + shape.size() - rank];
     };
     if (extent(a) != extent(b) && extent(a) != 1 && extent(b) != 1)
-      return fmt::format("leading axes of {} and {} do not fit", extent(a), extent(b));
+      return fmt::format("the leading axes of {} and {} do not match", extent(a), extent(b));
     made[axis] = std::max(extent(a), extent(b));
   }
   made[rank - 2] = a[a.size() - 2];
@@ -166,14 +167,14 @@ std::string product_problem(const LibraryFacts& facts, const LibraryOperation& o
   if (operation.operands.size() < 3) return {};
   const Shape& addend = shapes[operation.operands[2]];
   if (element_count(addend) != made.back() && (addend != made || !facts.scales))
-    return fmt::format("its bias is not one of its columns: {} for {}", to_string(addend), to_string(made));
+    return fmt::format("the bias does not have one element per column: {} for {}", to_string(addend), to_string(made));
   if (operation.operands.size() < 4) return {};
-  if (!facts.scales) return fmt::format("target {} adds one tensor to a product", facts.target);
+  if (!facts.scales) return fmt::format("target {} can add only one tensor to a product", facts.target);
   if (element_count(addend) != made.back())
-    return fmt::format("it adds two tensors, and the first is not one of its columns: {} for {}", to_string(addend),
-                       to_string(made));
+    return fmt::format("of the two added tensors, the first does not have one element per column: {} for {}",
+                       to_string(addend), to_string(made));
   if (const Shape& matrix = shapes[operation.operands[3]]; matrix != made)
-    return fmt::format("the matrix that it adds has the shape {}, its result {}", to_string(matrix), to_string(made));
+    return fmt::format("the added matrix has shape {}, but the result {}", to_string(matrix), to_string(made));
   return {};
 }
 
@@ -182,28 +183,27 @@ std::string problem_of(const LibraryFacts& facts, const LibraryOperation& operat
   const KindRow& row = row_of(operation.kind);
   const Shape &x = shapes[operation.operands[0]], &result = shapes[operation.result];
   if (row.windows) {
-    if (x.size() < 3 || x.size() > 5) return fmt::format("its input has {} axes, windows take 3 to 5", x.size());
+    if (x.size() < 3 || x.size() > 5) return fmt::format("the input has {} axes, but windows need 3 to 5", x.size());
     for (const Shape* list :
          {&operation.strides, &operation.dilations, &operation.pad_begin, &operation.pad_end, &operation.kernel})
       if (list->size() != x.size() - 2 && !(list == &operation.kernel && !row.pools))
-        return fmt::format("its windows have {} entries for {} spatial axes", list->size(), x.size() - 2);
+        return fmt::format("the windows have {} entries for {} spatial axes", list->size(), x.size() - 2);
   }
   switch (operation.kind) {
     case LibraryKind::convolution: {
       const Shape& weights = shapes[operation.operands[1]];
       if (weights.size() != x.size() || weights[0] % operation.groups != 0 || x[1] % operation.groups != 0 ||
           weights[1] != x[1] / operation.groups)
-        return fmt::format("weights of shape {} do not fit {} groups of {}", to_string(weights), operation.groups,
+        return fmt::format("weights of shape {} do not match {} groups of {}", to_string(weights), operation.groups,
                            to_string(x));
       if (operation.operands.size() > 2 && element_count(shapes[operation.operands[2]]) != weights[0])
-        return fmt::format("its bias is not one of {} outputs", weights[0]);
+        return fmt::format("the bias must have one element for each of {} outputs", weights[0]);
       if (operation.operands.size() > 3) {
-        if (!facts.convolution_sums) return fmt::format("target {} adds no tensor to a convolution", facts.target);
+        if (!facts.convolution_sums) return fmt::format("target {} cannot add a tensor to a convolution", facts.target);
         if (operation.least != 0.0 || operation.most)
-          return "it adds a tensor to a convolution whose results are not clamped at 0 from below only";
+          return "the convolution with an added tensor must clamp its results only from below, at 0";
         if (const Shape& added = shapes[operation.operands[3]]; added != result)
-          return fmt::format("the tensor that it adds has the shape {}, its result {}", to_string(added),
-                             to_string(result));
+          return fmt::format("the added tensor has shape {}, but the result {}", to_string(added), to_string(result));
       }
       return window_problem(operation, x, Shape(weights.begin() + 2, weights.end()), weights[0], result);
     }
@@ -212,23 +212,25 @@ std::string problem_of(const LibraryFacts& facts, const LibraryOperation& operat
     case LibraryKind::average:
     case LibraryKind::average_of_pads: return window_problem(operation, x, operation.kernel, x[1], result);
     case LibraryKind::sum:
-      if (shapes[operation.operands[1]] != x) return "its operands have different shapes";
+      if (shapes[operation.operands[1]] != x) return "the operands have different shapes";
       return expected_result(x, result);
     case LibraryKind::concatenation: {
-      if (operation.axis >= x.size()) return fmt::format("it joins along axis {} of {}", operation.axis, x.size());
+      if (operation.axis >= x.size())
+        return fmt::format("the concatenation is along axis {}, but there are {}", operation.axis, x.size());
       Shape made = x;
       made[operation.axis] = 0;
       for (const std::uint64_t operand : operation.operands) {
         Shape other = shapes[operand];
-        if (other.size() != x.size()) return "its operands have different numbers of axes";
+        if (other.size() != x.size()) return "the operands have different ranks";
         made[operation.axis] += std::exchange(other[operation.axis], x[operation.axis]);
-        if (other != x) return "its operands differ in axes other than the one along which they are joined";
+        if (other != x) return "the operands differ in other axes than the concatenated one";
       }
       return expected_result(made, result);
     }
     case LibraryKind::softmax:
     case LibraryKind::log_softmax:
-      if (operation.axis >= x.size()) return fmt::format("it runs along axis {} of {}", operation.axis, x.size());
+      if (operation.axis >= x.size())
+        return fmt::format("the operation is along axis {}, but there are {}", operation.axis, x.size());
       return expected_result(x, result);
   }
   return {};
@@ -237,19 +239,19 @@ std::string problem_of(const LibraryFacts& facts, const LibraryOperation& operat
 std::string type_problem(const LibraryFacts& facts, const LibraryOperation& operation,
                          const std::vector<DType>& types) {
   if (std::ranges::find(facts.kinds, operation.kind) == facts.kinds.end())
-    return fmt::format("target {} has no such operation", facts.target);
+    return fmt::format("target {} does not have this operation", facts.target);
   const bool clamps = operation.least || operation.most;
   if (clamps && facts.clamping != Clamping::any &&
       (operation.least.value_or(-1) != 0 || (operation.most && facts.clamping == Clamping::relu)))
-    return fmt::format("target {} does not clamp to these bounds", facts.target);
+    return fmt::format("target {} cannot clamp to these bounds", facts.target);
   if (!facts.scales && (operation.scale != 1 || operation.addend_scale != 1))
-    return fmt::format("target {} does not scale products", facts.target);
+    return fmt::format("target {} cannot scale products", facts.target);
   if (operation.gelu && (!facts.gelu || operation.kind != LibraryKind::product || clamps))
-    return fmt::format("target {} has no GELU after it", facts.target);
+    return fmt::format("target {} has no GELU after this operation", facts.target);
   const DType type = types[operation.operands[0]];
   const bool multiplies = operation.kind == LibraryKind::product || operation.kind == LibraryKind::convolution;
   if (operation.tf32 && (!facts.tf32 || !multiplies || type != DType::float32))
-    return fmt::format("target {} does not round factors of {} to TF32 in it", facts.target, name(type));
+    return fmt::format("target {} cannot round factors of {} to TF32 in this operation", facts.target, name(type));
   const auto all_are = [&](DType expected) {
     return std::ranges::all_of(operation.operands, [&](std::uint64_t operand) { return types[operand] == expected; });
   };
@@ -259,7 +261,7 @@ std::string type_problem(const LibraryFacts& facts, const LibraryOperation& oper
                ? "products of integers are neither clamped nor scaled, and have no GELU after them"
                : "";
   if (std::ranges::find(facts.floats, type) == facts.floats.end() || !all_are(type) || types[operation.result] != type)
-    return fmt::format("target {} does not compute it of {}", facts.target, name(type));
+    return fmt::format("target {} does not support the operation for {}", facts.target, name(type));
   return {};
 }
 
@@ -272,11 +274,12 @@ std::vector<std::string> check_code(const Bundle& bundle, const Step& step, cons
           facts.floats == std::vector{DType::float32} && tensor.dtype != DType::float32)
         problems.push_back(fmt::format("tensor {} is {}, not float32", tensor.name, name(tensor.dtype)));
   if (!code.inner.empty() && !facts.inner)
-    problems.push_back(fmt::format("it keeps tensors between operations, which target {} does not", facts.target));
+    problems.push_back(
+        fmt::format("the step keeps tensors between operations, which target {} does not support", facts.target));
   const std::vector<Shape> shapes = tensor_shapes(bundle, step, code);
   const std::vector<DType> types = tensor_types(bundle, step, code);
   for (const Shape& shape : shapes)
-    if (!is_sane(shape)) problems.push_back(fmt::format("a tensor has the shape {}", to_string(shape)));
+    if (!is_sane(shape)) problems.push_back(fmt::format("a tensor has the invalid shape {}", to_string(shape)));
   std::vector<bool> known(shapes.size(), false);
   std::fill_n(known.begin(), step.arguments.size(), true);
   for (std::size_t i = 0; i < code.operations.size() && problems.empty(); ++i) {
@@ -290,16 +293,18 @@ std::vector<std::string> check_code(const Bundle& bundle, const Step& step, cons
       continue;
     }
     for (const std::uint64_t operand : operation.operands)
-      if (operand >= shapes.size() || !known[operand]) bad(fmt::format("it reads tensor {} too early", operand));
+      if (operand >= shapes.size() || !known[operand])
+        bad(fmt::format("an operation reads tensor {} before it is computed", operand));
     if (operation.result >= shapes.size() || known[operation.result])
-      bad(fmt::format("it computes tensor {}, which is not one of its results", operation.result));
+      bad(fmt::format("an operation computes tensor {}, which is not a result", operation.result));
     if (!problems.empty()) continue;
     if (const std::string why = type_problem(facts, operation, types); !why.empty()) bad(why);
     else if (const std::string why_not = problem_of(facts, operation, shapes); !why_not.empty()) bad(why_not);
     known[operation.result] = true;
   }
   for (std::size_t i = 0; i < step.results.size() && problems.empty(); ++i)
-    if (!known[step.arguments.size() + i]) problems.push_back(fmt::format("no operation computes its result {}", i));
+    if (!known[step.arguments.size() + i])
+      problems.push_back(fmt::format("no operation computes result {} of the step", i));
   return problems;
 }
 

@@ -1,5 +1,5 @@
-// The code of steps that a library of the machine runs: operations on tensors, one after the other. The operations and
-// types that a library supports are a row of a table (library_facts).
+// The code of steps that a vendor library (oneDNN, cuBLAS, cuDNN) runs: operations on tensors, executed in order. A
+// table (library_facts) has a row for each library with the operations and types that it supports.
 #pragma once
 
 #include <cstdint>
@@ -73,8 +73,8 @@ const LibraryFacts& library_facts(std::string_view target);  // precondition: th
 
 void encode(const LibraryCode& code, std::string_view target, Step& step);
 Result<LibraryCode> decode_library(const Step& step);
-// Checks that tensors have types that the library supports, have elements, are computed once and before they are read,
-// and have the shapes that their operation computes. Precondition: the bundle verifies.
+// Checks that tensors are not empty, have types that the library supports and the shapes that their operation computes,
+// and are computed once, before they are read. Precondition: the bundle verifies.
 Result<std::vector<CodedStep<LibraryCode>>> library_steps(const Bundle& bundle, std::string_view target);
 // The shapes of the tensors that operations name.
 std::vector<Shape> tensor_shapes(const Bundle& bundle, const Step& step, const LibraryCode& code);

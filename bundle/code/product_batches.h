@@ -1,5 +1,5 @@
-// Maps products of matrices with leading axes to calls of a library that multiplies a batch of matrices at equal
-// distances: docs/explanation/vendor-backends.md.
+// Maps products of matrices with leading axes to calls of a library that multiplies batches of equally spaced matrices:
+// docs/explanation/vendor-backends.md.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace dovetail::bundle {
 
 struct ProductBatches {
   std::int64_t m = 1, n = 1, k = 1;
-  // Per call: number of matrices, and the elements between them; 0 if all use the same one. Those of the result are m *
-  // n apart.
+  // Per call: the number of matrices, and the stride between them in elements; 0 if all use the same matrix. The
+  // result's stride is m * n.
   std::int64_t count = 1, stride_a = 0, stride_b = 0, stride_result = 0;
   struct Call {
     std::int64_t a = 0, b = 0, result = 0;  // elements before the first matrix

@@ -1,4 +1,4 @@
-// The composition of a program, counted on the instructions as written (a simulator counts what they did).
+// Counts of a program's instructions by kind, as written (a simulator counts those executed).
 #pragma once
 
 #include <cstdint>

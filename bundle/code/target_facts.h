@@ -1,5 +1,5 @@
-// What others may ask about a target, so that none of them compares names: a row for each of the kit's targets, defined
-// with the value type of its code. docs/howto/adding-a-target.md says who asks for what.
+// Properties of a target, so that no other code compares target names: a row for each of the kit's targets, defined
+// next to the type of its code. docs/howto/adding-a-target.md lists the users of each property.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +33,14 @@ StepDescription describe_by_size(const Bundle& bundle, const Step& step);
 struct TargetFacts {
   std::string_view name;  // Step::target
   TargetDevice device;
-  // Steps are timed by cycles and a clock; else by the time that they take on their device.
+  // Whether steps are timed by cycles and a clock; otherwise their time on the device is measured.
   bool has_clock;
-  // The target runs what the targets that a user names leave over, so that a bundle may have its steps whatever it was
-  // compiled for.
+  // Whether the target runs nodes that none of the user's targets supports, so that any bundle may have steps for it.
   bool takes_leftovers;
-  // The target takes floats alone: of a quantized model, the float network that it was made from.
+  // Whether the target supports only floats: it gets the float network instead of the quantized model.
   bool floats_only;
   // Whether float results of the step may differ from the reference's by rounding: they depend on the order of sums, on
-  // contraction or on a mathematics library. Precondition of this and the next two: the step's code is in order.
+  // contraction or on a mathematics library. Precondition of this and the next two: the step's code is valid.
   bool (*rounds_freely)(const Step& step);
   // Arithmetic operations of the step, a multiply-add counted as two; null: unknown.
   std::uint64_t (*operations)(const Step& step);
@@ -50,10 +49,10 @@ struct TargetFacts {
 
 // All of the kit's.
 std::span<const TargetFacts* const> all_target_facts();
-// Null: a target of the caller's (docs/howto/adding-a-target.md).
+// Null for a target that the caller provides (docs/howto/adding-a-target.md).
 const TargetFacts* find_target_facts(std::string_view target);
 
-// Of a target that may be the caller's: it keeps every bit, has no clock, and runs on none of these devices.
+// For any target. A caller's target is assumed to be bit-exact, has no clock, and runs on none of these devices.
 bool rounds_freely(const Step& step);
 bool has_clock(std::string_view target);
 bool runs_on(TargetDevice device, std::string_view target);

@@ -55,18 +55,18 @@ class AccelVerifier {
   void check_memory() {
     if (code_.space <= kHostSpace || static_cast<std::size_t>(code_.space) >= bundle_.spaces.size() ||
         bundle_.spaces[static_cast<std::size_t>(code_.space)].target != kAccelTarget)
-      return fail(fmt::format("memory space {}, of {}, does not belong to the accelerator", code_.space,
+      return fail(fmt::format("memory space {}, of {} spaces, does not belong to the accelerator", code_.space,
                               bundle_.spaces.size()));
     if (code_.argument_addresses.size() != step_.arguments.size() ||
         code_.result_addresses.size() != step_.results.size())
-      return fail(fmt::format("its program takes {} arguments and yields {} results, the step has {} and {}",
+      return fail(fmt::format("the program has {} arguments and {} results, but the step has {} and {}",
                               code_.argument_addresses.size(), code_.result_addresses.size(), step_.arguments.size(),
                               step_.results.size()));
     const MemorySpace& memory = bundle_.spaces[static_cast<std::size_t>(code_.space)];
     const std::uint64_t reach =
         code_.config.address_bits >= 64 ? UINT64_MAX : std::uint64_t{1} << code_.config.address_bits;
     if (memory.base > reach || memory.bytes > reach - memory.base)
-      return fail(fmt::format("its memory, {} bytes from {:#x}, ends beyond the {} address bits of {}", memory.bytes,
+      return fail(fmt::format("the memory, {} bytes from {:#x}, ends beyond the {} address bits of {}", memory.bytes,
                               memory.base, code_.config.address_bits, code_.config.name));
     std::vector<Area> initial, written;
     for (const Segment& segment : code_.segments)
@@ -79,10 +79,10 @@ class AccelVerifier {
       for (const Area& area : *areas)
         if (area.begin < memory.base || area.bytes > memory.bytes ||
             area.begin - memory.base > memory.bytes - area.bytes)
-          fail(fmt::format("{}, {} bytes at {:#x}, leaves the memory of {} bytes at {:#x}", area.name, area.bytes,
+          fail(fmt::format("{}, {} bytes at {:#x}, exceeds the memory of {} bytes at {:#x}", area.name, area.bytes,
                            area.begin, memory.bytes, memory.base));
-    // An output may share bytes with an input or a segment (a border written once, an update in place); data laid out
-    // at the start must be disjoint.
+    // An output may share bytes with an input or a segment (padding written once, an update in place); inputs and
+    // segments must be disjoint.
     if (problems_.empty()) check_disjoint(std::move(initial));
     if (problems_.empty()) check_disjoint(std::move(written));
   }
@@ -103,10 +103,10 @@ class AccelVerifier {
         continue;
       const auto there = segment.bytes.bytes().subspan(code_.program_base - segment.address);
       if (there.size() < encoded->size() || !std::ranges::equal(*encoded, there.first(encoded->size())))
-        fail(fmt::format("segment \"{}\" does not hold the program at {:#x}", segment.name, code_.program_base));
+        fail(fmt::format("segment \"{}\" does not contain the program at {:#x}", segment.name, code_.program_base));
       return;
     }
-    if (!encoded->empty()) fail(fmt::format("no segment holds the program at {:#x}", code_.program_base));
+    if (!encoded->empty()) fail(fmt::format("no segment contains the program at {:#x}", code_.program_base));
   }
 
   void check_ranges() {
@@ -130,7 +130,7 @@ class AccelVerifier {
   std::vector<std::string> problems_;
 };
 
-// A border is part of a tensor that the step itself writes; verify_accel has checked it.
+// Whether the segment is padding inside a tensor that the step writes; verify_accel has checked it.
 bool is_border(const Bundle& bundle, const CodedStep<AccelCode>& step, const Segment& segment) {
   for (std::size_t i = 0; i < step.step->results.size(); ++i) {
     const std::uint64_t address = step.code.result_addresses[i];

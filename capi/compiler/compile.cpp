@@ -1,4 +1,4 @@
-// Compiling, and what is known of a bundle that this process compiled.
+// Compiles models, and answers queries about bundles that this process compiled.
 #include <algorithm>
 #include <memory>
 #include <utility>

@@ -1,4 +1,4 @@
-// What the kit has: models to try, operators, the instruction set, this machine, the contents of files.
+// Queries: example models, operators, the instruction set, this machine, the contents of files.
 #include <cstdint>
 #include <memory>
 #include <string>

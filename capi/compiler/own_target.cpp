@@ -18,7 +18,7 @@
 #include "capi/tensor.h"
 #include "compiler/graph/graph.h"
 
-// Its functions fill in the texts and views that they return.
+// The functions on a region store here the texts and views that they return.
 struct dvt_region {
   const dovetail::graph::Graph& graph;
   std::string name;
@@ -92,7 +92,7 @@ class Adapter : public Target {
     const std::scoped_lock lock(own_->mutex);
     const char* why = own_->table.refuse(own_->table.user, &region);
     if (why == nullptr) return TakenPointer();
-    return Diagnostic{fmt::format("target {} refuses the node", own_->name), graph.node(found.nodes.back()).name, why,
+    return Diagnostic{fmt::format("target {} rejects the node", own_->name), graph.node(found.nodes.back()).name, why,
                       "place it on another target"};
   }
 

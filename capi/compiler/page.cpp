@@ -1,4 +1,4 @@
-// Traces of sessions, what is in traces, and the pages of reports.
+// Traces of sessions, summaries of traces, and HTML pages of reports.
 #include <cstdint>
 #include <string>
 #include <utility>

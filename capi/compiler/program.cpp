@@ -105,7 +105,8 @@ Result<Loaded> load(const Program& program) {
     const std::span bytes(static_cast<const std::byte*>(given.instructions), given.size);
     DOVETAIL_ASSIGN(auto instructions, isa::Codec(machine->hardware).decode_program(bytes, program.name));
     if (instructions.empty())
-      return Diagnostic{"cannot read program", program.name, "it has no instruction", "give a program"};
+      return Diagnostic{"cannot read program", program.name, "the program has no instruction",
+                        "give a program with instructions"};
     DOVETAIL_ASSIGN(input, cli::program_of(std::move(instructions), program.name, *machine, map));
     if (given.image != nullptr)
       loaded.base.push_back({program.member("image"),

@@ -43,7 +43,7 @@ Result<Evaluation> evaluate(Session& session, Inputs tensors, const std::optiona
   const bundle::Bundle& bundle = session.loaded().bundle;
   if (!bundle.other_shapes.empty())
     return Diagnostic{"cannot evaluate", session.loaded().where, "the bundle has programs for several shapes",
-                      "compile it for one shape"};
+                      "compile the model for one shape"};
   DOVETAIL_ASSIGN(const driver::Samples samples, driver::Samples::make(bundle, std::move(tensors)));
   std::map<std::string, std::vector<NdArray>> results;
   std::optional<std::uint64_t> cycles = 0;
@@ -114,7 +114,8 @@ Result<void> quantize(const Model& model, Inputs tensors, const dvt_quantize_opt
   DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(model.path, std::move(import_options)));
   for (const std::string& note : imported.report.notes) callbacks.log(DVT_LOG_NOTE, note);
   if (imported.graph.outputs.empty() || imported.graph.inputs.empty())
-    return Diagnostic{"cannot quantize", model.name, "it has no input or no output", "quantize a model of activations"};
+    return Diagnostic{"cannot quantize", model.name, "the model has no input or no output",
+                      "give a model with an input and an output"};
   const bundle::Bundle inputs = driver::inputs_of(imported.graph, model.name);
   std::optional<driver::QuantizeSums> sums;
   if (given.resume != 0) {

@@ -40,8 +40,8 @@ namespace {
 
 using Tasks = std::map<std::string, std::vector<tune::TuningTask>>;  // by target
 
-// Compiles without machine code: the compiler asks for the records of every task that it schedules. Equal kernels are
-// one task.
+// The tasks of a model, found by compiling it without generating machine code: the compiler looks up the record of
+// every task. Equal kernels are one task.
 Result<Tasks> tasks_of(const driver::ModelOptions& options, const Callbacks& callbacks) {
   std::map<std::string, std::pair<schedule::Task, schedule::Sketch>> asked;
   CompileOptions compile;
@@ -66,7 +66,7 @@ Result<Tasks> tasks_of(const driver::ModelOptions& options, const Callbacks& cal
     of_target.push_back({task, sketch, row.name, 1});
   }
   if (tasks.empty())
-    return Diagnostic{"nothing to tune", options.path, "none of its kernels has a schedule with choices",
+    return Diagnostic{"nothing to tune", options.path, "no kernel of the model has a schedule with choices",
                       "dvt_compile reports how each node is compiled"};
   return tasks;
 }
@@ -118,14 +118,14 @@ Result<void> tune(const Model& model, CompileSettings settings, const dvt_tune_o
   return {};
 }
 
-// What the points of a sweep depend on. Evaluators refer to it.
+// Everything that the points of a sweep depend on. Evaluators keep references to it.
 struct Sweep {
   explore::AreaModel area;
   explore::EnergyTable energy;
   explore::Space space;
   std::unique_ptr<driver::ExploreModels> models = {};
 
-  // The same as that of `dovetail explore`, so that either continues the other's sweep.
+  // The same identity as that of `dovetail explore`, so that each can continue the other's sweep.
   Json identity() const {
     Hash text;
     text.add(space.text());
@@ -241,7 +241,7 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   }();
   if (!swept.ok()) {
     Diagnostics errors = failed_work(swept.errors());
-    if (work.stopped()) errors.front().hint = "finished points are kept; the same call continues";
+    if (work.stopped()) errors.front().hint = "finished points are saved; the same call continues the sweep";
     return errors;
   }
   explore::SweepReport report;

@@ -1,12 +1,12 @@
-// What LLVM's archives refer to, and a wheel's library does not have.
+// Symbols that LLVM's archives need, and that a wheel's library lacks.
 #include <cstdint>
 #include <cstdlib>
 
 #include <llvm/Passes/PassPlugin.h>
 #include <sys/random.h>
 
-// lld initializes every target of LLVM, for code of link-time optimization, which the kit does not link. Those other
-// than X86 are left out; the functions of X86, which the archives define, are given another name here.
+// lld initializes every target of LLVM, for link-time optimization, which the kit does not use. Targets other than X86
+// are stubs here; X86's functions, which the archives define, get another name.
 #define LLVMInitializeX86TargetInfo unused_target_info
 #define LLVMInitializeX86Target unused_target
 #define LLVMInitializeX86TargetMC unused_target_mc

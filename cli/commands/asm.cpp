@@ -96,17 +96,17 @@ class Asm : public Command {
       return Diagnostic{"cannot assemble", source_, std::move(why), std::move(hint)};
     };
     if (assembly.program.empty() && assembly.image.empty())
-      return wrong("it has neither an instruction nor a .uop line", "check that it is the right file");
+      return wrong("the file has neither an instruction nor a .uop line", "check that it is the right file");
     const bool only_uops = std::all_of(assembly.image.begin(), assembly.image.end(),
                                        [](const isa::ImageItem& item) { return item.is_uops; });
     if (!assembly.image.empty() && !image_ && !(only_uops && uops_))
-      return wrong(only_uops ? fmt::format("its {} .uop lines would be lost", assembly.uops.size())
-                             : "its .data and .space lines would be lost",
+      return wrong(only_uops ? fmt::format("the {} .uop lines would be lost", assembly.uops.size())
+                             : "the .data and .space lines would be lost",
                    only_uops ? "add --uops OUT.bin, or --image IMG.bin" : "add --image IMG.bin");
     if (assembly.image.empty() && image_)
-      return wrong("--image is given, but there is no .uop, .data or .space line", "drop --image, or add such lines");
+      return wrong("--image is given, but there is no .uop, .data or .space line", "remove --image, or add such lines");
     if (assembly.uops.empty() && uops_)
-      return wrong("--uops is given, but there is no .uop line", "drop --uops, or add .uop lines");
+      return wrong("--uops is given, but there is no .uop line", "remove --uops, or add .uop lines");
     return {};
   }
 

@@ -18,7 +18,7 @@ class Check : public Command {
     input_.declare(options);
     options.json(json_, "print the findings as JSON");
     options.footer(
-        "The image holds the micro-ops. Without an image, GEMM and ALU may access any element, and findings say "
+        "The image contains the micro-ops. Without an image, GEMM and ALU may access any element, and findings say "
         "«possible».\n"
         "Exit codes: 0 clean, 1 findings, 2 the program cannot be read.\n"
         "Example: dovetail check p.bin --hw 1x16x16 --dram in.bin --dram-base 4096");

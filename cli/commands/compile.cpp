@@ -41,10 +41,11 @@ class Compile : public Command {
         .choices({whole_stages.begin(), whole_stages.end()});
     options.value("--report", "R.json", report_, "write the report as JSON", File::written_text);
     options.json(json_);
-    options.value("-o", "OUT.dvt", output_,
-                  "write the bundle; if it holds machine code, its SHA-256 is recorded, so that `dovetail run` of the "
-                  "same user accepts it without --trust",
-                  File::written);
+    options.value(
+        "-o", "OUT.dvt", output_,
+        "write the bundle; if it contains machine code, its SHA-256 is recorded, so that `dovetail run` of the "
+        "same user accepts it without --trust",
+        File::written);
     options.value(
         "--emit", "DIR", emit_,
         "write each accelerator region as files: program, image, map, configuration, C header, sample tensors; "
@@ -107,7 +108,7 @@ class Compile : public Command {
     return Diagnostic{"bad usage of `dovetail compile`", "-o",
                       fmt::format("{} does not end in {}, so `dovetail run` would read it as a model", *output_,
                                   bundle::kFileExtension),
-                      fmt::format("name it {}{}", *output_, bundle::kFileExtension)};
+                      fmt::format("name the file {}{}", *output_, bundle::kFileExtension)};
   }
 
   Result<void> check_stages() const {
@@ -117,7 +118,7 @@ class Compile : public Command {
     if (stop_after_.empty()) return {};
     if ((output_ || verify_ || emit_) && stop_after_ != stage_names().back())
       return Diagnostic{"bad usage of `dovetail compile`", "--stop-after", "there is no bundle before the last stage",
-                        "drop -o, --emit and --verify, or --stop-after"};
+                        "remove -o, --emit and --verify, or --stop-after"};
     return {};
   }
 

@@ -37,14 +37,14 @@ class CompletionCommand : public Command {
       else write_result(script);
       return Exit::success;
     }
-    return Diagnostic{"bad usage of `dovetail completion`", shell_, "there is no script for that shell",
+    return Diagnostic{"bad usage of `dovetail completion`", shell_, "there is no script for this shell",
                       "give bash, zsh or fish"};
   }
 
  private:
   Result<Exit> write_all() const {
     if (!output_)
-      return Diagnostic{"bad usage of `dovetail completion`", shell_, "there is no folder for the scripts",
+      return Diagnostic{"bad usage of `dovetail completion`", shell_, "no folder is given for the scripts",
                         "add -o DIR"};
     DOVETAIL_TRY(driver::make_result_folder("-o", *output_));
     for (const Shell& shell : shells())

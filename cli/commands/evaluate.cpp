@@ -68,7 +68,7 @@ class Evaluate : public Command {
     options.json(json_);
     options.flag("--trust", session_.trust, kTrustHelp);
     options.footer(
-        "Samples are along the first axis; a model of batch B takes B at a time, and the last batch is filled up.\n"
+        "Samples are along the first axis; a model of batch size B runs B at a time, and the last batch is filled up.\n"
         "Example: dovetail evaluate examples/digits/digits_int8.onnx --target accel,cpu --inputs "
         "examples/digits/test_images.npy "
         "--labels examples/digits/test_labels.npy --against examples/digits/digits_float.onnx --against-target cpu");
@@ -81,7 +81,8 @@ class Evaluate : public Command {
     const int threads = given_threads.value_or(runtime::default_threads());
     DOVETAIL_ASSIGN(const driver::Metric metric, driver::parse_metric(metric_.value_or("accuracy")));
     if (metric_ && !labels_)
-      return Diagnostic{"bad usage of `dovetail evaluate`", "--metric", "it needs labels", "give --labels Y.npy"};
+      return Diagnostic{"bad usage of `dovetail evaluate`", "--metric", "the metric needs labels",
+                        "give --labels Y.npy"};
     std::optional<NdArray> labels;
     if (labels_) {
       DOVETAIL_ASSIGN(labels, driver::read_tensor(*labels_));
@@ -133,7 +134,7 @@ class Evaluate : public Command {
     DOVETAIL_ASSIGN(driver::Session session, driver::Session::open(std::move(options)));
     DOVETAIL_TRY(compile_shown(session));
     if (!session.bundle().other_shapes.empty())
-      return Diagnostic{"cannot evaluate", arguments.model.model, "it has programs for several shapes",
+      return Diagnostic{"cannot evaluate", arguments.model.model, "the bundle has programs for several shapes",
                         "give one shape at a time"};
     return session;
   }

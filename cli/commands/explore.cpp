@@ -96,7 +96,7 @@ class Explore : public Command {
     if (others && jobs_)
       return Diagnostic{"bad usage of `dovetail explore`", "--jobs",
                         "a process started by mpirun measures one point at a time",
-                        "leave --jobs out, and let mpirun start one process for each processor"};
+                        "remove --jobs, and let mpirun start one process for each processor"};
     return run_sweep(*sweep, others.get());
   }
 
@@ -116,7 +116,7 @@ class Explore : public Command {
   Result<void> read_options() {
     if (files_.size() < (what_if_ ? 1U : 2U))
       return Diagnostic{"bad usage of `dovetail explore`", "MODEL.onnx... SPACE.json",
-                        what_if_ ? "there is no model" : "there is no model or no space",
+                        what_if_ ? "no model is given" : "a model or the space is missing",
                         "give the models, then the space's JSON file; `dovetail explore --help` has an example"};
     DOVETAIL_TRY(explore::find_strategy(strategy_));
     options_.strategy = strategy_;
@@ -135,7 +135,7 @@ class Explore : public Command {
     }
     for (const std::string& how : confirm_)
       if (how != "rtl" && how != "systemc" && how != "area")
-        return Diagnostic{"bad value of --confirm", how, "it is unknown", "give rtl, systemc or area"};
+        return Diagnostic{"invalid value for --confirm", how, "the method is unknown", "give rtl, systemc or area"};
     DOVETAIL_ASSIGN(most_confirmed_, parse_count("--confirm-most", confirm_most_, 1));
     const std::size_t models = files_.size() - (what_if_ ? 0 : 1);
     if (!weights_) {
@@ -148,14 +148,14 @@ class Explore : public Command {
       char* last = nullptr;
       const double weight = std::strtod(text.c_str(), &last);
       if (text.empty() || *last != '\0' || !(weight > 0) || weight > 1e9)
-        return Diagnostic{"bad value of --weights", *weights_, fmt::format("\"{}\" is not a number above 0", text),
+        return Diagnostic{"invalid value for --weights", *weights_, fmt::format("\"{}\" is not a number above 0", text),
                           "write one weight for each model, for example 2,1"};
       model_weights_.push_back(weight);
       begin = end + 1;
     }
     if (model_weights_.size() != models)
-      return Diagnostic{"bad value of --weights", *weights_,
-                        fmt::format("{} weights for {} models", model_weights_.size(), models),
+      return Diagnostic{"invalid value for --weights", *weights_,
+                        fmt::format("{} weights are given for {} models", model_weights_.size(), models),
                         "write one weight for each model"};
     return {};
   }
@@ -176,7 +176,8 @@ class Explore : public Command {
     explore::EvaluatorFor evaluator() const {
       return [this](const explore::Genes& genes) -> const explore::Evaluator& { return points->of(genes); };
     }
-    // A points file with another identity is refused, so that numbers of different kits, tables and spaces do not mix.
+    // A points file with another identity is rejected, so that numbers of different kits, tables and spaces are not
+    // mixed.
     Json identity() const {
       Hash text;
       text.add(space.text());
@@ -263,7 +264,8 @@ class Explore : public Command {
     else print("{}", report.text());
     if (!swept.ok()) {
       Diagnostics errors = swept.errors();
-      if (options_.work->stopped()) errors.front().hint = "finished points are kept; the same command continues";
+      if (options_.work->stopped())
+        errors.front().hint = "finished points are saved; the same command continues the sweep";
       return fail(Exit::failed, errors);
     }
     if (!json_) print("\nwritten       {0}/report.html, {0}/points.csv, {0}/front.json, {0}/points.db\n", *folder_);
@@ -298,7 +300,7 @@ class Explore : public Command {
       why += fmt::format("{}{} of {}: {}", why.empty() ? "" : "; ", groups[i].second, reasons.size(), groups[i].first);
     if (groups.size() > kMostReasons) why += fmt::format("; and {} other reasons", groups.size() - kMostReasons);
     return Diagnostic{"no point of the space is feasible", report.space_path, std::move(why),
-                      "widen the axes or the constraints; points.csv has the reason of every point"};
+                      "widen the axes or the constraints; points.csv has the reason for every point"};
   }
 
   Result<Exit> show_what_if() {
@@ -364,7 +366,7 @@ class Explore : public Command {
                       {"models", point.models}});
       return Exit::success;
     }
-    return Diagnostic{"there is no such point", *point_, "no valid configuration of the space has this key",
+    return Diagnostic{"unknown point", *point_, "no valid configuration of the space has this key",
                       "points.csv lists the keys"};
   }
 

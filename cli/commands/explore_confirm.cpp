@@ -76,7 +76,7 @@ Result<Exit> confirm_points(const explore::SweepReport& report, const driver::Ex
   step.end();
   print("\n{}", table.to_string());
   if (equal) return Exit::success;
-  return fail(Exit::failed, {Diagnostic{"a point takes another number of cycles", confirmation.folder,
+  return fail(Exit::failed, {Diagnostic{"the cycles of a point differ", confirmation.folder,
                                         "the cycle simulator, the SystemC platform and the Verilated design must agree",
                                         "this is a bug of the kit: report the point's command"}});
 }

@@ -19,7 +19,7 @@ struct Confirmation {
   std::string folder;            // the sweep's folder, for messages
 };
 
-// Prints a table of the points. Failed: a point takes another number of cycles. Errors: those of engines and tools.
+// Prints a table of the points. Exit::failed: the cycles of a point differ. Errors: those of engines and tools.
 Result<Exit> confirm_points(const explore::SweepReport& report, const driver::ExploreModels& models,
                             const explore::AreaModel& area, const Confirmation& confirmation);
 

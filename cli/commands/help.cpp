@@ -26,7 +26,7 @@ class Help : public Command {
     if (outline == nullptr) {
       std::vector<std::string_view> names;
       for (const CommandOutline& command : tree_->commands) names.push_back(command.name);
-      return Diagnostic{"bad usage of `dovetail help`", command_, "there is no command of that name",
+      return Diagnostic{"bad usage of `dovetail help`", command_, "there is no command of this name",
                         isa::suggestion(command_, names)};
     }
     write_result(help_text(*tree_, *outline, help_width()));

@@ -71,7 +71,7 @@ class Hw : public Command {
   Result<Exit> estimate(const isa::HardwareConfig& config) const {
     if (run_)
       return Diagnostic{"bad usage of `dovetail hw area`", "--estimate", "--run requests Yosys, --estimate the model",
-                        "leave one of them out"};
+                        "remove one of the two options"};
     DOVETAIL_ASSIGN(const explore::AreaModel model, explore::AreaModel::of_kit());
     if (json_) {
       print_json(model.report(config));
@@ -104,7 +104,7 @@ class Hw : public Command {
     }
     if (!known) {
       RunningStep step;
-      step.begin(fmt::format("{}: running Yosys, flow {}; large arrays take minutes", config.name, flow_));
+      step.begin(fmt::format("{}: running Yosys, flow {}; large arrays need minutes", config.name, flow_));
       DOVETAIL_ASSIGN(driver::Area made, driver::run_area(config, flow_));
       known = driver::CommittedArea{std::move(made), true};
     }

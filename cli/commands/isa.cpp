@@ -46,11 +46,11 @@ class Isa : public Command {
   Result<Exit> run() override {
     if (json_ && format_.empty()) format_ = "json";
     if (format_.empty())
-      return Diagnostic{"bad usage of `dovetail isa`", "--format", "it is missing",
+      return Diagnostic{"bad usage of `dovetail isa`", "--format", "the option is missing",
                         fmt::format("give one of {}", fmt::join(format_names(), ", "))};
     if (json_ && format_ != "json")
       return Diagnostic{"bad usage of `dovetail isa`", "--json", fmt::format("--format requests {}", format_),
-                        "leave one of them out"};
+                        "remove one of the two options"};
     for (const Format& format : kFormats) {
       if (format.name != format_) continue;
       DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware_));
@@ -59,8 +59,8 @@ class Isa : public Command {
       else write_result(text);
       return Exit::success;
     }
-    return Diagnostic{"bad value of --format", format_, "there is no format of that name",
-                      fmt::format("formats: {}", fmt::join(format_names(), ", "))};
+    return Diagnostic{"invalid value for --format", format_, "there is no format of this name",
+                      fmt::format("the formats are {}", fmt::join(format_names(), ", "))};
   }
 
  private:

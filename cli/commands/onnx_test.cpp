@@ -38,7 +38,7 @@ class OnnxTest : public Command {
   void declare(Options& options) override {
     options.positionals("DIR", folders_, "folders with a model.onnx, or folders that contain such folders");
     model_.declare_target(options);
-    options.value("--list", "FILE", list_, "run only the tests whose names this file holds (test_ may be left out)",
+    options.value("--list", "FILE", list_, "run only the tests whose names this file contains (test_ may be left out)",
                   File::read);
     options.value("--timeout", "SECONDS", timeout_, "time limit of each test (default 60)");
     options.flag("--compile-only", compile_only_, "run nothing: a test passes if its model compiles");
@@ -102,8 +102,9 @@ class OnnxTest : public Command {
     std::erase_if(tests, [&](const auto& test) { return !driver::holds_test(names, test.filename().string()); });
     listed_ = names.size();
     if (tests.empty())
-      return Diagnostic{"cannot find tests", *list_, fmt::format("the folders hold none of its {} names", names.size()),
-                        "give names of test folders, one a line"};
+      return Diagnostic{"cannot find tests", *list_,
+                        fmt::format("none of the {} names in the list is a test in the folders", names.size()),
+                        "give names of test folders, one per line"};
     return {};
   }
 
@@ -121,7 +122,7 @@ class OnnxTest : public Command {
                                    count(driver::OnnxVerdict::passed), count(driver::OnnxVerdict::refused),
                                    count(driver::OnnxVerdict::wrong), count(driver::OnnxVerdict::failed));
     if (listed_ > results_.size())
-      text += fmt::format("note     the list has {} names; the folders hold {} of them\n", listed_, results_.size());
+      text += fmt::format("note     the list has {} names; the folders contain {} of them\n", listed_, results_.size());
     return text;
   }
 

@@ -60,8 +60,8 @@ class Operators : public Command {
       print_json(json);
       return Exit::success;
     }
-    return Diagnostic{"bad value of --format", format_, "there is no format of that name",
-                      "formats: markdown, json, passes"};
+    return Diagnostic{"invalid value for --format", format_, "there is no format of this name",
+                      "the formats are markdown, json and passes"};
   }
 
  private:

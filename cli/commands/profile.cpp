@@ -88,7 +88,7 @@ class Profile : public Command {
     DOVETAIL_ASSIGN(const bool is_bundle, driver::is_bundle_file(model.model));
     if (is_bundle && (model.targets || model.hardware || !model.compile_only_options().empty()))
       return Diagnostic{"bad usage of `dovetail profile`", model.model, "a bundle has its targets already",
-                        "leave out the options of compiling, or profile the .onnx file"};
+                        "remove the compile options, or profile the .onnx file"};
     return driver::Session::open(std::move(options));
   }
 

@@ -165,12 +165,13 @@ class Quantize : public Command {
     import::ImportOptions import_options;
     DOVETAIL_ASSIGN(const auto shapes, parse_shapes(shapes_));
     if (shapes.size() > 1)
-      return Diagnostic{"bad value of --shape", model_, "it gives several shapes for one name",
+      return Diagnostic{"invalid value for --shape", model_, "the option gives several shapes for one name",
                         "give one shape for each name"};
     import_options.shapes = shapes.front();
     DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(model_, std::move(import_options)));
     if (imported.graph.outputs.empty() || imported.graph.inputs.empty())
-      return Diagnostic{"cannot quantize", model_, "it has no input or no output", "quantize a model of activations"};
+      return Diagnostic{"cannot quantize", model_, "the model has no input or no output",
+                        "give a model with an input and an output"};
     DOVETAIL_ASSIGN(std::optional<driver::Preprocess> preprocess,
                     driver::preprocess_of(imported.report.metadata, model_));
     if (preprocess_) {
@@ -218,17 +219,18 @@ class Quantize : public Command {
     }
     if (tail_) {
       if (options.method != quantize::Method::percentile)
-        return Diagnostic{"bad usage of `dovetail quantize`", "--tail", "it is for percentiles only",
+        return Diagnostic{"bad usage of `dovetail quantize`", "--tail", "the option applies only to percentiles",
                           "add --calibration percentile"};
       const char* const end = tail_->data() + tail_->size();
       const auto [rest, error] = std::from_chars(tail_->data(), end, options.tail);
       if (error != std::errc{} || rest != end || !(options.tail >= 0 && options.tail < 0.5))
-        return Diagnostic{"bad value of --tail", *tail_, "it must be a number from 0 to less than 0.5",
-                          "for example 0.001"};
+        return Diagnostic{"invalid value for --tail", *tail_, "the value must be a number from 0 to less than 0.5",
+                          "write for example 0.001"};
     }
     if (weights_ == "per-tensor") options.weights = quantize::WeightScales::per_tensor;
     else if (weights_ != "per-channel")
-      return Diagnostic{"bad value of --weights", weights_, "it is unknown", "give per-channel or per-tensor"};
+      return Diagnostic{"invalid value for --weights", weights_, "the choice is unknown",
+                        "give per-channel or per-tensor"};
     if (powers_) options.grid.scales = quantize::Scales::power_of_two;
     if (symmetric_) options.grid.zero_point = quantize::ZeroPoint::middle;
     options.keep_float = kept_;

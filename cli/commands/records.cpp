@@ -40,7 +40,7 @@ class RecordsCommand : public Command {
     options.value("-o", "FILE", output_, "for export: write to this file instead of printing", File::written_text);
     options.json(json_);
     options.footer(
-        "Of two records with the same task, machine, sketch version and decisions, the later one is kept.\n"
+        "Of two records with the same task, machine, sketch version and decisions, the later one is used.\n"
         "Example: dovetail records list tuned.db\n"
         "Example: dovetail records merge tuned.db a.db b.db\n"
         "Example: dovetail records export tuned.db -o tuned.jsonl");
@@ -64,9 +64,9 @@ class RecordsCommand : public Command {
       usages.push_back(fmt::format("{} {}", action.name, action.arguments));
       if (action.name != action_) continue;
       if (more_.size() < action.least || more_.size() > action.most)
-        return bad_usage(action_, fmt::format("it takes {}", action.arguments));
-      if (task_ && !action.one_task) return bad_usage("--task", "it is for list and export only");
-      if (output_ && !action.writes_file) return bad_usage("-o", "it is for export only");
+        return bad_usage(action_, fmt::format("the action needs {}", action.arguments));
+      if (task_ && !action.one_task) return bad_usage("--task", "the option applies only to list and export");
+      if (output_ && !action.writes_file) return bad_usage("-o", "the option applies only to export");
       return (this->*action.run)();
     }
     return bad_usage(action_, fmt::format("the actions are {}", fmt::join(usages, ", ")));

@@ -134,7 +134,7 @@ class Run : public Command {
   }
 
  private:
-  // Options that a bundle already determines are not ignored: they are compared with it, or refused.
+  // Options that a bundle already determines are not ignored: they must agree with the bundle, or are an error.
   Result<driver::Session> open_session(Work* work) const {
     DOVETAIL_ASSIGN(driver::SessionOptions options, session_.parse());
     options.work = work;
@@ -146,8 +146,8 @@ class Run : public Command {
     if (check_) refused.emplace_back("--check");
     if (is_bundle && !refused.empty())
       return Diagnostic{"bad usage of `dovetail run`", model.path,
-                        fmt::format("{} needs a model, and this is a bundle", fmt::join(refused, ", ")),
-                        "run the .onnx file it was made from"};
+                        fmt::format("{} needs a model, but this is a bundle", fmt::join(refused, ", ")),
+                        "run the .onnx file that the bundle was made from"};
     DOVETAIL_ASSIGN(driver::Session session, driver::Session::open(std::move(options)));
     if (!is_bundle) return session;
     if (!model.targets.empty())
@@ -172,15 +172,16 @@ class Run : public Command {
     };
     if (check_ && !bundle.other_shapes.empty())
       return bad(session_.model.model,
-                 "--check compares a program with its own graph, and --shape asks for several programs",
+                 "--check compares a program with its own graph, but --shape gives several shapes",
                  "give one shape at a time");
     if (check_ && samples.runs() > 1)
-      return bad("--check",
-                 fmt::format("it compares one run with the reference, and the inputs are for {} runs", samples.runs()),
-                 "give one batch");
+      return bad(
+          "--check",
+          fmt::format("the option compares one run with the reference, but the inputs are for {} runs", samples.runs()),
+          "give inputs for one run");
     if (repeat > 1 && samples.runs() > 1)
-      return bad("--repeat", fmt::format("it repeats one run, and the inputs are for {} runs", samples.runs()),
-                 "give one batch");
+      return bad("--repeat", fmt::format("the option repeats one run, but the inputs are for {} runs", samples.runs()),
+                 "give inputs for one run");
     return {};
   }
 
@@ -203,7 +204,7 @@ class Run : public Command {
       if (const driver::ComparedTensor* first = facts.expectation->first())
         return fail(
             Exit::failed,
-            {{"the run differs from the expectation", fmt::format("tensor {}, step {}", first->name, first->step),
+            {{"the run differs from the expected tensors", fmt::format("tensor {}, step {}", first->name, first->step),
               first->why, "all earlier tensors are within the tolerance; --tolerance and --tolerance-steps widen it"}});
     if (facts.check && facts.check->different > 0) return fail(Exit::failed, facts.check->first);
     return Exit::success;
@@ -218,8 +219,8 @@ class Run : public Command {
       const char* const end = tolerance_->data() + tolerance_->size();
       const auto [rest, error] = std::from_chars(tolerance_->data(), end, tolerance.floating);
       if (error != std::errc{} || rest != end || !(tolerance.floating >= 0 && tolerance.floating < 1e9))
-        return Diagnostic{"bad value of --tolerance", *tolerance_, "it must be a number from 0 to below 1e9",
-                          "for example 0.01"};
+        return Diagnostic{"invalid value for --tolerance", *tolerance_,
+                          "the value must be a number from 0 to below 1e9", "write for example 0.01"};
     }
     if (tolerance_steps_) {
       DOVETAIL_ASSIGN(tolerance.integer, parse_count("--tolerance-steps", *tolerance_steps_, 0, 1 << 30));

@@ -123,7 +123,7 @@ class Simulate : public Command {
   }
 
  private:
-  // False: --check was given and has findings, which are printed.
+  // Runs the verifier if --check is given. False: there are findings, which are printed.
   Result<bool> check(const ProgramInput& input) const {
     if (!check_) return true;
     const isa::VerifyReport report = verify_input(input);
@@ -139,8 +139,8 @@ class Simulate : public Command {
                       clock_.trace  ? "--trace"
                       : clock_.html ? "--html"
                                     : "--waves",
-                      "with --until it would have launches that do not end",
-                      "leave --until out: everything before the place is the same"};
+                      "with --until the file would contain launches that do not end",
+                      "remove --until: everything before that place is the same"};
   }
 
   // Reports no time, since the launch has not ended.

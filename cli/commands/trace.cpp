@@ -52,7 +52,7 @@ class Trace : public Command {
   Result<Exit> run() override {
     if (first_ == "diff") {
       if (second_.empty() || third_.empty())
-        return Diagnostic{"bad usage of `dovetail trace diff`", "", "it compares two traces",
+        return Diagnostic{"bad usage of `dovetail trace diff`", "", "the command compares two traces",
                           "write dovetail trace diff A.json B.json"};
       if (html_)
         return Diagnostic{"bad usage of `dovetail trace diff`", "--html", "a page shows one trace",
@@ -60,7 +60,7 @@ class Trace : public Command {
       return diff();
     }
     if (!second_.empty())
-      return Diagnostic{"bad usage of `dovetail trace`", second_, "a summary has one trace",
+      return Diagnostic{"bad usage of `dovetail trace`", second_, "a summary is of one trace",
                         "write dovetail trace diff A.json B.json to compare two"};
     return show_summary();
   }
@@ -125,7 +125,8 @@ class Trace : public Command {
   static void print_instructions(const TraceFile& a, const TraceFile& b, const TraceComparison& found) {
     for (const TraceFile* file : {&a, &b})
       if (!file->programs) {
-        print("instructions  not compared, addresses and sizes included: {} does not hold its program\n", file->name);
+        print("instructions  not compared, addresses and sizes included: {} does not contain its program\n",
+              file->name);
         return;
       }
     if (const auto& difference = found.instructions)

@@ -173,7 +173,7 @@ class Tune : public Command {
     std::erase(given, "--cpu");
     if (!given.empty())
       return Diagnostic{"bad usage of `dovetail tune`", fmt::format("{}", fmt::join(given, ", ")),
-                        "it has no effect on a built-in task", "leave it out, or name a model"};
+                        "the option has no effect on a built-in task", "remove it, or name a model"};
     const std::vector<std::string>& targets = options_.targets;
     std::vector<std::string> names = only_;
     if (names.empty())
@@ -184,8 +184,8 @@ class Tune : public Command {
       const std::string target(row->target);
       if (!targets.empty() && std::ranges::find(targets, target) == targets.end()) {
         if (only_.empty()) continue;
-        return Diagnostic{"bad value of --task", name, fmt::format("it is a task of target {}", target),
-                          fmt::format("leave --target out, or add {} to it", target)};
+        return Diagnostic{"invalid value for --task", name, fmt::format("the task is for target {}", target),
+                          fmt::format("remove --target, or add {} to it", target)};
       }
       DOVETAIL_ASSIGN(
           std::vector<TargetPointer> made,
@@ -243,8 +243,8 @@ class Tune : public Command {
     if (time_) {
       DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit({*time_}));
       if (!limit.seconds)
-        return Diagnostic{"bad value of --time", *time_, "it must be a number with a unit",
-                          "for example 90s, 10min or 2h"};
+        return Diagnostic{"invalid value for --time", *time_, "the value must be a number with a unit",
+                          "write for example 90s, 10min or 2h"};
       tune_options_.seconds = limit.seconds;
     }
     DOVETAIL_TRY(tune::find_search(search_));
@@ -280,10 +280,10 @@ class Tune : public Command {
     for (std::size_t i = 0; i < only_.size(); ++i)
       if (!used[i])
         return Diagnostic{fmt::format("no task \"{}\"", only_[i]), "--task",
-                          "the compiled model has no kernel of that name and no task whose key begins so",
+                          "the compiled model has no kernel of this name, and no task whose key begins with it",
                           "--list prints the tasks"};
     if (tasks.empty())
-      return Diagnostic{"nothing to tune", model_.model, "none of its kernels has a schedule with choices",
+      return Diagnostic{"nothing to tune", model_.model, "no kernel of the model has a schedule with choices",
                         "`dovetail compile` reports how each node is compiled"};
     return tasks;
   }

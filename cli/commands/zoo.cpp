@@ -121,7 +121,8 @@ class Zoo : public Command {
          {std::pair{"--calibration", method_.has_value()}, std::pair{"--samples", samples_.has_value()},
           std::pair{"--report", report_.has_value()}})
       if (given && !int8_)
-        return Diagnostic{"bad usage of `dovetail zoo`", option, "it is for quantized models only", "add --int8"};
+        return Diagnostic{"bad usage of `dovetail zoo`", option, "the option applies only to quantized models",
+                          "add --int8"};
     return {};
   }
 

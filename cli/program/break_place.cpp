@@ -22,7 +22,7 @@ bool overlaps(std::uint64_t a, std::uint64_t a_end, std::uint64_t b, std::uint64
 
 bool touches(const isa::DramAccess& access, std::uint64_t begin, std::uint64_t end) {
   if (access.empty() || !overlaps(access.hull().begin, access.hull().end, begin, end)) return false;
-  // Looks only at rows near the range: the last row that begins before the end of the range.
+  // Only the last row that begins before the end of the range can overlap it.
   const std::uint64_t last = access.stride_bytes == 0 || end <= access.begin
                                  ? 0
                                  : std::min(access.rows - 1, (end - 1 - access.begin) / access.stride_bytes);
@@ -54,7 +54,7 @@ class BreakPlace {
     };
     const auto& lines = input_.source.lines;
     if (std::none_of(lines.begin(), lines.end(), is_there))
-      return wrong(text, "no instruction is from that line",
+      return wrong(text, "no instruction comes from this line",
                    lines.empty() ? "the program has no source text" : "name a line that has an instruction");
     return StopsBefore([&lines, is_there](std::size_t instruction) { return is_there(lines[instruction]); });
   }
@@ -66,7 +66,7 @@ class BreakPlace {
           const isa::TokenUse use = isa::token_use(program[instruction]);
           return use.pops_from(fifo) || use.pushes_to(fifo);
         });
-    return wrong(words.back(), "it is not a FIFO",
+    return wrong(words.back(), "this is not a token FIFO",
                  "write token load->compute, compute->load, compute->store or store->compute");
   }
 
@@ -86,7 +86,7 @@ class BreakPlace {
     const auto address = number_of(place.substr(0, colon));
     const auto size = colon < place.size() ? number_of(place.substr(colon + 1)) : std::optional<std::uint64_t>(1);
     if (!address || !size || *size == 0)
-      return wrong(words[0], "it is not an address", "write dram 0x2000, or dram 0x2000:64");
+      return wrong(words[0], "this is not an address", "write dram 0x2000, or dram 0x2000:64");
     return bytes(*address, *size);
   }
 
@@ -101,7 +101,7 @@ class BreakPlace {
       if (symbol.kind != isa::SymbolKind::constant) names.push_back(symbol.name);
     }
     if (is_name && std::find(names.begin(), names.end(), base) == names.end())
-      return wrong(text, "the program has no label and no place of that name",
+      return wrong(text, "the program has no label and no address range of this name",
                    names.empty() ? "write #12 for an instruction; names come from assembly text or --map"
                                  : isa::suggestion(base, names));
     DOVETAIL_ASSIGN(const ImageSlice slice, parse_slice(option_, text, input_.symbols, false));
@@ -109,7 +109,7 @@ class BreakPlace {
   }
 
   Diagnostic wrong(std::string_view where, std::string why, std::string hint) const {
-    return {fmt::format("bad value of {}", option_), std::string(where), std::move(why), std::move(hint)};
+    return {fmt::format("invalid value for {}", option_), std::string(where), std::move(why), std::move(hint)};
   }
 
  private:
@@ -133,12 +133,12 @@ Result<StopsBefore> parse_break_place(std::string_view option, const std::vector
   if (what == "token") return place.token(words);
   if (what == "dram") return place.address(words);
   if (words.size() > 1)
-    return place.wrong(words[1], "it is one word too many",
+    return place.wrong(words[1], "this word is unexpected",
                        "write #12, NAME, acc[0..3], dram 0x2000 or token load->compute");
   if (what.starts_with('#')) return place.index(what);
   if (what.starts_with(':')) return place.line(what);
   DOVETAIL_ASSIGN(const auto range,
-                  parse_sram_range(fmt::format("bad value of {}", option), what, input.machine.hardware));
+                  parse_sram_range(fmt::format("invalid value for {}", option), what, input.machine.hardware));
   if (range) return place.elements(*range);
   return place.name(what);
 }

@@ -97,10 +97,10 @@ Result<Debugger::After> Debugger::command(std::string_view line) {
   if (row == kCommands.end()) {
     std::vector<std::string_view> names;
     for (const CommandInfo& entry : kCommands) names.push_back(entry.name);
-    return wrong(line, fmt::format("no command `{}`", words[0]), isa::suggestion(words[0], names));
+    return wrong(line, fmt::format("there is no command `{}`", words[0]), isa::suggestion(words[0], names));
   }
   if (row->form.empty() && words.size() > 1)
-    return wrong(line, fmt::format("`{}` takes nothing", row->name), fmt::format("write {}", row->name));
+    return wrong(line, fmt::format("`{}` accepts no arguments", row->name), fmt::format("write {}", row->name));
   words[0] = row->name;
   Result<void> done;
   if (words[0] == "step") done = step(words);
@@ -179,8 +179,8 @@ Result<bool> Debugger::advance(bool shows) {
 }
 
 Result<void> Debugger::step(const Words& words) {
-  if (session_.at_end()) return wrong("step", "the program has ended", "quit, or start again");
-  if (words.size() > 2) return wrong(words[2], "it is one word too many", "write step 3, or step store");
+  if (session_.at_end()) return wrong("step", "the program has ended", "quit, or start the debugger again");
+  if (words.size() > 2) return wrong(words[2], "this word is unexpected", "write step 3, or step store");
   for (const isa::Queue queue : isa::kAllQueues) {
     if (words.size() < 2 || words[1] != isa::name(queue)) continue;
     for (bool is_there = false; !is_there && !session_.at_end();) {
@@ -205,16 +205,17 @@ Result<void> Debugger::step(const Words& words) {
 
 Result<void> Debugger::go_to_cycle(const Words& words) {
   const auto now = session_.cycle();
-  if (session_.at_end()) return wrong("cycle", "the program has ended", "quit, or start again");
-  if (!now) return wrong("cycle", "the launch has no times", "step by instruction");
+  if (session_.at_end()) return wrong("cycle", "the program has ended", "quit, or start the debugger again");
+  if (!now) return wrong("cycle", "the engine has no clock", "step by instruction");
   std::uint64_t cycle = *now + 1;
   if (words.size() > 1) {
     const bool is_absolute = words[1].starts_with('@');
     const auto number = number_of(std::string_view(words[1]).substr(is_absolute ? 1 : 0));
     if (words.size() > 2 || !number || __builtin_add_overflow(is_absolute ? 0 : *now, *number, &cycle))
-      return wrong(words[1], "it is not a number of cycles", "write cycle 10, or cycle @1200");
+      return wrong(words[1], "this is not a number of cycles", "write cycle 10, or cycle @1200");
     if (cycle < *now)
-      return wrong(words[1], fmt::format("cycle {} has passed", cycle), "programs do not run backwards; start again");
+      return wrong(words[1], fmt::format("cycle {} has passed", cycle),
+                   "programs do not run backwards; start the debugger again");
   }
   if (const Result<void> ran = session_.run_to_cycle(cycle, [this] { return !interrupted_(); }); !ran.ok()) {
     has_failed_ = true;
@@ -225,7 +226,7 @@ Result<void> Debugger::go_to_cycle(const Words& words) {
 }
 
 Result<void> Debugger::go_on(bool within_launch) {
-  if (session_.at_end()) return wrong("continue", "the program has ended", "quit, or start again");
+  if (session_.at_end()) return wrong("continue", "the program has ended", "quit, or start the debugger again");
   const std::size_t launch = session_.launch();
   for (bool first = true; !session_.at_end() && (!within_launch || session_.launch() == launch); first = false) {
     const auto next = session_.next();
@@ -243,7 +244,7 @@ Result<void> Debugger::go_on(bool within_launch) {
 
 Result<void> Debugger::set_break(const Words& words) {
   if (words.size() < 2 || words.size() > 3)
-    return wrong("break", "no place is given", "write break #12, break NAME, break acc[0..3]");
+    return wrong("break", "no place to stop at is given", "write break #12, break NAME, break acc[0..3]");
   DOVETAIL_ASSIGN(auto fits, parse_break_place("break", {words.begin() + 1, words.end()}, input_,
                                                [this](std::size_t at) { return session_.touched(at); }));
   breaks_.push_back({next_number_++, words.size() == 3 ? words[1] + " " + words[2] : words[1], std::move(fits)});
@@ -252,7 +253,8 @@ Result<void> Debugger::set_break(const Words& words) {
 }
 
 Result<void> Debugger::set_watch(const Words& words) {
-  if (words.size() != 2) return wrong("watch", "it needs one place", "write watch acc[0..3], or watch NAME");
+  if (words.size() != 2)
+    return wrong("watch", "`watch` needs one memory range", "write watch acc[0..3], or watch NAME");
   DOVETAIL_ASSIGN(auto read, reader_of(words));
   NdArray now = read();
   watches_.push_back({next_number_++, words[1], std::move(read), std::move(now)});
@@ -264,8 +266,7 @@ Result<void> Debugger::remove(const Words& words) {
   const auto number = words.size() == 2 ? number_of(words[1]) : std::nullopt;
   const auto is_it = [&](const auto& entry) { return number && entry.number == *number; };
   if (std::erase_if(breaks_, is_it) + std::erase_if(watches_, is_it) == 0)
-    return wrong(words.size() > 1 ? words[1] : "delete", "no break point or watch has that number",
-                 "`info` lists them");
+    return wrong(words.size() > 1 ? words[1] : "delete", "no breakpoint or watch has this number", "`info` lists them");
   return {};
 }
 
@@ -278,8 +279,9 @@ Result<ImageSlice> Debugger::slice_of(std::string_view text) const {
   const simulator::Dram& dram = session_.dram();
   const std::uint64_t offset = slice.address - dram.base;
   if (slice.address < dram.base || offset > dram.bytes.size() || slice.size_bytes > dram.bytes.size() - offset)
-    return wrong(text, fmt::format("it is outside the image, [{:#x}, {:#x})", dram.base, dram.base + dram.bytes.size()),
-                 "name a place within the image");
+    return wrong(
+        text, fmt::format("the address is outside the image, [{:#x}, {:#x})", dram.base, dram.base + dram.bytes.size()),
+        "name an address within the image");
   return slice;
 }
 
@@ -298,11 +300,13 @@ Result<std::function<NdArray()>> Debugger::reader_of(const Words& words) const {
 }
 
 Result<void> Debugger::print_place(const Words& words) {
-  if (words.size() != 2) return wrong("print", "it needs one place", "write print acc[0..3], or print NAME");
+  if (words.size() != 2)
+    return wrong("print", "`print` needs one memory range", "write print acc[0..3], or print NAME");
   DOVETAIL_ASSIGN(const auto elements, sram_range(words[1]));
   if (elements) {
     if (elements->end - elements->begin > kMostShown)
-      return wrong(words[1], fmt::format("it has more than {} elements", kMostShown), "print fewer, or `save` them");
+      return wrong(words[1], fmt::format("the range has more than {} elements", kMostShown),
+                   "print fewer, or `save` them");
     const std::string text = tiles_text(session_.sram(), *elements);
     print_(text.find("]?") == std::string::npos ? text : text + "  ?: nothing has written it\n");
     return {};
@@ -310,7 +314,7 @@ Result<void> Debugger::print_place(const Words& words) {
   DOVETAIL_ASSIGN(const ImageSlice slice, slice_of(words[1]));
   const NdArray array = read(slice);
   if (array.count() > 4096)
-    return wrong(words[1], "it has more than 4096 numbers",
+    return wrong(words[1], "the range has more than 4096 numbers",
                  "print a part, for example NAME+64:int8[4,16], or `save` it");
   const std::int64_t columns = array.rank() == 0 ? 1 : array.shape().back();
   print_(fmt::format("{} at {:#x}\n", driver::type_text(array.dtype(), array.shape()), slice.address) +
@@ -322,7 +326,8 @@ Result<void> Debugger::print_place(const Words& words) {
 }
 
 Result<void> Debugger::save(const Words& words) {
-  if (words.size() != 3) return wrong("save", "it needs a file and a place", "write save acc.npy acc[0..15]");
+  if (words.size() != 3)
+    return wrong("save", "`save` needs a file and a memory range", "write save acc.npy acc[0..15]");
   DOVETAIL_ASSIGN(const auto read, reader_of(words));
   const NdArray array = read();
   DOVETAIL_TRY(write_result_npy(words[1], array));

@@ -1,4 +1,4 @@
-// The commands of `dovetail debug`: they run a session, set break points and watches on it, and show its state.
+// The commands of `dovetail debug`: they run a session, set breakpoints and watchpoints, and show its state.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Debugger {
            std::function<void(std::string_view)> print, std::function<bool()> interrupted);
 
   enum class After : std::uint8_t { goes_on, quits };
-  // Runs one line. Error: the line is not understood; or, if has_failed(), the program cannot continue.
+  // Executes one command line. Error: the command is invalid; or, if has_failed(), the program cannot continue.
   Result<After> command(std::string_view line);
   bool has_failed() const { return has_failed_; }
 

@@ -36,10 +36,10 @@ Result<std::optional<CyclePlace>> parse_cycle(std::string_view place, std::size_
   const auto launch = at == 0 ? std::optional<std::uint64_t>(0) : number_of(place.substr(0, at));
   const auto cycle = number_of(place.substr(at + 1));
   const auto bad = [&](std::string why) {
-    return Diagnostic{fmt::format("bad value of {}", kOption), std::string(place), std::move(why),
+    return Diagnostic{fmt::format("invalid value for {}", kOption), std::string(place), std::move(why),
                       "write @300, or 1@300 for cycle 300 of the second launch"};
   };
-  if (!launch || !cycle) return bad("it must be @CYCLE or LAUNCH@CYCLE");
+  if (!launch || !cycle) return bad("the value must be @CYCLE or LAUNCH@CYCLE");
   if (*launch >= launches) return bad(fmt::format("the program has {} launches, counted from 0", launches));
   return std::optional(CyclePlace{*launch, *cycle});
 }
@@ -49,7 +49,7 @@ Result<StopsBefore> parse_place(std::string_view place, const ProgramInput& inpu
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(std::move(word));
   if (words.empty())
-    return Diagnostic{fmt::format("bad value of {}", kOption), "", "it is empty",
+    return Diagnostic{fmt::format("invalid value for {}", kOption), "", "the value is empty",
                       "write #12 for an instruction, or the name of a label"};
   return parse_break_place(kOption, words, input, std::move(touched));
 }
@@ -139,9 +139,9 @@ class InTime final : public EarlyStop {
     while (!session_.at_end() && session_.launch() < cycle_->launch) DOVETAIL_TRY(session_.step());
     // Empty launches are skipped.
     if (session_.at_end() || session_.launch() != cycle_->launch || !session_.cycle())
-      return not_reached(place_, fmt::format("launch {} has no times", cycle_->launch));
+      return not_reached(place_, fmt::format("launch {} has no cycle times", cycle_->launch));
     if (const auto cycles = session_.launch_cycles(); cycles && *cycles < cycle_->cycle)
-      return not_reached(place_, fmt::format("launch {} takes {} cycles", cycle_->launch, *cycles));
+      return not_reached(place_, fmt::format("launch {} ends after {} cycles", cycle_->launch, *cycles));
     DOVETAIL_TRY(session_.run_to_cycle(cycle_->cycle));
     const bool is_inside = !session_.at_end() && session_.launch() == cycle_->launch;
     return StopPoint{cycle_->launch, is_inside ? session_.next() : std::nullopt, cycle_->cycle};

@@ -1,4 +1,4 @@
-// Runs a program up to a place in it, and gives its state there (`simulate --until`).
+// Runs a program up to an instruction, address or cycle, and returns its state there (`simulate --until`).
 #pragma once
 
 #include <cstddef>

@@ -260,7 +260,7 @@ class Region {
 Result<std::string> emit_regions(const bundle::Bundle& bundle, const fs::path& folder) {
   DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
   if (steps.empty())
-    return Diagnostic{"cannot emit regions", bundle.name, "no step of it runs on the accelerator",
+    return Diagnostic{"cannot emit regions", bundle.name, "no step of the bundle runs on the accelerator",
                       "put accel first in --target; the report says why no node runs on it"};
   DOVETAIL_ASSIGN(const Sample sample, Sample::make(bundle));
   DOVETAIL_TRY(driver::make_result_folder("--emit", folder));
@@ -288,8 +288,8 @@ Result<std::vector<RegionProgram>> region_programs(const bundle::Bundle& bundle)
 Result<ProgramInput> region_input(const bundle::Bundle& bundle, const std::string& number) {
   DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
   if (steps.empty())
-    return Diagnostic{"cannot debug", bundle.name, "no step of it runs on the accelerator",
-                      "compile it with --target accel"};
+    return Diagnostic{"cannot debug", bundle.name, "no step of the bundle runs on the accelerator",
+                      "compile the model with --target accel"};
   DOVETAIL_ASSIGN(const auto index, parse_count("--region", number, 0, static_cast<std::int64_t>(steps.size()) - 1));
   DOVETAIL_ASSIGN(const Sample sample, Sample::make(bundle));
   return Region(bundle, steps[static_cast<std::size_t>(index)], &sample).input();

@@ -20,11 +20,11 @@ constexpr std::size_t kMostProgramBytes = std::size_t{1} << 30;
 std::optional<Diagnostic> wrong_kind(std::span<const std::byte> bytes, const std::string& path) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("\x93NUMPY"))
-    return Diagnostic{"cannot read program", path, "it is a NumPy array, not raw instructions",
+    return Diagnostic{"cannot read program", path, "the file is a NumPy array, not raw instructions",
                       "place an array in memory: --place x.npy@ADDRESS"};
   const auto is_text = [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t'; };
   if (std::all_of(text.begin(), text.end(), is_text))
-    return Diagnostic{"cannot read program", path, "it is text, not raw instructions",
+    return Diagnostic{"cannot read program", path, "the file is text, not raw instructions",
                       "give assembly text a name that ends in .s"};
   return std::nullopt;
 }
@@ -35,7 +35,7 @@ Result<std::vector<isa::Instruction>> read_program(const std::string& path, cons
   DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, kMostProgramBytes));
   if (bytes.empty())
     return Diagnostic{
-        "cannot read program", path, "it is empty",
+        "cannot read program", path, "the file is empty",
         fmt::format("an instruction has {} bytes with configuration {}", config.instruction_bytes(), config.name)};
   if (auto wrong = wrong_kind(bytes, path)) return *std::move(wrong);
   return isa::Codec(config).decode_program(bytes, path);

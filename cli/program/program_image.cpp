@@ -25,7 +25,7 @@ constexpr std::array kTypes{DType::int8,  DType::uint8,  DType::int16,  DType::u
                             DType::int32, DType::uint32, DType::float32};
 
 Diagnostic bad_place(std::string_view option, std::string_view text, std::string why, std::string hint) {
-  return {fmt::format("bad value of {}", option), std::string(text), std::move(why), std::move(hint)};
+  return {fmt::format("invalid value for {}", option), std::string(text), std::move(why), std::move(hint)};
 }
 
 bool is_npy_name(const std::string& path) { return path.ends_with(".npy"); }
@@ -36,7 +36,8 @@ Result<void> parse_type(std::string_view option, std::string_view text, ImageSli
   const auto bad = [&](std::string why) {
     return bad_place(option, text, std::move(why), "write a type and its extents, for example 0x2000:int8[4,16]");
   };
-  if (bracket == std::string_view::npos || text.back() != ']') return bad("it is not TYPE[EXTENT,...]");
+  if (bracket == std::string_view::npos || text.back() != ']')
+    return bad("the type is not of the form TYPE[EXTENT,...]");
   const auto dtype = dtype_from_name(text.substr(0, bracket));
   if (!dtype || std::find(kTypes.begin(), kTypes.end(), *dtype) == kTypes.end())
     return bad("the type must be int8, uint8, int16, uint16, int32, uint32 or float32");
@@ -76,8 +77,8 @@ Result<void> check_base(const std::vector<ImagePart>& base, const ImagePart& ite
     for (std::uint64_t at = begin; at < end; ++at)
       if (part.bytes[at - part.address] != item.bytes[at - item.address])
         return Diagnostic{"cannot compose memory image", part.name,
-                          fmt::format("its byte at {:#x} differs from that of {}", at, item.name),
-                          "leave --dram out, or keep its addresses free with .org"};
+                          fmt::format("the byte at {:#x} differs from that of {}", at, item.name),
+                          "remove --dram, or reserve its addresses with .org"};
   }
   return {};
 }
@@ -137,9 +138,10 @@ bool is_npy(std::span<const std::byte> bytes) {
 Result<NdArray> parse_array(std::span<const std::byte> bytes, const std::string& path) {
   DOVETAIL_ASSIGN(NdArray array, parse_npy(bytes, path));
   if (std::find(kTypes.begin(), kTypes.end(), array.dtype()) == kTypes.end())
-    return Diagnostic{"cannot place array", path,
-                      fmt::format("its type is {}, which the accelerator's memories cannot hold", name(array.dtype())),
-                      "save it with another type, as in numpy.save(path, x.astype(numpy.int8))"};
+    return Diagnostic{
+        "cannot place array", path,
+        fmt::format("the array has type {}, which the accelerator's memories cannot contain", name(array.dtype())),
+        "save it with another type, for example numpy.save(path, x.astype(numpy.int8))"};
   return array;
 }
 
@@ -162,9 +164,9 @@ Result<void> write_slice(const std::string& path, const simulator::Dram& dram, c
   const std::uint64_t offset = slice.address - dram.base;
   if (slice.address < dram.base || offset > dram.bytes.size() || slice.size_bytes > dram.bytes.size() - offset)
     return Diagnostic{"cannot write slice", slice.name,
-                      fmt::format("its bytes {} are outside the image, {}", range_text(slice.address, slice.size_bytes),
+                      fmt::format("the bytes {} are outside the image, {}", range_text(slice.address, slice.size_bytes),
                                   range_text(dram.base, dram.bytes.size())),
-                      "name a place within the image"};
+                      "name an address range within the image"};
   const auto bytes = std::span(dram.bytes).subspan(offset, slice.size_bytes);
   return is_npy_name(path) ? write_result_npy(path, NdArray(slice.dtype, slice.shape, bytes))
                            : write_result_file(path, bytes);
@@ -193,7 +195,7 @@ Result<simulator::Dram> compose_image(const isa::HardwareConfig& config, const s
   if (last - first > kMostImageBytes)
     return Diagnostic{
         "cannot compose memory image", "",
-        fmt::format("it would have {} bytes from {:#x}, more than {}", last - first, first, kMostImageBytes),
+        fmt::format("the image would have {} bytes from {:#x}, more than {}", last - first, first, kMostImageBytes),
         "place its parts closer together"};
   for (std::size_t i = 0; i < placements.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
@@ -201,7 +203,7 @@ Result<simulator::Dram> compose_image(const isa::HardwareConfig& config, const s
       if (!a.bytes.empty() && !b.bytes.empty() && a.address < b.address + b.size_bytes &&
           b.address < a.address + a.size_bytes)
         return Diagnostic{"cannot compose memory image", b.name,
-                          fmt::format("its bytes {} overlap {} of {}", range_text(b.address, b.size_bytes),
+                          fmt::format("the bytes {} overlap {} of {}", range_text(b.address, b.size_bytes),
                                       range_text(a.address, a.size_bytes), a.name),
                           "place them so that they do not overlap"};
     }

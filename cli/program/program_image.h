@@ -44,7 +44,7 @@ Result<std::vector<std::byte>> read_bytes(const std::string& path);
 Result<void> write_slice(const std::string& path, const simulator::Dram& dram, const ImageSlice& slice);
 Result<void> write_image(const std::string& path, const simulator::Dram& dram);
 
-// A part of the image. `bytes` empty: the part only reserves room.
+// A part of the image. `bytes` empty: the part only reserves addresses.
 struct ImagePart {
   std::string name;
   std::uint64_t address = 0, size_bytes = 0;
@@ -52,7 +52,7 @@ struct ImagePart {
 };
 
 // The image reaches from the lowest to the highest address of all parts, with zeros between them. `base`: the raw file;
-// items may repeat its bytes but not change them. Placements are applied last and must not overlap each other.
+// items may repeat its bytes but not change them. Placed arrays are applied last, and must not overlap each other.
 Result<simulator::Dram> compose_image(const isa::HardwareConfig& config, const std::vector<ImagePart>& base,
                                       const std::vector<ImagePart>& items, const std::vector<ImagePart>& placements);
 

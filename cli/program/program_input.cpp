@@ -31,7 +31,7 @@ Result<ProgramInput> load_assembly(const ProgramArguments& arguments) {
   }
   if (arguments.map)
     return Diagnostic{"bad usage", *arguments.map, "assembly text has its own names and needs no --map",
-                      "leave --map out"};
+                      "remove --map"};
   DOVETAIL_ASSIGN(isa::Assembly assembly, read_assembly(arguments.program, expected));
   return program_of(std::move(assembly), arguments.program, machine);
 }
@@ -116,14 +116,14 @@ Result<isa::Machine> machine_of(const ProgramMap& map, const std::optional<isa::
   named.name = given->hardware.name;
   if (named == given->hardware) return *given;
   return Diagnostic{"cannot use program map", where,
-                    fmt::format("it is for configuration {}, and {} is given", map.hardware.name, named.name),
-                    "leave the configuration out, or assemble for it"};
+                    fmt::format("the map is for configuration {}, but {} is given", map.hardware.name, named.name),
+                    "remove the configuration, or assemble the program for it"};
 }
 
 Result<ProgramInput> program_of(isa::Assembly assembly, const std::string& name,
                                 const std::optional<isa::Machine>& machine) {
   if (assembly.program.empty())
-    return Diagnostic{"cannot read program", name, "it has no instruction", "check that it is the right file"};
+    return Diagnostic{"cannot read program", name, "the file has no instruction", "check that it is the right file"};
   return ProgramInput{.name = name,
                       .machine = machine ? *machine : machine_of(assembly.config),
                       .program = std::move(assembly.program),
@@ -141,7 +141,7 @@ Result<ProgramInput> program_of(std::vector<isa::Instruction> program, const std
   if (map->instructions != input.program.size())
     return Diagnostic{
         "cannot use program map", name,
-        fmt::format("it is for {} instructions, and the program has {}", map->instructions, input.program.size()),
+        fmt::format("the map is for {} instructions, but the program has {}", map->instructions, input.program.size()),
         "use the map that was written with the program"};
   input.launches = map->launches;
   input.symbols = map->symbols;
@@ -164,8 +164,8 @@ Result<void> fill_image(ProgramInput& input, const std::vector<ImagePart>& base,
     if (!slice.shape.empty() && bytes.size() > slice.size_bytes)
       return Diagnostic{
           "cannot place array", placement.text,
-          fmt::format("it has {} bytes, and the place `{}` has {}", bytes.size(), placement.place, slice.size_bytes),
-          "reserve more room, or place a smaller array"};
+          fmt::format("the array has {} bytes, but `{}` has {}", bytes.size(), placement.place, slice.size_bytes),
+          "reserve more bytes, or place a smaller array"};
     parts.push_back({placement.text, slice.address, bytes.size(), bytes});
   }
   for (const ImageSlice& slice : reserved) parts.push_back({slice.name, slice.address, slice.size_bytes, {}});
@@ -188,7 +188,7 @@ Result<ProgramInput> read_program_input(const ProgramArguments& arguments, std::
     DOVETAIL_ASSIGN(input.program_base, parse_address("--program-base", *arguments.program_base));
   }
   if (arguments.dram_base && !arguments.dram)
-    return Diagnostic{fmt::format("bad usage of `dovetail {}`", command), "--dram-base", "it needs --dram",
+    return Diagnostic{fmt::format("bad usage of `dovetail {}`", command), "--dram-base", "the option needs --dram",
                       "add --dram IN.bin"};
 
   std::vector<ImagePart> base;

@@ -71,8 +71,8 @@ struct Placement {
   std::string text, place;
   NdArray array;
 };
-// Composes the image: `base`, the program's items, the placements, and room for `reserved`. `option`: names placements
-// in diagnostics.
+// Composes the image: `base`, the program's items, the placements, and the reserved ranges `reserved`. `option`: the
+// option that diagnostics name.
 Result<void> fill_image(ProgramInput& input, const std::vector<ImagePart>& base, std::string_view option,
                         const std::vector<Placement>& placements, const std::vector<ImageSlice>& reserved);
 

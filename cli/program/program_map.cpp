@@ -19,7 +19,7 @@ constexpr std::string_view kKind = "program map";
 constexpr std::array<std::string_view, 3> kKindNames{"constant", "address", "instruction"};  // in SymbolKind's order
 
 Diagnostic malformed(const std::string& where, std::string why) {
-  return {"cannot read program map", where, std::move(why), "write it again with `dovetail asm --map`"};
+  return {"cannot read program map", where, std::move(why), "write the map again with `dovetail asm --map`"};
 }
 
 Json lines_json(const std::vector<isa::SourceLine>& lines) {
@@ -83,7 +83,7 @@ Result<isa::Symbol> symbol_from_json(const Json& json, const ProgramMap& map, co
   const std::uint64_t end = map.image_base + map.image_bytes;
   if (bytes != symbol.bytes || symbol.value > end || symbol.bytes > end - symbol.value)
     return malformed(where,
-                     fmt::format("`{}` is not within the image, or its shape does not fit its size", symbol.name));
+                     fmt::format("`{}` is not within the image, or its shape does not match its size", symbol.name));
   return symbol;
 }
 
@@ -122,7 +122,7 @@ Json to_json(const ProgramMap& map) {
 
 Result<ProgramMap> program_map_from_json(const Json& json, const std::string& where) {
   if (!json.is_object() || json.value("kind", Json()) != Json(kKind))
-    return malformed(where, fmt::format("it is not a {}", kKind));
+    return malformed(where, fmt::format("the file is not a {}", kKind));
   ProgramMap map;
   DOVETAIL_ASSIGN(const Json* hardware, member(json, "hardware", Json::value_t::object, where));
   DOVETAIL_ASSIGN(map.hardware, isa::config_from_json(*hardware, where));
@@ -152,7 +152,7 @@ Result<ProgramMap> program_map_from_json(const Json& json, const std::string& wh
     if (!json.contains(key)) continue;
     DOVETAIL_ASSIGN(const Json* list, member(json, key, Json::value_t::array, where));
     for (const Json& name : *list) {
-      if (!name.is_string()) return malformed(where, fmt::format("`{}` must hold names", key));
+      if (!name.is_string()) return malformed(where, fmt::format("`{}` must contain names", key));
       names->push_back(name);
     }
   }
@@ -163,7 +163,7 @@ Result<ProgramMap> program_map_from_json(const Json& json, const std::string& wh
   for (const Json& run : *lines) {
     if (!run.is_array() || run.size() != 3 || !run[0].is_number_unsigned() || !run[1].is_number_unsigned() ||
         !run[2].is_number_unsigned() || run[2].get<std::uint64_t>() > map.instructions - map.source.lines.size())
-      return malformed(where, "its source lines do not match its instructions");
+      return malformed(where, "the source lines do not match the instructions");
     map.source.lines.insert(map.source.lines.end(), run[2].get<std::size_t>(),
                             {run[0].get<std::uint32_t>(), run[1].get<std::uint32_t>()});
   }

@@ -29,19 +29,20 @@ Result<void> check_program_base(const ProgramInput& input) {
   const std::uint64_t base = *input.program_base;
   DOVETAIL_ASSIGN(const auto bytes, isa::Codec(config).encode_program(input.program));
   const auto bad = [&](std::string why, std::string hint) {
-    return Diagnostic{"bad value of --program-base", fmt::format("{:#x}", base), std::move(why), std::move(hint)};
+    return Diagnostic{"invalid value for --program-base", fmt::format("{:#x}", base), std::move(why), std::move(hint)};
   };
   const std::uint64_t space = std::uint64_t{1} << config.address_bits;
   const auto unit = static_cast<std::uint64_t>(config.instruction_bytes());
-  if (base % unit != 0) return bad(fmt::format("it is not a multiple of an instruction's {} bytes", unit), "align it");
+  if (base % unit != 0)
+    return bad(fmt::format("the address is not a multiple of an instruction's {} bytes", unit), "align the address");
   if (base > space || bytes.size() > space - base)
-    return bad(fmt::format("{} bytes of program end after the {} address bits", bytes.size(), config.address_bits),
-               "lower it");
+    return bad(fmt::format("the program's {} bytes end after the {} address bits", bytes.size(), config.address_bits),
+               "use a lower address");
   const simulator::Dram& dram = input.dram;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const std::uint64_t address = base + i;
     if (address >= dram.base && address - dram.base < dram.bytes.size() && dram.bytes[address - dram.base] != bytes[i])
-      return bad(fmt::format("the image holds other bytes at {:#x}", address), "place the program outside the image");
+      return bad(fmt::format("the image has other bytes at {:#x}", address), "place the program outside the image");
   }
   return {};
 }
@@ -51,7 +52,7 @@ Result<void> check_program_base(const ProgramInput& input) {
 Result<isa::Memory> parse_sram(std::string_view option, std::string_view name) {
   const auto row = std::ranges::find(isa::spec::kMemories, name, &isa::spec::MemoryInfo::name);
   if (row == isa::spec::kMemories.end() || row->id == isa::Memory::acc8)
-    return Diagnostic{fmt::format("bad value of {}", option), std::string(name),
+    return Diagnostic{fmt::format("invalid value for {}", option), std::string(name),
                       fmt::format("there is no memory `{}`", name), "the memories are acc, out, inp, wgt, uop and tab"};
   return row->id;
 }
@@ -68,8 +69,8 @@ Simulation::Simulation(const ProgramInput& input, SimulationOptions options)
 
 Result<std::unique_ptr<Simulation>> Simulation::make(const ProgramInput& input, SimulationOptions options) {
   if (!input.has_image)
-    return Diagnostic{"cannot simulate", input.name, "the program has no memory to work on",
-                      "place arrays in it, or write .data and .space lines"};
+    return Diagnostic{"cannot simulate", input.name, "the program has no data in DRAM",
+                      "place arrays in memory (--place), or write .data and .space lines"};
   if (options.until) DOVETAIL_TRY(driver::refuse_several(options.system, "--until"));
   DOVETAIL_TRY(check_program_base(input));
   simulator::EngineOptions& engine = options.engine_options;

@@ -40,7 +40,7 @@ class Simulation {
   // Precondition: `input` and the Work of the options outlive the simulation.
   static Result<std::unique_ptr<Simulation>> make(const ProgramInput& input, SimulationOptions options);
 
-  // Runs all launches, or up to `until`; called once. Errors: the program fails, or is stopped.
+  // Runs all launches, or up to `until`. Call it once. Errors: the program fails, or is stopped.
   Result<void> run();
 
   const ProgramInput& input() const { return input_; }

@@ -17,7 +17,8 @@ struct SourceLines {
   std::string file;
   std::vector<isa::SourceLine> lines;  // line of each instruction; empty: unknown
 
-  // "k.s:12", or "k.s:3, used in line 12" for an instruction in a macro; nullopt if the line is unknown.
+  // "k.s:12"; for an instruction of a macro that is defined in line 3 and used in line 12, "k.s:3, used in line 12";
+  // nullopt if the line is unknown.
   std::optional<std::string> of(std::size_t instruction) const;
   // Adds the line after the number in every "#4 `" and "instruction 4".
   std::string cite(std::string_view text) const;

@@ -30,7 +30,7 @@ Result<std::optional<SramRange>> parse_sram_range(std::string_view action, std::
   const auto depth = static_cast<std::uint64_t>(config.depth(*memory));
   if (!first || !last || *last < *first || *last >= depth)
     return Diagnostic{std::string(action), std::string(text),
-                      fmt::format("`{}` is not a range of the {} elements", range, depth),
+                      fmt::format("`{}` is not within the {} elements", range, depth),
                       "write acc[3] or acc[0..7], which includes both ends"};
   return std::optional(SramRange{*memory, *first, *last + 1});
 }

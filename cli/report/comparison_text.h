@@ -12,8 +12,7 @@ namespace dovetail::cli {
 
 std::string comparison_text(const driver::Comparison& comparison, Amount amount);
 Json comparison_json(const driver::Comparison& comparison);  // "kind": "comparison"
-// HTML that needs nothing but a browser, of that JSON. A member that is missing or of another type: throws
-// Json::exception.
+// A self-contained HTML page of that JSON. Throws Json::exception if a member is missing or has another type.
 std::string comparison_page(const Json& comparison);
 
 // "100 % accel", "97.2 % accel, 2.8 % cpu"

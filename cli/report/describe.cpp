@@ -57,7 +57,7 @@ Result<Description> describe_npz(std::span<const std::byte> bytes, const std::st
 Result<Description> describe_json(std::string_view content, const std::string& path) {
   DOVETAIL_ASSIGN(Json json, parse_json(content, path));
   if (!json.is_object())
-    return Diagnostic{"cannot inspect", path, fmt::format("its JSON has type {}, not object", json.type_name()),
+    return Diagnostic{"cannot inspect", path, fmt::format("the JSON has type {}, not object", json.type_name()),
                       "hardware configurations and reports are objects"};
   if (!json.contains("kind")) {
     DOVETAIL_ASSIGN(const isa::Machine machine, isa::machine_from_json(json, path));
@@ -137,12 +137,12 @@ Result<Description> describe_program(std::span<const isa::Instruction> program, 
       {{"kind", "program"}, {"hardware", isa::config_to_json(config)}, {"program", bundle::to_json(summary)}}};
 }
 
-// A page of a run (simulator/trace/page.h) holds what it shows as JSON.
+// A page of a run (simulator/trace/page.h) contains its data as JSON.
 Result<Description> describe_page(std::string_view text, const std::string& path) {
   constexpr std::string_view kBegin = R"(<script type="application/json" id="data">)", kEnd = "</script>";
   const std::size_t begin = text.find(kBegin), end = text.find(kEnd, begin);
   if (begin == std::string_view::npos || end == std::string_view::npos)
-    return Diagnostic{"cannot inspect", path, "it is HTML, but not a page that --html writes",
+    return Diagnostic{"cannot inspect", path, "the file is HTML, but not a page that --html writes",
                       "check that it is the right file"};
   DOVETAIL_ASSIGN(const Json data, parse_json(text.substr(begin + kBegin.size(), end - begin - kBegin.size()), path));
   try {
@@ -164,12 +164,13 @@ Result<Description> describe_page(std::string_view text, const std::string& path
     return Description{fmt::format("page          of {}, memory {}\n\n{}", title, memory, table.to_string()),
                        {{"kind", "page"}, {"title", title}, {"memory", memory}, {"programs", programs}}};
   } catch (const Json::exception& error) {
-    return Diagnostic{"cannot inspect", path, fmt::format("its data are not valid: {}", error.what()),
-                      "write it again with --html"};
+    return Diagnostic{"cannot inspect", path, fmt::format("the page's data is not valid: {}", error.what()),
+                      "write the page again with --html"};
   }
 }
 
-// Describes a database of tuning records. Other databases are refused: the points of a sweep are internal to explore.
+// Describes a database of tuning records. Other databases are rejected, including the points of a sweep, which are
+// internal to explore.
 Result<Description> describe_records(const std::string& path) {
   const auto opened = tune::Records::open(path, tune::Records::Open::read);
   if (!opened.ok()) return opened.errors();
@@ -192,7 +193,7 @@ Result<Description> describe_records(const std::string& path) {
 
 Result<Description> describe_content(std::span<const std::byte> bytes, const std::string& path,
                                      const std::optional<isa::HardwareConfig>& config) {
-  if (bytes.empty()) return Diagnostic{"cannot inspect", path, "it is empty", "check that it is the right file"};
+  if (bytes.empty()) return Diagnostic{"cannot inspect", path, "the file is empty", "check that it is the right file"};
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const std::filesystem::path extension = std::filesystem::path(path).extension();

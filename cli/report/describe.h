@@ -17,7 +17,7 @@ struct Description {
   std::size_t bytes = 0;  // of the file
 };
 
-// Recognizes the file by its content. With `hardware`, a configuration as --hw takes it, a file of no other kind is a
+// Recognizes the file by its content. With `hardware`, a configuration in the form of --hw, a file of unknown kind is a
 // raw program for it.
 Result<Description> describe(const std::string& path, const std::optional<std::string>& hardware);
 

@@ -1,4 +1,4 @@
-// What this build can do on this machine, for `dovetail doctor` and the C interface.
+// The capabilities of this build on this machine, for `dovetail doctor` and the C interface.
 #pragma once
 
 #include <string>

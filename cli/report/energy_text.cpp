@@ -20,8 +20,8 @@ Json per_mac_json(const explore::Energy& energy, std::uint64_t macs) {
   return {{"chip", per_mac_pj(energy.chip_joules(), macs)}, {"all", per_mac_pj(energy.joules, macs)}};
 }
 
-// The energy of a multiplication of the model, which designs of other blocks share; that of an executed one falls with
-// the padding that a design needs.
+// The energy per multiplication of the model, which can be compared between designs: the energy per executed
+// multiplication decreases if a design pads more.
 std::string per_mac_text(const driver::EnergyFacts& facts) {
   const explore::Energy& energy = facts.energy;
   if (facts.useful_macs.value_or(0) == 0) return {};

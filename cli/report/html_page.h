@@ -1,4 +1,5 @@
-// The frame of the pages that commands write: one file for a browser, without network and scripts, in light and dark.
+// The common HTML template of the pages that commands write: one file, without network and scripts, in light and dark
+// colors.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ std::string rate_text(double seconds);          // rate per second, "62,035"
 // "8,060 cycles = 0.01612 ms at 500 MHz, 62,035/s"
 std::string cycles_text(std::uint64_t cycles, double clock_mhz);
 
-// The latency, and below it its parts and what it does not include. `how`: how the steps on this machine were measured.
+// The latency, then its parts, then what it does not include. `how`: how the steps on this machine were measured.
 std::string latency_text(const driver::Latency& latency, const driver::System& system, std::string_view how);
 // {"cycles", "clock_mhz", "accelerator_ms", "other_ms", "ms", "inferences_per_second", "regions", "other_steps",
 // "simulating_ms"}; null: no latency, the engine counts no cycles

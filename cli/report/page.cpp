@@ -46,14 +46,15 @@ Result<std::string> page_of(const Json& report, std::string_view where) {
   if (row == kPages.end()) {
     std::vector<std::string_view> kinds;
     for (const PageRow& each : kPages) kinds.push_back(each.kind);
-    return Diagnostic{"cannot make a page", std::string(where), fmt::format("its \"kind\" is {}", kind),
+    return Diagnostic{"cannot make a page", std::string(where),
+                      fmt::format("\"kind\" is {}, for which there is no page", kind),
                       fmt::format("give a report of the kind {}", fmt::join(kinds, ", "))};
   }
   try {
     return row->page(report, where);
   } catch (const Json::exception& error) {
     return Diagnostic{"cannot make a page", std::string(where),
-                      fmt::format("it is not a report of the kind {}: {}", row->kind, error.what()),
+                      fmt::format("the file is not a report of the kind {}: {}", row->kind, error.what()),
                       "give the JSON as the kit made it"};
   }
 }
@@ -63,11 +64,11 @@ Result<std::string> trace_page(const Json& file, const simulator::Trace& trace, 
     return file.contains(key) && file.at(key).is_string() ? file.at(key).get<std::string>() : std::string();
   };
   if (!file.contains("programs"))
-    return Diagnostic{"cannot make a page of the trace", std::string(where), "it does not hold its programs",
+    return Diagnostic{"cannot make a page of the trace", std::string(where), "the trace does not contain its programs",
                       "write it again with --trace"};
   DOVETAIL_ASSIGN(const auto programs, simulator::traced_programs_from_json(file.at("programs"), trace, where));
   if (programs.empty())
-    return Diagnostic{"cannot make a page of the trace", std::string(where), "it has no launches",
+    return Diagnostic{"cannot make a page of the trace", std::string(where), "the trace has no launches",
                       "trace a program that runs on the accelerator"};
   DOVETAIL_ASSIGN(const simulator::RunTime time,
                   simulator::run_time_from_json(file.value("time", Json(nullptr)), where));

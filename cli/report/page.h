@@ -14,7 +14,7 @@ namespace dovetail::cli {
 // has another type. `where` names the report in diagnostics.
 Result<std::string> page_of(const Json& report, std::string_view where);
 
-// The page of a trace file, `trace` being its events. Error: the file does not hold the programs.
+// The page of a trace file, whose events are `trace`. Error: the file does not contain the programs.
 Result<std::string> trace_page(const Json& file, const simulator::Trace& trace, std::string_view where);
 
 }  // namespace dovetail::cli

@@ -87,8 +87,8 @@ Result<void> write_traces(const ClockArguments& arguments, std::string_view titl
                           const std::optional<driver::Latency>& latency, const Json& energy) {
   if (arguments.html && programs.empty())
     return Diagnostic{"cannot write a page of the run", *arguments.html,
-                      "it shows the accelerator's cycles, and nothing ran on the accelerator",
-                      "put accel first in --target, or leave out --html"};
+                      "the page shows the accelerator's cycles, but nothing ran on the accelerator",
+                      "put accel first in --target, or remove --html"};
   if (arguments.trace) {
     DOVETAIL_ASSIGN(const std::string text, trace_file_text(title, programs, system, latency, energy));
     DOVETAIL_TRY(write_result_text(*arguments.trace, text));
@@ -137,7 +137,7 @@ std::string wait_table(const std::array<simulator::MemorySplit, 3>& units, const
   return text;
 }
 
-// The kinds of work of the compute unit, and what each waited for. Kinds that did not occur are left out.
+// The kinds of work of the compute unit, and the waits of each. Kinds that did not occur are omitted.
 std::string compute_table(const simulator::Profile& profile) {
   TextTable table({"on compute", ">instructions", ">cycles", ">share", ">busy", ">load token", ">store token", ">drain",
                    ">unit", ">fetch"});

@@ -1,4 +1,4 @@
-// What the units did in a trace, and how two traces differ: for `dovetail trace` and the C interface.
+// The activity of the units in a trace, and the differences of two traces: for `dovetail trace` and the C interface.
 #pragma once
 
 #include <array>

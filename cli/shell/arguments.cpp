@@ -14,7 +14,7 @@ namespace dovetail::cli {
 namespace {
 
 Diagnostic bad_value(std::string_view option, std::string_view text, std::string why, std::string hint) {
-  return {fmt::format("bad value of {}", option), std::string(text), std::move(why), std::move(hint)};
+  return {fmt::format("invalid value for {}", option), std::string(text), std::move(why), std::move(hint)};
 }
 
 // The whole text as a number; false if it is not a number.

@@ -23,7 +23,7 @@ inline constexpr const char* kHardwareHelp =
 
 // Decimal, or hexadecimal after "0x".
 Result<std::uint64_t> parse_address(std::string_view option, std::string_view text);
-// The same for a part of a larger text, whose caller writes the message; nullopt if it is not a number.
+// The same for a part of a larger text; nullopt if it is not a number, which the caller reports.
 std::optional<std::uint64_t> number_of(std::string_view text);
 
 // A decimal number from `least` to `most`.

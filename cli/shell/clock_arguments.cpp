@@ -21,7 +21,7 @@ void ClockArguments::declare(Options& options) {
                "for engine rtl: stop when an assertion of the design fails; slower. Always on for a design that is\n"
                "not the kit's (DOVETAIL_HW)");
   options.flag("--no-build", no_build,
-               "for engine rtl: refuse to run if the Verilated model of the configuration is missing, instead of\n"
+               "for engine rtl: do not run if the Verilated model of the configuration is missing, instead of\n"
                "building it");
 }
 
@@ -34,10 +34,10 @@ Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view
     return Diagnostic{"bad usage", "--waves", fmt::format("engine {} has no waveforms", engine), "add --engine rtl"};
   if (assertions && engine != "rtl")
     return Diagnostic{"bad usage", "--assertions", fmt::format("engine {} has no assertions", engine),
-                      "leave the option out, or add --engine rtl"};
+                      "remove the option, or add --engine rtl"};
   if (no_build && engine != "rtl")
     return Diagnostic{"bad usage", "--no-build", fmt::format("engine {} needs no Verilated model", engine),
-                      "leave the option out, or add --engine rtl"};
+                      "remove the option, or add --engine rtl"};
   if (waves) options.waves = *waves;
   options.assertions = assertions || !simulator::is_design_of_kit();
   if (!no_build) options.build_missing = print_progress;

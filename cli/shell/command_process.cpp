@@ -25,7 +25,7 @@ namespace {
 
 Process current = Process::own;
 
-// Former actions of the signals that commands handle, and those that would end the process.
+// The former actions of the signals that commands handle or ignore, to be restored.
 class KeptSignals {
  public:
   KeptSignals() {
@@ -61,7 +61,7 @@ Exit run(int argument_count, const char* const* arguments) {
     return out_of_memory();
   } catch (const std::exception& error) {
     return fail(Exit::failed, {{"internal error", "", error.what(),
-                                "this is a defect of dovetail; please report it with the command and its files"}});
+                                "this is a bug of the kit: report it with the command and its files"}});
   }
 }
 

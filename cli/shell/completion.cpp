@@ -9,8 +9,8 @@ namespace dovetail::cli {
 
 namespace {
 
-// In single quotes, which all three shells have. A quote inside is escaped by a backslash in fish; the other shells
-// need the quotes closed around it.
+// The text in single quotes, which all three shells have. A quote inside is escaped by a backslash in fish; in the
+// other shells the quotes are closed before it and opened again.
 std::string in_quotes(std::string_view text) {
   std::string safe;
   for (const char c : text) safe += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -14,7 +14,7 @@ struct EnergyArguments {
   std::optional<std::string> file;
 
   void declare(Options& options);
-  // The kit's table, in which rows of the file replace those of the kit.
+  // The kit's energy table, with rows replaced by those of the given file.
   Result<explore::EnergyTable> table() const;
 };
 

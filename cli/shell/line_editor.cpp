@@ -9,7 +9,8 @@ namespace dovetail::cli {
 
 namespace {
 
-// Of libedit's histedit.h. Its binary interface is that of libedit.so.2 and, elsewhere than in Debian, libedit.so.0.
+// Declarations of libedit's histedit.h, with the binary interface of libedit.so.2 (Debian) and libedit.so.0
+// (elsewhere).
 enum EditOperation { kPrompt = 0, kEditor = 2, kSignal = 3, kBind = 4, kHistory = 10, kClientData = 14 };
 enum HistoryOperation { kSetSize = 1, kEnter = 10, kSetUnique = 20 };
 
@@ -71,7 +72,7 @@ LineEditor::LineEditor(std::unique_ptr<const Library> library, std::string_view 
   library_->history(history_, &event, kSetSize, kKept);
   library_->history(history_, &event, kSetUnique, 1);
   library_->el_set(edit_, kClientData, this);
-  // libedit hands the prompt's function its editor alone, and this object is the editor's data.
+  // libedit calls the prompt function only with its editor, so this object is stored as the editor's data.
   static int (*get)(void*, int, ...);
   get = library_->el_get;
   library_->el_set(

@@ -1,5 +1,5 @@
 // Editing of typed lines, with a history: by libedit, where the machine has it (~/.editrc, emacs keys by default).
-// Nothing of it is linked: its headers are not needed, and a program without a prompt does not load it.
+// libedit is loaded at run time, so its headers are not needed, and a program without a prompt does not load it.
 #pragma once
 
 #include <memory>

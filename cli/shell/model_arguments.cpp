@@ -40,7 +40,7 @@ void ModelArguments::declare_target(Options& options) {
           "tolerance (default), "
           "3 what trades accuracy or special values for speed")
       .choices({"0", "1", "2", "3"});
-  options.flag("--strict", strict, "refuse nodes that no listed target supports, instead of running them on the host");
+  options.flag("--strict", strict, "reject nodes that no listed target supports, instead of running them on the host");
 }
 
 void ModelArguments::declare(Options& options) {
@@ -69,7 +69,7 @@ void ModelArguments::declare(Options& options) {
   options.value(
       "--count-cycles", "N", count_cycles,
       "accelerator: count the cycles of the N schedules of each layer that have the best estimated cost, with this "
-      "memory, and use those that make the network fastest; compiling takes a few times as long (default 1: the best "
+      "memory, and use those that make the network fastest; compilation is a few times slower (default 1: the best "
       "by "
       "the "
       "analytic cost)");
@@ -111,7 +111,8 @@ namespace {
 
 Result<passes::Level> parse_level(const std::string& level) {
   if (level.size() != 1 || level[0] < '0' || level[0] > '3')
-    return Diagnostic{"bad value of -O", level, "the levels are 0, 1, 2 and 3", "leave it out for 2"};
+    return Diagnostic{"invalid value for -O", level, "the levels are 0, 1, 2 and 3",
+                      "without the option, the level is 2"};
   return static_cast<passes::Level>(level[0] - '0');
 }
 
@@ -120,7 +121,8 @@ Result<std::map<std::string, std::string>> parse_places(const std::vector<std::s
   for (const auto& [node, target] : places) {
     DOVETAIL_ASSIGN(const auto targets, parse_targets("--place", target));
     if (targets.size() != 1)
-      return Diagnostic{"bad value of --place", node + "=" + target, "it names several targets", "name one target"};
+      return Diagnostic{"invalid value for --place", node + "=" + target, "the option names several targets",
+                        "name one target"};
   }
   return places;
 }
@@ -151,7 +153,8 @@ Result<driver::ModelOptions> ModelArguments::parse() const {
   DOVETAIL_ASSIGN(options.level, parse_level(level));
   const auto rule = offload_from_name(offload);
   if (!rule)
-    return Diagnostic{"bad value of --offload", offload, "it is unknown", "the rules are always, possible and cost"};
+    return Diagnostic{"invalid value for --offload", offload, "the rule is unknown",
+                      "the rules are always, possible and cost"};
   options.offload = *rule;
   DOVETAIL_ASSIGN(options.decide, parse_assignments("--decide", decide));
   if (count_cycles) {

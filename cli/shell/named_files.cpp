@@ -55,7 +55,7 @@ Result<void> NamedFiles::check(std::string_view option, const std::vector<std::s
     for (const Use& other : all) {
       if (&other == &written || other.role == File::folder || !is_same_file(written.path, other.path)) continue;
       return Diagnostic{"bad usage", written.path,
-                        fmt::format("{} would overwrite what {} {}", written.option, other.option,
+                        fmt::format("{} would overwrite the file that {} {}", written.option, other.option,
                                     is_written(other.role) ? "writes" : "reads"),
                         "name another file"};
     }
@@ -71,16 +71,16 @@ Result<void> NamedFiles::open_standard_streams(bool takes_stdout) const {
   std::string reader, writer = takes_stdout ? "--json" : "";
   for (const Use& use : uses()) {
     if (use.path != kStandardStream) continue;
-    if (use.role == File::folder) return wrong(use, "expected a folder, got stdout", "name a folder");
+    if (use.role == File::folder) return wrong(use, "the option needs a folder, not stdout", "name a folder");
     if (use.role == File::read_by_name || use.role == File::written_by_name)
-      return wrong(use, "a stream is not possible, since the file is opened by its name", "name a file");
+      return wrong(use, "the option needs a file name, not a stream", "name a file");
     std::string& taken = use.role == File::read ? reader : writer;
     if (!taken.empty())
-      return wrong(use, fmt::format("{} has {} already", taken, use.role == File::read ? "stdin" : "stdout"),
+      return wrong(use, fmt::format("{} already uses {}", taken, use.role == File::read ? "stdin" : "stdout"),
                    "name a file for one of them");
     taken = use.option;
     if (use.role == File::written && is_terminal(Stream::out))
-      return wrong(use, "it is binary, and stdout is a terminal",
+      return wrong(use, "the output is binary, and stdout is a terminal",
                    "redirect stdout to a file or a pipe: `> FILE`, `| COMMAND`");
     if (use.role == File::read && is_stdin_terminal())
       return wrong(use, "stdin is a terminal", "redirect stdin from a file or a pipe: `< FILE`, `COMMAND |`");

@@ -26,8 +26,8 @@ class NamedFiles {
  public:
   using Change = std::function<void(std::string& path)>;
 
-  // `option` as typed. `each` is called after parsing: it calls its argument with every path, and stores the path that
-  // the argument returns.
+  // `option` as typed. `each` is called after parsing with a function, to which it passes every path, and whose results
+  // replace the paths.
   void add(std::string_view option, File role, std::function<void(const Change&)> each);
 
   // Error: a written file is also read or written by another option, under any path or link (devices and pipes may be

@@ -44,7 +44,7 @@ Completion usual_completion(std::string_view placeholder, File file) {
   return completion;
 }
 
-// Changes the part after the last `mark` of each text, or before it, and keeps the rest.
+// Changes the part of each text after (or before) the last `mark`; the other part stays.
 void change_after(std::string& text, char mark, const NamedFiles::Change& change) {
   const std::size_t begin = text.rfind(mark) + 1;
   std::string path = text.substr(begin);
@@ -108,7 +108,7 @@ Declared Options::value(std::string_view name, std::string_view placeholder, std
 
 Declared Options::values(std::string_view name, std::string_view placeholder, std::vector<std::string>& target,
                          std::string_view help, File file) {
-  // One value each time: otherwise `--input a=b model.onnx` would swallow the model.
+  // Each use of an option has one value: otherwise `--input a=b model.onnx` would consume the model.
   auto* option = app_.add_option(std::string(name), target, std::string(help));
   option->allow_extra_args(false)->type_name(std::string(placeholder));
   files_->add(name, file, [&target](const NamedFiles::Change& change) {
@@ -279,7 +279,7 @@ Exit CommandLine::explain(const CLI::ParseError& error, int argument_count, cons
   const auto option = std::ranges::find_if(extra, [](const std::string& text) { return text.starts_with('-'); });
   if ((!is_extra && !is_missing) || (is_missing && option == extra.end()) || extra.empty())
     return bad_usage(entry, one_line(error.what()));
-  if (option == extra.end()) return bad_usage(entry, fmt::format("\"{}\" is one argument too many", extra.front()));
+  if (option == extra.end()) return bad_usage(entry, fmt::format("the argument \"{}\" is unexpected", extra.front()));
   const std::string given = option->substr(0, option->find('='));
   std::vector<std::string_view> names;
   for (const OptionOutline& each : outline->options)

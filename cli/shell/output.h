@@ -1,8 +1,8 @@
 // All output of the CLI. Names come from files, so everything is filtered before it reaches a terminal. A stream that
 // is closed or full does not abort the process.
 //
-// A reader that leaves early (`dovetail … | head`) ends the process quietly, by SIGPIPE; if the command line names
-// files to be written, the work continues to its end first, without output.
+// If stdout's reader ends early (`dovetail … | head`), the process ends quietly, by SIGPIPE; if the command line names
+// files to be written, it first completes its work, without output.
 #pragma once
 
 #include <string>

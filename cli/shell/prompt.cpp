@@ -23,7 +23,7 @@ namespace {
 // Global, since signals belong to the process.
 volatile std::sig_atomic_t was_interrupted = 0;
 
-// The next Ctrl-C only sets a flag. Without SA_RESTART, so that it ends a line that is being typed.
+// The next Ctrl-C only sets a flag. The handler has no SA_RESTART, so that Ctrl-C ends a line that is being typed.
 void note_interrupt() {
   was_interrupted = 0;
   struct sigaction action {};

@@ -21,7 +21,7 @@ class Prompt {
   ~Prompt();
 
   bool is_terminal() const;
-  // "commands:12": the place of the line that next() returned last.
+  // "commands:12": the source and number of the last line that next() returned.
   std::string place() const;
 
   // nullopt: no more lines. At a terminal, an empty line repeats the previous one, and Ctrl-C discards the typed text.

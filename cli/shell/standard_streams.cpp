@@ -40,7 +40,7 @@ std::string_view ending_of(std::span<const std::byte> bytes) {
   if (text.starts_with("\x93NUMPY")) return ".npy";
   if (text.starts_with("PK\x03\x04")) return ".npz";
   if (text.starts_with(bundle::format::kMagic)) return bundle::kFileExtension;
-  // Text has no byte below a tab; a protobuf message has, in its first lengths and numbers.
+  // Text has no byte below a tab; a protobuf message has such bytes among its first lengths and field numbers.
   const bool is_text = std::ranges::none_of(text.substr(0, 4096), [](char c) { return c >= 0 && c < '\t'; });
   // Protobuf: an ONNX model begins with its version and then a message or text; a tensor begins with two numbers.
   constexpr char kFirstNumber = 0x08;

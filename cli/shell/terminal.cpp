@@ -27,7 +27,8 @@ Result<Color> parse_color(std::string_view text) {
   if (text == "auto") return Color::automatic;
   if (text == "always") return Color::always;
   if (text == "never") return Color::never;
-  return Diagnostic{"bad value of --color", std::string(text), "it is unknown", "give auto, always or never"};
+  return Diagnostic{"invalid value for --color", std::string(text), "the choice is unknown",
+                    "give auto, always or never"};
 }
 
 void set_color(Color color) { chosen = color; }

@@ -46,7 +46,7 @@ void give_back_signals() {
 }
 
 Diagnostic bad_limit(std::string_view text, std::string why) {
-  return {"bad value of --limit", std::string(text), std::move(why), "write 10s, 5min, 2h or 1e9steps"};
+  return {"invalid value for --limit", std::string(text), std::move(why), "write 10s, 5min, 2h or 1e9steps"};
 }
 
 std::string steps_text(std::uint64_t steps) { return fmt::format("{:.3g}", static_cast<double>(steps)); }
@@ -87,7 +87,7 @@ std::string duration_text(double seconds) {
 void LimitArguments::declare(Options& options) {
   options.values(
       "--limit", "LIMIT", limits,
-      "stop running after this time, or refuse work of more than this number of steps: 10s, 5min, 2h, 1e9steps;\n"
+      "stop running after this time, or reject work of more than this number of steps: 10s, 5min, 2h, 1e9steps;\n"
       "repeatable (docs/reference/trust-and-limits.md)");
 }
 
@@ -158,8 +158,8 @@ void WatchedWork::check_for_stop(Clock::time_point now) {
     stopped_at_ = now;
   }
   if (!stopped_at_ || now - *stopped_at_ < kGrace) return;
-  // The work does not look at the request to stop, for example while it runs one long kernel of machine code. A host
-  // decides itself what the next signal means.
+  // A second signal ends the process if the work does not react, for example during a long kernel of machine code. A
+  // host program decides itself what the next signal means.
   give_back_signals();
   if (command_process() == Process::hosts) return;
   if (line_) line_->end();

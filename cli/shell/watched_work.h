@@ -39,7 +39,8 @@ struct CountedWork {
   const std::atomic<std::int64_t>* done = nullptr;  // outlives this object
 };
 
-// What is done now, for work whose parts are counted separately; called by another thread. nullopt: nothing to show.
+// Returns the current progress, for work whose parts are counted separately; called by another thread. nullopt: nothing
+// to show.
 struct ProgressText {
   std::optional<double> part;  // from 0 to 1
   std::string text;
@@ -57,7 +58,7 @@ class WatchedWork {
   // Progress is counted this way from the next begin().
   void show(CountedWork counted) { counted_ = std::move(counted); }
   void show(DescribeProgress describe) { describe_ = std::move(describe); }
-  // Announces a part of the work that takes long: its text is followed by how to end it.
+  // Announces a long part of the work: its text is followed by instructions for ending it.
   void announce_part(std::string_view text) const;
   // The hint of the diagnostic for work that was stopped; by default that nothing was written.
   void when_stopped(std::string hint) { stopped_hint_ = std::move(hint); }

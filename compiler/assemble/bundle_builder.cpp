@@ -92,7 +92,7 @@ bool BundleBuilder::is_input(ValueId id) const { return inputs_.count(id) != 0; 
 TensorIndex BundleBuilder::add_value(ValueId id, const std::string& layout) {
   const graph::Value& value = graph_.value(id);
   layouts_.emplace(id, layout);
-  // A free input exists in one layout only and keeps its name, whatever the layout.
+  // An input with a free layout exists in one layout only and keeps its name.
   const bool own_name =
       layout.empty() ? chosen_.write(id).empty() || !is_input(id) : is_input(id) && chosen_.write(id) == layout;
   const std::string name = own_name ? value.name : fmt::format("{}@{}", value.name, layout.empty() ? "plain" : layout);

@@ -46,7 +46,7 @@ struct CodeReport {
   std::string text;  // a line for a terminal
   Json facts;
 };
-// A node that a target accepted but cannot hold, as found when generating the region's code.
+// A node that a target accepted, but that does not fit its memory, as found when generating the region's code.
 struct GivenUp {
   graph::NodeId node;
   std::string target, why;
@@ -75,8 +75,8 @@ struct DeviceSpace {
 // Layouts: compiler/layout/layout.h.
 class BundleBuilder {
  public:
-  // `compilers`: for programs on the host; each program becomes a step of the first that has code for it. Graph and
-  // layouts must outlive the builder. `machine_code`: CompileOptions::machine_code.
+  // `compilers`: for programs on the host; each program becomes a step of the first compiler that supports it. Graph
+  // and layouts must outlive the builder. `machine_code`: CompileOptions::machine_code.
   BundleBuilder(const graph::Graph& graph, const ChosenLayouts& layouts,
                 std::vector<std::unique_ptr<ProgramCompiler>> compilers, ReportProgress progress = nullptr,
                 bool machine_code = true);
@@ -113,7 +113,7 @@ class BundleBuilder {
   void add_group(GroupReport report) { groups_.push_back(std::move(report)); }
   void add_schedule(ScheduleReport report) { schedules_.push_back(std::move(report)); }
   void add_code(CodeReport report) { codes_.push_back(std::move(report)); }
-  // A target whose memory is too small reports the nodes that it cannot hold, then fails in generate(). The compiler
+  // A target whose memory is too small reports the nodes that do not fit, then fails in generate(). The compiler
   // partitions the graph again; these nodes go to the next target.
   void give_up(GivenUp node) { given_up_.push_back(std::move(node)); }
   const std::vector<GivenUp>& given_up() const { return given_up_; }

@@ -18,7 +18,7 @@ namespace {
 template <typename Content>
 class Pool {
  public:
-  // `bytes`: the content's data, which it must keep alive.
+  // `bytes`: the data of `content`, which owns them.
   void share(Content& content, std::span<const std::byte> bytes) {
     const std::string_view key(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const auto [begin, end] = known_.equal_range(key);

@@ -54,7 +54,7 @@ std::uint64_t most_at_once(const std::vector<MemoryItem>& items, std::size_t ste
 std::uint64_t place_items(std::vector<MemoryItem>& items, std::uint64_t alignment) {
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), 0);
-  // Equal sizes are in order of first use: a chain of equal layers alternates between two places.
+  // Equal sizes are in order of first use: a chain of equal layers alternates between two addresses.
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return items[a].bytes != items[b].bytes ? items[a].bytes > items[b].bytes
                                             : items[a].range.first < items[b].range.first;

@@ -23,7 +23,7 @@ struct HostProgram {
   const loops::Program* operation_source = nullptr;
 };
 
-// A distinct piece of machine code, for the report.
+// A distinct kernel in machine code, for the report.
 struct KernelReport {
   std::string symbol;
   int uses = 0;  // steps that call it

@@ -114,7 +114,7 @@ Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std:
   for (ValueId id : constants) bytes += graph.value(id).constant->bytes().size() + kOverheadBytes;
   if (bytes > static_cast<std::size_t>(INT_MAX))
     return Diagnostic{"cannot export to ONNX", where,
-                      fmt::format("{} bytes of constants > {}, the limit of a protobuf file", bytes, INT_MAX),
+                      fmt::format("the constants have {} bytes > {}, the limit of a protobuf file", bytes, INT_MAX),
                       "export a smaller model; external data is not written"};
 
   onnx::Model model;
@@ -137,7 +137,7 @@ Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std:
   const std::size_t size = onnx::written_bytes(model);
   if (size > static_cast<std::size_t>(INT_MAX))
     return Diagnostic{"cannot export to ONNX", where,
-                      fmt::format("{} bytes > {}, the limit of a protobuf file", size, INT_MAX),
+                      fmt::format("the model has {} bytes > {}, the limit of a protobuf file", size, INT_MAX),
                       "export a smaller model"};
   return onnx::write(model);
 }

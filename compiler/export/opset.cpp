@@ -13,7 +13,7 @@
 namespace dovetail {
 namespace {
 
-// What entered an operator after operator set 13 or after the operator itself, from ONNX's changelog.
+// Attributes that ONNX added to an operator after operator set 13, or after the operator's first version.
 struct AttributeSince {
   std::string_view op, attribute;
   std::int64_t opset;
@@ -82,7 +82,7 @@ constexpr ChangedAt kChanged[] = {
     {"RoiAlign", 16},            // coordinates are at half pixels unless the node says otherwise
 };
 
-// Element types that an operator takes since a later set than 13.
+// Element types that an operator supports only since a later operator set than 13.
 struct TypeSince {
   std::string_view op;
   std::int64_t opset;

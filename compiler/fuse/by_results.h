@@ -1,5 +1,5 @@
-// A node with very many results (Split) has as many statements. In one kernel the schedules, each step of which
-// examines the whole program, would take time proportional to the square of their number.
+// A node with very many results (Split) has as many statements. As one kernel, scheduling it would take time
+// proportional to the square of their number, since each step examines the whole program.
 #pragma once
 
 #include <vector>

@@ -301,7 +301,7 @@ class Fuser {
     return {};
   }
 
-  // Ordered by the position of their last nodes: all inputs of a group are then available.
+  // Groups are ordered by their last nodes, so that all inputs of a group are available.
   Result<std::vector<FusedGroup>> merged(bool fuse) const {
     std::map<std::size_t, const Group*> by_last;
     for (const Group& group : groups_)
@@ -350,7 +350,7 @@ class Fuser {
   ValueId result(const Group& group) const { return graph_.node(group.nodes.back()).outputs[0]; }
   bool own(NodeId id) const { return position_.count(id) != 0; }
 
-  // The node reads the value at the position of each element that it computes, whatever else it reads.
+  // Whether the node reads the value at the same position as the element that it computes.
   bool reads_in_place(NodeId id, ValueId value) const {
     const graph::Node& node = graph_.node(id);
     const NodeFacts& facts = facts_.at(id);
@@ -366,8 +366,8 @@ class Fuser {
   bool rearranges(NodeId id) const { return movement(id) == ops::Movement::rearranges; }
 
   // A Reshape that turns values with more dimensions into images, row by row, as after the Transpose of a channel
-  // shuffle. Together they are a kernel that writes the images in the order in which they are read; alone the Reshape
-  // would be a view, and the images would be copied.
+  // shuffle. Fused with its producer, the kernel writes the images in the order in which they are read; alone the
+  // Reshape would be a view, and the images would be copied.
   bool merges_channels(NodeId id) const {
     const graph::Node& node = graph_.node(id);
     const Shape &from = shape(node.inputs[0]), &to = shape(node.outputs[0]);
@@ -385,7 +385,7 @@ class Fuser {
     if (readers.size() > 1) return fmt::format("the result has {} readers", readers.size());
     if (readers.empty()) return "the result has no readers";
     const NodeId reader = readers[0];
-    if (!own(reader)) return "it runs on another target";
+    if (!own(reader)) return "the node runs on another target";
     const NodeFacts& facts = facts_.at(group.nodes.back());
     const graph::Node& next = graph_.node(reader);
     if (facts.row->category == ops::Category::opaque && !facts.plain_end)
@@ -399,7 +399,7 @@ class Fuser {
     if (rearranges(reader)) return fmt::format("{} moves what {} computes", next.op, graph_.node(group.anchor).op);
     if (shape(next.outputs[0]) != shape(value))
       return fmt::format("{} makes {} of {}", next.op, to_string(shape(next.outputs[0])), to_string(shape(value)));
-    if (!reads_in_place(reader, value)) return fmt::format("{} does not read it element by element", next.op);
+    if (!reads_in_place(reader, value)) return fmt::format("{} does not read the result element by element", next.op);
     return "";
   }
 
@@ -407,7 +407,7 @@ class Fuser {
   std::string against_size(const Group& group, std::size_t other) const {
     const std::size_t sum = group.nodes.size() + groups_[other].nodes.size();
     if (sum <= kMostNodes || &group == &groups_[other]) return "";
-    return fmt::format("{} nodes would be more than the {} of a kernel", sum, kMostNodes);
+    return fmt::format("{} nodes exceed the limit of {} per kernel", sum, kMostNodes);
   }
 
   bool join_reader(std::size_t index) {
@@ -415,7 +415,7 @@ class Fuser {
     if (!group.alive || !against_reader(group).empty()) return false;
     const NodeId reader = readers_.at(result(group))[0];
     const std::size_t other = group_of_.at(reader);
-    // The reader has started a group only if it has absorbed others: then this group is prepended to that one.
+    // If the reader is already in a group with other nodes, this group is prepended to that one.
     if (groups_[other].nodes.front() != reader || !groups_[other].elementwise || other == index ||
         !against_size(group, other).empty())
       return false;
@@ -446,7 +446,7 @@ class Fuser {
     for (const NodeId id : group.nodes) sum += facts_.at(id).operations;
     return sum;
   }
-  // Every node computes each element of its result at the position of that element in the group's result.
+  // Whether every node computes each element of its result at the same position as in the group's result.
   bool keeps_places(const Group& group) const {
     return std::all_of(group.nodes.begin(), group.nodes.end(), [&](NodeId id) {
       return !rearranges(id) && movement(id) != ops::Movement::joins &&
@@ -462,7 +462,7 @@ class Fuser {
     const std::vector<NodeId>& readers = readers_.at(value);
     if (readers.size() != 1) return fmt::format("the result has {} readers", readers.size());
     const NodeId reader = readers[0];
-    if (!own(reader)) return "it runs on another target";
+    if (!own(reader)) return "the node runs on another target";
     const NodeFacts& facts = facts_.at(reader);
     const Group& target = groups_[group_of_.at(reader)];
     const graph::Node& node = graph_.node(reader);
@@ -471,7 +471,8 @@ class Fuser {
     if (movement(reader) == ops::Movement::joins)
       return fmt::format("{} would compute every operand for each of its elements", node.op);
     if (facts.row->category == ops::Category::injective && node.outputs.size() == 1) {
-      if (shape(node.outputs[0]) == shape(value)) return fmt::format("{} does not read it element by element", node.op);
+      if (shape(node.outputs[0]) == shape(value))
+        return fmt::format("{} does not read the result element by element", node.op);
       if (movement(reader) != ops::Movement::none)
         return fmt::format("{} makes {} of {}", node.op, to_string(shape(node.outputs[0])), to_string(shape(value)));
       const std::int64_t times = element_count(shape(node.outputs[0]));
@@ -499,7 +500,7 @@ class Fuser {
   // If all readers read in place, they may recompute one or two cheap nodes.
   std::string against_again(const Group& group) const {
     if (!group.elementwise || group.nodes.size() > 2 || costly(group) || operations(group) > kCheapAgain)
-      return "it is not cheap enough to be computed again";
+      return "the node is not cheap enough to be computed again";
     const ValueId value = result(group);
     if (graph_.is_output(value)) return "the result is an output of the model";
     std::set<ValueId> read;
@@ -511,12 +512,13 @@ class Fuser {
             producer.valid() && std::find(group.nodes.begin(), group.nodes.end(), producer) != group.nodes.end();
         if (!graph_.is_constant(input) && !inside) read.insert(input);
       }
-    if (read.size() != 1 || shape(*read.begin()) != shape(value)) return "it reads more elements than it computes";
+    if (read.size() != 1 || shape(*read.begin()) != shape(value))
+      return "the node reads more elements than it computes";
     if (!keeps_places(group)) return "operations that move elements are not computed inside another loop";
     for (const NodeId reader : readers_.at(value)) {
-      if (!own(reader)) return "it runs on another target";
+      if (!own(reader)) return "the node runs on another target";
       if (!reads_in_place(reader, value))
-        return fmt::format("{} does not read it element by element", graph_.node(reader).op);
+        return fmt::format("{} does not read the result element by element", graph_.node(reader).op);
     }
     return "";
   }
@@ -544,7 +546,7 @@ class Fuser {
         std::string why = against_reader(group);
         const std::string front = against_prepending(group);
         if (why.empty()) why = against_size(group, group_of_.at(reader));
-        if (why.empty()) why = "the reader is in another kernel already";
+        if (why.empty()) why = "the reader is already in another kernel";
         if (group.elementwise && !front.empty() && front != why) why += "; " + front;
         lines.push_back(fmt::format("{} -> {} not fused: {}", last.name, graph_.node(reader).name, why));
       }

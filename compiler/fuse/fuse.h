@@ -13,7 +13,7 @@
 //             which costs less than writing and reading the result
 //
 // No kernel has more than 64 nodes, and a node with more than 64 independent results becomes several kernels. For every
-// value that leaves a kernel for another one, `unfused` contains the reason.
+// value that one kernel passes to another, `unfused` contains the reason.
 #pragma once
 
 #include <string>

@@ -29,7 +29,7 @@ struct NodeId {
 class Graph;
 class NodeEdit;
 
-// A list that everyone may read and only the graph may change.
+// A list that is read-only except for the graph.
 template <typename T>
 class ReadOnly {
  public:
@@ -75,8 +75,8 @@ class Outputs {
   mutable std::unordered_set<std::int32_t> known_;  // empty: not built yet
 };
 
-// Candidates: every live node that reads a value or has a name is included, and possibly some that no longer do.
-// Callers must check the nodes themselves.
+// Results are candidates: they include every live node that reads the value or has the name, and possibly nodes that no
+// longer do. Callers must check.
 class GraphIndex {
  public:
   // A copy of a graph builds a new index when needed.

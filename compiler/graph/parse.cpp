@@ -201,12 +201,13 @@ class Parser {
     }
     if (!ended)
       errors_.push_back({"cannot read the graph", std::string(where_),
-                         fmt::format("subgraph {} has no line \"{}\"", graph_.name, kEndLine), "end it there"});
+                         fmt::format("subgraph {} has no line \"{}\"", graph_.name, kEndLine),
+                         "end the subgraph with this line"});
     if (!errors_.empty()) return errors_;
     for (const auto& [name, id] : uses_)
       if (!defined_.count(name))
         errors_.push_back({"cannot read the graph", std::string(where_),
-                           fmt::format("%{} is used but not defined", name),
+                           fmt::format("%{} is used, but not defined", name),
                            "define it by a node, a constant or a graph input"});
     if (!errors_.empty()) return errors_;
     if (depth_ == 0) {  // also checks subgraphs
@@ -215,13 +216,13 @@ class Parser {
     return std::move(graph_);
   }
   static void check_end(Line& line) {
-    if (!line.failed() && !line.at_end()) line.fail(fmt::format("{} after the end", line.found()));
+    if (!line.failed() && !line.at_end()) line.fail(fmt::format("unexpected {} after the end", line.found()));
   }
 
   // False if parsing cannot continue.
   bool subgraph(Line& line) {
     if (depth_ == kMostNested)
-      return line.fail(fmt::format("graphs are nested more than {} deep", kMostNested), "nest fewer");
+      return line.fail(fmt::format("graphs are nested more than {} deep", kMostNested), "nest fewer graphs");
     if (!last_node_.valid()) return line.fail("a subgraph belongs to the preceding node, but there is none");
     auto nested = Parser(lines_, missing_, depth_ + 1).body(line);
     if (!nested) return false;
@@ -241,7 +242,7 @@ class Parser {
   ValueId define(Line& line, const std::string& name, TensorType type) {
     const ValueId id = use(name);
     if (!line.failed() && !defined_.emplace(name).second)
-      line.fail(fmt::format("%{} is defined twice", name), "rename one");
+      line.fail(fmt::format("%{} is defined twice", name), "rename one of the two");
     graph_.value(id).type = std::move(type);
     return id;
   }
@@ -263,7 +264,7 @@ class Parser {
       if (!result.shape.empty()) line.expect(",");
       const std::int64_t extent = integer(line, line.number());
       if (line.failed()) break;
-      if (extent < 0) line.fail(fmt::format("extent {}, the least is 0", extent));
+      if (extent < 0) line.fail(fmt::format("the extent is {}, but must be at least 0", extent));
       else if (extent > 0 && count > kMostElements * 16 / extent) line.fail("the tensor has too many elements");
       else count *= std::max<std::int64_t>(extent, 1);
       result.shape.push_back(std::max<std::int64_t>(extent, 0));
@@ -271,12 +272,12 @@ class Parser {
     return result;
   }
 
-  // "= ..." after the type, or the elements that `missing` supplies.
+  // The elements of a constant: the text "= ..." after its type, or what `missing` supplies.
   std::optional<NdArray> elements(Line& line, const std::string& name, const TensorType& type) {
     if (line.failed()) return std::nullopt;
     const std::int64_t count = element_count(type.shape);
     if (count > kMostElements) {
-      line.fail(fmt::format("a constant of {} elements, allowed are {}", count, kMostElements));
+      line.fail(fmt::format("the constant has {} elements, but may have at most {}", count, kMostElements));
       return std::nullopt;
     }
     if (!line.accept("=")) {
@@ -287,8 +288,8 @@ class Parser {
       }
       NdArray array = missing_(name, type);
       if (TensorType{array.dtype(), array.shape()} != type)
-        line.fail(fmt::format("{} was supplied for %{}: {}", to_string(TensorType{array.dtype(), array.shape()}), name,
-                              to_string(type)));
+        line.fail(fmt::format("the supplied constant is {}, but %{} is {}",
+                              to_string(TensorType{array.dtype(), array.shape()}), name, to_string(type)));
       return array;
     }
     NdArray array(type.dtype, type.shape);
@@ -305,7 +306,7 @@ class Parser {
         if (given < count && !line.failed()) store(line, array, given, text);
       }
       if (!line.failed() && given != count)
-        line.fail(fmt::format("{} elements given, {} has {}", given, to_string(type), count));
+        line.fail(fmt::format("{} elements are given, but {} has {}", given, to_string(type), count));
     } else if (type.shape.empty()) {
       const std::string_view text = line.number();
       if (!line.failed()) store(line, array, 0, text);
@@ -342,7 +343,7 @@ class Parser {
           if (all_integers) integers.push_back(integer(line, text));
         }
       }
-      if (!texts.empty() && !reals.empty()) line.fail("a list of strings and numbers");
+      if (!texts.empty() && !reals.empty()) line.fail("a list contains both strings and numbers");
       if (!texts.empty()) return texts;
       return all_integers ? Attribute(std::move(integers)) : Attribute(std::move(reals));
     }

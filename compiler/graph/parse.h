@@ -35,7 +35,7 @@ inline constexpr std::int64_t kPrintedElements = 8;
 // Characters of names without quotes.
 bool is_plain_name(std::string_view name);
 
-// Supplies the elements of constants that the text leaves out; nullopt: such a constant is an error.
+// Supplies the elements of constants that the text omits; nullopt: such a constant is an error.
 using MissingElements = std::function<NdArray(std::string_view name, const TensorType& type)>;
 
 // Types are not checked; the result has passed verify(). All errors are reported, with line and column.

@@ -44,7 +44,8 @@ class Verifier {
     const auto check = [&](const std::vector<ValueId>& ids, const std::string& where, bool may_be_omitted) {
       for (ValueId id : ids)
         if (!in_range(id) && !(may_be_omitted && !id.valid()))
-          report(where, fmt::format("value id {} of {} values", id.index, graph_.values.size()),
+          report(where,
+                 fmt::format("value id {} is out of range: the graph has {} values", id.index, graph_.values.size()),
                  "use ids of this graph");
     };
     check(graph_.inputs, "graph inputs", false);
@@ -56,7 +57,9 @@ class Verifier {
     }
     for (const Value& value : graph_.values)
       if (value.producer.valid() && static_cast<std::size_t>(value.producer.index) >= graph_.nodes.size())
-        report("%" + value.name, fmt::format("producer id {} of {} nodes", value.producer.index, graph_.nodes.size()),
+        report("%" + value.name,
+               fmt::format("producer id {} is out of range: the graph has {} nodes", value.producer.index,
+                           graph_.nodes.size()),
                "use ids of this graph");
     return findings_.size() == before;
   }
@@ -87,13 +90,13 @@ class Verifier {
       const std::string where = "%" + value.name;
       if (value.constant && value.type != TensorType{value.constant->dtype(), value.constant->shape()})
         report(where,
-               fmt::format("type {}, but the constant is {}", to_string(value.type),
+               fmt::format("the type is {}, but the constant is {}", to_string(value.type),
                            to_string(TensorType{value.constant->dtype(), value.constant->shape()})),
                "set the type from the constant");
       if (value.constant && value.producer.valid())
-        report(where, "a constant that a node also produces", "remove the node, or the constant");
+        report(where, "the value is a constant, but also the result of a node", "remove the node, or the constant");
       if (std::any_of(value.type.shape.begin(), value.type.shape.end(), [](std::int64_t extent) { return extent < 0; }))
-        report(where, fmt::format("negative extent in {}", to_string(value.type)), "infer the type again");
+        report(where, fmt::format("the type {} has a negative extent", to_string(value.type)), "infer the type again");
     }
     std::vector<int> definitions(graph_.values.size(), 0);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -102,25 +105,26 @@ class Verifier {
       for (ValueId output : node.outputs) {
         ++definitions[static_cast<std::size_t>(output.index)];
         if (graph_.value(output).producer.index != static_cast<std::int32_t>(i))
-          report(node.name, fmt::format("%{} names another producer", graph_.value(output).name),
+          report(node.name, fmt::format("its output %{} names another node as its producer", graph_.value(output).name),
                  "create nodes with add_node()");
       }
     }
     for (std::size_t i = 0; i < graph_.values.size(); ++i) {
       const Value& value = graph_.values[i];
       if (definitions[i] > 1)
-        report("%" + value.name, fmt::format("defined {} times, expected once", definitions[i]),
+        report("%" + value.name, fmt::format("the value is defined {} times, expected once", definitions[i]),
                "give each node its own output");
       if (value.producer.valid() && definitions[i] == 0)
-        report("%" + value.name, fmt::format("producer {} does not define it", graph_.node(value.producer).name),
+        report("%" + value.name, fmt::format("its producer {} does not define it", graph_.node(value.producer).name),
                "remove nodes with remove_node()");
     }
     std::set<ValueId> seen;
     for (ValueId input : graph_.inputs) {
       const Value& value = graph_.value(input);
-      if (!seen.insert(input).second) report("%" + value.name, "twice among the graph inputs", "list it once");
+      if (!seen.insert(input).second)
+        report("%" + value.name, "the value is listed twice among the graph inputs", "list it once");
       if (value.producer.valid() || value.constant)
-        report("%" + value.name, "a graph input that has a producer or a value", "drop it from the inputs");
+        report("%" + value.name, "the graph input has a producer or a constant value", "remove it from the inputs");
     }
   }
 
@@ -129,7 +133,7 @@ class Verifier {
     const auto check = [&](ValueId id, const std::string& where) {
       const Value& value = graph_.value(id);
       if (!value.constant && !value.producer.valid() && !inputs.count(id))
-        report(where, fmt::format("uses %{}, which is not defined", value.name),
+        report(where, fmt::format("%{} is used, but not defined", value.name),
                "connect it to a node, a constant or a graph input");
     };
     for (const Node& node : graph_.nodes) {
@@ -177,7 +181,7 @@ class Verifier {
       names.erase(names.begin() + kNamedEnds, names.end() - kNamedEnds);
       names.insert(names.begin() + kNamedEnds, fmt::format("... ({} more)", left_out));
     }
-    report(graph_.nodes[entry].name, fmt::format("cycle {}", fmt::join(names, " -> ")),
+    report(graph_.nodes[entry].name, fmt::format("the nodes form a cycle: {}", fmt::join(names, " -> ")),
            "a graph must be acyclic; break the cycle in the model");
   }
 
@@ -186,19 +190,20 @@ class Verifier {
       const auto output = graph_.find_value(row.output), extent = graph_.find_value(row.extent);
       if (!output || !extent || !graph_.is_output(*output) || !graph_.is_output(*extent)) {
         report("%" + row.output,
-               fmt::format("its extent along axis {} is %{}; both must be outputs", row.axis, row.extent),
+               fmt::format("the extent along axis {} is %{}; both must be outputs", row.axis, row.extent),
                "list both as outputs");
         continue;
       }
       const std::int64_t rank = std::ssize(graph_.value(*output).type.shape);
       if (row.axis < 0 || row.axis >= rank)
-        report("%" + row.output, fmt::format("an extent along axis {} of {}", row.axis, rank), "name one of its axes");
+        report("%" + row.output, fmt::format("a run-time extent is along axis {}, but the rank is {}", row.axis, rank),
+               "choose one of the output's axes");
       if (graph_.value(*extent).type != TensorType{DType::int64, {1}})
         report("%" + row.extent,
-               fmt::format("an extent of type {}, expected int64[1]", to_string(graph_.value(*extent).type)),
+               fmt::format("the run-time extent has type {}, expected int64[1]", to_string(graph_.value(*extent).type)),
                "give one number");
       if (std::ranges::count(graph_.extents, row.output, &OutputExtent::output) > 1)
-        report("%" + row.output, "two extents of one output", "one axis may depend on values");
+        report("%" + row.output, "the output has two run-time extents", "let only one axis depend on values");
     }
   }
 
@@ -206,12 +211,12 @@ class Verifier {
     for (const Node& node : graph_.nodes) {
       if (node.removed || node.subgraphs.empty()) continue;
       if (depth_ == kMostNested) {
-        report(node.name, fmt::format("subgraphs are nested more than {} deep", kMostNested), "nest fewer");
+        report(node.name, fmt::format("subgraphs are nested more than {} deep", kMostNested), "nest fewer subgraphs");
         continue;
       }
       for (const auto& subgraph : node.subgraphs) {
         if (subgraph == nullptr) {
-          report(node.name, "a subgraph is missing", "give one graph for each");
+          report(node.name, "a subgraph is missing", "give one graph for each subgraph");
           continue;
         }
         for (Diagnostic& finding : Verifier(*subgraph, depth_ + 1).run()) {

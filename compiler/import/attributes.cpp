@@ -31,7 +31,8 @@ Result<graph::Attribute> read_attribute(const onnx::Attribute& attribute, const 
     return Diagnostic{"cannot read an attribute", where, std::move(why), std::move(hint)};
   };
   if (!attribute.ref_attr_name.empty())
-    return refused("it refers to an attribute of a model function", "inline the model's functions before export");
+    return refused("the attribute refers to an attribute of a model function",
+                   "inline the model's functions before export");
   switch (kind_of(attribute)) {
     case float_kind: return graph::Attribute{static_cast<double>(attribute.f.value_or(0))};
     case int_kind: return graph::Attribute{attribute.i.value_or(0)};
@@ -50,11 +51,11 @@ Result<graph::Attribute> read_attribute(const onnx::Attribute& attribute, const 
     }
     case graph_kind:
     case graphs_kind:
-      return refused("it is a subgraph, which this operator does not have",
+      return refused("the attribute is a subgraph, which this operator does not have",
                      "If, Loop and Scan are the supported operators with subgraphs");
     default:
       return refused(fmt::format("attributes of kind {} are not supported", attribute.type),
-                     "supported are numbers, strings, lists of them, and dense tensors");
+                     "use numbers, strings, lists of them, or dense tensors");
   }
 }
 
@@ -80,7 +81,8 @@ Result<NdArray> constant_value(const graph::Attributes& attributes, const std::s
   const auto list = [](const auto& values) { return Shape{static_cast<std::int64_t>(values.size())}; };
   if (attributes.size() != 1)
     return Diagnostic{"cannot read a Constant", where,
-                      fmt::format("it has {} attributes, expected 1", attributes.size()), "export the model again"};
+                      fmt::format("the node has {} attributes, expected 1", attributes.size()),
+                      "export the model again"};
   const auto& [attribute, value] = *attributes.begin();
   if (const auto* array = std::get_if<NdArray>(&value)) return *array;
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return NdArray::scalar(*integer);
@@ -91,7 +93,7 @@ Result<NdArray> constant_value(const graph::Attributes& attributes, const std::s
     return NdArray::from<float>(list(*reals), {reals->begin(), reals->end()});
   return Diagnostic{"cannot read a Constant", where,
                     fmt::format("attribute {} of a Constant is neither a tensor nor a number", attribute),
-                    "strings are not supported"};
+                    "use a tensor or numbers; strings are not supported"};
 }
 
 }  // namespace dovetail::import

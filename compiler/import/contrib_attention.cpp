@@ -95,7 +95,8 @@ Result<void> add_padding_mask(NodeWriter& writer, ScoreBias& bias, std::size_t i
     flags = writer.reshape(flags, "mask_flags", {batch, 1, rows, total});
   } else {
     return writer.refused(
-        fmt::format("a mask of shape {} for batch {}, {} queries and {} keys", to_string(shape), batch, queries, total),
+        fmt::format("the mask has shape {}, for batch {}, {} queries and {} keys", to_string(shape), batch, queries,
+                    total),
         "supported shapes: [batch] lengths, [2 * batch] ends and starts, [batch, keys] and [batch, queries, keys] "
         "flags");
   }
@@ -164,7 +165,7 @@ Result<void> attend_projected(NodeWriter& writer, const Projected& x) {
   if (heads < 1 || columns.size() != 3 || columns[0] + columns[1] + columns[2] != x.columns ||
       columns[0] != columns[1] || columns[0] % heads != 0 || columns[2] % heads != 0 || columns[0] < 1)
     return writer.refused(
-        fmt::format("{} columns of queries, keys and values for {} heads", x.columns, heads),
+        fmt::format("the queries, keys and values have {} columns, for {} heads", x.columns, heads),
         "queries and keys must have equally many columns, and each count must be a multiple of num_heads");
   const std::int64_t size = columns[0] / heads, value_size = columns[2] / heads;
   ValueId parts[3];
@@ -198,7 +199,7 @@ Result<void> attend_projected(NodeWriter& writer, const Projected& x) {
   const std::int64_t total = past + x.positions;
   if (writer.is_used(1)) {
     if (size != value_size)
-      return writer.refused("present is used, but values are not as wide as keys", "do not use output 1");
+      return writer.refused("output present is used, but values are not as wide as keys", "do not use output 1");
     std::vector<ValueId> both;
     for (const std::size_t i : {1, 2})
       both.push_back(writer.reshape(parts[i], fmt::format("present_{}", kNames[i]), {1, x.batch, heads, total, size}));
@@ -216,7 +217,7 @@ Result<void> attend_projected(NodeWriter& writer, const Projected& x) {
 Result<std::int64_t> projection_columns(const NodeWriter& writer) {
   const Shape x = writer.shape(0), w = writer.shape(1);
   if (x.size() == 3 && w.size() == 2 && x[2] == w[0]) return std::int64_t{w[1]};
-  return writer.refused(fmt::format("input {} and weight {}", to_string(x), to_string(w)),
+  return writer.refused(fmt::format("input has shape {}, weight {}", to_string(x), to_string(w)),
                         "they must be [batch, positions, columns] and [columns, query + key + value columns]");
 }
 
@@ -271,8 +272,9 @@ Result<HeadForm> read_heads(NodeWriter& writer, ValueId parts[3]) {
               v = writer.has(2) ? writer.shape(2) : Shape{};
   const auto refused = [&] {
     return writer.refused(
-        fmt::format("query {}, key {} and value {} for {} heads", to_string(q), to_string(k), to_string(v), heads),
-        "they must be [batch, positions, heads * size], or packed as [batch, positions, heads, 2 or 3, "
+        fmt::format("query has shape {}, key {} and value {}, for {} heads", to_string(q), to_string(k), to_string(v),
+                    heads),
+        "the shapes must be [batch, positions, heads * size], or packed as [batch, positions, heads, 2 or 3, "
         "size], or keys and values [batch, heads, positions, size]");
   };
   if (heads < 1) return refused();
@@ -288,7 +290,7 @@ Result<HeadForm> read_heads(NodeWriter& writer, ValueId parts[3]) {
   };
   const bool packed = q.size() == 5 || k.size() == 5;
   if (packed && has_bias)
-    return writer.refused("a bias with packed queries, keys and values",
+    return writer.refused("a bias is not supported with packed queries, keys and values",
                           "unpack them, or add the bias before the node");
   if (q.size() == 5) {
     if (writer.has(1) || writer.has(2) || q[2] != heads || q[3] != 3) return refused();
@@ -324,11 +326,12 @@ Result<HeadForm> read_heads(NodeWriter& writer, ValueId parts[3]) {
 
 // query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value.
 Result<void> write_multi_head_attention(NodeWriter& writer) {
-  if (writer.is_used(3)) return writer.refused("output 3 (the scores) is used", "do not use it");
+  if (writer.is_used(3))
+    return writer.refused("output 3 (the scores) is used, but not supported", "do not use output 3");
   ValueId parts[3];
   DOVETAIL_ASSIGN(const HeadForm form, read_heads(writer, parts));
   if (writer.has(6) != writer.has(7))
-    return writer.refused("past_key and past_value are not given together", "give both or none");
+    return writer.refused("past_key and past_value are not given together", "give both or neither");
   const DType dtype = writer.type(0).dtype;
   std::int64_t past = 0;
   for (const std::size_t i : {1, 2}) {
@@ -371,8 +374,10 @@ class GroupQuery {
   Result<void> run() {
     DOVETAIL_TRY(refuse_options(
         writer_, {{"smooth_softmax", "export without smooth_softmax"}, {"qk_output", "do not use output 3"}}));
-    if (writer_.has(11)) return writer_.refused("head_sink is given", "export without attention sinks");
-    if (writer_.is_used(3)) return writer_.refused("output 3 (the scores) is used", "do not use it");
+    if (writer_.has(11))
+      return writer_.refused("head_sink is given, but not supported", "export without attention sinks");
+    if (writer_.is_used(3))
+      return writer_.refused("output 3 (the scores) is used, but not supported", "do not use output 3");
     DOVETAIL_TRY(read_shapes());
     ValueId q, k, v;
     read_parts(q, k, v);
@@ -403,7 +408,7 @@ class GroupQuery {
     dtype_ = writer_.type(0).dtype;
     if (q.size() != 3 || heads_ < 1 || kv_heads_ < 1 || heads_ % kv_heads_ != 0 || packed_ == writer_.has(2))
       return writer_.refused(
-          fmt::format("query of shape {} for {} and {} heads", to_string(q), heads_, kv_heads_),
+          fmt::format("query has shape {}, for {} and {} heads", to_string(q), heads_, kv_heads_),
           "query must be [batch, positions, columns]; num_heads must be a multiple of kv_num_heads; key and "
           "value must both be given, or be packed into query");
     batch_ = q[0], queries_ = q[1];
@@ -422,14 +427,14 @@ class GroupQuery {
       }
     if (!fits)
       return writer_.refused(
-          "the shapes of query, key, value, past and seqlens_k do not fit",
+          "the shapes of query, key, value, past and seqlens_k do not match",
           "key and value must be [batch, positions, kv_num_heads * size], past [batch, kv_num_heads, "
           "positions, size], seqlens_k [batch]");
     const NdArray* given = writer_.constant_input(6);
     const std::int64_t total = given != nullptr && given->count() == 1 ? given->as_int64(0) : past_ + queries_;
     if (total < queries_ || total > past_ + queries_)
       return writer_.refused(
-          fmt::format("total_sequence_length is {} with {} positions and a past of {}", total, queries_, past_),
+          fmt::format("total_sequence_length is {}, with {} positions and a past of {}", total, queries_, past_),
           fmt::format("it must be between {} and {}", queries_, past_ + queries_));
     total_ = std::max(past_, total);
     prompt_ = queries_ == total && past_ == 0;
@@ -471,7 +476,7 @@ class GroupQuery {
 
   Result<void> rotate(ValueId& q, ValueId& k, ValueId starts) {
     if (!writer_.has(7) || !writer_.has(8) || writer_.shape(7).size() != 2)
-      return writer_.refused("do_rotary without cos_cache and sin_cache of rank 2", "give both");
+      return writer_.refused("do_rotary is given without cos_cache and sin_cache of rank 2", "give both");
     const std::int64_t turned = 2 * writer_.shape(7)[1];
     const ValueId positions = writer_.has(9) ? writer_.in(9) : query_places(starts);
     q = rotated(writer_, q, "q_rotated", writer_.in(7), writer_.in(8), positions, turned,
@@ -504,7 +509,7 @@ class GroupQuery {
     return writer_.op("Where", stem, {is_new, spread, held}, {}, whole);
   }
 
-  // The keys that a query attends to: its own position and earlier ones, within the window and its sequence.
+  // Whether a query attends to a key: keys at its own position and earlier ones, within the window and its sequence.
   ValueId kept(ValueId starts) {
     const std::int64_t window = writer_.integer("local_window_size", -1);
     if (prompt_) {
@@ -547,7 +552,7 @@ Result<void> write_rotary_embedding(NodeWriter& writer) {
   const std::int64_t given = writer.integer("rotary_embedding_dim", 0), heads = writer.integer("num_heads", 0);
   if ((x.size() != 3 && x.size() != 4) || cache.size() != 2 || cache[1] < 1)
     return writer.refused(
-        fmt::format("input of shape {} and caches of shape {}", to_string(x), to_string(cache)),
+        fmt::format("input has shape {}, the caches {}", to_string(x), to_string(cache)),
         "they must be [batch, positions, columns] or [batch, heads, positions, size], and [rows, columns]");
   graph::Attributes attributes{{"interleaved", writer.integer("interleaved", 0)}};
   if (x.size() == 3) attributes["num_heads"] = heads > 0 ? heads : x[2] / (2 * cache[1]);

@@ -14,7 +14,8 @@ constexpr const char* kInference = "export the model for inference: only trainin
 Result<void> refuse_statistics(const NodeWriter& writer, std::initializer_list<std::size_t> outputs) {
   for (const std::size_t output : outputs)
     if (writer.is_used(output))
-      return writer.refused(fmt::format("output {} (statistics of the normalization) is used", output), kInference);
+      return writer.refused(
+          fmt::format("output {} (statistics of the normalization) is used, but not supported", output), kInference);
   return {};
 }
 
@@ -59,14 +60,15 @@ Result<void> write_embed(NodeWriter& writer) {
     if (!writer.has(input)) return writer.refused(fmt::format("input {} is missing", input), "fix the exporter");
   const Shape ids = writer.shape(0), table = writer.shape(2), places = writer.shape(3);
   if (ids.size() != 2 || table.size() != 2 || places.size() != 2)
-    return writer.refused(fmt::format("ids of shape {}, word_embedding of shape {}, position_embedding of shape {}",
-                                      to_string(ids), to_string(table), to_string(places)),
+    return writer.refused(fmt::format("ids has shape {}, word_embedding {}, position_embedding {}", to_string(ids),
+                                      to_string(table), to_string(places)),
                           "they must be [batch, positions], [words, columns] and [positions, columns]");
   if (!writer.has(8) && ids[1] > places[0])
-    return writer.refused(fmt::format("{} positions with a position_embedding of {} rows", ids[1], places[0]),
-                          "give shorter sequences");
+    return writer.refused(
+        fmt::format("there are {} positions, but position_embedding has only {} rows", ids[1], places[0]),
+        "give shorter sequences");
   if (writer.has(1) != writer.has(4))
-    return writer.refused("segment_ids and segment_embedding are not given together", "give both or none");
+    return writer.refused("segment_ids and segment_embedding are not given together", "give both or neither");
   ValueId sum = writer.op("Gather", "words", {writer.in(2), writer.in(0)}, {{"axis", std::int64_t{0}}});
   ValueId positions;
   if (writer.has(8)) {

@@ -146,15 +146,17 @@ Result<NBits> n_bits_of(const NodeWriter& writer) {
   NBits form{writer.integer("K", 0), writer.integer("N", 0), writer.integer("bits", 4), writer.integer("block_size", 0),
              0};
   if (writer.has(4))
-    return writer.refused("g_idx is given (permuted columns)", "quantize without act-order: GPTQ's desc_act = false");
+    return writer.refused("g_idx (permuted columns) is not supported",
+                          "quantize without act-order: GPTQ's desc_act = false");
   if (form.bits != 2 && form.bits != 4 && form.bits != 8)
-    return writer.refused(fmt::format("bits is {}", form.bits), "2, 4 and 8 are supported");
+    return writer.refused(fmt::format("bits is {}, but must be 2, 4 or 8", form.bits),
+                          "quantize with a supported number of bits");
   constexpr std::int64_t kMost = std::int64_t{1} << 30;  // no product below overflows
   if (std::min({form.k, form.n, form.block}) < 1 || std::max({form.k, form.n, form.block}) > kMost)
     return writer.refused(fmt::format("K is {}, N {}, block_size {}", form.k, form.n, form.block),
                           "each must be between 1 and 2^30");
   if (writer.shape(0).empty() || writer.shape(0).back() != form.k)
-    return writer.refused(fmt::format("A has shape {}, K is {}", to_string(writer.shape(0)), form.k),
+    return writer.refused(fmt::format("A has shape {}, but K is {}", to_string(writer.shape(0)), form.k),
                           "the last axis of A must have K elements");
   form.blocks = (form.k + form.block - 1) / form.block;
   return form;
@@ -173,7 +175,7 @@ Result<void> write_matmul_n_bits(NodeWriter& writer) {
   DOVETAIL_ASSIGN(const NBits form, n_bits_of(writer));
   const NdArray *b = writer.constant_input(1), *scales = writer.constant_input(2), *zeros = writer.constant_input(3);
   if (b == nullptr || scales == nullptr || (writer.has(3) && zeros == nullptr))
-    return writer.refused("its weight, scales or zero points are computed at run time", "make them initializers");
+    return writer.refused("the weight, scales or zero points are computed at run time", "make them initializers");
   const std::int64_t block_bytes = form.block * form.bits / 8, row_bytes = (form.blocks * form.bits + 7) / 8;
   const bool packed_zeros = zeros != nullptr && zeros->dtype() == DType::uint8;
   const auto check_count = [&](const char* what, const NdArray& array, std::int64_t expected) -> Result<void> {
@@ -182,7 +184,7 @@ Result<void> write_matmul_n_bits(NodeWriter& writer) {
                           fmt::format("expected {} elements", expected));
   };
   if (b->dtype() != DType::uint8 || form.block * form.bits % 8 != 0)
-    return writer.refused(fmt::format("B is {}, blocks have {} bits", name(b->dtype()), form.block * form.bits),
+    return writer.refused(fmt::format("B is {}, and its blocks have {} bits", name(b->dtype()), form.block * form.bits),
                           "B must be uint8, and the bits of each block a multiple of 8");
   DOVETAIL_TRY(check_count("B", *b, form.n * form.blocks * block_bytes));
   DOVETAIL_TRY(check_count("scales", *scales, form.n * form.blocks));
@@ -239,7 +241,7 @@ Result<void> write_inverse(NodeWriter& writer) {
   const Shape shape = writer.shape(0);
   const std::int64_t n = shape.size() < 2 ? 0 : shape.back();
   if (n < 1 || shape[shape.size() - 2] != n || n > kLargestInverse)
-    return writer.refused(fmt::format("a matrix of shape {}", to_string(shape)),
+    return writer.refused(fmt::format("a matrix has shape {}", to_string(shape)),
                           fmt::format("square matrices of up to {} rows are supported", kLargestInverse));
   const DType dtype = writer.type(0).dtype;
   if (n == 1) {

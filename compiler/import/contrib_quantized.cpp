@@ -24,7 +24,7 @@ class DynamicLstm {
     if (x.size() != 3 || w.size() != 3 || r.size() != 3 || w[1] != x[2] || w[0] != r[0] || r[2] != 4 * r[1] ||
         w[2] != r[2])
       return writer_.refused(
-          fmt::format("X of shape {}, W of {} and R of {}", to_string(x), to_string(w), to_string(r)),
+          fmt::format("X has shape {}, W {} and R {}", to_string(x), to_string(w), to_string(r)),
           "they must be [steps, batch, inputs], [directions, inputs, 4 * hidden], [directions, hidden, 4 * hidden]");
     directions_ = w[0], columns_ = w[2];
     if (writer_.has(3) && writer_.shape(3) != Shape{directions_, 2 * columns_})
@@ -107,7 +107,7 @@ Result<void> write_dynamic_lstm(NodeWriter& writer) { return DynamicLstm(writer)
 Result<void> write_channels_last_pool(NodeWriter& writer) {
   const auto rank = static_cast<std::int64_t>(writer.shape(0).size());
   if (rank < 3)
-    return writer.refused(fmt::format("input of shape {}", to_string(writer.shape(0))),
+    return writer.refused(fmt::format("input has shape {}", to_string(writer.shape(0))),
                           "it must be [batch, extents..., channels]");
   std::vector<std::int64_t> first{0, rank - 1}, last{0};
   for (std::int64_t axis = 1; axis + 1 < rank; ++axis) first.push_back(axis), last.push_back(axis + 1);

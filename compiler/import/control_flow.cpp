@@ -98,7 +98,7 @@ class FlowExpansion {
   }
 
  private:
-  // Expands a body inside a subgraph; `captured` holds the names of the enclosing graph.
+  // Expands a body inside a subgraph; `captured` has the names of the enclosing graph.
   FlowExpansion(const FlowExpansion& outer, ControlFlow& flow, graph::Graph& subgraph,
                 const ControlFlow::Importer& importer, Scope captured)
       : flow_(flow),
@@ -108,8 +108,8 @@ class FlowExpansion {
         entry_(outer.entry_),
         captured_(std::move(captured)) {}
 
-  // Returns false, with the graph restored (except for values that became constants), if what decides is data
-  // (depends_on_data_), or if something was reported.
+  // Returns false, with the graph restored (except for values that became constants), if the deciding value depends on
+  // data (depends_on_data_), or an error was reported.
   bool inlined() {
     depends_on_data_ = false;
     const std::size_t before = graph_.nodes.size();
@@ -129,7 +129,7 @@ class FlowExpansion {
 
   bool has(std::size_t input) const { return input < node_.inputs.size() && node_.inputs[input].valid(); }
 
-  // The value of an input that decides which nodes run; null if it is data (depends_on_data_), or if something was
+  // The value of an input that decides which nodes run; null if it depends on data (depends_on_data_), or an error was
   // reported.
   const NdArray* decided(ValueId value, std::string_view what) {
     if (!graph_.is_constant(value) && !(*make_constant_)(value).empty()) {
@@ -145,9 +145,9 @@ class FlowExpansion {
   const onnx::Graph* body(std::string_view attribute, std::size_t inputs) {
     const onnx::Graph* found = subgraph(*entry_.proto, attribute);
     if (found == nullptr) {
-      refuse(fmt::format("it has no subgraph {}", attribute), "export the model again");
+      refuse(fmt::format("the node has no subgraph {}", attribute), "export the model again");
     } else if (found->inputs.size() != inputs) {
-      refuse(fmt::format("{} has {} inputs, expected {}", attribute, found->inputs.size(), inputs),
+      refuse(fmt::format("subgraph {} has {} inputs, expected {}", attribute, found->inputs.size(), inputs),
              "export the model again");
       found = nullptr;
     }
@@ -205,7 +205,7 @@ class FlowExpansion {
     for (const onnx::ValueInfo& output : body.outputs) {
       const auto found = scope.find(printable(output.name));
       if (found == scope.end()) {
-        refuse(fmt::format("its subgraph yields {}, which is not defined", printable(output.name)),
+        refuse(fmt::format("the subgraph returns {}, which is not defined", printable(output.name)),
                "the model is incomplete; export it again");
         return std::nullopt;
       }
@@ -218,11 +218,12 @@ class FlowExpansion {
   bool count_node() {
     ControlFlow::Spent& spent = flow_.spent();
     if (++spent.attempted > kMostAttemptedNodes)
-      return refuse(fmt::format("subgraphs of the model become more than {} nodes", kMostAttemptedNodes),
+      return refuse(fmt::format("the model's subgraphs expand to more than {} nodes", kMostAttemptedNodes),
                     "use fewer iterations");
     if (++spent.nodes <= kMostUnrolledNodes) return true;
     if (trips_ && *trips_ <= ops::kMostIterations) return depends_on_data_ = true, false;
-    return refuse(fmt::format("its subgraphs become more than {} nodes", kMostUnrolledNodes), "use fewer iterations");
+    return refuse(fmt::format("the node's subgraphs expand to more than {} nodes", kMostUnrolledNodes),
+                  "use fewer iterations");
   }
 
   std::nullopt_t reported(const Diagnostics& errors) {
@@ -281,13 +282,13 @@ class FlowExpansion {
 
   bool run_if() {
     const NdArray* condition = has(0) ? decided(node_.inputs[0], "its condition") : nullptr;
-    if (condition == nullptr) return has(0) ? false : refuse("it has no condition", "export the model again");
+    if (condition == nullptr) return has(0) ? false : refuse("the node has no condition", "export the model again");
     const onnx::Graph* branch = body(condition->as_int64(0) != 0 ? "then_branch" : "else_branch", 0);
     if (branch == nullptr) return false;
     const auto outputs = instantiate(*branch, {}, "");
     if (!outputs) return false;
     if (outputs->size() < node_.outputs.size())
-      return refuse(fmt::format("the branch has {} outputs, the node {}", outputs->size(), node_.outputs.size()),
+      return refuse(fmt::format("the branch has {} outputs, but the node {}", outputs->size(), node_.outputs.size()),
                     "export the model again");
     for (std::size_t i = 0; i < outputs->size(); ++i)
       if (!give(i, (*outputs)[i])) return false;
@@ -315,7 +316,7 @@ class FlowExpansion {
     const onnx::Graph* loop = body("body", carried.size() + 2);
     if (loop == nullptr) return false;
     if (loop->outputs.size() < carried.size() + 1)
-      return refuse(fmt::format("its body has {} outputs for {} carried values", loop->outputs.size(), carried.size()),
+      return refuse(fmt::format("the body has {} outputs for {} carried values", loop->outputs.size(), carried.size()),
                     "export the model again");
     std::vector<std::vector<ValueId>> scanned(loop->outputs.size() - carried.size() - 1);
     for (std::int64_t i = 0; runs && i < trips.value_or(INT64_MAX); ++i) {
@@ -349,8 +350,9 @@ class FlowExpansion {
       Shape shape{0};
       for (const onnx::Dimension& dimension : declared.dims()) shape.push_back(dimension.value.value_or(-1));
       if (!dtype || !type.shape || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; }))
-        return refuse(fmt::format("it never runs, and the shape of its output {} is open", printable(declared.name)),
-                      "give the body's outputs static shapes");
+        return refuse(
+            fmt::format("the loop never runs, and the shape of its output {} is unknown", printable(declared.name)),
+            "give the body's outputs static shapes");
       return give(output, constant("none", NdArray(*dtype, shape)));
     }
     const ValueId stacked = stack(parts, axis);
@@ -420,14 +422,14 @@ class FlowExpansion {
   const onnx::Graph* scan_body(std::size_t inputs, std::size_t& states, std::size_t& scanned) {
     const std::int64_t count = graph::int_attribute(node_, "num_scan_inputs", 0);
     if (count < 1 || count > static_cast<std::int64_t>(inputs)) {
-      refuse(fmt::format("num_scan_inputs is {} of {} inputs", count, inputs), "export the model again");
+      refuse(fmt::format("num_scan_inputs is {}, but there are {} inputs", count, inputs), "export the model again");
       return nullptr;
     }
     scanned = static_cast<std::size_t>(count);
     states = inputs - scanned;
     const onnx::Graph* found = body("body", inputs);
     if (found != nullptr && found->outputs.size() < states) {
-      refuse(fmt::format("its body has {} outputs for {} states", found->outputs.size(), states),
+      refuse(fmt::format("the body has {} outputs for {} states", found->outputs.size(), states),
              "export the model again");
       return nullptr;
     }
@@ -466,7 +468,7 @@ class FlowExpansion {
     if (loop == nullptr) return false;
     const Shape& first = graph_.value(inputs.back()).type.shape;
     const std::int64_t batches = first.empty() ? 0 : first[0];
-    if (batches < 1) return refuse(fmt::format("{} batches", batches), "give at least one");
+    if (batches < 1) return refuse(fmt::format("the batch size is {}", batches), "the batch size must be at least 1");
     std::vector<std::vector<ValueId>> outputs(loop->outputs.size());
     for (std::int64_t b = 0; b < batches; ++b) {
       std::vector<ValueId> own;
@@ -480,7 +482,7 @@ class FlowExpansion {
       if (!result) return false;
       for (std::size_t k = 0; k < states; ++k) outputs[k].push_back(result->states[k]);
       for (std::size_t k = 0; k < result->parts.size(); ++k) {
-        if (result->parts[k].empty()) return refuse("it has no steps", "give at least one");
+        if (result->parts[k].empty()) return refuse("the scan has no steps", "give at least one step");
         outputs[states + k].push_back(stack(result->parts[k], 0));
         if (!outputs[states + k].back().valid()) return false;
       }
@@ -549,14 +551,14 @@ class FlowExpansion {
     const auto outputs = instantiate(body, inputs, stem);
     if (!outputs) return false;
     if (outputs->size() < count)
-      return refuse(fmt::format("{} has {} outputs, needs {}", graph_.name, outputs->size(), count),
+      return refuse(fmt::format("{} has {} outputs, but must have {}", graph_.name, outputs->size(), count),
                     "export the model again");
     for (std::size_t i = 0; i < count; ++i) {
       ValueId value = (*outputs)[i];
       if (importer_.has_extent(value))
-        return refuse(fmt::format("{} yields %{}, whose number of elements depends on data", graph_.name,
+        return refuse(fmt::format("{} returns %{}, whose number of elements depends on data", graph_.name,
                                   graph_.value(value).name),
-                      "yield a tensor of fixed size, as a mask, and select from it after the node");
+                      "return a tensor of fixed size, for example a mask, and select from it after the node");
       if (graph_.is_output(value) || !graph_.value(value).producer.valid())
         value = make("Identity", stem + "output", {value});
       if (!value.valid()) return false;
@@ -565,7 +567,7 @@ class FlowExpansion {
     return true;
   }
 
-  // Replaces the model's node by the node that holds subgraphs. Returns false if `problems` report why not.
+  // Replaces the model's node by a node with subgraphs. Returns false if `problems` report why not.
   bool place(graph::Node made, Diagnostics& problems) {
     made.name = node_.name;
     made.origins = node_.origins;
@@ -581,7 +583,7 @@ class FlowExpansion {
   bool at_run_time(Diagnostics& problems) {
     if (flow_.depth_ == graph::kMostNested)
       return refuse(fmt::format("subgraphs selected by data are nested more than {} deep", graph::kMostNested),
-                    "nest fewer");
+                    "nest fewer subgraphs");
     return node_.op == "If" ? if_at_run_time(problems) : loop_at_run_time(problems);
   }
 

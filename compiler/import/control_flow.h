@@ -1,6 +1,6 @@
 // If, Loop and Scan. If the value that decides which nodes of a subgraph run is a constant, or follows from constants
-// and shapes, these nodes replace the node that owns the subgraph. If it is data, If and Loop become nodes that hold
-// their subgraphs (compiler/ops/control_flow.h).
+// and shapes, these nodes replace the node that owns the subgraph. If it depends on data, If and Loop become nodes with
+// subgraphs (compiler/ops/control_flow.h).
 #pragma once
 
 #include <functional>
@@ -61,8 +61,7 @@ class ControlFlow {
   void add(graph::NodeId node, const onnx::Node& proto, std::size_t own_inputs, std::vector<std::string> captured);
   bool holds(graph::NodeId node) const { return entries_.contains(node); }
 
-  // Replaces the node by the nodes that run, or by one that holds the subgraphs. Returns false if something was
-  // reported.
+  // Replaces the node by the nodes that run, or by a node with the subgraphs. Returns false if something was reported.
   bool expand(graph::Graph& graph, graph::NodeId node, std::int64_t opset, const Importer& importer);
 
  private:

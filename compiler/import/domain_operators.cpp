@@ -37,17 +37,18 @@ Result<void> check_operands(const NodeWriter& writer, const DomainRow& row) {
       errors.push_back(writer.refused(fmt::format("attribute {} is not supported", name),
                                       "export the model with ONNX operators only"));
     else if (value.index() != static_cast<std::size_t>(rule->kind))
-      errors.push_back(writer.refused(fmt::format("attribute {} has the wrong kind", name), "fix the exporter"));
+      errors.push_back(writer.refused(fmt::format("attribute {} has the wrong type", name), "fix the exporter"));
   }
   for (const ops::AttributeRule& rule : row.attributes)
     if (rule.presence == ops::Presence::required && !node.attributes.contains(std::string(rule.name)))
       errors.push_back(writer.refused(fmt::format("attribute {} is required", rule.name), "fix the exporter"));
   if (node.inputs.size() > row.inputs)
-    errors.push_back(writer.refused(fmt::format("{} inputs; at most {} are supported", node.inputs.size(), row.inputs),
-                                    "export the model with ONNX operators only"));
+    errors.push_back(
+        writer.refused(fmt::format("the node has {} inputs; at most {} are supported", node.inputs.size(), row.inputs),
+                       "export the model with ONNX operators only"));
   for (std::size_t i = 0; i < row.required; ++i)
     if (!writer.has(i)) errors.push_back(writer.refused(fmt::format("input {} is missing", i), "fix the exporter"));
-  if (node.outputs.empty()) errors.push_back(writer.refused("it has no outputs", "remove the node"));
+  if (node.outputs.empty()) errors.push_back(writer.refused("the node has no outputs", "remove the node"));
   return errors;
 }
 

@@ -1,4 +1,4 @@
-// The rules of domain_operators.h, by file. Attributes and the number of operands were checked against the table.
+// The rules of domain_operators.h, by file. They are called after attributes and the number of operands were checked.
 #pragma once
 
 #include <string_view>

@@ -124,8 +124,8 @@ class Expansion {
 
   Result<void> check_inputs(const Form& form) const {
     if (node_.outputs.size() != 1 || node_.inputs.size() > form.inputs)
-      return refused(fmt::format("{} inputs and {} outputs; expected at most {} and 1", node_.inputs.size(),
-                                 node_.outputs.size(), form.inputs));
+      return refused(fmt::format("the node has {} inputs and {} outputs; expected at most {} and 1",
+                                 node_.inputs.size(), node_.outputs.size(), form.inputs));
     std::vector<int> needed;
     for (const Read& read : form.reads)
       needed.insert(needed.end(), {read.position, read.position + 1}),
@@ -154,8 +154,8 @@ class Expansion {
   // y_scale, y_zero_point, then x, x_scale, x_zero_point of each part.
   Result<std::vector<NodeId>> concatenation() {
     if (node_.inputs.size() < 4 || node_.outputs.size() != 1)
-      return refused(fmt::format("{} inputs and {} outputs; expected at least 4 and 1", node_.inputs.size(),
-                                 node_.outputs.size()));
+      return refused(fmt::format("the node has {} inputs and {} outputs; expected at least 4 and 1",
+                                 node_.inputs.size(), node_.outputs.size()));
     std::vector<ValueId> inputs;
     for (int first = 2; static_cast<std::size_t>(first) < node_.inputs.size(); first += 3) {
       if (!has(first) || !has(first + 1))
@@ -252,7 +252,8 @@ class Expansion {
     for (const int input : {0, 1, 2, b_scale})
       if (!has(input))
         return refused(fmt::format("input {} is missing", input), "only zero points and the bias may be omitted");
-    if (node_.outputs.size() != 1) return refused(fmt::format("{} outputs; expected 1", node_.outputs.size()));
+    if (node_.outputs.size() != 1)
+      return refused(fmt::format("the node has {} outputs; expected 1", node_.outputs.size()));
     ValueId a = in(0), a_scale = quantizes ? ValueId{} : scalar(in(2)),
             a_zero_point = has(a_zero) ? in(a_zero) : ValueId{};
     if (quantizes) {
@@ -324,7 +325,7 @@ class Expansion {
     const auto &x = graph_.value(in(form.reads[0].position + 1)).constant,
                &w = graph_.value(in(form.reads[1].position + 1)).constant;
     if (!x || !w || x->count() != 1)
-      return refused("it has a bias, but its scales are not constants", "fold constants before export");
+      return refused("the node has a bias, but its scales are not constants", "fold constants before export");
     NdArray scale(DType::float32, w->count() == 1 ? Shape{} : Shape{w->count()});
     for (std::int64_t i = 0; i < scale.count(); ++i) scale.set_double(i, factor * x->as_double(0) * w->as_double(i));
     const ValueId scales = graph_.add_constant(fmt::format("{}/bias_scale", node_.name), std::move(scale));

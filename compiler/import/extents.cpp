@@ -280,10 +280,9 @@ Result<void> follow_extents(const Graph& graph, graph::NodeId id, Extents& exten
       const Extent& extent = extents.at(*open);
       return Diagnostic{
           fmt::format("cannot import {} ({})", node.name, node.op), node.name,
-          fmt::format("the number of elements of %{} along axis {} depends on data, and {} reads it, for "
-                      "which that is not supported",
+          fmt::format("the number of elements of %{} along axis {} depends on data, which {} does not support",
                       graph.value(*open).name, extent.axis, node.op),
-          "export the model with a result of fixed size in its place (TopK with a constant k, Where with a "
+          "export the model with a result of fixed size instead (TopK with a constant k, Where with a "
           "mask), or end the model there and compute the rest outside"};
     }
     for (const ValueId output : node.outputs) extents[output] = *result;

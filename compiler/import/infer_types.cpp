@@ -195,10 +195,9 @@ class TypeInference {
           {{fmt::format("cannot import {} ({})", graph_.node(node).name, graph_.node(node).op), graph_.node(node).name,
             fmt::format("input {} (%{}) must be known at compile time, but {}", position, graph_.value(operand).name,
                         why),
-            in_subgraph()
-                ? "read at computed positions with Gather instead of Slice, or give the Loop a constant trip count "
-                  "and condition"
-                : "fix the extents it depends on (--shape), or fold constants before export"}});
+            in_subgraph() ? "use Gather instead of Slice for computed positions, or give the Loop a constant trip "
+                            "count and condition"
+                          : "set the extents that it depends on (--shape), or fold constants before export"}});
   }
 
   // Makes a graph input the constant given by the options; false if they give none of its type.
@@ -250,15 +249,15 @@ class TypeInference {
       for (ValueId output : graph_.node(node).outputs) {
         const graph::TensorType& type = graph_.value(output).type;
         if (element_count(type.shape) > kCompileTimeBytes / size_bytes(type.dtype))
-          return fmt::format("computing it takes a tensor of type {} (%{}), more than {} MiB", to_string(type),
+          return fmt::format("computing it needs a tensor of type {} (%{}), more than {} MiB", to_string(type),
                              graph_.value(output).name, kCompileTimeBytes >> 20);
         spent.bytes += element_count(type.shape) * size_bytes(type.dtype);
       }
       spent.steps += passes::evaluation_steps(graph_, node);
       if (spent.bytes > kAllCompileTimeBytes)
-        return fmt::format("computing all such values of the model takes more than {} MiB", kAllCompileTimeBytes >> 20);
+        return fmt::format("computing all such values of the model needs more than {} MiB", kAllCompileTimeBytes >> 20);
       if (spent.steps > kAllCompileTimeSteps)
-        return fmt::format("computing all such values of the model takes {:.1e} steps > {:.1e}", spent.steps,
+        return fmt::format("computing all such values of the model needs {:.1e} steps > {:.1e}", spent.steps,
                            kAllCompileTimeSteps);
       auto values = passes::evaluate_node(graph_, node, evaluate_);
       if (!values) return fmt::format("evaluating {} fails: {}", graph_.node(node).name, values.errors().front().why);

@@ -67,13 +67,14 @@ class Inliner {
 
   Result<void> expand(const onnx::Node& call, const onnx::Function& function, int depth) {
     if (depth >= kDeepestCall)
-      return refused(call, fmt::format("its calls are more than {} deep", kDeepestCall),
+      return refused(call, fmt::format("the function's calls are nested more than {} deep", kDeepestCall),
                      "a function must not call itself");
     if (call.inputs.size() > function.inputs.size() || call.outputs.size() > function.outputs.size())
-      return refused(call,
-                     fmt::format("{} inputs and {} outputs; it has {} and {}", call.inputs.size(), call.outputs.size(),
-                                 function.inputs.size(), function.outputs.size()),
-                     "export the model again");
+      return refused(
+          call,
+          fmt::format("the call has {} inputs and {} outputs, but the function {} and {}", call.inputs.size(),
+                      call.outputs.size(), function.inputs.size(), function.outputs.size()),
+          "export the model again");
     DOVETAIL_TRY(check_versions(call, function));
     const std::string prefix =
         fmt::format("{}/{}.{}/", call.name.empty() ? call.op_type : call.name, function.name, ++calls_);
@@ -128,10 +129,11 @@ class Inliner {
     for (const onnx::Node& node : function.nodes) {
       const OperatorVersions* versions = is_default_domain(node.domain) ? find_versions(node.op_type) : nullptr;
       if (versions == nullptr || version_at(*versions, own) == version_at(*versions, opset_)) continue;
-      return refused(call,
-                     fmt::format("it uses operator set {}, the model uses {}, and {} differs between them", own, opset_,
-                                 printable(node.op_type)),
-                     "export both for one operator set");
+      return refused(
+          call,
+          fmt::format("the function uses operator set {}, but the model uses {}, and {} differs between them", own,
+                      opset_, printable(node.op_type)),
+          "export both with the same operator set");
     }
     return {};
   }

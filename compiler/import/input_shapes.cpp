@@ -31,8 +31,8 @@ class Binder {
     std::vector<graph::TensorType> types;
     for (const onnx::ValueInfo* input : inputs_) types.push_back(type_of(*input));
     if (!unbound_.empty())
-      report("", "unknown extents: " + unbound_,
-             "give each: --shape NAME=1x3x224x224 for an input, or --shape SYMBOL=N for a symbol");
+      report("", "these extents are unknown: " + unbound_,
+             "set each: --shape NAME=1x3x224x224 for an input, or --shape SYMBOL=N for a symbol");
     for (const auto& [name, shape] : options_.shapes)
       if (!used_.count(name))
         report(name, fmt::format("--shape {}: the model has no input and no symbolic extent of this name", name),
@@ -57,7 +57,7 @@ class Binder {
     return fmt::format("{}", fmt::join(names, ", "));
   }
 
-  // Entries that name a symbol; entries that name an input are looked up in type_of().
+  // Reads the entries that name a symbol; type_of() looks up those that name an input.
   void read_options() {
     for (const onnx::ValueInfo* input : inputs_)
       for (const onnx::Dimension& dimension : input->dims()) {
@@ -66,7 +66,7 @@ class Binder {
         if (entry->second.size() == 1 && entry->second[0] >= 0) extent_of_[entry->first] = entry->second[0];
         else
           report("",
-                 fmt::format("--shape {}={}: a symbolic extent takes one number, 0 or more", entry->first,
+                 fmt::format("--shape {}={}: a symbolic extent needs one number, at least 0", entry->first,
                              to_string(entry->second)),
                  "give one number");
       }
@@ -99,7 +99,7 @@ class Binder {
     const std::string name = printable(input.name);
     const onnx::TensorType& declared = input.tensor_type();
     if (!input.type.tensor_type) {
-      report(name, "its type is not a tensor (a sequence, map, optional or sparse tensor, or none)",
+      report(name, "the input's type is not a tensor, but a sequence, map, optional or sparse tensor, or missing",
              "export the model with tensor inputs");
       return {};
     }
@@ -141,15 +141,17 @@ class Binder {
     if (!declared.tensor_type().shape) return;
     const std::size_t rank = declared.dims().size();
     if (rank != given.size()) {
-      report(name, fmt::format("shape {} has {} extents, the model declares {}", to_string(given), given.size(), rank),
+      report(name,
+             fmt::format("shape {} has {} extents, but the model declares {}", to_string(given), given.size(), rank),
              "give as many extents as the model");
       return;
     }
     for (std::size_t axis = 0; axis < rank; ++axis)
       if (const onnx::Dimension& dimension = declared.dims()[axis];
           is_known(dimension) && dimension.value != given[axis])
-        report(name, fmt::format("axis {}: {} given, the model fixes {}", axis, given[axis], *dimension.value),
-               "only symbolic extents can be chosen");
+        report(name,
+               fmt::format("axis {} is set to {}, but the model fixes it to {}", axis, given[axis], *dimension.value),
+               "set only symbolic extents");
   }
 
   void add_unbound(const std::string& text) { unbound_ += (unbound_.empty() ? "" : ", ") + text; }

@@ -1,7 +1,7 @@
 // The messages of the ONNX serialization format that are read and written here, with the format's public field numbers.
 // Differences from the official schema are deliberate: enumerations are plain integers, so that unknown values arrive
-// and can be diagnosed; names are bytes, because files in the wild hold names that are not UTF-8; fields that are not
-// read here are omitted and skipped by the reader (compiler/import/wire.h).
+// and can be diagnosed; names are bytes, because real files contain names that are not UTF-8; fields that are not read
+// here are omitted and skipped by the reader (compiler/import/wire.h).
 //
 // Each message calls `visit` with the number and the member of each of its fields, in the order of the numbers.
 // Optional fields whose absence means the same as 0 or "" are plain members.

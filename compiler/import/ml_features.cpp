@@ -19,7 +19,7 @@ Result<void> write_scaler(NodeWriter& writer) {
   for (const auto* list : {&offset, &scale})
     if (list->size() != 1 && static_cast<std::int64_t>(list->size()) != columns)
       return writer.refused(
-          fmt::format("{} offsets and {} scales for {} features", offset.size(), scale.size(), columns),
+          fmt::format("{} offsets and {} scales are given for {} features", offset.size(), scale.size(), columns),
           "give one of each, or one per feature");
   const ValueId real = writer.cast(writer.in(0), "real", DType::float32);
   const ValueId moved =
@@ -34,8 +34,8 @@ Result<void> write_normalizer(NodeWriter& writer) {
   const char* reduce = norm == "MAX" ? "ReduceMax" : norm == "L1" ? "ReduceL1" : norm == "L2" ? "ReduceL2" : nullptr;
   const Shape shape = writer.shape(0);
   if (reduce == nullptr || (shape.size() != 1 && shape.size() != 2))
-    return writer.refused(fmt::format("norm {} of an input of shape {}", norm, to_string(shape)),
-                          "supported are MAX, L1 and L2 of [rows, features]");
+    return writer.refused(fmt::format("norm {} of an input of shape {} is not supported", norm, to_string(shape)),
+                          "use MAX, L1 or L2 of [rows, features]");
   const ValueId real = writer.cast(writer.in(0), "real", DType::float32);
   const ValueId size =
       writer.op(reduce, "size", {real, writer.integers("row", {-1})}, {{"keepdims", std::int64_t{1}}}, kRealValue);
@@ -57,8 +57,9 @@ Result<void> write_binarizer(NodeWriter& writer) {
 Result<void> write_array_feature_extractor(NodeWriter& writer) {
   const Shape shape = writer.shape(0), numbers = writer.shape(1);
   if (shape.empty() || element_count(numbers) < 1)
-    return writer.refused(fmt::format("input of shape {} and {} numbers", to_string(shape), element_count(numbers)),
-                          "the input must have features, and at least one must be selected");
+    return writer.refused(
+        fmt::format("the input has shape {}, and {} indices are given", to_string(shape), element_count(numbers)),
+        "the input must have features, and at least one must be selected");
   const ValueId which = writer.reshape(writer.in(1), "which", {element_count(numbers)});
   ValueId x = writer.in(0);
   if (shape.size() == 1) x = writer.reshape(x, "one_row", {1, shape[0]});
@@ -71,15 +72,17 @@ Result<void> write_feature_vectorizer(NodeWriter& writer) {
   const std::vector<std::int64_t> counts = integers_of(writer, "inputdimensions");
   if (counts.size() != writer.node().inputs.size() ||
       std::ranges::any_of(counts, [](auto n) { return n < 0 || n > 1 << 24; }))
-    return writer.refused(fmt::format("{} inputdimensions for {} inputs", counts.size(), writer.node().inputs.size()),
-                          "give one per input, each 0 or more");
+    return writer.refused(
+        fmt::format("{} inputdimensions are given for {} inputs", counts.size(), writer.node().inputs.size()),
+        "give one per input, each 0 or more");
   std::vector<ValueId> parts;
   std::int64_t rows = -1;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (!writer.has(i)) return writer.refused(fmt::format("input {} is missing", i), "fix the exporter");
     const Shape shape = writer.shape(i);
     if (shape.empty() || (rows >= 0 && shape.size() > 1 && shape[0] != rows))
-      return writer.refused(fmt::format("input {} has shape {}", i, to_string(shape)), "all have as many rows");
+      return writer.refused(fmt::format("input {} has shape {}", i, to_string(shape)),
+                            "all inputs must have the same number of rows");
     rows = shape.size() > 1 ? shape[0] : 1;
     const std::int64_t columns = element_count(shape) / std::max<std::int64_t>(rows, 1);
     const auto named = [&](const char* stem) { return fmt::format("{}{}", stem, i); };
@@ -115,22 +118,24 @@ std::optional<NdArray> dictionary_side(const NodeWriter& writer, const std::stri
 Result<void> write_label_encoder(NodeWriter& writer) {
   const std::optional<NdArray> keys = dictionary_side(writer, "keys"), values = dictionary_side(writer, "values");
   if (!keys || !values)
-    return writer.refused("its keys or values are strings, or absent",
+    return writer.refused("the keys or values are strings, or missing",
                           "encode labels as numbers: string tensors are not supported");
   if (keys->count() != values->count() || keys->count() < 1)
-    return writer.refused(fmt::format("{} keys for {} values", keys->count(), values->count()), "give one of each");
+    return writer.refused(fmt::format("{} keys are given for {} values", keys->count(), values->count()),
+                          "give one of each");
   constexpr std::int64_t kMostKeys = 1 << 14;  // each element is compared with each key
   if (keys->count() > kMostKeys)
-    return writer.refused(fmt::format("{} keys", keys->count()), fmt::format("up to {} are supported", kMostKeys));
+    return writer.refused(fmt::format("there are {} keys", keys->count()),
+                          fmt::format("at most {} are supported", kMostKeys));
   const DType key_dtype = writer.type(0).dtype;
   if (keys->dtype() != key_dtype)
-    return writer.refused(fmt::format("keys are {}, the input is {}", name(keys->dtype()), name(key_dtype)),
-                          "make them equal");
+    return writer.refused(fmt::format("the keys are {}, but the input is {}", name(keys->dtype()), name(key_dtype)),
+                          "give both the same type");
   NdArray otherwise(values->dtype(), {});
   if (const auto given = writer.node().attributes.find("default_tensor"); given != writer.node().attributes.end()) {
     const auto* array = std::get_if<NdArray>(&given->second);
     if (array == nullptr || array->count() != 1)
-      return writer.refused("default_tensor is not one number", "fix the exporter");
+      return writer.refused("default_tensor must be one number", "fix the exporter");
     otherwise.set_double(0, array->as_double(0));
   } else if (is_floating(values->dtype())) {
     otherwise.set_double(0, writer.real("default_float", -0.0));
@@ -167,7 +172,7 @@ Result<void> write_label_encoder(NodeWriter& writer) {
 Result<void> write_zip_map(NodeWriter& writer) {
   const ValueId output = writer.node().outputs[0];
   if (!writer.graph().users(output).empty())
-    return writer.refused("its result, a list of dictionaries, is used by other nodes",
+    return writer.refused("the result, a list of dictionaries, is used by other nodes",
                           "export without ZipMap (skl2onnx: options={'zipmap': False})");
   std::vector<std::string> classes = texts_of(writer, "classlabels_strings");
   for (const std::int64_t label : integers_of(writer, "classlabels_int64s")) classes.push_back(std::to_string(label));

@@ -13,7 +13,7 @@ Result<ValueId> linear_scores(NodeWriter& writer, std::int64_t scores, const std
   if (scores < 1 || static_cast<std::int64_t>(coefficients.size()) / scores != x.columns ||
       static_cast<std::int64_t>(coefficients.size()) % scores != 0 ||
       (!intercepts.empty() && static_cast<std::int64_t>(intercepts.size()) != scores))
-    return writer.refused(fmt::format("{} coefficients and {} intercepts for {} results of {} features",
+    return writer.refused(fmt::format("{} coefficients and {} intercepts are given for {} results of {} features",
                                       coefficients.size(), intercepts.size(), scores, x.columns),
                           "expected a coefficient per result and feature, and an intercept per result");
   const NdArray matrix = real_list(DType::float32, coefficients).reshaped({scores, x.columns});
@@ -48,8 +48,8 @@ Result<void> write_linear_classifier(NodeWriter& writer) {
   const std::string transform = graph::string_attribute(writer.node(), "post_transform", "NONE");
   give_by_threshold(writer, scores, 0, transform == "LOGISTIC" ? 0 : 0.5, labels);
   if (transform != "NONE" && transform != "LOGISTIC")
-    return writer.refused(fmt::format("post_transform is {} of one score for two classes", transform),
-                          "supported are NONE and LOGISTIC; export with a score per class");
+    return writer.refused(fmt::format("post_transform is {}, with one score for two classes", transform),
+                          "use NONE or LOGISTIC, or export with a score per class");
   DOVETAIL_ASSIGN(const ValueId second, post_transformed(writer, scores));
   const ValueId first = writer.op("Sub", "first_score", {writer.number("whole", DType::float32, 1), second});
   finish_scores(writer, writer.op("Concat", "both_scores", {first, second}, {{"axis", std::int64_t{1}}}));

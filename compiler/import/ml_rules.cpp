@@ -62,7 +62,7 @@ NdArray real_list(DType dtype, const std::vector<double>& values) {
 Result<Features> features_of(NodeWriter& writer, DType dtype) {
   const graph::TensorType x = writer.type(0);
   if (x.shape.size() != 1 && x.shape.size() != 2)
-    return writer.refused(fmt::format("input of shape {}", to_string(x.shape)), "it must be [rows, features]");
+    return writer.refused(fmt::format("the input has shape {}", to_string(x.shape)), "it must be [rows, features]");
   const std::int64_t rows = x.shape.size() == 1 ? 1 : x.shape[0];
   ValueId value = writer.cast(writer.in(0), "real", dtype);
   if (x.shape.size() == 1) value = writer.reshape(value, "one_row", {1, x.shape[0]});
@@ -79,8 +79,7 @@ Result<ValueId> post_transformed(NodeWriter& writer, ValueId scores, std::string
   if (transform == "LOGISTIC") return writer.op("Sigmoid", "logistic", {scores}, {}, type);
   if (transform == "SOFTMAX") return writer.op("Softmax", "softmax", {scores}, {{"axis", std::int64_t{1}}}, type);
   if (transform == "SOFTMAX_ZERO") return softmax_without_zeros(writer, scores);
-  return writer.refused(fmt::format("post_transform is {}", transform),
-                        "NONE, LOGISTIC, SOFTMAX and SOFTMAX_ZERO are supported");
+  return writer.refused(fmt::format("post_transform is {}", transform), "use NONE, LOGISTIC, SOFTMAX or SOFTMAX_ZERO");
 }
 
 Result<std::vector<std::int64_t>> class_labels(const NodeWriter& writer, const std::string& integers) {
@@ -88,12 +87,11 @@ Result<std::vector<std::int64_t>> class_labels(const NodeWriter& writer, const s
   const std::vector<std::string> texts = texts_of(writer, "classlabels_strings");
   if (!texts.empty() && writer.is_used(0))
     return writer.refused(
-        fmt::format("its labels are strings (\"{}\", ...), and string tensors are not supported", texts.front()),
-        "train with integer classes, or drop the labels output: the scores output "
-        "remains, a column for each class");
+        fmt::format("the labels are strings (\"{}\", ...), and string tensors are not supported", texts.front()),
+        "train with integer classes, or remove the labels output: the scores output has a column for each class");
   for (std::size_t i = 0; i < texts.size() && labels.size() < texts.size(); ++i)
     labels.push_back(static_cast<std::int64_t>(i));
-  if (labels.empty()) return writer.refused("it has no class labels", "fix the exporter");
+  if (labels.empty()) return writer.refused("the node has no class labels", "fix the exporter");
   return labels;
 }
 

@@ -66,7 +66,7 @@ class ForestReader {
     if (count == 0 || trees.size() != count || features.size() != count || when_true.size() != count ||
         when_false.size() != count || values.size() != count || modes.size() != count ||
         (!missing.empty() && missing.size() != count))
-      return broken(fmt::format("the lists of its {} nodes have different lengths, or none", count));
+      return broken(fmt::format("the lists for its {} tree nodes are empty, or differ in length", count));
     for (std::size_t i = 0; i < count; ++i)
       if (!places_.emplace(std::pair(trees[i], ids[i]), static_cast<std::int64_t>(i)).second)
         return broken(fmt::format("node {} of tree {} is defined twice", ids[i], trees[i]));
@@ -76,7 +76,7 @@ class ForestReader {
       if (!is_leaf && std::ranges::find(kComparisons, modes[i], &Comparison::mode) == std::end(kComparisons))
         return broken(fmt::format("the mode {} of a node is unknown", modes[i]));
       if (!is_leaf && (features[i] < 0 || features[i] >= columns_))
-        return broken(fmt::format("a node reads feature {} of {}", features[i], columns_));
+        return broken(fmt::format("a tree node reads feature {}, but there are only {}", features[i], columns_));
       const auto own = static_cast<std::int64_t>(i);
       std::int64_t next[2] = {own, own};
       for (int branch = 0; branch < 2 && !is_leaf; ++branch) {
@@ -109,7 +109,7 @@ class ForestReader {
                results = integers_of(writer_, weights_ + "_ids");
     const auto weights = numbers_of(writer_, weights_ + "_weights");
     if (trees.size() != ids.size() || results.size() != ids.size() || weights.size() != ids.size())
-      return broken(fmt::format("the lists of its {} weights have different lengths", ids.size()));
+      return broken(fmt::format("the lists for its {} weights differ in length", ids.size()));
     if (forest_.results < 1 || forest_.nodes() > kMostWeights / forest_.results)
       return writer_.refused(
           fmt::format("{} nodes and {} results", forest_.nodes(), forest_.results),
@@ -120,7 +120,8 @@ class ForestReader {
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const auto found = places_.find(std::pair(trees[i], ids[i]));
       if (found == places_.end() || results[i] < 0 || results[i] >= forest_.results)
-        return broken(fmt::format("a weight of node {} of tree {} for result {}", ids[i], trees[i], results[i]));
+        return broken(fmt::format("a weight of node {} of tree {} is for result {}, which does not exist", ids[i],
+                                  trees[i], results[i]));
       const auto at = static_cast<std::size_t>(found->second * forest_.results + results[i]);
       forest_.weights[at] += weights[i];
       forest_.has_weight[at] = true;
@@ -173,7 +174,7 @@ class EnsembleReader {
     const std::size_t inner = features.size(), leaves = targets.size();
     if (inner == 0 || leaves == 0 || modes.size() != inner || splits.size() != inner || weights.size() != leaves ||
         (!missing.empty() && missing.size() != inner) || roots.empty())
-      return broken("the lists of its nodes, leaves or roots have different lengths, or none");
+      return broken("the lists of nodes, leaves or roots are empty, or differ in length");
     const auto all = static_cast<std::int64_t>(inner + leaves);
     if (forest_.results < 1 || all > kMostWeights / forest_.results)
       return writer_.refused(
@@ -188,7 +189,7 @@ class EnsembleReader {
             fmt::format("the mode of a node is {}", mode),
             "0 to 5, comparisons with a number, are supported; write BRANCH_MEMBER as several nodes");
       if (features[i] < 0 || features[i] >= columns_)
-        return broken(fmt::format("a node reads feature {} of {}", features[i], columns_));
+        return broken(fmt::format("a tree node reads feature {}, but there are only {}", features[i], columns_));
       forest_.features.push_back(features[i]);
       forest_.values.push_back(splits[i]);
       forest_.modes.emplace_back(kModes[static_cast<std::size_t>(mode)]);
@@ -200,7 +201,7 @@ class EnsembleReader {
     forest_.has_weight.resize(forest_.weights.size());
     for (std::size_t i = 0; i < leaves; ++i) {
       if (targets[i] < 0 || targets[i] >= forest_.results)
-        return broken(fmt::format("a leaf for result {} of {}", targets[i], forest_.results));
+        return broken(fmt::format("a leaf is for result {}, but there are only {}", targets[i], forest_.results));
       const auto leaf = static_cast<std::int64_t>(inner + i);
       forest_.features.push_back(0);
       forest_.values.push_back(0);
@@ -214,7 +215,7 @@ class EnsembleReader {
     }
     for (const std::int64_t root : roots)
       if (root < 0 || root >= static_cast<std::int64_t>(inner))
-        return broken(fmt::format("root {} of {} nodes", root, inner));
+        return broken(fmt::format("root {} does not exist: there are {} nodes", root, inner));
     forest_.roots = roots;
     DOVETAIL_TRY(measure(static_cast<std::int64_t>(inner)));
     return std::move(forest_);
@@ -238,12 +239,12 @@ class EnsembleReader {
     const auto inner = static_cast<std::int64_t>(forest_.features.size()),
                leaves = static_cast<std::int64_t>(integers_of(writer_, "leaf_targetids").size());
     if (static_cast<std::int64_t>(ids.size()) != inner || ids.size() != are_leaves.size())
-      return broken(fmt::format("{} {} branches for {} nodes", ids.size(), branch, inner));
+      return broken(fmt::format("{} {} branches are given for {} nodes", ids.size(), branch, inner));
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const bool is_leaf = are_leaves[i] != 0;
       if (ids[i] < 0 || ids[i] >= (is_leaf ? leaves : inner))
-        return broken(
-            fmt::format("a node leads to {} {} of {}", is_leaf ? "leaf" : "node", ids[i], is_leaf ? leaves : inner));
+        return broken(fmt::format("a node leads to {} {}, but there are only {}", is_leaf ? "leaf" : "node", ids[i],
+                                  is_leaf ? leaves : inner));
       next.push_back(is_leaf ? inner + ids[i] : ids[i]);
     }
     return {};
@@ -336,8 +337,7 @@ Result<ValueId> forest_scores(NodeWriter& writer, const Forest& forest, const Fe
                               const std::string& aggregate, const std::vector<double>& base_values) {
   const bool selects = aggregate == "MIN" || aggregate == "MAX";
   if (!selects && aggregate != "SUM" && aggregate != "AVERAGE")
-    return writer.refused(fmt::format("aggregate_function is {}", aggregate),
-                          "supported are SUM, AVERAGE, MIN and MAX");
+    return writer.refused(fmt::format("aggregate_function is {}", aggregate), "use SUM, AVERAGE, MIN or MAX");
   for (std::int64_t i = 0; i < forest.nodes() * forest.results && selects; ++i)
     if (forest.modes[static_cast<std::size_t>(i / forest.results)].empty() &&
         !forest.has_weight[static_cast<std::size_t>(i)])
@@ -356,7 +356,7 @@ Result<ValueId> forest_scores(NodeWriter& writer, const Forest& forest, const Fe
                              graph::TensorType{dtype, {x.rows, forest.results}});
   if (!base_values.empty()) {
     if (base_values.size() != 1 && static_cast<std::int64_t>(base_values.size()) != forest.results)
-      return writer.refused(fmt::format("{} base values for {} results", base_values.size(), forest.results),
+      return writer.refused(fmt::format("{} base values are given for {} results", base_values.size(), forest.results),
                             "give one per result");
     scores = writer.op("Add", "based", {scores, writer.constant("base_values", real_list(dtype, base_values))}, {},
                        graph::TensorType{dtype, {x.rows, forest.results}});
@@ -410,8 +410,8 @@ Result<void> finish_two_classes(NodeWriter& writer, ValueId scores, bool positiv
   give_by_threshold(writer, scores, 0, positive ? 0.5 : 0, labels);
   const std::string transform = graph::string_attribute(writer.node(), "post_transform", "NONE");
   if (transform != "LOGISTIC" && transform != "NONE")
-    return writer.refused(fmt::format("post_transform is {} of one score for two classes", transform),
-                          "supported are NONE and LOGISTIC; export with weights of both classes");
+    return writer.refused(fmt::format("post_transform is {}, with one score for two classes", transform),
+                          "use NONE or LOGISTIC, or export with weights of both classes");
   const auto made = [&](const char* op, const char* stem, std::vector<ValueId> inputs) {
     return writer.op(op, stem, std::move(inputs), {}, graph::TensorType{DType::float32, {}});
   };
@@ -440,9 +440,9 @@ Result<void> write_tree_classifier(NodeWriter& writer) {
   const std::vector<double> base_values = numbers_of(writer, "base_values"),
                             weights = numbers_of(writer, "class_weights");
   if (!base_values.empty() && base_values.size() != (one_score ? 1U : labels.size()))
-    return writer.refused(
-        fmt::format("{} base values for {} scores of {} classes", base_values.size(), one_score ? 1 : classes, classes),
-        "give one per score");
+    return writer.refused(fmt::format("{} base values are given for {} scores of {} classes", base_values.size(),
+                                      one_score ? 1 : classes, classes),
+                          "give one per score");
   const bool positive = std::ranges::none_of(weights, [](double weight) { return weight < 0; });
   DOVETAIL_ASSIGN(const Forest forest, ForestReader(writer, "class", one_score ? 1 : classes, x.columns).read());
   DOVETAIL_ASSIGN(const ValueId scores, forest_scores(writer, forest, x, dtype, "SUM", base_values));

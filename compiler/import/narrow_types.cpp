@@ -30,7 +30,7 @@ void add_attribute(onnx::Node& node, const char* name, std::int64_t value) {
   added.type = kInteger;
 }
 
-// Subgraphs see the names of the enclosing graphs.
+// `names` includes those of the enclosing graphs, which subgraphs may use.
 void visit(onnx::Graph& graph, NarrowNames narrow) {
   const auto declare = [&](const std::string& name, std::int64_t type) {
     if (find_narrow(type) != nullptr) narrow[name] = static_cast<int>(type);

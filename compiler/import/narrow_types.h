@@ -1,5 +1,5 @@
-// Element types of less than a byte (int4, uint4, int2, uint2). Tensors hold bytes: such elements are widened to int8
-// or uint8. Operators that read them compute the same; those that write them must keep to the narrow range.
+// Element types of less than a byte (int4, uint4, int2, uint2). They are widened to int8 or uint8. Operators that read
+// them compute the same results; those that write them must stay within the narrow range.
 #pragma once
 
 #include <optional>

@@ -46,7 +46,7 @@ class NodeWriter {
   graph::ValueId transpose(graph::ValueId x, std::string_view stem, std::vector<std::int64_t> perm);
   graph::ValueId cast(graph::ValueId x, std::string_view stem, DType to);
 
-  // Makes `value` output `position` of the node.
+  // Makes `value` the node's output `position`.
   void give(std::size_t position, graph::ValueId value);
   // The node becomes the step that yields output 0; outputs that were not given are removed.
   void finish(std::string_view op, std::vector<graph::ValueId> inputs, graph::Attributes attributes = {});

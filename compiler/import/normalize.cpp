@@ -82,7 +82,7 @@ Result<void> dropout(Rewrite& rewrite) {
   const bool in_training = rewrite.has(2) && (input(2) == nullptr || input(2)->as_int64(0) != 0);
   const bool drops = !rewrite.has(1) || input(1) == nullptr || input(1)->as_double(0) != 0;
   if (in_training && drops)
-    return rewrite.refused("it drops elements at random (training_mode)", "export the model for inference");
+    return rewrite.refused("the node drops elements at random (training_mode)", "export the model for inference");
   rewrite.edit()->attributes.erase("ratio");
   if (!rewrite.has(0)) return {};
   rewrite.edit()->inputs.resize(1);
@@ -103,14 +103,14 @@ Result<void> batch_normalization(Rewrite& rewrite) {
   Node& node = *edit;
   if (const auto spatial = node.attributes.find("spatial"); spatial != node.attributes.end()) {
     if (const auto* value = std::get_if<std::int64_t>(&spatial->second); !value || *value != 1)
-      return rewrite.refused("spatial = 0 (statistics per element)",
-                             "only spatial = 1 (statistics per channel) is supported");
+      return rewrite.refused("spatial = 0 (statistics per element) is not supported",
+                             "use spatial = 1 (statistics per channel)");
     node.attributes.erase(spatial);
   }
   // Outputs 1 to 4 are the statistics written in training.
   for (std::size_t i = 1; i < node.outputs.size(); ++i)
     if (rewrite.graph.is_output(node.outputs[i]) || !rewrite.graph.users(node.outputs[i]).empty())
-      return rewrite.refused(fmt::format("output {} (training statistics) is used", i),
+      return rewrite.refused(fmt::format("output {} (training statistics) is used, but not supported", i),
                              "export the model for inference");
   for (std::size_t i = 1; i < node.outputs.size(); ++i) rewrite.graph.value(node.outputs[i]).producer = {};
   if (!node.outputs.empty()) node.outputs.resize(1);
@@ -126,7 +126,7 @@ Result<void> matrix_softmax(Rewrite& rewrite) {
   const auto rank = static_cast<std::int64_t>(shape.size());
   std::int64_t axis = *given;
   if (axis < -rank || axis > rank)
-    return rewrite.refused(fmt::format("axis {} of rank {}", axis, rank), "export the model again");
+    return rewrite.refused(fmt::format("axis {} does not exist for rank {}", axis, rank), "export the model again");
   if (axis < 0) axis += rank;
   std::int64_t rows = 1, columns = 1;
   for (std::int64_t i = 0; i < rank; ++i) (i < axis ? rows : columns) *= shape[static_cast<std::size_t>(i)];
@@ -156,7 +156,7 @@ Result<void> matrix_softmax(Rewrite& rewrite) {
 // shrinking.
 Result<void> resize_10(Rewrite& rewrite) {
   if (rewrite.node().inputs.size() != 2 || !rewrite.has(1))
-    return rewrite.refused("it needs the inputs X and scales", "export the model again");
+    return rewrite.refused("the inputs X and scales are required", "export the model again");
   const ValueId scales = rewrite.node().inputs[1];
   rewrite.edit()->inputs = {rewrite.node().inputs[0], ValueId{}, scales};
   rewrite.edit()->attributes["coordinate_transformation_mode"] = std::string("asymmetric");
@@ -167,7 +167,7 @@ Result<void> resize_10(Rewrite& rewrite) {
       shrinks = shrinks || constant->as_double(i) < 1;
     }
   if (grows && shrinks)
-    return rewrite.refused("it shrinks one axis and grows another", "export the model with opset 11 or later");
+    return rewrite.refused("the node shrinks one axis and enlarges another", "export the model with opset 11 or later");
   rewrite.edit()->attributes["nearest_mode"] = std::string(shrinks ? "ceil" : "floor");
   return {};
 }
@@ -208,8 +208,9 @@ Result<void> group_normalization(Rewrite& rewrite) {
     const auto& constant = rewrite.graph.value(rewrite.node().inputs[input]).constant;
     if (!constant) return rewrite.refused("scale and bias are not constants", "export the model with opset 21");
     if (constant->count() != groups || channels % groups != 0)
-      return rewrite.refused(fmt::format("{} scales for {} groups of {} channels", constant->count(), groups, channels),
-                             "give one per group");
+      return rewrite.refused(
+          fmt::format("{} scales are given for {} groups of {} channels", constant->count(), groups, channels),
+          "give one per group");
     NdArray expanded(constant->dtype(), {channels});
     for (std::int64_t c = 0; c < channels; ++c) expanded.set_double(c, constant->as_double(c / (channels / groups)));
     rewrite.set_constant_input(input, input == 1 ? "scale" : "bias", std::move(expanded));
@@ -246,15 +247,15 @@ Result<void> cast_narrow(Rewrite& rewrite) {
   const NarrowType* type = find_narrow(to);
   if (type == nullptr) return {};
   if (!rewrite.has(0) || !is_floating(rewrite.type(0).dtype))
-    return rewrite.refused(fmt::format("an integer as {}", onnx_type_name(to)),
+    return rewrite.refused(fmt::format("an integer cannot be converted to {}", onnx_type_name(to)),
                            "store the tensor as that type, or quantize it by QuantizeLinear");
   rewrite.edit()->attributes["to"] = std::int64_t{info(type->widened).onnx};
   clip_result(rewrite, *type);
   return {};
 }
 
-// Removes attributes that request what happens here anyway: saturation for types that are rejected, and sums and
-// quotients in float32, the smallest type used.
+// Removes attributes that have no effect here: saturation for types that are rejected, and sums and quotients in
+// float32, the smallest type used.
 Result<void> without_effect(Rewrite& rewrite) {
   for (const char* name : {"precision", "round_mode", "stash_type"}) rewrite.edit()->attributes.erase(name);
   return {};
@@ -281,7 +282,7 @@ Result<void> compress(Rewrite& rewrite) {
   if (!axis || (!flat && (*axis < -rank || *axis >= rank))) return {};
   const std::int64_t slices = flat ? element_count(shape) : shape[static_cast<std::size_t>((*axis + rank) % rank)];
   if (condition->count() > slices)
-    return rewrite.refused(fmt::format("a condition of {} for {} slices", condition->count(), slices),
+    return rewrite.refused(fmt::format("the condition has {} elements, for {} slices", condition->count(), slices),
                            "it must not be longer than the axis, or than the flattened input if no axis is given");
   std::vector<std::int64_t> chosen;
   for (std::int64_t i = 0; i < condition->count(); ++i)

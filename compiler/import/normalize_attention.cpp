@@ -50,16 +50,16 @@ class Attention {
     kv_heads_ = joined_ ? integer("kv_num_heads") : k[1];
     mode_ = integer("qk_matmul_output_mode");
     if (heads_ < 1 || kv_heads_ < 1 || heads_ % kv_heads_ != 0)
-      return rewrite_.refused(fmt::format("{} heads of the queries for {} of the keys", heads_, kv_heads_),
+      return rewrite_.refused(fmt::format("the queries have {} heads, the keys {}", heads_, kv_heads_),
                               "the first must be a multiple of the second");
     if (joined_ && (q[2] % heads_ != 0 || k[2] % kv_heads_ != 0 || v[2] % kv_heads_ != 0))
-      return rewrite_.refused(
-          fmt::format("{}, {} and {} elements for {} and {} heads", q[2], k[2], v[2], heads_, kv_heads_),
-          "the element counts must be multiples of the head counts");
+      return rewrite_.refused(fmt::format("Q, K and V have {}, {} and {} columns, for {} and {} heads", q[2], k[2],
+                                          v[2], heads_, kv_heads_),
+                              "the columns must be multiples of the number of heads");
     if (mode_ < 0 || mode_ > 3)
       return rewrite_.refused(fmt::format("qk_matmul_output_mode is {}, expected 0 to 3", mode_), "fix the exporter");
     if (writer_.has(4) != writer_.has(5))
-      return rewrite_.refused("past_key and past_value are not given together", "give both or none");
+      return rewrite_.refused("past_key and past_value are not given together", "give both or neither");
     queries_ = q[q.size() - 2];
     if (joined_) queries_ = q[1];
     keys_ = joined_ ? k[1] : k[2];

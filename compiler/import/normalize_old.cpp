@@ -35,15 +35,16 @@ Result<void> broadcast(Rewrite& rewrite) {
   if (!has_axis || !axis || *axis == rank - own || b.empty()) return {};
   const std::int64_t first = *axis < 0 ? *axis + rank : *axis;
   if (first < 0 || first + own > rank)
-    return rewrite.refused(fmt::format("axis {} for {} broadcast to {}", *axis, to_string(b), to_string(a)),
-                           "export the model again");
+    return rewrite.refused(
+        fmt::format("axis {} is not possible for {} broadcast to {}", *axis, to_string(b), to_string(a)),
+        "export the model again");
   Shape aligned = b;
   aligned.insert(aligned.end(), static_cast<std::size_t>(rank - own - first), 1);
   reshape_input(rewrite, 1, aligned);
   return {};
 }
 
-// Gemm broadcast C in one direction if its attribute said so; now it always may.
+// Gemm broadcast C only if its attribute allowed that; now it always may.
 Result<void> gemm(Rewrite& rewrite) {
   rewrite.edit()->attributes.erase("broadcast");
   return {};
@@ -61,7 +62,7 @@ Result<void> prelu(Rewrite& rewrite) {
 
 Result<void> inference_only(Rewrite& rewrite) {
   if (rewrite.integer("is_test", 0) != std::optional<std::int64_t>(1))
-    return rewrite.refused("is_test is not 1 (training)", "export the model for inference");
+    return rewrite.refused("is_test must be 1 (inference)", "export the model for inference");
   rewrite.edit()->attributes.erase("is_test");
   return {};
 }

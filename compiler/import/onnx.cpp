@@ -25,7 +25,7 @@ namespace {
 Result<void> check_size(std::uintmax_t bytes, const std::string& where) {
   if (bytes <= static_cast<std::uintmax_t>(INT_MAX)) return {};
   return Diagnostic{"cannot import the model", where,
-                    fmt::format("{} bytes > {}, the limit of a protobuf file", bytes, INT_MAX),
+                    fmt::format("the file has {} bytes > {}, the limit of a protobuf file", bytes, INT_MAX),
                     "export the weights as external data"};
 }
 
@@ -33,7 +33,7 @@ Result<void> parse(std::span<const std::byte> bytes, const std::string& where, o
   DOVETAIL_TRY(check_size(bytes.size(), where));
   if (!onnx::read(bytes, model))
     return Diagnostic{"cannot import the model", where,
-                      fmt::format("{} bytes that are not a serialized ONNX model", bytes.size()),
+                      fmt::format("the {} bytes are not a serialized ONNX model", bytes.size()),
                       "the file is damaged or truncated, or in another format"};
   return {};
 }
@@ -48,7 +48,7 @@ void check_outputs(const onnx::Graph& proto, const std::string& where, Imported&
     const auto dtype = held_dtype(declared.elem_type);
     if (declared.elem_type != 0 && dtype != value.type.dtype)
       findings.push_back({"cannot import the model", where + ", output " + value.name,
-                          fmt::format("the file declares {}, its operators yield {}",
+                          fmt::format("the file declares {}, but its operators return {}",
                                       onnx_type_name(declared.elem_type), name(value.type.dtype)),
                           "export the model again"});
     if (!declared.shape) continue;
@@ -122,7 +122,7 @@ Result<OnnxNames> onnx_names(const std::filesystem::path& path) {
 
 namespace {
 
-// A type in the usual spelling, with the file's symbols in place of unknown extents.
+// A type as text, for example "float32[batch, 3]", with the model's symbolic names for unknown extents.
 std::string declared_type(const onnx::Type& type, OnnxOutline* symbols) {
   if (!type.tensor_type) return "not a tensor";
   const onnx::TensorType& tensor = *type.tensor_type;

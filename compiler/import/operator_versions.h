@@ -23,8 +23,8 @@ std::span<const OperatorVersions> operator_versions();
 // Null if ONNX has no such operator.
 const OperatorVersions* find_versions(std::string_view op);
 
-// The version that a model of this operator set uses: the newest that is not newer than the set. Models in the wild
-// also use operators that were added later: their first version then.
+// The version that a model of this operator set uses: the newest that is not newer than the set. If an operator was
+// added later, which real models also use, its first version.
 std::int64_t version_at(const OperatorVersions& versions, std::int64_t opset);
 
 }  // namespace dovetail::import

@@ -63,7 +63,8 @@ class Reader {
     graph().name = printable(proto_.name);
     for (const onnx::Tensor& tensor : proto_.initializers) add_initializer(tensor);
     for (const onnx::SparseTensor& tensor : proto_.sparse_initializers)
-      report("initializer " + printable(tensor.values.name), "sparse tensors are not supported", "export it dense");
+      report("initializer " + printable(tensor.values.name), "sparse tensors are not supported",
+             "export a dense tensor");
     add_inputs();
     for (const onnx::Node& node : proto_.nodes) add_node(node);
     for (std::size_t i = 0; i < links_.size(); ++i) link(links_[i]);
@@ -103,9 +104,10 @@ class Reader {
     if (const std::int64_t opset = imported_.report.opset; opset < kOldestOpset || opset > kNewestOpset)
       report("",
              opset == 0 ? std::string("the model names no ONNX operator set")
-                        : fmt::format("ONNX operator set {}; {} to {} are known", opset, kOldestOpset, kNewestOpset),
+                        : fmt::format("ONNX operator set {} is not supported; sets {} to {} are", opset, kOldestOpset,
+                                      kNewestOpset),
              "convert the model with onnx.version_converter, or export it with another opset");
-    if (!model_.graph) report("", "the file holds no graph", "check that this is an ONNX model");
+    if (!model_.graph) report("", "the file contains no graph", "check that this is an ONNX model");
   }
 
   // Declares a value; an error if the name is taken.
@@ -200,7 +202,7 @@ class Reader {
     if (!is_known(node.op)) unknown_[node.op].push_back(node.name);
     else check_version(node, what);
     node.outputs = declare_outputs(proto, what);
-    if (node.outputs.empty()) report(what, "it has no outputs", "remove the node");
+    if (node.outputs.empty()) report(what, "the node has no outputs", "remove the node");
     Link link;
     for (const std::string& input : proto.inputs) link.inputs.push_back(printable(input));
     while (!link.inputs.empty() && link.inputs.back().empty()) link.inputs.pop_back();
@@ -230,7 +232,7 @@ class Reader {
 
   void add_constant_node(const onnx::Node& proto, const Node& node, const std::string& what) {
     if (proto.outputs.size() != 1 || node.attributes.size() != 1)
-      return report(what, "a Constant has one output and one attribute", "export the model again");
+      return report(what, "a Constant must have one output and one attribute", "export the model again");
     const std::string name = printable(proto.outputs[0]);
     auto value = constant_value(node.attributes, where_ + ", " + what);
     if (value) return add_constant(name, *std::move(value), what);
@@ -246,10 +248,10 @@ class Reader {
     if ((version >= row->oldest_known && version <= row->newest_known) || !refused_versions_.insert(node.op).second)
       return;
     report(what,
-           fmt::format("version {} of {} is not supported; the model is of operator set {}", version, node.op,
+           fmt::format("version {} of {} is not supported; the model uses operator set {}", version, node.op,
                        imported_.report.opset),
-           fmt::format("convert the model with onnx.version_converter; versions {} to {} are known", row->oldest_known,
-                       std::min(row->newest_known, row->versions.back())));
+           fmt::format("convert the model with onnx.version_converter; versions {} to {} are supported",
+                       row->oldest_known, std::min(row->newest_known, row->versions.back())));
   }
 
   static bool is_known(const std::string& op) {
@@ -261,7 +263,8 @@ class Reader {
     const auto found = by_name_.find(name);
     if (found != by_name_.end()) return found->second;
     if (!broken_.count(name))
-      report(what, fmt::format("it uses {}, which is not defined", name), "the model is incomplete; export it again");
+      report(what, fmt::format("the node uses {}, which is not defined", name),
+             "the model is incomplete; export it again");
     return {};
   }
 
@@ -282,7 +285,7 @@ class Reader {
       } else if (const ValueId value = lookup(name, "outputs"); !graph().is_output(value)) {
         graph().outputs.push_back(value);
       } else {
-        imported_.report.notes.push_back(fmt::format("output {} is listed more than once; it is given once", name));
+        imported_.report.notes.push_back(fmt::format("output {} is listed more than once; it is returned once", name));
       }
     }
   }

@@ -32,7 +32,7 @@ template <typename Element, typename Field>
 Result<NdArray> from_field(NdArray array, const std::vector<Field>& field, std::string_view field_name,
                            const std::string& where) {
   if (std::ssize(field) != array.count())
-    return tensor_refused(where, fmt::format("shape {} needs {} elements, {} holds {}", to_string(array.shape()),
+    return tensor_refused(where, fmt::format("shape {} needs {} elements, {} has {}", to_string(array.shape()),
                                              array.count(), field_name, field.size()));
   std::byte* to = array.bytes().data();
   for (const auto value : field) {
@@ -118,7 +118,7 @@ Result<NdArray> narrow_tensor(const onnx::Tensor& tensor, const NarrowType& type
   DOVETAIL_ASSIGN(const std::int64_t elements, tensor_bytes(type.widened, shape, where));
   const std::int64_t per_byte = 8 / type.bits, bytes = (elements + per_byte - 1) / per_byte;
   const auto lacking = [&](std::int64_t held) {
-    return tensor_refused(where, fmt::format("{} elements of {} need {} bytes, the file holds {}", elements,
+    return tensor_refused(where, fmt::format("{} elements of {} need {} bytes, but the file has {}", elements,
                                              onnx_type_name(tensor.data_type), bytes, held));
   };
   std::vector<std::byte> packed;
@@ -162,7 +162,7 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
     // Some exporters write an empty raw_data next to a typed field.
     if (!raw.empty() || typed_elements(tensor) == 0) {
       if (static_cast<std::int64_t>(raw.size()) != bytes)
-        return tensor_refused(where, fmt::format("{} needs {} bytes, raw_data holds {}",
+        return tensor_refused(where, fmt::format("{} needs {} bytes, but raw_data has {}",
                                                  to_string(graph::TensorType{*dtype, shape}), bytes, raw.size()));
       NdArray array(*dtype, std::move(shape), std::as_bytes(std::span(raw)));
       make_booleans(array);
@@ -172,7 +172,7 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
   // Checked before the allocation below: a huge shape without data must not allocate memory.
   if (const std::int64_t held = typed_elements(tensor); held != bytes / size_bytes(*dtype))
     return tensor_refused(
-        where, fmt::format("{} needs {} elements, the file holds {}", to_string(graph::TensorType{*dtype, shape}),
+        where, fmt::format("{} needs {} elements, but the file has {}", to_string(graph::TensorType{*dtype, shape}),
                            bytes / size_bytes(*dtype), held));
   return from_typed_field(NdArray(*dtype, std::move(shape)), tensor, where);
 }

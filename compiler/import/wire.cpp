@@ -9,7 +9,7 @@
 namespace dovetail::onnx {
 namespace {
 
-// Counts what is written. The few bytes that are written at a place, the length of a message, go to `place`.
+// A protozero buffer that only counts bytes. The length of a message, which is written afterwards, goes to `place`.
 struct ByteCount {
   std::size_t bytes = 0;
   char place[10];

@@ -51,7 +51,7 @@ class LayoutReader {
   std::string_view rest_;
 };
 
-// Whether positions are quotients and remainders of indices.
+// Whether the layout splits an index into quotients and remainders.
 bool splits(const Layout& layout) {
   if (!layout.folds.empty()) return true;
   return std::any_of(layout.map.parts.begin(), layout.map.parts.end(), [&](const schedule::IndexMap::Part& part) {
@@ -66,7 +66,7 @@ Layout checked(std::string_view text, const Shape& logical) {
   return *std::move(layout);
 }
 
-// The row-major offset within the view of an element of the framed view; -1 in the frame. `shapes`: Layout::folded of
+// The row-major offset within the view of an element of the padded view; -1 in the padding. `shapes`: Layout::folded of
 // every count; `index` is modified.
 std::int64_t offset_in_view(const Layout& layout, const std::vector<Shape>& shapes, std::vector<std::int64_t>& index) {
   const auto inside = [&](const Shape& shape) {
@@ -89,7 +89,7 @@ std::int64_t offset_in_view(const Layout& layout, const std::vector<Shape>& shap
   return offset;
 }
 
-// visit(framed, view) for every element of the framed view, in row-major order; view is -1 in the frame.
+// Calls visit(padded, view) for every element of the padded view, in row-major order; view is -1 in the padding.
 template <typename Visit>
 void for_each_framed(const Layout& layout, const Visit& visit) {
   const Shape framed = layout.framed();
@@ -103,7 +103,7 @@ void for_each_framed(const Layout& layout, const Visit& visit) {
   }
 }
 
-// The framed view's elements, with the fill value in the frame.
+// The padded view's elements, with the fill value in the padding.
 NdArray frame(const NdArray& logical, const Layout& layout) {
   NdArray fill(logical.dtype(), {1}), framed(logical.dtype(), layout.framed());
   if (is_floating(logical.dtype())) fill.set_double(0, static_cast<double>(layout.fill));
@@ -162,7 +162,7 @@ Shape Layout::framed() const {
 Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
   const auto fail = [&](std::string why) {
     return Diagnostic{fmt::format("cannot use layout {}", text), "", std::move(why),
-                      "write e.g. i0,i2,i3,i1 or [1,10,6,6] pad 0+0,0+6,1+1,1+1 = 0 : i0,i1/16,i2,i3,i1%16"};
+                      "write for example i0,i2,i3,i1 or [1,10,6,6] pad 0+0,0+6,1+1,1+1 = 0 : i0,i1/16,i2,i3,i1%16"};
   };
   constexpr std::int64_t kMost = std::int64_t{1} << 20;
   Layout layout{logical, logical, {}, std::vector<Layout::Pad>(logical.size()), 0, {logical, {}}, text.empty()};
@@ -179,11 +179,11 @@ Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
       layout.view.push_back(value);
       if (value > element_count(logical) / count)
         return fail(
-            fmt::format("the view has more than the {} elements of {}", element_count(logical), to_string(logical)));
+            fmt::format("the view may have at most the {} elements of {}", element_count(logical), to_string(logical)));
       count *= value;
     }
     if (count != element_count(logical))
-      return fail(fmt::format("the view {} has {} elements, {} has {}", to_string(layout.view), count,
+      return fail(fmt::format("the view {} has {} elements, but {} has {}", to_string(layout.view), count,
                               to_string(logical), element_count(logical)));
     while (reader.take("fold")) {
       const auto rank = static_cast<std::int64_t>(layout.view.size());
@@ -205,7 +205,7 @@ Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
       fold.within = reader.take("within");
       layout.folds.push_back(fold);
       if (const std::int64_t extent = layout.folded()[fold.into]; extent > Layout::kMostFolded)
-        return fail(fmt::format("dimension {} has {} elements with its folds, the most are {}", into, extent,
+        return fail(fmt::format("dimension {} has {} elements with its folds, but may have at most {}", into, extent,
                                 Layout::kMostFolded));
     }
     if (!reader.take("pad")) return fail(fmt::format("expected «pad» at «{}»", reader.rest()));
@@ -284,7 +284,7 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
     const auto bound = [&](Expr& at, std::int64_t before, std::int64_t after, std::int64_t extent) {
       if (before > 0) require(binary(BinaryOp::ge, at, int_imm(0)));
       if (after > 0) require(binary(BinaryOp::lt, at, int_imm(extent)));
-      // Splitting a dimension of the source requires its index in bounds, also in the frame, where nothing is read.
+      // Splitting a dimension of the source requires its index in bounds, also in the padding, where nothing is read.
       if (splits(from) && before > 0) at = binary(BinaryOp::max, at, int_imm(0));
       if (splits(from) && after > 0) at = binary(BinaryOp::min, at, int_imm(extent - 1));
     };
@@ -299,7 +299,7 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
       const Shape view = to.folded(f);
       const auto [before, after] = to.pads[fold.into];
       Expr& channel = index[fold.into];
-      // In the frame, where nothing is read, the element may be any inside one.
+      // In the padding, where nothing is read, any element in bounds serves.
       if (fold.within && before > 0) channel = binary(BinaryOp::max, channel, int_imm(0));
       if (fold.within && after > 0) channel = binary(BinaryOp::min, channel, int_imm(view[fold.into] * fold.taps - 1));
       const Expr tap = fold.within ? floor_mod(channel, fold.taps) : floor_div(channel, view[fold.into]);
@@ -307,7 +307,7 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
       Expr& at = index[fold.dimension];
       at = at * fold.stride + tap * fold.dilation - fold.before;
       const std::int64_t last = (fold.windows - 1) * fold.stride + (fold.taps - 1) * fold.dilation - fold.before;
-      // A frame around `into` corresponds to additional taps of the fold: they reach beyond in the same way, except
+      // Padding of `into` corresponds to additional taps of the fold, whose indices continue in the same way, except
       // with `within`.
       bound(at, std::max(fold.before, fold.within ? 0 : before),
             std::max(last - view[fold.dimension] + 1, fold.within ? 0 : after), view[fold.dimension]);

@@ -1,16 +1,14 @@
 // The layout of a value in memory, as text that every part of the compiler understands:
 //   ""                                                     the model's layout, row-major
 //   "i0,i2,i3,i1"                                          an index map (compiler/schedule/index_map.h)
-//   "[1,10,6,6] pad 0+0,0+6,1+1,1+1 = -128 : i0,i1/16,..."  the elements in another shape of as many, with a frame
-//                                                          of one value around them (before + after by dimension),
-//                                                          then an index map of the whole. What the accelerator
-//                                                          reads.
+//   "[1,10,6,6] pad 0+0,0+6,1+1,1+1 = -128 : i0,i1/16,..."  the elements in another shape of as many, padded with one
+//   value (before + after by dimension), then an index map of the whole. Used for the accelerator.
 //   "[1,3,9,9] fold i3 into i1 taps 3 windows 4 stride 2 dilation 1 before 0 pad ..."
-//                                                          windows of one dimension placed next to each other in
-//                                                          another one, before the frame: read by a convolution of few
-//                                                          channels. Elements may occur several times or not at all;
-//                                                          values are copied into such a layout, and out of it only
-//                                                          if windows of stride = taps are adjacent, which is
+//                                                          im2col along one dimension: its windows are placed in
+//                                                          another dimension, before the padding. Used for convolutions
+//                                                          of few channels. Elements may occur several times or not at
+//                                                          all; values are copied into such a layout, and out of it
+//                                                          only if windows of stride = taps are adjacent, which is
 //                                                          space to depth.
 #pragma once
 
@@ -36,7 +34,7 @@ struct Layout {
     bool operator==(const Pad&) const = default;
   };
   // Element [.., tap * C + c, .., window] is element [.., c, .., window * stride + tap * dilation - before] of the
-  // view, C its extent along `into`; it has the frame's value if the view has no such element. `within`: [.., c * taps
+  // view, C its extent along `into`; it has the padding value if the view has no such element. `within`: [.., c * taps
   // + tap, ..].
   struct Fold {
     std::size_t dimension = 0, into = 0;

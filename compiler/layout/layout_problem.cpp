@@ -65,12 +65,12 @@ class Expansion {
       if (const std::string& read = layout_of(problem_, choice_, reader); read != layout_)
         keepers[read].push_back(nodes_[reader]);
     for (const auto& [read, readers] : keepers) {
-      // A copy into `read`: needed if a reader keeps it, and the writer does not write it (any more).
+      // A copy into `read`: needed if a reader keeps this layout, and the writer does not write it (any more).
       const std::size_t copy = cut_.add_node();
       cut_.add_edge(read == written ? writer : MinCut::kSource, copy, value.relayout_cost);
       for (const std::size_t reader : readers) cut_.add_edge(copy, reader, MinCut::kInfinite);
     }
-    // A copy into the new layout: needed if a reader takes it, and the writer does not.
+    // A copy into the new layout: needed if a reader changes to it, and the writer does not.
     const std::size_t copy = cut_.add_node();
     for (const std::size_t reader : value.readers) cut_.add_edge(nodes_[reader], copy, MinCut::kInfinite);
     cut_.add_edge(copy, writer, value.relayout_cost);

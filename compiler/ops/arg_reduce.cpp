@@ -15,7 +15,8 @@ Result<Types> infer_arg_reduce(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
   Shape shape = operands.type(0).shape;
   if (shape[axis] == 0)
-    return refuse(operands, fmt::format("axis {} of {} has extent 0, no element can be chosen", axis, to_string(shape)),
+    return refuse(operands,
+                  fmt::format("axis {} of {} has extent 0, so no element can be chosen", axis, to_string(shape)),
                   "remove the node");
   if (keeps_axis(operands)) {
     shape[axis] = 1;

@@ -21,7 +21,7 @@ Result<Types> infer_attention(const Operands& operands) {
     return refuse(operands,
                   fmt::format("q {}, k {} and v {} have ranks {}, {} and {}", to_string(q), to_string(k), to_string(v),
                               rank, k.size(), v.size()),
-                  "give all the same rank, at least 2");
+                  "give all three the same rank, at least 2");
   for (std::size_t i = 0; i + 2 < rank; ++i)
     if (q[i] != k[i] || q[i] != v[i])
       return refuse(operands, fmt::format("axis {} has extents {}, {} and {} in q, k and v", i, q[i], k[i], v[i]),

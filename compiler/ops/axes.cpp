@@ -12,7 +12,7 @@ namespace dovetail::ops {
 Result<std::size_t> normalize_axis(const Operands& operands, std::int64_t axis, std::size_t rank) {
   const auto signed_rank = static_cast<std::int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank)
-    return refuse(operands, fmt::format("axis {} of a tensor of rank {}", axis, rank),
+    return refuse(operands, fmt::format("axis {} does not exist in a tensor of rank {}", axis, rank),
                   rank == 0 ? std::string("a scalar has no axes")
                             : fmt::format("use an axis from {} to {}", -signed_rank, signed_rank - 1));
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);

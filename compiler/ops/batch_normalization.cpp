@@ -15,7 +15,7 @@ Result<Types> infer_batch_normalization(const Operands& operands) {
     return refuse(operands, fmt::format("input of shape {} has no channel axis", to_string(x.shape)),
                   "the input must be [batch, channels, ...]");
   if (graph::int_attribute(operands.node, "training_mode", 0) != 0)
-    return refuse(operands, "training_mode is 1, only inference (0) is supported",
+    return refuse(operands, "training_mode is 1, but only inference (0) is supported",
                   "export the model in evaluation mode");
   static constexpr std::string_view kNames[] = {"X", "scale", "B", "input_mean", "input_var"};
   for (std::size_t i = 1; i < 5; ++i) DOVETAIL_TRY(require_per_channel(operands, i, kNames[i], x.shape[1]));

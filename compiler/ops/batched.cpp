@@ -37,7 +37,8 @@ Shape MatMulShape::output() const {
 Result<MatMulShape> matmul_shape(const Operands& operands, std::size_t position_a, std::size_t position_b) {
   const Shape &a = operands.type(position_a).shape, &b = operands.type(position_b).shape;
   if (a.empty() || b.empty())
-    return refuse(operands, fmt::format("A {} and B {}: a scalar has no matrix product", to_string(a), to_string(b)),
+    return refuse(operands,
+                  fmt::format("A has shape {}, B {}, but a scalar has no matrix product", to_string(a), to_string(b)),
                   "use Mul");
   MatMulShape shape;
   shape.a_is_vector = a.size() == 1;

@@ -92,7 +92,7 @@ const BinaryRow& binary_row(const Operands& operands) {
 Result<void> check_attributes(const Operands& operands) {
   const std::string direction = graph::string_attribute(operands.node, "direction", "LEFT");
   if (direction != "LEFT" && direction != "RIGHT")
-    return refuse(operands, fmt::format("direction is \"{}\", allowed are \"LEFT\" and \"RIGHT\"", direction),
+    return refuse(operands, fmt::format("direction is \"{}\", but must be LEFT or RIGHT", direction),
                   "use one of these");
   if (operands.node.op == "Mod" && is_floating(operands.type(0).dtype) &&
       graph::int_attribute(operands.node, "fmod", 0) == 0)

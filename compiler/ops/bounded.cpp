@@ -144,8 +144,8 @@ Result<Types> infer_compress(const Operands& operands) {
   DOVETAIL_ASSIGN(const SliceShape slices, slices_of(operands));
   const Shape& condition = operands.type(1).shape;
   if (condition.size() != 1 || condition[0] > slices.count)
-    return refuse(operands, fmt::format("condition {} for {} slices", to_string(condition), slices.count),
-                  "it must be a list no longer than the axis, or than the flattened input if no axis is given");
+    return refuse(operands, fmt::format("condition has shape {}, for {} slices", to_string(condition), slices.count),
+                  "condition must be a list no longer than the axis, or than the flattened input if no axis is given");
   return Types{{operands.type(0).dtype, slices.chosen(condition[0])}, {DType::int64, {1}}};
 }
 
@@ -260,13 +260,13 @@ Result<loops::Program> define_unique(const Operands& operands) {
 Result<Types> infer_suppression(const Operands& operands) {
   const Shape &boxes = operands.type(0).shape, &scores = operands.type(1).shape;
   if (boxes.size() != 3 || scores.size() != 3 || boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2])
-    return refuse(operands, fmt::format("boxes {} and scores {}", to_string(boxes), to_string(scores)),
+    return refuse(operands, fmt::format("boxes has shape {}, scores {}", to_string(boxes), to_string(scores)),
                   "they must be [batches, boxes, 4] and [batches, classes, boxes]");
   for (std::size_t i = 2; i < operands.count(); ++i)
     if (operands.has(i) && element_count(operands.type(i).shape) != 1)
       return refuse(operands,
                     fmt::format("input {} has {} elements, expected 1", i, element_count(operands.type(i).shape)),
-                    "give one number");
+                    "give a scalar");
   const std::int64_t requested = operands.has(2) ? operands.constant(2)->as_int64(0) : 0,
                      most = std::clamp<std::int64_t>(requested, 0, boxes[1]);
   return Types{{DType::int64, {scores[0] * scores[1] * most, 3}}, {DType::int64, {1}}};

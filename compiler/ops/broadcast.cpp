@@ -50,7 +50,7 @@ Result<void> require_broadcastable(const Operands& operands, std::size_t positio
   if (widen(widened, from) && widened == to) return {};
   return refuse(operands,
                 fmt::format("input {} of shape {} does not broadcast to {}", position, to_string(from), to_string(to)),
-                "its extents, aligned at the last axis, must be 1 or those of the target");
+                "its extents, aligned at the last axis, must be 1 or equal to the target's");
 }
 
 Result<void> require_per_channel(const Operands& operands, std::size_t position, std::string_view what,
@@ -58,7 +58,7 @@ Result<void> require_per_channel(const Operands& operands, std::size_t position,
   if (!operands.has(position) || operands.type(position).shape == Shape{channels}) return {};
   return refuse(operands,
                 fmt::format("{} has shape {}, expected [{}]", what, to_string(operands.type(position).shape), channels),
-                "one element per output channel");
+                "give one element per output channel");
 }
 
 loops::Expr load_broadcast(const loops::Buffer& buffer, const tensor::Indices& indices) {

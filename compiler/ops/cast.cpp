@@ -14,7 +14,7 @@ Result<Types> infer_cast(const Operands& operands) {
   const std::optional<DType> dtype = dtype_from_onnx(static_cast<int>(to));
   if (!dtype)
     return refuse(operands, fmt::format("element type {} is not supported", onnx_type_name(to)),
-                  "8- to 64-bit integers, float16, bfloat16, float32, float64 and bool are supported");
+                  "use an 8- to 64-bit integer, float16, bfloat16, float32, float64 or bool");
   return Types{{*dtype, operands.type(0).shape}};
 }
 
@@ -33,7 +33,7 @@ Result<Types> infer_bit_cast(const Operands& operands) {
   const DType from = operands.type(0).dtype, to = types[0].dtype;
   if (size_bytes(from) != size_bytes(to) || to == DType::boolean)
     return refuse(operands,
-                  fmt::format("{} of {} bytes as {} of {}", name(from), size_bytes(from), name(to), size_bytes(to)),
+                  fmt::format("{} has {} bytes, but {} has {}", name(from), size_bytes(from), name(to), size_bytes(to)),
                   "choose a type of the same size, but not bool");
   return types;
 }

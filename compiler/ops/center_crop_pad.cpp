@@ -21,10 +21,11 @@ Result<Types> infer_center_crop_pad(const Operands& operands) {
   const std::vector<std::int64_t> extents = integers_of(*operands.constant(1));
   if (extents.size() != axes.size())
     return refuse(operands, fmt::format("shape has {} entries for {} axes", extents.size(), axes.size()),
-                  "give one per axis");
+                  "give one entry per axis");
   for (std::size_t k = 0; k < axes.size(); ++k) {
     if (extents[k] < 0)
-      return refuse(operands, fmt::format("extent {} of axis {}", extents[k], axes[k]), "extents must be 0 or more");
+      return refuse(operands, fmt::format("extent {} of axis {} is invalid", extents[k], axes[k]),
+                    "extents must be 0 or more");
     y.shape[axes[k]] = extents[k];
   }
   return Types{std::move(y)};

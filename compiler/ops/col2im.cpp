@@ -11,7 +11,7 @@ namespace {
 
 using loops::Expr;
 
-// One entry per spatial axis. `window` is that of a convolution over the image whose outputs are the columns.
+// One entry per spatial axis. `window` describes a convolution over the image whose output positions are the columns.
 struct Columns {
   Shape image, block, strides, dilations, pad_begin, positions;
 };
@@ -29,7 +29,8 @@ Result<Columns> columns_of(const Operands& operands) {
       pads.size() != 2 * rank || x.size() != 3)
     return refuse(
         operands,
-        fmt::format("input {}, image_shape [{}], block_shape [{}], strides [{}], dilations [{}], pads [{}]",
+        fmt::format("the shapes do not match: input {}, image_shape [{}], block_shape [{}], strides [{}], dilations "
+                    "[{}], pads [{}]",
                     to_string(x), join(c.image), join(c.block), join(c.strides), join(c.dilations), join(pads)),
         "the input must be [batch, channels * block, columns]; the lists must have one entry per spatial axis (pads: "
         "two)");
@@ -37,7 +38,8 @@ Result<Columns> columns_of(const Operands& operands) {
   for (std::size_t d = 0; d < rank; ++d) {
     for (const std::int64_t value : {c.image[d], c.block[d], c.strides[d], c.dilations[d]})
       if (value < 1 || value > INT32_MAX)
-        return refuse(operands, fmt::format("{} on spatial axis {}, allowed are 1 to {}", value, d, INT32_MAX),
+        return refuse(operands,
+                      fmt::format("the value {} on spatial axis {} must be from 1 to {}", value, d, INT32_MAX),
                       "fix the exporter");
     c.pad_begin.push_back(pads[d]);
     const std::int64_t slack = c.image[d] + pads[d] + pads[rank + d] - (c.block[d] - 1) * c.dilations[d] - 1;
@@ -46,9 +48,10 @@ Result<Columns> columns_of(const Operands& operands) {
     columns *= c.positions[d];
   }
   if (x[1] % taps != 0 || x[2] != columns)
-    return refuse(operands,
-                  fmt::format("input {} for blocks of {} elements at {} positions", to_string(x), taps, columns),
-                  "its second extent must be a multiple of the block's elements, its third the number of positions");
+    return refuse(
+        operands,
+        fmt::format("input has shape {}, for blocks of {} elements at {} positions", to_string(x), taps, columns),
+        "its second extent must be a multiple of the block's elements, its third the number of positions");
   return c;
 }
 

@@ -20,8 +20,8 @@ Result<Types> infer_concat(const Operands& operands) {
     if (shape != expected) {
       errors.push_back(
           refuse(operands,
-                 fmt::format("input {} has shape {}, input 0 has {}; all extents but that of axis {} must be equal", k,
-                             to_string(shape), to_string(operands.type(0).shape), axis),
+                 fmt::format("input {} has shape {}, but input 0 has {}; all extents but that of axis {} must be equal",
+                             k, to_string(shape), to_string(operands.type(0).shape), axis),
                  "insert a Reshape or a Slice"));
     } else {
       y.shape[axis] += shape[axis];

@@ -23,12 +23,12 @@ const TensorType& output_type(const Graph& subgraph, std::size_t i) { return sub
 Result<void> check_subgraphs(const Operands& operands, std::size_t count) {
   const auto& subgraphs = operands.node.subgraphs;
   if (subgraphs.size() != count || std::ranges::count(subgraphs, nullptr) > 0)
-    return refuse(operands, fmt::format("it has {} subgraphs, expected {}", subgraphs.size(), count), kModelHint);
+    return refuse(operands, fmt::format("the node has {} subgraphs, expected {}", subgraphs.size(), count), kModelHint);
   for (const auto& subgraph : subgraphs)
     if (!subgraph->extents.empty())
       return refuse(operands,
                     fmt::format("the number of elements of an output of subgraph {} depends on data", subgraph->name),
-                    "only outputs of the whole graph may");
+                    "only outputs of the whole graph may have such a number");
   return {};
 }
 
@@ -40,8 +40,8 @@ Result<void> check_operands(const Operands& operands, std::size_t first, const G
       return refuse(operands, fmt::format("operand {} of subgraph {} is missing", position, subgraph.name), kModelHint);
     if (operands.type(position) != input_type(subgraph, i))
       return refuse(operands,
-                    fmt::format("operand {} is {}, subgraph {} takes {}", position, to_string(operands.type(position)),
-                                subgraph.name, to_string(input_type(subgraph, i))),
+                    fmt::format("operand {} is {}, but subgraph {} expects {}", position,
+                                to_string(operands.type(position)), subgraph.name, to_string(input_type(subgraph, i))),
                     kModelHint);
   }
   return {};
@@ -54,19 +54,20 @@ Result<Types> infer_if(const Operands& operands) {
   const Graph &chosen = *operands.node.subgraphs[0], &other = *operands.node.subgraphs[1];
   const std::size_t count = operands.node.outputs.size();
   if (!is_one_of(operands.type(0), DType::boolean))
-    return refuse(operands, fmt::format("its condition is {}", to_string(operands.type(0))), "it must be one bool");
+    return refuse(operands, fmt::format("the condition is {}", to_string(operands.type(0))),
+                  "the condition must be one bool");
   if (operands.count() != 1 + chosen.inputs.size() + other.inputs.size())
     return refuse(operands,
-                  fmt::format("{} operands, its subgraphs take {} and {}", operands.count() - 1, chosen.inputs.size(),
-                              other.inputs.size()),
+                  fmt::format("the node has {} operands, but its subgraphs expect {} and {}", operands.count() - 1,
+                              chosen.inputs.size(), other.inputs.size()),
                   kModelHint);
   DOVETAIL_TRY(check_operands(operands, 1, chosen, 0));
   DOVETAIL_TRY(check_operands(operands, 1 + chosen.inputs.size(), other, 0));
   if (chosen.outputs.size() != count || other.outputs.size() != count)
-    return refuse(
-        operands,
-        fmt::format("{} outputs, its subgraphs yield {} and {}", count, chosen.outputs.size(), other.outputs.size()),
-        kModelHint);
+    return refuse(operands,
+                  fmt::format("the node has {} outputs, but its subgraphs return {} and {}", count,
+                              chosen.outputs.size(), other.outputs.size()),
+                  kModelHint);
   Types types;
   for (std::size_t i = 0; i < count; ++i) {
     if (output_type(chosen, i) != output_type(other, i))
@@ -87,30 +88,34 @@ Result<Types> infer_loop(const Operands& operands) {
   const std::int64_t carried_attribute = graph::int_attribute(operands.node, "carried", 0),
                      limit = graph::int_attribute(operands.node, "limit", 0);
   if (limit < 0 || limit > kMostIterations)
-    return refuse(operands, fmt::format("its limit is {} iterations, allowed are 0 to {}", limit, kMostIterations),
+    return refuse(operands, fmt::format("the limit is {} iterations, but must be from 0 to {}", limit, kMostIterations),
                   "give fewer iterations");
   if (operands.has(0) && !is_one_of(operands.type(0), DType::int64))
-    return refuse(operands, fmt::format("its trip count is {}", to_string(operands.type(0))), "it must be one int64");
+    return refuse(operands, fmt::format("the trip count is {}", to_string(operands.type(0))),
+                  "the trip count must be one int64");
   if (operands.has(1) && !is_one_of(operands.type(1), DType::boolean))
-    return refuse(operands, fmt::format("its condition is {}", to_string(operands.type(1))), "it must be one bool");
+    return refuse(operands, fmt::format("the condition is {}", to_string(operands.type(1))),
+                  "the condition must be one bool");
   if (carried_attribute < 0 || static_cast<std::size_t>(carried_attribute) + 1 > body.inputs.size() ||
       static_cast<std::size_t>(carried_attribute) + 1 > body.outputs.size())
     return refuse(operands,
-                  fmt::format("it carries {} values, its body has {} inputs and {} outputs", carried_attribute,
-                              body.inputs.size(), body.outputs.size()),
+                  fmt::format("the loop carries {} values, but its body has {} inputs and {} outputs",
+                              carried_attribute, body.inputs.size(), body.outputs.size()),
                   "the body's first input must be the iteration, its first output the condition");
   const auto carried = static_cast<std::size_t>(carried_attribute);
   const std::size_t scanned = body.outputs.size() - 1 - carried;
   if (operands.count() > LoopParts::kOwnOperands + body.inputs.size() - 1)
-    return refuse(operands, fmt::format("{} operands, its body takes {}", operands.count(), body.inputs.size() - 1),
-                  kModelHint);
+    return refuse(
+        operands,
+        fmt::format("the loop has {} operands, but its body expects {}", operands.count(), body.inputs.size() - 1),
+        kModelHint);
   if (input_type(body, 0) != TensorType{DType::int64, {}})
-    return refuse(operands, fmt::format("its body takes the iteration as {}", to_string(input_type(body, 0))),
-                  "it must be int64[]");
+    return refuse(operands, fmt::format("the body expects the iteration number as {}", to_string(input_type(body, 0))),
+                  "the iteration number must be int64[]");
   DOVETAIL_TRY(check_operands(operands, LoopParts::kOwnOperands, body, 1));
   if (!is_one_of(output_type(body, 0), DType::boolean))
-    return refuse(operands, fmt::format("its body yields the condition as {}", to_string(output_type(body, 0))),
-                  "it must be one bool");
+    return refuse(operands, fmt::format("the body returns the condition as {}", to_string(output_type(body, 0))),
+                  "the condition must be one bool");
   Types types;
   for (std::size_t i = 1; i <= carried; ++i) {
     if (output_type(body, i) != input_type(body, i))
@@ -127,14 +132,16 @@ Result<Types> infer_loop(const Operands& operands) {
   }
   if (scanned > 0) types.push_back({DType::int64, {1}});
   if (types.size() != operands.node.outputs.size())
-    return refuse(operands, fmt::format("{} outputs, its body yields {}", operands.node.outputs.size(), types.size()),
-                  kModelHint);
+    return refuse(
+        operands,
+        fmt::format("the loop has {} outputs, but its body returns {}", operands.node.outputs.size(), types.size()),
+        kModelHint);
   return types;
 }
 
 Result<loops::Program> no_loop_program(const Operands& operands) {
-  return refuse(operands, "it selects what runs, which a loop program cannot do",
-                "it runs as a separate step; targets compile the nodes of its subgraphs");
+  return refuse(operands, "the node selects what runs, which a loop program cannot do",
+                "run the node as a separate step; targets compile the nodes of its subgraphs");
 }
 
 std::vector<NdArray> evaluated_loop_outputs(const Graph& graph, const graph::Node& node, const LoopParts& parts,
@@ -181,7 +188,7 @@ bool is_captured(const graph::Node& node, std::size_t operand) {
 
 Diagnostic over_limit(std::string_view node, std::int64_t limit) {
   return {"the loop does not end", std::string(node),
-          fmt::format("its condition still holds after {} iterations, the limit", limit),
+          fmt::format("the condition is still true after {} iterations, the limit", limit),
           "compile the model with a higher --loop-limit, or fix what the condition depends on"};
 }
 

@@ -25,8 +25,10 @@ Result<Shape> entries(const Operands& operands, std::string_view name, std::size
                   "give one per spatial axis (pads: two)");
   for (const std::int64_t value : values)
     if (value < least || value > kMostOfAttribute)
-      return refuse(operands, fmt::format("{} holds {}, allowed are {} to {}", name, value, least, kMostOfAttribute),
-                    "fix the exporter");
+      return refuse(
+          operands,
+          fmt::format("{} contains {}, but its values must be from {} to {}", name, value, least, kMostOfAttribute),
+          "fix the exporter");
   return values;
 }
 
@@ -39,10 +41,10 @@ Result<void> check_operands(const Operands& operands, std::int64_t group) {
         "both must have the same rank, at least 3: [batch, channels, spatial...] and [channels, outputs / group, "
         "kernel...]");
   if (group < 1 || x[1] != w[0] || x[1] % group != 0)
-    return refuse(operands, fmt::format("input has {} channels, weight {} in {} groups", x[1], w[0], group),
+    return refuse(operands, fmt::format("input has {} channels, but weight has {}, in {} groups", x[1], w[0], group),
                   "the weight must have the input's channels, a multiple of group");
   if (element_count(x) == 0 || element_count(w) == 0)
-    return refuse(operands, fmt::format("input {} and weight {} without elements", to_string(x), to_string(w)),
+    return refuse(operands, fmt::format("input {} or weight {} has no elements", to_string(x), to_string(w)),
                   "both must have elements");
   return {};
 }
@@ -130,9 +132,10 @@ Result<ConvTransposeShape> conv_transpose_shape(const Operands& operands) {
   s.kernel.assign(w.begin() + 2, w.end());
   DOVETAIL_ASSIGN(const Shape given_kernel, entries(operands, "kernel_shape", rank, 1, 1));
   if (operands.node.attributes.contains("kernel_shape") && given_kernel != s.kernel)
-    return refuse(operands,
-                  fmt::format("kernel_shape is {}, the weight's is {}", to_string(given_kernel), to_string(s.kernel)),
-                  "make them equal, or drop the attribute");
+    return refuse(
+        operands,
+        fmt::format("kernel_shape is {}, but the weight's kernel is {}", to_string(given_kernel), to_string(s.kernel)),
+        "make them equal, or remove the attribute");
   DOVETAIL_ASSIGN(s.strides, entries(operands, "strides", rank, 1, 1));
   DOVETAIL_ASSIGN(s.dilations, entries(operands, "dilations", rank, 1, 1));
   DOVETAIL_ASSIGN(const Shape more, entries(operands, "output_padding", rank, 0, 0));
@@ -140,8 +143,8 @@ Result<ConvTransposeShape> conv_transpose_shape(const Operands& operands) {
   const std::string auto_pad = graph::string_attribute(operands.node, "auto_pad", "NOTSET");
   if (auto_pad != "NOTSET" && auto_pad != "VALID" && auto_pad != "SAME_UPPER" && auto_pad != "SAME_LOWER")
     return refuse(operands,
-                  fmt::format("auto_pad is \"{}\", allowed are NOTSET, SAME_UPPER, SAME_LOWER and VALID", auto_pad),
-                  "use one of these");
+                  fmt::format("auto_pad is \"{}\", but must be NOTSET, SAME_UPPER, SAME_LOWER or VALID", auto_pad),
+                  "fix the exporter");
   const bool same = auto_pad.starts_with("SAME"), sized = operands.node.attributes.contains("output_shape");
   Shape requested = graph::ints_attribute(operands.node, "output_shape", {});
   if (requested.size() == rank + 2)
@@ -164,7 +167,7 @@ Result<ConvTransposeShape> conv_transpose_shape(const Operands& operands) {
     if (s.output[d] < 1)
       return refuse(operands,
                     fmt::format("pads {} and {} leave {} elements of spatial axis {}", begin, end, s.output[d], d),
-                    "pad by less");
+                    "use smaller pads");
   }
   return s;
 }

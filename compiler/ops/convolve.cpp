@@ -20,11 +20,12 @@ Result<ConvShape> conv_shape(const Operands& operands) {
         "kernel...]");
   const std::int64_t group = graph::int_attribute(operands.node, "group", 1);
   Diagnostics errors;
-  if (group < 1) return refuse(operands, fmt::format("group is {}, the least allowed is 1", group), "fix the exporter");
+  if (group < 1) return refuse(operands, fmt::format("group is {}, but must be at least 1", group), "fix the exporter");
   if (x[1] != w[1] * group)
-    errors.push_back(refuse(
-        operands, fmt::format("input has {} channels, weight {} x group {} has {}", x[1], w[1], group, w[1] * group),
-        "the input must have the weight's channels times group"));
+    errors.push_back(
+        refuse(operands,
+               fmt::format("input has {} channels, but weight {} x group {} has {}", x[1], w[1], group, w[1] * group),
+               "the input must have as many channels as the weight times group"));
   if (w[0] % group != 0)
     errors.push_back(refuse(operands, fmt::format("{} output channels are not a multiple of group {}", w[0], group),
                             "choose a group that divides both channel counts"));

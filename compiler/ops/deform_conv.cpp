@@ -22,7 +22,7 @@ Result<Types> infer_deform_conv(const Operands& operands) {
   const std::int64_t groups = offset_groups(operands), taps = element_count(shape.window.kernel),
                      rank = static_cast<std::int64_t>(shape.window.rank());
   if (groups < 1 || shape.in_channels % groups != 0)
-    return refuse(operands, fmt::format("{} channels in {} offset groups", shape.in_channels, groups),
+    return refuse(operands, fmt::format("{} channels do not divide into {} offset groups", shape.in_channels, groups),
                   "choose an offset_group that divides the channels");
   const auto expect = [&](std::size_t input, std::string_view name, std::int64_t channels) -> Result<void> {
     if (!operands.has(input)) return {};
@@ -32,7 +32,7 @@ Result<Types> infer_deform_conv(const Operands& operands) {
     return refuse(
         operands,
         fmt::format("{} has shape {}, expected {}", name, to_string(operands.type(input).shape), to_string(expected)),
-        "one value for each offset group, tap and output position (offset: also each spatial axis)");
+        "give one value for each offset group, tap and output position (offset: also each spatial axis)");
   };
   DOVETAIL_TRY(expect(2, "offset", groups * taps * rank));
   DOVETAIL_TRY(expect(4, "mask", groups * taps));

@@ -17,10 +17,10 @@ Result<void> require_image(const Operands& operands) {
     return refuse(operands, fmt::format("input of shape {} has rank {}, expected 4", to_string(x), x.size()),
                   "the input must be [batch, channels, height, width]");
   if (blocksize(operands) < 1)
-    return refuse(operands, fmt::format("blocksize is {}, the least allowed is 1", blocksize(operands)),
+    return refuse(operands, fmt::format("blocksize is {}, but must be at least 1", blocksize(operands)),
                   "fix the exporter");
   if (blocksize(operands) > kLargestBlock)
-    return refuse(operands, fmt::format("blocksize is {}, the most allowed is {}", blocksize(operands), kLargestBlock),
+    return refuse(operands, fmt::format("blocksize is {}, but must be at most {}", blocksize(operands), kLargestBlock),
                   "fix the exporter");
   return {};
 }
@@ -31,7 +31,7 @@ Result<Types> infer_to_space(const Operands& operands) {
   const std::int64_t b = blocksize(operands);
   const std::string mode = graph::string_attribute(operands.node, "mode", "DCR");
   if (mode != "DCR" && mode != "CRD")
-    return refuse(operands, fmt::format("mode is \"{}\", allowed are DCR and CRD", mode), "use one of these");
+    return refuse(operands, fmt::format("mode is \"{}\", but must be DCR or CRD", mode), "fix the exporter");
   if (x.shape[1] % (b * b) != 0)
     return refuse(operands, fmt::format("{} channels are not a multiple of blocksize² = {}", x.shape[1], b * b),
                   "fix the exporter");

@@ -20,8 +20,8 @@ Result<Types> infer_det(const Operands& operands) {
     return refuse(operands, fmt::format("input of shape {} does not consist of square matrices", to_string(x.shape)),
                   "the last two extents must be equal");
   if (x.shape.back() > kLargest)
-    return refuse(operands, fmt::format("matrices of {} rows, the largest allowed is {}", x.shape.back(), kLargest),
-                  "compute it outside the model");
+    return refuse(operands, fmt::format("the matrices have {} rows, but may have at most {}", x.shape.back(), kLargest),
+                  "compute the determinant outside the model");
   return Types{{x.dtype, Shape(x.shape.begin(), x.shape.end() - 2)}};
 }
 

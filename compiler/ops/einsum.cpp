@@ -60,20 +60,20 @@ class Parser {
     const std::size_t arrow = text_.find("->");
     const std::vector<std::string> terms = split(text_.substr(0, arrow), ',');
     if (terms.size() != operands_.count())
-      return refused(fmt::format("it has {} terms, the node {} inputs", terms.size(), operands_.count()));
+      return refused(fmt::format("the equation has {} terms, but the node {} inputs", terms.size(), operands_.count()));
     for (std::size_t i = 0; i < terms.size(); ++i) DOVETAIL_TRY(read_term(terms[i], i));
     if (arrow == std::string::npos) {
       implicit_output(terms);
     } else {
       const auto labels = labels_of(text_.substr(arrow + 2), most_dots_);
-      if (!labels) return refused("its output must be letters and at most one ellipsis");
+      if (!labels) return refused("the output term must consist of letters and at most one ellipsis");
       equation_.output = *labels;
     }
     Labels seen = equation_.output;
     std::ranges::sort(seen);
-    if (std::ranges::adjacent_find(seen) != seen.end()) return refused("a letter occurs twice in its output");
+    if (std::ranges::adjacent_find(seen) != seen.end()) return refused("a letter occurs twice in the output term");
     for (const std::string& label : seen)
-      if (!equation_.extents.contains(label)) return refused(fmt::format("{} is in its output only", label));
+      if (!equation_.extents.contains(label)) return refused(fmt::format("{} is only in the output term", label));
     return std::move(equation_);
   }
 
@@ -88,15 +88,15 @@ class Parser {
     const bool has_dots = term.find("...") != std::string::npos;
     if (letters > shape.size() || (!has_dots && letters != shape.size()))
       return refused(
-          fmt::format("term {} names {} axes, input {} has shape {}", term, letters, input, to_string(shape)));
+          fmt::format("term {} names {} axes, but input {} has shape {}", term, letters, input, to_string(shape)));
     const std::size_t dots = shape.size() - letters;
     most_dots_ = std::max(most_dots_, dots);
     const auto labels = labels_of(term, dots);
-    if (!labels) return refused(fmt::format("term {} must be letters and at most one ellipsis", term));
+    if (!labels) return refused(fmt::format("term {} must consist of letters and at most one ellipsis", term));
     for (std::size_t axis = 0; axis < labels->size(); ++axis) {
       std::int64_t& extent = equation_.extents.try_emplace((*labels)[axis], 1).first->second;
       if (extent != shape[axis] && extent != 1 && shape[axis] != 1)
-        return refused(fmt::format("{} has extents {} and {}", (*labels)[axis], extent, shape[axis]));
+        return refused(fmt::format("{} has two extents, {} and {}", (*labels)[axis], extent, shape[axis]));
       if (extent == 1) extent = shape[axis];
     }
     equation_.inputs.push_back(*labels);

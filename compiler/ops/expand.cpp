@@ -17,7 +17,8 @@ Result<Types> infer_expand(const Operands& operands) {
   Shape shape = integers_of(*operands.constant(1));
   for (const std::int64_t extent : shape)
     if (extent < 0)
-      return refuse(operands, fmt::format("shape {} holds {}, the least allowed is 0", to_string(shape), extent),
+      return refuse(operands,
+                    fmt::format("shape {} contains {}, but extents must be at least 0", to_string(shape), extent),
                     "give the extent");
   if (x.shape.size() > shape.size()) shape.insert(shape.begin(), x.shape.size() - shape.size(), 1);
   for (std::size_t i = 1; i <= x.shape.size(); ++i)
@@ -37,7 +38,7 @@ Result<Types> infer_tile(const Operands& operands) {
   if (repeats.size() != y.shape.size() || std::ranges::any_of(repeats, [](std::int64_t repeat) { return repeat < 0; }))
     return refuse(
         operands,
-        fmt::format("repeats [{}] for input {} of rank {}", join(repeats), to_string(y.shape), y.shape.size()),
+        fmt::format("repeats is [{}], but input {} has rank {}", join(repeats), to_string(y.shape), y.shape.size()),
         "give one repeat count per axis, 0 or more");
   for (std::size_t i = 0; i < repeats.size(); ++i) y.shape[i] *= repeats[i];
   return Types{std::move(y)};

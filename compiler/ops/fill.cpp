@@ -22,9 +22,10 @@ const NdArray& value_of(const Operands& operands) { return std::get<NdArray>(ope
 Result<Types> infer_constant(const Operands& operands) {
   const NdArray& value = value_of(operands);
   if (value.count() > kMaxConstant)
-    return refuse(operands,
-                  fmt::format("value has {} elements, a Constant node may hold {}", value.count(), kMaxConstant),
-                  "make it an initializer");
+    return refuse(
+        operands,
+        fmt::format("value has {} elements, but a Constant node may have at most {}", value.count(), kMaxConstant),
+        "make it an initializer");
   return Types{{value.dtype(), value.shape()}};
 }
 
@@ -52,7 +53,8 @@ Result<Types> infer_fill(const Operands& operands) {
   Shape shape = integers_of(*operands.constant(0));
   for (const std::int64_t extent : shape)
     if (extent < 0)
-      return refuse(operands, fmt::format("shape [{}] holds {}, the least allowed is 0", join(shape), extent),
+      return refuse(operands,
+                    fmt::format("shape [{}] contains {}, but extents must be at least 0", join(shape), extent),
                     "fix the exporter");
   const NdArray* fill = fill_of(operands);
   if (fill != nullptr && fill->count() != 1)
@@ -83,7 +85,7 @@ Result<Types> infer_range(const Operands& operands) {
     count = static_cast<double>(distance / step + (distance % step != 0 && (distance < 0) == (step < 0)));
   }
   if (!(count < 0x1p31))
-    return refuse(operands, fmt::format("the range has {} elements, at most 2^31 are allowed", count),
+    return refuse(operands, fmt::format("the range has {} elements, but may have at most 2^31", count),
                   "fix limit and delta");
   return Types{{dtype, {count > 0 ? static_cast<std::int64_t>(count) : 0}}};
 }

@@ -16,7 +16,7 @@ Result<Types> chosen_from_data(const Operands& operands, graph::TensorType y) {
   if (element_count(data) == 0 && element_count(y.shape) != 0)
     return refuse(
         operands,
-        fmt::format("data {} has no elements, and the result {} needs some", to_string(data), to_string(y.shape)),
+        fmt::format("data {} has no elements, but the result {} needs some", to_string(data), to_string(y.shape)),
         "give data with elements, or an empty index tensor");
   return Types{std::move(y)};
 }
@@ -50,7 +50,8 @@ Result<Types> infer_elements(const Operands& operands) {
   for (std::size_t i = 0; fits && i < x.size(); ++i) fits = i == axis || indices[i] <= x[i];
   if (!fits)
     return refuse(operands,
-                  fmt::format("indices {} exceed data {} outside axis {}", to_string(indices), to_string(x), axis),
+                  fmt::format("indices of shape {} exceed data of shape {} on another axis than {}", to_string(indices),
+                              to_string(x), axis),
                   "both must have the same rank, and indices must not have larger extents");
   return chosen_from_data(operands, {operands.type(0).dtype, indices});
 }
@@ -73,13 +74,13 @@ Result<Types> infer_nd(const Operands& operands) {
   const std::size_t batch = batch_dims(operands);
   if (indices.empty() || batch >= indices.size() || batch + static_cast<std::size_t>(indices.back()) > x.size())
     return refuse(operands,
-                  fmt::format("indices {} with batch_dims {} do not address data {} of rank {}", to_string(indices),
+                  fmt::format("indices {} with batch_dims {} cannot address data {} of rank {}", to_string(indices),
                               batch, to_string(x), x.size()),
                   "batch_dims plus the last extent of the indices may not exceed the rank of the data");
   for (std::size_t i = 0; i < batch; ++i)
     if (x[i] != indices[i])
       return refuse(operands,
-                    fmt::format("batch axis {} has extent {} in the data, {} in the indices", i, x[i], indices[i]),
+                    fmt::format("batch axis {} has extent {} in the data, but {} in the indices", i, x[i], indices[i]),
                     "make them equal");
   Shape shape(indices.begin(), indices.end() - 1);
   shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(batch) + indices.back(), x.end());

@@ -28,7 +28,7 @@ Result<Types> infer_gemm(const Operands& operands) {
                   "fix the shapes, or the transA and transB attributes");
   for (const std::string_view factor : {"alpha", "beta"})
     if (const double value = graph::float_attribute(operands.node, factor, 1); !is_floating(a.dtype) && value != 1)
-      return refuse(operands, fmt::format("{} is {} on {}, only 1 is allowed", factor, value, name(a.dtype)),
+      return refuse(operands, fmt::format("{} is {}, but must be 1 for {}", factor, value, name(a.dtype)),
                     "cast the inputs to float32");
   Shape y{a.shape[trans_a ? 1 : 0], b.shape[trans_b ? 0 : 1]};
   if (operands.has(2)) DOVETAIL_TRY(require_broadcastable(operands, 2, y));

@@ -12,7 +12,7 @@ namespace {
 Result<Types> infer_global_pool(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   if (x.shape.size() < 3 || element_count(x.shape) == 0)
-    return refuse(operands, fmt::format("input of shape {}", to_string(x.shape)),
+    return refuse(operands, fmt::format("input has shape {}", to_string(x.shape)),
                   "the input must be [batch, channels, spatial...] and not empty");
   Shape shape(x.shape.size(), 1);
   shape[0] = x.shape[0];
@@ -52,7 +52,7 @@ Result<loops::Program> define_average_global_pool(const Operands& operands) {
 
 Result<Types> infer_global_lp_pool(const Operands& operands) {
   if (const std::int64_t p = graph::int_attribute(operands.node, "p", 2); p < 1)
-    return refuse(operands, fmt::format("p is {}, must be 1 or more", p), "fix the exporter");
+    return refuse(operands, fmt::format("p is {}, but must be at least 1", p), "fix the exporter");
   return infer_global_pool(operands);
 }
 

@@ -29,16 +29,16 @@ GridAttributes grid_attributes(const Operands& operands) {
 Result<Types> infer_grid_sample(const Operands& operands) {
   const GridAttributes attributes = grid_attributes(operands);
   if (attributes.mode != "nearest" && attributes.mode != "linear" && attributes.mode != "cubic")
-    return refuse(operands, fmt::format("mode is \"{}\", allowed are nearest, linear and cubic", attributes.mode),
-                  "use one of these");
+    return refuse(operands, fmt::format("mode is \"{}\", but must be nearest, linear or cubic", attributes.mode),
+                  "fix the exporter");
   if (attributes.padding != "zeros" && attributes.padding != "border" && attributes.padding != "reflection")
     return refuse(operands,
-                  fmt::format("padding_mode is \"{}\", allowed are zeros, border and reflection", attributes.padding),
-                  "use one of these");
+                  fmt::format("padding_mode is \"{}\", but must be zeros, border or reflection", attributes.padding),
+                  "fix the exporter");
   const Shape &x = operands.type(0).shape, &grid = operands.type(1).shape;
   const auto spatial = static_cast<std::int64_t>(x.size()) - 2;
   if (spatial < 1 || grid.size() != x.size() || grid.back() != spatial || grid[0] != x[0] || element_count(x) == 0)
-    return refuse(operands, fmt::format("input {} and grid {}", to_string(x), to_string(grid)),
+    return refuse(operands, fmt::format("input has shape {}, grid {}", to_string(x), to_string(grid)),
                   "they must be [batch, channels, spatial...], not empty, and [batch, points..., one coordinate per "
                   "spatial axis]");
   Shape shape{x[0], x[1]};
@@ -142,10 +142,10 @@ Result<Types> infer_affine_grid(const Operands& operands) {
   const std::vector<std::int64_t> size = integers_of(*operands.constant(1));
   const auto spatial = static_cast<std::int64_t>(size.size()) - 2;
   if ((spatial != 2 && spatial != 3) || theta != Shape{size[0], spatial, spatial + 1})
-    return refuse(operands, fmt::format("theta {} for size [{}]", to_string(theta), join(size)),
+    return refuse(operands, fmt::format("theta has shape {}, size is [{}]", to_string(theta), join(size)),
                   "size must be [batch, channels, 2 or 3 extents], theta [batch, n, n + 1] for n extents");
   if (element_count(theta) == 0 || *std::min_element(size.begin(), size.end()) < 1)
-    return refuse(operands, fmt::format("size [{}]", join(size)), "extents must be 1 or more");
+    return refuse(operands, fmt::format("size is [{}]", join(size)), "extents must be at least 1");
   Shape shape{size[0]};
   shape.insert(shape.end(), size.begin() + 2, size.end());
   shape.push_back(spatial);

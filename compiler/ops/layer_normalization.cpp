@@ -56,8 +56,8 @@ Result<void> check_stash_type(const Operands& operands) {
   const std::int64_t stash = graph::int_attribute(operands.node, "stash_type", 1);
   if (stash == info(DType::float32).onnx) return {};
   return refuse(operands,
-                fmt::format("stash_type is {}, only {} (float32) is supported", stash, info(DType::float32).onnx),
-                "drop the attribute");
+                fmt::format("stash_type is {}, but only {} (float32) is supported", stash, info(DType::float32).onnx),
+                "remove the attribute");
 }
 
 // The normalized axes of one row.
@@ -204,7 +204,7 @@ Result<Types> infer_group(const Operands& operands) {
   if (x.shape.size() < 3)
     return refuse(
         operands,
-        fmt::format("input of shape {} has rank {}, at least 3 is required", to_string(x.shape), x.shape.size()),
+        fmt::format("input of shape {} has rank {}, but at least 3 is required", to_string(x.shape), x.shape.size()),
         "the input must be [batch, channels, spatial...]");
   const std::int64_t groups = groups_of(operands);
   if (groups < 1 || x.shape[1] % groups != 0)

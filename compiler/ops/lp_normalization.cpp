@@ -14,7 +14,7 @@ using loops::Expr;
 Result<Types> infer_lp_normalization(const Operands& operands) {
   DOVETAIL_ASSIGN([[maybe_unused]] const std::size_t axis, axis_of(operands, -1));
   if (const std::int64_t p = graph::int_attribute(operands.node, "p", 2); p != 1 && p != 2)
-    return refuse(operands, fmt::format("p is {}, allowed are 1 and 2", p), "fix the exporter");
+    return refuse(operands, fmt::format("p is {}, but must be 1 or 2", p), "fix the exporter");
   return Types{operands.type(0)};
 }
 

@@ -16,7 +16,7 @@ Result<Types> infer_lrn(const Operands& operands) {
     return refuse(operands, fmt::format("input of shape {} has no channel axis", to_string(x.shape)),
                   "the input must be [batch, channels, ...]");
   if (const std::int64_t size = graph::int_attribute(operands.node, "size", 0); size < 1)
-    return refuse(operands, fmt::format("size is {}, the least allowed is 1", size), "fix the exporter");
+    return refuse(operands, fmt::format("size is {}, but must be at least 1", size), "fix the exporter");
   return Types{x};
 }
 

@@ -19,18 +19,19 @@ Result<Shape> pooled_shape(const Operands& operands) {
   if (rank == 0 || x.size() != rank + 2 || strides.size() != rank || pads.size() != 2 * rank)
     return refuse(
         operands,
-        fmt::format("input {}, kernel_shape [{}], strides [{}], pads [{}]", to_string(x), join(kernel), join(strides),
-                    join(pads)),
+        fmt::format("the shapes do not match: input {}, kernel_shape [{}], strides [{}], pads [{}]", to_string(x),
+                    join(kernel), join(strides), join(pads)),
         "the input must be [batch, channels, spatial...]; the lists must have one entry per spatial axis (pads: two)");
   Shape shape{x[0], x[1]};
   for (std::size_t d = 0; d < rank; ++d) {
     for (const std::int64_t value : {kernel[d], strides[d], pads[d] + 1, pads[rank + d] + 1})
       if (value < 1 || value > INT32_MAX)
-        return refuse(operands, fmt::format("a kernel, stride or pad out of range on spatial axis {}", d),
+        return refuse(operands, fmt::format("a kernel, stride or pad is out of range on spatial axis {}", d),
                       "fix the exporter");
     shape.push_back((x[d + 2] - 1) * strides[d] - pads[d] - pads[rank + d] + kernel[d]);
     if (shape.back() < 1)
-      return refuse(operands, fmt::format("extent {} of spatial axis {}", shape.back(), d), "pad by less");
+      return refuse(operands, fmt::format("spatial axis {1} would have extent {0}", shape.back(), d),
+                    "use smaller pads");
   }
   return shape;
 }
@@ -38,17 +39,18 @@ Result<Shape> pooled_shape(const Operands& operands) {
 Result<Types> infer_max_unpool(const Operands& operands) {
   DOVETAIL_ASSIGN(Shape shape, pooled_shape(operands));
   if (operands.type(1).shape != operands.type(0).shape)
-    return refuse(
-        operands,
-        fmt::format("indices {} and input {}", to_string(operands.type(1).shape), to_string(operands.type(0).shape)),
-        "both must have the same shape");
+    return refuse(operands,
+                  fmt::format("indices has shape {}, input {}", to_string(operands.type(1).shape),
+                              to_string(operands.type(0).shape)),
+                  "both must have the same shape");
   if (operands.has(2)) {
     const std::vector<std::int64_t> requested = integers_of(*operands.constant(2));
     bool fits = requested.size() == shape.size();
     for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = requested[d] >= shape[d];
     if (!fits)
-      return refuse(operands, fmt::format("output_shape [{}] for {}", join(requested), to_string(shape)),
-                    "no extent may be smaller than the one implied by the pooling");
+      return refuse(operands,
+                    fmt::format("output_shape is [{}], the pooling implies {}", join(requested), to_string(shape)),
+                    "no extent may be smaller than the implied one");
     shape = requested;
   }
   return Types{{operands.type(0).dtype, std::move(shape)}};

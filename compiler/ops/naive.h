@@ -1,4 +1,4 @@
-// The frame of each operator's naive loop program: parameters "in<i>" and "out<i>", block and axis names.
+// A builder of an operator's naive loop program: parameters "in<i>" and "out<i>", block and axis names.
 #pragma once
 
 #include <map>

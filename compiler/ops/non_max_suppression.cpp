@@ -44,7 +44,7 @@ bool overlaps(const Box& a, const Box& b, float threshold) {
 Result<void> check_boxes(const Operands& operands) {
   const Shape &boxes = operands.type(0).shape, &scores = operands.type(1).shape;
   if (boxes.size() != 3 || scores.size() != 3 || boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2])
-    return refuse(operands, fmt::format("boxes {} and scores {}", to_string(boxes), to_string(scores)),
+    return refuse(operands, fmt::format("boxes has shape {}, scores {}", to_string(boxes), to_string(scores)),
                   "they must be [batches, boxes, 4] and [batches, classes, boxes]");
   for (std::size_t i = 2; i < operands.count(); ++i)
     if (operands.has(i) && operands.constant(i)->count() != 1)

@@ -27,7 +27,8 @@ Result<OneHot> one_hot_of(const Operands& operands) {
                   "give a scalar");
   const double places = std::trunc(depth.as_double(0));
   if (!(places >= 0 && places < 0x1p31))
-    return refuse(operands, fmt::format("depth is {}, allowed are 0 to 2^31", depth.as_double(0)), "fix the exporter");
+    return refuse(operands, fmt::format("depth is {}, but must be from 0 to 2^31", depth.as_double(0)),
+                  "fix the exporter");
   if (operands.type(2).shape != Shape{2})
     return refuse(operands, fmt::format("values has shape {}, expected [2]", to_string(operands.type(2).shape)),
                   "give [off value, on value]");

@@ -9,8 +9,8 @@ namespace {
 
 Result<const OpDef*> require_known(const Operands& operands) {
   if (const OpDef* def = find(operands.node.op)) return def;
-  return refuse(operands, fmt::format("it is not one of the {} known operators", all().size()),
-                "express it with known operators, or add it in compiler/ops");
+  return refuse(operands, fmt::format("the operator is not one of the {} supported ones", all().size()),
+                "use supported operators, or add this one in compiler/ops");
 }
 
 }  // namespace
@@ -30,8 +30,8 @@ Result<void> infer(graph::Graph& graph, graph::NodeId node) {
   const std::vector<graph::ValueId>& outputs = graph.node(node).outputs;
   if (outputs.size() < types.size())
     return refuse(operands,
-                  fmt::format("it names {} outputs, the operator always has {}", outputs.size(), types.size()),
-                  "name all of them, including unused ones");
+                  fmt::format("the node names {} outputs, but the operator has {}", outputs.size(), types.size()),
+                  "name all outputs, including unused ones");
   DOVETAIL_CHECK(types.size() == outputs.size(),
                  fmt::format("{}: {} types for {} outputs", def->op, types.size(), outputs.size()));
   for (std::size_t i = 0; i < outputs.size(); ++i)

@@ -22,7 +22,7 @@ constexpr std::int64_t kPadLimit = std::numeric_limits<std::int32_t>::max();
 struct Pads {
   std::vector<std::int64_t> begin, end;  // one per axis of the input
 
-  // The part of an axis that negative pads keep.
+  // The part of an axis that remains after negative pads.
   struct Kept {
     std::int64_t first, count;
   };
@@ -47,8 +47,9 @@ Result<Pads> pads_of(const Operands& operands) {
                   "give all begins, then all ends, one of each per padded axis");
   for (const std::int64_t pad : pads)
     if (pad > kPadLimit || pad < -kPadLimit)
-      return refuse(operands, fmt::format("pads holds {}, allowed are {} to {}", pad, -kPadLimit, kPadLimit),
-                    "pad by less");
+      return refuse(operands,
+                    fmt::format("pads contains {}, but its values must be from {} to {}", pad, -kPadLimit, kPadLimit),
+                    "use smaller pads");
   Pads result{std::vector<std::int64_t>(rank), std::vector<std::int64_t>(rank)};
   for (std::size_t i = 0; i < positions.size(); ++i) {
     result.begin[positions[i]] = pads[i];
@@ -60,8 +61,8 @@ Result<Pads> pads_of(const Operands& operands) {
 Result<Types> infer_pad(const Operands& operands) {
   const std::string mode = mode_of(operands);
   if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
-    return refuse(operands, fmt::format("mode is \"{}\", allowed are constant, edge, reflect and wrap", mode),
-                  "use one of these");
+    return refuse(operands, fmt::format("mode is \"{}\", but must be constant, edge, reflect or wrap", mode),
+                  "fix the exporter");
   if (operands.has(2) && element_count(operands.type(2).shape) != 1)
     return refuse(operands,
                   fmt::format("constant_value has shape {}, expected one element", to_string(operands.type(2).shape)),
@@ -72,15 +73,15 @@ Result<Types> infer_pad(const Operands& operands) {
     const std::int64_t extent = y.shape[i];
     if (mode != "constant" && pads.kept(i, extent).count == 0 && std::max(pads.begin[i], pads.end[i]) > 0)
       return refuse(operands,
-                    fmt::format("{} pad of {} on axis {}, which has no elements left to repeat", mode,
+                    fmt::format("{} pad of {} on axis {}, which has no elements to repeat", mode,
                                 std::max(pads.begin[i], pads.end[i]), i),
                     "use mode constant");
     y.shape[i] = extent + pads.begin[i] + pads.end[i];
     if (y.shape[i] < 0)
       return refuse(
           operands,
-          fmt::format("pads {} and {} cut more than extent {} of axis {}", pads.begin[i], pads.end[i], extent, i),
-          "cut less");
+          fmt::format("pads {} and {} remove more than extent {} of axis {}", pads.begin[i], pads.end[i], extent, i),
+          "remove fewer elements");
   }
   return Types{std::move(y)};
 }

@@ -24,9 +24,9 @@ Result<Types> infer_pool(const Operands& operands) {
   const std::string& op = operands.node.op;
   if (op != "LpPool" && !counts_pads(operands)) DOVETAIL_TRY(require_filled_windows(operands, window));
   if (op == "LpPool" && lp_exponent(operands) < 1)
-    return refuse(operands, fmt::format("p is {}, must be 1 or more", lp_exponent(operands)), "fix the exporter");
+    return refuse(operands, fmt::format("p is {}, but must be at least 1", lp_exponent(operands)), "fix the exporter");
   if (const std::int64_t order = graph::int_attribute(operands.node, "storage_order", 0); order != 0 && order != 1)
-    return refuse(operands, fmt::format("storage_order is {}, allowed are 0 and 1", order), "fix the exporter");
+    return refuse(operands, fmt::format("storage_order is {}, but must be 0 or 1", order), "fix the exporter");
   const graph::TensorType& x = operands.type(0);
   Shape shape{x.shape[0], x.shape[1]};
   shape.insert(shape.end(), window.output.begin(), window.output.end());

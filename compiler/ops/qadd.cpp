@@ -1,6 +1,6 @@
 // dovetail.qadd: the sum of two int8 tensors of different scales (docs/reference/quantization.md). t = requantize(a -
-// za, ma) + requantize(b - zb, mb), y = clamp(requantize(t, 2^-shift, zy), y_min, y_max); the multipliers carry a
-// factor 2^shift, so that rounding twice costs no accuracy; a negative one subtracts.
+// za, ma) + requantize(b - zb, mb), y = clamp(requantize(t, 2^-shift, zy), y_min, y_max); the multipliers include a
+// factor 2^shift, so that rounding twice costs no accuracy; a negative multiplier subtracts.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ Result<Types> infer_qadd(const Operands& operands) {
   }
   const std::int64_t shift = graph::int_attribute(operands.node, "shift", 0);
   if (shift < 0 || shift > kMaxShift)
-    errors.push_back(refuse(operands, fmt::format("shift is {}, allowed are 0 to {}", shift, kMaxShift),
+    errors.push_back(refuse(operands, fmt::format("shift is {}, but must be from 0 to {}", shift, kMaxShift),
                             "use 16, or less for large scales"));
   if (errors.empty() && reach >= 0x1p31)
     errors.push_back(refuse(operands, fmt::format("the sum may reach {:.0f} >= 2^31", reach), "use a smaller shift"));

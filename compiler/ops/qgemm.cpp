@@ -13,7 +13,7 @@ Result<Types> infer_qgemm(const Operands& operands) {
   DOVETAIL_TRY(check_quantized_attributes(operands));
   const Shape &x = operands.type(0).shape, &w = operands.type(1).shape;
   if (x.empty() || w.size() != 2 || x.back() != w[1])
-    return refuse(operands, fmt::format("input {} and weight {} do not agree in K", to_string(x), to_string(w)),
+    return refuse(operands, fmt::format("input {} and weight {} have different K", to_string(x), to_string(w)),
                   "the input must be [..., K], the weight [N, K]");
   DOVETAIL_TRY(require_per_channel(operands, 2, "bias", w[0]));
   DOVETAIL_TRY(require_per_channel(operands, 3, "scale", w[0]));

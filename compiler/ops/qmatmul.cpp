@@ -21,9 +21,10 @@ Result<Types> infer_qmatmul(const Operands& operands) {
   };
   const std::int64_t reach = shape.k * largest("a_zero_point") * largest("b_zero_point");
   if (reach >= std::int64_t{1} << 31)
-    return refuse(operands,
-                  fmt::format("the accumulator may reach {}, int32 holds less than {}", reach, std::int64_t{1} << 31),
-                  "split the reduction");
+    return refuse(
+        operands,
+        fmt::format("the accumulator may reach {}, but values of int32 are below {}", reach, std::int64_t{1} << 31),
+        "split the reduction");
   return Types{{DType::int8, shape.output()}};
 }
 

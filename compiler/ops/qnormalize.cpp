@@ -41,7 +41,8 @@ Result<Types> infer_qnormalize(const Operands& operands) {
   const auto attribute = [&](std::string_view name) { return graph::int_attribute(operands.node, name, 0); };
   for (const auto& [name, low, high] : {std::tuple{"bits", 0, 20}, {"shift", 0, 16}, {"center", 0, 1}})
     if (const std::int64_t value = attribute(name); value < low || value > high)
-      return refuse(operands, fmt::format("{} is {}, expected {} to {}", name, value, low, high), "choose one of them");
+      return refuse(operands, fmt::format("{} is {}, expected {} to {}", name, value, low, high),
+                    "choose a value in this range");
   const std::int64_t n = row_length(x.shape, axis), parts = attribute("parts"), epsilon = attribute("epsilon");
   const bool fits = parts >= 1 && parts < kInt32Limit && epsilon >= 0 && epsilon < kInt32Limit &&
                     n <= kInt32Limit / (kLargestStep * kLargestStep) / parts &&

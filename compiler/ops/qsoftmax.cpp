@@ -30,7 +30,7 @@ Result<Types> infer_qsoftmax(const Operands& operands) {
   if (x.shape[axis] > kMostExtent)
     return refuse(
         operands,
-        fmt::format("axis {} has {} elements, at most {} are summed in int32", axis, x.shape[axis], kMostExtent),
+        fmt::format("axis {} has {} elements, but at most {} can be summed in int32", axis, x.shape[axis], kMostExtent),
         "keep the operator in float");
   if (operands.type(1).shape != Shape{kDifferences})
     return refuse(operands,

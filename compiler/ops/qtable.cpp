@@ -23,7 +23,7 @@ Result<Types> infer_qtable(const Operands& operands) {
   if (table != expected)
     return refuse(
         operands, fmt::format("the table has shape {}, expected {}", to_string(table), to_string(expected)),
-        per_slice ? "give 256 entries per position of the axis" : "give 256 entries, starting with that of step -128");
+        per_slice ? "give 256 entries per position of the axis" : "give 256 entries, the first for step -128");
   return Types{operands.type(0)};
 }
 

@@ -49,21 +49,21 @@ Result<Parameters> parameters_of(const Operands& operands) {
   if (operands.has(2) && operands.type(2).shape != scale && !(one_scale && one_zero_point))
     return refuse(
         operands,
-        fmt::format("zero point has shape {}, scale has {}", to_string(operands.type(2).shape), to_string(scale)),
+        fmt::format("zero point has shape {}, but scale has {}", to_string(operands.type(2).shape), to_string(scale)),
         "make them equal");
   if (const std::int64_t block = graph::int_attribute(operands.node, "block_size", 0); block != 0)
     return block_parameters_of(operands, block);
   if (one_scale) return Parameters{};
   if (scale.size() != 1)
     return refuse(operands,
-                  fmt::format("scale of shape {} has rank {}, allowed are 0 and 1", to_string(scale), scale.size()),
+                  fmt::format("scale of shape {} has rank {}, but must have 0 or 1", to_string(scale), scale.size()),
                   "quantize per tensor or per axis");
   DOVETAIL_ASSIGN(const std::size_t axis,
                   normalize_axis(operands, graph::int_attribute(operands.node, "axis", 1), x.size()));
   if (scale[0] != x[axis])
     return refuse(operands,
-                  fmt::format("scale has {} elements, axis {} of {} has {}", scale[0], axis, to_string(x), x[axis]),
-                  "give one per position of the axis");
+                  fmt::format("scale has {} elements, but axis {} of {} has {}", scale[0], axis, to_string(x), x[axis]),
+                  "give one scale per position of the axis");
   return Parameters{axis};
 }
 
@@ -74,7 +74,7 @@ Result<Types> infer_quantize(const Operands& operands) {
                       : requested == 0 ? DType::uint8
                                        : dtype_from_onnx(static_cast<int>(requested)).value_or(DType::float64);
   if (is_floating(dtype) || size_bytes(dtype) > 2 || (requested != 0 && requested != info(dtype).onnx))
-    return refuse(operands, fmt::format("output_dtype {} for a zero point of {}", requested, name(dtype)),
+    return refuse(operands, fmt::format("output_dtype is {}, but the zero point is {}", requested, name(dtype)),
                   "make them equal: int8, uint8, int16 or uint16");
   return Types{{dtype, operands.type(0).shape}};
 }

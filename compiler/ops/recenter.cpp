@@ -10,9 +10,10 @@ namespace {
 Result<Types> infer_recenter(const Operands& operands) {
   const DType from = operands.type(0).dtype, to = from == DType::uint8 ? DType::int8 : DType::uint8;
   if (const std::int64_t number = graph::int_attribute(operands.node, "to", 0); number != info(to).onnx)
-    return refuse(operands,
-                  fmt::format("to is {}, but {} is recentered to {} ({})", number, name(from), name(to), info(to).onnx),
-                  "fix the pass that made the node");
+    return refuse(
+        operands,
+        fmt::format("attribute to is {}, but {} is recentered to {} ({})", number, name(from), name(to), info(to).onnx),
+        "fix the pass that made the node");
   return Types{{to, operands.type(0).shape}};
 }
 

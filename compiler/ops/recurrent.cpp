@@ -16,8 +16,8 @@ namespace {
 using loops::Expr;
 using tensor::like;
 
-// The activation functions of the standard; absent constants have the default of the operator of that name, which the
-// standard no longer defines for Affine and ScaledTanh.
+// The activation functions of the standard; an absent constant is the default of the operator of that name (for Affine
+// and ScaledTanh, of older standards).
 struct ActivationRow {
   std::string_view name;
   bool alpha = false, beta = false;
@@ -112,7 +112,7 @@ List list_attribute(const Operands& operands, std::string_view name) {
   return found == operands.node.attributes.end() ? List{} : std::get<List>(found->second);
 }
 
-// The constants are assigned, in the order of the functions, to those functions that take them.
+// The constants are assigned, in order, to the functions that have parameters.
 Result<std::vector<Activation>> activations_of(const Operands& operands, const RecurrentForm& form,
                                                std::int64_t directions) {
   const std::size_t needed = form.activations() * static_cast<std::size_t>(directions);
@@ -126,7 +126,7 @@ Result<std::vector<Activation>> activations_of(const Operands& operands, const R
     return refuse(operands,
                   fmt::format("{} activations for {} direction{}, expected {}", names.size(), directions,
                               directions == 1 ? "" : "s", needed),
-                  "name the functions of each direction in turn");
+                  "name the functions of the first direction, then those of the second");
   const auto alphas = list_attribute<std::vector<double>>(operands, "activation_alpha"),
              betas = list_attribute<std::vector<double>>(operands, "activation_beta");
   std::size_t next_alpha = 0, next_beta = 0;
@@ -146,7 +146,7 @@ Result<std::vector<Activation>> activations_of(const Operands& operands, const R
                                 beta = row->beta ? next(betas, next_beta, row->default_beta) : 0;
     if (!alpha || !beta)
       return refuse(operands, fmt::format("activation {} lacks its activation_{}", given, alpha ? "beta" : "alpha"),
-                    "give the number; it has no default");
+                    "give the attribute; it has no default");
     activation.alpha = *alpha;
     activation.beta = *beta;
     result.push_back(std::move(activation));
@@ -189,7 +189,7 @@ Result<void> check_shapes(const Operands& operands, const RecurrentNode& node, s
                               fmt::format("expected one per direction, [{}], or per column, [{}, {}]", d, d, columns)));
   if (node.form.projected && input != d * columns)
     errors.push_back(refuse(operands, fmt::format("input 0 has {} columns, expected {}", input, d * columns),
-                            "there must be one per gate of each direction"));
+                            "give one column per gate of each direction"));
   return errors;
 }
 
@@ -248,24 +248,24 @@ Result<RecurrentNode> recurrent_of(const Operands& operands) {
   const RecurrentPlaces at = recurrent_places(form);
   const Shape &x = operands.type(0).shape, &r = operands.type(at.recurrence).shape;
   if (x.size() != 3 || r.size() != 3)
-    return refuse(operands, fmt::format("X has shape {} and R {}, expected rank 3", to_string(x), to_string(r)),
+    return refuse(operands, fmt::format("X has shape {} and R {}, but both need rank 3", to_string(x), to_string(r)),
                   "X must be [steps, batch, inputs], R [directions, gates * hidden, hidden]");
   RecurrentNode node{form};
   const std::int64_t layout = graph::int_attribute(operands.node, "layout", 0);
   if (layout != 0 && layout != 1)
-    return refuse(operands, fmt::format("layout is {}, allowed are 0 and 1", layout), "fix the exporter");
+    return refuse(operands, fmt::format("layout is {}, but must be 0 or 1", layout), "fix the exporter");
   node.batch_first = layout == 1;
   node.steps = x[node.batch_first ? 1 : 0];
   node.batch = x[node.batch_first ? 0 : 1];
   node.hidden = graph::int_attribute(operands.node, "hidden_size", form.projected ? r[1] : r[2]);
   if (node.hidden < 1 || node.hidden != (form.projected ? r[1] : r[2]))
-    return refuse(operands, fmt::format("hidden_size {} with R of shape {}", node.hidden, to_string(r)),
+    return refuse(operands, fmt::format("hidden_size is {}, but R has shape {}", node.hidden, to_string(r)),
                   "hidden_size must match R and be at least 1");
   const std::string direction = graph::string_attribute(operands.node, "direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
     return refuse(operands,
-                  fmt::format("direction is \"{}\", allowed are forward, reverse and bidirectional", direction),
-                  "use one of these");
+                  fmt::format("direction is \"{}\", but must be forward, reverse or bidirectional", direction),
+                  "fix the exporter");
   node.directions = direction == "bidirectional" ? 2 : 1;
   node.backwards = direction == "reverse";
   node.reset_after = graph::int_attribute(operands.node, "linear_before_reset", 0) != 0;
@@ -273,7 +273,7 @@ Result<RecurrentNode> recurrent_of(const Operands& operands) {
   if (operands.node.attributes.contains("clip")) {
     node.clip = graph::float_attribute(operands.node, "clip", 0);
     if (!(*node.clip >= 0))
-      return refuse(operands, fmt::format("clip is {}, must not be negative", *node.clip), "fix the exporter");
+      return refuse(operands, fmt::format("clip is {}, but must not be negative", *node.clip), "fix the exporter");
   }
   DOVETAIL_ASSIGN(node.activations, activations_of(operands, form, node.directions));
   DOVETAIL_TRY(check_shapes(operands, node, x[2]));

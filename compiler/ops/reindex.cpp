@@ -34,7 +34,7 @@ tensor::Indices reshape_indices(const Shape& from, const tensor::Indices& indice
   tensor::Indices out;
   std::size_t source = 0, target = 0;
   while (source < from.size() || target < to.size()) {
-    // Extents of 1 at a border belong to no group.
+    // Extents of 1 between two groups belong to neither.
     if (source < from.size() && from[source] == 1) {
       ++source;
       continue;

@@ -30,8 +30,8 @@ Result<void> check_quantized_attributes(const Operands& operands) {
   for (const std::string_view name : {"a_zero_point", "b_zero_point", "x_zero_point", "y_max", "y_min", "y_zero_point"})
     if (const std::int64_t value = attribute(operands, name, 0); value < kLow || value > kHigh)
       errors.push_back(refuse(operands,
-                              fmt::format("{} is {}, the range of int8 is {} to {}", name, value, kLow, kHigh),
-                              "recenter uint8 data first: it lowers zero points by 128"));
+                              fmt::format("{} is {}, but the range of int8 is {} to {}", name, value, kLow, kHigh),
+                              "recenter uint8 data first, which lowers zero points by 128"));
   const std::int64_t low = attribute(operands, "y_min", kLow), high = attribute(operands, "y_max", kHigh);
   if (low > high) errors.push_back(refuse(operands, fmt::format("y_min {} > y_max {}", low, high), "swap them"));
   return errors;

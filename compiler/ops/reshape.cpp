@@ -21,19 +21,19 @@ Result<Shape> resolve_shape(const Operands& operands, Shape shape) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0 && !allow_zero) {
       if (i >= x.size())
-        return refuse(
-            operands,
-            fmt::format("shape {} copies extent {}, the input {} has rank {}", requested, i, to_string(x), x.size()),
-            "give the extent, or set allowzero");
+        return refuse(operands,
+                      fmt::format("shape {} copies extent {}, but the input {} has rank {}", requested, i, to_string(x),
+                                  x.size()),
+                      "give the extent, or set allowzero");
       shape[i] = x[i];
     }
     if (shape[i] == -1) {
       if (open)
-        return refuse(operands, fmt::format("shape {} leaves 2 extents open, only 1 is allowed", requested),
+        return refuse(operands, fmt::format("shape {} contains -1 twice, but may contain it once", requested),
                       "replace one -1 by the extent");
       open = i;
     } else if (shape[i] < 0) {
-      return refuse(operands, fmt::format("shape {} holds {}, the least allowed is -1", requested, shape[i]),
+      return refuse(operands, fmt::format("shape {} contains {}, but extents must be at least -1", requested, shape[i]),
                     "fix the exporter");
     } else {
       known *= shape[i];
@@ -42,14 +42,14 @@ Result<Shape> resolve_shape(const Operands& operands, Shape shape) {
   const std::int64_t count = element_count(x);
   if (open) {
     if (known == 0 || count % known != 0)
-      return refuse(
-          operands,
-          fmt::format("{} elements of {} do not divide by the {} of shape {}", count, to_string(x), known, requested),
-          "fix the shape");
+      return refuse(operands,
+                    fmt::format("the {} elements of {} cannot be divided by the {} of shape {}", count, to_string(x),
+                                known, requested),
+                    "fix the shape");
     shape[*open] = count / known;
   } else if (known != count) {
     return refuse(operands,
-                  fmt::format("input {} has {} elements, shape {} has {}", to_string(x), count, requested, known),
+                  fmt::format("input {} has {} elements, but shape {} has {}", to_string(x), count, requested, known),
                   "they must be equal; was the model exported for another batch size?");
   }
   return shape;
@@ -65,7 +65,7 @@ Result<Types> infer_flatten(const Operands& operands) {
   const auto rank = static_cast<std::int64_t>(x.shape.size());
   const std::int64_t axis = graph::int_attribute(operands.node, "axis", 1);
   if (axis < -rank || axis > rank)
-    return refuse(operands, fmt::format("axis {} of a tensor of rank {}", axis, rank),
+    return refuse(operands, fmt::format("axis {} does not exist in a tensor of rank {}", axis, rank),
                   fmt::format("use an axis from {} to {}", -rank, rank));
   const auto middle = x.shape.begin() + static_cast<std::ptrdiff_t>(axis < 0 ? axis + rank : axis);
   return Types{{x.dtype, {element_count(Shape(x.shape.begin(), middle)), element_count(Shape(middle, x.shape.end()))}}};
@@ -79,10 +79,10 @@ Result<Types> infer_squeeze(const Operands& operands) {
                     normalize_axes(operands, integers_of(*axes), x.shape.size()));
     for (const std::size_t axis : positions) {
       if (x.shape[axis] != 1)
-        return refuse(
-            operands,
-            fmt::format("axis {} of {} has extent {}, only 1 can be squeezed", axis, to_string(x.shape), x.shape[axis]),
-            "use Reshape");
+        return refuse(operands,
+                      fmt::format("axis {} of {} has extent {}, but only extent 1 can be squeezed", axis,
+                                  to_string(x.shape), x.shape[axis]),
+                      "use Reshape");
       dropped[axis] = true;
     }
   } else {

@@ -31,7 +31,7 @@ Result<Factors> factors_of(const Operands& operands, const std::vector<std::size
   const bool by_scales = operands.has(2) && operands.constant(2)->count() > 0,
              by_sizes = operands.has(3) && operands.constant(3)->count() > 0;
   if (by_scales == by_sizes)
-    return refuse(operands, fmt::format("{} of scales and sizes are given, expected 1", by_scales ? 2 : 0),
+    return refuse(operands, fmt::format("{} of the inputs scales and sizes are given, expected 1", by_scales ? 2 : 0),
                   "give one of the two");
   const NdArray& given = *operands.constant(by_scales ? 2 : 3);
   if (given.count() != static_cast<std::int64_t>(axes.size()))
@@ -43,8 +43,8 @@ Result<Factors> factors_of(const Operands& operands, const std::vector<std::size
   if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller")
     return refuse(
         operands,
-        fmt::format("keep_aspect_ratio_policy is \"{}\", allowed are stretch, not_larger and not_smaller", policy),
-        "use one of these");
+        fmt::format("keep_aspect_ratio_policy is \"{}\", but must be stretch, not_larger or not_smaller", policy),
+        "fix the exporter");
   // Returns false if the extent is not representable.
   const auto set_extent = [&](std::size_t axis, double extent) {
     constexpr double kMost = 9007199254740992.0;  // 2^53: binary64 represents all integers up to it
@@ -53,7 +53,7 @@ Result<Factors> factors_of(const Operands& operands, const std::vector<std::size
     return true;
   };
   const auto too_large = [&](std::size_t axis) {
-    return refuse(operands, fmt::format("axis {} of extent {} becomes 2^53 or longer", axis, x[axis]),
+    return refuse(operands, fmt::format("axis {} of extent {} becomes 2^53 elements or longer", axis, x[axis]),
                   "fix the exporter");
   };
   double common = policy == "not_larger" ? HUGE_VAL : 0;
@@ -61,7 +61,7 @@ Result<Factors> factors_of(const Operands& operands, const std::vector<std::size
     const double extent = static_cast<double>(x[axes[k]]), value = given.as_double(static_cast<std::int64_t>(k));
     const double scale = by_scales ? value : value / extent;
     if (!(scale > 0))
-      return refuse(operands, fmt::format("scale {} on axis {}, must be greater than 0", scale, axes[k]),
+      return refuse(operands, fmt::format("scale {} on axis {} must be greater than 0", scale, axes[k]),
                     "fix the exporter");
     factors.scales[axes[k]] = scale;
     if (!set_extent(axes[k], by_scales ? std::floor(extent * value) : value)) return too_large(axes[k]);
@@ -110,14 +110,16 @@ Result<std::vector<Sampling>> samplings_of(const Operands& operands) {
 Result<Types> infer_resize(const Operands& operands) {
   const std::string mode = text(operands, "mode", "nearest");
   if (mode != "nearest" && mode != "linear" && mode != "cubic")
-    return refuse(operands, fmt::format("mode is \"{}\", allowed are nearest, linear and cubic", mode),
-                  "use one of these");
+    return refuse(operands, fmt::format("mode is \"{}\", but must be nearest, linear or cubic", mode),
+                  "fix the exporter");
   if (!nearest_mode(text(operands, "nearest_mode", "round_prefer_floor")))
     return refuse(operands, fmt::format("nearest_mode \"{}\" is unknown", text(operands, "nearest_mode", "")),
                   "use round_prefer_floor, round_prefer_ceil, floor or ceil");
   if (mode != "nearest" && !is_floating(operands.type(0).dtype))
-    return refuse(operands, fmt::format("mode {} on {}, which has no fractions", mode, name(operands.type(0).dtype)),
-                  "cast the input to float32");
+    return refuse(
+        operands,
+        fmt::format("mode {} is not possible for {}, which has no fractions", mode, name(operands.type(0).dtype)),
+        "cast the input to float32");
   DOVETAIL_ASSIGN(const std::vector<Sampling> samplings, samplings_of(operands));
   graph::TensorType y = operands.type(0);
   if (element_count(y.shape) == 0)

@@ -21,7 +21,7 @@ Result<Types> infer_reverse_sequence(const Operands& operands) {
   const Shape &x = operands.type(0).shape, &lengths = operands.type(1).shape;
   const bool first_two = (batch == 0 && time == 1) || (batch == 1 && time == 0);
   if (!first_two || x.size() < 2)
-    return refuse(operands, fmt::format("batch_axis {} and time_axis {} of {}", batch, time, to_string(x)),
+    return refuse(operands, fmt::format("batch_axis is {} and time_axis {}, for {}", batch, time, to_string(x)),
                   "they must be the first two axes");
   if (const std::int64_t sequences = x[static_cast<std::size_t>(batch)]; lengths != Shape{sequences})
     return refuse(operands, fmt::format("sequence_lens has shape {}, expected [{}]", to_string(lengths), sequences),

@@ -38,28 +38,30 @@ Result<Types> infer_roi_align(const Operands& operands) {
   const RoiAttributes attributes = roi_attributes(operands);
   const Shape &x = operands.type(0).shape, &rois = operands.type(1).shape, &batches = operands.type(2).shape;
   if (x.size() != 4 || element_count(x) == 0 || rois.size() != 2 || rois[1] != 4 || batches != Shape{rois[0]})
-    return refuse(operands,
-                  fmt::format("X {}, rois {} and batch_indices {}", to_string(x), to_string(rois), to_string(batches)),
-                  "they must be [batch, channels, height, width], [regions, 4] and [regions]");
+    return refuse(
+        operands,
+        fmt::format("X has shape {}, rois {} and batch_indices {}", to_string(x), to_string(rois), to_string(batches)),
+        "they must be [batch, channels, height, width], [regions, 4] and [regions]");
   const std::string mode = graph::string_attribute(operands.node, "mode", "avg"),
                     pixels = graph::string_attribute(operands.node, "coordinate_transformation_mode", "half_pixel");
   if ((mode != "avg" && mode != "max") || (pixels != "half_pixel" && pixels != "output_half_pixel"))
     return refuse(operands, fmt::format("mode is \"{}\" and coordinate_transformation_mode \"{}\"", mode, pixels),
-                  "allowed are avg and max, half_pixel and output_half_pixel");
+                  "the first must be avg or max, the second half_pixel or output_half_pixel");
   if (attributes.height < 1 || attributes.width < 1 || attributes.samples < 0)
     return refuse(
         operands,
-        fmt::format("output {} x {} with {} samples", attributes.height, attributes.width, attributes.samples),
+        fmt::format("the output is {} x {}, with {} samples", attributes.height, attributes.width, attributes.samples),
         "the extents must be 1 or more");
   if (attributes.samples == 0)
     return refuse(operands,
                   "sampling_ratio is 0: the number of sample points would depend on the extents of each region",
                   "give a sampling_ratio; 2 is usual");
   if (attributes.samples > kMostSamples)
-    return refuse(operands,
-                  fmt::format("sampling_ratio is {} > {}: each output element needs the square of it in sample points",
-                              attributes.samples, kMostSamples),
-                  "give a smaller sampling_ratio; 2 is usual");
+    return refuse(
+        operands,
+        fmt::format("sampling_ratio is {} > {}: each output element needs the square of this number of sample points",
+                    attributes.samples, kMostSamples),
+        "give a smaller sampling_ratio; 2 is usual");
   return Types{{operands.type(0).dtype, {rois[0], x[1], attributes.height, attributes.width}}};
 }
 

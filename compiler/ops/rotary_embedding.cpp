@@ -1,4 +1,4 @@
-// RotaryEmbedding: rotates pairs of elements of each head by an angle depending on their position. The caches hold
+// RotaryEmbedding: rotates pairs of elements of each head by an angle depending on their position. The caches contain
 // cosines and sines, a row per position; position_ids select the rows, or the caches have a row for each position of
 // each batch. The input is [batch, heads, positions, size], or [batch, positions, heads * size] with the attribute
 // num_heads.
@@ -21,7 +21,7 @@ Result<Rotary> rotary_of(const Operands& operands) {
   const Shape& x = operands.type(0).shape;
   const std::int64_t heads = graph::int_attribute(operands.node, "num_heads", 0);
   if (x.size() != 4 && (x.size() != 3 || heads < 1 || x[2] % heads != 0))
-    return refuse(operands, fmt::format("input of shape {} with num_heads {}", to_string(x), heads),
+    return refuse(operands, fmt::format("input has shape {}, num_heads is {}", to_string(x), heads),
                   "give [batch, heads, positions, size], or [batch, positions, heads * size] and num_heads");
   Rotary rotary{x[0], x[x.size() - 2], x.size() == 4 ? x[3] : x[2] / heads, 0};
   if (x.size() == 3) rotary.positions = x[1];

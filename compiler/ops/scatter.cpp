@@ -20,10 +20,11 @@ Result<void> check_reduction(const Operands& operands) {
   const std::string reduction = graph::string_attribute(operands.node, "reduction", "none");
   if (reduction == "none") return {};
   if (reduction != "add" && reduction != "mul" && reduction != "min" && reduction != "max")
-    return refuse(operands, fmt::format("reduction is \"{}\", allowed are none, add, mul, min and max", reduction),
-                  "use one of these");
+    return refuse(operands, fmt::format("reduction is \"{}\", but must be none, add, mul, min or max", reduction),
+                  "fix the exporter");
   if (operands.type(0).dtype == DType::boolean)
-    return refuse(operands, fmt::format("reduction \"{}\" of bool", reduction), "reduce numbers, or use none");
+    return refuse(operands, fmt::format("reduction \"{}\" is not possible for bool", reduction),
+                  "reduce numbers, or use none");
   return {};
 }
 
@@ -68,13 +69,14 @@ Result<Types> infer_scatter_elements(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
   const Shape &x = operands.type(0).shape, &indices = operands.type(1).shape, &updates = operands.type(2).shape;
   if (indices != updates)
-    return refuse(operands, fmt::format("indices {} and updates {}", to_string(indices), to_string(updates)),
+    return refuse(operands, fmt::format("indices has shape {}, updates {}", to_string(indices), to_string(updates)),
                   "both must have the same shape");
   bool fits = indices.size() == x.size();
   for (std::size_t i = 0; fits && i < x.size(); ++i) fits = i == axis || indices[i] <= x[i];
   if (!fits)
     return refuse(operands,
-                  fmt::format("indices {} exceed data {} outside axis {}", to_string(indices), to_string(x), axis),
+                  fmt::format("indices of shape {} exceed data of shape {} on another axis than {}", to_string(indices),
+                              to_string(x), axis),
                   "both must have the same rank, and indices must not have larger extents");
   return Types{operands.type(0)};
 }
@@ -95,12 +97,12 @@ Result<Types> infer_scatter_nd(const Operands& operands) {
   if (indices.empty() || depth > static_cast<std::int64_t>(x.size()))
     return refuse(
         operands,
-        fmt::format("indices {} do not address data {} of rank {}", to_string(indices), to_string(x), x.size()),
+        fmt::format("indices {} cannot address data {} of rank {}", to_string(indices), to_string(x), x.size()),
         "the last extent of the indices may not exceed the rank of the data");
   Shape expected(indices.begin(), indices.end() - 1);
   expected.insert(expected.end(), x.begin() + depth, x.end());
   if (updates != expected)
-    return refuse(operands, fmt::format("updates {}, expected {}", to_string(updates), to_string(expected)),
+    return refuse(operands, fmt::format("updates has shape {}, expected {}", to_string(updates), to_string(expected)),
                   "there must be one slice of the data for each index tuple");
   return Types{operands.type(0)};
 }
@@ -134,15 +136,16 @@ Result<Types> infer_tensor_scatter(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands, -2));
   const std::string mode = graph::string_attribute(operands.node, "mode", "linear");
   if (mode != "linear" && mode != "circular")
-    return refuse(operands, fmt::format("mode is \"{}\", allowed are linear and circular", mode), "use one of these");
+    return refuse(operands, fmt::format("mode is \"{}\", but must be linear or circular", mode), "fix the exporter");
   const Shape &cache = operands.type(0).shape, &update = operands.type(1).shape;
   bool fits = axis > 0 && update.size() == cache.size();
   for (std::size_t i = 0; fits && i < cache.size(); ++i)
     fits = i == axis ? update[i] <= cache[i] : update[i] == cache[i];
   if (!fits)
-    return refuse(operands,
-                  fmt::format("update {} for a cache {} along axis {}", to_string(update), to_string(cache), axis),
-                  "the axis must not be the first, the update's extent there not larger, all others equal");
+    return refuse(
+        operands,
+        fmt::format("update has shape {}, the cache {}, along axis {}", to_string(update), to_string(cache), axis),
+        "the axis must not be the first; the update's extent must not be larger there, and equal elsewhere");
   if (operands.has(2) && operands.type(2).shape != Shape{cache[0]})
     return refuse(operands,
                   fmt::format("write_indices has shape {}, expected [{}]", to_string(operands.type(2).shape), cache[0]),

@@ -112,8 +112,10 @@ Result<std::vector<NdArray>> evaluate_compress(const Operands& operands) {
   DOVETAIL_ASSIGN(const Along along, along_axis_of(operands));
   const NdArray& condition = *operands.constant(1);
   if (condition.rank() != 1 || condition.count() > along.slices.count)
-    return refuse(operands, fmt::format("condition {} for {} slices", to_string(condition.shape()), along.slices.count),
-                  "it must be a list no longer than the axis, or than the flattened input if no axis is given");
+    return refuse(
+        operands,
+        fmt::format("condition has shape {}, for {} slices", to_string(condition.shape()), along.slices.count),
+        "condition must be a list no longer than the axis, or than the flattened input if no axis is given");
   std::vector<std::int64_t> chosen;
   for (std::int64_t i = 0; i < condition.count(); ++i)
     if (is_set(condition, i)) chosen.push_back(i);
@@ -128,7 +130,7 @@ Result<std::vector<NdArray>> evaluate_unique(const Operands& operands) {
   if (is_floating(slices.array.dtype()))
     for (std::int64_t i = 0; i < slices.array.count(); ++i)
       if (std::isnan(slices.array.as_double(i)))
-        return refuse(operands, "the operand holds NaN, which equals nothing", "replace NaN before the node");
+        return refuse(operands, "the operand contains NaN, which equals no value", "replace NaN before the node");
   std::vector<std::int64_t> order(static_cast<std::size_t>(slices.count));
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) { return slices.compare(a, b) < 0; });

@@ -39,16 +39,17 @@ void check_inputs(const OpDef& def, const Operands& operands, Diagnostics& error
     if (signature.inputs[i].presence != Presence::optional && signature.inputs[i].presence != Presence::any_number &&
         !operands.has(i))
       errors.push_back(refuse(operands,
-                              fmt::format("input {} ({}) is required, the node has {} inputs", i,
+                              fmt::format("input {} ({}) is required, but the node has only {} inputs", i,
                                           signature.inputs[i].name, operands.count()),
                               "give the input, or fix the exporter"));
   std::map<char, std::size_t> first_of;  // the input that determined each type variable
   for (std::size_t i = 0; i < operands.count(); ++i) {
     const InputRule* rule = rule_of(signature, i);
     if (rule == nullptr) {
-      errors.push_back(refuse(
-          operands, fmt::format("{} inputs, the operator takes at most {}", operands.count(), signature.inputs.size()),
-          "remove the extra inputs"));
+      errors.push_back(refuse(operands,
+                              fmt::format("the node has {} inputs, but the operator accepts at most {}",
+                                          operands.count(), signature.inputs.size()),
+                              "remove the extra inputs"));
       return;
     }
     if (!operands.has(i)) {
@@ -59,15 +60,15 @@ void check_inputs(const OpDef& def, const Operands& operands, Diagnostics& error
     }
     const DType dtype = operands.type(i).dtype;
     if (!contains(rule->types, dtype)) {
-      errors.push_back(refuse(
-          operands,
-          fmt::format("input {} ({}) has type {}, allowed are {}", i, rule->name, name(dtype), names_of(rule->types)),
-          "insert a Cast before the node"));
+      errors.push_back(refuse(operands,
+                              fmt::format("input {} ({}) has type {}, but must be one of {}", i, rule->name,
+                                          name(dtype), names_of(rule->types)),
+                              "insert a Cast before the node"));
     } else if (rule->variable != 0) {
       const std::size_t first = first_of.try_emplace(rule->variable, i).first->second;
       if (operands.type(first).dtype != dtype)
         errors.push_back(refuse(operands,
-                                fmt::format("input {} ({}) has type {}, input {} has {}; they must be equal", i,
+                                fmt::format("input {} ({}) has type {}, but input {} has {}; they must be equal", i,
                                             rule->name, name(dtype), first, name(operands.type(first).dtype)),
                                 "insert a Cast before the node"));
     }
@@ -106,7 +107,7 @@ void check_attributes(const OpDef& def, const Operands& operands, Diagnostics& e
 }  // namespace
 
 Diagnostic refuse(const Operands& operands, std::string why, std::string hint) {
-  return {fmt::format("cannot take {}", operands.node.op), fmt::format("node {}", operands.node.name), std::move(why),
+  return {fmt::format("cannot accept {}", operands.node.op), fmt::format("node {}", operands.node.name), std::move(why),
           std::move(hint)};
 }
 
@@ -118,8 +119,8 @@ Result<void> check_signature(const OpDef& def, const Operands& operands) {
   const int max_outputs = def.signature.max_outputs;
   if (outputs == 0 || (max_outputs >= 0 && outputs > max_outputs))
     errors.push_back(refuse(operands,
-                            fmt::format("the node has {} outputs, 1 to {} are supported", outputs, max_outputs),
-                            "drop the unused outputs"));
+                            fmt::format("the node has {} outputs, but 1 to {} are supported", outputs, max_outputs),
+                            "remove the unused outputs"));
   return errors;
 }
 

@@ -68,7 +68,7 @@ struct Signature {
 // constants.
 Result<void> check_signature(const OpDef& def, const Operands& operands);
 
-// "cannot take Conv (node conv1): <why>. Hint: <hint>": the form of every operator's diagnostic.
+// "cannot accept Conv (node conv1): <why>. Hint: <hint>": the form of every operator's diagnostic.
 Diagnostic refuse(const Operands& operands, std::string why, std::string hint);
 
 }  // namespace dovetail::ops

@@ -42,13 +42,14 @@ Result<std::vector<Range>> ranges_of(const Operands& operands) {
     return refuse(operands,
                   fmt::format("starts, ends, axes and steps have {}, {}, {} and {} entries", starts.size(), ends.size(),
                               axes.size(), steps.size()),
-                  "give one of each per sliced axis");
+                  "give one entry of each per sliced axis");
   DOVETAIL_ASSIGN(const std::vector<std::size_t> positions, normalize_axes(operands, axes, x.size()));
   std::vector<Range> ranges;
   for (const std::int64_t extent : x) ranges.push_back({0, 1, extent});
   for (std::size_t i = 0; i < positions.size(); ++i) {
     if (steps[i] == 0)
-      return refuse(operands, fmt::format("step 0 on axis {}, must not be 0", positions[i]), "fix the exporter");
+      return refuse(operands, fmt::format("the step on axis {} is 0, but must not be 0", positions[i]),
+                    "fix the exporter");
     ranges[positions[i]] = clamp_range(starts[i], ends[i], steps[i], x[positions[i]]);
   }
   return ranges;

@@ -17,20 +17,22 @@ Result<std::vector<std::int64_t>> sizes_of(const Operands& operands, std::size_t
     std::int64_t sum = 0;
     for (const std::int64_t size : sizes) {
       if (size < 0)
-        return refuse(operands, fmt::format("split holds {}, the least allowed is 0", size), "fix the exporter");
+        return refuse(operands, fmt::format("split contains {}, but sizes must be at least 0", size),
+                      "fix the exporter");
       sum += size;
     }
     if (static_cast<std::int64_t>(sizes.size()) != outputs || sum != extent)
       return refuse(
           operands,
-          fmt::format("split [{}] has {} parts of {} elements, the node has {} outputs, and axis {} has {} elements",
-                      join(sizes), sizes.size(), sum, outputs, axis, extent),
+          fmt::format(
+              "split [{}] has {} parts of {} elements, but the node has {} outputs, and axis {} has {} elements",
+              join(sizes), sizes.size(), sum, outputs, axis, extent),
           "the parts must add up to the extent, one per output");
     return sizes;
   }
   const std::int64_t parts = graph::int_attribute(operands.node, "num_outputs", outputs);
   if (parts != outputs)
-    return refuse(operands, fmt::format("num_outputs is {}, the node has {} outputs", parts, outputs),
+    return refuse(operands, fmt::format("num_outputs is {}, but the node has {} outputs", parts, outputs),
                   "make them equal");
   if (!operands.node.attributes.contains("num_outputs") && extent % parts != 0)
     return refuse(operands,

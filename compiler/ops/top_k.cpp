@@ -16,10 +16,9 @@ Result<Types> infer_top_k(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands, -1));
   const NdArray& k = *operands.constant(1);
   Shape shape = operands.type(0).shape;
-  if (k.count() != 1)
-    return refuse(operands, fmt::format("k has {} elements, expected 1", k.count()), "give one number");
+  if (k.count() != 1) return refuse(operands, fmt::format("k has {} elements, expected 1", k.count()), "give a scalar");
   if (const std::int64_t requested = k.as_int64(0); requested < 0 || requested > shape[axis])
-    return refuse(operands, fmt::format("k is {}, axis {} has extent {}", requested, axis, shape[axis]),
+    return refuse(operands, fmt::format("k is {}, but axis {} has extent {}", requested, axis, shape[axis]),
                   "k must be between 0 and the extent");
   shape[axis] = k.as_int64(0);
   Types types{{operands.type(0).dtype, shape}, {DType::int64, shape}};

@@ -15,7 +15,7 @@ Result<std::vector<std::size_t>> permutation(const Operands& operands) {
   const std::vector<std::int64_t> perm = graph::ints_attribute(operands.node, "perm", reversed);
   if (perm.size() != rank)
     return refuse(operands,
-                  fmt::format("perm has {} entries, the input {} has rank {}", perm.size(),
+                  fmt::format("perm has {} entries, but the input {} has rank {}", perm.size(),
                               to_string(operands.type(0).shape), rank),
                   "give each axis once");
   return normalize_axes(operands, perm, rank);

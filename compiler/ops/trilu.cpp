@@ -16,7 +16,7 @@ Result<Types> infer_trilu(const Operands& operands) {
   if (x.shape.size() < 2)
     return refuse(
         operands,
-        fmt::format("input of shape {} has rank {}, at least 2 is required", to_string(x.shape), x.shape.size()),
+        fmt::format("input of shape {} has rank {}, but at least 2 is required", to_string(x.shape), x.shape.size()),
         "the last two axes must be those of the matrices");
   if (operands.has(1) && element_count(operands.type(1).shape) != 1)
     return refuse(operands, fmt::format("k has shape {}, expected one element", to_string(operands.type(1).shape)),

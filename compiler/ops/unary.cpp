@@ -187,8 +187,8 @@ const UnaryRow& unary_row(const Operands& operands) {
 Result<Types> infer_unary(const Operands& operands) {
   const std::string approximate = graph::string_attribute(operands.node, "approximate", "none");
   if (approximate != "none" && approximate != "tanh")
-    return refuse(operands, fmt::format("approximate is \"{}\", allowed are \"none\" and \"tanh\"", approximate),
-                  "use one of these");
+    return refuse(operands, fmt::format("approximate is \"{}\", but must be none or tanh", approximate),
+                  "fix the exporter");
   const graph::TensorType& x = operands.type(0);
   return Types{{unary_row(operands).yields_bool ? DType::boolean : x.dtype, x.shape}};
 }

@@ -13,7 +13,7 @@ Result<Types> infer_by_evaluation(const Operands& operands) {
 }
 
 Result<loops::Program> no_program(const Operands& operands) {
-  return refuse(operands, "the number of its result elements depends on data, so no program can compute them",
+  return refuse(operands, "the number of elements of the result depends on data, so no program can compute them",
                 "enable constant folding (fold_constants)");
 }
 

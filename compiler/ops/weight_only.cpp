@@ -55,7 +55,7 @@ Result<loops::Program> define_weight_only_conv(const Operands& operands) {
 Result<Types> infer_weight_only_gemm(const Operands& operands) {
   const Shape &x = operands.type(0).shape, &w = operands.type(1).shape;
   if (x.size() < 2 || w.size() != 2 || x.back() != w[0])
-    return refuse(operands, fmt::format("input {} and weight {} do not agree in K", to_string(x), to_string(w)),
+    return refuse(operands, fmt::format("input {} and weight {} have different K", to_string(x), to_string(w)),
                   "the input must be [..., M, K], the weight [K, N]");
   DOVETAIL_TRY(require_per_output(operands, w[1]));
   Shape y = x;

@@ -26,12 +26,14 @@ Shape read_list(const Operands& operands, std::string_view name, std::size_t cou
   }
   for (const std::int64_t value : values)
     if (value < least) {
-      errors.push_back(refuse(operands, fmt::format("{} holds {}, the least allowed is {}", name, value, least),
+      errors.push_back(refuse(operands,
+                              fmt::format("{} contains {}, but its values must be at least {}", name, value, least),
                               "fix the exporter"));
       return Shape(count, fallback);
     } else if (value > kMost) {
-      errors.push_back(
-          refuse(operands, fmt::format("{} holds {}, the most allowed is {}", name, value, kMost), "fix the exporter"));
+      errors.push_back(refuse(operands,
+                              fmt::format("{} contains {}, but its values must be at most {}", name, value, kMost),
+                              "fix the exporter"));
       return Shape(count, fallback);
     }
   return values;
@@ -112,7 +114,7 @@ Result<Window> make_window(const Operands& operands, const Shape& kernel) {
   if (rank == 0 || shape.size() != rank + 2)
     return refuse(
         operands,
-        fmt::format("input of shape {} has {} spatial axes, the kernel has {}", to_string(shape),
+        fmt::format("input of shape {} has {} spatial axes, but the kernel has {}", to_string(shape),
                     static_cast<std::int64_t>(shape.size()) - 2, rank),
         "the input must be [batch, channels, spatial...], with as many spatial axes as the kernel, at least one");
   Diagnostics errors;
@@ -123,9 +125,9 @@ Result<Window> make_window(const Operands& operands, const Shape& kernel) {
       operands.node.attributes.contains("kernel_shape") && errors.empty())
     errors.push_back(
         refuse(operands,
-               fmt::format("kernel_shape is {}, the weight's is {}",
+               fmt::format("kernel_shape is {}, but the weight's kernel is {}",
                            to_string(graph::ints_attribute(operands.node, "kernel_shape", {})), to_string(kernel)),
-               "make them equal, or drop the attribute"));
+               "make them equal, or remove the attribute"));
   for (const std::int64_t extent : kernel)
     if (extent < 1 || extent > kMost)
       errors.push_back(refuse(operands,
@@ -142,11 +144,11 @@ Result<Window> make_window(const Operands& operands, const Shape& kernel) {
   const bool upper = auto_pad == "SAME_UPPER", lower = auto_pad == "SAME_LOWER";
   if (!upper && !lower && auto_pad != "NOTSET" && auto_pad != "VALID")
     errors.push_back(refuse(
-        operands, fmt::format("auto_pad is \"{}\", allowed are NOTSET, SAME_UPPER, SAME_LOWER and VALID", auto_pad),
-        "use one of these"));
+        operands, fmt::format("auto_pad is \"{}\", but must be NOTSET, SAME_UPPER, SAME_LOWER or VALID", auto_pad),
+        "fix the exporter"));
   if (auto_pad != "NOTSET" && std::ranges::any_of(pads, [](std::int64_t pad) { return pad != 0; }))
-    errors.push_back(
-        refuse(operands, fmt::format("auto_pad is {} and pads are [{}]", auto_pad, join(pads)), "give one of the two"));
+    errors.push_back(refuse(operands, fmt::format("auto_pad is {}, but pads are given: [{}]", auto_pad, join(pads)),
+                            "give one of the two"));
   std::int64_t taps = 1;
   for (const std::int64_t extent : kernel)
     if (errors.empty() && __builtin_mul_overflow(taps, extent, &taps))

@@ -13,8 +13,8 @@ namespace {
 
 using Edges = std::vector<std::set<std::size_t>>;
 
-// A topological order that keeps to one color as long as possible, so that runs of one color are long; ties go to the
-// unit that was listed first.
+// A topological order with long runs of one color: it continues with the current color while possible; ties go to the
+// unit listed first.
 std::vector<std::size_t> order(const Edges& reads, const std::vector<std::size_t>& colors) {
   Edges users(reads.size());
   std::vector<std::size_t> waiting(reads.size());

@@ -59,13 +59,13 @@ class Partitioner {
     std::vector<std::string_view> names;
     for (const TargetPointer& target : options_.available) names.push_back(target->name());
     errors_.push_back({fmt::format("unknown target \"{}\"", name), where,
-                       fmt::format("the targets are {}", fmt::join(names, ", ")), "choose one of them"});
+                       fmt::format("the targets are {}", fmt::join(names, ", ")), "choose one of these targets"});
   }
   void check_options() {
     std::set<std::string_view> names;
     for (const TargetPointer& target : options_.available)
       if (!names.insert(target->name()).second)
-        errors_.push_back({fmt::format("two targets are named {}", target->name()), "CompileOptions::available",
+        errors_.push_back({fmt::format("two targets have the name {}", target->name()), "CompileOptions::available",
                            "--target could not distinguish them", "give each back end a unique name"});
     for (const std::string& target : options_.targets) check_target(target, "--target");
     for (const auto& [name, target] : options_.place) {
@@ -75,7 +75,7 @@ class Partitioner {
         return !n.removed && (n.name == node || std::ranges::find(n.origins, node) != n.origins.end());
       });
       if (!known)
-        errors_.push_back({fmt::format("cannot place \"{}\"", node), "--place", "the graph has no node of that name",
+        errors_.push_back({fmt::format("cannot place \"{}\"", node), "--place", "the graph has no node of this name",
                            "`dovetail compile --dump integer` lists the nodes"});
     }
   }
@@ -97,11 +97,12 @@ class Partitioner {
       if (const auto given_up = options_.given_up.find(node); given_up != options_.given_up.end())
         for (const Refusal& refusal : given_up->second)
           if (refusal.target == target.name())
-            return Diagnostic{fmt::format("{} cannot take {}", target.name(), graph_.node(id).name),
+            return Diagnostic{fmt::format("{} does not support {}", target.name(), graph_.node(id).name),
                               graph_.node(id).name, refusal.why, "place part of the model on another target"};
       const std::string elsewhere = placement_of(node);
       if (elsewhere.empty() || elsewhere == target.name()) continue;
-      return Diagnostic{fmt::format("{} cannot take {}", target.name(), graph_.node(id).name), graph_.node(id).name,
+      return Diagnostic{fmt::format("{} does not support {}", target.name(), graph_.node(id).name),
+                        graph_.node(id).name,
                         fmt::format("the pattern \"{}\" would cover {}, which is placed on {}", match.row,
                                     graph_.node(node).name, elsewhere),
                         "place both on one target"};
@@ -191,7 +192,7 @@ class Partitioner {
     }
   }
 
-  // Moves regions that do not pay off to other targets. False if all pay off.
+  // Moves regions that do not pay off to other targets. Returns false if all regions pay off.
   bool give_up_regions() {
     std::vector<bool> gone(units_.size(), false);
     std::vector<Unit> instead;
@@ -233,8 +234,8 @@ class Partitioner {
     return true;
   }
 
-  // The region's nodes on targets that the user listed after `target`; empty if these do not cover all nodes, or if the
-  // user placed one of them.
+  // The region's nodes assigned to targets that the user listed after `target`; empty if those targets do not support
+  // all nodes, or if the user placed one of the nodes.
   std::vector<Unit> other_units(const GraphRegion& region, std::size_t target) const {
     const std::vector<NodeId> nodes = region.nodes();
     if (std::ranges::any_of(nodes, [&](NodeId id) { return !placement_of(id).empty(); })) return {};

@@ -39,7 +39,7 @@ struct PartitionOptions {
   std::map<std::string, std::string> place = {};  // node name -> target, given by the user
   bool strict = false;                            // no fallback
   Offload offload = Offload::possible;
-  // Nodes that a target accepted but could not hold (BundleBuilder::give_up).
+  // Nodes that a target accepted, but that do not fit its memory (BundleBuilder::give_up).
   std::map<graph::NodeId, std::vector<Refusal>> given_up = {};
   TargetPointer control_flow = nullptr;  // runs nodes with subgraphs, regardless of the user's list
 };
@@ -49,8 +49,8 @@ struct PartitionRegion {
   GraphRegion region;
   Cost cost;                  // sum over its matches
   double border_seconds = 0;  // transfers of all tensors that cross its border
-  // Its cost on the next listed targets that accept it; nothing if no such target accepts one of its nodes, or the user
-  // placed one here.
+  // The region's cost on the next listed targets that accept its nodes; nothing if no such target accepts some node, or
+  // the user placed one here.
   std::optional<Cost> elsewhere = {};
 };
 struct Partition {
@@ -69,7 +69,7 @@ Result<Partition> partition(const graph::Graph& graph, const PartitionOptions& o
 // The plans of all regions, in their order. Errors: those of a target that cannot plan a region.
 Result<std::vector<RegionPlanPointer>> plan_regions(const graph::Graph& graph, const Partition& parts,
                                                     const PlanOptions& options);
-// The offers of all their kernels, in execution order.
+// The layout offers of all kernels of these plans, in execution order.
 std::vector<KernelOffer> offers_of(std::span<const RegionPlanPointer> plans);
 
 // Makes every match's results outputs of its region, to compare a run with the reference operation by operation.

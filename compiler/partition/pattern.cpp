@@ -26,7 +26,7 @@ class Parser {
   Result<Pattern> run() {
     Pattern pattern = read_pattern();
     skip();
-    if (error_.empty() && at_ != text_.size()) fail("a pattern ends here");
+    if (error_.empty() && at_ != text_.size()) fail("unexpected text after the pattern");
     if (!error_.empty())
       return Diagnostic{"cannot read pattern", fmt::format("{}, character {}", text_, at_ + 1), error_,
                         "for example Relu?(Add~(MatMul(x=_, w=#), b=#))"};
@@ -133,18 +133,19 @@ class Matcher {
   Attempts match_value(const Pattern& pattern, ValueId value, const Attempt& given, const std::string& what) {
     if (pattern.kind == Kind::absent) {
       if (!value.valid()) return {given};
-      return refuse(fmt::format("{} is present", what));
+      return refuse(fmt::format("{} is given, but the pattern omits it", what));
     }
-    if (!value.valid()) return refuse(fmt::format("{} is omitted", what));
+    if (!value.valid()) return refuse(fmt::format("{} is omitted, but the pattern needs it", what));
     Attempts attempts;
     if (pattern.kind == Kind::node) attempts = match_node(pattern, value, given, what);
     else if (pattern.kind == Kind::value || graph_.is_constant(value)) attempts = {given};
-    else return refuse(fmt::format("{} is not constant", what));
+    else return refuse(fmt::format("{} is not a constant", what));
     if (pattern.name.empty()) return attempts;
     std::erase_if(attempts, [&](Attempt& attempt) {
       const ValueId known = attempt.values.emplace(pattern.name, value).first->second;
       if (known != value)
-        refuse(fmt::format("{} is both {} and {}", pattern.name, graph_.value(known).name, graph_.value(value).name));
+        refuse(fmt::format("{} matches both {} and {}, which differ", pattern.name, graph_.value(known).name,
+                           graph_.value(value).name));
       return known != value;
     });
     return attempts;
@@ -181,8 +182,8 @@ class Matcher {
   Attempts match_operands(const Pattern& pattern, const graph::Node& node, const Attempt& given) {
     for (std::size_t i = pattern.operands.size(); i < node.inputs.size() && !pattern.open; ++i)
       if (node.inputs[i].valid())
-        return refuse(
-            fmt::format("{} has {} operands, the pattern {}", node.name, node.inputs.size(), pattern.operands.size()));
+        return refuse(fmt::format("{} has {} operands, but the pattern {}", node.name, node.inputs.size(),
+                                  pattern.operands.size()));
     Attempts all;
     for (const bool exchanged : {false, true}) {
       if (exchanged && !pattern.commutative) break;
@@ -230,7 +231,8 @@ class Matcher {
     return result;
   }
 
-  // Records the reason of the attempt that got furthest; among equals, one that met a different node, then the first.
+  // Records the reason of the attempt that matched most nodes; of equal ones, an attempt that met a different node,
+  // then the first.
   Attempts refuse(std::string why, bool at_node = false) {
     const std::size_t score = 2 * depth_ + (at_node ? 1 : 0);
     if (why_.empty() || score > furthest_) {

@@ -1,4 +1,4 @@
-// Patterns over graphs, which the tables of targets consist of. Tables write them in text form:
+// Patterns of nodes, as used in the targets' tables. Their text form:
 //
 //   pattern  = [name "="] term
 //   term     = "_"                                      any value

@@ -111,7 +111,7 @@ Result<PassOutcome> eliminate_identities(graph::Graph& graph, const PassContext&
   PassOutcome outcome;
   for (const NodeId id : graph.topological_order()) {
     if (graph.node(id).removed || !hands_on(graph, graph.node(id))) continue;
-    // A node that copies a graph input or constant to a graph output cannot be bypassed: the copy is required.
+    // Bypasses the node, unless it copies a graph input or constant to a graph output: that copy is required.
     outcome.changes += bypass(graph, id, graph.node(id).inputs[0]);
   }
   return outcome;

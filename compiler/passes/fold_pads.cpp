@@ -57,7 +57,7 @@ bool fold(Graph& graph, NodeId id) {
       !never_below(graph, pad.inputs[0], value))
     return false;
   if (node.op == "AveragePool") {
-    // count_include_pad holds for all pads of the node: its own and the folded ones.
+    // count_include_pad applies to all pads of the node: its own and the folded ones.
     if (value != 0 || (padded && graph::int_attribute(node, "count_include_pad", 0) == 0)) return false;
     attributes["count_include_pad"] = std::int64_t{1};
   }

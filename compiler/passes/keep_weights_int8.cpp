@@ -34,11 +34,11 @@ class Keeper {
     const Node product = graph_.node(id);
     const bool is_conv = product.op == "Conv", is_gemm = product.op == "Gemm";
     const std::int64_t rank = static_cast<std::int64_t>(graph_.value(product.inputs[1]).type.shape.size());
-    if (graph_.value(product.outputs[0]).type.dtype != DType::float32) return "it does not compute in float32";
+    if (graph_.value(product.outputs[0]).type.dtype != DType::float32) return "the node does not compute in float32";
     if (!is_conv && rank != 2) return fmt::format("its weight has {} axes; a matrix has 2", rank);
     if (is_gemm &&
         (graph::int_attribute(product, "transA", 0) != 0 || graph::float_attribute(product, "alpha", 1) != 1))
-      return "it transposes or scales its operands";
+      return "the node transposes or scales its operands";
     const bool out_in = is_gemm && graph::int_attribute(product, "transB", 0) != 0;
     Weight weight;
     if (Refusal refusal = lowering_.read_weight(product.inputs[1], is_conv || out_in ? 0 : 1, weight); !refusal.empty())
@@ -47,9 +47,9 @@ class Keeper {
     ValueId bias;
     if (product.inputs.size() > 2 && product.inputs[2].valid()) {
       bias = product.inputs[2];
-      if (is_gemm && graph::float_attribute(product, "beta", 1) != 1) return "it scales its operands";
+      if (is_gemm && graph::float_attribute(product, "beta", 1) != 1) return "the node scales its operands";
       if (graph_.value(bias).type.shape != Shape{outputs})
-        return fmt::format("its bias has shape {}, and must have [{}]", to_string(graph_.value(bias).type.shape),
+        return fmt::format("the bias has shape {}, but must have [{}]", to_string(graph_.value(bias).type.shape),
                            outputs);
     }
 

@@ -1,6 +1,6 @@
-// Turns a ConvTranspose with constant weights into a Conv that computes the elements between two inputs as channels,
-// and the movement that interleaves them. A direct definition would multiply stride^2 times as many values, mostly
-// zeros.
+// Turns a ConvTranspose with constant weights into a Conv that computes the elements between two inputs as channels
+// (phases), and a depth-to-space movement that interleaves them. A direct definition would multiply stride^2 times as
+// many values, mostly zeros.
 //
 // Element q · stride + r of the whole product (0 <= r < stride) is Σ x[q − t] · w[r + t · stride]: for each r a
 // convolution with every stride-th tap. If the strides do not divide the kernel, the missing taps are zeros, which turn
@@ -100,7 +100,7 @@ NdArray repeated(const NdArray& bias, std::int64_t times) {
   return result;
 }
 
-// The operands of the Conv next to its input, and the operators between the Conv and the movement.
+// The Conv's weight and bias, and the operators between the Conv and the movement.
 struct PhaseOperands {
   ValueId weights, bias;  // no bias: invalid
   std::function<ValueId(ValueId value)> follow = [](ValueId value) { return value; };

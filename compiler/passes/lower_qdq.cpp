@@ -95,7 +95,7 @@ Refusal requantize(Lowering& lowering, const Operand& x, const Target& target) {
     node = lowering.rescale(x, target.q, target.range, graph.value(target.output).name, refusal);
     if (!refusal.empty()) return refusal;
   }
-  // The node represents the activation that it follows, or else the QuantizeLinear itself.
+  // The new node represents the activation that it replaces, or else the QuantizeLinear.
   Target inner = target;
   NodeId op = target.quantize;
   if (!inner.float_nodes.empty()) {
@@ -136,7 +136,8 @@ void lower_quantize(Lowering& lowering, NodeId quantize) {
   } else {
     const auto row = std::find_if(std::begin(kLowerings), std::end(kLowerings),
                                   [&](const RuleRow& each) { return each.op == op_type; });
-    refusal = row != std::end(kLowerings) ? row->lower(lowering, op, target) : Refusal("it has no integer form");
+    refusal =
+        row != std::end(kLowerings) ? row->lower(lowering, op, target) : Refusal("the operator has no integer form");
     // An operator without a rule may still be a function of one tensor, together with the Relu and Clip after it.
     if (!refusal.empty()) {
       const Refusal no_table = lower_to_table(lowering, target);
@@ -157,14 +158,14 @@ std::string other_steps(const Graph& graph, const Node& node) {
       continue;
     const DType steps = graph.value(graph.node(producer).inputs[0]).type.dtype;
     if (other(steps))
-      return fmt::format("it reads {} steps, but integer forms exist only for int8 and uint8", name(steps));
+      return fmt::format("the quantized input is {}, but integer forms exist only for int8 and uint8", name(steps));
   }
   for (ValueId output : node.outputs)
     for (NodeId user : graph.users(output)) {
       if (graph.node(user).op != "QuantizeLinear") continue;
       const DType steps = graph.value(graph.node(user).outputs[0]).type.dtype;
       if (other(steps))
-        return fmt::format("its result is quantized to {}, but integer forms exist only for int8 and uint8",
+        return fmt::format("the result is quantized to {}, but integer forms exist only for int8 and uint8",
                            name(steps));
     }
   return "";
@@ -194,9 +195,9 @@ void note_islands(Lowering& lowering) {
              !graph.is_constant(graph.node(graph.value(input).producer).inputs[0]);
     });
     std::string why = reads_activations ? "no QuantizeLinear follows"
-                                        : "only its constants are quantized, and its activations are float";
+                                        : "only the constants are quantized, and the activations are float";
     if (const std::string steps = other_steps(graph, node); !steps.empty()) why = steps;
-    else if (lowering.kept_float.count(node.name)) why = "its float result is used in addition to the quantized one";
+    else if (lowering.kept_float.count(node.name)) why = "the float result is used in addition to the quantized one";
     else if (refusal != lowering.refusals.end()) why = refusal->second;
     lowering.outcome.notes.push_back(fmt::format("{} ({}) stays float: {}", node.name, node.op, why));
   }

@@ -1,8 +1,7 @@
 // Merges convolutions with the same input and geometry into one convolution, and likewise Gemm and MatMul with constant
 // weights, together with an activation that all of them have. A Split gives each reader its part, unless all parts are
-// concatenated side by side. The Split has a cost, so operators are merged only where the vector lanes that narrow
-// results leave idle, and the kernel starts saved, cost more than moving the results (kProductsPerByte). A note gives
-// both numbers for operators that stay apart.
+// concatenated in order. Operators are merged only if the idle vector lanes and kernel starts that this saves cost more
+// than the Split's moves (kProductsPerByte). A note gives both numbers for operators that are not merged.
 #include <algorithm>
 #include <map>
 
@@ -34,7 +33,7 @@ bool outputs_first(const graph::Node& node) {
   return node.op == "Conv" || (node.op == "Gemm" && graph::int_attribute(node, "transB", 0) != 0);
 }
 
-// The facts that members must share, as text; empty where the node cannot be merged.
+// The properties that merged nodes must share, as text; empty if the node cannot be merged.
 std::string geometry(const Graph& graph, const graph::Node& node) {
   if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") || node.outputs.size() != 1 ||
       !is_float(graph, node.outputs[0]))
@@ -153,7 +152,7 @@ bool merge(Graph& graph, std::vector<Member> members, PassOutcome& outcome) {
                cost = bytes * kProductsPerByte;
   if (saved <= cost) {
     outcome.notes.push_back(
-        fmt::format("{} read the same input but stay apart: merging saves {:.0f} thousand products, and the Split "
+        fmt::format("{} read the same input but are not merged: merging saves {:.0f} thousand products, but the Split "
                     "costs as much as {:.0f} thousand",
                     names, saved / 1e3, cost / 1e3));
     return false;

@@ -34,7 +34,8 @@ struct PassContext {
   Evaluate evaluate = interpreter_evaluate();
   Level level = Level::tolerant;
   // The limits of constant folding for a graph: evaluated expressions (an interpreter evaluates about 10^8 per second),
-  // and bytes of results beyond those of their operands. A small model can require any number of both.
+  // and bytes of results beyond those of their operands. Without limits, a small model could require any amount of
+  // both.
   double evaluation_steps = 1e10;
   std::int64_t folded_bytes = std::int64_t{1} << 30;
 };

@@ -1,6 +1,6 @@
 // Moves a MaxPool before nodes that commute with it, to the integer convolution whose results it reads, so that targets
 // may fuse the two: a Concat of such results along channels becomes a Concat of their poolings, and an increasing
-// change of scale is applied to the pooled values. Every bit of every value is kept.
+// change of scale is applied to the pooled values. All values stay bit-identical.
 #include <algorithm>
 
 #include "compiler/passes/list.h"

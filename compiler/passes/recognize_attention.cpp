@@ -33,8 +33,8 @@ ValueId without_factor(const Graph& graph, ValueId value, double& scale, std::ve
   return value;
 }
 
-// Scores that a constant condition hides by a very low value (-inf, or a number close to the least), which adding a
-// score would not change. Expressed as a mask that is added to the scores.
+// Scores that a constant condition replaces by a very low value (-inf, or a number close to the least), expressed as a
+// mask that is added to the scores.
 struct Hidden {
   ValueId scores;
   NdArray mask;

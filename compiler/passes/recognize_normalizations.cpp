@@ -17,7 +17,7 @@ using graph::NodeId;
 using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
 
-// The value before nodes that keep the order of elements, and Expand.
+// The value before nodes that keep the order of elements, and before Expand nodes.
 ValueId before_reshapes(const Graph& graph, ValueId value) {
   while (true) {
     const NodeId id = graph.value(value).producer;
@@ -127,7 +127,7 @@ Variance variance(const Graph& graph, ValueId value, ValueId x, ValueId distance
   return found ? Variance::of_squares : Variance::none;
 }
 
-// (x - mean) / root(variance + epsilon), and a further factor of it.
+// (x - mean) / root(variance + epsilon), possibly times a factor.
 struct Normalized {
   ValueId x;
   Ints axes;
@@ -263,7 +263,7 @@ bool scale_and_shift(Graph& graph, NodeId id) {
     const std::vector<ValueId> inputs =
         node.op == "Add" ? std::vector<ValueId>{x, norm.inputs[1], other} : std::vector<ValueId>{x, other};
     if (!back) return become(graph, id, "LayerNormalization", inputs, norm.attributes, {*norm_id});
-    // Values keep their names and meanings: the rows with scale or shift are new values.
+    // Existing values keep their names and contents: the rows with scale or shift are new values.
     const ValueId rows =
         insert(graph, "LayerNormalization", node.name + "/normalized", inputs, norm.attributes, norm.origins);
     return become(graph, id, "Transpose", {rows}, {{"perm", perm}}, {*back, *norm_id});

@@ -1,5 +1,5 @@
-// Functions that rewriting passes share: queries about a place in the graph, and edits that maintain types, names of
-// graph outputs and origins.
+// Functions that rewriting passes share: queries about nodes and values, and edits that maintain types, names of graph
+// outputs and origins.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@ std::optional<std::vector<std::int64_t>> constant_pads(const graph::Graph& graph
 // --------------------------------------------------------------------------------------------------------------------------
 
 // Changes the node's operator and operands. It keeps its outputs, whose types must stay the same, and gets the origins
-// of `absorbed`. Nodes that are not needed any more are removed. Returns false without a change if the operator refuses
+// of `absorbed`. Nodes that are not needed any more are removed. Returns false without a change if the operator rejects
 // the operands or the type would differ.
 bool become(graph::Graph& graph, graph::NodeId node, std::string_view op, std::vector<graph::ValueId> inputs,
             graph::Attributes attributes = {}, const std::vector<graph::NodeId>& absorbed = {});
@@ -46,7 +46,7 @@ bool become(graph::Graph& graph, graph::NodeId node, std::string_view op, std::v
 // graph output keeps its name, and so needs its own node if `value` is a graph input, a constant or another graph
 // output.
 bool bypass(graph::Graph& graph, graph::NodeId node, graph::ValueId value);
-// Inserts a node with one output, whose type is inferred. Throws InternalError if the operator refuses the operands.
+// Inserts a node with one output, whose type is inferred. Throws InternalError if the operator rejects the operands.
 graph::ValueId insert(graph::Graph& graph, std::string_view op, std::string_view stem,
                       std::vector<graph::ValueId> inputs, graph::Attributes attributes,
                       const std::vector<std::string>& origins);

@@ -1,6 +1,6 @@
-// Algebraic simplification by a table of rules. Each rule has the level from which it may be used, and so the values
-// that it keeps:
-//   exact     every value: NaN, infinities, and the sign of zeros, except zeros from a minimum or maximum
+// Algebraic simplification by a table of rules. Each rule has the level from which it may be used, which determines the
+// values that it preserves: exact     every value: NaN, infinities, and the sign of zeros, except zeros from a minimum
+// or maximum
 //   tolerant  values within a few roundings; the sign of zeros may change
 //   trading   rules that hold only for finite numbers: x * 0 is 0, x / c is x * (1 / c)
 // Integers wrap, and for them every rule of the table is exact.
@@ -33,7 +33,7 @@ struct Place {
   ValueId out() const { return node().outputs[0]; }
   DType dtype() const { return graph.value(out()).type.dtype; }
   bool floating() const { return is_floating(dtype()); }
-  // Whether a rule may be applied that holds for integers always, and for floats from level `least`.
+  // Whether a rule that is always exact for integers, and valid for floats from level `least`, may be applied.
   bool allowed(Level least) const { return !floating() || level >= least; }
   std::optional<double> constant(std::size_t i) const { return uniform(graph, in(i)); }
   bool is_constant(std::size_t i, double number) const {
@@ -280,7 +280,7 @@ bool pool_before_relu(const Place& p) {
   if (!relu || !used_once(p.graph, p.in(0))) return false;
   const ValueId x = p.graph.node(*relu).inputs[0];
   const NodeId before = p.graph.value(x).producer;
-  // A Relu costs nothing at the end of one of these operators' kernels.
+  // Operators whose kernels apply a following Relu at no cost.
   static constexpr std::string_view kTaking[] = {"Conv", "Gemm", "MatMul", "BatchNormalization",
                                                  "Add",  "Mul",  "Sub",    "Div"};
   if (!before.valid() ||

@@ -3,7 +3,7 @@
 // transpose; merges Concat of Concat and Slice of Slice; lets Slice of Concat read the operand that contains it;
 // replaces a Concat of a Split's parts in their order by the Split's input; and removes Expand before a broadcasting
 // node; merges consecutive Pads, and Slices of what a Pad added; and moves a transpose past a Pad to another transpose,
-// and past a sum or product of two equally transposed operands. Every bit of every value is kept.
+// and past a sum or product of two equally transposed operands. All values stay bit-identical.
 #include <algorithm>
 #include <array>
 #include <numeric>

@@ -1,6 +1,7 @@
 // Splits LSTM, GRU and RNN with constant weights into a MatMul of all steps' inputs with W, an Add of the biases, and
 // the recurrence alone (dovetail.lstm, …), with its weights in the layout that it reads. Sums keep their order, so
-// every bit is kept, except for 16-bit floats, which are rounded in between: these are split from level 2.
+// results are bit-identical, except for 16-bit floats, which are rounded in between: these are split at level 2 and
+// above.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Replaces a Split of int8 values by a Slice for each of its results, for targets whose operations have one result. On
-// the accelerator Slices are only addresses if the parts begin at borders of channel blocks.
+// the accelerator, Slices that begin at multiples of a channel block are only addresses.
 #include <utility>
 
 #include "compiler/passes/list.h"

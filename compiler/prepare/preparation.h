@@ -28,14 +28,14 @@ class Preparation {
   // Makes the activations of integer block `main` unsigned (shift_activations.h) and corrects the bias, which must be a
   // constant added after it. No effect if that is not possible.
   void shift_activations(const std::string& main);
-  // Makes the activations of integer block `main` words less the zero point (shift_activations.h). No effect if that is
-  // not possible.
+  // Replaces the activations of integer block `main` by 16-bit words with the zero point subtracted
+  // (shift_activations.h). No effect if that is not possible.
   void widen_activations(const std::string& main);
   // Removes the zero point from integer block `main`, for products of signed bytes (shift_activations.h), and corrects
   // the bias. No effect if that is not possible.
   void drop_zero_point(const std::string& main);
   // Moves the depth of constant one-byte factors in contraction `main` (schedule/contraction.h) to the last dimension,
-  // if rows or columns are there: instructions that multiply bytes read neighbors of the depth at once. No effect if
+  // if rows or columns are there: instructions that multiply bytes read contiguous elements of the depth. No effect if
   // there are no such factors.
   void put_depth_last(const std::string& main);
 
@@ -43,8 +43,8 @@ class Preparation {
   const FusedGroup& group() const { return group_; }
   std::optional<std::size_t> argument(const std::string& name) const;  // position of a parameter
   const NdArray* constant(std::size_t position) const;  // its current value; null if the argument is not constant
-  // The constant that is added to the int32 sums of block `main` at all their uses, and the corresponding dimension of
-  // the sums.
+  // The bias: a constant that is added to the int32 sums of block `main` at all their uses, and the dimension of the
+  // sums that it is indexed by.
   struct Bias {
     std::size_t argument, dimension;
   };

@@ -131,7 +131,7 @@ std::optional<ShiftedProgram> shift_activations(const Program& program, const st
 
 std::optional<ShiftedProgram> widen_activations(const Program& program, const std::string& main) {
   const auto product = find_product(program, main);
-  // The zero point of bytes is a byte: the difference fits a word.
+  // Activation and zero point are bytes, so their difference fits in 16 bits.
   return product ? std::optional(with_shifted(program, main, *product, {DType::int16, -product->zero})) : std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// For products of bytes: turns a convolution or matrix product of activations less a zero point into one of bytes
-// alone, of unsigned bytes or of words where the processor's dot products require them.
+// For products of bytes: rewrites a convolution or matrix product of activations minus a zero point to a product of
+// signed bytes, unsigned bytes or 16-bit words, as the processor's dot products require.
 #pragma once
 
 #include <cstdint>

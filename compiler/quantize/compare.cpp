@@ -167,7 +167,7 @@ class Comparison {
   }
 
  private:
-  // The values of a range of the sums: of the places, then of the outputs.
+  // The values for a range of the sums: those of the quantized places come first, then the outputs.
   template <typename OfPlace, typename OfOutput>
   std::vector<ValueId> values_of(Range range, OfPlace of_place, OfOutput of_output) const {
     std::vector<ValueId> values;

@@ -57,7 +57,7 @@ void correct_product(Graph& graph, NodeId id, const std::vector<double>& shift) 
     graph.edit(*add)->inputs[at] = corrected;
     return;
   }
-  // The new Add yields the ValueId that the product had, since places and ranges are keyed by it.
+  // The new Add defines the product's ValueId, since places and ranges are keyed by it.
   const ValueId result = node.outputs[0];
   const ValueId bias = graph.add_constant(node.name + "/bias", shifted(nullptr, shift)),
                 product = graph.add_value(graph.value(result).name + "/product", graph.value(result).type);
@@ -138,8 +138,8 @@ Result<Shifts> measure_shifts(const Graph& model, const Graph& quantized, const 
                     },
                     .to_json = [&layer] { return Json(layer.sum); },
                     .from_json = [&layer](const Json& json) { layer.sum = json.get<std::vector<double>>(); }});
-  // The second results may be computed after all others, from operands and first results that are kept until then. Of
-  // a layer: its second result and the difference, and the rounded constants.
+  // The memory of a layer: its result with rounded weights, the difference, and the rounded constants. Those results
+  // may be computed last, so operands and first results must be stored until then.
   const auto bytes_of = [&](Range range) {
     std::uint64_t most = 0, constants = 0;
     std::vector<ValueId> kept;

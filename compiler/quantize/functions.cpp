@@ -16,8 +16,8 @@ using graph::ValueId;
 
 bool is_float32(const Graph& graph, ValueId value) { return graph.value(value).type.dtype == DType::float32; }
 
-// What a node's result is a function of, if all its operands are constants or functions of one tensor of the result's
-// shape.
+// The tensor of which a node's result is an elementwise function, if all its operands are constants or functions of
+// that one tensor.
 struct Part {
   ValueId tensor;
   std::optional<std::int64_t> axis;  // along which constants vary

@@ -153,7 +153,8 @@ class Finder {
   }
 
  private:
-  // Nodes that are kept in float, and those that follow in the place of a node with several operands or a window.
+  // Nodes that stay in float, and nodes that are part of the place of an earlier node (with several operands or a
+  // window).
   std::set<NodeId> apart_from_functions(const std::vector<NodeId>& order) const {
     std::set<NodeId> apart;
     for (const NodeId id : order) {
@@ -180,7 +181,7 @@ class Finder {
     return nodes;
   }
 
-  // Whether the node is a part of a function of a quantized tensor, whose ends alone are quantized.
+  // Whether the node is a part of a function of a quantized tensor, of which only input and result are quantized.
   bool visit_function(NodeId id) {
     const auto found = functions_.nodes.find(id);
     if (found == functions_.nodes.end()) return false;

@@ -17,15 +17,15 @@ namespace dovetail::quantize {
 struct Places {
   std::vector<graph::ValueId> observed;              // need a separate range
   std::map<graph::ValueId, graph::ValueId> same_as;  // moved values: share the steps of another value
-  // For each value of `observed` except inputs: the node that computes it; nodes that follow in the same place are
-  // included.
+  // For each value of `observed` except inputs: the node that computes it, and the following nodes of the same place.
   std::map<graph::ValueId, graph::NodeId> made_by;
   std::vector<std::pair<std::string, std::string>> float_nodes;  // name and operator of nodes that stay float
 };
 
-// Inputs and results of convolutions, matrix products, sums, products, averages, concatenations and unary functions,
-// and of operators that move such values. A convolution or product together with a following sum with a constant, ReLU
-// or Clip is one place, and so is a function of one tensor (functions.h). `kept`: nodes that must stay float.
+// The places: values to be quantized. They are inputs and results of convolutions, matrix products, sums, products,
+// averages, concatenations and unary functions, and of operators that move such values. A convolution or product
+// together with a following sum with a constant, ReLU or Clip is one place, and so is a function of one tensor
+// (functions.h). `kept`: nodes that must stay float.
 Places find_places(const graph::Graph& graph, const std::vector<std::string>& kept);
 
 enum class WeightScales : std::uint8_t { per_tensor, per_channel };

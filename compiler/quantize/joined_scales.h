@@ -1,5 +1,5 @@
 // Concatenations give all their parts the same scale. A part whose values are small compared with another part's
-// (scores from 0 to 1 next to boxes from 0 to 316) keeps few of its steps, or none.
+// (scores from 0 to 1 next to boxes from 0 to 316) gets only a few of the 256 steps, or none.
 #pragma once
 
 #include <cstdint>

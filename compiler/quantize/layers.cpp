@@ -128,7 +128,7 @@ struct Group {
   std::size_t size() const { return end - begin; }
 };
 
-// Measured groups are kept under the places of their layers in the whole model, whatever graph measured them.
+// Results of measured groups, keyed by the positions of their layers in the whole model.
 class Kept {
  public:
   explicit Kept(const Runs& runs) : runs_(runs), groups_(runs.kept("layers")) {
@@ -170,7 +170,7 @@ struct Progressed {
   std::uint64_t bytes = 0;
 };
 
-// With fewer layers for each one that is searched, measuring them one by one takes no more runs.
+// If few layers are not searched, measuring all layers one by one needs no more runs.
 constexpr std::size_t kLeastOfGroup = 4;
 
 std::size_t groups_for(std::size_t layers, std::size_t most) { return most * kLeastOfGroup <= layers ? most : layers; }

@@ -27,9 +27,9 @@ struct LayerReport {
 
 // One graph is compiled for all layers, with a switch for each layer, and run for each layer and sample. If there are
 // many layers, the `most` costly ones are found through groups of neighbors: noise adds up, so a group with little
-// noise has no layer with much noise. Where the budget of memory is too small for all switches, neighboring layers have
-// a separate graph, and the `most` costly ones of all are taken. `samples`: how many, the first ones. In execution
-// order. `quantized` has the nodes and values of `model`, as
+// noise contains no layer with much noise. If the memory budget is too small for all switches, groups of neighboring
+// layers are measured in separate graphs. `samples`: the number of samples used, from the first. The result is in
+// execution order. `quantized` has the nodes and values of `model`, as
 // insert_qdq leaves them.
 Result<std::vector<LayerReport>> measure_layers(const graph::Graph& model, const graph::Graph& quantized,
                                                 const Places& places,

@@ -20,7 +20,7 @@ struct Condition {
   double low;
 };
 
-// Reads (1 - Cast(integers)) * low and Where(condition, 0, low) or (condition, low, 0).
+// Recognizes (1 - Cast(integers)) * low, Where(condition, 0, low) and Where(condition, low, 0).
 std::optional<Condition> condition_of(Graph& graph, ValueId mask) {
   const auto low_number = [&](ValueId value) {
     const auto number = passes::uniform(graph, value);

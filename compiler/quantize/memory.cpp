@@ -69,12 +69,13 @@ Result<std::vector<Range>> ranges_within(const MemoryBudget& budget, std::size_t
     }
     if (fits == begin) {
       const std::uint64_t needed = saturating_sum(budget.used, bytes_of({begin, begin + 1}));
-      return Diagnostic{fmt::format("cannot quantize {}", model), what,
-                        fmt::format("{} MiB of memory, {} of them for the kit, the model and the samples > limit {}",
-                                    mebibytes(needed), mebibytes(budget.used), mebibytes(budget.limit)),
-                        fmt::format("set the limit to at least {}MiB (--memory-limit), use fewer samples, or give "
-                                    "the inputs a smaller shape",
-                                    mebibytes(needed))};
+      return Diagnostic{
+          fmt::format("cannot quantize {}", model), what,
+          fmt::format("{} MiB of memory are needed, {} of them for the kit, the model and the samples > limit {}",
+                      mebibytes(needed), mebibytes(budget.used), mebibytes(budget.limit)),
+          fmt::format("set the limit to at least {}MiB (--memory-limit), use fewer samples, or give "
+                      "the inputs a smaller shape",
+                      mebibytes(needed))};
     }
     ranges.push_back({begin, fits});
     begin = fits;

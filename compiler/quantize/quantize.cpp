@@ -26,8 +26,8 @@ using Ranges = std::map<ValueId, Quantization>;
 
 constexpr double kMostSaturated = 0.05, kMostCommon = 0.9;
 
-// Normalizations of several nodes become one, whose insides have no ranges; factors and addends are folded into the
-// weights before these are rounded.
+// Normalizations of several nodes become one node, without ranges of intermediate values; factors and addends are
+// folded into the weights before these are rounded.
 Result<void> prepare(Graph& graph, const passes::PassContext& context) {
   DOVETAIL_TRY(passes::fold_constants(graph, context));
   DOVETAIL_TRY(passes::eliminate_identities(graph, context));
@@ -43,16 +43,16 @@ Result<void> check(const Graph& graph, const Samples& samples, const Options& op
   Diagnostics errors;
   if (samples.count == 0)
     errors.push_back({"cannot quantize " + graph.name, "samples",
-                      "there are none, but ranges are computed from samples", "give at least one"});
+                      "no samples are given, but ranges are computed from samples", "give at least one sample"});
   for (const NodeId id : graph.live_nodes())
     if (const graph::Node& node = graph.node(id); node.op == "QuantizeLinear" || node.op.starts_with("dovetail.q")) {
       errors.push_back({"cannot quantize " + graph.name, node.name, "the model is already quantized",
-                        "give the float model that it was made from"});
+                        "give the float model that this one was made from"});
       break;
     }
   for (const std::string& name : options.keep_float)
     if (!graph.find_node(name))
-      errors.push_back({"cannot quantize " + graph.name, name, "the graph has no node of that name",
+      errors.push_back({"cannot quantize " + graph.name, name, "the graph has no node of this name",
                         "`dovetail compile --dump import` lists the nodes"});
   return errors;
 }
@@ -140,8 +140,8 @@ Result<Quantized> quantize(Graph model, const Samples& samples, const Options& o
   Places places = find_places(model, options.keep_float);
   if (places.observed.empty())
     return Diagnostic{"cannot quantize " + model.name, "the model",
-                      "it has no float operator that computes on int8 (docs/reference/quantization.md)",
-                      options.keep_float.empty() ? "run it as it is" : "keep fewer nodes float"};
+                      "the model has no float operator that can compute on int8 (docs/reference/quantization.md)",
+                      options.keep_float.empty() ? "run the model as it is" : "keep fewer nodes in float"};
 
   // Ranges from the float graph.
   const Runs runs(samples, options.progress, options.keeper, options.memory, parts_of(options));

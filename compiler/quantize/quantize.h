@@ -34,8 +34,8 @@ struct Options {
   std::size_t worst_layers = 10;        // how many of the most costly layers are reported
   passes::PassContext context;          // evaluates constants
   Progress progress;
-  // Within a small budget, runs compute their tensors in groups; no result but the selection of the reported layers
-  // depends on it.
+  // With a small memory budget, runs compute their tensors in groups. This affects no result except the selection of
+  // the reported layers.
   MemoryBudget memory;
   Keeper keeper;
 };

@@ -61,8 +61,8 @@ struct Histogram {
 
 // The observed values in bins at least as wide as a step of the range that holds almost all of them, and wide enough
 // that the nonempty bins hold eight values on average. With finer bins, the divergence would measure sampling noise and
-// repeated values, which cost no accuracy, and would clip a percent of all values for it. The bins at 0 are emptied:
-// zeros are exact, and would dominate everything else after a ReLU.
+// repeated values, which cost no accuracy, and one percent of all values would be clipped because of it. The bins at 0
+// are emptied: zeros are exact, and would dominate after a ReLU.
 Histogram without_chance(const Observation& observed) {
   constexpr double kEnough = 8;
   Histogram result{observed.bins(), observed.edge(1) - observed.edge(0)};
@@ -83,8 +83,8 @@ Histogram without_chance(const Observation& observed) {
   return result;
 }
 
-// Divergence between the histogram, clipped to the range of `q`, and the part of it kept by the 256 steps, minus the
-// expected effect of chance: 1 / (2 values) for each bin beyond the first of a step (Miller, 1955).
+// Divergence between the histogram, clipped to the range of `q`, and its quantization to 256 steps, minus the expected
+// effect of chance: 1 / (2 values) for each bin beyond the first of a step (Miller, 1955).
 double divergence(const Histogram& histogram, const Quantization& q) {
   const double scale = q.scale;
   const auto step_of = [&](std::size_t bin) {
@@ -160,7 +160,8 @@ Result<Method> parse_method(std::string_view text) {
     if (row.name == text) return row.method;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
   }
-  return Diagnostic{"unknown calibration method", std::string(text), "unknown method", "methods: " + known};
+  return Diagnostic{"unknown calibration method", std::string(text), "there is no method of this name",
+                    "the methods are " + known};
 }
 
 std::string_view name(Method method) {

@@ -17,7 +17,7 @@ Json to_json(const std::vector<Sum>& sums) {
   return json;
 }
 
-// Sums that are missing, or not what to_json returns, begin with the first sample.
+// If stored sums are missing or invalid, work begins with the first sample.
 void restore(std::vector<Sum>& sums, const Json& kept, std::int64_t most) {
   for (Sum& sum : sums) {
     const auto row = kept.find(sum.name);
@@ -33,7 +33,7 @@ void restore(std::vector<Sum>& sums, const Json& kept, std::int64_t most) {
   }
 }
 
-// NaN has no place in any range: a layer would be quantized for the other values alone.
+// NaN is rejected: it has no place in a range, so a layer would be quantized for the other values only.
 Result<void> check_sample(const Values& inputs, std::int64_t sample, const std::string& model) {
   for (const auto& [name, values] : inputs) {
     if (values.dtype() != DType::float32) continue;
@@ -42,7 +42,7 @@ Result<void> check_sample(const Values& inputs, std::int64_t sample, const std::
     if (found != elements.end())
       return Diagnostic{"cannot quantize " + model, fmt::format("sample {}, input {}", sample, name),
                         fmt::format("element {} is NaN", found - elements.begin()),
-                        "leave the sample out, or correct what makes the samples"};
+                        "remove the sample, or fix the program that makes the samples"};
   }
   return {};
 }

@@ -1,5 +1,5 @@
-// The runs of quantizing: sums over all samples, tensor by tensor, within a limit of memory. An interrupted work
-// continues from the sums that it kept.
+// The runs for quantization: sums over all samples, per tensor, within a memory limit. Interrupted work continues from
+// its stored sums.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace dovetail::quantize {
 
 // Where sums are kept until the work is done.
 struct Keeper {
-  // The sums of a part by an interrupted work of the same model, samples and options; null: none.
+  // The stored sums of a part from interrupted work with the same model, samples and options; null: none.
   std::function<Json(std::string_view part)> find;
-  // Called after each run; `sums` makes them if it is time to keep them.
+  // Called after each run; `sums` returns the sums, to be called when they should be stored.
   std::function<Result<void>(std::string_view part, const std::function<Json()>& sums)> keep;
 };
 
@@ -47,7 +47,7 @@ class Runs {
   Result<void> sum(std::string_view part, std::vector<Sum>& sums, const std::string& model,
                    const std::function<std::uint64_t(Range)>& bytes_of, const MakeRun& make) const;
 
-  // For parts other than sums over all samples. `sums` are kept if the caller cancels.
+  // For parts other than sums over all samples. `sums` are stored if the caller cancels.
   Result<void> report(std::string_view part, Step step, const std::function<Json()>& sums) const;
   Json kept(std::string_view part) const { return keeper_.find ? keeper_.find(part) : Json(); }
   Result<void> keep(std::string_view part, const std::function<Json()>& sums) const {

@@ -59,9 +59,10 @@ Diagnostics check_inputs(const graph::Graph& graph, const std::map<std::string, 
     const graph::Value& value = graph.value(id);
     known.insert(value.name);
     const auto given = inputs.find(value.name);
-    if (given == inputs.end()) report(value.name, "it is missing");
+    if (given == inputs.end()) report(value.name, "the input is missing");
     else if (const graph::TensorType type{given->second.dtype(), given->second.shape()}; type != value.type)
-      report(value.name, fmt::format("{} given, the graph takes {}", to_string(type), to_string(value.type)));
+      report(value.name,
+             fmt::format("the given tensor is {}, but the graph expects {}", to_string(type), to_string(value.type)));
   }
   for (const auto& [name, array] : inputs)
     if (!known.count(name)) report(name, "the graph has no input of this name");
@@ -154,7 +155,7 @@ WorkEstimate Reference::estimate_work() const {
   WorkEstimate sum;
   for (const State::Step& step : state_->steps) {
     if (step.program != nullptr) sum += loops::estimate_work(*step.program);
-    // Expects each subgraph once: the number of its executions is not known in advance.
+    // The work estimate counts each subgraph once, since the number of its executions is not known in advance.
     for (const Reference& subgraph : step.subgraphs) sum += subgraph.estimate_work();
   }
   return sum;

@@ -47,11 +47,11 @@ Result<StoreTarget> require_plain_store(const Block& block, std::string_view pri
       return refuse(primitive, block.name,
                     fmt::format("iterator {} of block {} is {}, not spatial", iterator.var->name, block.name,
                                 name(iterator.kind)),
-                    "a block with a reduction or an order stays separate");
+                    "leave the block separate: it has a reduction or a fixed order");
   const auto* assignment = std::get_if<Store>(&block.body->node);
   if (block.init || !assignment || assignment->targets.size() != 1)
     return refuse(primitive, block.name, fmt::format("block {} is not one plain store", block.name),
-                  "take this step before tensorize");
+                  "apply this step before tensorize");
   return assignment->targets[0];
 }
 
@@ -94,10 +94,10 @@ Result<Expr> require_free_predicate(const Path& path, std::size_t nest, std::str
     if (!own_loops) {
       kept = conjunction(kept, term);
     } else if (!holds_in_range(block, term, bounds_of(loops_of(path)))) {
-      return refuse(
-          primitive, block.name,
-          fmt::format("its predicate {} depends on its own loops, which this step rebuilds", loops::to_string(term)),
-          "move the block before splitting its loops");
+      return refuse(primitive, block.name,
+                    fmt::format("the block's predicate {} depends on its own loops, which this step rebuilds",
+                                loops::to_string(term)),
+                    "move the block before splitting its loops");
     }
   }
   return kept;

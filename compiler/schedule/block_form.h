@@ -38,7 +38,7 @@ std::size_t own_nest(const Path& path);
 bool is_as_defined(const Path& path);
 
 // The block's predicate without its own loops (those of `path` from `nest` on), which the primitive rebuilds. Terms
-// about these loops that hold whenever the iterators are in range are dropped; any other such term is refused.
+// about these loops that are true whenever the iterators are in range are dropped; any other such term is rejected.
 Result<loops::Expr> require_free_predicate(const Path& path, std::size_t nest, std::string_view primitive);
 
 // The block inside new loops, one for each iterator of more than one value in `part`, named like the loops of

@@ -25,8 +25,9 @@ Result<CachePlace> find_cache_place(const Program& program, const std::string& b
   DOVETAIL_ASSIGN(place.buffer, require_buffer(program, buffer, primitive));
   DOVETAIL_TRY(require_no_inner_block(*as_block(place.path.back()), primitive, place.buffer->name));
   if (tensorized(place.path.back(), place.buffer.get()))
-    return refuse(primitive, place.buffer->name, fmt::format("a tensor intrinsic of block {} uses it already", block),
-                  fmt::format("{} before tensorize", primitive == "reindex" ? "reindex" : "cache"));
+    return refuse(primitive, place.buffer->name,
+                  fmt::format("a tensor intrinsic of block {} already uses the buffer", block),
+                  fmt::format("apply {} before tensorize", primitive == "reindex" ? "reindex" : "cache"));
   const bool in_sequence = std::holds_alternative<Sequence>(program.body->node);
   place.top = in_sequence ? place.path[1] : place.path[0];
   return place;

@@ -24,11 +24,11 @@ Result<CachePlace> find_cache_place(const loops::Program& program, const std::st
 Result<void> name_copy(const loops::Program& program, Step& step, const std::string& default_name, std::size_t rank,
                        std::string_view primitive);
 
-// All of the buffer is defined before the given place: by the caller, or by one top-level block.
+// Whether all of the buffer is written before the given statement: by the caller, or by one top-level block.
 bool is_whole(const loops::Program& program, const CachePlace& place);
 
-// for each iterator: a loop "<name>.<d>"; block <name>: to[to_indices] = value, or from[from_indices]. The iterators'
-// bindings are set here.
+// A copy nest: for each iterator a loop "<name>.<d>", around block <name>: to[to_indices] = value, or
+// from[from_indices]. The iterators' bindings are set here.
 loops::Stmt compute_nest(const std::string& name, std::vector<loops::Iterator> iterators, const loops::Buffer& to,
                          const std::vector<loops::Expr>& to_indices, loops::Expr value);
 loops::Stmt copy_nest(const std::string& name, std::vector<loops::Iterator> iterators, const loops::Buffer& to,

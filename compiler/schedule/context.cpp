@@ -247,7 +247,7 @@ void Context::parallel(const std::vector<std::string>& loops) {
   for (const std::string& loop : loops)
     if (!loop.empty() && extent(loop) > 1) several.push_back(loop);
   if (several.empty() || !s.status().ok()) return;
-  // All of them in one where that can be proven, else the longest alone.
+  // Fuses all loops into one parallel loop if that can be proven, else parallelizes only the longest.
   const Schedule before = s;
   std::string fused = several.front();
   bool taken = true;
@@ -265,7 +265,7 @@ void Context::parallel(const std::vector<std::string>& loops) {
 void Context::tensorize(const std::string& at) {
   if (!s.status().ok()) return;
   if (task.intrinsics->empty())
-    return s.fail({refuse("tensorize", at, "the target has no intrinsics", "leave it to loops")});
+    return s.fail({refuse("tensorize", at, "the target has no intrinsics", "remove the step")});
   auto path = find_loop(s.program().body, at);
   if (!path) path = find_block(s.program().body, at);
   std::vector<Path> inside;
@@ -317,14 +317,15 @@ Result<Scheduled> Context::finish() const {
   DOVETAIL_TRY(s.status());
   if (deciding_.rank > 0)
     return refuse("rank", task.program.name,
-                  fmt::format("the sketch of {} {} decides no numbers together", task.target, task.kind),
-                  "take the default");
+                  fmt::format("the sketch of {} {} does not choose numbers jointly", task.target, task.kind),
+                  "use the default");
   for (const auto& [name, value] : deciding_.given) {
     if (deciding_.lenient) break;
     if (std::ranges::any_of(s.decisions(), [&, &decided = name](const Decision& d) { return d.name == decided; }))
       continue;
-    return refuse("decide", name, fmt::format("the sketch of {} {} does not sample it here", task.target, task.kind),
-                  "leave it out");
+    return refuse("decide", name,
+                  fmt::format("the sketch of {} {} does not sample this decision", task.target, task.kind),
+                  "remove the decision");
   }
   return Scheduled{s.program(), s.trace(), {s.decisions().begin(), s.decisions().end()}, layouts_, follows_};
 }

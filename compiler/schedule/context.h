@@ -1,5 +1,5 @@
-// A schedule in the making: the vocabulary in which the sketches of all targets are written. It has the steps (`s`), in
-// forms that forgive loops which are not there; questions about the program; decisions; and layouts.
+// A schedule under construction: the interface in which the sketches of all targets are written. It has the steps
+// (`s`), also in forms that tolerate missing loops; queries about the program; decisions; and layouts.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace dovetail::schedule {
 
-// One of several numbers that are decided together. Its candidates may depend on those before it.
+// One of several numbers that are decided jointly. Its candidates may depend on the numbers before it.
 struct Choice {
   std::string name;
   std::function<std::vector<std::int64_t>(std::span<const std::int64_t> before)> candidates;
 };
-// What values of all choices are thought to cost, in any unit; nullopt where they do not fit the machine.
+// The estimated cost of a joint choice of values, in any unit; nullopt if the values do not fit the machine.
 using Cost = std::function<std::optional<double>(std::span<const std::int64_t> values)>;
 
 class Context {
@@ -33,8 +33,8 @@ class Context {
   const Task& task;
   Schedule s;
 
-  // ---- Decisions. What the caller gave, else what is drawn or the analytic choice; it is recorded, and returned.
-  // After an error the analytic choice, or the first candidate, is returned.
+  // ---- Decisions. Returns, and records, the value that the caller gave, else a drawn value or the analytic choice.
+  // After an error, returns the analytic choice or the first candidate.
 
   // Precondition: `analytic` is one of the candidates.
   std::int64_t sample(const std::string& name, const std::vector<std::int64_t>& candidates, std::int64_t analytic);
@@ -42,11 +42,11 @@ class Context {
   // Factors of `extent`, outermost first.
   std::vector<std::int64_t> sample_factors(const std::string& name, std::int64_t extent,
                                            const std::vector<std::int64_t>& analytic);
-  // Several together: those given as given, the others such that the cost is least, the first of equals, or drawn among
-  // values that fit. `cost` is made where something is left open, or it is not certain that what is given fits. Empty
-  // where nothing fits; the caller says why (Schedule::fail).
+  // Decides several numbers jointly: given ones as given, the others with the least cost (the first of equals), or
+  // drawn among values that fit. `cost` is called only if a number is open, or given ones may not fit. Empty if nothing
+  // fits; the caller reports why (Schedule::fail).
   std::vector<std::int64_t> sample(std::span<const Choice> choices, const std::function<Result<Cost>()>& cost);
-  // What those decided together last are thought to cost; nullopt where none were, or they were all given.
+  // The estimated cost of the last joint decision; nullopt if there was none, or all its numbers were given.
   std::optional<double> cost() const { return cost_; }
 
   // Schedule::kept() and take(), layouts included.
@@ -75,29 +75,29 @@ class Context {
   std::pair<std::string, std::string> tile(const std::string& loop, std::int64_t factor);
   // Splits `loop`, if it is there, into loops of these names.
   void split(const std::string& loop, std::int64_t factor, const std::string& outer, const std::string& inner);
-  // Splits `loop` into vectors (of `lanes` at most) and vectorizes the inner part; the outer part, if any, is returned.
+  // Splits `loop` into vectors (of at most `lanes`) and vectorizes the inner part; returns the outer part, if any.
   std::string vectorize(const std::string& loop, std::int64_t lanes);
   void unroll(const std::string& loop);          // nothing for "" or one iteration
   void reorder(std::vector<std::string> loops);  // "" are left out
-  // Moves these loops of the nest around `block`, as far as they are there, to its innermost places.
+  // Moves those of these loops that exist in the nest around `block` to its innermost positions.
   void move_inside(const std::string& block, const std::vector<std::string>& innermost);
-  // Fuses loops of one perfect nest, outermost first, into one that runs on all threads; where that cannot be proven,
-  // the longest does.
+  // Fuses loops of one perfect nest, outermost first, into one loop that runs on all threads; if that cannot be proven
+  // legal, parallelizes the longest loop.
   void parallel(const std::vector<std::string>& loops);
-  // Replaces the nest at `at`, a loop or a block, by the first intrinsic that it unifies with.
+  // Replaces the nest at `at`, a loop or a block, by the first intrinsic that it matches.
   void tensorize(const std::string& at);
-  // Gathers everything after block `main` into one elementwise block: what `main` writes is then a buffer in scope
-  // `scope`, and the block returned turns it into the result. Copies where nothing follows `main`.
+  // Combines everything after block `main` into one elementwise block, which is returned: `main` then writes a buffer
+  // in scope `scope`, from which the block computes the result. If nothing follows `main`, the block copies.
   std::string gather_epilogue(const std::string& main, const std::string& scope);
 
   // ---- Layouts
 
   // The layout of a parameter or intermediate buffer; nothing for "". Repeated requests must agree.
   void lay_out(const std::string& buffer, const std::string& index_map);
-  // A parameter is stored as the task asks for it, and might be stored otherwise.
+  // Whether a parameter has the layout that the task requires, but could have another one.
   void follow_layout(const std::string& parameter);
 
-  // What came of it, and an error where `given` has a decision that was never sampled.
+  // Returns the schedule; error if `given` has a decision that was never sampled.
   Result<Scheduled> finish() const;
 
  private:

@@ -39,8 +39,8 @@ std::optional<std::pair<Expr, Expr>> factors_of(const Block& block) {
   return std::pair(product->a, product->b);
 }
 
-// Whether the innermost dimension that moves does so with a reduce iterator. Batch iterators are constant, including
-// one that selects a part of the depth (rfactor).
+// Whether the innermost dimension that varies is indexed by a reduce iterator. Batch iterators, including one that
+// selects a part of the depth (rfactor), count as constant.
 bool is_depth_last(const Block& block, const std::vector<std::size_t>& batch, const Expr& factor) {
   std::optional<bool> depth;
   visit_exprs(factor, [&](const Expr& e) {
@@ -65,7 +65,7 @@ Contraction::Factor factor_of(const Block& block, const std::vector<std::size_t>
   return {smaller ? widened->a : value, value->dtype, {}, is_depth_last(block, batch, value)};
 }
 
-// All but the last two iterators of more than one value become part of the batch.
+// Moves all iterators with more than one value, except the last two, to the batch.
 void shorten(const Block& block, std::vector<std::size_t>& iterators, std::vector<std::size_t>& batch) {
   constexpr auto kMost = 2;
   const auto counts = [&](std::size_t i) { return block.iterators[i].extent > 1; };
@@ -89,22 +89,23 @@ Result<Contraction> require_contraction(const Path& path, std::string_view primi
   const Block& block = *as_block(path.back());
   DOVETAIL_TRY(require_no_inner_block(block, primitive, block.name));
   if (!is_as_defined(path))
-    return refuse(primitive, block.name, "it is not alone in a nest of one serial loop for each iterator",
-                  "take this step first");
+    return refuse(primitive, block.name, "the block is not alone in a nest of one serial loop for each iterator",
+                  "apply this step first");
   auto factors = factors_of(block);
   if (!factors)
-    return refuse(primitive, block.name, "it is not a sum of products that starts at 0", std::string(kRemedy));
+    return refuse(primitive, block.name, "the block is not a sum of products that starts at 0", std::string(kRemedy));
   Contraction made;
   made.target = std::get<Store>(block.body->node).targets[0];
   const auto dimensions = dimensions_of(block, made.target.indices, *made.target.buffer);
   if (!dimensions || !one_to_one(block, *dimensions))
-    return refuse(primitive, block.name, "it does not store at distinct spatial iterators", std::string(kRemedy));
+    return refuse(primitive, block.name, "the block does not store at distinct spatial iterators",
+                  std::string(kRemedy));
   for (std::size_t i = 0; i < block.iterators.size(); ++i) {
     const Iterator& iterator = block.iterators[i];
     const bool in_first = mentions(factors->first, iterator.var), in_second = mentions(factors->second, iterator.var);
     if (iterator.kind == IterKind::reduce) made.depth.push_back(i);
     else if (iterator.kind != IterKind::spatial || (!in_first && !in_second && iterator.extent > 1))
-      return refuse(primitive, block.name, "no factor moves with iterator " + iterator.var->name, std::string(kRemedy));
+      return refuse(primitive, block.name, "no factor depends on iterator " + iterator.var->name, std::string(kRemedy));
     else if (in_first == in_second) made.batch.push_back(i);
     else (in_first ? made.rows : made.columns).push_back(i);
   }

@@ -11,11 +11,11 @@
 
 namespace dovetail::schedule {
 
-// s[...] = s[...] + left * right, with s[...] = 0 at first. Iterators are given by their position in the block, each
-// list in order: those that both factors move with, those of `left` alone, of `right` alone, and those that are summed
-// over. `right` moves with the innermost of the result's dimensions that either moves with alone. Rows and columns are
-// at most two iterators of more than one value each, so that it can be shown what a piece of them stores; those before,
-// as the images of a convolution, count as batch.
+// s[...] = s[...] + left * right, with s[...] = 0 at first. Iterators are listed by position in the block, in order:
+// those that index both factors, only `left`, only `right`, and those that are summed over. Of the result's dimensions
+// that belong to one factor only, the innermost belongs to `right`. Rows and columns have at most two iterators of more
+// than one value each, so that the elements that a tile stores can be derived; earlier ones, such as the images of a
+// convolution, count as batch.
 struct Contraction {
   struct Factor {
     loops::Expr stored;              // the factor, without the final widening conversion
@@ -31,8 +31,8 @@ struct Contraction {
   std::int64_t extent(const loops::Block& block, const std::vector<std::size_t>& iterators) const;
 };
 
-// Refused if the block at `path` is not a contraction, or not alone in a nest with one serial loop for each iterator,
-// in their order.
+// Error: the block at `path` is not a contraction, or not alone in a nest with one serial loop for each iterator, in
+// their order.
 Result<Contraction> require_contraction(const Path& path, std::string_view primitive);
 
 }  // namespace dovetail::schedule

@@ -70,7 +70,7 @@ std::optional<std::int64_t> integer(std::string_view text) {
 Diagnostic undecided(std::string_view name, std::span<const Decision> decisions) {
   std::vector<std::string_view> names;
   for (const Decision& decision : decisions) names.push_back(decision.name);
-  return refuse("use", fmt::format("${}", name), "no sample decided it before",
+  return refuse("use", fmt::format("${}", name), "no earlier sample step defines this decision",
                 names.empty() ? "write `sample NAME among 4,8,16` first"
                               : fmt::format("the decisions are {}", fmt::join(names, ", ")));
 }
@@ -87,8 +87,8 @@ Result<std::string> value_of(std::string_view reference, std::span<const Decisio
   const auto index = integer(reference.substr(dot + 1));
   if (decision->space.rule != kFactors || !index || *index >= static_cast<std::int64_t>(factors.size()))
     return refuse("use", fmt::format("${}", reference),
-                  fmt::format("{} is decided as {} {}", name, decision->space.rule, decision->space.text),
-                  "NAME.0 is the first of several factors");
+                  fmt::format("{} is a decision of the form {} {}", name, decision->space.rule, decision->space.text),
+                  "write NAME.0 for the first of several factors");
   return factors[static_cast<std::size_t>(*index)];
 }
 
@@ -109,13 +109,13 @@ class Expression {
   static constexpr int kDeepest = 32;
 
   std::int64_t sum() {
-    if (++depth_ > kDeepest) fail("it is nested too deeply");
+    if (++depth_ > kDeepest) fail("the expression is nested too deeply");
     std::int64_t result = errors_.empty() ? product() : 0;
     while (errors_.empty() && (peek() == '+' || peek() == '-')) {
       const bool minus = text_[at_++] == '-';
       const std::int64_t right = product();
       if (minus ? __builtin_sub_overflow(result, right, &result) : __builtin_add_overflow(result, right, &result))
-        fail("it exceeds 64 bits");
+        fail("a value exceeds 64 bits");
     }
     --depth_;
     return result;
@@ -127,9 +127,9 @@ class Expression {
       const char op = text_[at_++];
       const std::int64_t right = factor();
       if (op == '*') {
-        if (__builtin_mul_overflow(result, right, &result)) fail("it exceeds 64 bits");
+        if (__builtin_mul_overflow(result, right, &result)) fail("a value exceeds 64 bits");
       } else if (right <= 0) {
-        fail(fmt::format("it divides by {}", right));
+        fail(fmt::format("the expression divides by {}", right));
       } else {
         result = op == '/' ? result / right : result % right;
       }
@@ -163,7 +163,7 @@ class Expression {
       return 0;
     }
     const auto number = integer(*decided);
-    return number ? *number : fail(fmt::format("{} is decided as the word {}", word, *decided));
+    return number ? *number : fail(fmt::format("{} is the word {}, not a number", word, *decided));
   }
 
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
@@ -204,7 +204,7 @@ Result<std::string> resolved_word(std::string_view word, std::span<const Decisio
     }
     if (at + 1 < word.size() && word[at + 1] == '(') {
       const std::size_t end = closing(word, at + 1);
-      if (end == std::string_view::npos) return refuse("use", word, "its parenthesis is not closed", "write $(a*b)");
+      if (end == std::string_view::npos) return refuse("use", word, "the parenthesis is not closed", "write $(a*b)");
       DOVETAIL_ASSIGN(const std::int64_t value, Expression(word.substr(at + 2, end - at - 2), decisions).value());
       result += std::to_string(value);
       at = end + 1;
@@ -255,7 +255,8 @@ Result<Space> Space::parse(std::string_view name, std::string_view rule, std::st
     return refuse(kSample, name, fmt::format("«{}» is not a rule", rule), "the rules are among, either and factors");
   }
   if (space.values.size() > kMostValues)
-    return refuse(kSample, name, fmt::format("it has more than {} values", kMostValues), "give fewer candidates");
+    return refuse(kSample, name, fmt::format("the decision has more than {} values", kMostValues),
+                  "give fewer candidates");
   return space;
 }
 
@@ -285,7 +286,7 @@ Result<void> require_value(std::string_view name, const Space& space, std::strin
   constexpr std::size_t kShown = 16;
   const std::span shown = std::span(space.values).first(std::min(kShown, space.values.size()));
   return refuse(
-      kSample, name, fmt::format("{} is not among its candidates", value),
+      kSample, name, fmt::format("{} is not among the candidates", value),
       fmt::format("choose one of {}{}", fmt::join(shown, ", "),
                   shown.size() < space.values.size() ? fmt::format(" and {} more", space.values.size() - kShown) : ""));
 }
@@ -294,7 +295,7 @@ Result<Step> resolve(const Step& step, std::span<const Decision> decisions) {
   if (step.primitive == kSample)
     for (const Decision& decision : decisions)
       if (decision.name == step.arguments[0])
-        return refuse(kSample, decision.name, fmt::format("it is decided already, as {}", decision.value),
+        return refuse(kSample, decision.name, fmt::format("the decision already exists, with value {}", decision.value),
                       "choose another name");
   Step resolved = step;
   for (std::string& word : resolved.arguments)

@@ -1,8 +1,8 @@
 // The decisions that `sample` lines of a trace record, and that later steps refer to as $NAME.
 //
 //   sample tile among 4,8,16 = 8               one of these words: numbers, or names of loops, blocks, memories
-//   sample order either y,x|x,y = x,y          one of these, which may hold commas: lists, index maps
-//   sample xs factors 48:3 = 2,6,4             three factors whose product is 48
+//   sample order either y,x|x,y = x,y          one of these, which may contain commas: lists, index maps sample xs
+//   factors 48:3 = 2,6,4             three factors whose product is 48
 //
 //   split conv.x $tile -> xo xi                the value of tile
 //   split conv.x $xs.2 -> xo xi                a factor, counted from 0

@@ -104,8 +104,8 @@ bool is_true(const Expr& expr) {
   return decided && decided->value != 0;
 }
 
-// A block with an init reads only those elements of `buffer` that it writes, and initializes each of them first, while
-// the outer loops are fixed.
+// Whether a block with an init reads only elements of `buffer` that it writes, and initializes each of them first, for
+// fixed outer loops.
 bool starts_what_it_reads(const Path& path, const BufferNode* buffer, const std::vector<const For*>& outside) {
   const Block& block = *as_block(path.back());
   const std::vector<const For*> all = loops_of(path);
@@ -196,7 +196,7 @@ std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, c
              });
     });
   }
-  // If a predicate limits the part that moves (v * 16 + l < 17 in an index g * 17 + v * 16 + l), the hull ends there.
+  // A predicate may limit the varying part of an index (v * 16 + l < 17 in g * 17 + v * 16 + l), and thereby the hull.
   const std::vector<Limit> limits = block.init ? std::vector<Limit>() : limits_of(block, bounds);
   Hull hull;
   std::vector<Expr> values;
@@ -292,7 +292,7 @@ Hull hull_of(const std::vector<AccessBox>& accesses, const std::set<const VarNod
 
 namespace {
 
-// All accesses are one function of the loops, whose value determines the loops in `vars`: required if iterations are
+// Whether all accesses have the same index, whose value determines the loops in `vars`. Required if iterations are
 // interleaved, so that their hulls overlap.
 bool determines_loops(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside,
                       const std::set<const VarNode*>& vars) {
@@ -380,7 +380,7 @@ std::string not_private(const Program& program, const Path& path, const Buffer& 
       return fmt::format("block {}, outside of {}, also uses {}", as_block(other.back())->name, name, buffer->name);
     if (inside && read && !starts_what_it_reads(other, buffer.get(), outside) &&
         !written_before(other, position, blocks, buffer, intrinsics))
-      return fmt::format("block {} reads elements of {} that the same iteration is not shown to write before",
+      return fmt::format("block {} reads elements of {} that the same iteration does not provably write before",
                          as_block(other.back())->name, buffer->name);
   }
   return in_condition(program.body, buffer) ? fmt::format("a condition reads {}", buffer->name) : "";

@@ -27,8 +27,9 @@ Hull hull_of(const std::vector<AccessBox>& accesses, const std::set<const loops:
 // Variables of loops.
 std::set<const loops::VarNode*> vars_of(const std::vector<const loops::For*>& loops);
 
-// If `moving` differ (and the other loops of `outside` are equal), the accesses reach no common element. `moving` is a
-// subset of `outside`, all enclosing loops. disjoint_hulls: their bounding boxes are also disjoint.
+// Whether accesses in iterations that differ in `moving` (and are equal in the other loops of `outside`) have no common
+// element. `moving` is a subset of `outside`, all enclosing loops. disjoint_hulls: their bounding boxes are also
+// disjoint.
 bool disjoint_hulls(const std::vector<AccessBox>& accesses, const std::vector<const loops::For*>& outside,
                     const std::vector<const loops::For*>& moving);
 bool disjoint(const std::vector<AccessBox>& accesses, const std::vector<const loops::For*>& outside,

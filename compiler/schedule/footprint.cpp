@@ -112,7 +112,7 @@ Footprint::Footprint(const Program& program, Shared shared) : shared_(std::move(
       if (const VarNode* loop = loop_of(iterator); loop && (iterator.kind != IterKind::spatial || is_result(block)))
         add_loop(loop->name, iterator.extent);
   }
-  // From the results to their operands. Iterators of a producer cover what its readers access of its result.
+  // Propagates from the results to their operands: a producer's iterators cover what its readers access of its result.
   for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
     const Block& block = *as_block(path->back());
     const auto result = ranges_.find(block.writes.front().buffer->name);
@@ -140,7 +140,7 @@ Footprint::Footprint(const Program& program, Shared shared) : shared_(std::move(
 }
 
 // If several readers have separate loops along a dimension, such as two reductions, a tile of one is not a tile of the
-// others, and their sum would be too large: those loops count as a whole.
+// others: those loops count with their full extent.
 void Footprint::fold_others(Range& known, Range& added) const {
   DenseExtent &a = known.extent, &b = added.extent;
   const auto is_own = [](const DenseExtent& of, const DenseExtent& other, std::size_t loop) {

@@ -41,13 +41,13 @@ class Footprint {
   };
   explicit Footprint(const loops::Program& program, Shared shared = {});
 
-  // The loops whose extents form a tile: those of blocks that write results, and those of reductions. Their names, and
-  // their full extents.
+  // The names and full extents of the loops whose extents form a tile: those of blocks that write results, and those of
+  // reductions.
   const std::vector<std::string>& loops() const { return loops_; }
   const std::vector<std::int64_t>& whole() const { return whole_; }
   std::optional<std::size_t> find(std::string_view loop) const;
 
-  // The extent of each dimension of a buffer of the program that is read; null for others.
+  // The extent of each dimension of a buffer that the program reads; null for other buffers.
   const std::vector<TileExtent>* box(std::string_view buffer) const;
   // The product of these extents. Precondition: the buffer is read.
   std::int64_t elements(std::string_view buffer, std::span<const std::int64_t> tile) const;
@@ -60,7 +60,7 @@ class Footprint {
   };
 
  private:
-  // The range that the readers of a dimension access: from `low` on.
+  // The range that the readers of a dimension access; it starts at `low`.
   struct Range {
     std::int64_t low = 0;
     DenseExtent extent;

@@ -1,5 +1,5 @@
-// The form of a step: `split LOOP FACTOR -> OUTER INNER`. A primitive is written according to its form in traces and in
-// C++; help, argument counts and the members of Schedule are derived from it.
+// The form of a step: `split LOOP FACTOR -> OUTER INNER`. The form of a primitive determines how it is written in
+// traces and in C++; help, argument counts and the members of Schedule are derived from it.
 #pragma once
 
 #include <concepts>

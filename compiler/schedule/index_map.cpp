@@ -57,7 +57,7 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
   IndexMap map{logical_shape, {}};
   const auto fail = [&](std::string why) {
     return Diagnostic{fmt::format("cannot use index map {}", text), "", std::move(why),
-                      "write e.g. i0,i1/16,i2,i3,i1%16 for [n, c/16, y, x, c%16]"};
+                      "write for example i0,i1/16,i2,i3,i1%16 for [n, c/16, y, x, c%16]"};
   };
   std::string_view rest = text;
   const auto number = [&](std::int64_t& value) {
@@ -144,7 +144,7 @@ Result<IndexMap> compose(const IndexMap& first, const IndexMap& second) {
   IndexMap both{first.logical_shape, {}};
   const auto cannot = [&](std::string why) {
     return Diagnostic{fmt::format("cannot use index map {}", to_string(second)), "",
-                      fmt::format("{} in the layout {} that the buffer has", why, to_string(first)),
+                      fmt::format("{}, since the buffer already has the layout {}", why, to_string(first)),
                       "transform the layout once, with one map"};
   };
   // (x // d) % e of a value that is (i // D) % E is (i // (D * d)) % e, since d * e divides E.
@@ -155,7 +155,7 @@ Result<IndexMap> compose(const IndexMap& first, const IndexMap& second) {
     IndexMap::Part whole{from.dimension, from.divisor * part.divisor, part.extent, from.swizzle};
     if (part.swizzle) {
       const IndexMap::Part& other = first.parts[static_cast<std::size_t>(part.swizzle->dimension)];
-      // The value that swizzles has fewer bits where its dimension is short.
+      // The swizzling value has fewer bits if its dimension is short.
       const std::int64_t extent = std::min(part.swizzle->extent, other.extent / part.swizzle->divisor);
       if (from.swizzle || other.swizzle || other.extent % (part.swizzle->divisor * extent) != 0)
         return cannot(fmt::format("dimension i{} is split", part.swizzle->dimension));
@@ -269,13 +269,14 @@ Result<Fragment> parse_fragment(std::string_view text, const Shape& logical_shap
   const std::size_t bar = text.find('|');
   if (bar == std::string_view::npos || text.find('|', bar + 1) != std::string_view::npos)
     return Diagnostic{fmt::format("cannot use fragment {}", text), "",
-                      "it must have one bar between lanes and registers", "write e.g. i0%8,i1/2|i0/8,i1%2"};
+                      "the fragment must have one bar between lanes and registers",
+                      "write for example i0%8,i1/2|i0/8,i1%2"};
   std::string joined(text);
   joined[bar] = ',';
   DOVETAIL_ASSIGN(IndexMap map, parse_index_map(joined, logical_shape));
   if (joined.find('^') != std::string::npos)
     return Diagnostic{fmt::format("cannot use fragment {}", text), "", "lanes and registers must not be swizzled",
-                      "write e.g. i0%8,i1/2|i0/8,i1%2"};
+                      "write for example i0%8,i1/2|i0/8,i1%2"};
   return Fragment{
       std::move(map),
       static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bar), ',')) + 1};

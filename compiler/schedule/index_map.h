@@ -43,15 +43,15 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
 // The text of a map without needless parts: parse_index_map(to_string(map), map.logical_shape) is the map.
 std::string to_string(const IndexMap& map);
 
-// The map that acts as `first`, then `second` on its physical shape. Error: `second` splits what a swizzle of either
-// needs whole.
+// The map that acts as `first`, then `second` on its physical shape. Error: `second` splits a part that a swizzle needs
+// undivided.
 Result<IndexMap> compose(const IndexMap& first, const IndexMap& second);
 
 // Converts a constant to its physical layout. Precondition: the array has the map's logical shape.
 NdArray pack(const NdArray& logical, const IndexMap& map);
 
-// How the lanes that execute an intrinsic hold an operand: the first `lanes` parts of the map give the lane, the others
-// the register.
+// How an operand is distributed over the lanes that execute an intrinsic: the first `lanes` parts of the map give the
+// lane, the others the register.
 struct Fragment {
   IndexMap map;
   std::size_t lanes;

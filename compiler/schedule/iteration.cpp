@@ -94,7 +94,7 @@ Digit as_digit(const Expr& expr) {
 // Weights with the largest digit of each.
 using Weights = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-// All numbers from 0 to the returned one are sums of such digits; nullopt: not all.
+// The largest number such that all numbers from 0 to it are sums of such digits; nullopt: there are gaps.
 std::optional<std::int64_t> reach_of(Weights digits) {
   std::sort(digits.begin(), digits.end());
   std::int64_t reach = 0;

@@ -11,8 +11,8 @@
 
 namespace dovetail::schedule {
 
-// Every value of the block's iterators occurs in the loops of `path` where `predicate` (null: always) holds, and no
-// condition is on the path.
+// Whether every value of the block's iterators occurs in the loops of `path` where `predicate` (null: always) is true,
+// and no condition is on the path.
 bool runs_over_all(const Path& path, const loops::Expr& predicate);
 
 // `term`, in iterators and loop variables, holds whenever all iterators of the block are within their extents.

@@ -15,7 +15,7 @@ namespace dovetail::schedule {
 
 namespace {
 
-// All of it. What a row has is named here, so that a new member does not compile until its text is added.
+// The complete text. All members of a row are named here, so that a new one does not compile until its text is added.
 std::string text_of(const loops::Intrinsic& row) {
   const auto& [name, semantics, scopes, immediates, in_place, execution, completion, layouts] = row;
   std::string text = fmt::format("intrinsic {} {} {} scopes {} layouts {} immediates", name, loops::name(execution),
@@ -97,7 +97,7 @@ struct KeyedTask::SameTask {
 
 KeyedTask::KeyedTask(Task task, Memo& memo) {
   task.program.name = task.kind;
-  // What a task has is named here, so that a new member does not compile until it is part of the key.
+  // All members of a task are named here, so that a new one does not compile until it is part of the key.
   const auto& [target, kind, program, prepared, layouts, facts, intrinsics, intent] = task;
   const auto& [name, parameters, allocations, body] = program;
   TextOfProgram text{name, {}, allocations, body};

@@ -1,4 +1,5 @@
-// Tasks by value: two are equal where all is equal that their schedules follow from. Keys of what is kept of schedules.
+// Tasks compared by value: two are equal if everything that determines their schedules is equal. Used as keys of cached
+// schedules.
 #pragma once
 
 #include <compare>
@@ -15,9 +16,9 @@ class KeyedTask {
   // `memo`: equal tasks that it keeps are one object.
   KeyedTask(Task task, Memo& memo);
 
-  // The program has the name of the kind: its own one is not part of the task.
+  // The program is named after the kind: its original name is not part of the key.
   const Task& task() const;
-  // All that tasks are compared by; the program and the intent last.
+  // Everything by which tasks are compared; the program and the intent last.
   std::string text() const;
 
   std::strong_ordering operator<=>(const KeyedTask& other) const;

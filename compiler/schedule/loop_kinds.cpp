@@ -27,7 +27,7 @@ const For* other_of_kind(const Path& path, ForKind kind) {
 
 std::optional<Conflict> broken_parallel(const Program& program, const Path& path, const IntrinsicTable& intrinsics) {
   if (const For* other = other_of_kind(path, ForKind::parallel))
-    return Conflict{fmt::format("loop {} is parallel already, and parallel loops do not nest", other->var->name),
+    return Conflict{fmt::format("loop {} is already parallel, and parallel loops cannot be nested", other->var->name),
                     "fuse the loops, and make the fused one parallel"};
   return carried_dependence(program, path, intrinsics);
 }
@@ -215,7 +215,7 @@ Result<Program> with_kind(const Program& program, std::string_view loop, std::st
   DOVETAIL_ASSIGN(const Path path, require_loop(program, loop, primitive));
   For changed = *as_for(path.back());
   if (changed.kind != ForKind::serial)
-    return refuse(primitive, loop, fmt::format("the loop is {} already", name(changed.kind)), "name a serial loop");
+    return refuse(primitive, loop, fmt::format("the loop is already {}", name(changed.kind)), "name a serial loop");
   change(changed);
   Program result = program;
   result.body = replace(program.body, path.back(), make_stmt(std::move(changed)));

@@ -86,7 +86,7 @@ std::optional<Diagnostic> hidden(const Program& program, std::string_view name, 
       if (loop || (as_block(stmt) && as_block(stmt)->name == name))
         refusal = refuse(primitive, name,
                          fmt::format("the {} belongs to the body of block {}", loop ? "loop" : "block", around.name),
-                         inner_block(around) ? "schedule it before blockize" : "name a loop around a block");
+                         inner_block(around) ? "schedule it before blockize" : "name a loop that encloses a block");
     });
   }
   return refusal;
@@ -97,13 +97,13 @@ std::optional<Diagnostic> hidden(const Program& program, std::string_view name, 
 Result<Path> require_loop(const Program& program, std::string_view name, std::string_view primitive) {
   if (auto path = find_loop(program.body, name)) return *std::move(path);
   if (auto refusal = hidden(program, name, primitive)) return *std::move(refusal);
-  return refuse(primitive, name, fmt::format("program {} has no loop of that name", program.name),
+  return refuse(primitive, name, fmt::format("program {} has no loop of this name", program.name),
                 "the loops are " + names_of(program.body, true));
 }
 Result<Path> require_block(const Program& program, std::string_view name, std::string_view primitive) {
   if (auto path = find_block(program.body, name)) return *std::move(path);
   if (auto refusal = hidden(program, name, primitive)) return *std::move(refusal);
-  return refuse(primitive, name, fmt::format("program {} has no block of that name", program.name),
+  return refuse(primitive, name, fmt::format("program {} has no block of this name", program.name),
                 "the blocks are " + names_of(program.body, false));
 }
 Result<Buffer> require_buffer(const Program& program, std::string_view name, std::string_view primitive) {
@@ -111,7 +111,7 @@ Result<Buffer> require_buffer(const Program& program, std::string_view name, std
   std::vector<std::string> names;
   for (const Parameter& parameter : program.parameters) names.push_back(parameter.buffer->name);
   for (const Buffer& buffer : program.allocations) names.push_back(buffer->name);
-  return refuse(primitive, name, fmt::format("program {} has no buffer of that name", program.name),
+  return refuse(primitive, name, fmt::format("program {} has no buffer of this name", program.name),
                 fmt::format("the buffers are {}", fmt::join(names, ", ")));
 }
 Result<std::int64_t> require_integer(std::string_view text, std::int64_t min, std::string_view what,
@@ -213,8 +213,8 @@ const Block* inner_block(const Block& block) { return only_block(block.body); }
 
 Result<void> require_no_inner_block(const Block& block, std::string_view primitive, std::string_view object) {
   if (const Block* inner = inner_block(block))
-    return refuse(primitive, object, fmt::format("block {} holds block {}", block.name, inner->name),
-                  "take this step before blockize");
+    return refuse(primitive, object, fmt::format("block {} contains block {}", block.name, inner->name),
+                  "apply this step before blockize");
   return {};
 }
 
@@ -351,10 +351,10 @@ Result<void> require_new_name(const Program& program, std::string_view name, std
                               std::string_view object, const std::vector<std::string>& freed) {
   if (!is_word(name))
     return refuse(primitive, object, fmt::format("«{}» is not a name", name),
-                  "names are letters, digits, _ and ., and begin with a letter or _");
+                  "use letters, digits, _ and .; begin with a letter or _");
   if (std::find(freed.begin(), freed.end(), name) != freed.end()) return {};
   if (is_taken(program, name))
-    return refuse(primitive, object, fmt::format("the name {} is taken", name), "choose another name");
+    return refuse(primitive, object, fmt::format("the name {} is already used", name), "choose another name");
   return {};
 }
 
@@ -379,7 +379,7 @@ std::set<std::string> block_names(const Stmt& root) {
 
 namespace {
 
-// The part of `stmt` around the blocks for which `keep` is true; null if there are none.
+// `stmt` restricted to the blocks for which `keep` is true; null if there are none.
 Stmt around(const Stmt& stmt, const std::function<bool(const Block&)>& keep) {
   if (const Block* block = as_block(stmt)) return keep(*block) ? stmt : nullptr;
   if (const For* loop = as_for(stmt)) {
@@ -403,7 +403,7 @@ Stmt around(const Stmt& stmt, const std::function<bool(const Block&)>& keep) {
   return body.empty() ? nullptr : make_stmt(Sequence{std::move(body)});
 }
 
-// The program restricted to the named blocks, and what is around and inside them.
+// The program restricted to the named blocks, with the statements around and inside them.
 Program with_blocks(Program program, const std::set<std::string>& names) {
   program.body = around(program.body, [&](const Block& block) { return names.contains(block.name); });
   if (!program.body) program.body = make_stmt(Sequence{});

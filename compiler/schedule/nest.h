@@ -49,7 +49,7 @@ const loops::Block* only_block(const loops::Stmt& stmt);
 
 // The block of the nest that blockize made the body of `block`; null if the block is a plain one.
 const loops::Block* inner_block(const loops::Block& block);
-// Refused if the block contains another: checked first by steps that rewrite or move the inside of a block.
+// Error if the block contains another one: checked first by steps that rewrite or move the inside of a block.
 Result<void> require_no_inner_block(const loops::Block& block, std::string_view primitive, std::string_view object);
 // A block that contains others in any form other than blockize's: a nest of serial loops over one block without
 // predicate, and no init; null: none.
@@ -75,7 +75,7 @@ bool is_positive_zero(const loops::Expr& expr);  // a literal; for integers 0
 // The terms of a conjunction; none for null.
 std::vector<loops::Expr> conjuncts(const loops::Expr& predicate);
 
-// A call of a tensor intrinsic below `stmt` has the buffer as an operand.
+// Whether a call of a tensor intrinsic inside `stmt` has the buffer as an operand.
 bool tensorized(const loops::Stmt& stmt, const loops::BufferNode* buffer);
 
 // A name for a new item: a word of the text form that no loop, iterator, block or buffer has, except those in `freed`,

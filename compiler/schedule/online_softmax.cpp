@@ -44,7 +44,7 @@ bool stores_in_order(const Block& block, std::size_t reduced) {
   return true;
 }
 
-// The value that a reduction over its last iterator joins by `op`, starting from the operation's identity.
+// The value that a reduction over the last iterator combines by `op`, starting from the operation's identity.
 Expr joined(const Block& block, BinaryOp op) {
   if (!stores_in_order(block, 1) || !block.init) return nullptr;
   const auto* start = std::get_if<Store>(&block.init->node);
@@ -98,18 +98,19 @@ VarMap as_iterators(const Block& from, const Block& to) {
 Result<WeightedSoftmax> require_weighted_softmax(const Program& program, std::string_view weighted,
                                                  std::string_view primitive) {
   const auto refused = [&](const char* why) {
-    return refuse(primitive, weighted, why, "name the product of a softmax and a matrix, before other steps");
+    return refuse(primitive, weighted, why, "name the product of a softmax and a matrix, and apply this step first");
   };
   WeightedSoftmax found;
   DOVETAIL_ASSIGN(found.weighted, require_block(program, weighted, primitive));
   const Block& product = *as_block(found.weighted.back());
   DOVETAIL_ASSIGN(found.product, require_contraction(found.weighted, primitive));
-  if (!stores_in_order(product, 1)) return refused("it does not store in the order of its iterators, over one sum");
+  if (!stores_in_order(product, 1))
+    return refused("the block must store in the order of its iterators, and have one sum");
   const std::size_t rank = product.iterators.size();  // a batch, rows, width, depth
-  if (rank < 3) return refused("it has no rows and columns");
+  if (rank < 3) return refused("the result has no rows and columns");
   found.batch = rank - 3;
   if (found.product.left.type != product.writes.front().buffer->dtype || !is_floating(found.product.left.type))
-    return refused("its products are not floating-point numbers of the sum's type");
+    return refused("the products are not floating-point numbers of the sum's type");
 
   // exp of the values loaded by the left factor.
   std::optional<Path> exp;
@@ -117,17 +118,17 @@ Result<WeightedSoftmax> require_weighted_softmax(const Program& program, std::st
     if (const auto* n = std::get_if<LoadExpr>(&e->node); n != nullptr && !exp)
       exp = only_writer(program, n->buffer.get());
   });
-  if (!exp) return refused("its left factor is not computed by a single block");
+  if (!exp) return refused("the left factor is not computed by a single block");
   found.exp = *exp;
   const Block& power = *as_block(found.exp.back());
   if (power.init || !stores_in_order(power, 0) || power.iterators.size() != rank - 1)
-    return refused("its left factor is not a plain store of a row's elements");
+    return refused("the left factor is not a plain store of a row's elements");
   const StoreTarget& stored = *only_target(power);
   const auto* raised = std::get_if<Unary>(&stored.value->node);
   const auto* difference =
       raised != nullptr && raised->op == UnaryOp::exp ? std::get_if<Binary>(&raised->a->node) : nullptr;
   if (difference == nullptr || difference->op != BinaryOp::sub)
-    return refused("its left factor is not exp of a difference");
+    return refused("the left factor is not exp of a difference");
   const auto* largest = std::get_if<LoadExpr>(&difference->b->node);
   if (largest == nullptr || !equal(largest->indices, iterators_of(power, rank - 2)))
     return refused("the exponent does not subtract a value common to the row");
@@ -138,11 +139,11 @@ Result<WeightedSoftmax> require_weighted_softmax(const Program& program, std::st
   std::vector<Expr> place = iterators_of(product, rank - 2);
   place.push_back(ref(product.iterators.back().var));
   if (weight == nullptr || !equal(weight->indices, place))
-    return refused("its left factor is not a row of the softmax");
+    return refused("the left factor is not a row of the softmax");
   for (const Iterator& iterator : product.iterators) {
     const std::size_t at = static_cast<std::size_t>(&iterator - product.iterators.data());
     if (at == rank - 3 && mentions(found.product.right.stored, iterator.var))
-      return refused("its right factor differs between rows");
+      return refused("the right factor differs between rows");
   }
 
   const auto maximum = only_writer(program, largest->buffer.get());
@@ -170,7 +171,7 @@ Result<WeightedSoftmax> require_weighted_softmax(const Program& program, std::st
                           divides = readers(program, sums, as_block(found.sum.back())->name);
   if (ends.size() != 1 || divides.size() != 1 || ends[0].back() != divides[0].back() ||
       readers(program, largest->buffer.get(), max.name).size() != 1)
-    return refused("its result and the sum are not read by one block alone");
+    return refused("the result and the sum are not read by exactly one block");
   found.last = ends[0];
   const Block& last = *as_block(found.last.back());
   DOVETAIL_ASSIGN(const StoreTarget target, require_plain_store(last, primitive));
@@ -179,20 +180,20 @@ Result<WeightedSoftmax> require_weighted_softmax(const Program& program, std::st
   if (sum == nullptr || !dimensions || !one_to_one(last, *dimensions) ||
       last.iterators.size() != totals->shape.size() ||
       !equal(sum->indices, {total->indices.begin(), total->indices.end() - 1}))
-    return refused("its result is not read element by element");
+    return refused("the result is not read element by element");
 
   const std::vector<const Path*> all{&found.largest, &found.exp, &found.sum, &found.weighted, &found.last};
   std::vector<std::size_t> places;
   for (const Path* path : all) {
-    if (!is_as_defined(*path)) return refused("its blocks are not alone in nests of one serial loop for each iterator");
+    if (!is_as_defined(*path)) return refused("the blocks are not alone in nests of one serial loop for each iterator");
     if (!std::ranges::all_of(as_block(path->back())->writes, [&](const Region& region) {
           return path == &found.last || is_allocation(program, region.buffer);
         }))
-      return refused("a part of it is a result of the program");
+      return refused("an intermediate buffer is an output of the program");
     places.push_back(top_position(program, *path));
   }
   const auto [first, end] = std::ranges::minmax(places);
-  if (end - first + 1 != all.size()) return refused("other nests are between its own");
+  if (end - first + 1 != all.size()) return refused("other loop nests are between those of the softmax");
   found.rows = product.iterators[rank - 3].extent;
   found.width = product.iterators[rank - 2].extent;
   found.columns = product.iterators[rank - 1].extent;

@@ -1,4 +1,4 @@
-// Sums weighted by a softmax, as in attention, which can be computed piece by piece along a row.
+// Sums weighted by a softmax, as in attention, which can be computed tile by tile along a row.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct WeightedSoftmax {
   DType type;                                     // of x
 };
 
-// Refused if block `weighted` is not of that form, or its nests are not in the form of the operator's definition.
+// Error: block `weighted` is not of that form, or its nests are not in the form of the operator's definition.
 Result<WeightedSoftmax> require_weighted_softmax(const loops::Program& program, std::string_view weighted,
                                                  std::string_view primitive);
 

@@ -54,7 +54,8 @@ Expr ProductAxes::factor_at(bool left, const VarMap& digits, const Expr& inside)
   const Contraction::Factor& factor = left ? c_->left : c_->right;
   Expr value = substitute(factor.stored, digits);
   if (!inside) return value;
-  // 0 * -0 = -0, and x + -0 is x for every x. The padding of rows and columns is in no result.
+  // Pads with -0, since 0 * -0 = -0, and x + -0 = x for every x. The padding of rows and columns does not reach the
+  // result.
   const ProductAxis& depth = (*this)[AxisOfProduct::depth];
   const bool keeps_sign = depth.padded != depth.extent && !is_product_sum(*block_);
   const Expr zero = !left && keeps_sign && is_floating(factor.stored->dtype) ? float_imm(-0.0, factor.stored->dtype)

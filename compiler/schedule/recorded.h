@@ -29,8 +29,8 @@ struct Origin {
   std::set<std::string> taken = {};  // names of the recorded decisions that were used
 };
 
-// The task's schedule: by the record that `find` returns, or the default if there is none or the sketch refuses it.
-// `find` may be null. nullopt if the sketch does not know the program.
+// The task's schedule: from the record that `find` returns, or the default if there is no record or the sketch rejects
+// it. `find` may be null. nullopt if the sketch does not apply to the program.
 Result<std::optional<Scheduled>> try_run(const Sketch& sketch, const Task& task, const FindRecorded& find,
                                          Origin& origin);
 

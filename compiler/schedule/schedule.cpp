@@ -23,17 +23,18 @@ Result<void> Schedule::apply(Step step) {
     std::vector<std::string_view> names;
     for (const Primitive& row : all_primitives()) names.push_back(row.name);
     return Diagnostic{fmt::format("unknown schedule primitive {}", step.primitive), "schedule",
-                      "no such primitive exists", fmt::format("the primitives are {}", fmt::join(names, ", "))};
+                      "there is no primitive of this name",
+                      fmt::format("the primitives are {}", fmt::join(names, ", "))};
   }
   if (step.arguments.size() < primitive->min_arguments || step.arguments.size() > primitive->max_arguments)
     return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
-                      fmt::format("{} takes {} to {} arguments, not {}", primitive->name, primitive->min_arguments,
+                      fmt::format("{} needs {} to {} arguments, not {}", primitive->name, primitive->min_arguments,
                                   primitive->max_arguments, step.arguments.size()),
                       fmt::format("write `{}`", primitive->text)};
   if (!step.results.empty() && step.results.size() != primitive->results)
     return Diagnostic{
         fmt::format("cannot apply `{}`", to_string(step)), "schedule",
-        fmt::format("{} names {} results, not {}", primitive->name, primitive->results, step.results.size()),
+        fmt::format("{} has {} results, not {}", primitive->name, primitive->results, step.results.size()),
         fmt::format("write `{}`", primitive->text)};
   for (const auto* words : {&step.arguments, &step.results})
     for (const std::string& word : *words)
@@ -41,12 +42,13 @@ Result<void> Schedule::apply(Step step) {
         return Diagnostic{fmt::format("cannot apply {}", step.primitive), "schedule",
                           fmt::format("«{}» is not a word of a trace", word), "words must not contain blanks or #"};
   if (const loops::Block* irregular = irregular_block(program_.body))
-    return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
-                      fmt::format("block {} holds blocks in a form that blockize does not make", irregular->name),
-                      "let blocks hold blocks through serial loops alone, without init or inner predicate"};
+    return Diagnostic{
+        fmt::format("cannot apply `{}`", to_string(step)), "schedule",
+        fmt::format("block {} contains blocks in a form that blockize does not generate", irregular->name),
+        "nest blocks only inside serial loops, without init or inner predicate"};
   DOVETAIL_ASSIGN(Step resolved, resolve(step, decisions_));
   DOVETAIL_ASSIGN(loops::Program result, primitive->apply(program_, resolved, *intrinsics_));
-  // Fills in the words left to the step: names, and the arguments that a form allows to be left out.
+  // Fills in the omitted words of a step: names of results, and optional arguments.
   step.results = resolved.results;
   step.arguments.insert(step.arguments.end(),
                         resolved.arguments.begin() + static_cast<std::ptrdiff_t>(step.arguments.size()),
@@ -56,8 +58,8 @@ Result<void> Schedule::apply(Step step) {
   auto broken = holds ? std::nullopt : first_broken_kind(result, *intrinsics_);
   if (broken && (kinds_hold_ || !first_broken_kind(program_, *intrinsics_)))
     return refuse(step.primitive, step.arguments[0],
-                  fmt::format("it would break {}: {}", broken->loop, broken->conflict.why),
-                  fmt::format("take this step before, or {}", broken->conflict.hint));
+                  fmt::format("the step would invalidate {}: {}", broken->loop, broken->conflict.why),
+                  fmt::format("apply this step earlier, or {}", broken->conflict.hint));
   kinds_hold_ = !broken;
   program_ = std::move(result);
   if (auto decision = decision_of(resolved)) decisions_.push_back(*std::move(decision));

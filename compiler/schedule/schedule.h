@@ -1,6 +1,6 @@
 // Schedules: checked rewrites of loop programs that keep their meaning (float reductions may be reassociated, nothing
 // else). A schedule is its trace: a list of steps in text that names loops, blocks and buffers, and names what each
-// step creates. The tuner's record, a user's script and a test's input are the same thing.
+// step creates. The tuner's records, users' scripts and tests' inputs have the same form.
 #pragma once
 
 #include <map>
@@ -32,7 +32,7 @@ struct Primitive : Form {
 std::span<const Primitive> all_primitives();
 const Primitive* find_primitive(std::string_view name);
 
-// The effect of a schedule's first steps, to be applied again without the steps.
+// The effect of a schedule's first steps, cached to be applied again without the steps.
 struct KeptSteps {
   loops::Program program;  // after the steps, of any name
   bool kinds_hold = false;
@@ -55,8 +55,8 @@ class Schedule {
 
   // Shorthands for apply, one for each line of primitives/list.h: `split LOOP FACTOR -> OUTER INNER` is
   // split("i", 4, "io", "ii") here. The words of the form in its order, results too; names are strings, numbers may be
-  // integers, and repeated words a list. Errors are kept: after the first refused step the others do nothing, and
-  // status() reports which step and why, so that schedule functions read as a list of steps.
+  // integers, and repeated words a list. After the first rejected step the others have no effect, and status() reports
+  // which step and why, so that schedule functions read as a list of steps.
 #define DOVETAIL_SHORTHAND(name, form)                                                       \
   template <typename... Values>                                                              \
   requires(form_of(form).takes(sizeof...(Values))) Schedule& name(const Values&... values) { \
@@ -67,8 +67,8 @@ class Schedule {
   // The decisions of the sample steps of the trace, in order.
   std::span<const Decision> decisions() const { return decisions_; }
 
-  // The effect of all steps so far, without layouts; and the same effect applied in place of the steps, where the steps
-  // before only decided. The program keeps its name. Precondition of kept(): no step decides.
+  // The effect of all steps so far, without layouts; and its application in place of the steps, after steps that only
+  // decided. The program keeps its name. Precondition of kept(): no step decides.
   KeptSteps kept() const;
   void take(const KeptSteps& kept);
 

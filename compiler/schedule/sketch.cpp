@@ -10,8 +10,8 @@ namespace dovetail::schedule {
 namespace {
 
 Diagnostic unknown_program(const Sketch& sketch, const Task& task) {
-  return refuse("schedule", task.program.name, fmt::format("it is not a program of kind {}", sketch.kind),
-                "try another kind");
+  return refuse("schedule", task.program.name, fmt::format("the program is not of kind {}", sketch.kind),
+                "choose another kind");
 }
 
 }  // namespace

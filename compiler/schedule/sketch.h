@@ -1,6 +1,6 @@
-// Sketches: functions that write the schedules of a kind of tasks, with a sample for each choice. Without decisions a
-// sketch makes the analytic choice everywhere, which gives the default schedule. A decision is varied by running the
-// sketch again: later choices are then decided anew.
+// Sketches: schedule templates: functions that generate the schedule of a kind of tasks, with a sample step for each
+// choice. Without decisions a sketch makes the analytic choice everywhere, which gives the default schedule. A decision
+// is varied by running the sketch again: later choices are then decided anew.
 #pragma once
 
 #include <functional>
@@ -37,7 +37,7 @@ struct Deciding {
   // Draws the open decisions: returns a number below its argument, uniformly distributed. Null: the analytic choice.
   std::function<std::size_t(std::size_t)> draw = nullptr;
   // For the numbers that the sketch decides together first, use the values with this many cheaper ones, not the
-  // cheapest. Refused if fewer fit, or if it decides none together. Random decisions have no rank.
+  // cheapest. Error if fewer fit, or if the sketch decides none jointly. Random decisions have no rank.
   std::size_t rank = 0;
 };
 
@@ -54,8 +54,8 @@ struct Scheduled {
 // refused, a decision that the sketch does not sample or whose value its space does not contain (for example from a
 // record of another version).
 Result<Scheduled> run(const Sketch& sketch, const Task& task, const Decisions& given = {});
-// The same with any way of deciding; nullopt if the sketch does not know the program. Errors also: the drawn values do
-// not fit.
+// The same with any way of deciding; nullopt if the sketch does not apply to the program. Further error: the drawn
+// values do not fit.
 Result<std::optional<Scheduled>> try_run(const Sketch& sketch, const Task& task, Deciding deciding);
 
 // The schedules that the sketch ranks best by the numbers that it decides together first, the default first, at most
@@ -63,7 +63,7 @@ Result<std::optional<Scheduled>> try_run(const Sketch& sketch, const Task& task,
 Result<std::vector<Scheduled>> run_best(const Sketch& sketch, const Task& task, std::size_t few,
                                         const Decisions& given = {});
 
-// The program that the trace makes of the task, without the sketch.
+// The task's program after applying a trace, without the sketch.
 Result<loops::Program> replay(const Task& task, std::span<const Step> trace);
 
 }  // namespace dovetail::schedule

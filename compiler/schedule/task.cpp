@@ -20,7 +20,7 @@ std::string head_of(const Task& task) {
   return text;
 }
 
-// The facts, and an intent that is not the usual one among them.
+// The task's facts, including its intent if that is not the default.
 Json machine_of(const Task& task) {
   Json machine = task.facts;
   if (task.intent.start == Start::alone) machine["start"] = "alone";

@@ -1,6 +1,6 @@
-// What a kernel's schedules are made for: all that decides which schedules are legal, and what one is worth. A task and
-// a trace make a program, on every target: whatever changes the operator's program before the first step was done when
-// the task was made.
+// A kernel to be scheduled: everything that determines which schedules are legal, and how good they are. On every
+// target, a task and a trace give the scheduled program: all changes of the operator's program before the first step
+// are already made in the task.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace dovetail::schedule {
 
-// Whether what is computed before a task takes as long as loading the task's weights, which then come meanwhile. Only
-// analytic choices ask.
+// Whether the computation before this task is long enough to hide the loads of its weights. Affects only analytic
+// choices.
 enum class Start : std::uint8_t { after_others, alone };
-// What a task's tiles go over first, where the operation has no separate reason: pixels where another operation reads
+// The loop order of a task's tiles, if the operation does not determine it: pixels first, if another operation reads
 // all channels of the first rows while this one computes the next.
 enum class TileOrder : std::uint8_t { channels_first, pixels_first };
 
@@ -32,8 +32,8 @@ struct Intent {
 struct Task {
   std::string target, kind;  // "cpu", "convolution": whose sketch writes its schedules
   loops::Program program;    // its name is for people, and no part of the key
-  // What was done to the operator's program, in words: "shift_activations conv 4". What it rests on, such as bounds of
-  // constants, is thereby in the program.
+  // The changes made to the operator's program, as text: "shift_activations conv 4". The facts that justify them, such
+  // as bounds of constants, are then part of the program.
   std::vector<std::string> prepared = {};
   std::map<std::string, std::string> layouts = {};  // index maps that are asked for, by parameter; none: as it is
   Json facts = Json::object();                      // of the machine, as far as schedules depend on them

@@ -39,7 +39,7 @@ bool joins_threads(const Path& path) {
   const auto* update = block != nullptr ? std::get_if<Store>(&block->body->node) : nullptr;
   if (update == nullptr || !combine_of(update->targets)) return false;
   if (block->predicate && mentions(substitute(block->predicate, bindings_of(*block)), loop.var)) return false;
-  // Only one axis may reduce: threads of another reducing axis would each join their part separately.
+  // Only one axis may reduce: threads of another reducing axis would each combine their part separately.
   for (const Iterator& iterator : block->iterators)
     for (const For* around : loops_of(path))
       if (around != &loop && around->kind == ForKind::thread && iterator.kind == IterKind::reduce &&

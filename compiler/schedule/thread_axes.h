@@ -15,12 +15,14 @@ struct ThreadAxis {
 std::span<const ThreadAxis> thread_axes();
 constexpr std::int64_t kMostThreads = 1024;  // of thread.x, thread.y and thread.z together
 
-// The loop at `path`, bound to an axis, joins a reduction: each thread has a value, and all values are combined into
-// one (loops/combine.h). It contains one block, which reduces over it, and otherwise only loops bound to threads.
+// Whether the loop at `path`, bound to an axis, is a loop of a reduction: each thread has a value, and all values are
+// combined into one (loops/combine.h). It contains one block, which reduces over it, and otherwise only loops bound to
+// threads.
 bool joins_threads(const Path& path);
 
 // The rule that the loop at `path`, bound to an axis, violates:
-//  - iterations are independent (dependence.h), or bound to threads and join a reduction; no more than the axis has,
+//  - iterations are independent (dependence.h), or bound to threads and combined in a reduction; at most as many as the
+//    axis has,
 //  - no loop around or below has the same axis; all loops of an axis in a kernel have one extent; thread axes make at
 //    most kMostThreads together,
 //  - a loop bound to a block axis is the whole kernel, or the only statement in another such loop: blocks cannot wait

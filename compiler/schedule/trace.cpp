@@ -44,7 +44,7 @@ Result<std::vector<Step>> parse_trace(std::string_view text, std::string_view wh
     if (step.primitive.empty()) continue;
     if (!find_primitive(step.primitive)) {
       errors.push_back({fmt::format("unknown schedule primitive {}", step.primitive),
-                        fmt::format("{}:{}", where, line_number), "no such primitive exists",
+                        fmt::format("{}:{}", where, line_number), "there is no primitive of this name",
                         "see docs/reference/schedules.md for the list"});
       continue;
     }

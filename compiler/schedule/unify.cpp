@@ -81,13 +81,13 @@ class Matcher {
   std::string access(const Buffer& parameter, const std::vector<Expr>& inside, const Buffer& buffer,
                      const std::vector<Expr>& outside) {
     if (parameter->dtype != buffer->dtype)
-      return fmt::format("operand {} is {}, buffer {} is {}", parameter->name, name(parameter->dtype), buffer->name,
+      return fmt::format("operand {} is {}, but buffer {} is {}", parameter->name, name(parameter->dtype), buffer->name,
                          name(buffer->dtype));
     std::vector<bool> computed(outside.size(), false);
     for (std::size_t d = 0; d < inside.size(); ++d) {
       if (loads_nothing(inside[d])) continue;
       if (parameter->shape != buffer->shape)
-        return fmt::format("operand {} has the shape {}, buffer {} has {}", parameter->name,
+        return fmt::format("operand {} has shape {}, but buffer {} has {}", parameter->name,
                            dovetail::to_string(parameter->shape), buffer->name, dovetail::to_string(buffer->shape));
       if (std::string why = exprs(inside[d], outside[d]); !why.empty()) return why;
       computed[d] = true;
@@ -164,8 +164,8 @@ class Matcher {
     return number ? std::optional(number->value) : std::nullopt;
   }
 
-  // Whether an expression of one immediate, such as min(imm, 31), has the number `target` as its value. Decides the
-  // immediate: the number itself or its negative.
+  // Whether an expression of one immediate, such as min(imm, 31), has the number `target` as its value. Sets the
+  // immediate to the number or its negative.
   bool gives_number(const Expr& pattern, const Expr& target) {
     const auto* number = std::get_if<IntImm>(&target->node);
     if (number == nullptr || pattern->dtype != target->dtype || !loads_nothing(pattern)) return false;
@@ -207,7 +207,7 @@ class Matcher {
   unsigned commuting_ = 0;  // number of such nodes seen so far
 };
 
-// How an operand moves, derived from its accesses in turn. A mismatch is described in words; empty: it fits.
+// The strides of an operand, derived from its accesses one by one. Functions return a mismatch as text; empty: it fits.
 class OperandSteps {
  public:
   OperandSteps(const Parameter& parameter, const std::vector<const For*>& loops,
@@ -281,8 +281,8 @@ class OperandSteps {
         else if (const auto it = axis_of_loop.find(var); it != axis_of_loop.end())
           parts.steps[it->second][d] = coefficient;
         else
-          return fmt::format("loop {} moves {}, but no axis of operand {} follows it", var->name, access.buffer->name,
-                             name());
+          return fmt::format("loop {} moves the access of {}, but no axis of operand {} corresponds to it", var->name,
+                             access.buffer->name, name());
       }
     }
     return {};
@@ -293,9 +293,10 @@ class OperandSteps {
       return std::any_of(steps.begin(), steps.end(), [](std::int64_t s) { return s != 0; });
     };
     for (const auto& [axis, steps] : parts.steps) {
-      if (moves(*steps_[axis]) && *steps_[axis] != steps) return fmt::format("operand {} moves in two ways", name());
+      if (moves(*steps_[axis]) && *steps_[axis] != steps)
+        return fmt::format("operand {} is accessed with two different strides", name());
       if (!moves(steps) && parameter_.buffer->shape[axis] > 1)
-        return fmt::format("axis {} of operand {} does not move {}", axis, name(), buffer_->name);
+        return fmt::format("axis {} of operand {} does not move the access of {}", axis, name(), buffer_->name);
       steps_[axis] = steps;
     }
     return {};

@@ -1,5 +1,5 @@
 // Unification of a block with an intrinsic's loop program, for tensorize: which buffer corresponds to which operand,
-// and how each moves.
+// and with which strides.
 #pragma once
 
 #include <map>
@@ -41,8 +41,8 @@ struct Operand {
   std::vector<std::vector<std::int64_t>> steps;  // [parameter axis][buffer dimension]
 };
 
-// How the operand `parameter` moves when intrinsic axes are assigned to loops: `loop_of` maps an axis' variable to its
-// position in `loops`. nullopt: it does not fit, `why` holds the reason.
+// The strides of operand `parameter` when intrinsic axes are assigned to loops: `loop_of` maps an axis' variable to its
+// position in `loops`. nullopt: it does not fit, `why` has the reason.
 std::optional<Operand> derive_operand(const loops::Parameter& parameter, const Match& match,
                                       const std::vector<const loops::For*>& loops,
                                       const std::vector<const loops::For*>& outside,

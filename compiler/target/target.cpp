@@ -57,9 +57,9 @@ Result<Match> select(const Target& target, const Graph& graph, NodeId id) {
     return match;
   }
   const std::vector<std::string>& reasons = refusals.empty() ? mismatches : refusals;
-  return Diagnostic{fmt::format("{} does not take {}", target.name(), node.name), node.name,
+  return Diagnostic{fmt::format("{} does not support {}", target.name(), node.name), node.name,
                     reasons.empty() ? target.no_pattern(graph, id) : fmt::format("{}", fmt::join(reasons, "; ")),
-                    hint.empty() ? "choose another target for it" : hint};
+                    hint.empty() ? "choose another target for the node" : hint};
 }
 
 Cost& Cost::operator+=(const Cost& other) {

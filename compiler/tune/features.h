@@ -1,5 +1,5 @@
 // Numeric features of a candidate's loop program from which a ranking learns: work, bytes and accesses by memory scope,
-// reuse distances, vector and parallel shape, intrinsic calls.
+// reuse distances, vectorization and parallelism, intrinsic calls.
 #pragma once
 
 #include <span>

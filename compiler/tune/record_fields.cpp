@@ -142,7 +142,7 @@ Result<void> check_record(const Record& record, std::string_view what, std::stri
     problems.push_back({std::string(what), std::string(where), std::move(why), std::move(hint)});
   };
   for (const auto& [key, value] : {std::pair{"task", &record.task}, {"machine", &record.machine}})
-    if (value->empty()) report(fmt::format("\"{}\" is empty", key), "give the measured task");
+    if (value->empty()) report(fmt::format("\"{}\" is empty", key), "name the measured task");
   if (record.outcome == Outcome::measured && !is_positive(record.cost))
     report(fmt::format("the outcome is measured, but the cost is {}", record.cost), "a cost must be greater than 0");
   if (record.outcome != Outcome::measured && !(std::isinf(record.cost) && record.cost > 0))

@@ -10,7 +10,7 @@ namespace dovetail::tune {
 namespace {
 
 constexpr int kJsonVersion = 1;
-constexpr std::string_view kCannotTake = "cannot take a record";
+constexpr std::string_view kCannotTake = "cannot read a record";
 
 }  // namespace
 
@@ -27,13 +27,14 @@ Result<Record> record_from_json(const Json& json, std::string_view where) {
     return problems;
   };
   if (!json.is_object())
-    return report("it is not a JSON object", "write one object per line, as `records export` does");
+    return report("the line is not a JSON object", "write one object per line, as `records export` does");
   const auto version = json.find("version");
   if (version == json.end())
     return report("the key \"version\" is missing", fmt::format("this version of dovetail reads {}", kJsonVersion));
   if (*version != kJsonVersion)
-    return report(fmt::format("version {}, this version of dovetail reads {}", version->dump(), kJsonVersion),
-                  "export it with a matching version of dovetail");
+    return report(
+        fmt::format("the record has version {}, but this version of dovetail reads {}", version->dump(), kJsonVersion),
+        "export the record with a matching version of dovetail");
 
   Record record;
   for (const RecordField& field : record_fields()) {
@@ -43,7 +44,7 @@ Result<Record> record_from_json(const Json& json, std::string_view where) {
              fmt::format("it must be {}", expectation(field.form)));
     else if (!field.set(record, *value))
       report(fmt::format("\"{}\" is {:.100}", field.name, value->dump(-1, ' ', true, Json::error_handler_t::replace)),
-             field.name == "outcome" ? "it must be measured, refused, wrong, crashed or timed_out"
+             field.name == "outcome" ? "the outcome must be measured, refused, wrong, crashed or timed_out"
                                      : fmt::format("it must be {}", expectation(field.form)));
   }
   for (const auto& [key, value] : json.items())

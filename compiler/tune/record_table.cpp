@@ -82,8 +82,8 @@ Result<Record> record_of_row(const sqlite::Database& database, const sqlite::Sta
     }
     ++column;
     if (!field.set(record, value))
-      return database.problem(fmt::format("it is damaged: in a record of task {:.40}, \"{}\" is not {}", record.task,
-                                          field.name, expectation(field.form)),
+      return database.problem(fmt::format("the database is damaged: in a record of task {:.40}, \"{}\" is not {}",
+                                          record.task, field.name, expectation(field.form)),
                               kUseCopy);
   }
   const auto problem = database.problem("", "");

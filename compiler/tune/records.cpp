@@ -36,21 +36,21 @@ Result<Content> identify(const sqlite::Database& database, const std::filesystem
   if (application == 0 && version == 0 && objects == 0) return Content::blank;
   if (application != kApplicationId)
     return database.problem(
-        "it is a SQLite database, but not one of tuning records",
+        "the file is a SQLite database, but not one of tuning records",
         "give a database made by `dovetail records import`, or a new file; for a sweep of `dovetail "
         "explore`, read points.csv in the same folder");
   if (version > kDatabaseVersion)
-    return database.problem(
-        fmt::format("its version is {}, this version of dovetail reads up to {}", version, kDatabaseVersion),
-        "use the version of dovetail that wrote it, or another file");
+    return database.problem(fmt::format("the database has version {}, but this version of dovetail reads up to {}",
+                                        version, kDatabaseVersion),
+                            "use the version of dovetail that wrote it, or another file");
   if (version != kDatabaseVersion || facts.text(4) != records_table_sql())
-    return database.problem(fmt::format("it is damaged: its table is not that of version {}", kDatabaseVersion),
-                            kUseCopy);
+    return database.problem(
+        fmt::format("the database is damaged: its table is not that of version {}", kDatabaseVersion), kUseCopy);
   // SQLite treats missing bytes of the last page as zeros.
   std::error_code error;
   const std::uintmax_t there = std::filesystem::file_size(path, error);
   if (!error && there < static_cast<std::uintmax_t>(bytes))
-    return database.problem(fmt::format("it is damaged: it has {} bytes of {}", there, bytes), kUseCopy);
+    return database.problem(fmt::format("the database is damaged: it has {} bytes of {}", there, bytes), kUseCopy);
   return Content::records;
 }
 
@@ -143,7 +143,7 @@ Result<Records> Records::open(const std::filesystem::path& path, Open mode) {
   DOVETAIL_ASSIGN(const Content content, identify(database, path));
   if (content == Content::blank) {
     if (mode == Open::read)
-      return database.problem("it is empty", "create a database with `dovetail records import` or `merge`");
+      return database.problem("the database is empty", "create a database with `dovetail records import` or `merge`");
     DOVETAIL_TRY(make_table(database, path));
   }
   return Records(std::make_unique<State>(State{std::move(database)}));
@@ -197,7 +197,8 @@ Result<std::vector<Records::Summary>> Records::summaries() const {
     if (!there) return all;
     const auto outcome = outcome_named(rows.text(7));
     if (!outcome)
-      return state_->database.problem(fmt::format("it is damaged: unknown outcome \"{:.40}\"", rows.text(7)), kUseCopy);
+      return state_->database.problem(fmt::format("the database is damaged: unknown outcome \"{:.40}\"", rows.text(7)),
+                                      kUseCopy);
     Summary of_row{rows.text(0), rows.text(1), rows.text(2), rows.text(3), rows.text(4), rows.text(5)};
     of_row.sketch_version = static_cast<int>(rows.integer(6));
     of_row.cost = rows.real(8).value_or(of_row.cost);

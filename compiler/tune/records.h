@@ -84,7 +84,7 @@ class Records {
   Result<std::vector<Summary>> summaries() const;
 
   // Adds records from elsewhere, all or none. Of two records with the same task, machine, sketch version and decisions,
-  // the later one is kept; for equal times, the existing one.
+  // the later one is stored; for equal times, the existing one stays.
   struct Merged {
     std::int64_t added = 0, replaced = 0;
   };

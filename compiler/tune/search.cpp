@@ -30,7 +30,7 @@ Result<const SearchRow*> find_search(std::string_view name) {
   if (row != kSearches.end()) return &*row;
   std::string names;
   for (const SearchRow& each : kSearches) names += (names.empty() ? "" : ", ") + std::string(each.name);
-  return Diagnostic{"cannot search", std::string(name), "unknown search", "choose one of " + names};
+  return Diagnostic{"cannot search", std::string(name), "there is no search of this name", "choose one of " + names};
 }
 
 }  // namespace dovetail::tune

@@ -45,9 +45,9 @@ Result<void> check_path(const fs::path& path, Access access) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (path.empty()) return refusal(path, access, "the path is empty", "name a file");
-  if (fs::is_directory(status)) return refusal(path, access, "it is a directory", "name a file in it");
+  if (fs::is_directory(status)) return refusal(path, access, "the path is a directory", "name a file in the directory");
   if (fs::exists(status) && !fs::is_regular_file(status))
-    return refusal(path, access, "it is a device or a pipe", "name a regular file");
+    return refusal(path, access, "the path is a device or a pipe", "name a regular file");
   if (access == Access::read) {
     if (!fs::exists(status))
       return refusal(path, access, "no such file", "check the path; it is relative to the current folder");
@@ -62,7 +62,7 @@ Result<void> check_path(const fs::path& path, Access access) {
   const fs::path home =
       fs::is_symlink(fs::symlink_status(path, error)) ? fs::weakly_canonical(path, error).parent_path() : folder;
   if (::faccessat(AT_FDCWD, home.c_str(), W_OK, AT_EACCESS) != 0)
-    return refusal(path, access, fmt::format("its folder may not be written: {}", std::strerror(errno)),
+    return refusal(path, access, fmt::format("no permission to write to its folder: {}", std::strerror(errno)),
                    "check the permissions of the folder, or choose another folder");
   return {};
 }
@@ -75,24 +75,25 @@ Diagnostic Connection::failure(int code) const {
   };
   if (code == SQLITE_READONLY_ROLLBACK)
     return problem("a writer was killed during a transaction, and rolling it back needs write permission",
-                   "run `dovetail records list` on it once as a user who may write the file and its folder");
+                   "run `dovetail records list` on the file once, as a user who may write the file and its folder");
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return problem(fmt::format("another process has held it locked for {} s", kPatienceSeconds),
-                     "wait until it is done, or stop it", Cause::resource);
-    case SQLITE_NOMEM: return problem("out of memory", "run it with more memory", Cause::resource);
+      return problem(fmt::format("another process has locked the database for {} s", kPatienceSeconds),
+                     "wait until that process is done, or stop it", Cause::resource);
+    case SQLITE_NOMEM: return problem("out of memory", "free some memory", Cause::resource);
     case SQLITE_FULL: return problem("the disk is full", "free some space, or choose another folder", Cause::resource);
     case SQLITE_NOTADB:
-      return problem("it is not a database", "give a database made by `dovetail records import`, or a new file");
+      return problem("the file is not a database", "give a database made by `dovetail records import`, or a new file");
     case SQLITE_CORRUPT:
-      return problem(fmt::format("it is damaged: {}", sqlite3_errmsg(handle)),
-                     "use a copy of it; `sqlite3 FILE .recover` may recover part of it");
+      return problem(fmt::format("the database is damaged: {}", sqlite3_errmsg(handle)),
+                     "use a copy of the file; `sqlite3 FILE .recover` may recover part of it");
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH: return problem("no permission to write it", "check the permissions of the file and its folder");
     case SQLITE_TOOBIG:
-      return problem(fmt::format("a string is longer than {} bytes", kLongestTextBytes), "is it the right file?");
+      return problem(fmt::format("a string is longer than {} bytes", kLongestTextBytes),
+                     "check that it is the right file");
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR: {
       const int reported = handle == nullptr ? 0 : sqlite3_system_errno(handle);
@@ -102,7 +103,9 @@ Diagnostic Connection::failure(int code) const {
                      cause == Cause::resource ? "free some space, or check the medium" : "check the permissions",
                      cause);
     }
-    default: return problem(handle == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle), "is it the right file?");
+    default:
+      return problem(handle == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle),
+                     "check that it is the right file");
   }
 }
 

@@ -44,7 +44,7 @@ Result<void> TaskTuner::begin() {
   if (stopped()) return {};
   if (measured.outcome != Outcome::measured)
     return Diagnostic{"cannot tune " + given_.name, given_.name,
-                      fmt::format("its default schedule: {}, {}", to_string(measured.outcome), measured.why),
+                      fmt::format("the default schedule failed: {}, {}", to_string(measured.outcome), measured.why),
                       "run the model with --check; exclude the task with --task"};
   result_.default_cost = result_.best_cost = measured.cost;
   result_.default_decisions = result_.best_decisions = first.decisions();

@@ -141,14 +141,16 @@ Result<std::unique_ptr<Ranking>> XgboostRanking::make(const std::filesystem::pat
     }
     XgboostFunctions api{};
     if (const std::string missing = find_functions(*loaded, api); !missing.empty()) {
-      problems.push_back({"cannot rank with XGBoost", name.string(), "the library has no " + missing, kInstall});
+      problems.push_back(
+          {"cannot rank with XGBoost", name.string(), "the library has no function " + missing, kInstall});
       continue;
     }
     int major = 0, minor = 0, patch = 0;
     api.version(&major, &minor, &patch);
     if (!takes_version(major, minor)) {
       problems.push_back({"cannot rank with XGBoost", name.string(),
-                          fmt::format("its version is {}.{}.{}, expected 1.4 to 3", major, minor, patch), kInstall});
+                          fmt::format("the library has version {}.{}.{}, expected 1.4 to 3", major, minor, patch),
+                          kInstall});
       continue;
     }
     loaded->keep();  // its threads would crash if it were unloaded

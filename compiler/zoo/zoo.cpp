@@ -43,7 +43,7 @@ Result<void> check(std::string_view model, std::string_view what, std::int64_t v
                    std::int64_t greatest) {
   if (value >= least && value <= greatest) return {};
   return Diagnostic{fmt::format("cannot build {}", model), fmt::format("{} {}", what, value),
-                    fmt::format("it must be from {} to {}", least, greatest), "choose another size"};
+                    fmt::format("the value must be from {} to {}", least, greatest), "choose another size"};
 }
 
 // The chosen size, or the standard one. Error: out of range, or the model has none.
@@ -53,7 +53,7 @@ Result<std::int64_t> choose(std::string_view model, std::string_view what, const
   if (!range.chosen())
     return Diagnostic{fmt::format("cannot build {}", model), fmt::format("{} {}", what, *choice),
                       fmt::format("{} has no {} size to choose", model, what),
-                      "leave it out; `dovetail zoo list` shows the options of each model"};
+                      "remove the option; `dovetail zoo list` shows the options of each model"};
   DOVETAIL_TRY(check(model, what, *choice, range.least, range.greatest));
   return *choice;
 }
@@ -65,8 +65,8 @@ std::span<const Row> all() { return kRows; }
 Result<Model> make(std::string_view name, const Choices& choices) {
   const auto row = std::ranges::find(kRows, name, &Row::name);
   if (row == kRows.end())
-    return Diagnostic{"cannot build a model", std::string(name), "the zoo has no model of that name",
-                      fmt::format("models: {}", fmt::join(names(), ", "))};
+    return Diagnostic{"cannot build a model", std::string(name), "the zoo has no model of this name",
+                      fmt::format("the models are {}", fmt::join(names(), ", "))};
   DOVETAIL_TRY(check(name, "batch", choices.batch, 1, kGreatestBatch));
   DOVETAIL_ASSIGN(const std::int64_t image, choose(name, "image", row->image, choices.image));
   DOVETAIL_ASSIGN(const std::int64_t sequence, choose(name, "sequence", row->sequence, choices.sequence));

@@ -1,7 +1,8 @@
-// Mean average precision of boxes, as COCO's evaluation defines it (Lin et al., ECCV 2014; cocodataset.org, detection
-// evaluation): of each class the mean over 101 recalls of the best precision at that recall or a higher one, at most
-// 100 boxes of a sample and class, averaged over the classes that labels have; at an overlap of 0.5, and averaged over
-// overlaps of 0.5, 0.55, ..., 0.95. Labels: [boxes, 6], each the sample, the class, and the corners x1, y1, x2, y2.
+// Mean average precision of boxes, as defined by COCO's evaluation (Lin et al., ECCV 2014; cocodataset.org, detection
+// evaluation): for each class, the mean over 101 recalls of the best precision at that recall or a higher one, with at
+// most 100 boxes per sample and class; averaged over the classes that occur in the labels; at an overlap of 0.5, and
+// averaged over overlaps of 0.5, 0.55, ..., 0.95. Labels: [boxes, 6], each the sample, the class, and the corners x1,
+// y1, x2, y2.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -63,7 +64,7 @@ struct Match {
   bool right;
 };
 
-// Each detection, by descending score, takes the free box that it overlaps most.
+// Each detection, by descending score, is matched with the unmatched box that it overlaps most.
 void match(const std::vector<Detection>& detections, const std::vector<Box>& expected, double least,
            std::vector<Match>& matches) {
   std::vector<bool> taken(expected.size());
@@ -92,7 +93,7 @@ double average_precision(std::vector<Match> matches, std::int64_t expected) {
   for (std::size_t i = precisions.size(); i-- > 1;) precisions[i - 1] = std::max(precisions[i - 1], precisions[i]);
   double sum = 0;
   for (int i = 0; i <= 100; ++i) {
-    // The recalls of COCO's own program, which are not all the numbers next to i / 100.
+    // The recalls of COCO's own program, which are not all the closest numbers to i / 100.
     const double recall = i == 100 ? 1 : i * 0.01;
     const auto at = std::lower_bound(recalls.begin(), recalls.end(), recall) - recalls.begin();
     if (at < std::ssize(precisions)) sum += precisions[static_cast<std::size_t>(at)];
@@ -137,7 +138,8 @@ Result<Box> box_of(const Metric& metric, const std::array<double, 4>& v) {
   if (form == "xyxy") return Box{v[0], v[1], v[2], v[3]};
   if (form == "xywh") return Box{v[0], v[1], v[0] + v[2], v[1] + v[3]};
   if (form == "cxcywh") return Box{v[0] - v[2] / 2, v[1] - v[3] / 2, v[0] + v[2] / 2, v[1] + v[3] / 2};
-  return Diagnostic{"cannot read the metric", "map", fmt::format("form is \"{}\"", form), "use xyxy, xywh or cxcywh"};
+  return Diagnostic{"cannot read the metric", "map", fmt::format("form is \"{}\", which is unknown", form),
+                    "use xyxy, xywh or cxcywh"};
 }
 
 // Two outputs: boxes [samples, boxes, 4], and the scores of their classes [samples, boxes, classes].

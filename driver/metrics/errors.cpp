@@ -1,4 +1,4 @@
-// Regression: how far numbers are from what they should be. Labels: as many numbers as the output has.
+// Regression: errors of predicted numbers. Labels: as many numbers as the output has.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -53,7 +53,8 @@ Result<std::vector<Figure>> measure_masks(const Metric& metric, const MetricInpu
                       "give the class of each pixel; --output NAME chooses the output, whose second axis has the "
                       "scores of the classes");
   }
-  // Of each class: pixels that have it in both, and in one or both.
+  // For each class: the pixels that have it in both output and labels (intersection), and in at least one of them
+  // (union).
   std::vector<std::int64_t> both, either;
   std::int64_t right = 0, counted = 0;
   const auto grow = [&](std::int64_t label) {

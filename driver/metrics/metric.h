@@ -1,5 +1,5 @@
-// What is measured of a model's outputs on labeled samples. The first axis of outputs and labels counts samples, unless
-// a metric says otherwise.
+// Metrics of a model's outputs on labeled samples. The first axis of outputs and labels counts samples, unless a metric
+// says otherwise.
 #pragma once
 
 #include <cstdint>

@@ -27,10 +27,10 @@ Diagnostic failed(const std::string& file, std::string why, std::string hint) {
 Result<std::vector<Figure>> run_metric_program(const Metric& metric, const MetricInputs& inputs) {
   const auto given = metric.options.find("file");
   if (given == metric.options.end())
-    return Diagnostic{"cannot read the metric", "program", "it has no file", "program:file=FILE"};
+    return Diagnostic{"cannot read the metric", "program", "the program's file is missing", "write program:file=FILE"};
   const std::string& file = given->second;
   if (!fs::exists(file))
-    return Diagnostic{"cannot measure by a program", file, "there is no such file", "give its path"};
+    return Diagnostic{"cannot measure by a program", file, "the file does not exist", "give the path of a program"};
   DOVETAIL_ASSIGN(const TemporaryPath folder, make_temporary_folder("metric"));
   DOVETAIL_TRY(write_npy(folder.path() / "labels.npy", inputs.labels));
   std::error_code error;
@@ -46,15 +46,15 @@ Result<std::vector<Figure>> run_metric_program(const Metric& metric, const Metri
     const auto log = read_text_file(folder.path() / "log");
     return failed(
         file,
-        fmt::format("it ended with {}{}",
+        fmt::format("the program ended with {}{}",
                     end.exit < 0 ? fmt::format("signal {}", end.signal) : fmt::format("exit code {}", end.exit),
                     log.ok() && !log->empty() ? ": " + *log : ""),
-        "run it with a folder that has labels.npy and outputs/NAME.npy");
+        "try the program with a folder that has labels.npy and outputs/NAME.npy");
   }
   DOVETAIL_ASSIGN(const Json json, read_json_file(folder.path() / "figures.json"));
   std::vector<Figure> figures;
   if (!json.is_object())
-    return failed(file, "what it printed is not a JSON object", R"(print for example {"f1": 0.91})");
+    return failed(file, "the program's output is not a JSON object", R"(print for example {"f1": 0.91})");
   for (const auto& [key, value] : json.items()) {
     if (!value.is_number())
       return failed(file, fmt::format("{} is not a number", key), R"(print for example {"f1": 0.91})");

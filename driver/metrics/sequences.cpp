@@ -1,6 +1,6 @@
-// Sequences as networks trained with connectionist temporal classification give them (Graves et al., ICML 2006): the
-// best class of each step, with repetitions joined and blanks removed. The output has the scores of each step's
-// classes, or the classes themselves. Labels: integers [samples, length], the shorter ones filled up with negatives.
+// Sequences from networks trained with connectionist temporal classification (Graves et al., ICML 2006): the best class
+// of each step, with repetitions merged and blanks removed. The output has the scores of each step's classes, or the
+// classes themselves. Labels: integers [samples, length], the shorter ones filled up with negatives.
 #include <algorithm>
 #include <numeric>
 #include <vector>

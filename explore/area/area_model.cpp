@@ -25,7 +25,7 @@ double log2_of(std::int64_t value) { return std::log2(static_cast<double>(value)
 // Number of bits of a counter from 0 to `most`.
 double bits_for(std::int64_t most) { return std::bit_width(static_cast<std::uint64_t>(most)); }
 
-// Quantities that blocks grow with, as functions of the configuration.
+// The model's features: quantities with which the area of blocks grows, as functions of the configuration.
 using Feature = double (*)(const HardwareConfig&);
 double one(const HardwareConfig&) { return 1; }
 double macs(const HardwareConfig& c) { return static_cast<double>(c.batch * c.block_in * c.block_out); }
@@ -129,7 +129,7 @@ std::vector<double> least_squares(std::span<const SynthesisRun* const> runs, std
   double trace = 0;
   for (std::size_t f = 0; f < n; ++f) trace += matrix[f * n + f];
   for (std::size_t f = 0; f < n; ++f) matrix[f * n + f] += 1e-12 * trace + 1e-300;
-  // Symmetric and positive: Gaussian elimination needs no pivots.
+  // The matrix is symmetric and positive definite, so Gaussian elimination needs no pivots.
   for (std::size_t k = 0; k < n; ++k)
     for (std::size_t i = k + 1; i < n; ++i) {
       const double factor = matrix[i * n + k] / matrix[k * n + k];

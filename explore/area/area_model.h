@@ -77,8 +77,9 @@ class AreaModel {
   // The error of gates on the held-back runs as text, with the range of multipliers of all runs: "gates off by 0.2 % on
   // average, 0.6 % at most, on 13 other runs; all runs have 16 to 256 multipliers".
   std::string error_text() const;
-  // In what the configuration is beyond all runs, so that the error of its estimate is not known: "1024 multipliers
-  // (runs have 16 to 256)", "window (no run has it)". Empty: the error is that of the runs.
+  // The parameters in which the configuration is outside the range of all runs, so that the error of its estimate is
+  // unknown: "1024 multipliers (runs have 16 to 256)", "window (no run has it)". Empty: the configuration is within the
+  // range of the runs.
   std::vector<std::string> extrapolates(const isa::HardwareConfig& hardware) const;
   // The estimate of a configuration, with the model's technology and error: `dovetail hw area --estimate --json`.
   Json report(const isa::HardwareConfig& hardware) const;

@@ -44,7 +44,8 @@ const NdArray* kept(const runtime::RunResult& run, const std::string& name) {
   return output != run.outputs.end() ? &output->second : nullptr;
 }
 
-// Whether the node rounds to integers floats that another node computes. The index of a maximum does not count.
+// Whether the node rounds floats that another node computes to integers. (The index of a maximum is not such a
+// rounding.)
 bool rounds_floats(const graph::Graph& graph, const graph::Node& node, graph::ValueId output) {
   const bool rounds = node.op == "QuantizeLinear" || node.op == "DynamicQuantizeLinear" || node.op == "Cast";
   const graph::Value& from = graph.value(node.inputs[0]);
@@ -177,7 +178,7 @@ Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const 
       compare(name, nullptr);
       if (!seen.contains(name) && !inputs.contains(name))
         return Diagnostic{"cannot check the run", "output " + name, "the reference has no tensor of that name",
-                          "this is a defect of dovetail; please report it with the model"};
+                          "this is a bug of the kit: report it with the model"};
     }
   return check;
 }

@@ -50,7 +50,7 @@ Diagnostics errors_of(std::string_view text, const std::string& process) {
     for (const Json& row : all)
       errors.push_back({row.at(0), fmt::format("{}, {}", process, row.at(1).get<std::string>()), row.at(2), row.at(3),
                         row.at(4).get<bool>() ? Cause::resource : Cause::input});
-  if (errors.empty()) errors.push_back({"a process failed", process, "it gives no reason", ""});
+  if (errors.empty()) errors.push_back({"a process failed", process, "the process gave no reason", ""});
   return errors;
 }
 
@@ -173,9 +173,10 @@ class Farm::Run {
     if (parts.kind == kFailure) return errors_of(parts.text, process);
     if (parts.kind == kHello) {
       if (parts.text != farm_.identity_)
-        return Diagnostic{"processes work on different tasks", process,
-                          fmt::format("its files or its kit differ: {} is not {}", parts.text, farm_.identity_),
-                          "all processes need the same models, space and kit, with the same file names"};
+        return Diagnostic{
+            "processes work on different tasks", process,
+            fmt::format("the files or the kit differ between the processes: {} is not {}", parts.text, farm_.identity_),
+            "all processes need the same models, space and kit, with the same file names"};
       farm_.idle_.push_back(received.from);
       return {};
     }
@@ -184,7 +185,7 @@ class Farm::Run {
     const bool is_number = std::from_chars(parts.word.data(), last, job).ptr == last && job < jobs_.count;
     if (!is_number || (parts.kind != kResult && parts.kind != kError))
       return Diagnostic{"cannot understand a message", process,
-                        fmt::format("it begins with \"{}{}\"", parts.kind, parts.word),
+                        fmt::format("the message begins with \"{}{}\"", parts.kind, parts.word),
                         "all processes need the same kit"};
     farm_.idle_.push_back(received.from);
     if (parts.kind == kError) fail(errors_of(parts.text, process));
@@ -219,7 +220,8 @@ Result<void> serve(Transport& transport, const std::string& identity,
     try {
       result = job(parts.text);
     } catch (const std::exception& error) {  // process 0 ends the work, and reports the process
-      result = Diagnostic{"a process failed", "", error.what(), "this is a bug of the kit, or its memory ran out"};
+      result = Diagnostic{"a process failed", "", error.what(),
+                          "this is a bug of the kit, or the machine ran out of memory"};
     }
     DOVETAIL_TRY(transport.send(0, result->ok() ? message(kResult, parts.word, **result)
                                                 : message(kError, parts.word, to_text(result->errors()))));

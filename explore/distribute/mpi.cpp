@@ -30,7 +30,7 @@ int launched_processes() {
 std::optional<std::filesystem::path> find_mpi() {
   const std::filesystem::path folder = kit_prefix() / "lib" / "dovetail", file = folder / kFile;
   std::error_code ignored;
-  // The former location of the kit may belong to another user now.
+  // Not loaded if another user may have written it: a kit's former folder may belong to someone else now.
   if (!std::filesystem::exists(file, ignored) || other_hands(folder) || other_hands(file)) return std::nullopt;
   return file;
 }
@@ -59,10 +59,11 @@ Result<void*> function_of_mpi(const char* name) {
   auto library = SharedLibrary::open(*path);
   void* const function = library.ok() ? library->find(name) : nullptr;
   if (function == nullptr)
-    return Diagnostic{"cannot work in several processes", path->string(),
-                      library.ok() ? fmt::format("it has no function {}", name) : library.errors().front().why,
-                      library.ok() ? "build it again" : "`sudo apt-get install openmpi-bin` installs the library",
-                      library.ok() ? Cause::input : cause_of(library.errors())};
+    return Diagnostic{
+        "cannot work in several processes", path->string(),
+        library.ok() ? fmt::format("the library has no function {}", name) : library.errors().front().why,
+        library.ok() ? "build the kit's library again" : "`sudo apt-get install openmpi-bin` installs the library",
+        library.ok() ? Cause::input : cause_of(library.errors())};
   library->keep();
   return function;
 }
@@ -84,7 +85,7 @@ Result<std::unique_ptr<Transport>> join_processes() {
   if (transport->size() != launched)
     return Diagnostic{
         "cannot work in several processes", transport->library(),
-        fmt::format("the launcher started {} processes, and this library reports {}", launched, transport->size()),
+        fmt::format("the launcher started {} processes, but this library reports {}", launched, transport->size()),
         "use the mpirun of the library that the kit was built with (`dovetail doctor` names it)"};
   return transport;
 }

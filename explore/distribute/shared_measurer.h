@@ -17,14 +17,14 @@
 namespace dovetail::explore {
 
 // For process 0: `own` measures the candidates of this process. The measurers throw ResourceError if another process
-// fails; earlier records are kept. `farm` and `work` outlive the measurers.
+// fails; earlier records stay in the database. `farm` and `work` outlive the measurers.
 tune::MakeMeasurer share_measurer(tune::MakeMeasurer own, Farm& farm, Work* work);
 
 // For the other processes: the jobs of such measurers.
 class CandidateJobs {
  public:
   CandidateJobs(std::span<const tune::TuningTask> tasks, tune::MakeMeasurer own);
-  // Errors: this process does not have the task, or its sketch makes another schedule of the decisions.
+  // Errors: this process does not have the task, or its sketch generates another schedule from the decisions.
   Result<std::string> measure(std::string_view job);
 
  private:

@@ -154,7 +154,7 @@ void add_dram(Sum& sum, const simulator::Counters& counters, const isa::Hardware
       return add_commands(sum, *counters.dram, *bank, time, costs.dram[standard]);
     sum.missing(fmt::format("commands of the DRAM, since the table has no rows for {}", bank->standard.name));
   }
-  // There is no DRAM at the port: only the bytes that are read and written are known.
+  // The memory at the port is not a DRAM model: only the bytes that are read and written are known.
   std::uint64_t beats = counters.fetch ? counters.fetch->beats : 0;
   for (const simulator::PortEvents& port : counters.port) beats += port.beats;
   sum.add("DRAM by bytes", false, as_double(beats) * as_double(config.bus_bytes) * costs.ideal_byte);

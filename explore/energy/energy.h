@@ -45,12 +45,12 @@ struct Energy {
 
   double chip_joules() const;
   double dram_joules() const { return joules - chip_joules(); }
-  // Adds components by name. What one operand does not include, the sum does not include.
+  // Adds components by name. The sum's list of missing parts contains those of both operands.
   Energy& operator+=(const Energy& other);
 };
 
-// `counters`: those of launches that took `time` together. `time` empty: the engine has no clock, so the result does
-// not include energy that depends on time. `logic`: the design's size; empty: unknown.
+// `counters`: the sum over launches whose total duration is `time`. `time` empty: the engine has no clock, so the
+// result does not include energy that depends on time. `logic`: the design's size; empty: unknown.
 Energy energy_of(const simulator::Counters& counters, const isa::HardwareConfig& config,
                  const simulator::MemorySpec& memory, const std::optional<RunTime>& time, const EnergyTable& table,
                  const std::optional<LogicSize>& logic = std::nullopt);

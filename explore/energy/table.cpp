@@ -48,10 +48,10 @@ class TableReader {
   }
   // Reports members that are not in `known`.
   void check_keys(const Json& json, std::span<const std::string_view> known, const std::string& place) {
-    if (!json.is_object()) return wrong(place, "it is not an object", "see docs/reference/energy.md");
+    if (!json.is_object()) return wrong(place, "expected a JSON object", "see docs/reference/energy.md");
     for (const auto& [key, value] : json.items())
       if (std::find(known.begin(), known.end(), key) == known.end())
-        wrong(place, fmt::format("there is no member \"{}\"", key), isa::suggestion(key, known));
+        wrong(place, fmt::format("the key \"{}\" is unknown", key), isa::suggestion(key, known));
   }
 
  private:
@@ -64,7 +64,7 @@ constexpr std::string_view kSourceHint = "name the source of the number: a data 
 void check_value(TableReader& reader, const EnergyRow& row) {
   if (!(row.value >= row.least && row.value <= row.most))
     reader.wrong(row.key,
-                 fmt::format("{:g} {} is outside {:g} to {:g}, the range for such an event", row.value, row.unit,
+                 fmt::format("{:g} {} is outside {:g} to {:g}, the range for this event", row.value, row.unit,
                              row.least, row.most),
                  fmt::format("check the unit: values are in {}", row.unit));
 }
@@ -83,7 +83,7 @@ double nanometers(const std::string& node) { return std::strtod(node.c_str(), nu
 
 // Reads the members of a row that an overlay may have, and a whole table must have.
 void read_row(TableReader& reader, const Json& json, EnergyRow& row) {
-  if (!json.is_object()) return reader.wrong(row.key, "it is not an object", "give value, unit and source");
+  if (!json.is_object()) return reader.wrong(row.key, "the row is not a JSON object", "give value, unit and source");
   if (const auto value = reader.number(json, "value", row.key)) row.value = *value;
   row.source = reader.text(json, "source", row.key, kSourceHint);
   if (json.contains("node")) row.node = read_node(reader, json, row.key);
@@ -97,7 +97,7 @@ std::optional<SramPoint> read_point(TableReader& reader, const Json& json, std::
   const bool numbers = json.is_array() && json.size() == 5 &&
                        std::all_of(json.begin(), json.end(), [](const Json& value) { return value.is_number(); });
   if (!numbers) {
-    reader.wrong(place, "it is not a list of five numbers", std::string(kHint));
+    reader.wrong(place, "the point is not a list of five numbers", std::string(kHint));
     return std::nullopt;
   }
   const SramPoint point{json[0].get<double>(), json[1].get<double>(), json[2].get<double>(), json[3].get<double>(),
@@ -109,7 +109,8 @@ std::optional<SramPoint> read_point(TableReader& reader, const Json& json, std::
         std::string(kHint));
     return std::nullopt;
   }
-  // Per bit of the word, from a latch at 2 nm to a megabyte at 180 nm; per bit of the memory.
+  // Plausible energies per bit of a word, from a latch at 2 nm to a megabyte at 180 nm; and leakage per bit of the
+  // memory.
   const auto per_bit = [&](double value) { return value / point.word_bits >= 1e-4 && value / point.word_bits <= 100; };
   if (!per_bit(point.read_pj) || !per_bit(point.write_pj) ||
       !(point.leakage_mw > 0 && point.leakage_mw / bits <= 1e-3)) {
@@ -131,7 +132,7 @@ void read_sram(TableReader& reader, const Json& json, EnergyTable& table, std::s
   for (const auto& [key, unit] : {std::pair{"unit", "pJ"}, std::pair{"leakage_unit", "mW"}})
     if (json.value(key, "") != unit)
       reader.wrong("sram", fmt::format("\"{}\" is not \"{}\"", key, unit),
-                   "convert the points to this unit, and state it");
+                   "convert the points to this unit, and name the unit");
   table.sram_source = reader.text(json, "source", "sram", kSourceHint);
   table.sram_table = from;
   if (json.contains("node")) table.sram_node = read_node(reader, json, "sram");
@@ -139,7 +140,7 @@ void read_sram(TableReader& reader, const Json& json, EnergyTable& table, std::s
     const auto bits = reader.number(json, "macro_bits", "sram");
     if (bits && !(*bits >= 8 && *bits <= 65536))
       reader.wrong("sram", fmt::format("\"macro_bits\" {:g} is outside 8 to 65536", *bits),
-                   "a usual macro has 64 to 512");
+                   "typical macros have 64 to 512 bits");
     else if (bits) table.sram.macro_bits = *bits;
   }
   std::vector<SramPoint> points;
@@ -147,7 +148,8 @@ void read_sram(TableReader& reader, const Json& json, EnergyTable& table, std::s
     for (const Json& point : json["points"])
       if (const auto read = read_point(reader, point, points.size())) points.push_back(*read);
   if (points.size() < kLeastPoints)
-    return reader.wrong("sram", fmt::format("it has {} points, and needs at least {}", points.size(), kLeastPoints),
+    return reader.wrong("sram",
+                        fmt::format("the table has {} points, but needs at least {}", points.size(), kLeastPoints),
                         "give sizes and widths around those of the design's memories");
   table.sram.points = std::move(points);
   fit(table.sram);
@@ -157,8 +159,8 @@ void read_sram(TableReader& reader, const Json& json, EnergyTable& table, std::s
                           "give several sizes with several widths each, all in the same technology");
 }
 
-// The rows of the chip by node. Rows with the same first part of their names ("alu.") are one name, if they are at one
-// node.
+// The chip's rows by technology node. Rows whose names begin with the same word ("alu.") are combined if they are at
+// one node.
 std::map<std::string, std::vector<std::string>> nodes_of(const EnergyTable& table) {
   std::map<std::string, std::set<std::string>> of_group;  // nodes by the first part of the name
   const auto group = [](const std::string& key) { return key.substr(0, key.find('.')); };
@@ -254,7 +256,8 @@ Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view w
     row.key = key;
     row.table = table.name;
     if (!rows.contains(key)) {
-      reader.wrong(key, "the row is missing", "a whole table needs all rows; an overlay only those that differ");
+      reader.wrong(key, "the row is missing",
+                   "a complete table needs all rows; an overlay needs only those that differ");
       continue;
     }
     const Json& json_row = rows[key];
@@ -271,7 +274,7 @@ Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view w
     table.rows.push_back(std::move(row));
   }
   if (parsed.contains("sram")) read_sram(reader, parsed["sram"], table, table.name);
-  else reader.wrong("sram", "it is missing", "give the points that the formula is fitted to");
+  else reader.wrong("sram", "the key is missing", "give the points that the formula is fitted to");
   DOVETAIL_TRY(reader.end());
   bind(table);
   return table;
@@ -296,18 +299,18 @@ Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::strin
   if (parsed.contains("node_nm"))
     if (const auto node = reader.number(parsed, "node_nm", "")) {
       if (*node >= 1 && *node <= 350) own_node = fmt::format("{:g} nm", *node);
-      else reader.wrong("node_nm", fmt::format("{:g} is outside 1 to 350", *node), "give it in nanometers");
+      else reader.wrong("node_nm", fmt::format("{:g} nm is outside 1 to 350", *node), "give it in nanometers");
     }
   const std::vector<std::string> names = energy_keys();
   const std::vector<std::string_view> keys(names.begin(), names.end());
   const Json rows = parsed.value("rows", Json::object());
-  if (!rows.is_object()) reader.wrong("rows", "it is not an object", "give {\"mac.int8\": {\"value\": 0.1, ...}}");
+  if (!rows.is_object()) reader.wrong("rows", "expected a JSON object", "give {\"mac.int8\": {\"value\": 0.1, ...}}");
   else
     for (const auto& [key, json_row] : rows.items()) {
       const auto row = std::find_if(table.rows.begin(), table.rows.end(),
                                     [&, name = &key](const EnergyRow& known) { return known.key == *name; });
       if (row == table.rows.end()) {
-        reader.wrong(key, "there is no such row", isa::suggestion(key, keys));
+        reader.wrong(key, "there is no row of this name", isa::suggestion(key, keys));
         continue;
       }
       constexpr std::array<std::string_view, 6> kRowKeys{"value", "unit", "source", "node", "voltage", "scaling"};
@@ -315,8 +318,7 @@ Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::strin
       if (!json_row.is_object()) continue;
       const std::string unit = reader.text(json_row, "unit", key, fmt::format("it is \"{}\"", row->unit));
       if (!unit.empty() && unit != row->unit)
-        reader.wrong(key, fmt::format("its unit is \"{}\", and the table's is \"{}\"", unit, row->unit),
-                     "convert the value");
+        reader.wrong(key, fmt::format("the unit is \"{}\", but must be \"{}\"", unit, row->unit), "convert the value");
       if (!key.starts_with("dram.")) row->node = own_node;
       read_row(reader, json_row, *row);
       if (unit == row->unit) check_value(reader, *row);

@@ -54,8 +54,8 @@ struct EnergyTable {
   std::string sram_source, sram_table, sram_node;
   EnergyCosts costs;
 
-  // Names the table and every row of the chip at another node than most: "a model at 45 nm (table cmos45;
-  // clock.flip_flop at 40 nm), not a measurement".
+  // A text that names the table, and every chip row whose technology node differs from that of most rows: "a model at
+  // 45 nm (table cmos45; clock.flip_flop at 40 nm), not a measurement".
   std::string statement() const;
   // The name, and a hash of all values: tables of equal keys give equal energies.
   std::string key() const;
@@ -68,10 +68,10 @@ std::vector<std::string> energy_keys();
 Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view where);
 // The kit's table, parsed once.
 Result<EnergyTable> default_energy_table();
-// `table` with the values of `json`: {"rows": {"mac.int8": {"value": 0.1, "unit": "pJ", "source": "..."}}, "sram":
-// {...}}, "node_nm": 28}. A row is at its own "node", else at the file's "node_nm", else at a node that is not stated:
-// not at that of the row that it replaces. Reports all errors: unknown keys, another unit than the table's, a value
-// outside the row's bounds, no source.
+// `table` with rows replaced by those of `json`: {"rows": {"mac.int8": {"value": 0.1, "unit": "pJ", "source": "..."}},
+// "sram": {...}}, "node_nm": 28}. A row is at its own "node", else at the file's "node_nm", else at a node that is not
+// stated: not at that of the row that it replaces. Reports all errors: unknown keys, another unit than the table's, a
+// value outside the row's bounds, no source.
 Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::string_view name);
 
 }  // namespace dovetail::explore

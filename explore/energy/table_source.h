@@ -1,4 +1,4 @@
-// The kit's energy table (explore/energy/cmos45.json), as the build has put it into the library.
+// The kit's energy table (explore/energy/cmos45.json), embedded into the library by the build.
 #pragma once
 
 #include <string_view>

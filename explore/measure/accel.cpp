@@ -32,8 +32,8 @@ NdArray random_array(const loops::BufferNode& buffer, SplitMix64& random) {
   return array;
 }
 
-// Programs do not write the borders of their results, which the interpreter would report as an error. Here borders are
-// written as zeros, their value in a simulator's memory.
+// Programs do not write the padding of their results, which the interpreter would report as an error. So padding is
+// initialized with zeros, as in a simulator's memory.
 loops::Program with_zero_borders(loops::Program program) {
   std::vector<loops::Stmt> body;
   for (const loops::Parameter& parameter : program.parameters) {

@@ -1,5 +1,5 @@
-// The answer of a child process that checked and timed a candidate paired with the default schedule, and the
-// measurement that the search gets from it.
+// The result of a child process that checked a candidate and timed it paired with the default schedule, and its
+// conversion to the search's measurement.
 #pragma once
 
 #include <cstddef>

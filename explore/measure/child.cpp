@@ -205,13 +205,13 @@ std::string to_string(const ChildEnd& end, const ChildLimits& limits) {
     case ChildEnding::threw:
       return fmt::format("it failed: {}",
                          std::string_view(reinterpret_cast<const char*>(end.answer.data()), end.answer.size()));
-    case ChildEnding::exited: return fmt::format("it ended its process with status {}", end.number);
+    case ChildEnding::exited: return fmt::format("the process ended with status {}", end.number);
     case ChildEnding::crashed: {
       const char* name = ::sigdescr_np(end.number);
       return fmt::format("signal {} ended it: {}", end.number, name == nullptr ? "unknown" : name);
     }
-    case ChildEnding::timed_out: return fmt::format("it ran for more than {:g} s", limits.seconds);
-    case ChildEnding::stopped: return "it was stopped with the work";
+    case ChildEnding::timed_out: return fmt::format("the process ran for more than {:g} s", limits.seconds);
+    case ChildEnding::stopped: return "the process was stopped together with the command";
   }
   return "";
 }

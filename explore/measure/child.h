@@ -1,9 +1,9 @@
 // Runs a function in a child process, a copy of this one, in which it may crash, hang, or overwrite memory. The caller
-// gets the way in which it ended.
+// learns how it ended.
 //
 // The copy has one thread; the other threads of this process stop in the middle of their work. So the function must not
-// need anything that they may hold: locks of libraries (LLVM), static variables that are not initialized yet. It may
-// allocate heap memory and start threads.
+// need anything that they may have locked: locks of libraries (LLVM), static variables that are not initialized yet. It
+// may allocate heap memory and start threads.
 #pragma once
 
 #include <cstddef>

@@ -151,7 +151,8 @@ class CpuMeasurer : public tune::Measurer {
     };
     const cpu::Kind* kind = cpu::find_kind(task.kind);
     if (!bundle::runs_on(bundle::TargetDevice::processor, task.target) || kind == nullptr)
-      return refuse(fmt::format("it is a task of {}, kind {}", task.target, task.kind), "give a task of the CPU");
+      return refuse(fmt::format("the task is for target {}, kind {}", task.target, task.kind),
+                    "give a task for the CPU");
     if (!runs_here(cpu.name))
       return refuse(fmt::format("code for {} does not run on this machine: {}", cpu.name, why_not_here(cpu.name)),
                     "choose --cpu native");
@@ -229,10 +230,10 @@ class CpuMeasurer : public tune::Measurer {
     Kernel kernel{std::move(scheduled), {}, {}};
     const auto& parameters = kernel.parameters();
     if (parameters.size() != task_.program.parameters.size())
-      return Diagnostic{
-          "cannot measure a schedule", task_.program.name,
-          fmt::format("it has {} parameters, and its task has {}", parameters.size(), task_.program.parameters.size()),
-          "give schedules of this task"};
+      return Diagnostic{"cannot measure a schedule", task_.program.name,
+                        fmt::format("the schedule has {} parameters, but its task has {}", parameters.size(),
+                                    task_.program.parameters.size()),
+                        "give a schedule of this task"};
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const std::string& name = task_.program.parameters[i].buffer->name;
       const auto layout = kernel.scheduled->layouts.find(name);
@@ -241,10 +242,10 @@ class CpuMeasurer : public tune::Measurer {
       const loops::BufferNode& buffer = *parameters[i].buffer;
       if (buffer.dtype != value->dtype() || buffer.shape != value->shape())
         return Diagnostic{"cannot measure a schedule", task_.program.name,
-                          fmt::format("its {} is {}{}, and in the layout of the schedule {}{}", name,
+                          fmt::format("{} is {}{}, but must be {}{} in the schedule's layout", name,
                                       dovetail::name(buffer.dtype), dovetail::to_string(buffer.shape),
                                       dovetail::name(value->dtype()), dovetail::to_string(value->shape())),
-                          "give schedules of this task"};
+                          "give a schedule of this task"};
       kernel.values.push_back(std::move(value));
     }
     DOVETAIL_ASSIGN(kernel.code, cpu::LoadedKernel::load(std::move(object), kSymbol));
@@ -270,7 +271,7 @@ class CpuMeasurer : public tune::Measurer {
     const Measurement measurement = measurement_of(end, limits, 0);
     if (measurement.outcome != Outcome::measured)
       return Diagnostic{"cannot measure", task_.program.name,
-                        fmt::format("its default schedule failed: {}", measurement.why),
+                        fmt::format("the default schedule failed: {}", measurement.why),
                         "this is a bug of the kit: report it"};
     default_seconds_ = timing_of(end).seconds;
     return {};

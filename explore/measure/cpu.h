@@ -4,8 +4,8 @@
 //   arguments   random (draw_arguments.h), also for constants, since a task has no values
 //   reference   the task's program as it is, unscheduled: interpreted if that takes at most about a second, else
 //               compiled without a schedule, its sums in the order of the definition (cpu::jit_evaluate). The code
-//               generator's arithmetic is then trusted (tests compare it with the interpreter); the reference has none
-//               of what is tested here: a schedule's loops, vectors, layouts and intrinsics
+//               generator's arithmetic is then trusted (tests compare it with the interpreter); the reference does not
+//               use what is tested here: a schedule's loops, vectors, layouts and intrinsics
 //   right       integers are equal; floats differ by at most kMachineCodeTolerance of the tensor's largest magnitude.
 //               Integers that are rounded from sums of float products, which have no fixed order, may be one apart.
 //               The results of the first and the last run are compared; before, results are filled with arbitrary bytes

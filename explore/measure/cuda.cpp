@@ -107,7 +107,7 @@ class RunningKernels {
     DOVETAIL_TRY(copied);
     bundle::CudaFailure failure;
     DOVETAIL_TRY(failure_.copy_out(0, std::as_writable_bytes(std::span(&failure, 1))));
-    if (failure.claimed != 0) return std::string("it breaks a rule of the program");
+    if (failure.claimed != 0) return std::string("the kernel breaks a rule of the program");
     if (after_run) after_run(results);
     next = 0;
     std::string wrong;
@@ -207,7 +207,8 @@ class CudaMeasurer : public tune::Measurer {
     };
     const auto* const kind = std::ranges::find(cuda::kKinds, task.kind, &cuda::Kind::name);
     if (!bundle::runs_on(bundle::TargetDevice::gpu, task.target) || kind == cuda::kKinds.end())
-      return refuse(fmt::format("it is a task of {}, kind {}", task.target, task.kind), "give a task of the GPU");
+      return refuse(fmt::format("the task is for target {}, kind {}", task.target, task.kind),
+                    "give a task for the GPU");
     DOVETAIL_ASSIGN(const runtime::cuda::DeviceFacts device, ask_device());
     DOVETAIL_ASSIGN(const std::shared_ptr<const cuda::Nvrtc> nvrtc, cuda::Nvrtc::find());
     DOVETAIL_ASSIGN(const cpu::Cpu processor, cpu::find_cpu("native"));
@@ -266,7 +267,8 @@ class CudaMeasurer : public tune::Measurer {
   Result<Kernels> compile(const schedule::Scheduled& scheduled) const {
     if (!scheduled.layouts.empty())
       return Diagnostic{"cannot measure a schedule", task_.program.name,
-                        "it chooses layouts, which this back end does not support", "give schedules of this task"};
+                        "the schedule chooses layouts, which this back end does not support",
+                        "give a schedule of this task"};
     try {
       DOVETAIL_ASSIGN(const loops::ThreadProgram lowered, cuda::lower(scheduled.program, gpu_));
       const cuda::Source source = cuda::emit_source(lowered, scheduled.program.parameters, "candidate");
@@ -325,7 +327,7 @@ class CudaMeasurer : public tune::Measurer {
     const Measurement measurement = measurement_of(end, limits, 0);
     if (measurement.outcome != Outcome::measured)
       return Diagnostic{"cannot measure", task_.program.name,
-                        fmt::format("its default schedule failed: {}", measurement.why),
+                        fmt::format("the default schedule failed: {}", measurement.why),
                         "this is a bug of the kit: report it"};
     default_seconds_ = timing_of(end).seconds;
     return {};
@@ -364,7 +366,7 @@ Result<cuda::Gpu> narrowed_to_device(const cuda::Gpu& gpu) {
     for (const bool ptx : {false, true})
       if (runtime::cuda::runs_on({architecture, ptx, {}}, device.capability)) return narrowed;
   return Diagnostic{"cannot measure", "the GPU",
-                    fmt::format("it is sm_{}, and the kernels are for {}", device.capability, cuda::list_of(gpu)),
+                    fmt::format("the GPU is sm_{}, but the kernels are for {}", device.capability, cuda::list_of(gpu)),
                     fmt::format("add sm_{} to --gpu", device.capability)};
 }
 

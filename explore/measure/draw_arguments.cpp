@@ -18,7 +18,7 @@ using namespace loops;
 
 namespace {
 
-// The values that the program needs for a parameter's elements.
+// The constraints that the program puts on the values of a parameter's elements.
 struct Need {
   bool positive = false;
   bool scale = false;                     // a scale of requantize
@@ -54,7 +54,8 @@ class Needs {
     }
   }
 
-  // Visits the needs of the elements of which `expr` is a sum or product, or the one that it is.
+  // Visits the constraints of all elements that are summands or factors of `expr`, or of the one element that `expr`
+  // is.
   void each_part(const Expr& expr, const std::function<void(Need&)>& visit) {
     if (const auto* load = std::get_if<LoadExpr>(&expr->node)) visit(needs_[load->buffer.get()]);
     if (const auto* cast = std::get_if<Cast>(&expr->node)) each_part(cast->a, visit);

@@ -12,7 +12,7 @@ namespace dovetail::explore {
 class GpuEnergy {
  public:
   // `pci_bus`: the device, in the form of cuDeviceGetPCIBusId. Loads the library that DOVETAIL_NVML names, else
-  // libnvidia-ml.so.1 from the loader's path. Error: no library, no such device, or a device without a counter.
+  // libnvidia-ml.so.1 in the dynamic linker's path. Error: no library, no such device, or a device without a counter.
   static Result<GpuEnergy> open(const std::string& pci_bus);
   GpuEnergy(GpuEnergy&&) noexcept;
   ~GpuEnergy();

@@ -29,7 +29,8 @@ using runtime::cuda::Allocation;
 using runtime::cuda::Context;
 
 constexpr std::uint64_t kMostCopied = std::uint64_t{1} << 30;
-// Work grows until it takes this long on the device, so that start and end are negligible, or this long on the host.
+// The work is increased until it runs this long on the device, so that launch overhead is negligible, or this long on
+// the host.
 constexpr double kEnoughSeconds = 5e-3, kMostHostSeconds = 0.1;
 
 // The time of the fastest of some runs.

@@ -24,7 +24,7 @@ Result<std::uint64_t> read_number(const fs::path& file) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
   if (error != std::errc() || end != line.data() + line.size())
-    return Diagnostic{"cannot read the processor's energy", file.string(), "it has no number",
+    return Diagnostic{"cannot read the processor's energy", file.string(), "the file contains no number",
                       "this is a bug of the Linux kernel"};
   return number;
 }
@@ -54,7 +54,7 @@ Result<PackageEnergy> PackageEnergy::open(const fs::path& folder) {
     energy.counters_.push_back(std::move(counter));
   }
   if (energy.counters_.empty())
-    return bad("it has no zone for a package of the processor", "virtual machines hide the counters");
+    return bad("there is no power zone for a package of the processor", "virtual machines hide the counters");
   return energy;
 }
 

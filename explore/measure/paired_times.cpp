@@ -115,7 +115,7 @@ PairedTimes time_in_pairs(const std::function<void()>& first, const std::functio
   };
   while (!is_enough()) {
     Pair pair;
-    // The two take turns to begin, so that drift from the first sample to the second cancels too.
+    // The kernels alternate in being first, so that drift from the first sample of a pair to the second cancels too.
     if (all.size() % 2 == 0) pair.first = one.sample();
     pair.second = other.sample();
     if (all.size() % 2 == 1) pair.first = one.sample();

@@ -3,9 +3,9 @@
 //
 // If one thread runs the kernels, the processor time of the calling thread is compared: it does not count while another
 // job has the processor. A sample in which that happened for more than a twentieth of its wall time is dropped with its
-// pair anyway, since the other job used the caches. If fewer than two pairs remain of three times the required number,
-// the machine is always busy, and all pairs count. Short samples are disturbed less often, and many of them are better
-// than a few long ones.
+// pair anyway, since the other job used the caches. If fewer than two of three times the required number of pairs
+// remain, the machine is always busy, and all pairs count. Short samples are disturbed less often, and many of them are
+// better than a few long ones.
 //
 // Kernels of several threads are compared by wall time, since the system does not always account the time of all
 // threads before the next sample. A sample is dropped if any thread lost its processor to another job. On a busy

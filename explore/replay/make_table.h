@@ -21,9 +21,9 @@ Result<Table> make_table(const schedule::Task& task, const schedule::Sketch& ske
                          const TableOptions& options = {});
 
 // Measures the best `count` candidates again, each `times` times paired with the default, and stores the median as
-// their cost, until all of the best were measured again. The reason: the least of thousands of times are low by chance,
-// and a replayed search would have to find them. Errors: the table is for another task; the default schedule cannot be
-// measured.
+// their cost, until all of the best were measured again. Reason: the lowest of thousands of measured times are low by
+// chance, and a replayed search would have to find them. Errors: the table is for another task; the default schedule
+// cannot be measured.
 Result<void> measure_best_again(const schedule::Task& task, const schedule::Sketch& sketch, tune::Measurer& measurer,
                                 Table& table, std::size_t count = 128, std::size_t times = 3,
                                 const std::function<void(std::size_t measured)>& on_progress = nullptr);

@@ -40,12 +40,12 @@ class Parser {
   Parser(std::string_view text, std::string_view where) : rest_(text), where_(where) {}
 
   Result<Table> parse() {
-    if (next() != kFirstLine) return refuse(fmt::format("it does not begin with \"{}\"", kFirstLine));
+    if (next() != kFirstLine) return refuse(fmt::format("the file does not begin with \"{}\"", kFirstLine));
     Table table;
     for (const std::string_view key : kHeader) DOVETAIL_TRY(take_header(key, table));
     table.decisions = words_of(next());
     if (table.decisions.empty() || table.decisions.front() != "cost")
-      return refuse("the line of the columns does not begin with \"cost\"");
+      return refuse("the line of column names does not begin with \"cost\"");
     table.decisions.erase(table.decisions.begin());
     while (!rest_.empty()) {
       DOVETAIL_ASSIGN(TableRow row, take_row(table));
@@ -73,7 +73,7 @@ class Parser {
   Result<void> take_header(std::string_view key, Table& table) {
     const std::string_view line = next();
     if (!line.starts_with(key) || line.size() <= key.size() + 1 || line[key.size()] != ' ')
-      return refuse(fmt::format("expected \"{} ...\", got \"{}\"", key, line));
+      return refuse(fmt::format("expected \"{} ...\", found \"{}\"", key, line));
     const std::string value(line.substr(key.size() + 1));
     if (key == "name") table.name = value;
     if (key == "task") table.task = value;
@@ -96,7 +96,8 @@ class Parser {
     const std::string_view line = next();
     const std::vector<std::string> words = words_of(line);
     if (words.size() != table.decisions.size() + 1)
-      return refuse(fmt::format("a row has {} words, for {} columns", words.size(), table.decisions.size() + 1));
+      return refuse(
+          fmt::format("a row has {} words, but there are {} columns", words.size(), table.decisions.size() + 1));
     TableRow row;
     if (const auto outcome = tune::outcome_named(words.front()); outcome && *outcome != tune::Outcome::measured) {
       row.outcome = *outcome;

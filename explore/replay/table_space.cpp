@@ -14,18 +14,18 @@ namespace dovetail::explore {
 Result<TableSpace> TableSpace::make(const schedule::Task& task, const schedule::Sketch& sketch, const Table& table) {
   const auto stale = [&](std::string why) {
     return Diagnostic{"cannot replay a tuning table", table.name, std::move(why),
-                      "measure it again: ./dev tuning tables " + table.name};
+                      "measure the table again: ./dev tuning tables " + table.name};
   };
   if (const std::string key = schedule::key(task); key != table.task)
-    return stale(fmt::format("it is for task {}, whose key is now {}", table.task, key));
+    return stale(fmt::format("the table is for task {}, whose key is now {}", table.task, key));
   if (sketch.version != table.sketch_version)
-    return stale(
-        fmt::format("it is for version {} of the sketch, which is now {}", table.sketch_version, sketch.version));
+    return stale(fmt::format("the table is for version {} of the sketch, which is now {}", table.sketch_version,
+                             sketch.version));
   TableSpace space(task, sketch, table);
   for (const TableRow& row : table.rows) {
     const auto scheduled = schedule::run(sketch, task, row.decisions);
     const std::string text = tune::text_of(row.decisions);
-    if (!scheduled.ok()) return stale(fmt::format("the sketch refuses {}: {}", text, scheduled.errors().front().why));
+    if (!scheduled.ok()) return stale(fmt::format("the sketch rejects {}: {}", text, scheduled.errors().front().why));
     tune::Candidate candidate;
     candidate.sampled = scheduled->decisions;
     candidate.features = tune::features(task, *scheduled);
@@ -49,7 +49,7 @@ std::optional<tune::Candidate> TableSpace::complete(const schedule::Decisions& d
     const std::vector<std::size_t> rows = agreeing(decided);
     return candidates_[rows[static_cast<std::size_t>(random.next() % rows.size())]];
   }
-  // Running the sketch takes milliseconds, and searches ask for the same decisions again and again.
+  // Running the sketch takes milliseconds, and searches request the same decisions repeatedly.
   const auto [known, added] = analytic_.try_emplace(std::move(text));
   if (added) known->second = analytic_row(decided);
   return known->second ? std::optional(candidates_[*known->second]) : std::nullopt;

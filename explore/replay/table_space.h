@@ -15,7 +15,7 @@
 
 namespace dovetail::explore {
 
-// It has no state that a search could see, so that one space can be used by any number of searches in sequence.
+// It has no state visible to a search, so any number of searches can use one space in sequence.
 class TableSpace final : public tune::SearchSpace {
  public:
   // Runs the sketch once for each row, for its features and the choices of each decision. Task, sketch and table

@@ -131,7 +131,7 @@ Result<const ReplayTask*> find_replay_task(std::string_view name) {
   if (row != kTasks.end()) return &*row;
   std::string names;
   for (const ReplayTask& each : kTasks) names += (names.empty() ? "" : ", ") + std::string(each.name);
-  return Diagnostic{"no such task", std::string(name), "there is no task of that name", "choose one of " + names};
+  return Diagnostic{"unknown task", std::string(name), "there is no task of this name", "choose one of " + names};
 }
 
 Result<FoundTask> find_task(const ReplayTask& row) {
@@ -163,7 +163,7 @@ Result<FoundTask> find_task(const ReplayTask& row, TargetPointer target) {
   if (found.size() != 1)
     return Diagnostic{
         "cannot make the task", std::string(row.name),
-        fmt::format("its graph has {} tasks of kind {} on this target, and needs exactly one", found.size(), row.kind),
+        fmt::format("the graph has {} tasks of kind {} on this target, but needs exactly one", found.size(), row.kind),
         "choose other hardware, or another task"};
   return FoundTask{std::move(found.front().first), std::move(found.front().second), std::move(options.available)};
 }

@@ -34,7 +34,7 @@ constexpr MetricRow kMetrics[] = {
 
 std::string text(const Programs::Model::LeftOut& node) { return fmt::format("{}: {}", node.node, node.why); }
 
-// The nodes that this hardware leaves out, and the base machine does not, are the reason.
+// The reason is the nodes that this hardware does not support, but the base machine does.
 Diagnostic less_work(const isa::HardwareConfig& hardware, std::string_view name, const Programs::Model& model,
                      std::uint64_t base_macs, const std::set<std::string>& left_on_base) {
   std::string first;
@@ -97,9 +97,9 @@ std::string broken_constraint(const Metrics& metrics, std::span<const Constraint
   for (const Constraint& constraint : constraints) {
     const double value = metrics.of(constraint.key);
     if (larger_is_better(constraint.key) && value < constraint.bound)
-      return fmt::format("{} {:.6g} < {:.6g}, the least allowed", constraint.key, value, constraint.bound);
+      return fmt::format("{} {:.6g} < {:.6g}, the constraint's minimum", constraint.key, value, constraint.bound);
     if (!larger_is_better(constraint.key) && value > constraint.bound)
-      return fmt::format("{} {:.6g} > {:.6g}, the most allowed", constraint.key, value, constraint.bound);
+      return fmt::format("{} {:.6g} > {:.6g}, the constraint's maximum", constraint.key, value, constraint.bound);
   }
   return {};
 }
@@ -114,10 +114,11 @@ Result<Evaluator> Evaluator::make(const Workload& workload, const AreaModel& are
   for (std::size_t i = 0; i < programs.models.size(); ++i) {
     const Programs::Model& model = programs.models[i];
     if (model.accel_macs == 0)
-      return Diagnostic{"nothing to explore", workload.models()[i].path,
-                        fmt::format("none of its multiplications runs on the accelerator {}{}", base.hardware.name,
-                                    model.left_out.empty() ? "" : ": " + text(model.left_out.front())),
-                        "quantize the model first; `dovetail compile` reports the reason for every node"};
+      return Diagnostic{
+          "nothing to explore", workload.models()[i].path,
+          fmt::format("none of the model's multiplications runs on the accelerator {}{}", base.hardware.name,
+                      model.left_out.empty() ? "" : ": " + text(model.left_out.front())),
+          "quantize the model first; `dovetail compile` reports the reason for every node"};
     evaluator.accel_macs_.push_back(model.accel_macs);
     std::set<std::string>& left_out = evaluator.left_out_.emplace_back();
     for (const Programs::Model::LeftOut& node : model.left_out) left_out.insert(node.node);
@@ -128,7 +129,7 @@ Result<Evaluator> Evaluator::make(const Workload& workload, const AreaModel& are
 std::string mixed_technologies(const Technology& area, const EnergyTable& energy) {
   if (area.node_nm == energy.node_nm) return {};
   const std::string node = energy.node_nm == 0 ? "a node that is not stated" : fmt::format("{:g} nm", energy.node_nm);
-  return fmt::format("the area is of {}, the energy of {}: they are not those of one chip", area.name, node);
+  return fmt::format("the area is for {}, but the energy for {}: they are not of the same chip", area.name, node);
 }
 
 void Evaluator::require_work_of(const Evaluator& other) {
@@ -244,15 +245,15 @@ Metrics Evaluator::lower_bound(const isa::Machine& machine) const {
     const auto peak = static_cast<std::uint64_t>(machine.hardware.macs_per_uop());
     const RunTime time{(macs + peak - 1) / peak, machine.system.clock_mhz * 1e6, accelerators};
     metrics.latency_ms += weight * time.seconds() * kMilli;
-    // Counts the multiplications and energy that depends on time, but no memory accesses.
+    // The lower bound of the energy: multiplications and time-dependent energy, without memory accesses.
     simulator::Counters counters;
     counters.macs = macs;
     const Energy energy = energy_of(counters, machine.hardware, simulator::IdealMemory{}, time, *energy_,
                                     LogicSize{area.gates, area.flip_flops});
     metrics.energy_mj += weight * energy.joules / static_cast<double>(accelerators) * kMilli;
   }
-  // The bound of the throughput is its maximum, from the bound of the latency. Two lower bounds give no bound of the
-  // power.
+  // The throughput has an upper bound, from the lower bound of the latency. The power, a quotient of two lower bounds,
+  // has none.
   if (metrics.latency_ms > 0)
     metrics.inferences_per_second = static_cast<double>(accelerators) / metrics.latency_ms * kMilli;
   return metrics;

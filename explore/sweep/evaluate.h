@@ -40,11 +40,11 @@ Json to_json(const Metrics& metrics);
 Metrics metrics_from_json(const Json& json);
 // Costs are minimized: a metric to be maximized counts as its negative.
 Costs costs(const Metrics& metrics, std::span<const Objective> objectives);
-// The first constraint that the metrics break, as text; empty: they keep all constraints.
+// The first constraint that the metrics violate, as text; empty: all are satisfied.
 std::string broken_constraint(const Metrics& metrics, std::span<const Constraint> constraints);
 
-// What keeps area and energy from being those of one chip: "the area is of 45 nm (...), the energy of 7 nm: ...".
-// Empty: they are of one node.
+// Why area and energy are not those of the same chip: "the area is of 45 nm (...), the energy of 7 nm: ...". Empty:
+// both are for the same technology node.
 std::string mixed_technologies(const Technology& area, const EnergyTable& energy);
 
 // The part of evaluation that is the same for all points of a sweep. Everything it refers to outlives it. Several
@@ -87,7 +87,7 @@ class Evaluator {
   const AreaModel* area_ = nullptr;
   const EnergyTable* energy_ = nullptr;
   std::optional<double> accuracy_;
-  // Of each model, on the space's base machine: the accelerator's multiplications, and the nodes that are left out.
+  // For each model, on the space's base machine: the accelerator's multiplications, and the nodes that it does not run.
   std::vector<std::uint64_t> accel_macs_;
   std::vector<std::set<std::string>> left_out_;
 };

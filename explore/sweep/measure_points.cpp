@@ -15,13 +15,14 @@ constexpr std::string_view kNotChecked = "not checked";
 
 std::string text_of(const Diagnostic& error) { return fmt::format("{} ({}): {}", error.what, error.where, error.why); }
 
-// What a broken invariant throws is the failure of the points that it concerns.
+// A violated invariant (InternalError) counts as a failure of the points being measured.
 template <typename Function>
 auto guarded(Function function) -> decltype(function()) {
   try {
     return function();
   } catch (const InternalError& error) {
-    return Diagnostic{"the kit has a bug", "a point", error.what(), "report the point's command"};
+    return Diagnostic{"cannot measure a point", "", error.what(),
+                      "this is a bug of the kit: report it with the command"};
   }
 }
 
@@ -99,7 +100,8 @@ Result<std::string> do_job(const Space& space, const EvaluatorFor& evaluator, bo
     DOVETAIL_ASSIGN(isa::Machine machine, space.machine(genes));
     if (const std::string key = space.key(machine, genes); key != point.at("key").get<std::string>())
       return Diagnostic{"processes work on different tasks", point.at("key").get<std::string>(),
-                        fmt::format("the point is {} here", key), "all processes need the same space and kit"};
+                        fmt::format("this process computes the key {}", key),
+                        "all processes need the same space and kit"};
     machines.push_back(std::move(machine));
   }
   Json result = Json::array();
@@ -122,7 +124,7 @@ Result<std::vector<Measured>> job_result(std::string_view text, std::size_t poin
                    row.at("models")});
   if (all.size() != points)
     return Diagnostic{"cannot use the result of a process", "sweep",
-                      fmt::format("it has {} points, and the process was given {}", all.size(), points),
+                      fmt::format("the result has {} points, but the process was given {}", all.size(), points),
                       "start all processes with the same version of the kit"};
   return all;
 }

@@ -40,7 +40,7 @@ bool is_numeric(std::string_view parameter) { return std::ranges::find(kKeys, pa
 Result<void> set(Numerics& numerics, std::string_view parameter, const Json& value) {
   const auto bad = [&](std::string hint) {
     return Diagnostic{"cannot read the space", std::string(parameter),
-                      fmt::format("{} is not one of its values", value.dump()), std::move(hint)};
+                      fmt::format("{} is not a possible value", value.dump()), std::move(hint)};
   };
   if (parameter == "symmetric") {
     if (!value.is_boolean()) return bad("write true or false");

@@ -1,4 +1,4 @@
-// The files of a sweep's page (explore/sweep/page), as the build has put them into the library.
+// The files of a sweep's page (explore/sweep/page), embedded into the library by the build.
 #pragma once
 
 #include <string_view>

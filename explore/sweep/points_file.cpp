@@ -112,8 +112,9 @@ Result<PointsFile> PointsFile::open(const fs::path& path, const Json& identity) 
       for (const auto& [key, value] : identity.items())
         if (!other.is_object() || !other.contains(key) || other.at(key) != value)
           what += (what.empty() ? "" : ", ") + key;
-      return database.problem(fmt::format("it has another sweep, with different {}", what.empty() ? "inputs" : what),
-                              "give another folder, or remove this one");
+      return database.problem(
+          fmt::format("the folder has the results of another sweep, with different {}", what.empty() ? "inputs" : what),
+          "choose another folder, or remove this one");
     }
     row.reset();
     if (!there) {

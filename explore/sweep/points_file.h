@@ -1,5 +1,5 @@
 // The points of a sweep in a SQLite database: several explorers may work on it at once. Each point is measured by one
-// of them; when one is killed, another one measures the point that it had claimed.
+// of them; when an explorer is killed, another one measures the point that it had claimed.
 #pragma once
 
 #include <filesystem>
@@ -39,7 +39,7 @@ Json to_json(const PointRecord& point);
 // Only one thread may use it at a time.
 class PointsFile {
  public:
-  // Creates a missing file. `identity`: identifies models, space and kit; a file with another identity is refused.
+  // Creates a missing file. `identity`: identifies models, space and kit; a file with another identity is rejected.
   static Result<PointsFile> open(const std::filesystem::path& path, const Json& identity);
   PointsFile(PointsFile&&) noexcept;
   PointsFile& operator=(PointsFile&&) noexcept;

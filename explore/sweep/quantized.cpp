@@ -39,7 +39,7 @@ Result<std::vector<std::int64_t>> expected(const FloatModel& model, const quanti
   if (!model.labels) return decisions(model.imported.graph, model, make_forward);
   if (model.labels->count() != model.test_rows)
     return Diagnostic{"cannot measure the accuracy", model.path,
-                      fmt::format("{} labels for {} samples", model.labels->count(), model.test_rows),
+                      fmt::format("there are {} labels, but {} samples", model.labels->count(), model.test_rows),
                       "give one label for each sample"};
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < model.labels->count(); ++i)
@@ -113,8 +113,7 @@ Result<std::unique_ptr<NumericEvaluators>> NumericEvaluators::make(std::span<con
     evaluator.set_accuracy(choice.accuracy);
     all->evaluators_.push_back(std::make_unique<Evaluator>(std::move(evaluator)));
   }
-  // Latencies of different work cannot be compared, so each choice must do the same work on the accelerator as all
-  // others.
+  // Latencies of different work cannot be compared, so the accelerator must do the same work for every choice.
   for (const auto& evaluator : all->evaluators_)
     for (const auto& other : all->evaluators_) evaluator->require_work_of(*other);
   return all;

@@ -271,8 +271,7 @@ std::string SweepReport::csv() const {
     out += fmt::format("{},{},{},{}", point.key, cell(point.machine), name(point.state),
                        std::ranges::find(front, i) != front.end() ? 1 : 0);
     for (const std::string& name : names) out += "," + cell(plain(point.chosen.at(name)));
-    // Points that were not measured have lower bounds in the file, which the table omits: they would look like
-    // measurements.
+    // The table omits the lower bounds of points that were not measured, which would look like measurements.
     for (const auto& [name, value] : metrics.items())
       out += point.state == PointState::measured ? fmt::format(",{}", point.values.at(name).get<double>()) : ",";
     const auto machine = machine_of(point);
@@ -354,7 +353,8 @@ Json SweepReport::json() const {
 Result<std::string> sweep_page(const Json& report, std::string_view where) {
   for (const char* key : {"models", "names", "axes", "objectives", "area_error", "points", "front", "steps"})
     if (!report.contains(key) || report.at(key).is_primitive())
-      return Diagnostic{"cannot make a page", std::string(where), fmt::format("\"{}\" is not the list of a sweep", key),
+      return Diagnostic{"cannot make a page", std::string(where),
+                        fmt::format("\"{}\" is not a list, as in the report of a sweep", key),
                         "give the report of a sweep, as `dovetail explore --json` prints it"};
   std::string data = report.dump(-1, ' ', false, Json::error_handler_t::replace);
   // No string may end the element that contains it.

@@ -32,7 +32,7 @@ struct SweepReport {
   std::string mixed;                                        // mixed_technologies()
   // How many points extrapolate the area model; empty: none.
   std::string extrapolated() const;
-  // How many points have a clock beyond that of their design; empty: none.
+  // A text with the number of points whose clock exceeds their design's; empty: none.
   std::string beyond_design() const;
   // How many points have more regions of a model than others, between which the host works; empty: none.
   std::string between_regions() const;
@@ -57,7 +57,7 @@ struct SweepReport {
 
  private:
   bool extrapolates(const PointRecord& point) const;
-  // The number of measured points that are `is`, with `what` they are; empty: none.
+  // A text with the number of measured points for which `is` is true, described by `what`; empty: none.
   std::string count_of(std::string_view what, const std::function<bool(const PointRecord&)>& is) const;
 };
 

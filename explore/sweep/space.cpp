@@ -49,7 +49,7 @@ class Reader {
   }
 
   void axes(const Json& json) {
-    if (!json.is_object()) return error("axes", "it is not an object", R"(write {"block_in": [8, 16, 32], ...})");
+    if (!json.is_object()) return error("axes", "expected a JSON object", R"(write {"block_in": [8, 16, 32], ...})");
     for (const auto& [parameter, values] : json.items()) {
       if (!claim(parameter, "axes")) continue;
       Axis axis{parameter, {}};
@@ -61,7 +61,7 @@ class Reader {
   // Reads lists of objects: values that are chosen together.
   void together(const Json& json) {
     const std::string hint = R"(write [[{"block_in": 16, "block_out": 16}, {"block_in": 32, "block_out": 32}]])";
-    if (!json.is_array()) return error("together", "it is not a list of lists", hint);
+    if (!json.is_array()) return error("together", "expected a list of lists", hint);
     for (const Json& list : json) {
       if (!list.is_array() || list.empty() || !list.front().is_object() || list.front().empty()) {
         error("together", fmt::format("{} is not a list of objects", list.dump()), hint);
@@ -93,12 +93,12 @@ class Reader {
     std::vector<std::string_view> keys;
     for (const ObjectiveRow& row : kObjectiveTable) keys.push_back(row.key);
     if (!json.is_array() || json.empty())
-      return error("objectives", "it is not a list", fmt::format("list some of {}", fmt::join(keys, ", ")));
+      return error("objectives", "expected a list", fmt::format("list some of {}", fmt::join(keys, ", ")));
     for (const Json& item : json) {
       const std::string key = item.is_string() ? item.get<std::string>() : item.dump();
       const auto row = std::ranges::find(kObjectiveTable, key, &ObjectiveRow::key);
       if (row == std::end(kObjectiveTable))
-        error("objectives", fmt::format("there is no objective {}", key), isa::suggestion(key, keys));
+        error("objectives", fmt::format("there is no objective named {}", key), isa::suggestion(key, keys));
       else if (std::ranges::find(out, row->objective) != out.end())
         error("objectives", key + " is listed twice", "list it once");
       else out.push_back(row->objective);
@@ -106,7 +106,7 @@ class Reader {
   }
 
   void constraints(const Json& json, std::vector<Constraint>& out) {
-    if (!json.is_object()) return error("constraints", "it is not an object", R"(write {"area_mm2": 4})");
+    if (!json.is_object()) return error("constraints", "expected a JSON object", R"(write {"area_mm2": 4})");
     for (const auto& [key, value] : json.items()) {
       if (std::ranges::find(kConstraints, key) == kConstraints.end())
         error(key, "there is no metric of this name", isa::suggestion(key, constraint_keys()));
@@ -135,7 +135,7 @@ class Reader {
   // A list, or {"from": A, "to": B, "times": F} or {"from": A, "to": B, "plus": S}.
   std::vector<Json> choices(const std::string& parameter, const Json& json) {
     if (json.is_array()) {
-      if (json.empty()) error(parameter, "its list is empty", "list the values, or leave the parameter out");
+      if (json.empty()) error(parameter, "the list of values is empty", "list the values, or leave the parameter out");
       return {json.begin(), json.end()};
     }
     const auto number = [&](const char* key) -> std::optional<std::int64_t> {
@@ -251,14 +251,14 @@ std::string_view encoding_name(const isa::HardwareConfig& hardware) {
 Result<Space> Space::parse(const Json& json, std::string_view where) {
   constexpr std::array<std::string_view, 5> kKeys{"hardware", "axes", "together", "objectives", "constraints"};
   if (!json.is_object())
-    return Diagnostic{"cannot read the space", std::string(where), "it is not a JSON object",
+    return Diagnostic{"cannot read the space", std::string(where), "expected a JSON object",
                       R"(write {"hardware": "1x16x16-ext", "axes": {"block_in": [8, 16, 32]}})"};
   Space space;
   space.json_ = json;
   space.base_name_ = "1x16x16";
   if (json.contains("hardware")) {
     if (!json.at("hardware").is_string())
-      return Diagnostic{"cannot read the space", fmt::format("{}, \"hardware\"", where), "it is not a string",
+      return Diagnostic{"cannot read the space", fmt::format("{}, \"hardware\"", where), "expected a string",
                         "name a configuration or its JSON file, as --hw does"};
     space.base_name_ = json.at("hardware").get<std::string>();
   }
@@ -267,19 +267,19 @@ Result<Space> Space::parse(const Json& json, std::string_view where) {
   Reader reader(space.base_json_, where);
   for (const auto& [key, value] : json.items())
     if (std::ranges::find(kKeys, key) == kKeys.end())
-      reader.error(key, "a space has no such key", isa::suggestion(key, kKeys));
+      reader.error(key, "the key is unknown", isa::suggestion(key, kKeys));
   if (json.contains("axes")) reader.axes(json.at("axes"));
   if (json.contains("together")) reader.together(json.at("together"));
   if (json.contains("objectives")) reader.objectives(json.at("objectives"), space.objectives_);
   else space.objectives_ = default_objectives(reader.read);
   if (json.contains("constraints")) reader.constraints(json.at("constraints"), space.constraints_);
   if (reader.read.empty() && reader.errors.empty())
-    reader.error("axes", "there is no axis, so that there is only one point",
+    reader.error("axes", "the space has no axis, so it contains only one point",
                  R"(add "axes": {"block_in": [8, 16, 32]})");
   if (!varies(reader.read, is_numeric)) {
     const bool judged = std::ranges::find(space.objectives_, Objective::accuracy) != space.objectives_.end();
     if (judged || std::ranges::find(space.constraints_, "accuracy", &Constraint::key) != space.constraints_.end())
-      reader.error("accuracy", "it is measured only with axes of numeric choices, and there is none",
+      reader.error("accuracy", "accuracy is measured only with numeric axes, and there is none",
                    fmt::format("add one of {}", fmt::join(numeric_keys(), ", ")));
   }
   if (!reader.errors.empty()) return reader.errors;

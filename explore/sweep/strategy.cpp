@@ -165,7 +165,7 @@ Result<const StrategyRow*> find_strategy(std::string_view name) {
     if (row.name == name) return &row;
     names.push_back(row.name);
   }
-  return Diagnostic{"bad value of --strategy", std::string(name), "there is no such strategy",
+  return Diagnostic{"invalid value for --strategy", std::string(name), "there is no strategy of this name",
                     isa::suggestion(name, names)};
 }
 

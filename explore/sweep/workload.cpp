@@ -118,7 +118,7 @@ Result<Workload> Workload::make(std::span<const ModelFile> files) {
     for (const graph::NodeId id : compiled.optimized.live_nodes())
       if (const graph::Node& node = compiled.optimized.node(id); !node.subgraphs.empty())
         return Diagnostic{"cannot explore the model", fmt::format("{}, node {} ({})", file.path, node.name, node.op),
-                          "what it runs depends on values, so that the model has no fixed number of cycles",
+                          "what the node runs depends on values, so the model has no fixed number of cycles",
                           "explore the parts that always run as a separate model"};
     const std::string name = fs::path(file.path).stem().string();
     // Models are often stored as MODEL/model.onnx.

@@ -92,8 +92,8 @@ class Workload {
   // Sixteen hexadecimal digits: a hash of the files' bytes and weights.
   const std::string& key() const { return key_; }
 
-  // Sets the memo in which compilations store results for other hardware; by default each workload has its own. The
-  // programs do not depend on it.
+  // Sets the cache through which compilations for different hardware share results; by default each workload has its
+  // own. The programs do not depend on it.
   void keep_in(std::shared_ptr<Memo> memo) { memo_ = std::move(memo); }
   Memo& memo() const { return *memo_; }
 

@@ -123,9 +123,9 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
             end
             short_result[l*32+:32] = 32'(window >> places);
           end
-          ALU_ADD: short_result[l*32+:32] = value + operand;
-          ALU_MUL, ALU_REQUANT, ALU_TABLE, ALU_TABLEU, ALU_REQUANT8, ALU_SQADD, ALU_RMAX,
-          ALU_RADD, ALU_RECIP, ALU_RSQRT: ;  // alu_long
+          // What kind alu_long has here is not read: with the sum, it adds no input to the choice.
+          ALU_ADD, ALU_MUL, ALU_REQUANT, ALU_TABLE, ALU_TABLEU, ALU_REQUANT8, ALU_SQADD, ALU_RMAX,
+          ALU_RADD, ALU_RECIP, ALU_RSQRT: short_result[l*32+:32] = value + operand;
         endcase
       end
     end

@@ -1,5 +1,6 @@
-// The only writers of generated files: documentation and packages derived from the tables of isa/spec. Each returns the
-// whole file, banner included; `dovetail isa --format markdown|sv|json|c|python|schema [--hw CONFIG]` prints it.
+// The functions that write all generated files: documentation and packages derived from the tables of isa/spec. Each
+// returns the whole file, banner included; `dovetail isa --format markdown|sv|json|c|python|schema [--hw CONFIG]`
+// prints it.
 #pragma once
 
 #include <string>

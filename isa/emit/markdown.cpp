@@ -14,7 +14,7 @@ namespace {
 
 using emit::PlacedField;
 
-// An unescaped bar would end the cell.
+// Escapes bars: an unescaped bar would end the cell.
 std::string cell(std::string_view text) {
   std::string escaped;
   for (const char c : text) escaped += c == '|' ? std::string("\\|") : std::string(1, c);

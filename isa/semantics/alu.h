@@ -15,7 +15,7 @@
 
 namespace dovetail::isa::semantics {
 
-// Total: an amount >= 0 shifts right arithmetically by min(amount, 31), one < 0 shifts left by min(-amount, 31).
+// Defined for all amounts: >= 0 shifts right arithmetically by min(amount, 31), < 0 shifts left by min(-amount, 31).
 constexpr std::int32_t shr(std::int32_t value, std::int32_t amount) {
   const std::uint32_t right = std::min(bits(amount), 31u);      // used for amount >= 0
   const std::uint32_t left = std::min(0u - bits(amount), 31u);  // used for amount < 0; -2^31 becomes 2^31, capped

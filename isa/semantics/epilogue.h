@@ -24,8 +24,8 @@ constexpr std::size_t zero_point_at(std::size_t block_in) { return block_in - 3;
 constexpr std::size_t least_at(std::size_t block_in) { return block_in - 2; }
 constexpr std::size_t most_at(std::size_t block_in) { return block_in - 1; }
 
-// The micro-op that names the parameters: wgt is their element, and bit 0 of dst says whether results become entries of
-// the table.
+// The micro-op that selects the parameters: wgt is their element, and bit 0 of dst says whether results become entries
+// of the table.
 constexpr bool looks_up(const Uop& parameters) { return (parameters.dst & 1) != 0; }
 
 // Writes the parameters of lane `lane` into a row of block_in bytes.

@@ -19,8 +19,8 @@ constexpr std::uint64_t loaded_rows(const Transfer& load) {
 }
 constexpr std::uint64_t loaded_elements(const Transfer& load) { return loaded_rows(load) * loaded_columns(load); }
 
-// In SRAM order: pad(sram_index, count) for `count` zero elements, data(sram_index, dram_index, count) for a row of
-// data. Indices count elements; dram_index from physical address 0.
+// Calls, in SRAM order, pad(sram_index, count) for `count` zero elements and data(sram_index, dram_index, count) for a
+// row of data. Indices count elements, dram_index from physical address 0.
 template <typename Pad, typename Data>
 constexpr void for_each_loaded_run(const Load& load, Pad&& pad, Data&& data) {
   if (load.x_size == 0) return;

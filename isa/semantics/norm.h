@@ -1,5 +1,5 @@
 // The extension norm: sums and maxima over the lanes of a batch row, squares, and the reciprocal of a number or of its
-// square root as the bits of a binary32, a scale for REQUANT. A softmax or a normalization needs no more of the ALU.
+// square root as the bits of a binary32, a scale for REQUANT. With these a softmax or a normalization runs on the ALU.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +23,15 @@ constexpr std::int32_t square_add(std::int32_t acc, std::int32_t value) {
   return wrapping_add(acc, wrapping_mul(value, value));
 }
 
-// The bits of 2^exponent / x, rounded to 24 bits; 0 for x = 0. There are no ties, because the quotient of a power of
-// two is one itself or has no end. REQUANT reads exponents of 1 to 255: below them the result is 0, beyond them the
-// largest scale.
+// The bits of 2^exponent / x, rounded to 24 bits; 0 for x = 0. Rounding has no ties: the quotient of a power of two is
+// a power of two or has infinitely many bits. REQUANT reads exponents of 1 to 255: below them the result is 0, beyond
+// them the largest scale.
 constexpr std::uint32_t reciprocal(std::uint32_t x, std::int32_t exponent) {
   if (x == 0) return 0;
   constexpr std::int64_t kOne = std::int64_t{1} << 23;  // in the exponent's place
   const int zeros = std::countl_zero(x);
-  // From 2^24 on, less than 2^25. The dividend is 2^56 - 1, so that the quotient of 2^31 has 25 bits like the others;
-  // it rounds up to a power of two all the same.
+  // The quotient is in [2^24, 2^25). The dividend is 2^56 - 1, so that the quotient of 2^31 has 25 bits like the
+  // others; it rounds up to a power of two all the same.
   const std::uint64_t quotient = ((std::uint64_t{1} << 56) - 1) / (std::uint64_t{x} << zeros);
   // A mantissa begins with 2^23, and thus adds 1 to the exponent, or 2 where rounding made it 2^24.
   const std::int64_t bits =

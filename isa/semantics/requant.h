@@ -3,7 +3,7 @@
 //
 // s is read from a binary32's bits as +-m * 2^(e - 150), m = 2^23 + fraction, for every exponent e except 0, for which
 // m = 0: there are no infinities, no NaNs, and subnormals are 0. So |acc + bias| * m < 2^31 * 2^24 = 2^55 is exact in
-// 64 bits, and what remains is a shift by e - 150, -149 to 105 places.
+// 64 bits, and then shifted by e - 150, which is -149 to 105 places.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ constexpr std::int32_t requant(std::int32_t acc, std::int32_t bias, std::uint32_
   const std::uint64_t floor = with_guard >> 1;
   const std::uint64_t rounded = floor + (with_guard & (sticky | floor) & 1);
 
-  // From 2^33 on the result saturates with any zero point. A nonzero product is at least 2^23, so a left shift by 16
+  // A value of 2^33 or more saturates with any zero point. A nonzero product is at least 2^23, so a left shift by 16
   // places already saturates, and larger shifts are capped.
   constexpr std::uint64_t kSaturates = std::uint64_t{1} << 33;
   const std::uint32_t left = exponent <= 150 ? 0 : exponent >= 166 ? 16 : exponent - 150;

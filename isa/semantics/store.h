@@ -12,7 +12,7 @@ namespace dovetail::isa::semantics {
 
 constexpr std::uint64_t stored_elements(const Transfer& store) { return std::uint64_t{store.y_size} * store.x_size; }
 
-// data(sram_index, dram_index, count) for each row; indices count elements.
+// Calls data(sram_index, dram_index, count) for each row; indices count elements.
 template <typename Data>
 constexpr void for_each_stored_run(const Store& store, Data&& data) {
   if (store.x_size == 0) return;

@@ -22,8 +22,8 @@ constexpr std::uint64_t step_count(const UopLoop& loop) {
                                        : 0;
 }
 
-// visit(uop, y, x) for each step. `uops` is the micro-op memory. Precondition: uop_end <= uops.size() unless a loop is
-// zero-trip.
+// Calls visit(uop, y, x) for each step. `uops` is the micro-op memory. Precondition: uop_end <= uops.size() unless a
+// loop is zero-trip.
 template <typename Visit>
 constexpr void for_each_step(const UopLoop& loop, std::span<const Uop> uops, Visit&& visit) {
   for (std::uint64_t y = 0; y < loop.iter_out; ++y)

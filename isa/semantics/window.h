@@ -19,7 +19,7 @@
 namespace dovetail::isa::semantics {
 
 // The value of Uop::wgt of a micro-op that only pushes: all bits 1. So the last WGT element that the field can name is
-// reached only by adding a factor.
+// reachable only by adding a factor.
 constexpr std::uint32_t push_only(const HardwareConfig& config, Encoding encoding) {
   const int bits = spec::bits(spec::kWgtIndex, encoding, spec::depths_log2(config, encoding));
   return static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);

@@ -15,7 +15,7 @@ namespace dovetail::isa::spec {
 // for the preceding one.
 enum class AluKind : std::uint8_t {
   alu,       // one cycle of work: written in the cycle after the last read, in time for the next step
-  alu_long,  // two cycles: the next step waits if its first read would be of the result (interlock)
+  alu_long,  // two cycles of work: the next step waits if its first read is of this result (interlock)
 };
 
 // The immediate's name in assembly, and its role: the second operand of a step, in place of acc[src], or a parameter in
@@ -95,7 +95,7 @@ inline constexpr std::array kAluOps{
 // clang-format on
 
 inline constexpr std::size_t kMaxAluOps = 16;  // alu_opcode has three bits, and a fourth with the extension `norm`
-inline constexpr std::uint32_t kMaxSourceElements = 2;  // a third needs one more phase of stage R in hw/rtl
+inline constexpr std::uint32_t kMaxSourceElements = 2;  // a third source would need one more phase of stage R in hw/rtl
 
 static_assert(
     [] {

@@ -11,7 +11,7 @@
 namespace dovetail::isa::spec {
 
 // Operands are int8, accumulators int32. VTA's JSON states the widths, so they are read and checked; other widths are
-// refused.
+// rejected.
 inline constexpr int kInpBits = 8;
 inline constexpr int kWgtBits = 8;
 inline constexpr int kAccBits = 32;
@@ -30,7 +30,7 @@ struct Parameter {
   std::int64_t minimum, maximum;
   bool power_of_two;
   std::string_view unit;
-  std::string_view resource;  // what-if: words for having `{}` of it; empty: not tried
+  std::string_view resource;  // what-if analysis: label of an increase to `{}`; empty: not tried
   std::string_view doc;
 };
 
@@ -55,8 +55,8 @@ constexpr std::string_view extension_key(bool HardwareConfig::*member) {
   return {};
 }
 
-// VTA's vta_config.json. A `log2` row sets its parameters to 2^(value - shift); a `fixed` row must hold the value;
-// `ignored` rows do not touch the instruction set or the timing.
+// A key of VTA's vta_config.json. A `log2` row sets its parameters to 2^(value - shift); a `fixed` row must have the
+// value; `ignored` rows do not affect the instruction set or the timing.
 struct VtaKey {
   enum class Kind : std::uint8_t { log2, fixed, ignored };
   std::string_view key;

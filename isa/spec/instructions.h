@@ -3,8 +3,8 @@
 // turns them into bit positions.
 //
 // Field positions follow C bit-fields on 64-bit units, as VTA's hw_spec.h compiles them: each field follows the
-// preceding one, and one that would straddle a multiple of 64 moves up to it. Extension bits have a fixed place
-// instead, taken only while their switch is on.
+// preceding one, and one that would straddle a multiple of 64 moves up to it. Extension bits have fixed positions
+// instead, which are used only while the extension is on.
 #pragma once
 
 #include <array>
@@ -64,7 +64,7 @@ struct FieldSpec {
   bool HardwareConfig::*enabled_by =
       nullptr;  // the extension that the field belongs to: if it is off, the field is absent and its bit reserved
   bool is_signed = false;
-  // Of a member that has two fields, the second: the name of the first, and the bits that the first holds.
+  // In the second field of a member that is split into two: the first field's name and its number of bits.
   std::string_view continues = {};
   int held_bits = 0;
 };
@@ -251,7 +251,7 @@ inline constexpr int kMaxWords = 4;            // 64-bit words of a wide instruc
 inline constexpr int kCompactBits = 128, kWideBits = 256;
 inline constexpr int kCompactUopBits = 32, kWideUopTotalBits = 64;
 
-// Room kept for later extensions; must be zero until then. Every other bit that no field covers is reserved too.
+// Bits reserved for later extensions; they must be zero. Every other bit that no field covers is reserved too.
 struct Reservation {
   Opcode opcode;
   int first_bit, last_bit;

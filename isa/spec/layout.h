@@ -48,7 +48,7 @@ constexpr int bits(Width width, Encoding encoding, DepthsLog2 depths) {
   return 0;
 }
 
-// A field's place. Width 0: absent, because its extension is off.
+// A field's bit position. Width 0: absent, because its extension is off.
 struct Slot {
   int bit = 0;
   int width = 0;
@@ -102,8 +102,8 @@ constexpr Layout uop_layout(const HardwareConfig& config, Encoding encoding) {
   return place(kUopSpecs, 0, config, encoding, depths_log2(config, encoding));
 }
 
-// Does every field have room in 128-bit instructions and 32-bit micro-ops, and can the fixed fields reach all of SRAM
-// and DRAM?
+// Whether every field fits in 128-bit instructions and 32-bit micro-ops, and the fixed fields reach all of SRAM and
+// DRAM.
 constexpr bool fits_compact(const HardwareConfig& config) {
   if (uop_layout(config, Encoding::compact).end > kCompactUopBits) return false;
   for (const InstructionSpec& instruction : kInstructions)

@@ -1,8 +1,8 @@
 // The list of the parameters of the accelerator, one row each: the name (member of HardwareConfig, key in JSON and in
-// `.config` lines), the default, the range, whether it is a power of two, the unit, what having more of it is called
-// where that may save time ("" where the what-if analysis does not try), and the documentation. The members of
-// HardwareConfig, reading, writing, validation, what-if, docs/gen/isa.md, docs/schema/gen/hardware.json, the draws of
-// tests and the constants of the generated packages derive from these rows.
+// `.config` lines), the default, the range, whether it is a power of two, the unit, the what-if analysis's label for an
+// increase, for example "a wider bus" ("": not analyzed), and the documentation. The members of HardwareConfig,
+// reading, writing, validation, what-if, docs/gen/isa.md, docs/schema/gen/hardware.json, the draws of tests and the
+// constants of the generated packages derive from these rows.
 #pragma once
 
 // clang-format off

@@ -70,7 +70,7 @@ inline constexpr std::array kErrorCodes{
 inline constexpr std::uint32_t kRegisterWindowBytes = 4096;
 inline constexpr std::uint32_t kRegisterId = 0x4c545644;  // "DVTL" in ASCII, lowest byte first
 inline constexpr std::uint32_t kRegisterVersion =
-    0x00010001;  // version of this map: major in the upper half, minor in the lower
+    0x00010001;  // version of this register map: major in the upper half, minor in the lower
 
 inline constexpr std::array kControlFields{
     RegisterField{"start", 0, 1, Access::write_one_start,

@@ -60,7 +60,7 @@ inline constexpr TimingConstant kAddressToData{"address_to_data", 1, "cycles", "
 inline constexpr TimingConstant kResponseToEnd{"response_to_end", 1, "cycles", "store: last write response to the end"};
 inline constexpr TimingConstant kEndToDone{"end_to_done", 1, "cycles", "last end to the completion of the launch"};
 
-// Instructions between start and end.
+// Instructions in flight, that is, between start and end.
 inline constexpr TimingConstant kLoadWaiting{"load_waiting", 4, "instructions", "load unit: started, and not yet taken by the drainer"};
 inline constexpr TimingConstant kComputeInFlight{"compute_in_flight", 8, "instructions", "GEMM or ALU instructions started and not ended"};
 // clang-format on

@@ -46,7 +46,7 @@ bool same_parameters(const HardwareConfig& a, HardwareConfig b) {
   return a == b;
 }
 
-// The name is not a parameter: it is the name of the configuration with these values.
+// A configuration's name is not in the line: this is the name of the configuration with these values.
 std::string name_of(const HardwareConfig& config) {
   for (const HardwareConfig& named : named_configs())
     if (same_parameters(config, named)) return named.name;

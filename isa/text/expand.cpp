@@ -13,7 +13,7 @@ namespace dovetail::isa::text {
 namespace {
 
 constexpr std::size_t kLongestLine = std::size_t{1} << 16;  // a parameter used twice in a line doubles its argument
-constexpr std::size_t kLengthOfLine = 256;                  // a longer one counts as several
+constexpr std::size_t kLengthOfLine = 256;                  // a longer line counts as several
 
 // The directive of a line, without scanning the whole line; empty: another kind of line.
 std::string_view directive_of(std::string_view text) {
@@ -116,8 +116,8 @@ void Expander::collect(const Text& text, Open& open, bool& is_complete) {
   if (directive == ".endm" || directive == ".endr") {
     const std::string_view expected = open.inner.empty() ? end_of(open.head.words.front().text) : open.inner.back();
     if (directive != expected)
-      errors_.add(text.place, 1, fmt::format("`{}` where `{}` is expected", directive, expected),
-                  fmt::format("first end the block that line {} begins", open.head.place.line));
+      errors_.add(text.place, 1, fmt::format("expected `{1}`, found `{0}`", directive, expected),
+                  fmt::format("first end the block that begins in line {}", open.head.place.line));
     if (open.inner.empty()) {
       is_complete = true;
       return;
@@ -147,12 +147,12 @@ void Expander::define(const Open& open) {
   const Word name = head.words[1];
   if (!is_symbol_name(name.text))
     return errors_.add(head, name.column, fmt::format("`{}` is not a name", name.text),
-                       "names have letters, digits, `_` and `.`, and begin with a letter or `_`");
+                       "use letters, digits, `_` and `.`; begin with a letter or `_`");
   if (is_taken_(name.text))
     return errors_.add(head, name.column, fmt::format("`{}` is an instruction", name.text), "choose another name");
   if (const auto earlier = macros_.find(name.text); earlier != macros_.end())
     return errors_.add(head, name.column,
-                       fmt::format("the macro `{}` is defined in line {} already", name.text, earlier->second.line),
+                       fmt::format("the macro `{}` is already defined in line {}", name.text, earlier->second.line),
                        "choose another name");
   Macro macro{head.place.line, {}, open.body};
   for (std::size_t i = 2; i < head.words.size(); ++i) {
@@ -162,7 +162,7 @@ void Expander::define(const Open& open) {
     if (equals != std::string_view::npos) parameter.preset = unquoted(word.text.substr(equals + 1));
     if (!is_symbol_name(parameter.name) || parameter.name.find('.') != std::string::npos)
       errors_.add(head, word.column, fmt::format("`{}` is not a parameter name", parameter.name),
-                  "it has letters, digits and `_`, and begins with a letter or `_`");
+                  "use letters, digits and `_`; begin with a letter or `_`");
     for (const Parameter& earlier : macro.parameters)
       if (earlier.name == parameter.name)
         errors_.add(head, word.column, fmt::format("the parameter `{}` occurs twice", parameter.name),
@@ -176,19 +176,20 @@ void Expander::repeat(const Open& open) {
   const Line& head = open.head;
   const std::size_t column = head.words.front().column;
   if (head.words.size() < 2 || head.words.size() > 3)
-    return errors_.add(head, column, ".repeat takes a count, and a name for the round", "write .repeat COUNT [NAME]");
+    return errors_.add(head, column, ".repeat needs a count, and may have a name for the iteration",
+                       "write .repeat COUNT [NAME]");
   ExpressionFault fault;
   const auto count = evaluate(head.words[1], symbols_, fault);
   if (!count) return report(std::move(fault), head, true, errors_);
   if (count->number < 0 || count->number > static_cast<std::int64_t>(kMostExpandedLines))
     return errors_.add(head, head.words[1].column,
-                       fmt::format("{} rounds, not from 0 to {}", count->number, kMostExpandedLines),
+                       fmt::format("the count is {}, but must be from 0 to {}", count->number, kMostExpandedLines),
                        "repeat less often; GEMM and ALU have their own loops");
   std::vector<Argument> arguments;
   if (head.words.size() == 3) {
     if (!is_symbol_name(head.words[2].text) || head.words[2].text.find('.') != std::string_view::npos)
       return errors_.add(head, head.words[2].column, fmt::format("`{}` is not a name", head.words[2].text),
-                         "it has letters, digits and `_`, and begins with a letter or `_`");
+                         "use letters, digits and `_`; begin with a letter or `_`");
     arguments.push_back({head.words[2].text, {}});
   }
   for (std::int64_t round = 0; round < count->number && admit(head.place); ++round) {
@@ -218,7 +219,7 @@ bool Expander::arguments(const Line& line, const Macro& macro, std::vector<Argum
     }
     if (place >= values.size()) {
       errors_.add(line, word.column,
-                  fmt::format("`{}` is one too many: the macro `{}` of line {} has {} parameters", word.text, name,
+                  fmt::format("`{}` is unexpected: the macro `{}` of line {} has {} parameters", word.text, name,
                               macro.line, values.size()),
                   "put an argument that has blanks in quotation marks");
       return false;
@@ -268,7 +269,7 @@ void Expander::expand(const std::vector<Text>& body, const std::vector<Argument>
   ++depth_;
   expansions_.push_back(std::move(expansion));
   const Expansion* within = &expansions_.back();
-  std::deque<std::string> texts;  // outlives what this level collects
+  std::deque<std::string> texts;  // outlives the lines collected at this level
   std::optional<Open> open;
   for (const Text& text : body) {
     if (!admit(text.place)) break;

@@ -16,13 +16,13 @@
 namespace dovetail::isa::text {
 
 // Limits on the size of the expansion.
-inline constexpr std::size_t kMostExpandedLines = std::size_t{1} << 22;  // rounds of `.repeat` count as lines
+inline constexpr std::size_t kMostExpandedLines = std::size_t{1} << 22;  // iterations of `.repeat` count as lines
 inline constexpr std::size_t kMostNestedExpansions = 64;
 
 class Expander {
  public:
   // `sink` gets every line that is not `.macro`, `.endm`, `.repeat`, `.endr` or a macro's use. All arguments must
-  // outlive this object. `is_taken`: whether a word is unavailable as a macro's name.
+  // outlive this object. `is_taken`: whether a word cannot be the name of a macro.
   Expander(const Symbols& symbols, Errors& errors, std::function<void(const Line&)> sink,
            std::function<bool(std::string_view)> is_taken)
       : symbols_(symbols), errors_(errors), sink_(std::move(sink)), is_taken_(std::move(is_taken)) {}

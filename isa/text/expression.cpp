@@ -68,7 +68,7 @@ class Evaluator {
     if (text_[at_] == '\\') {
       std::size_t end = at_ + 1;
       while (end < text_.size() && is_symbol_letter(text_[end])) ++end;
-      return fail(at_, fmt::format("`{}` is not a parameter here", text_.substr(at_, end - at_)),
+      return fail(at_, fmt::format("`{}` is not a parameter in this line", text_.substr(at_, end - at_)),
                   "parameters are those of the macro or .repeat around the line");
     }
     return fail(at_, fmt::format("unexpected `{}` in `{}`", text_[at_], text_),
@@ -146,8 +146,8 @@ class Evaluator {
     if (at_ < text_.size() && text_[at_] == '(') return function(word, place);
     if (const auto value = symbols_.value(word)) return value;
     if (const Symbol* symbol = symbols_.find(word); symbol != nullptr && symbol->kind == SymbolKind::instruction)
-      return fail(place, fmt::format("`{}` marks an instruction, and instructions have no value here", word),
-                  "only launches and break points take such a label");
+      return fail(place, fmt::format("`{}` is the label of an instruction, which has no value in an expression", word),
+                  "use such a label only in launches and breakpoints");
     fail(place, fmt::format("`{}` is not defined", word), symbols_.suggestion(word));
     fault_.is_reported = symbols_.is_spoiled(word);
     fault_.is_undefined = !fault_.is_reported;
@@ -159,17 +159,19 @@ class Evaluator {
     return fail(at_, fmt::format("`{}` has an opening bracket that is not closed", text_), "add a `)`");
   }
   std::nullopt_t overflow(std::size_t place) {
-    return fail(place, fmt::format("the value of `{}` exceeds 64 bits with a sign", text_), "make it smaller");
+    return fail(place, fmt::format("the value of `{}` does not fit in a signed 64-bit integer", text_),
+                "make it smaller");
   }
 
   std::optional<Value> function(std::string_view name, std::size_t place) {
     if (name != "min" && name != "max" && name != "ceildiv" && name != "align")
-      return fail(place, fmt::format("no function `{}`", name), "there are min, max, ceildiv and align");
+      return fail(place, fmt::format("there is no function `{}`", name),
+                  "the functions are min, max, ceildiv and align");
     if (++depth_ > kMostNested) return too_deep();
     take('(');
     const auto a = binary(1);
     if (!a) return std::nullopt;
-    if (!take(',')) return fail(at_, fmt::format("`{}` takes two values", name), fmt::format("write {}(a,b)", name));
+    if (!take(',')) return fail(at_, fmt::format("`{}` needs two values", name), fmt::format("write {}(a,b)", name));
     const auto b = binary(1);
     if (!b) return std::nullopt;
     if (!take(')')) return unclosed();
@@ -178,7 +180,8 @@ class Evaluator {
       return Value{name == "min" ? std::min(a->number, b->number) : std::max(a->number, b->number),
                    a->is_address && b->is_address};
     if (b->number <= 0)
-      return fail(place, fmt::format("`{}` by {}", name, b->number), "the second value must be positive");
+      return fail(place, fmt::format("the second value of `{}` is {}", name, b->number),
+                  "the second value must be positive");
     std::int64_t up = 0, result = 0;
     if (__builtin_add_overflow(a->number, b->number - 1, &up)) return overflow(place);
     const std::int64_t quotient = floor_div(up, b->number);
@@ -197,7 +200,7 @@ class Evaluator {
       case Operation::shl:
       case Operation::shr:
         if (b.number < 0 || b.number > 63)
-          return fail(place, fmt::format("a shift by {}", b.number), "shift by 0 to 63");
+          return fail(place, fmt::format("the shift is by {} bits", b.number), "shift by 0 to 63");
         if (row.operation == Operation::shr) result = a.number >> b.number;
         else {
           result = static_cast<std::int64_t>(static_cast<std::uint64_t>(a.number) << b.number);

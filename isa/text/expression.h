@@ -13,7 +13,7 @@ struct ExpressionFault {
   std::size_t column = 1;
   std::string why, hint;
   bool is_undefined = false;  // a name that a later line may define
-  bool is_reported = false;   // it follows from an error reported earlier: the name of a faulty line
+  bool is_reported = false;   // it uses a name whose line has an error that is already reported
 };
 // Reports it as an error of the line, unless it is reported already. `backward`: only earlier lines count.
 void report(ExpressionFault fault, const Line& line, bool backward, Errors& errors);

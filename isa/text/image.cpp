@@ -81,7 +81,7 @@ void ImageBuilder::uop(const Line& line, const Codec& codec, std::vector<std::st
   };
   const std::size_t column = line.words.front().column;
   if (line.words.size() != 4)
-    return wrong(column, fmt::format("{} indices, and a micro-op has 3", line.words.size() - 1));
+    return wrong(column, fmt::format("{} indices are given, but a micro-op has 3", line.words.size() - 1));
   Uop uop;
   std::uint32_t* const members[] = {&uop.dst, &uop.src, &uop.wgt};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -110,7 +110,7 @@ void ImageBuilder::uop(const Line& line, const Codec& codec, std::vector<std::st
 
 void ImageBuilder::org(const Line& line) {
   if (line.words.size() != 2)
-    return errors_.add(line, line.words.front().column, ".org takes one address", "write .org ADDRESS");
+    return errors_.add(line, line.words.front().column, ".org needs one address", "write .org ADDRESS");
   const auto address = number(line, line.words[1], "an address", 0, std::numeric_limits<std::int64_t>::max());
   if (!address) return;
   const std::uint64_t end = items_.empty() ? 0 : items_.back().address + items_.back().size_bytes;
@@ -123,7 +123,7 @@ void ImageBuilder::org(const Line& line) {
 
 void ImageBuilder::align(const Line& line) {
   if (line.words.size() != 2)
-    return errors_.add(line, line.words.front().column, ".align takes one number", "write .align BYTES");
+    return errors_.add(line, line.words.front().column, ".align needs one number", "write .align BYTES");
   const auto bytes = number(line, line.words[1], "an alignment", 1, std::int64_t{1} << 30);
   if (!bytes) return;
   if (!std::has_single_bit(static_cast<std::uint64_t>(*bytes)))
@@ -152,7 +152,7 @@ void ImageBuilder::named(const Line& line, std::vector<std::string>& waiting_lab
     return errors_.add(line, line.words.front().column,
                        words.empty()       ? fmt::format("{} has no name", line.words.front().text)
                        : words.size() == 1 ? fmt::format("`{}` has no {}", words[0].text, is_space ? "size" : "content")
-                                           : fmt::format("`{}` is one too many", words[2].text),
+                                           : fmt::format("`{}` is unexpected", words[2].text),
                        std::string(form));
   const Word name = words[0];
   if (!is_free_name(name, line, symbols_, errors_)) return;
@@ -162,12 +162,13 @@ void ImageBuilder::named(const Line& line, std::vector<std::string>& waiting_lab
   const bool has_shape = words[1].text.find('[') != std::string_view::npos;
   if (words[1].text.front() == '"') {
     if (is_space || words.size() > 2)
-      return errors_.add(line, words[1].column, is_space ? ".space takes no file" : "a file takes no values",
-                         std::string(form));
+      return errors_.add(line, words[1].column,
+                         is_space ? ".space accepts no file" : "a file and values are both given", std::string(form));
     content = file(line, words[1]);
   } else if ((content = type(line, words[1], ok)); content && is_space) {
     if (!has_shape)
-      return errors_.add(line, words[1].column, fmt::format("how many of {}?", words[1].text), std::string(form));
+      return errors_.add(line, words[1].column, fmt::format("the number of {} elements is missing", words[1].text),
+                         std::string(form));
   } else if (content) {
     if (words.size() == 2)
       return errors_.add(line, words[1].column, fmt::format("`{}` has no values", name.text),
@@ -201,14 +202,16 @@ std::optional<ImageBuilder::Content> ImageBuilder::file(const Line& line, Word q
   if (quoted.text.size() < 3 || quoted.text.back() != '"' || quoted.text.find('"', 1) != quoted.text.size() - 1)
     return fail(fmt::format("`{}` is not a file name in quotation marks", quoted.text), "write .data NAME \"x.npy\"");
   const std::string path(quoted.text.substr(1, quoted.text.size() - 2));
-  if (!read_data_) return fail(fmt::format("`{}` is not read here", path), "give the values in the line");
+  if (!read_data_)
+    return fail(fmt::format("files such as `{}` cannot be read here", path), "give the values in the line");
   auto array = read_data_(path);
   if (!array.ok())
     return fail(array.errors().front().where + ": " + array.errors().front().why, array.errors().front().hint);
   if (std::find(kTypes.begin(), kTypes.end(), array->dtype()) == kTypes.end())
-    return fail(fmt::format("`{}` holds {}, which the accelerator's memories do not", path, name(array->dtype())),
-                "save it with another type, as in numpy.save(path, x.astype(numpy.int8)); known are " +
-                    std::string(kTypeNames));
+    return fail(
+        fmt::format("`{}` has type {}, which the accelerator's memories cannot contain", path, name(array->dtype())),
+        "save it with another type, as in numpy.save(path, x.astype(numpy.int8)); the types are " +
+            std::string(kTypeNames));
   if (array->bytes().empty()) return fail(fmt::format("`{}` is empty", path), "leave it out");
   const auto bytes = array->bytes();
   return Content{array->dtype(), array->shape(), bytes.size(), {bytes.begin(), bytes.end()}};
@@ -235,7 +238,7 @@ std::optional<ImageBuilder::Content> ImageBuilder::type(const Line& line, Word w
     if (__builtin_mul_overflow(content.size_bytes, static_cast<std::uint64_t>(*extent), &content.size_bytes) ||
         content.size_bytes > kMostImageBytes) {
       errors_.add(line, word.column, fmt::format("`{}` exceeds {} bytes", word.text, kMostImageBytes),
-                  "make it smaller");
+                  "use a smaller size");
       return std::nullopt;
     }
   }
@@ -300,7 +303,7 @@ std::optional<std::int64_t> ImageBuilder::number(const Line& line, Word word, st
     return std::nullopt;
   }
   if (value->number < least || value->number > most) {
-    errors_.add(line, word.column, fmt::format("{} is {}, not from {} to {}", what, value->number, least, most),
+    errors_.add(line, word.column, fmt::format("{} is {}, but must be from {} to {}", what, value->number, least, most),
                 "write a number in that range");
     return std::nullopt;
   }

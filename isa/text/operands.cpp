@@ -52,7 +52,7 @@ bool Operands::flag(std::string_view key, bool& value) {
     entry.taken = true;
     present = true;
     if (entry.value)
-      errors_.add(*line_, entry.value->column, fmt::format("`{}` takes no value", key),
+      errors_.add(*line_, entry.value->column, fmt::format("`{}` accepts no value", key),
                   fmt::format("write {} alone", key));
   }
   value = value || present;
@@ -133,7 +133,8 @@ std::optional<std::uint64_t> Operands::in_range(Word word, std::string_view key,
     if (!value) return std::nullopt;
     if (value->is_address) {
       errors_.add(*line_, word.column, fmt::format("`{}` is a byte address, and {} counts elements", word.text, key),
-                  "only dram takes an address; elsewhere use differences and .bytes, divided by the element's bytes");
+                  "only dram accepts an address; elsewhere use differences of addresses and .bytes, divided by the "
+                  "bytes of an element");
       return std::nullopt;
     }
     negative = value->number < 0;

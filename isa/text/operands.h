@@ -1,5 +1,5 @@
-// The operands of one line: `key=value` words and bare flags, taken by the parser of the instruction. An operand that
-// is not taken is an error.
+// The operands of one line: `key=value` words and bare flags, consumed by the parser of the instruction. An operand
+// that is not consumed is an error.
 #pragma once
 
 #include <concepts>
@@ -31,8 +31,8 @@ class Operands {
   bool number(std::string_view key, T& value) {
     return numbers(key, '\0', "N", {&value});
   }
-  // `count` values between separators, e.g. size=4x8; `form` shows the syntax in errors. Between commas in any case, so
-  // that names may hold an `x`.
+  // `count` values between separators, e.g. size=4x8; `form` shows the syntax in errors. Commas always separate, so
+  // that names may contain an `x`.
   template <std::integral T>
   bool numbers(std::string_view key, char separator, std::string_view form, std::initializer_list<T*> values) {
     const std::optional<Word> word = take(key);
@@ -55,7 +55,7 @@ class Operands {
 
   // Reports a missing operand.
   void require(bool present, std::string_view key, std::string_view form);
-  // Reports operands that were not taken.
+  // Reports operands that were not consumed.
   void finish();
 
  private:

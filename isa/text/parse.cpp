@@ -133,7 +133,7 @@ class Parser {
   }
 
  private:
-  // An instruction that uses a name without a value so far.
+  // An instruction that uses a name that is not defined yet.
   struct Waiting {
     std::size_t index;
     std::string text;
@@ -169,7 +169,7 @@ class Parser {
     const std::string_view name = line.label->text;
     if (const Symbol* earlier = symbols_.find(name))
       return errors_.add(line, line.label->column,
-                         fmt::format("the label `{}` is in line {} already", name, earlier->line),
+                         fmt::format("the label `{}` is already in line {}", name, earlier->line),
                          "choose another name; in a macro, `\\@` is another number at each use");
     if (symbols_.is_predefined(name))
       return errors_.add(line, line.label->column, fmt::format("`{}` belongs to the configuration", name),
@@ -202,7 +202,7 @@ class Parser {
   void parse_constant(const Line& line) {
     if (line.words.size() > 1) symbols_.spoil(line.words[1].text);
     if (line.words.size() != 3)
-      return errors_.add(line, line.words.front().column, ".equ takes a name and a value",
+      return errors_.add(line, line.words.front().column, ".equ needs a name and a value",
                          "write .equ NAME VALUE; blanks end an expression outside of brackets");
     if (!text::is_free_name(line.words[1], line, symbols_, errors_)) return;
     text::ExpressionFault fault;
@@ -220,7 +220,7 @@ class Parser {
 
   void parse_launch(const Line& line) {
     if (line.words.size() > 1)
-      return errors_.add(line, line.words[1].column, ".launch takes nothing",
+      return errors_.add(line, line.words[1].column, ".launch accepts no operands",
                          "a launch continues to the next .launch or the end");
     launches_.push_back(assembly_.program.size());
   }
@@ -235,7 +235,7 @@ class Parser {
     }
   }
 
-  // nullopt: it has errors, or waits for a name.
+  // nullopt: the line has errors, or uses a name that is not defined yet.
   std::optional<Instruction> parse_instruction(const Line& line, bool may_wait) {
     const std::size_t errors_before = errors_.count();
     const Word head = line.words.front();
@@ -270,7 +270,7 @@ class Parser {
     } else {
       const std::vector<std::string> mnemonics = all_mnemonics();
       const std::vector<std::string_view> views(mnemonics.begin(), mnemonics.end());
-      errors_.add(line, head.column, fmt::format("no instruction, directive or macro `{}`", head.text),
+      errors_.add(line, head.column, fmt::format("there is no instruction, directive or macro `{}`", head.text),
                   suggestion(head.text, views));
       return std::nullopt;
     }
@@ -302,7 +302,7 @@ class Parser {
   std::optional<std::size_t> config_line_;
   bool config_valid_ = true;
   std::optional<Codec> codec_;       // made at the first line that depends on the configuration
-  std::vector<std::string> labels_;  // labels whose item has not come yet
+  std::vector<std::string> labels_;  // labels whose item has not been parsed yet
   std::vector<std::size_t> launches_;
   std::vector<Waiting> waiting_;
   Line line_;

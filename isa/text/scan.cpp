@@ -11,7 +11,7 @@ namespace dovetail::isa::text {
 namespace {
 
 constexpr std::size_t kMaxErrors = 100;
-constexpr std::size_t kShownUses = 3;  // of nested macros, the outermost not counted
+constexpr std::size_t kShownUses = 3;  // uses of nested macros shown, in addition to the outermost
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -170,7 +170,8 @@ Diagnostics Errors::take() {
   for (Entry& entry : errors_) diagnostics.push_back(std::move(entry.error));
   if (suppressed_ > 0)
     diagnostics.push_back({"cannot assemble", where_,
-                           fmt::format("{} errors follow the {} above", suppressed_, kMaxErrors), "fix these first"});
+                           fmt::format("{} more errors follow the {} above", suppressed_, kMaxErrors),
+                           "fix these first"});
   return diagnostics;
 }
 

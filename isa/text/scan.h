@@ -21,7 +21,7 @@ struct Word {
   Word from(std::size_t offset) const { return {text.substr(offset), column + offset}; }
 };
 
-// One use of a macro, or one round of a `.repeat`.
+// One use of a macro, or one iteration of a `.repeat`.
 struct Expansion {
   std::string name;                   // "macro `tile`", "round 3 of `.repeat`"
   std::size_t line = 1;               // line of the use
@@ -48,7 +48,7 @@ struct Line {
 // other than `.config`.
 void scan_line(std::string_view text, const Place& place, Line& line);
 
-// Pieces between separators outside brackets; always one more than there are separators.
+// The parts between separators outside brackets; always one more than there are separators.
 void split(Word word, char separator, std::vector<Word>& pieces);
 
 // Letters, digits, `_` and `.`, not beginning with a digit: what an expression accepts as a name.

@@ -85,9 +85,9 @@ bool is_free_name(Word name, const Line& line, const Symbols& symbols, Errors& e
   std::string why, hint = "choose another name";
   if (!is_symbol_name(name.text)) {
     why = fmt::format("`{}` is not a name", name.text);
-    hint = "names have letters, digits, `_` and `.`, and begin with a letter or `_`";
+    hint = "use letters, digits, `_` and `.`; begin with a letter or `_`";
   } else if (const Symbol* symbol = symbols.find(name.text)) {
-    why = fmt::format("`{}` is defined in line {} already", name.text, symbol->line);
+    why = fmt::format("`{}` is already defined in line {}", name.text, symbol->line);
   } else if (symbols.is_predefined(name.text)) {
     why = fmt::format("`{}` belongs to the configuration", name.text);
   } else {

@@ -26,7 +26,7 @@ class Symbols {
   explicit Symbols(const HardwareConfig& config) : config_(config) {}
 
   const HardwareConfig& config() const { return config_; }
-  // Precondition of define(): find() has nothing of that name.
+  // Precondition of define(): find() returns null for the name.
   void define(Symbol symbol);
   // A symbol of the file, by its own name.
   Symbol* find(std::string_view name);

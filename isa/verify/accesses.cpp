@@ -37,7 +37,7 @@ DramAccess dram_access(const HardwareConfig& config, const Instruction& instruct
                     .row_bytes = transfer->x_size * element,
                     .stride_bytes = transfer->x_stride * element,
                     .rows = transfer->y_size};
-  // The union of rows that touch or overlap is one interval.
+  // Rows that are adjacent or overlap form one interval.
   if (access.stride_bytes <= access.row_bytes) {
     access.row_bytes += (access.rows - 1) * access.stride_bytes;
     access.rows = 1;

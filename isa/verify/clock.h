@@ -14,8 +14,8 @@
 
 namespace dovetail::isa {
 
-// Counts continue from launch to launch, so that a launch border, which is a barrier, needs no clearing: it raises
-// every entry. 0 is "before the first instruction".
+// Counts continue from launch to launch: the barrier between two launches raises every entry, so nothing is cleared. 0
+// is "before the first instruction".
 using Position = std::uint32_t;
 using Clock = std::array<Position, kQueues>;
 

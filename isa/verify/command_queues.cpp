@@ -65,8 +65,8 @@ bool CommandQueues::takes_head(Queue queue) const {
   switch (queue) {
     case Queue::load: {
       if (at.flying > static_cast<std::size_t>(spec::kLoadWaiting.value)) return false;
-      // The requester asks for the head's bursts after those of all preceding loads have been granted. Beats of the
-      // oldest have left the buffer when it waits to push; those of the others stay.
+      // The head's bursts are requested after those of all preceding loads have been granted. When the oldest load
+      // waits to push, its beats have left the buffer; those of the others are still there.
       std::uint64_t beats = 0;
       for (std::size_t k = 1; k < at.flying && beats <= depths_.load_beats; ++k)
         beats += beats_of(launch_[at.in_flight(k).instruction], depths_, depths_.load_beats);

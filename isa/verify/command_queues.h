@@ -4,7 +4,8 @@
 //
 // Three command queues, their units, four token FIFOs, all of finite depth. The head of a queue starts when its tokens
 // have arrived and its unit accepts it in addition to the instructions in flight; the oldest instruction in flight ends
-// when all its tokens have room. Ends are in order; all tokens of a start or an end move at once.
+// when the FIFOs have room for all tokens that it pushes. Instructions end in order; all tokens of a start or an end
+// move at once.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +56,7 @@ class CommandQueues {
   std::optional<std::size_t> ready(Queue queue) const;
   // Removes the head and pops its tokens. Precondition: ready(queue).
   void start(Queue queue);
-  // Ends the oldest in flight, if its tokens have room. Precondition: it has been executed.
+  // Ends the oldest instruction in flight, if the FIFOs have room for its tokens. Precondition: it has been executed.
   std::optional<std::size_t> end(Queue queue);
 
   // fetch, start and end in one call, for the common case without stalls. False: the instruction would stall, and

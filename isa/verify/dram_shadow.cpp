@@ -32,7 +32,7 @@ void DramShadow::write(Extent row, const Event& event, ConflictList& conflicts) 
     if (state.loaded > event.clock[index(Queue::load)]) conflicts.add(Queue::load, state.loaded, false, part);
     if (state.computed > event.clock[index(Queue::compute)]) conflicts.add(Queue::compute, state.computed, false, part);
   });
-  // The readers may be dropped: those ordered before this store are ordered before all later ones, the others are
+  // The readers may be dropped: those ordered before this store are ordered before all later stores, the others are
   // reported.
   bytes_.assign(row, State{.stored = event.position});
 }

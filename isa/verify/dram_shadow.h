@@ -1,6 +1,6 @@
 // The last accesses to each byte of DRAM within one launch. Only STORE writes, and stores are ordered among themselves,
-// so one writer and one reader of each reading queue are kept per byte. LOAD UOP is left out: a STORE to its bytes is a
-// finding regardless of order.
+// so each byte records one writer, and one reader per reading queue. LOAD UOP is not recorded: a STORE to its bytes is
+// a finding regardless of order.
 #pragma once
 
 #include <cstdint>

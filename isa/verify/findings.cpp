@@ -93,9 +93,10 @@ Finding undefined_finding(std::span<const Instruction> program, std::size_t inst
           false,
           Diagnostic{"undefined read of " + place, cite(program, instruction),
                      extents.empty()
-                         ? "it reads elements of " + place +
-                               ", and no instruction has written any of them before, in this launch or an earlier one"
-                         : "it reads elements that no instruction has written before, in this launch or an earlier one",
+                         ? "the instruction reads elements of " + place +
+                               ", but no instruction has written any of them before, in this launch or an earlier one"
+                         : "the instruction reads elements that no instruction has written before, in this launch or "
+                           "an earlier one",
                      memory == Memory::acc ? "load, reset or overwrite them first" : "load them first"},
           memory,
           std::move(extents)};
@@ -108,9 +109,11 @@ Finding token_finding(TokenFault fault) {
 Finding uop_overwrite_finding(std::span<const Instruction> program, std::size_t store, std::size_t victim, bool fetched,
                               std::vector<Extent> extents) {
   const std::string why =
-      fetched ? fmt::format("it stores over the encoding of {}, which is fetched from there", cite(program, victim))
-              : fmt::format("it stores over micro-ops that {} reads; micro-ops are constants of the memory image",
-                            cite(program, victim));
+      fetched ? fmt::format("the instruction stores over the encoding of {}, which is fetched from there",
+                            cite(program, victim))
+              : fmt::format(
+                    "the instruction stores over micro-ops that {} reads; micro-ops are constants of the memory image",
+                    cite(program, victim));
   Diagnostic diagnostic{fetched ? "program overwritten at " + describe(std::nullopt, extents)
                                 : "micro-ops overwritten at " + describe(std::nullopt, extents),
                         cite(program, store), why, "move the stored data to other addresses"};
@@ -149,7 +152,7 @@ Finding race_finding(std::span<const Instruction> program, std::size_t a, std::s
     diagnostic.hint = fmt::format("push a {} token at or after #{}, and pop it ({}) at or before #{}",
                                   forward ? "push_next" : "push_prev", early, forward ? "pop_prev" : "pop_next", late);
   } else {
-    diagnostic.hint = fmt::format("relay a token from #{} through a compute instruction to #{}", early, late);
+    diagnostic.hint = fmt::format("pass a token from #{} through a compute instruction to #{}", early, late);
   }
   return {FindingKind::race,          late, early, conflict.possible, std::move(diagnostic), memory,
           std::move(conflict.extents)};

@@ -27,8 +27,8 @@ void IndexSet::insert(std::uint64_t element) {
 
 void IndexSet::repeat(std::uint64_t step, std::uint64_t count) {
   if (step == 0 || low_ == high_) return;
-  // Invariant: S holds the first `covered` copies. A copy whose shift is at least the depth adds nothing, and neither
-  // does any later one.
+  // Invariant: S contains the first `covered` copies. A copy whose shift is at least the depth adds nothing, and
+  // neither does any later one.
   for (std::uint64_t covered = 1; covered < count && covered < depth_ && covered * step < depth_;) {
     const std::uint64_t more = std::min(covered, count - covered);
     merge_shifted(more * step);

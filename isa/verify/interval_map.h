@@ -1,5 +1,5 @@
-// A map from ranges of uint64 to states, stored as maximal pieces. Each operation costs O(log n) plus the pieces it
-// meets.
+// A map from ranges of uint64 to states, stored as maximal intervals. Each operation costs O(log n) plus the intervals
+// that it visits.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class IntervalMap {
   bool empty() const { return pieces_.empty(); }
   void clear() { pieces_.clear(); }
 
-  // visit(state, part) for each part of `extent` that has a state, ascending.
+  // Calls visit(state, part) for each part of `extent` that has a state, ascending.
   template <typename Visit>
   void query(Extent extent, Visit&& visit) const {
     if (extent.begin >= extent.end) return;
@@ -27,8 +27,8 @@ class IntervalMap {
       visit(piece->second.state, Extent{std::max(piece->first, extent.begin), std::min(piece->second.end, extent.end)});
   }
 
-  // visit(state, part) for all of `extent`, ascending; parts without a state get State{} first. Pieces are cut at the
-  // borders.
+  // Calls visit(state, part) for all of `extent`, ascending; parts without a state get State{} first. Intervals are
+  // split at the ends of `extent`.
   template <typename Visit>
   void update(Extent extent, Visit&& visit) {
     if (extent.begin >= extent.end) return;
@@ -45,7 +45,7 @@ class IntervalMap {
     }
   }
 
-  // Replaces all of `extent` by one piece.
+  // Replaces all of `extent` by one interval.
   void assign(Extent extent, const State& state) {
     if (extent.begin >= extent.end) return;
     auto piece = first_from(extent.begin);
@@ -63,7 +63,7 @@ class IntervalMap {
   };
   using Pieces = std::map<std::uint64_t, Piece>;
 
-  // The first piece that begins at or after `at`, if none spans `at`.
+  // The interval that contains `at`, else the first one that begins after it.
   typename Pieces::iterator first_from(std::uint64_t at) {
     const auto after = pieces_.upper_bound(at);
     if (after == pieces_.begin()) return after;
@@ -72,7 +72,7 @@ class IntervalMap {
     return before->second.end > at ? cut(before, at) : after;
   }
 
-  // Splits a piece at `at`; the part from `at` on becomes a separate piece, the result.
+  // Splits an interval at `at`, and returns the part that begins there.
   typename Pieces::iterator cut(typename Pieces::iterator piece, std::uint64_t at) {
     const Piece tail = piece->second;
     piece->second.end = at;

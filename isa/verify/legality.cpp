@@ -44,10 +44,11 @@ void check_parameters(const HardwareConfig& config, std::span<const Instruction>
                       std::size_t uop, const UopBuffer& uops, FindingSet& findings) {
   const auto depth = static_cast<std::uint64_t>(config.depth(Memory::wgt));
   if (uop >= uops.size() || !uops.known(uop) || uops[uop].wgt < depth || !findings.admit(instruction)) return;
-  findings.add(illegal_finding(
-      program, instruction,
-      fmt::format("the parameters of its epilogue are WGT element {} of {}, by micro-op {}", uops[uop].wgt, depth, uop),
-      "name an element that exists in the micro-op after the loop"));
+  findings.add(
+      illegal_finding(program, instruction,
+                      fmt::format("the epilogue's parameters are WGT element {} of {}, selected by micro-op {}",
+                                  uops[uop].wgt, depth, uop),
+                      "name an element that exists in the micro-op after the loop"));
 }
 
 }  // namespace
@@ -104,8 +105,8 @@ void StaticRules::check_image(std::span<const Instruction> program, std::size_t 
       image_->bytes.empty() ? std::string("is empty") : fmt::format("covers {:#x}..{:#x}", image_->base, end - 1);
   findings.add(illegal_finding(
       program, instruction,
-      fmt::format("it {} DRAM bytes {:#x}..{:#x}, and the memory image {}", access.write ? "writes" : "reads",
-                  hull.begin, hull.end - 1, image),
+      fmt::format("the instruction {} DRAM bytes {:#x}..{:#x}, but the memory image {}",
+                  access.write ? "writes" : "reads", hull.begin, hull.end - 1, image),
       "dram_base counts elements from physical address 0; check it, the sizes, and the image's base and length"));
 }
 

@@ -21,8 +21,8 @@ class StaticRules {
  public:
   StaticRules(const HardwareConfig& config, const std::optional<DramImage>& image);
 
-  // Reports every broken field rule and a transfer that leaves the image. False: the fields cannot be trusted, and the
-  // instruction's accesses must not be examined. (Wrong flags alone move no data.)
+  // Reports every violated field rule, and a transfer that exceeds the image. False: the fields cannot be trusted, and
+  // the instruction's accesses must not be examined. (Wrong flags alone move no data.)
   bool check(std::span<const Instruction> program, std::size_t instruction, FindingSet& findings);
 
  private:
@@ -35,7 +35,7 @@ class StaticRules {
   std::vector<std::byte> encoded_;  // scratch
 };
 
-// Checks that the micro-ops that `instruction` names are loaded, and that no index reaches the depth of its memory, in
+// Checks that the micro-ops that `instruction` uses are loaded, and that no index reaches the depth of its memory, in
 // full precision.
 void check_indices(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction,
                    const UopBuffer& uops, FindingSet& findings);

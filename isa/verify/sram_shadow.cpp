@@ -18,7 +18,7 @@ Position smallest(const std::vector<Position>& positions, const Extent& run) {
   return result;
 }
 
-// Every element of `run` whose last access, by `queue`, is not among the `done` first.
+// Every element of `run` whose last access by `queue` is not one of the first `done`.
 void find_conflicts(const std::vector<Position>& last, const Extent& run, Queue queue, Position done,
                     ConflictList& conflicts) {
   if (largest(last, run) <= done) return;

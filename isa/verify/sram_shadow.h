@@ -1,5 +1,5 @@
 // The last accesses to each element of INP, WGT, ACC or TAB. Each of these memories is written by one queue only, so
-// one writer and one reader of the other queue are kept per element, which is exact: see docs/explanation/verify.md.
+// recording one writer, and one reader of the other queue, per element is exact: see docs/explanation/verify.md.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,12 @@ class SramShadow {
 
   Memory memory() const { return memory_; }
 
-  // Precondition: called in an order that the tokens allow. Unordered earlier accesses go to `conflicts`.
+  // Precondition: called in an order that the tokens allow. Earlier accesses that are not ordered with this one are
+  // added to `conflicts`.
   void access(const SramAccess& access, const Event& event, ConflictList& conflicts);
 
-  // Elements read by an event before any write. Judged when the launch is over, because a write that comes later in
-  // this pass may be unordered with the read: then the pair is a race, and reported as such.
+  // Elements read by an event before any write. Decided at the end of the launch: a write that comes later in this pass
+  // may be unordered with the read, and then the pair is reported as a race.
   struct Undefined {
     Queue queue = Queue::compute;
     Position position = 0;
@@ -42,7 +43,7 @@ class SramShadow {
 
   Memory memory_;
   Queue writer_, reader_;
-  // Per element; positions are those of writer_ and of reader_.
+  // Per element; positions in the queues writer_ and reader_.
   std::vector<Position> first_write_, last_write_, last_read_;
   // The same over all elements, for accesses at unknown locations.
   Position any_first_write_ = 0, any_last_write_ = 0, any_last_read_ = 0;

@@ -22,7 +22,7 @@ class Describer {
   std::string cite(std::size_t instruction) const {
     return fmt::format("#{} `{}`", first_index_ + instruction, format_instruction(launch_[instruction]));
   }
-  // What each queue, and fetch, waits for.
+  // A text that says what fetch and each queue wait for.
   std::string standstill(const TokenMachine& machine, QueueDepths depths) const {
     std::string text;
     for (const Queue queue : kAllQueues) {
@@ -31,7 +31,7 @@ class Describer {
     }
     if (const auto next = machine.next_fetch()) {
       const Queue queue = machine.use(*next).queue;
-      text += fmt::format("; fetch waits at {}, because the {} queue holds {} of {} instructions", cite(*next),
+      text += fmt::format("; fetch waits at {}, because the {} queue contains {} of {} instructions", cite(*next),
                           name(queue), machine.queues().waiting(queue), depths.commands);
     }
     return text;
@@ -46,7 +46,7 @@ class Describer {
       text += fmt::format(" cannot finish {}", cite(*oldest));
       for (const TokenFifo fifo : kAllFifos)
         if (machine.use(*oldest).pushes_to(fifo) && machine.queues().tokens(fifo) >= depths.tokens)
-          text += fmt::format(", because {} holds {} of {} tokens", fifo_name(fifo), machine.queues().tokens(fifo),
+          text += fmt::format(", because {} contains {} of {} tokens", fifo_name(fifo), machine.queues().tokens(fifo),
                               depths.tokens);
     }
     if (!head) return oldest ? text : text + " is empty";
@@ -95,10 +95,11 @@ TokenFault deadlock_fault(std::span<const Instruction> launch, std::size_t first
   if (token_missing) {
     const std::string missing = words.standstill(unlimited, {});
     if (missing != diagnostic.why) diagnostic.why += ". With queues of unlimited depth, " + missing;
-    diagnostic.hint = "push the missing tokens before they are waited for, or drop the pops";
+    diagnostic.hint = "push the missing tokens before they are popped, or remove the pops";
   } else {
     diagnostic.hint =
-        "queues of unlimited depth would not stop: put consumers nearer to their producers in the program, or raise "
+        "there is no deadlock with queues of unlimited depth: move consumers closer to their producers in the program, "
+        "or raise "
         "command_queue_depth or token_queue_depth";
   }
   return {FindingKind::deadlock, first_index + oldest, std::move(diagnostic)};
@@ -120,7 +121,7 @@ std::optional<TokenFault> leftover_fault(std::span<const Instruction> launch, st
   diagnostic.why = fmt::format("{} pushed and {} popped in the launch; the first that is never popped is pushed here",
                                ended.pushed(fifo), ended.popped(fifo));
   if (last_pop) diagnostic.why += fmt::format(", the last pop is at {}", words.cite(*last_pop));
-  diagnostic.hint = "add a pop, or drop the push";
+  diagnostic.hint = "add a pop, or remove the push";
   return TokenFault{FindingKind::leftover_token, first_index + pusher, std::move(diagnostic)};
 }
 

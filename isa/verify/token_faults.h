@@ -25,8 +25,9 @@ struct TokenFault {
 std::vector<TokenFault> token_faults(const HardwareConfig& config, std::span<const Instruction> launch,
                                      std::size_t first_index);
 
-// The parts, for callers that have run the machine. `at_rest` stopped with the configuration's depths; `unlimited`
-// continued from there without limits: if it stops too, a token is missing, otherwise the depths are the cause.
+// The two kinds of fault, for callers that have run the machine. `at_rest` stopped with the configuration's depths;
+// `unlimited` continued from there without limits: if it stops too, a token is missing, otherwise the depths are the
+// cause.
 TokenFault deadlock_fault(std::span<const Instruction> launch, std::size_t first_index, const TokenMachine& at_rest,
                           QueueDepths depths, const TokenMachine& unlimited, bool token_missing);
 // nullopt: `fifo` is empty. Precondition: the launch has ended.

@@ -1,9 +1,9 @@
 // Executes a launch on counts alone: no data and no time. CommandQueues decides which instructions may start and end;
 // this class decides the order in which they do, and records it.
 //
-// The machine is deterministic in its result: no move ever disables another (docs/explanation/verify.md). Hence every
-// maximal execution makes the same moves, and one greedy execution decides deadlock; and the k-th pop of a FIFO takes
-// the k-th push in every execution.
+// The machine is deterministic in its result: no move (a start or an end) ever disables another
+// (docs/explanation/verify.md). Hence every maximal execution makes the same moves, and one greedy execution decides
+// deadlock; and the k-th pop of a FIFO gets the token of the k-th push in every execution.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace dovetail::isa {
 
 // Selects one of the equivalent executions.
 enum class FetchPolicy : std::uint8_t {
-  ahead,       // fetches as many as the command queues hold before anything starts: queues get as full as possible
+  ahead,       // fetches until the command queues are full before anything starts
   one_by_one,  // an instruction starts as soon as it may: program order, wherever that is legal
 };
 
@@ -37,7 +37,7 @@ class TokenMachine {
   // and queue respects.
   using OnStart = std::function<void(std::size_t instruction, std::span<const std::size_t> pushers)>;
 
-  // Moves until no move is possible. True: every instruction has ended.
+  // Executes moves until none is possible. True: every instruction has ended.
   bool run(const OnStart& on_start = {}, FetchPolicy policy = FetchPolicy::ahead);
   // Precondition: no depth decreases.
   void set_depths(QueueDepths depths) { queues_.set_depths(depths); }

@@ -14,7 +14,7 @@ UopBuffer::UopBuffer(const HardwareConfig& config, const std::optional<DramImage
       states_(uops_.size(), State::undefined) {}
 
 void UopBuffer::load(const Load& load) {
-  // Clipped to the memory: an overrun is already a finding.
+  // Clips the index to the memory: an overrun is already a finding.
   const auto clip = [&](std::uint64_t element) { return std::min<std::uint64_t>(element, uops_.size()); };
   semantics::for_each_loaded_run(
       load,

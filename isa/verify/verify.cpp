@@ -100,7 +100,7 @@ void Verifier::clip_launches() {
                      false,
                      Diagnostic{fmt::format("launch {} is outside the program", i),
                                 fmt::format("launch {}:{}", launch.begin, launch.count),
-                                fmt::format("it needs {} instructions, and the program has {}",
+                                fmt::format("the launch needs {} instructions, but the program has {}",
                                             launch.begin + launch.count, program_.size()),
                                 "fix the launch's begin or count"},
                      std::nullopt,
@@ -188,7 +188,7 @@ void Verifier::report(const Event& event, std::optional<Memory> memory, Conflict
 void Verifier::report_undefined() {
   for (SramShadow& shadow : shadows_) {
     const Queue writer = spec::info(shadow.memory()).load_queue;
-    // `write` belongs to this launch: the suspects' elements had none before.
+    // `write` belongs to this launch: the elements of undefined reads had no earlier write.
     const auto ordered = [&](Position write, Queue queue, Position position) {
       if (writer == queue) return write >= position;  // an instruction reads before it writes
       const Clock& before = clocks_[at(writer, write) - launch_.begin];

@@ -72,7 +72,7 @@ class Collector {
 
 // One dimension of the box that a set of accesses covers in one iteration of the outer loops: outer + [low, high].
 struct TouchedRange {
-  Linear outer;  // without constant; its atoms hold only variables of the outer loops
+  Linear outer;  // without constant; its atoms contain only variables of the outer loops
   std::int64_t low, high;
 };
 
@@ -128,7 +128,7 @@ struct Shrunk {
   std::vector<Expr> min;  // per dimension
 };
 
-// The row length of `buffer` if rows end at a multiple of a vector or are padded apart.
+// The row length of `buffer`, padded to whole vectors or to different memory banks.
 std::int64_t row_extent(const Buffer& buffer, const Shape& shape, const CompactOptions& options, bool own_rows) {
   const std::int64_t extent = shape.back();
   if (own_rows) return extent;
@@ -160,7 +160,7 @@ std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<CoreAccess>
       const auto written = touched(writes, d, common, bounds);
       const auto read = reads.empty() ? written : touched(reads, d, common, bounds);
       if (!whole || !written || !read || read->low < written->low || read->high > written->high) {
-        // The whole dimension, if it does not contain the loops' variables.
+        // If the index does not contain the loops' variables: the whole dimension.
         fits = common.empty();
         result.min.push_back(int_imm(0));
         shape.push_back(buffer->shape[d]);

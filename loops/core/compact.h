@@ -18,8 +18,8 @@ struct CompactOptions {
   // Pads rows of buffers in scope "shared" by this much: neighbors in a column are then in different banks of the
   // memory that the threads of a block share.
   std::int64_t bank_bytes = 0;
-  // Calls whose operands in shared memory have a special layout (loops/threads/swizzle_matrices.h): their rows are not
-  // padded. Null: none.
+  // True for calls whose operands in shared memory have a special layout (loops/threads/swizzle_matrices.h): their rows
+  // are not padded. Null: no such calls.
   std::function<bool(const std::string& intrinsic)> keeps_rows = nullptr;
 };
 

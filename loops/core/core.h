@@ -1,7 +1,7 @@
 // The core form: a program with its blocks dissolved. Iterators are replaced by their bindings, predicates and inits
-// are conditions, intrinsic calls are their semantics on windows of the operands, loops of one iteration are gone. The
-// interpreter and the code generators for CPUs compile from this form; `dissolve_blocks` makes it from a verified
-// program and it is never written by hand, so it has a printer and no parser.
+// become conditions, intrinsic calls become their semantics on windows of the operands, and loops of one iteration are
+// removed. The interpreter and the code generators for CPUs compile from this form; `dissolve_blocks` makes it from a
+// verified program and it is never written by hand, so it has a printer and no parser.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,9 @@ struct CoreBarrier {
   bool of_warp = false;
 };
 // Starts an asynchronous copy of `elements` neighbors, while the thread continues: each element may be read from its
-// source and land at any time until a wait of that thread covers the copy. If `condition` does not hold, zeros land and
-// nothing is read; null: it holds. Inserted by loops/threads/pipeline_copies.h, never by a schedule.
+// source and written to its destination at any time until that thread waits for the copy. If `condition` is false,
+// zeros are written and nothing is read; null: always true. Inserted by loops/threads/pipeline_copies.h, never by a
+// schedule.
 struct CoreAsyncCopy {
   Buffer to;
   std::vector<Expr> to_indices;  // indices of the first element; the others follow in dimension run_dimension(shape)
@@ -66,15 +67,15 @@ struct CoreAsyncCopy {
 // The last dimension with several elements: neighbors in it are neighbors in memory.
 std::size_t run_dimension(const Shape& shape);
 // commit: the copies that the thread has started since its last commit form a group. wait: the thread blocks until all
-// of its groups except the last `groups` have landed; other threads see them only after a barrier. All threads of a
-// block execute it.
+// of its groups except the last `groups` are complete; other threads see their data only after a barrier. All threads
+// of a block execute it.
 struct CoreAsyncGroup {
   enum class Step : std::uint8_t { commit, wait } step = Step::commit;
   std::int64_t groups = 0;  // wait
 };
 // Lanes of a warp (kWarpLanes neighboring threads of a block) exchange a value: `to` becomes the value at `from` of the
-// lane whose number differs in `distance`; both are in buffers private to the thread. All lanes in `mask` reach this
-// point before any continues; it does not order memory that other threads see. Inserted by
+// lane whose number is this lane's xor `distance`; both are in buffers private to the thread. All lanes in `mask` reach
+// this point before any continues; it does not order memory that other threads see. Inserted by
 // loops/threads/combine_threads.h, never by a schedule.
 struct CoreShuffle {
   LoadExpr to, from;
@@ -83,9 +84,9 @@ struct CoreShuffle {
 };
 inline constexpr std::int64_t kWarpLanes = 32;
 // The layout of a matrix in shared memory as a hardware unit reads it, in bytes from the first element on. 16 bytes are
-// contiguous; a panel is `swizzle` bytes wide, eight of its lines follow one another, and piece number p (16 bytes) of
-// line l is stored where piece p ^ (l mod swizzle / 16) would be (for narrower panels l counts lines of 128 bytes).
-// Lines are rows, and the depth runs along them (depth_inner), or the reverse.
+// contiguous; a panel is `swizzle` bytes wide, eight of its lines follow one another, and the 16-byte chunk p of line l
+// is stored where chunk p ^ (l mod swizzle / 16) would be (for narrower panels l counts lines of 128 bytes). Lines are
+// rows, and the depth runs along them (depth_inner), or the reverse.
 struct CoreMatrix {
   bool depth_inner = true;
   std::int64_t leading = 16;  // from a panel to the next one, if a call takes several
@@ -93,36 +94,36 @@ struct CoreMatrix {
   std::int64_t swizzle = 128;
   bool operator==(const CoreMatrix&) const = default;
 };
-// A call of a tensor intrinsic that the back end has an instruction for (CallForm::kept); operands are elements of the
+// A call of a tensor intrinsic for which the back end has an instruction (CallForm::kept); operands are elements of the
 // program's own buffers.
 struct CoreCall {
   std::string intrinsic;
   std::vector<IntrinsicOperand> operands;
   std::vector<Expr> immediates;
-  // It completes after its issue (Completion::commit_wait): operands are read, and the first one is written, at any
-  // time until a wait of the threads that issued it covers it.
+  // The call is asynchronous (Completion::commit_wait): operands are read, and the first one is written, at any time
+  // until the threads that issued the call wait for it.
   bool later = false;
   // The layout of each operand that the unit reads from memory itself; its `steps` are then unused. Empty: no such
   // operand.
   std::vector<std::optional<CoreMatrix>> matrices = {};
 };
-// A thread's synchronization of calls that complete later. arrive: values that it has written to registers used by
-// calls are visible to the calls that it issues from now on. commit: the calls since the last commit form a group.
-// wait: all of its groups except the last `groups` are done. Inserted by loops/threads/complete_calls.h and
-// pipeline_copies.h, never by a schedule.
+// A thread's synchronization of asynchronous calls. arrive: values that it has written to registers used by calls are
+// visible to the calls that it issues from now on. commit: the calls since the last commit form a group. wait: all of
+// its groups except the last `groups` are done. Inserted by loops/threads/complete_calls.h and pipeline_copies.h, never
+// by a schedule.
 struct CoreCallGroup {
   enum class Step : std::uint8_t { arrive, commit, wait } step = Step::arrive;
   std::int64_t groups = 0;  // wait
 };
 // Makes the thread's writes to shared memory visible to units that access it directly (matrices of calls, copies of
-// boxes and their signals), after the next barrier.
+// tensor boxes and their signals), after the next barrier.
 struct CoreProxyFence {};
 // Copies a box of a tensor to shared memory: one thread starts it, and a hardware unit performs it asynchronously to
-// all threads. `from` is treated as a dense tensor of the shape `tensor`; elements of the box outside of it are not
-// read, and zeros land. Elements are contiguous from the first one of `to` on, in the order of the box; with `swizzle`,
-// which is the box's bytes in its last dimension, 16-byte pieces are exchanged as described for CoreMatrix. Each
-// element may land at any time until a wait for the phase of the signal in which the copy was started. Inserted by
-// loops/threads/pipeline_copies.h, never by a schedule.
+// all threads. `from` is treated as a dense tensor of the shape `tensor`; for elements of the box outside the tensor,
+// zeros are written and nothing is read. Elements are contiguous from the first one of `to` on, in the order of the
+// box; with `swizzle`, which is the box's bytes in its last dimension, 16-byte chunks are exchanged as described for
+// CoreMatrix. Each element may be written at any time until a wait for the phase of the signal in which the copy was
+// started. Inserted by loops/threads/pipeline_copies.h, never by a schedule.
 struct CoreBoxCopy {
   Buffer to;
   std::vector<Expr> to_indices;  // indices of the first element
@@ -131,15 +132,15 @@ struct CoreBoxCopy {
   std::vector<Expr> from_indices;  // indices of the first element, in dimensions of `tensor`
   Shape box;                       // extents, in dimensions of `tensor`
   std::int64_t swizzle = 0;
-  Buffer signals;  // the signals, of which the one at `signal` counts the bytes that land
+  Buffer signals;  // the signals, of which the one at `signal` counts the copied bytes
   Expr signal;
   std::string block;  // for diagnostics
 };
-// A signal, an element of a buffer in shared memory, counts bytes of copies that land. start: its phase 0 begins.
-// expect: the number of bytes that will land in the current phase; one thread sets it, once per phase. When they have
-// landed, the phase ends, and the next begins. wait: the thread blocks until the phase of the given parity (even: 0)
-// has ended, that is, until the other one has begun; it then sees what has landed. All threads of a block execute a
-// wait. Inserted by loops/threads/pipeline_copies.h, never by a schedule.
+// A signal, an element of a buffer in shared memory, counts the bytes that copies have written (CUDA's mbarrier).
+// start: its phase 0 begins. expect: the number of bytes of the current phase; one thread sets it, once per phase. When
+// they have been written, the phase ends, and the next begins. wait: the thread blocks until the phase of the given
+// parity (even: 0) has ended, that is, until the next one has begun; it then sees the copied data. All threads of a
+// block execute a wait. Inserted by loops/threads/pipeline_copies.h, never by a schedule.
 struct CoreSignal {
   enum class Step : std::uint8_t { start, expect, wait } step = Step::start;
   Buffer signals;

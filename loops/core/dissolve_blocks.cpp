@@ -96,7 +96,7 @@ class Dissolver {
             inner ? make_core(CoreLoop{var, n.extent, n.kind, n.thread_axis, n.annotations, inner}) : nullptr};
   }
 
-  // Statements that init cannot move across.
+  // Lowers a statement across which no init can move.
   Core lower_apart(const Stmt& stmt) {
     const auto saved = std::exchange(perfect_, {});
     Core result = lower(stmt).together();
@@ -160,8 +160,8 @@ class Dissolver {
     return result;
   }
 
-  // The init runs where all reduce iterators are 0. Loops directly around the block whose variable must be 0 are left:
-  // the init moves before them, where their first iteration would have run it.
+  // The init runs where all reduce iterators are 0. The init moves out of the loops directly around the block whose
+  // variable must be 0: it runs before them instead of in their first iteration.
   Lowered lower_init(const Block& n, const Expr& predicate) {
     Lowered result;
     const auto zero = zero_vars(n);
@@ -175,7 +175,7 @@ class Dissolver {
         result.hoist_over.insert(var);
       }
       for (std::size_t i = 0; i < result.hoist_over.size(); ++i)
-        perfect_.push_back(nullptr);  // the enclosing loops pop what they pushed
+        perfect_.push_back(nullptr);  // the enclosing loops pop their own entries
     }
     for (const Iterator& iterator : n.iterators) {
       if (iterator.kind != IterKind::reduce) continue;

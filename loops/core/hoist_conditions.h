@@ -6,8 +6,8 @@
 //
 //   for k in 3 { if k + o < 5 { for c in 64 { if c < n { S } } } }
 //
-// Each term of a conjunction moves as far outward as possible; terms that load stay. Only loops of one processor are
-// crossed: serial, vectorized and unrolled ones.
+// Each term of a conjunction moves as far outward as possible; terms that load from a buffer stay. They move only out
+// of serial, vectorized and unrolled loops.
 #pragma once
 
 #include <set>
@@ -18,8 +18,7 @@ namespace dovetail::loops {
 
 CoreProgram hoist_conditions(CoreProgram program);
 
-// Splits a condition's terms into a conjunction of those that load or use one of `vars`, and one of the others; null if
-// there are none.
+// A condition split into two conjunctions: terms that load or use one of `vars`, and all others; null: no such terms.
 struct PartedCondition {
   Expr inner, outer;
 };

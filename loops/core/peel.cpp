@@ -32,7 +32,7 @@ bool loads(const Expr& expr) {
   return found;
 }
 
-// The comparisons that decide the statements' conditions and depend on `var`, without duplicates; those of loaded
+// The comparisons that decide the statements' conditions and depend on `var`, without duplicates; comparisons of loaded
 // values are never decided.
 class Conditions {
  public:
@@ -237,7 +237,7 @@ class Peeler {
     return result;
   }
 
-  // A condition that is decided for the iterations before `low` and for those from `high` on.
+  // A condition that is decided for the iterations < `low` and those >= `high`.
   struct Decided {
     std::int64_t low, high;
     bool over(const Part& part) const { return part.end <= low || part.begin >= high || part.length() == 1; }
@@ -293,7 +293,7 @@ class Peeler {
       }
     }
     if (!interior) return std::nullopt;
-    // If conditions remain, a part must be worth its code size.
+    // If conditions remain, a part must save enough to justify its code size.
     const bool all_decided =
         std::all_of(ends.begin(), ends.end(), [](const Decided& e) { return e.high - e.low <= 1; });
     if (!all_decided && 2 * interior->length() < range.length()) return std::nullopt;

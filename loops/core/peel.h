@@ -1,5 +1,5 @@
-// Peeling: splits a loop into the iterations for which a condition in it is decided and the others, so that interior
-// tiles run without conditions.
+// Peeling: splits a loop into iterations for which a condition is known to be true or false, and the others, so that
+// interior tiles run without conditions.
 //
 //   for o in 4 { for i in 16 { if o * 16 + i < 50 { S(o * 16 + i) } } }
 //
@@ -10,10 +10,10 @@
 //
 // Conditions are those of `if` (except those around long nests), the comparisons in conditions of selects, and `a <= b`
 // for min(a, b) and max(a, b) of indices. Outer loops are split first. Each split makes at most a head, an interior and
-// a tail, which may be split again; they run in the order of the loop, so every value keeps its bits. A parallel loop
-// stays one loop, and its body gets a version for each part. Vectorized and unrolled loops are split only where that
-// decides all their conditions. Threads, virtual threads and pipelines are not split, and neither are loops around a
-// parallel one.
+// a tail, which may be split again; they run in the order of the loop, so all values stay bit-identical. A parallel
+// loop stays one loop, and its body gets a version for each part. Vectorized and unrolled loops are split only where
+// that decides all their conditions. Threads, virtual threads and pipelines are not split, and neither are loops around
+// a parallel one.
 #pragma once
 
 #include <cstdint>

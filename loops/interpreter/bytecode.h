@@ -1,4 +1,4 @@
-// The interpreter's bytecode. A register holds one value for each lane; an instruction runs over all lanes before the
+// The interpreter's bytecode. A register has one value for each lane; an instruction runs over all lanes before the
 // next one starts, so its dispatch cost is paid once for up to kLanesPerPass iterations of the innermost loops. Code
 // that does not depend on the lane runs with one lane ("narrow").
 #pragma once
@@ -53,7 +53,7 @@ struct Site {
 
 struct LoopInfo {
   std::int64_t extent = 0;
-  std::int64_t step = 1;  // lanes per pass if the loop itself runs in lanes
+  std::int64_t step = 1;  // lanes per pass if the loop itself is vectorized over lanes
   bool in_lanes = false;
   std::uint64_t cost = 1;  // cost of a pass without its inner loops: operations on single values
   std::vector<std::pair<std::int32_t, std::int32_t>> start;    // affine register := affine register

@@ -52,7 +52,7 @@ class Codegen {
     const VarNode* var;
     std::int32_t index;  // into Bytecode::loops
     std::map<std::pair<std::int32_t, std::int64_t>, std::int32_t>
-        chained;             // (outer register, coefficient) -> register that follows this loop
+        chained;             // (outer register, coefficient) -> register that advances with this loop
     std::uint64_t runs;      // total executions of the loop's body: an upper bound
     std::uint64_t cost = 0;  // accumulated so far
   };
@@ -84,7 +84,7 @@ class Codegen {
   Value lane_select(const Select& n, std::int32_t mask);
   Value jump_select(const Select& n);
   Value in_all_lanes(Value v, DType dtype);
-  Value in_all_lanes_32(Value v);  // values of 32 bits in either precision
+  Value in_all_lanes_32(Value v);  // for values that have 32 bits in both precisions
   Value joined(Value a, Value b, Kernel kernel, DType operand_type,
                std::int32_t mask = -1);  // in all lanes if one operand is
   bool uniform(const Expr& expr) const;
@@ -119,8 +119,8 @@ class Codegen {
   std::vector<LoopScope> scopes_;
   const LaneSpace* space_ = nullptr;
   bool in_passes_ = false;  // the lane space is one loop run in passes
-  // Values of the statement's shared nodes, so that they are not computed again at every use. A side of a select has
-  // its own level, dropped after the side: its values are not computed elsewhere, or not in all lanes.
+  // Values of the statement's shared nodes, computed once. Each side of a select has a level, which is removed after
+  // it: its values may not be computed elsewhere, or not in all lanes.
   std::vector<std::unordered_map<Expr, Value>> shared_;
   ComputedByBoth computed_by_both_;     // for the current statement
   std::set<const BufferNode*> stored_;  // buffers stored by the statement, or by the lane space, being generated
@@ -128,7 +128,7 @@ class Codegen {
   std::map<std::int64_t, std::int32_t> roots_;
   std::map<std::vector<std::int64_t>, std::int32_t> tables_;
   std::map<std::pair<DType, std::int64_t>, std::int32_t> constants_;  // floating-point constants by bits
-  // Registers are reused statement by statement. Those that may alias memory are kept apart from those that are
+  // Registers that are free again after each statement. Those in alias_pool_ may point into a buffer, and are never
   // written.
   std::vector<std::int32_t> pool_, alias_pool_;
   std::size_t used_ = 0, aliases_used_ = 0;

@@ -12,7 +12,7 @@
 namespace dovetail::loops {
 namespace {
 
-// A sum of loop variables that is worth an affine register.
+// A sum of loop variables for which an affine register saves work.
 std::optional<Affine> sum_of_variables(const Expr& expr) {
   Affine result;
   if (const auto* n = std::get_if<VarRef>(&expr->node)) {

@@ -23,8 +23,8 @@ std::optional<Affine> affine_of(const Expr& expr) {
 
 }  // namespace
 
-// The register that holds the form's value: one register for each loop with a coefficient, started from that of the
-// loops around it and advanced each pass, so that no multiplication is left inside. Lane variables start at 0 here; in
+// The register with the form's value. Each loop with a coefficient has one: it starts from the enclosing loop's
+// register and is advanced each pass, so that no multiplication is left inside. Lane variables start at 0 here; in
 // passes the loop itself advances.
 std::int32_t Codegen::affine_register(const Affine& form) {
   auto root = roots_.find(form.constant);

@@ -28,7 +28,7 @@ Kernel check_index_kernel();  // 0 <= a < imm in every active lane
 
 Kernel affine_kernel();                // d[lane] = base + tables[table][lane] (table -1: base + lane * imm), int64
 Kernel broadcast_kernel(DType dtype);  // d[lane] = a[0]
-Kernel move_kernel();                  // register d aliases what register a aliases
+Kernel move_kernel();                  // register d aliases the same memory as register a
 Kernel mask_kernel(bool negated);      // d = mask && (negated ? !a : a)
 
 Kernel jump_kernel();

@@ -1,4 +1,4 @@
-// Determines which loops may run in lanes: every instruction over all iterations before the next instruction starts.
+// Determines which loops may run in lanes: each instruction executes for all iterations before the next one starts.
 #pragma once
 
 #include <optional>

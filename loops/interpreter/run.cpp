@@ -18,7 +18,8 @@ Diagnostics check_arguments(const CompiledProgram& program, std::span<const NdAr
     if (parameter.role != ParameterRole::output) inputs.push_back(&parameter);
   const std::string what = "cannot run loop program " + program.name;
   if (inputs.size() != arguments.size()) {
-    errors.push_back({what, "", fmt::format("{} arguments given, {} expected", arguments.size(), inputs.size()),
+    errors.push_back({what, "",
+                      fmt::format("{} arguments were given, {} are expected", arguments.size(), inputs.size()),
                       "give the inputs and constants in parameter order"});
     return errors;
   }
@@ -29,11 +30,11 @@ Diagnostics check_arguments(const CompiledProgram& program, std::span<const NdAr
     if (arguments[i].dtype() != buffer.dtype && !widened)
       errors.push_back(
           {what, buffer.name,
-           fmt::format("argument of type {}, parameter of type {}", name(arguments[i].dtype()), name(buffer.dtype)),
+           fmt::format("the argument has type {}, the parameter {}", name(arguments[i].dtype()), name(buffer.dtype)),
            "convert the argument"});
     if (arguments[i].shape() != buffer.shape)
       errors.push_back({what, buffer.name,
-                        fmt::format("argument of shape {}, parameter of shape {}",
+                        fmt::format("the argument has shape {}, the parameter {}",
                                     dovetail::to_string(arguments[i].shape()), dovetail::to_string(buffer.shape)),
                         "reshape the argument"});
   }
@@ -134,7 +135,7 @@ Diagnostics unwritten_outputs(const CompiledProgram& program, const Memory& memo
     if (missing == 0) continue;
     const auto first = std::find(defined.begin(), defined.end(), 0) - defined.begin();
     errors.push_back({"cannot run loop program " + program.name, info.buffer->name,
-                      fmt::format("{} of {} elements of the output were never written, the first is {}", missing,
+                      fmt::format("{} of {} elements of the output were never written; the first is {}", missing,
                                   info.count, element_name(info.buffer, first)),
                       "write every element of an output"});
   }

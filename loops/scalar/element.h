@@ -33,7 +33,7 @@ inline float round_to_odd(double value) {
   const bool away = result > 0 ? static_cast<double>(result) > value : static_cast<double>(result) < value;
   return __builtin_bit_cast(float, away ? bits - 1 : bits + 1);
 }
-// The same for an integer: if bits are lost, the last kept bit is set.
+// The same for an integer: if bits are lost, the last remaining bit is set.
 template <typename T>
 float integer_to_odd(T value) {
   const bool negative = value < 0;

@@ -213,7 +213,7 @@ typename To::Reg bitcast(typename From::Reg a) {
 // ---- requantize: clamp_int32(round_half_even(acc * scale) + zero_point), the product exact, one rounding
 
 // scale is +-m * 2^(e-150) with m < 2^24, read off its bits: no infinities or NaN, subnormals are 0. The product of acc
-// and m takes 55 bits.
+// and m has at most 55 bits.
 inline std::int32_t requantize(std::int32_t acc, float scale, std::int32_t zero_point) {
   const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, scale);
   const int exponent = static_cast<int>(bits >> 23 & 0xff), right = 150 - exponent;

@@ -44,13 +44,12 @@ struct Owner {
   Expr own;                   // round * unit + rest: the number of the element among the thread's own
   bool same_form(const Owner& other) const { return axis == other.axis && unit == other.unit; }
 };
-// `extent`: of the buffer in that dimension. nullopt: the index is not proven to be of that form.
+// `extent`: the buffer's extent in that dimension. nullopt: the index is not proven to be of that form.
 std::optional<Owner> owner_of(const Expr& index, std::int64_t extent, const std::vector<AroundThread>& around,
                               const Bounds& bounds);
 
-// The unit of the coordinate on `axis` if that coordinate alone determines the owner of `elements` neighbors from the
-// index on, whatever other coordinates the index contains: as above, but `rest` may contain others and `rest + elements
-// <= unit`. nullopt: not proven.
+// The `unit` of the coordinate on `axis` if it alone determines the owner of the `elements` neighbors that begin at the
+// index: as above, but `rest` may contain other coordinates, and `rest + elements <= unit`. nullopt: not proven.
 std::optional<std::int64_t> stripe_of(const Expr& index, std::int64_t elements, std::string_view axis,
                                       const std::vector<AroundThread>& around, const Bounds& bounds);
 

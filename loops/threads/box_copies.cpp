@@ -41,7 +41,7 @@ std::vector<Digit> joined(std::vector<Digit> digits) {
   return list;
 }
 
-// An index: the part common to all iterations, and the digits that differ between them.
+// An index, split into the part common to all iterations and the digits that differ between them.
 struct Split {
   Linear common;
   std::vector<Digit> digits;  // sorted by coefficient
@@ -102,7 +102,7 @@ bool counts(const std::vector<Digit>& digits, std::int64_t extent) {
   return next == extent;
 }
 
-// True if each loop's variable consists of some of them.
+// True if each loop's variable is composed of some of the digits.
 bool cover(std::vector<Digit> digits, const Extents& loops) {
   std::ranges::sort(digits, {}, &Digit::divisor);
   Extents done;
@@ -124,7 +124,7 @@ struct Dimension {
   std::int64_t extent = 1;
 };
 
-// Dimensions of the buffer, merged where necessary, so that each is one of the box's or has no digits.
+// The buffer's dimensions, merged where necessary, so that each is a dimension of the box or has no digits.
 std::optional<std::vector<Dimension>> dimensions_of(const LoadExpr& load, const std::vector<Digit>& rows,
                                                     const std::vector<Digit>& columns, const Extents& loops,
                                                     const Bounds& bounds) {
@@ -149,7 +149,7 @@ std::optional<std::vector<Dimension>> dimensions_of(const LoadExpr& load, const 
   return inner ? std::nullopt : std::optional(std::move(list));
 }
 
-// The condition must say only that the element is in the tensor.
+// Whether the condition is true exactly for elements within the tensor.
 bool says_inside(const Expr& condition, const std::vector<Dimension>& dimensions, const Bounds& bounds) {
   const auto* n = std::get_if<Binary>(&condition->node);
   if (n != nullptr && n->op == BinaryOp::logical_and)

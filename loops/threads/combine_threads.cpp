@@ -59,7 +59,7 @@ struct Lanes {
   std::uint32_t mask = ~std::uint32_t{0};
 };
 
-// Shuffles need complete warps, or one warp that holds all threads of the block.
+// Shuffles need complete warps, or one warp with all threads of the block.
 Lanes lanes_of(const std::string& axis, const std::vector<BoundAxis>& axes) {
   std::int64_t stride = 1, threads = 1, extent = 1;
   for (const char* one : {"thread.x", "thread.y", "thread.z"}) {
@@ -147,7 +147,7 @@ class Combiner {
   Core tree(const Joining& n, const std::vector<const CoreLoop*>& around, bool divergent) {
     block_ = n.store->block;
     if (divergent && !problem)
-      problem = fmt::format("threads join {} under a condition that differs between them",
+      problem = fmt::format("threads combine their values of {} under a condition that differs between them",
                             n.store->targets.front().buffer->name);
     std::vector<Core> body;
     const Places own = at(buffers(*n.store, "part", {1}, result.own), {int_imm(0)});
@@ -165,11 +165,11 @@ class Combiner {
     return core_sequence(std::move(body));
   }
 
-  // Each thread's value. If the condition does not hold, which is so for all threads that join the same result, the
-  // value is arbitrary.
+  // Each thread's value. If the condition is false, which it then is for all threads that contribute to the same
+  // result, the value is arbitrary.
   Core start(const Joining& n, const Places& own) {
     if (mentions(n.condition, n.loop->var.get()) && !problem)
-      problem = fmt::format("some threads have no value to join into {}", n.store->targets.front().buffer->name);
+      problem = fmt::format("some threads have no value to combine into {}", n.store->targets.front().buffer->name);
     return on_threads(*n.loop, [&](const Var& var) {
       const VarMap here{{n.loop->var.get(), ref(var)}};
       std::vector<Expr> values, none;
@@ -238,7 +238,7 @@ Result<CombinedThreads> combine_threads(const Core& kernel, const std::vector<Bo
   combiner.result.body = combiner.combine(kernel, {}, false);
   if (combiner.problem)
     return Diagnostic{"cannot lower to threads", where, *combiner.problem,
-                      "move the condition into the blocks, and give each thread a value"};
+                      "move the condition into the blocks, and let each thread compute a value"};
   return std::move(combiner.result);
 }
 

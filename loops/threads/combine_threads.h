@@ -1,12 +1,12 @@
-// Loops bound to threads that join a reduction: each thread has a value, and all values are combined into one
+// Reductions whose loop is bound to threads: each thread has a value, and all values are combined into one
 // (compiler/schedule/thread_axes.h, joins_threads).
 //
 //   for t in 64 thread(thread.x) { s[i] = s[i] + p[t] }
 //
 // becomes a tree. Lanes of a warp exchange their values by shuffles, without shared memory and without a barrier; if
 // the axis has threads of several warps, one lane of each stores its warp's partial result in shared memory, and each
-// thread joins the partial results in order. All threads then have the same result, so that none has to wait for
-// another one to know it; it is the same in every run.
+// thread combines the partial results in order. All threads then have the same result, which is also the same in every
+// run, and no thread needs to wait for another one to read it.
 #pragma once
 
 #include <string>

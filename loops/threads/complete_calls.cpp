@@ -11,7 +11,7 @@ namespace {
 
 using Step = CoreCallGroup::Step;
 
-// Loops that contain only calls that complete later.
+// Whether the statement is a nest of loops that contains only asynchronous calls.
 bool is_nest(const Core& core) {
   if (const auto* loop = std::get_if<CoreLoop>(&core->node)) return is_nest(loop->body);
   if (const auto* sequence = std::get_if<CoreSequence>(&core->node))
@@ -20,7 +20,7 @@ bool is_nest(const Core& core) {
   return call != nullptr && call->later;
 }
 
-// A part of the result of completed().
+// The number of statements in the result of completed().
 constexpr std::size_t kCompletedParts = 4;
 Core completed(const Core& nest) {
   return core_sequence({make_core(CoreCallGroup{Step::arrive, 0}), nest, make_core(CoreCallGroup{Step::commit, 0}),

@@ -19,11 +19,11 @@ struct Chain {
 
   std::vector<const CoreLoop*> loops() const;
   std::vector<const CoreLoop*> own_loops() const;  // loops of one thread: excludes those over threads
-  // The same loops and conditions around another statement, without the innermost `left_out`.
+  // The same loops and conditions around another statement, without the `left_out` innermost ones.
   Core around_of(Core inner, std::size_t left_out = 0) const;
 };
 
-// A load, or a select between a load and the value that replaces elements outside.
+// A load, or a select between a load and the value for elements outside the source.
 struct Moved {
   const LoadExpr* load = nullptr;
   Expr condition, otherwise;  // null: always the load

@@ -1,5 +1,5 @@
-// Expressions in the form that run_threads evaluates: variables and buffers are numbers, operations are functions that
-// have been chosen by type, and indices are sums of products where possible.
+// Expressions in the form that run_threads evaluates: variables and buffers are numbered, operations are functions
+// selected by type, and indices are sums of products where possible.
 #pragma once
 
 #include <cstddef>

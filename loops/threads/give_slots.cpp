@@ -50,11 +50,12 @@ Result<Core> give_slots(const Core& body, ThreadKernel& kernel, Slots& slots, co
                         std::move(hint)};
     };
     if (loop == nullptr)
-      return refuse("it has slots, but no loop except those over threads contains all its uses",
-                    "compute_at the block that fills it into such a loop, or leave out `slots`");
+      return refuse("the buffer has slots, but no loop except those over threads contains all its uses",
+                    "compute_at the block that fills the buffer into such a loop, or remove the step `slots`");
     if (loop->kind == ForKind::pipelined)
-      return refuse(fmt::format("it has slots, but loop {} is pipelined: it has one slot per stage", loop->var->name),
-                    "leave out `slots`, or `pipeline`");
+      return refuse(fmt::format("the buffer has slots, but loop {} is pipelined, which gives it one slot per stage",
+                                loop->var->name),
+                    "remove the step `slots` or `pipeline`");
     if (count == 1) continue;
     Shape shape = buffer->shape;
     shape.insert(shape.begin(), count);

@@ -28,12 +28,12 @@ struct Touch {
   // The first `exact` indices are those of all elements; the others cover more than the given element.
   std::size_t exact = 0;
   bool by_unit = false;  // a hardware unit writes it
-  // For calls of a warp: the number of neighbors in each dimension that one of its lanes accesses. Empty otherwise.
+  // For a warp's calls: the number of neighbors in each dimension that one lane accesses. Empty otherwise.
   Shape by_warp = {};
-  bool warp_met = false;  // the threads of each warp have synchronized since
+  bool warp_met = false;  // the threads of each warp have synchronized since the access
 };
 
-// Which threads have to wait for each other.
+// Which threads need to synchronize.
 enum class Need : std::uint8_t { none, warp, block };
 
 constexpr std::size_t kBoxDimensions = 2;  // the last dimensions of the buffer that a box fills
@@ -41,8 +41,8 @@ constexpr std::size_t kBoxDimensions = 2;  // the last dimensions of the buffer 
 // The accesses that may still conflict with a later region.
 struct Pending {
   std::vector<Touch> touches;  // since the last barrier
-  std::vector<Touch> started;  // by asynchronous copies that no complete wait has covered yet
-  std::vector<Touch> called;   // reads by calls that complete later and that no complete wait has covered yet
+  std::vector<Touch> started;  // by asynchronous copies that may still be in flight
+  std::vector<Touch> called;   // reads by asynchronous calls that may still be in flight
 };
 
 bool same_axes(const std::vector<AroundThread>& a, const std::vector<AroundThread>& b) {
@@ -115,7 +115,7 @@ class Inserter {
   std::optional<std::string> problem;
 
  private:
-  // Asynchronous accesses of other threads are complete for those threads, and for all threads only after a barrier.
+  // Asynchronous accesses are complete for their own thread after its wait, and for all threads only after a barrier.
   static void wait(std::int64_t groups, std::vector<Touch>& begun, Pending& pending) {
     for (const Touch& touch : begun) add(pending.touches, touch);
     if (groups == 0) begun.clear();
@@ -234,7 +234,7 @@ class Inserter {
     if (!core || is_synchronization(core)) return;
     if (!has_thread_loops(core)) return collect_region(core, around, touched);
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
-      // Its iteration is not known before the loop.
+      // The loop's iteration is not known before the loop.
       if (loop->kind == ForKind::thread) around.push_back({loop->thread_axis, loop->var.get(), loop->extent});
       collect(loop->body, std::move(around), touched);
     } else if (const auto* condition = std::get_if<CoreIf>(&core->node)) {
@@ -351,7 +351,7 @@ class Inserter {
     return need;
   }
 
-  // Every element that both access is accessed by threads of one warp.
+  // Whether every element in both accesses is accessed by threads of one warp only.
   bool same_warp(const Touch& a, const Touch& b) const {
     const auto unit = [&](const Touch& touch, std::size_t d, const std::string& axis) {
       return stripe_of(touch.indices[d], touch.by_warp.empty() ? 1 : touch.by_warp[d], axis, touch.around, bounds_);
@@ -365,7 +365,7 @@ class Inserter {
     });
   }
 
-  // Every element that both access is accessed by one thread.
+  // Whether every element in both accesses is accessed by one thread only.
   bool same_thread(const Touch& a, const Touch& b) const {
     if (a.by_any || b.by_any || !same_axes(a.around, b.around)) return false;
     return std::ranges::all_of(a.around, [&](const AroundThread& thread) {
@@ -378,8 +378,8 @@ class Inserter {
     });
   }
 
-  // They access different elements: in some dimension their indices, which depend only on variables common to all
-  // threads, differ.
+  // Whether the two access different elements: in some dimension their indices, which depend only on variables common
+  // to all threads, differ.
   bool apart(const Touch& a, const Touch& b) const {
     for (std::size_t d = 0; d < std::min(a.exact, b.exact); ++d)
       if (is_uniform(a.indices[d]) && is_uniform(b.indices[d]) && differ(a.indices[d], b.indices[d])) return true;

@@ -100,8 +100,8 @@ class Lowering {
     for (std::size_t i = 0; i < nests_.size(); ++i) DOVETAIL_TRY(lower(nests_[i], i));
     if (!limits_.slots.empty())
       return Diagnostic{std::string(kWhat), fmt::format("{}, buffer {}", name_, limits_.slots.begin()->first),
-                        "it has slots, but the threads of a block do not share it",
-                        "leave out `slots`, or bind the loops that fill and use it to threads"};
+                        "the buffer has slots, but the threads of a block do not share it",
+                        "remove the step `slots`, or bind the loops that fill and use the buffer to threads"};
     result_.bounds = std::move(core_.bounds);
     result_.operations = limits_.operations;
     return std::move(result_);
@@ -110,8 +110,8 @@ class Lowering {
  private:
   std::string where(const Nest& nest) const { return fmt::format("{}, kernel {}", name_, nest.name); }
 
-  // Statements of one block, at most one of which has several threads, form a kernel: its other threads wait for the
-  // thread that does the rest. Not if they pass more data to each other than fits in memory near a thread.
+  // Neighboring nests of one block, at most one of which has several threads, are merged into a kernel, in which one
+  // thread runs the others. They are not merged if they pass more data to each other than fits in a thread's memory.
   std::vector<Core> joined(const std::vector<Core>& parts) const {
     struct Group {
       std::vector<Core> body;
@@ -203,8 +203,8 @@ class Lowering {
       result_.workspace.push_back(buffer);  // private to one thread
       return;
     }
-    // A thread's iteration reads only elements that it wrote itself: binding its loop proved that. If the region runs
-    // several times, this holds for each time.
+    // A thread's iteration reads only elements that it wrote itself, as proven when its loop was bound, each time that
+    // the region runs.
     if (used_in.size() == 1 && (!(*used_in.begin())->repeated || own_elements)) {
       kernel.local.push_back(buffer);
       return;
@@ -222,8 +222,8 @@ class Lowering {
   }
 
   // The part of the buffer that each thread owns, which the nest then uses; null if threads share the buffer. Elements
-  // that are separate in each dimension may be neighbors overall: rows of several dimensions, split after they were
-  // fused.
+  // that are not contiguous in any dimension may be contiguous overall: rows of several dimensions, split after they
+  // were fused.
   Buffer own_part(Nest& nest, const Buffer& buffer, std::vector<Use> uses) {
     if (const auto owners = owners_of(*buffer, uses, nest.axes, core_.bounds)) return privatize(nest, buffer, *owners);
     if (buffer->shape.size() < 2) return nullptr;
@@ -270,14 +270,15 @@ class Lowering {
     if (kernel.calls && (kernel.extent("thread.x") != kLanesInX || kernel.extent("thread.y") != kLanesInY))
       return Diagnostic{
           std::string(kWhat), where(nest),
-          fmt::format("its blocks have {} by {} threads in x and y, but operations of warps need {} by {}",
+          fmt::format("the kernel's blocks have {} by {} threads in x and y, but warp operations need {} by {}",
                       kernel.extent("thread.x"), kernel.extent("thread.y"), kLanesInX, kLanesInY),
           "bind warps to thread.z"};
     if (has_later_calls(nest.body) && kernel.extent("thread.z") % kWarpsOfGroup != 0)
-      return Diagnostic{std::string(kWhat), where(nest),
-                        fmt::format("its blocks have {} warps, but operations of groups of warps need multiples of {}",
-                                    kernel.extent("thread.z"), kWarpsOfGroup),
-                        "bind the warps of a group to thread.z"};
+      return Diagnostic{
+          std::string(kWhat), where(nest),
+          fmt::format("the kernel's blocks have {} warps, but operations of warp groups need multiples of {}",
+                      kernel.extent("thread.z"), kWarpsOfGroup),
+          "bind the warps of a group to thread.z"};
     DOVETAIL_ASSIGN(const Core placed, give_slots(complete_calls(nest.body), kernel, limits_.slots, where(nest)));
     DOVETAIL_ASSIGN(const Core piped, pipeline_copies(placed, kernel, core_.bounds, where(nest), limits_.pipeline));
     OwnBuffers& own = own_[index];
@@ -306,12 +307,14 @@ class Lowering {
     for (const Buffer& buffer : kernel.local) local += bytes_of(*buffer);
     Diagnostics errors;
     if (shared > limits_.shared_bytes)
-      errors.push_back({std::string(kWhat), where(nest),
-                        fmt::format("its threads share {} bytes, a block has {}", shared, limits_.shared_bytes),
-                        "compute_at with smaller tiles, or move the buffers to a separate kernel"});
+      errors.push_back(
+          {std::string(kWhat), where(nest),
+           fmt::format("the kernel needs {} bytes of shared memory, but a block has {}", shared, limits_.shared_bytes),
+           "compute_at with smaller tiles, or move the buffers to a separate kernel"});
     if (local > limits_.local_bytes)
       errors.push_back({std::string(kWhat), where(nest),
-                        fmt::format("each thread keeps {} bytes, the most is {}", local, limits_.local_bytes),
+                        fmt::format("each thread needs {} bytes of local memory, but may have at most {}", local,
+                                    limits_.local_bytes),
                         "compute_at with smaller tiles, or move the buffers to a separate kernel"});
     return errors;
   }
@@ -327,7 +330,7 @@ class Lowering {
         const Expr zero = binary(BinaryOp::eq, ref(axis.var), int_imm(0));
         first = first ? logical_and(first, zero) : zero;
       }
-      // Conditions that hold in most iterations of a loop are not hoisted.
+      // Conditions that are true in most iterations of a loop are not hoisted.
       const CoreProgram peeled = peel_tails({instantiate(core, vars, core_.bounds), core_.bounds, {}});
       core_.bounds.insert(peeled.bounds.begin(), peeled.bounds.end());
       return done_once(peeled.body, first, own);
@@ -360,8 +363,8 @@ class Lowering {
     return core_sequence(std::move(body));
   }
 
-  // A region that one thread runs, except for statements that each thread computes for itself. `first`: holds in that
-  // thread only.
+  // A region that one thread runs, except for statements that each thread computes for itself. `first`: the condition
+  // that is true in that thread only.
   static Core done_once(const Core& region, const Expr& first, const OwnBuffers& own) {
     bool replicates = false;
     each_access(region, [&](const Buffer& buffer, const auto&, bool written) {

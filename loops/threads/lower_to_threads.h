@@ -27,10 +27,10 @@ struct ThreadLimits {
 // Each top-level nest becomes a kernel; neighboring nests of one block, at most one of which has several threads,
 // become one kernel together. The placement of a temporary buffer follows from its users:
 //  - several kernels: in the workspace;
-//  - one thread each time, or each thread only elements that it owns (accesses.h, Owner): every thread has its part,
-//    and no other thread's;
+//  - one thread each time, or each thread only elements that it owns (accesses.h, Owner): private to each thread, with
+//    that thread's elements only;
 //  - else the threads of a block share it, and barriers (insert_barriers.h) order their accesses.
-// Precondition: the program verifies, and its bound loops keep the guarantee of their kind
+// Precondition: the program verifies, and its bound loops have the properties that their kind requires
 // (compiler/schedule/thread_axes.h). Errors: buffers larger than the limits, a barrier in divergent control flow, slots
 // of a buffer that no block shares.
 Result<ThreadProgram> lower_to_threads(CoreProgram core, const std::string& name, const ThreadLimits& limits = {});

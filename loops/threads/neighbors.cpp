@@ -17,7 +17,7 @@ Linear offset_of(const BufferNode& buffer, const std::vector<Expr>& indices, con
 std::int64_t aligned_neighbors(const BufferNode& buffer, const Linear& offset, const VarNode* var, std::int64_t extent,
                                std::int64_t most_bytes) {
   bool moves = false;
-  std::int64_t divides = offset.constant;  // an odd factor must be odd in some term
+  std::int64_t divides = offset.constant;  // the OR of all terms: its lowest set bit divides them
   for (const LinearTerm& term : offset.terms) {
     const auto* n = std::get_if<VarRef>(&term.atom->node);
     if (n != nullptr && n->var.get() == var) {

@@ -18,8 +18,8 @@ inline constexpr std::int64_t kBufferAlignment = 16;
 Linear offset_of(const BufferNode& buffer, const std::vector<Expr>& indices, const Bounds& bounds);
 
 // The largest number of elements, at most `most_bytes` together and a divisor of `extent`, that are contiguous at an
-// address which is a multiple of their bytes, where `var` is a multiple of that number and counts up from there: a
-// power of two. 0: `var` does not move the offset from one neighbor to the next.
+// address which is a multiple of their bytes, when `var` is a multiple of that number, a power of two, and counts up
+// from there. 0: an increment of `var` does not move the offset to the next element.
 std::int64_t aligned_neighbors(const BufferNode& buffer, const Linear& offset, const VarNode* var, std::int64_t extent,
                                std::int64_t most_bytes);
 

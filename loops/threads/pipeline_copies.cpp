@@ -126,7 +126,7 @@ class Pipeliner {
     return count;
   }
 
-  // With rings in place of buffers, at the given slot.
+  // The statement with ring buffers in place of buffers, at the given slot.
   Core in_ring(const Core& core, const Rings& rings, const Expr& place) const {
     return rewrite_accesses(core, {},
                             [&](const Buffer& touched, std::vector<Expr> indices,
@@ -176,7 +176,7 @@ class Pipeliner {
       result = make_core(copy);
     }
     if (left_out == 0) return chain.around_of(result);
-    // Every `elements`-th iteration of the loop over elements remains.
+    // The loop over elements keeps every `elements`-th iteration.
     CoreLoop vectors = *innermost;
     vectors.extent = innermost->extent / copy.elements;
     vectors.var = make_var(innermost->var->name);
@@ -232,19 +232,20 @@ class Pipeliner {
     const auto stages = stages_of(loop.annotations);
     const auto* sequence = std::get_if<CoreSequence>(&loop.body->node);
     if (!stages || sequence == nullptr || loop.extent < *stages)
-      return refuse(loop, "it has fewer than two statements, or fewer iterations than stages", "give fewer stages");
+      return refuse(loop, "the loop has fewer than two statements, or fewer iterations than stages",
+                    "give fewer stages");
     const std::vector<Core>& body = sequence->body;
     const Touched all = touched_by(loop.body);
     const std::size_t count = fetches_of(body, all, [&](const BufferNode* buffer) { return is_shared(buffer); });
     if (count == 0)
-      return refuse(loop, "its first statement does not fill a buffer that the threads of a block share",
+      return refuse(loop, "the loop's first statement does not fill a buffer that the threads of a block share",
                     "compute_at the fetched buffer into it, set_scope it to shared, and bind its loops to threads");
     Rings rings;
     for (std::size_t i = 0; i < count; ++i)
       for (const BufferNode* buffer : touched_by(body[i]).written) {
         if (uses(whole_, buffer) != uses(loop.body, buffer))
-          return refuse(loop, fmt::format("{} is also used outside of it", buffer->name),
-                        "compute_at all uses into it");
+          return refuse(loop, fmt::format("{} is also used outside the loop", buffer->name),
+                        "compute_at all uses into the loop");
         make_ring(buffer, *stages, rings);
       }
     std::vector<Core> uses_of_piece;
@@ -252,9 +253,9 @@ class Pipeliner {
     const Core use = core_sequence(std::move(uses_of_piece));
 
     Signals signals = signals_of(loop, body, count, rings, *stages);
-    // Iterations whose calls are still in flight when the next one begins. Threads that fill slots themselves wait for
-    // each other once per iteration, before its calls; a unit that fills them is started after the calls, when those of
-    // the preceding iteration are done.
+    // The number of iterations whose calls are still in flight when the next iteration begins. Threads that fill slots
+    // themselves wait for each other once per iteration, before its calls; a unit that fills them is started after the
+    // calls, when those of the preceding iteration are done.
     const bool by_units = signals.boxes.size() == count;
     const std::int64_t fewest_stages = by_units ? 2 : 3;
     const std::optional<Core> lagging = *stages >= fewest_stages ? with_calls_under_way(use) : std::nullopt;
@@ -276,8 +277,8 @@ class Pipeliner {
           in_ring(instantiate(body[i], {{loop.var.get(), piece}}, bounds_), rings, floor_mod(piece, *stages));
       const auto chain = Chain::of(later);
       if (!chain)
-        return refuse(loop, "a statement that must run ahead computes more than one value at a time",
-                      "inline its operands, or do not pipeline the loop");
+        return refuse(loop, "a statement that runs iterations ahead computes more than one value at a time",
+                      "inline the statement's operands, or do not pipeline the loop");
       const Core copy = options_.asynchronous ? as_copy(*chain) : nullptr;
       for (std::int64_t p = 0; p < ahead; ++p) {
         const Expr number = int_imm(p);
@@ -294,10 +295,10 @@ class Pipeliner {
       const Buffer kept = kept_by(*chain);
       if (element_count(kept->shape) * size_bytes(kept->dtype) > options_.local_bytes)
         return refuse(loop,
-                      fmt::format("a thread would keep {} bytes of {} for the next iteration, the most is {}",
+                      fmt::format("a thread would keep {} bytes of {} for the next iteration, but may have at most {}",
                                   element_count(kept->shape) * size_bytes(kept->dtype),
                                   chain->store->targets[0].buffer->name, options_.local_bytes),
-                      "give its loops to more threads");
+                      "bind the loops of the buffer to more threads");
       kernel_.local.push_back(kept);
       const Staged parts = staged(*chain, kept);
       issue.push_back(parts.load);
@@ -338,14 +339,13 @@ class Pipeliner {
     return core_sequence(std::move(result));
   }
 
-  // The boxes that fetches copy, as functions of their number in terms of the loop's variable; and the buffer that
-  // counts their bytes.
+  // The boxes that fetches copy, as functions of the iteration; and the buffer of signals that count their bytes.
   struct Signals {
     Buffer buffer;  // null: no boxes
     std::map<std::size_t, CoreBoxCopy> boxes;
     std::int64_t bytes = 0;  // bytes of a piece
 
-    // The copies for the piece with that number.
+    // The copies for the iteration with that number.
     Core step(CoreSignal::Step step, const Expr& piece, std::int64_t stages) const {
       CoreSignal made{step, buffer, simplify(floor_mod(piece, stages), {}), 0, nullptr};
       if (step == CoreSignal::Step::expect) made.bytes = bytes;
@@ -377,7 +377,7 @@ class Pipeliner {
     return instantiate(make_core(box), {{loop.var.get(), piece}}, bounds_);
   }
 
-  // It is written once, and read only by hardware units.
+  // Whether the buffer is written once, and read only by hardware units.
   bool is_of_calls(const BufferNode* buffer) const {
     int by_units = 0;
     each_call(whole_, [&](const CoreCall& call) {

@@ -117,7 +117,7 @@ std::set<const BufferNode*> replicated_buffers(const std::vector<ThreadRegion>& 
   }
   const auto thread_axes =
       static_cast<std::size_t>(std::ranges::count_if(axes, [](const BoundAxis& axis) { return !axis.is_block(); }));
-  // If the statements of a region cannot all be distinguished, none of its buffers is replicated.
+  // If a region's statements cannot all be separated from it, none of its buffers is replicated.
   for (bool changed = true; changed;) {
     changed = false;
     for (const ThreadRegion& region : regions) {

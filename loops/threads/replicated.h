@@ -1,5 +1,5 @@
-// Determines which buffers are private to every thread: those that each thread computes and reads alone, and those for
-// which all threads compute the same values.
+// Determines which buffers are private to every thread: those whose elements are computed and read by the same thread,
+// and those that every thread computes completely (replicated).
 #pragma once
 
 #include <cstddef>
@@ -22,16 +22,16 @@ struct Use {
   bool written;
 };
 
-// Per dimension, the part of a buffer that a thread has: along each axis of the kernel, a thread owns elements
-// (accesses.h), or the buffer is private to the iterations of one loop, or it is written in no loop of that axis and
-// its elements are the same for all coordinates. nullopt: some element may be one thread's and read by another.
+// Per dimension, the part of a buffer that belongs to a thread. Along each axis of the kernel, a thread owns elements
+// (accesses.h), or the buffer is private to the iterations of one loop, or it is written in no loop of that axis and is
+// the same for all coordinates. nullopt: a thread may read an element of another one.
 using Owners = std::map<std::size_t, Owner>;
 std::optional<Owners> owners_of(const BufferNode& buffer, const std::vector<Use>& uses,
                                 const std::vector<BoundAxis>& axes, const Bounds& bounds);
 
-// Buffers that each thread computes for itself although their statements are in no loop of some axis: the other threads
-// then need not wait for one thread and read its result. Such a statement writes nothing else that other threads see,
-// and its region writes nothing that other threads see and reads it again. At most kMostReplicated elements per thread.
+// Buffers that every thread computes for itself, although their statements are in no loop of some axis, so that no
+// thread needs to wait for another one's result. Such a statement writes nothing else that other threads see, and its
+// region writes nothing that other threads see and reads it again. At most kMostReplicated elements per thread.
 // `temporary`: the candidates, each used by this kernel only.
 inline constexpr std::int64_t kMostReplicated = 64;
 std::set<const BufferNode*> replicated_buffers(const std::vector<ThreadRegion>& regions,

@@ -60,7 +60,7 @@ class Runner {
     signals_.assign(signals_.size(), {});
     in_flight_.clear();
     for (std::size_t i = 0; i < threads.size(); ++i) start(threads[i], block, static_cast<std::int64_t>(i));
-    std::vector<std::size_t> running(threads.size()), waiting, stopped;  // stopped: at a wait for a signal
+    std::vector<std::size_t> running(threads.size()), waiting, stopped;  // `stopped`: threads at a wait for a signal
     std::iota(running.begin(), running.end(), std::size_t{0});
     const CoreNode* barrier = nullptr;
     std::map<std::size_t, Calling> warps;  // warps in which lanes wait for others
@@ -70,7 +70,7 @@ class Runner {
       if (std::exchange(phase_ended_, false))
         running.insert(running.end(), stopped.begin(), stopped.end()), stopped.clear();
       if (running.empty()) continue;
-      // A few statements of one thread, then of another: sometimes one runs far ahead.
+      // Runs a few statements of one thread, then of another: sometimes one runs far ahead.
       const std::size_t chosen = below(running.size());
       Thread& thread = threads[running[chosen]];
       land_some(thread);
@@ -140,7 +140,7 @@ class Runner {
     const CoreNode* node = nullptr;
     std::size_t lanes = 0;
   };
-  // The location of an element of an operand: the lane that holds it.
+  // The location of an element of an operand, with the lane that has it.
   struct Place {
     Thread* lane = nullptr;
     Memory* memory = nullptr;
@@ -150,12 +150,14 @@ class Runner {
   std::size_t lanes_of(const CoreCall& call) const;
   std::size_t lanes_of(const CoreNode& node) const;  // 0: it is neither
   static std::string words_of(const CoreNode& node);
-  // Whether it was the last lane, and the call is done. Waiting calls are identified by their first thread.
+  // A lane reaches a call: whether it was the last lane, and the call is done. Waiting calls are identified by their
+  // first thread.
   bool come_to_call(std::vector<Thread>& threads, std::size_t index, const CoreNode* node, std::size_t lanes,
                     std::map<std::size_t, Calling>& warps);
   std::vector<Place> places_of(std::span<Thread> lanes, const IntrinsicOperand& operand, const LaneMap& map,
                                const Shape& shape);
-  // In the unit's order, row by row, from the matrix's first element on, on which all threads agree.
+  // The locations of a matrix's elements, row by row as the unit reads them, from the first element, which must be the
+  // same for all threads.
   std::vector<Place> places_of(std::span<Thread> lanes, const IntrinsicOperand& operand, const CoreMatrix& matrix,
                                const Shape& shape);
   void note_read_by_warp(Thread& lane, Memory& from, std::size_t at);
@@ -168,8 +170,8 @@ class Runner {
                    const std::vector<std::vector<Place>>& places);
   void step_calls(Thread& thread, const CoreCallGroup& n);
 
-  // ---- Copies of boxes, and signals (runner_signals.cpp). Lines of a box land in any order, from their start on. A
-  // phase ends when all bytes that it expects have landed; threads waiting for it then continue.
+  // ---- Copies of boxes, and signals (runner_signals.cpp). Lines of a box are written in any order after the copy's
+  // start. A phase ends when all its expected bytes are written; threads waiting for it then continue.
 
   void number_signals(const BufferNode& signals);
   std::size_t number_of(const BufferNode& signals, std::size_t at) const;
@@ -178,7 +180,7 @@ class Runner {
   void expect(Thread& thread, std::size_t number, std::int64_t bytes);
   void land_box();
   void land_boxes_for(const Thread& waiting);  // until a phase ends
-  void end_phase(std::size_t number);          // called when all bytes have landed
+  void end_phase(std::size_t number);          // called when all bytes have been written
   void share_observations();                   // at a barrier
   void check_box_write(const Thread& thread, const Memory& into, std::size_t at) const;
   std::string missing_phase(const Thread& waiting) const;
@@ -344,8 +346,8 @@ class Runner {
                                           (before.warp() == now.warp() && before.warp_epoch < now.warp_epoch)));
   }
 
-  // ---- Asynchronous copies. Each element lands at the start, at the wait, or at some time between: the seed selects
-  // it. In any case no thread may access the element until the wait.
+  // ---- Asynchronous copies. Each element is written at the start, at the wait, or at some time between, as the seed
+  // selects. In any case no thread may access the element until the wait.
 
   void start_copy(Thread& thread, const CoreAsyncCopy& n) {
     Memory& to = memory(thread, *n.to);
@@ -375,7 +377,7 @@ class Runner {
       thread.groups.push_back(std::exchange(thread.started, {}));
       return;
     }
-    // From now on the elements count as written by the thread.
+    // After the wait the elements count as written by the thread.
     while (static_cast<std::int64_t>(thread.groups.size()) > n.groups) {
       for (Flight& flight : thread.groups.front()) {
         flight.land();
@@ -427,7 +429,7 @@ class Runner {
     shadow.reader_fences = thread.fences;
   }
 
-  // Checks that the thread may write it now.
+  // Checks that the thread may write the element now.
   static void check_write(const Thread& thread, const Memory& into, std::size_t at) {
     const Shadow& shadow = into.shadow[at];
     if (shadow.landing > 0 || shadow.leaving > 0)

@@ -69,8 +69,8 @@ std::vector<Runner::Place> Runner::places_of(std::span<Thread> lanes, const Intr
   return places;
 }
 
-// The locations of the elements of a matrix as the unit reads it, row by row, from its first element on, on which all
-// threads agree.
+// The locations of a matrix's elements, row by row as the unit reads them, from the first element, which must be the
+// same for all threads.
 std::vector<Runner::Place> Runner::places_of(std::span<Thread> lanes, const IntrinsicOperand& operand,
                                              const CoreMatrix& matrix, const Shape& shape) {
   const BufferNode& buffer = *operand.buffer;
@@ -100,7 +100,8 @@ std::vector<Runner::Place> Runner::places_of(std::span<Thread> lanes, const Intr
   return places;
 }
 
-// An element in memory that several threads see: any lane may load it and pass it to the one that needs it.
+// An element in memory that several threads see: any lane of the warp may load it and pass it to the lane that needs
+// it.
 void Runner::note_read_by_warp(Thread& lane, Memory& from, std::size_t at) {
   const Shadow& shadow = from.shadow[at];
   if (shadow.writer.block == lane.id.block && shadow.writer.warp() == lane.id.warp() &&
@@ -131,10 +132,10 @@ void Runner::note_read_by_unit(const Thread& lane, const Memory& from, std::size
         fmt::format("{}, which thread {} has written without a fence before a barrier", what, shadow.writer.thread)};
 }
 
-// Sums belong to lanes; calls of one operation may follow one another on them.
+// A lane's sum is accessed: several calls of one operation may update it without a wait.
 void Runner::note_sum(const Thread& lane, const WarpOperation& operation, const Place& place) const {
   const Shadow& shadow = place.memory->shadow[place.element];
-  const std::string what = fmt::format("a call takes element {} of {} of thread {}", place.element,
+  const std::string what = fmt::format("a call reads element {} of {} of thread {}", place.element,
                                        place.memory->buffer->name, lane.id.thread);
   if (shadow.landing > 0) {
     const auto is_other = [&](const UnderWay& one) {
@@ -193,7 +194,7 @@ void Runner::step_calls(Thread& thread, const CoreCallGroup& n) {
         shadow.arrivals = -1;
         shadow.signal = -1;
       }
-      // The unit was reading it until now, for all of them.
+      // The unit may have read the element until now, for all lanes.
       for (const auto& [memory, element] : one.read) {
         Shadow& shadow = memory->shadow[element];
         --shadow.leaving;

@@ -1,4 +1,4 @@
-// Copies of boxes, and the signals that count what has landed.
+// Copies of boxes, and the signals that count their bytes.
 #include <optional>
 
 #include "loops/threads/runner.h"
@@ -39,8 +39,8 @@ bool Runner::step_signal(Thread& thread, const CoreSignal& n) {
   }
   const std::int64_t parity = index(thread, n.parity);
   if (signal.phase % 2 == parity) return false;
-  // Derived from the parity, in any order of execution: among the phases that it has observed and the next one, the
-  // phase with that parity has ended.
+  // The thread knows only the parity: of the last phase that it has observed and the next one, the one with that parity
+  // has ended.
   std::int32_t& observed = thread.observed[number];
   if (observed % 2 == parity) ++observed;
   return true;

@@ -16,8 +16,8 @@
 
 namespace dovetail::loops::adversarial {
 
-// The address of a byte if 16-byte pieces are exchanged (CoreMatrix): depends on the position of its 128 bytes among
-// 1024, which equals that in memory because such buffers begin at multiples of 1024.
+// The address of a byte if 16-byte chunks are exchanged (CoreMatrix). It depends on the line of 128 bytes within 1024
+// bytes; such buffers begin at multiples of 1024.
 inline std::int64_t exchanged(std::int64_t address, std::int64_t swizzle) {
   constexpr std::int64_t kPiece = 16, kLineBytes = 128;
   return address ^ (address / kLineBytes % (swizzle / kPiece) * kPiece);
@@ -38,11 +38,11 @@ struct ThreadId {
 struct Shadow {
   bool defined = false;
   ThreadId writer, reader;  // block -1: none
-  // The readers: threads of one block in one epoch, and whether they are of one warp since its last barrier or of
-  // several warps.
+  // The readers: threads of one block in one epoch, and whether they are several threads of one warp (since its last
+  // barrier) or of several warps.
   bool several_threads = false, several_warps = false, several_blocks = false;
-  // Asynchronous copies to it, and from it, and calls that write or read it, that may be in flight: started, and not
-  // yet covered by a wait.
+  // Numbers of asynchronous copies to the element and from it, and of calls that write or read it, that may still be in
+  // flight.
   int landing = 0, leaving = 0;
   // Time of the last write: the number of the writer's fences, and of its arrivals. -1: by a call.
   std::int32_t fences = 0, arrivals = 0;
@@ -87,7 +87,7 @@ struct Memory {
   }
 };
 
-// One element of an asynchronous copy, between its start and the wait that covers it.
+// One element of an asynchronous copy, between its start and the wait for it.
 struct Flight {
   Memory *to = nullptr, *from = nullptr;  // from null: a zero
   std::size_t to_element = 0, from_element = 0;
@@ -103,13 +103,13 @@ struct Flight {
   }
 };
 
-// The reads and writes of a call that completes later, of one thread's share, until its wait.
+// One thread's reads and writes in an asynchronous call, until the wait for it.
 struct UnderWay {
   std::vector<std::pair<Memory*, std::size_t>> written, read;
   const WarpOperation* operation = nullptr;
 };
 
-// A line of a box that is copied, or the part of it outside the tensor (from: -1), between its start and its landing.
+// A line of a box being copied, or the part of it outside the tensor (from: -1), until it is written.
 struct BoxFlight {
   Memory *to = nullptr, *from = nullptr;
   std::vector<std::pair<std::size_t, std::int64_t>> elements;  // to, from
@@ -133,14 +133,14 @@ struct Thread {
   std::deque<std::vector<Flight>> groups;  // committed ones, the oldest first
   std::vector<UnderWay> called;            // since the last commit of calls
   std::deque<std::vector<UnderWay>> call_groups;
-  std::int32_t fences = 0, arrivals = 0;  // numbers that it has executed
+  std::int32_t fences = 0, arrivals = 0;  // numbers of fences and arrivals that the thread has executed
   std::int32_t fences_at_barrier = 0;     // fences executed before its last barrier
   const CoreShuffle* shuffle = nullptr;   // the shuffle at which it waits for other lanes
   ScalarValue offered;                    // the value that it passes to the shuffle
   std::vector<std::int32_t> observed;     // number of phases of each signal that it knows to have ended
 };
 
-// The computation of a warp's operation, in one thread.
+// The semantics of a warp operation, executed as one thread.
 struct Meaning {
   CoreProgram core;
   Listing listing;

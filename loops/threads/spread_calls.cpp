@@ -43,7 +43,7 @@ class Spreader {
  private:
   Core refuse(const CoreCall& call, std::string why) {
     errors.push_back({"cannot lower to threads", fmt::format("{}, call of {}", where_, call.intrinsic), std::move(why),
-                      "leave out the tensorize step"});
+                      "remove the tensorize step"});
     return nullptr;
   }
 
@@ -54,7 +54,7 @@ class Spreader {
     if (operation == nullptr || loop.kind == ForKind::thread || operation->lanes() == kWarpLanes ||
         warps != loop.extent * kWarpsOfGroup || loop.extent == 1)
       return nullptr;
-    // The sums of the next iteration belong to the next group: the sums of two iterations are disjoint.
+    // Each group has the sums of one iteration: the sums of two iterations are disjoint.
     const IntrinsicOperand& sums = call.operands[0];
     const std::vector<std::int64_t>& of_warp = sums.steps[operation->operands[0].lanes.front().axis];
     for (std::size_t d = 0; d < sums.indices.size(); ++d) {
@@ -81,7 +81,7 @@ class Spreader {
 
   Core spread(CoreCall call) {
     const WarpOperation* const operation = find_operation(operations_, call.intrinsic);
-    if (operation == nullptr) return refuse(call, "there is no operation of a warp with that name");
+    if (operation == nullptr) return refuse(call, "there is no warp operation of that name");
     call.later = operation->later;
     // Innermost first, which is the order of numbering of lanes.
     struct Axis {
@@ -105,7 +105,7 @@ class Spreader {
         const LaneMap::Part& part = lanes[p];
         const bool whole = part.divisor == 1 && part.extent == shape[part.axis];
         if (!whole || lanes.size() != axes.size() || part.extent != axes[lanes.size() - 1 - p].extent)
-          return refuse(call, fmt::format("lanes of its operand {} are not coordinates of threads", i));
+          return refuse(call, fmt::format("the lanes of operand {} are not thread indices", i));
         const Var& coordinate = axes[lanes.size() - 1 - p].var;
         std::vector<std::int64_t>& steps = operand.steps[part.axis];
         for (std::size_t d = 0; d < steps.size(); ++d) {

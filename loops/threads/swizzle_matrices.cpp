@@ -16,7 +16,7 @@ namespace dovetail::loops {
 
 namespace {
 
-constexpr std::int64_t kPieceBytes = 16, kGroup = 8;  // number of rows whose pieces are exchanged
+constexpr std::int64_t kPieceBytes = 16, kGroup = 8;  // number of rows whose 16-byte chunks are exchanged
 
 // The division of a buffer of rows and columns into panels.
 struct Panels {
@@ -80,7 +80,7 @@ class Swizzler {
  private:
   void refuse(const CoreCall& call, const BufferNode& buffer, std::string why) {
     errors_.push_back({"cannot lower to threads", fmt::format("{}, call of {}", where_, call.intrinsic),
-                       fmt::format("matrix {}: {}", buffer.name, why), "leave out the tensorize step"});
+                       fmt::format("matrix {}: {}", buffer.name, why), "remove the tensorize step"});
   }
 
   // Rows are all axes of an operand except the last, outermost first; the last is the depth.
@@ -88,7 +88,7 @@ class Swizzler {
     const IntrinsicOperand& operand = call.operands[number];
     const BufferNode& buffer = *operand.buffer;
     const std::size_t rank = buffer.shape.size();
-    if (rank < 2) return refuse(call, buffer, "it has no rows");
+    if (rank < 2) return refuse(call, buffer, "the matrix has no rows");
     const auto moves_alone = [&](std::size_t axis, std::size_t dimension, std::int64_t by) {
       for (std::size_t d = 0; d < rank; ++d)
         if (operand.steps[axis][d] != (d == dimension ? by : 0)) return false;
@@ -106,23 +106,25 @@ class Swizzler {
       regular &= moves_alone(axis, row_dimension, rows);
       rows *= shape_of_operand[axis];
     }
-    if (!regular) return refuse(call, buffer, "its last two dimensions are not its rows and its depth");
+    if (!regular) return refuse(call, buffer, "the last two dimensions are not the matrix's rows and depth");
     if (operation.depth_inner && !made.depth_inner)
-      return refuse(call, buffer, "its rows are contiguous, but the instruction needs a contiguous depth");
+      return refuse(call, buffer,
+                    "the matrix is contiguous along its rows, but the instruction needs it contiguous along its depth");
     const std::int64_t bytes = size_bytes(buffer.dtype), columns = buffer.shape[rank - 1];
     made.rows = buffer.shape[rank - 2];
     for (const std::int64_t swizzle : {128, 64, 32})
       if (made.swizzle_bytes == 0 && columns * bytes % swizzle == 0) made.swizzle_bytes = swizzle;
     if (made.swizzle_bytes == 0 || made.rows % kGroup != 0)
-      return refuse(
-          call, buffer,
-          fmt::format("{} rows of {} bytes are not groups of {} rows of 32", made.rows, columns * bytes, kGroup));
+      return refuse(call, buffer,
+                    fmt::format("{} rows of {} bytes do not divide into groups of {} rows of 32 bytes", made.rows,
+                                columns * bytes, kGroup));
     made.piece = kPieceBytes / bytes;
     made.width = made.swizzle_bytes / bytes;
     made.panels = columns / made.width;
     const auto known = cut_.find(&buffer);
     if (known != cut_.end()) {
-      if (known->second.depth_inner != made.depth_inner) refuse(call, buffer, "calls read it in both orientations");
+      if (known->second.depth_inner != made.depth_inner)
+        refuse(call, buffer, "calls read the matrix in both orientations");
       return;
     }
     Shape shape(buffer.shape.begin(), buffer.shape.end() - 2);
@@ -157,7 +159,7 @@ class Swizzler {
       const Panels& cut = cut_.at(operand.buffer.get());
       const std::size_t rank = operand.indices.size();
       const Expr row = operand.indices[rank - 2], column = operand.indices[rank - 1];
-      // A step of the depth is within one panel; rows begin at a panel if they are its columns.
+      // A step of the depth is within one panel; if rows are the contiguous dimension, they begin at a panel.
       const std::int64_t depth_piece = 2 * cut.piece;
       if (!is_multiple(row, kGroup, bounds_) ||
           !is_multiple(column, cut.depth_inner ? depth_piece : cut.width, bounds_))

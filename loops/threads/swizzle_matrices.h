@@ -12,8 +12,8 @@
 namespace dovetail::loops {
 
 // Rows of a matrix that `later` calls of the kernel read are divided into panels of 128 bytes (64 or 32 for shorter
-// rows), and the 16-byte pieces of eight rows are exchanged so that no two pieces of a column are in the same banks.
-// With e elements in 16 bytes, a buffer [.., r, c] becomes, as an index map,
+// rows), and the 16-byte chunks of eight rows are exchanged (swizzled) so that no two chunks of a column are in the
+// same memory banks. With e elements in 16 bytes, a buffer [.., r, c] becomes, as an index map,
 //
 //   .., c / (8 * e), r, (c / e % 8) ^ (r % 8), c % e                                   of 128 bytes
 //

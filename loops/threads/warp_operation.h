@@ -1,4 +1,4 @@
-// Operations that the 32 threads of a warp, or the warps of a group, execute together, each holding a part of the
+// Operations that the 32 threads of a warp, or the warps of a group, execute together, each with a part of the
 // operands: a back end has instructions for them, and run_threads executes their loop program.
 #pragma once
 
@@ -44,7 +44,7 @@ struct WarpOperation {
   // The number of threads that execute it: those of one warp, or of kWarpsOfGroup warps, whose lanes are numbered along
   // thread.z last.
   std::int64_t lanes() const { return LaneMap::count(operands[0].lanes); }
-  // It completes after its issue, and reads its operands except the first directly from shared memory
+  // The operation is asynchronous, and reads its operands except the first directly from shared memory
   // (CoreCall::later).
   bool later = false;
   bool depth_inner = false;  // it reads only matrices whose depth is contiguous

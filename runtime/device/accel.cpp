@@ -16,7 +16,7 @@ namespace {
 // Steps that share it see the same DRAM.
 class AccelMemory : public DeviceMemory {
  public:
-  // A few leading bytes align the first one: other steps access tensors in place.
+  // A few leading bytes align the first byte of the space: other steps access tensors in place.
   explicit AccelMemory(const bundle::MemorySpace& space)
       : dram{space.base, std::vector<std::byte>(space.bytes + bundle::kTensorAlignment)},
         base_(space.base),

@@ -23,8 +23,8 @@ std::shared_ptr<Device> make_cuda_device(Work* work = nullptr);
 // Loop programs on the interpreter.
 std::shared_ptr<Device> make_host_device(Work* work = nullptr);
 
-// Control flow: selects among programs and repeats them; they run on `devices`: the kit's and the caller's, of which
-// there are `given`, including this one. The devices outlive it.
+// Control flow: selects among programs and repeats them. They run on `devices`: the `given` ones of the caller, then
+// the kit's, including this one. The devices outlive it.
 std::shared_ptr<Device> make_flow_device(const std::vector<std::shared_ptr<Device>>& devices, std::size_t given,
                                          Work* work = nullptr);
 
@@ -38,7 +38,7 @@ struct DeviceOptions {
 std::vector<std::shared_ptr<Device>> built_in_devices(const DeviceOptions& options);
 
 // Checks the code of all steps of these devices and of flow, including programs of steps and for other shapes, without
-// running or loading it. Code that only inspects a bundle needs no other check after read_bundle.
+// running or loading it. To inspect a bundle, read_bundle and this check suffice.
 Result<void> check_code(const bundle::Bundle& bundle, const std::vector<std::shared_ptr<Device>>& devices);
 
 }  // namespace dovetail::runtime

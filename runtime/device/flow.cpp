@@ -36,7 +36,7 @@ std::vector<Bytes> bytes_of(std::span<const Operand> operands) {
   return all;
 }
 
-// A program of the step, and the measurements of its steps in the step's last run.
+// A program of the control-flow step, and the profiles of the program's steps in the last run.
 class InnerProgram {
  public:
   explicit InnerProgram(std::unique_ptr<ReadyProgram> program) : program_(std::move(program)) {}
@@ -64,7 +64,7 @@ class InnerProgram {
   // Of the last run, valid until the next.
   Bytes output(std::size_t i) const { return program_->memory.read(program_->bundle.outputs[i]); }
 
-  // Running it counts as a step, so that a loop over programs without steps counts steps, too.
+  // Running a program counts as a step, so that a loop over programs without steps counts steps, too.
   WorkEstimate estimate_work() const {
     WorkEstimate estimate = program_->estimate_work();
     estimate += {1, 0};
@@ -172,7 +172,8 @@ class Loop : public FlowKernel {
     const std::int64_t trips = loop_.trips ? number(arguments[0]) : INT64_MAX;
     bool goes_on = !loop_.condition || holds(arguments[loop_.own_arguments() - 1]);
     alignas(bundle::kTensorAlignment) std::int64_t iteration = 0;
-    // The iteration, then the carried values, which alternate between two buffers, as an output may be another's input.
+    // The iteration number, then the carried values, which alternate between two buffers, since an output may be the
+    // next iteration's input.
     std::vector<Bytes> inputs{std::as_bytes(std::span(&iteration, 1))};
     inputs.insert(inputs.end(), arguments.begin() + static_cast<std::ptrdiff_t>(loop_.own_arguments()),
                   arguments.end());
@@ -180,10 +181,9 @@ class Loop : public FlowKernel {
     const std::size_t scanned = slices.empty() ? 0 : slices.size() - 1;
     for (; goes_on && iteration < trips; ++iteration) {
       if (iteration == loop_.limit)
-        return Diagnostic{
-            "the loop does not end", name_,
-            fmt::format("its condition still holds after {} iterations, the most that it may run", loop_.limit),
-            "raise --loop-limit where the model is compiled, or fix what the condition depends on"};
+        return Diagnostic{"the loop does not end", name_,
+                          fmt::format("its condition is still true after {} iterations, the limit", loop_.limit),
+                          "raise --loop-limit where the model is compiled, or fix what the condition depends on"};
       if (work_ != nullptr && work_->stopped()) return work_->stopped_at("");
       if (work_ != nullptr && iteration > 0) DOVETAIL_TRY(work_->expect(name_, body.estimate_work()));
       DOVETAIL_TRY(body.run(inputs));

@@ -73,14 +73,14 @@ class Counter {
       add(all * cost_.other, interlocks && pair.same_dst ? all : 0);
       return;
     }
-    // The indices matter only if src repeats, or a read may coincide with the preceding write.
+    // The indices affect the time only if src repeats, or a read may coincide with the preceding write.
     const bool matters = pair.same_src || interlocks;
     const std::uint64_t on_src = matters ? count_zeros(pair.distance, pair.outer, pair.inner) : 0;
     if (!pair.same_src) {
       add(all * cost_.other, interlocks ? on_src : 0);
       return;
     }
-    // The elements after src are operands too, but not the first that is read.
+    // Elements after src are operands too, but src is read first.
     std::uint64_t after_src = 0;
     for (std::uint32_t offset = 1; offset < elements; ++offset)
       after_src += count_zeros(pair.distance - Signed{offset}, pair.outer, pair.inner);
@@ -151,14 +151,14 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops, std::int
     counter.add(over_outer);
   }
 
-  // A step that reads only its destination reads it once, however long it takes; of others each cycle in R except an
-  // interlock's reads one index.
+  // A step that reads only its destination reads it once, however long it is in R; every other step reads one index per
+  // cycle in R, except interlock cycles.
   steps.reads =
       isa::spec::source_elements(alu) == 0
           ? steps.count
           : steps.cycles - steps.interlocks * static_cast<std::uint64_t>(isa::spec::kAluInterlockCycles.value);
 
-  // The last two steps separately: `back` steps before the last one, with the pair that leads to it.
+  // The cycles of the step `back` steps before the last one; `pair` is that step and its predecessor.
   const auto cycles_of = [&](std::uint64_t back) -> std::uint64_t {
     const std::uint64_t step = steps.count - 1 - back;
     if (step == 0) return cost.other;

@@ -1,6 +1,6 @@
-// The cycles that the steps of one ALU instruction take in stage R (docs/reference/timing.md, section 9), computed
-// without iterating over the steps: between two consecutive steps only the difference of two indices matters, and it is
-// linear in the loop variables.
+// The cycles of one ALU instruction's steps in stage R (docs/reference/timing.md, section 9), computed without
+// iterating over the steps: between two consecutive steps only the difference of two indices affects the time, and it
+// is linear in the loop variables.
 #pragma once
 
 #include <cstdint>

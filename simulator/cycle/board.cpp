@@ -11,7 +11,7 @@ void for_each_fifo(std::uint8_t fifos, Visit&& visit) {
   for (unsigned bits = fifos; bits != 0; bits &= bits - 1) visit(static_cast<std::size_t>(std::countr_zero(bits)));
 }
 
-// FIFOs from the preceding queue, in the order load, compute, store.
+// Whether the FIFO comes from the preceding queue in the order load, compute, store.
 bool is_from_previous(std::size_t fifo) {
   return fifo == isa::index(isa::TokenFifo::load_to_compute) || fifo == isa::index(isa::TokenFifo::compute_to_store);
 }

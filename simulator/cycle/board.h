@@ -27,8 +27,8 @@ struct Board {
   BusGeometry bus;
 
   std::span<const isa::Instruction> program = {};
-  // Called once per instruction, in an order that queues and tokens respect, before its times are computed. False stops
-  // everything.
+  // Called once per instruction, in an order that queues and tokens permit, before its times are computed. Returning
+  // false stops the launch.
   std::function<bool(std::size_t)> on_start = {};
   std::span<const isa::Uop> uops = {};  // UOP memory, as updated by on_start
 
@@ -59,7 +59,7 @@ struct Board {
   }
 };
 
-// The head of a command queue, and when it may start.
+// The instruction at the head of a command queue, and when it may start.
 struct Head {
   std::size_t instruction = 0;
   isa::TokenUse use;
@@ -77,9 +77,9 @@ struct Started {
 
 // False: the queue is empty, or its head's time is not known yet.
 bool find_head(const Board& board, isa::Queue queue, Head& head);
-// Removes the head and pops its tokens. `cause`: the stall cause unless it was fetch, none or a token.
+// Removes the head and pops its tokens. `cause`: why the instruction started late, if not for fetch or a token.
 Started start_head(Board& board, const Head& head, Cycle start, StallCause busy);
-// The first cycle in which all tokens that it pushes have room.
+// The first cycle in which the FIFOs have room for all tokens that the instruction pushes.
 Cycle push_room(const Board& board, isa::TokenUse use);
 void end_instruction(Board& board, const Started& started, Cycle end);
 

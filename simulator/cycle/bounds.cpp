@@ -51,7 +51,7 @@ Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, co
   const std::uint64_t read =
       sum(counters.bytes_loaded) + sum(counters.instructions) * static_cast<std::uint64_t>(config.instruction_bytes());
   const auto cycles = [&](double bytes) { return static_cast<std::uint64_t>(std::ceil(bytes / rate.each_way)); };
-  // A step with operands may repeat them, and then takes as long as one without.
+  // A step may repeat the preceding step's operands, and is then as short as a step without operands.
   std::uint64_t alu = counters.alu_uops * static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopImm.value);
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
     if (row.serial)

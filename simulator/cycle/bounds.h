@@ -28,12 +28,12 @@ struct Bounds {
 Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, const Counters& counters);
 Json to_json(const Bounds& bounds);
 
-// The bytes that a memory moves per cycle at best through a port of `bus_bytes`. The directions of the port are
-// independent. Those of the memory `bank` share its data bus, those of `ideal` share nothing.
+// The most bytes per cycle that a memory transfers through a port of `bus_bytes`. The port's two directions are
+// independent; they share the data bus in memory `bank`, and nothing in memory `ideal`.
 struct PeakRate {
   double each_way = 0;
   double both_ways = 0;  // from each_way to twice that
-  // The bytes of one direction that take as long as these of both, at best.
+  // The bytes of one direction whose transfer is at best as long as that of `read` and `write` together.
   double charged(std::uint64_t read, std::uint64_t written) const;
 };
 PeakRate peak_rate(const MemorySpec& memory, std::int64_t bus_bytes);

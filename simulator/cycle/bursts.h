@@ -18,7 +18,7 @@ struct Burst {
   std::uint32_t slots_per_beat = 0;
   bool last = false;  // the transfer's last burst
 
-  // The number of slots up to and including that in which beat `beat` leaves.
+  // The number of slots up to and including the one that uses beat `beat`.
   std::uint64_t slots_through(std::uint64_t beat) const {
     const std::uint64_t through = first_slots + beat * slots_per_beat;
     return through < slots ? through : slots;
@@ -36,14 +36,15 @@ struct BusGeometry {
 struct BurstTotals {
   std::uint64_t bursts = 0, beats = 0;
 };
-// All bursts of a LOAD or STORE, without iterating over them. `element_bytes`: of its memory.
+// The totals over all bursts of a LOAD or STORE, without iterating over them. `element_bytes`: size of the memory's
+// elements.
 BurstTotals burst_totals(const BusGeometry& bus, const isa::Transfer& transfer, std::uint64_t element_bytes);
 
 // Iterates over the bursts of a transfer.
 class Bursts {
  public:
   Bursts() = default;
-  // A LOAD or STORE. `element_bytes`: of its memory.
+  // The bursts of a LOAD or STORE. `element_bytes`: size of the memory's elements.
   Bursts(const BusGeometry& bus, const isa::Transfer& transfer, std::uint64_t element_bytes);
   // One row of `elements` at byte `address`.
   Bursts(const BusGeometry& bus, std::uint64_t address, std::uint64_t elements, std::uint64_t element_bytes);

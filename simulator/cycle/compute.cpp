@@ -12,8 +12,8 @@ using namespace isa::spec;
 
 namespace {
 
-// This is why stage R never pauses within an instruction: a step may leave U one cycle before the preceding step enters
-// R, in time for R's next free cycle.
+// Because of this, stage R never pauses within an instruction: a step leaves U early enough to enter R in its next free
+// cycle.
 static_assert(kStepToRead.value == 2, "the closed form of the steps' times holds only for two cycles from U to R");
 
 }  // namespace
@@ -42,7 +42,8 @@ bool ComputeUnit::start() {
   const std::uint64_t number = in_flight_.end();
   const bool follows = number > 0 && kind == kind_ && kind != Kind::serial;
 
-  // The unit can accept it from this cycle on: `free` when one of its kind may follow, or when nothing is in flight.
+  // The first cycle in which the unit accepts the instruction: `free` after one of the same kind, or when nothing is in
+  // flight.
   Cycle free = 0, front = 0;
   if (follows) {
     front = front_free_;
@@ -88,7 +89,7 @@ bool ComputeUnit::drain() {
 }
 
 void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cycle start) {
-  // u and b of the first step; those of the others follow without a pause.
+  // u and b (timing.md, section 9) of the first step; those of the others follow without a pause.
   const Cycle leaves = std::max(start + cycles_of(kStartToStep),
                                 std::max<Cycle>(front_free_ + 1, last_begin_ == 0 ? 0 : last_begin_ - 1));
   const Cycle begin = std::max(leaves + cycles_of(kStepToRead), read_free_);
@@ -140,7 +141,7 @@ bool ComputeUnit::end() {
   const InFlight& at = in_flight_.front();
   const Cycle room = push_room(board_, at.started.use);
   if (room == kUnknown) return false;
-  // They end in order, one per cycle: only the oldest waits to push.
+  // Instructions end in order, one per cycle: only the oldest waits to push its tokens.
   const Cycle could_end = std::max(at.complete, ends_.end() == 0 ? 0 : ends_[ends_.end() - 1] + 1);
   const Cycle end = std::max(could_end, room);
 
@@ -165,7 +166,7 @@ bool ComputeUnit::end() {
   return true;
 }
 
-// No further step enters R before cycle `known`, other than those in reads_.
+// Precondition: apart from the steps in reads_, no step enters R before cycle `known`.
 void ComputeUnit::count_pushes(Cycle known) {
   while (!pushes_.empty()) {
     const Interval push = pushes_.front();

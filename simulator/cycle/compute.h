@@ -1,6 +1,6 @@
 // The compute unit (docs/reference/timing.md, section 9). Loads and other serial instructions run alone in it; GEMM and
-// ALU instructions of one kind are pipelined through its stages. Within an instruction stage R never pauses, so that
-// its times follow from the number and cost of its steps.
+// ALU instructions of one kind are pipelined through its stages. Within an instruction stage R never pauses, so an
+// instruction's times follow from the number and cost of its steps.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,8 @@ class ComputeUnit {
   bool has_last_dst_ = false;
   std::uint64_t last_dst_ = 0;
 
-  // Cycle classes. A wait to push counts only in cycles in which R does no work; both sequences are kept until they are
-  // complete.
+  // Cycle classes. A wait to push counts only in cycles in which R is idle; both sequences are stored until those
+  // cycles are known.
   Window<Interval> reads_, pushes_;
   Cycle counted_ = 0, pushes_counted_ = 0;
 };

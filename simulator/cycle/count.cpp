@@ -15,7 +15,8 @@ std::uint64_t bytes_of(const isa::HardwareConfig& config, const isa::Transfer& t
          static_cast<std::uint64_t>(config.element_bytes(transfer.memory));
 }
 
-// Precondition: there are steps, and their micro-ops are within the memory.
+// The number of steps that only push (WINDOW). Precondition: there are steps, and their micro-ops are within the
+// memory.
 std::uint64_t push_steps(const isa::HardwareConfig& config, const isa::Window& window, std::span<const isa::Uop> uops) {
   const std::uint32_t push_only = isa::semantics::push_only(config);
   const auto kernel = uops.subspan(window.uop_begin, window.uop_end - window.uop_begin);

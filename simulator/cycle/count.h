@@ -11,8 +11,7 @@
 
 namespace dovetail::simulator {
 
-// `uops`: the micro-op memory; empty if it is not known, in which case every step of WINDOW counts as one with
-// products.
+// `uops`: the micro-op memory; empty if unknown: then every step of WINDOW is counted as one with products.
 void count(const isa::HardwareConfig& config, const isa::Instruction& instruction, const Route& route,
            std::span<const isa::Uop> uops, Counters& counters);
 

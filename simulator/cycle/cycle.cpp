@@ -95,7 +95,7 @@ class SharedSimulator : public Simulator {
   const Execution& execution() const { return *executions_.front(); }
 
  private:
-  // The first of those that end last: it determines the duration of the launch.
+  // The trace of the accelerator that ends last (the first one if several do): it determines the launch's duration.
   LaunchTrace last() {
     LaunchTrace slowest = machines_[0].result();
     for (std::size_t i = 1; i < machines_.size(); ++i)
@@ -111,7 +111,7 @@ class SharedSimulator : public Simulator {
   std::optional<LaunchTrace> timing_;
 };
 
-// With values, an SRAM is available for inspection.
+// A simulator with values, whose SRAM can be inspected.
 template <typename Timed>
 class WithValues final : public Timed, public SramReader {
  public:

@@ -111,7 +111,7 @@ Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const E
   if (!fits_address_space(config, base, 0, instructions)) return outside_address_space(config, base, 0, instructions);
   if (base % instruction_bytes == 0) return base;
   return Diagnostic{"cannot place the program in memory", fmt::format("program base {:#x}", base),
-                    fmt::format("it is not a multiple of {}, the bytes of an instruction", instruction_bytes),
+                    fmt::format("the address is not a multiple of {}, the bytes of an instruction", instruction_bytes),
                     "choose another --program-base, or leave it to the engine"};
 }
 

@@ -24,7 +24,7 @@ void Fetch::clear(std::uint64_t program_address) {
                 static_cast<Cycle>(kLaunchToRequest.value));
 }
 
-// The slot that completes an instruction, in `slot` or as soon as its queue has room. False: the time is not known yet.
+// Issues an instruction in `slot`, its last one, or as soon as its queue has room. False: the time is not known yet.
 bool Fetch::issue(Cycle slot) {
   const std::size_t unit = isa::index(board_.routes.of(board_.program[next_]).use.queue);
   CommandQueueTimes& queue = board_.queues[unit];
@@ -48,7 +48,7 @@ void Fetch::advance() {
     const std::uint64_t first_slots = at->burst.first_slots, slots = at->burst.slots;
     const Cycle usable = at->first_beat + static_cast<Cycle>(kBeatToSlot.value);
     if (board_.waits != nullptr && !counted_burst_) {
-      // Within a burst a slot never waits for its beat.
+      // Within a burst no slot waits for its beat: only the first one may.
       if (next_slot_ < usable) board_.waits->fetch.memory += divide_wait(usable - next_slot_, port_.delay());
       counted_burst_ = true;
     }

@@ -15,8 +15,8 @@ class Drain {
  public:
   // The first slot is not before `first_slot`.
   void begin(Cycle first_slot, bool has_bursts, std::uint64_t tail_pads);
-  // False: a burst has not been granted yet. True: all slots are complete. Waits for late beats count for `instruction`
-  // of the unit.
+  // False: a burst has not been granted yet. True: all slots are complete. Waits for late beats are attributed to
+  // `instruction` of the unit.
   bool advance(ReadPort& port, Board& board, isa::Queue unit, std::size_t instruction);
 
   bool has_slots() const { return slots_ != 0; }

@@ -55,10 +55,10 @@ void Machine::settle() {
   }
 }
 
-// The cycle in which the arbiter chooses. Unknown while an address waits for its acceptance.
+// The cycle of the arbiter's next choice; kUnknown while an address waits for its acceptance.
 Cycle Machine::grants_from() const {
   if (address_.port != nullptr) return kUnknown;
-  // The ports belong to units that are mutable here only because grants change them.
+  // const_cast: the same lookup serves const callers and grants, which change the port.
   Machine& self = const_cast<Machine&>(*this);
   const Cycle asks =
       std::min({self.fetch_.port().asks_from(), self.compute_.port().asks_from(), self.load_.port().asks_from()});
@@ -75,8 +75,8 @@ Cycle Machine::next() const {
   return std::min({reads_from(), writes_from(), grants_from()});
 }
 
-// Within a cycle: reads before writes, as the memory requires. An acceptance frees the arbiter in its own cycle; a
-// grant becomes visible in the next.
+// Within a cycle, reads come before writes, as the memory requires. An acceptance frees the arbiter in the same cycle;
+// a grant takes effect in the next.
 void Machine::step(Cycle cycle) {
   DOVETAIL_CHECK(cycle != kUnknown, "a step needs an event");
   if (reads_from() == cycle) read();
@@ -144,7 +144,7 @@ void Machine::grant() {
   }
 }
 
-// A unit starts nothing while it has bursts to request: the pending requests belong to the instruction started last.
+// A unit starts no instruction while it has bursts to request, so pending requests belong to the last one started.
 std::size_t Machine::at_port(Direction direction) const {
   if (direction == Direction::write) return board_.last_started[isa::index(isa::Queue::store)];
   if (address_.part != Part::fetch) return address_.instruction;

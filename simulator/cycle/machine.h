@@ -46,8 +46,9 @@ class Machine {
   // stopped.
   Cycle next() const;
   void step(Cycle cycle);  // precondition: cycle == next() != kUnknown
-  // The cycle of the next request to the memory; kUnknown: it has no burst in that direction, or not yet, or was
-  // stopped. Within a cycle step() requests a read, then a write, then processes events that do not involve the memory.
+  // The cycle of the next request to the memory; kUnknown: there is none in that direction, or not yet, or the launch
+  // was stopped. Within a cycle step() requests a read, then a write, then processes events that do not involve the
+  // memory.
   Cycle asks_from(Direction direction) const;
 
   // The instruction of the launch whose burst is being requested; for fetch the first one that the burst contains.
@@ -60,7 +61,7 @@ class Machine {
   bool tokens_left() const;
   // Adds the counters that only the machine knows: bursts, beats, and the operands that ALU reads.
   void count(Counters& counters) const;
-  // For a standstill only the events, with 0 for those that never happened. Preconditions: next() == kUnknown,
+  // If the launch is stuck, only the events, with 0 for those that never happened. Preconditions: next() == kUnknown,
   // !stopped(), once per launch.
   LaunchTrace result();
 

@@ -1,6 +1,6 @@
 // The times at which queues and token FIFOs can be entered and left. Each has one producer and one consumer, both in
-// order, so that its state is two sequences of times: docs/reference/timing.md, sections 1, 6 and 7. `kUnknown` means a
-// time that depends on a pending event; it is later than every known time.
+// order, so its state consists of two sequences of times: docs/reference/timing.md, sections 1, 6 and 7. `kUnknown`
+// means a time that depends on a pending event; it is later than every known time.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,7 @@ constexpr Cycle after(Cycle time, std::int64_t cycles) {
   return time == kUnknown ? kUnknown : time + static_cast<Cycle>(cycles);
 }
 
-// Entry and exit times of a structure that holds at most `depth` entries: an entry needs room at the beginning of its
-// cycle.
+// Entry and exit times of a FIFO of `depth` entries: an entry needs room at the beginning of its cycle.
 template <typename Entry>
 class BoundedFifo {
  public:
@@ -31,7 +30,7 @@ class BoundedFifo {
     out_.clear();
   }
 
-  // The first cycle in which one more may enter.
+  // The first cycle in which one more entry may enter.
   Cycle room() const {
     if (in_.end() < depth_) return 0;
     const std::uint64_t must_have_left = in_.end() - depth_;
@@ -40,14 +39,14 @@ class BoundedFifo {
   void enter(Entry entry) { in_.push(entry); }
 
   std::uint64_t held() const { return in_.end() - out_.end(); }
-  // The oldest that has not left, if it has entered.
+  // The oldest entry that has not left; null if it has not entered.
   const Entry* head() const { return out_.end() < in_.end() ? &in_[out_.end()] : nullptr; }
   std::uint64_t left() const { return out_.end(); }
   Cycle last_left() const { return out_.end() == 0 ? kUnknown : out_[out_.end() - 1]; }  // kUnknown: none has left
   void leave(Cycle cycle) {
     out_.push(cycle);
     in_.drop_before(out_.end());
-    // The times that room() may still need, and the last one.
+    // Keeps the times that room() may still need, and the last one.
     if (in_.end() >= depth_) out_.drop_before(std::min(in_.end() - depth_, out_.end() - 1));
   }
 

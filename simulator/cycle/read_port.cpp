@@ -44,7 +44,7 @@ void ReadPort::grant(Cycle cycle) {
   }
 }
 
-// The whole burst must fit, so that some preceding beat must have left.
+// The whole burst must fit, so enough preceding beats must have left.
 void ReadPort::find_room() {
   const std::uint64_t needed = beats_granted_ + next_.beats;
   if (needed <= buffer_beats_) {

@@ -1,5 +1,5 @@
-// One of the three requesters with its beat buffer (docs/reference/timing.md, section 4): requests the bursts of a
-// transfer one after the other, as far as the buffer has room, and keeps the granted ones until they are used.
+// One of the three requesters with its beat buffer (docs/reference/timing.md, section 4): requests a transfer's bursts
+// one after the other while the buffer has room, and stores the granted ones until they are used.
 #pragma once
 
 #include <algorithm>
@@ -29,15 +29,15 @@ class ReadPort {
   // The first idle cycle: the cycle after the last grant, 0 if there was none. Precondition: idle().
   Cycle idle_from() const { return idle_from_; }
 
-  // The cycle from which it requests the next burst; kUnknown: no requests remain, or it waits for room at an unknown
-  // time.
+  // The first cycle in which it requests the next burst; kUnknown: no requests remain, or the time at which there is
+  // room is unknown.
   Cycle asks_from() const { return asks_from_; }
   const Burst& asked() const { return next_; }
   void grant(Cycle cycle);
   void accepted(Cycle first_beat) { granted_[accepted_++].first_beat = first_beat; }
 
-  // Called before accepted(), if delays are explained: the burst was at the port since its grant, was refused in
-  // `refused` cycles, and the memory attributed the rest as given.
+  // Called before accepted(), if delays are explained: since its grant, the burst was refused in `refused` cycles, and
+  // the memory attributed the rest of its delay as given.
   bool explains() const { return explain_; }
   void explain(Cycle refused, MemorySplit memory);
   // A burst of another requester was refused in these cycles: they count as waiting while this one requests.
@@ -49,13 +49,13 @@ class ReadPort {
 
   // The oldest burst that is not used, if its beats are scheduled.
   const Granted* arrived() const { return used_ < accepted_ ? &granted_[used_] : nullptr; }
-  // The whole burst is used in slots without a gap, from `begin` on. Precondition: arrived().
+  // The whole burst is used, in slots without a gap that start at `begin`. Precondition: arrived().
   void use(Cycle begin);
   // The same beat by beat, for callers that cannot guarantee that.
   void use_beat(Cycle last_slot);
 
  private:
-  // Beats that have left, or will: beat i of these in begin + slots_through(i) - 1.
+  // A run of beats whose times of leaving are known: beat i leaves in begin + slots_through(i) - 1.
   struct Run {
     std::uint64_t first_beat = 0;
     Cycle begin = 0;

@@ -21,10 +21,10 @@ class SharedMachines {
   Machine& operator[](std::size_t index) { return nodes_[index]->machine; }
   const Machine& operator[](std::size_t index) const { return nodes_[index]->machine; }
 
-  // Call before the launches of one batch begin, each by Machine::begin(). The addresses of machine k are offset by k
-  // windows on their way to memory.
+  // Call before the batch's launches begin (Machine::begin()). Addresses of machine k are offset by k windows.
   void begin(std::uint64_t window_bytes);
-  // Like those of one machine: kUnknown if no machine can continue. step() processes all events of the cycle.
+  // Like next() and step() of one machine: kUnknown if no machine can continue. step() processes all events of the
+  // cycle.
   Cycle next() const;
   void step(Cycle cycle);
 
@@ -36,7 +36,7 @@ class SharedMachines {
       return owner_.turns_.accept(number_, cycle, direction,
                                   address + static_cast<std::uint64_t>(number_) * owner_.window_bytes_, beats);
     }
-    // Called only right after the acceptance: the direction's last burst is then this port's.
+    // Called only right after the acceptance, when the direction's last burst is this port's.
     MemorySplit explain(Direction direction) const override { return owner_.memory_.explain(direction); }
     void reset() override {}
     std::optional<DramCommands> finish(Cycle) override {

@@ -52,7 +52,7 @@ bool StoreUnit::fill() {
     for (; beat_ < burst_.beats; ++beat_) {
       Cycle slot = next_slot_;
       if (const std::uint64_t number = beats_filled_ + beat_; number >= places) {
-        // The beat reuses the slot of a beat that must have been sent.
+        // The beat reuses the buffer entry of an earlier beat, which must have been sent.
         const std::uint64_t sent = number - places;
         while (!written_.empty() && written_.front().first_beat + written_.front().beats <= sent) written_.pop_front();
         if (written_.empty()) return false;

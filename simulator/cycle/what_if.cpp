@@ -20,7 +20,7 @@ struct Scenario {
   bool wait_for_tokens = true;
 };
 
-// The memory without latencies, or with room for any number of bursts.
+// A memory without latency that accepts any number of bursts.
 MemorySpec at_once() { return IdealMemory{.latency = 1, .outstanding = kManyBursts}; }
 
 // Cycles from the acceptance of a read to its first beat without contention.

@@ -1,5 +1,5 @@
-// The same instructions on other hardware: the benefit of larger or faster parts. Computed by timing them again, not by
-// estimates.
+// What-if analysis: the time of the same instructions on hardware with larger or faster parts, by simulating them
+// again.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct WhatIf {
   bool operator==(const WhatIf&) const = default;
 };
 
-// In a fixed order; changes that the machine already has are left out. `dram` holds the micro-ops. Errors: as the
-// program has them on the hardware itself.
+// One row per change, in a fixed order; changes without effect on this machine are left out. `dram` contains the
+// micro-ops. Errors: those of the program on the original hardware.
 Result<std::vector<WhatIf>> what_if(const isa::HardwareConfig& config, const EngineOptions& options,
                                     std::span<const isa::Instruction> program, std::span<const isa::Launch> launches,
                                     Dram& dram);

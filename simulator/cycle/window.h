@@ -1,4 +1,4 @@
-// A sequence whose elements are numbered consecutively from 0, and of which only the last part is kept: memory grows
+// A sequence whose elements are numbered consecutively from 0, of which only the last elements are stored: memory grows
 // with the number of live elements.
 #pragma once
 

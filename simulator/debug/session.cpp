@@ -74,7 +74,7 @@ Result<void> DebugSession::step() {
   DOVETAIL_CHECK(!at_end(), "the program must not be at its end");
   const auto instruction = next();
   if (!instruction) return standstill_;
-  // Its tokens are available, because instructions are executed in the computed order.
+  // The instruction's tokens are available, because instructions are executed in the computed order.
   isa::Instruction alone = program_[*instruction];
   alone.flags = {};
   const auto executed = values_->launch(std::span(&alone, 1), dram_, *instruction);

@@ -33,22 +33,21 @@ class DebugSession {
   std::size_t launch() const { return launch_; }  // the running launch, from 0
   bool at_end() const { return launch_ == launches_.size(); }
   // The cycle of the running launch in which the last instruction has started; 0 before the first. nullopt: the timing
-  // engine refused the launch, and the order is the program's.
+  // engine rejected the launch, and instructions run in program order.
   std::optional<std::uint64_t> cycle() const;
-  // The index, in the program, of the instruction that starts next; nullopt at the end of a launch that comes to a
-  // standstill.
+  // The index, in the program, of the instruction that starts next; nullopt if the launch is stuck (deadlock).
   std::optional<std::size_t> next() const;
 
-  // Executes the next instruction, and at the end of a launch goes to the next one. Precondition: !at_end(). Error: it
+  // Executes the next instruction, and moves to the next launch at the end of one. Precondition: !at_end(). Error: it
   // cannot be executed, or no instruction can start any more; the state of the session then does not change.
   Result<void> step();
-  // Continues until the next start is after this cycle of the running launch, without leaving it; or until `goes_on`,
-  // called before each instruction, returns false: cycle() is then that of the last start.
+  // Continues within the running launch until the next start is after this cycle, or until `goes_on`, called before
+  // each instruction, returns false; cycle() is then the last start.
   Result<void> run_to_cycle(std::uint64_t cycle, const std::function<bool()>& goes_on = nullptr);
 
   // The counters of the instructions executed so far, from the functional simulator.
   const Counters& counters() const { return counters_; }
-  // All cycles of the running launch; nullopt if it comes to a standstill or has no times.
+  // All cycles of the running launch; nullopt if the launch is stuck or has no times.
   std::optional<std::uint64_t> launch_cycles() const;
   const Dram& dram() const { return dram_; }
   const SramReader& sram() const;
@@ -62,7 +61,7 @@ class DebugSession {
   std::optional<std::array<QueueState, 3>> queues() const;     // by isa::Queue
   std::optional<std::array<std::uint64_t, 4>> tokens() const;  // by isa::TokenFifo
   const TraceEvent* event(std::size_t instruction) const;      // in the running launch; null: unknown
-  // Why the running launch does not end, according to the timing engine; empty: it ends.
+  // Why the running launch is stuck, according to the timing engine; empty: it ends.
   const Diagnostics& standstill() const { return standstill_; }
 
  private:

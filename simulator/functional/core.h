@@ -31,7 +31,7 @@ class Core {
   void reset();
 
   // Adds the instruction's events to `counters`, in the form that complete() expects. False: the work was stopped, and
-  // SRAM holds part of the instruction's results; or fault() holds the reason, and SRAM and DRAM are as before the
+  // SRAM has part of the instruction's results; or fault() has the reason, and SRAM and DRAM are as before the
   // instruction.
   bool execute(const isa::Instruction& instruction, Dram& dram, Counters& counters);
   const Fault& fault() const { return fault_; }
@@ -39,7 +39,7 @@ class Core {
   const Sram& sram() const { return sram_; }
 
  private:
-  // An operand of a GEMM or ALU: the location of its indices.
+  // An operand of a GEMM or ALU instruction: how its indices are computed.
   struct Operand {
     isa::Memory memory;
     const char* index;                 // "dst", "src" or "wgt", for messages
@@ -75,14 +75,14 @@ class Core {
   bool check_holes(const isa::UopLoop& loop, const Operand& operand);
   void define_each(const isa::UopLoop& loop, const Operand& operand);
 
-  // The epilogue of an instruction: its parameters, which are checked and read before the loop, and its results.
-  // Without one, results of ACC replace those of earlier epilogues.
+  // The epilogue of an instruction: reads and checks its parameters before the loop, and computes its results after it.
+  // Without an epilogue, STORE reads ACC instead of earlier epilogues' results.
   bool read_parameters(const isa::UopLoop& loop);
   bool requantize(const isa::UopLoop& loop, const Operand& dst, Counters& counters, std::uint64_t results);
   bool replace_out(const isa::UopLoop& loop, const Operand& dst);
 
-  // The first step, in execution order, for whose index `stop` is true; for equal indices it is called at least once.
-  // Also nullopt if the work was stopped.
+  // The first step, in execution order, for whose index `stop` returns true; `stop` is called at least once per
+  // distinct index. Also nullopt if the work was stopped.
   struct Step {
     std::uint64_t y = 0, x = 0, uop = 0, index = 0;
   };

@@ -46,8 +46,8 @@ void set_loops(GemmArguments& arguments, const isa::ProductLoop& loop, const Uop
 
 // The reads of ACC by the steps of a vector instruction in addition to those of their destinations: none for a step
 // that repeats the operands of the preceding step (docs/reference/timing.md, section 9), that is, one with the same
-// src, unless that step has written them. Whether it may have is examined completely only if the ranges of destinations
-// and operands overlap.
+// src, unless that step has written them. The indices are examined one by one only if the ranges of destinations and
+// operands overlap.
 std::uint64_t operand_reads(const isa::Alu& alu, const UopView& uops, IndexRange dst, IndexRange src,
                             std::uint64_t operands) {
   const std::uint64_t inner = alu.iter_in, outer = alu.iter_out, last = uops.count - 1;
@@ -105,14 +105,14 @@ std::string Core::describe(const Step& step) {
 inline bool Core::uops_defined(const isa::UopLoop& loop) {
   if (const auto hole = sram_.defined(isa::Memory::uop).find_undefined(loop.uop_begin, loop.uop_end - 1))
     return fail(fmt::format("micro-op {} is executed, but was not written since reset", *hole),
-                "load it with `load.uop` before");
+                "load it first, with `load.uop`");
   return true;
 }
 
 inline bool Core::table_defined(const isa::Alu& alu) {
   if (!isa::spec::reads_table(alu.op) || sram_.defined(isa::Memory::tab)[0]) [[likely]]
     return true;
-  return fail("the table is read, but was not written since reset", "load it with `load.tab` before");
+  return fail("the table is read, but was not written since reset", "load it first, with `load.tab`");
 }
 
 // The common case of each check is inline; the general case finds the faulty step, or finds that only the hull was out
@@ -148,7 +148,7 @@ bool Core::check_holes(const isa::UopLoop& loop, const Operand& operand) {
   return fail(fmt::format("{} reads element {} of {} ({}), but it was not written since reset", describe(*step),
                           defined[step->index] ? step->index + operand.beyond : step->index,
                           isa::spec::info(operand.memory).name, operand.index),
-              "load it before, reset it with GEMM, or correct the index");
+              "load the element first, reset it with GEMM, or correct the index");
 }
 
 inline void Core::define(const isa::UopLoop& loop, const Operand& operand) {
@@ -167,8 +167,8 @@ void Core::define_each(const isa::UopLoop& loop, const Operand& operand) {
 bool Core::read_parameters(const isa::UopLoop& loop) {
   const std::size_t at = loop.uop_end;
   if (!sram_.defined(isa::Memory::uop)[at])
-    return fail(fmt::format("micro-op {} names the parameters of the epilogue, but was not written since reset", at),
-                "load it with `load.uop` before");
+    return fail(fmt::format("micro-op {} selects the parameters of the epilogue, but was not written since reset", at),
+                "load it first, with `load.uop`");
   const UopView uop = sram_.uops(at, at + 1);
   const std::uint64_t element = *uop.wgt;
   if (element >= depth(isa::Memory::wgt))
@@ -178,10 +178,10 @@ bool Core::read_parameters(const isa::UopLoop& loop) {
   if (!sram_.defined(isa::Memory::wgt)[element])
     return fail(fmt::format("the parameters of the epilogue are element {} of wgt, but it was not written since reset",
                             element),
-                "load it before, or correct the micro-op after the loop");
+                "load the element first, or correct the micro-op after the loop");
   const bool looks_up = config_.table && isa::semantics::looks_up({*uop.dst, 0, 0});
   if (looks_up && !sram_.defined(isa::Memory::tab)[0])
-    return fail("the table is read, but was not written since reset", "load it with `load.tab` before");
+    return fail("the table is read, but was not written since reset", "load it first, with `load.tab`");
   const NdArray values = sram_.read(isa::Memory::wgt, element, 1);
   const auto parameters = values.data<std::int8_t>();
   const TileLayout& tile = sram_.layout();
@@ -223,8 +223,8 @@ bool Core::replace_out(const isa::UopLoop& loop, const Operand& dst) {
   return !stopped();
 }
 
-// A single step: the micro-op's fields are the indices, and factors do not matter. False: something is wrong, or it is
-// not such an instruction, and the general path must handle it.
+// A single step: the micro-op's fields are the indices, and factors do not matter. False: the instruction has more
+// steps or an error, and the general path must handle it.
 inline bool Core::run_single(const isa::Gemm& gemm) {
   if (config_.epilogue || !is_single_step(gemm) || isa::semantics::gemm_mode(gemm) != GemmMode::accumulate)
     return false;

@@ -58,7 +58,7 @@ bool Core::run(const isa::Store& store, Dram& dram, Counters& counters) {
   if (!dram_range_fits(store, dram, "written")) return false;
   if (const auto hole = sram_.defined(isa::Memory::acc).find_undefined(store.sram_base, store.sram_base + elements - 1))
     return fail(fmt::format("element {} of acc is stored, but was not written since reset", *hole),
-                "load it, reset it with GEMM, or shorten the store");
+                "load the element first, reset it with GEMM, or shorten the store");
 
   const std::uint64_t size = element_bytes(store.memory);
   isa::semantics::for_each_stored_run(store, [&](std::uint64_t from, std::uint64_t to, std::uint64_t count) {

@@ -133,8 +133,8 @@ std::string FunctionalSimulator::state(const Launch& launch) const {
   return text;
 }
 
-// Fetches as many instructions as their command queues have room for: one instruction in program order, all of them
-// otherwise. An instruction that may start at once and has no waiting predecessor is executed directly.
+// Fetches one instruction (ExecutionOrder::program), or as many as the command queues have room for. An instruction
+// that may start and has no waiting predecessor is executed directly.
 FunctionalSimulator::Step FunctionalSimulator::fetch(Launch& launch) {
   Step step = Step::stuck;
   while (launch.next < launch.program.size()) {
@@ -157,8 +157,8 @@ FunctionalSimulator::Step FunctionalSimulator::fetch(Launch& launch) {
   return step;
 }
 
-// Starts the first instruction in order of priority that may start, and continues until none may, or, with fetch ahead,
-// for one instruction: fetch may have found a better one.
+// Starts the instruction with the highest priority that may start, until none may; if fetch runs ahead only one, since
+// a later one may have a higher priority.
 FunctionalSimulator::Step FunctionalSimulator::run_units(Launch& launch) {
   Step step = Step::stuck;
   const auto order = priorities(order_);

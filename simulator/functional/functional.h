@@ -16,7 +16,7 @@
 
 namespace dovetail::simulator {
 
-// Selects which of the instructions that may start goes first. Always deterministic.
+// Which of several instructions that may start is executed first. Always deterministic.
 enum class ExecutionOrder : std::uint8_t {
   program,      // each as soon as it is fetched and its tokens are available: program order where that is legal
   load_first,   // fetch as far ahead as the command queues allow, then loads before computation before stores
@@ -30,10 +30,10 @@ struct FunctionalOptions {
   ExecutionOrder order = ExecutionOrder::program;
   // For tests and measurements. Precondition: is_supported(*kernel_level). Default: best_kernel_level().
   std::optional<KernelLevel> kernel_level = std::nullopt;
-  // Counts its steps, and may stop it; outlives the simulator. Null: not observed.
+  // Counts the simulated steps, and may stop the run; outlives the simulator. Null: not observed.
   Work* work = nullptr;
-  // Called before each instruction, with its index in the program, in the order of execution. True ends the launch
-  // without it: launch() then returns the counters so far, and neither SRAM nor queues can be used for another launch.
+  // Called before each instruction, with its index in the program, in the order of execution. Returning true ends the
+  // launch before it: launch() then returns the counters so far, and the simulator cannot run another launch.
   std::function<bool(std::size_t instruction)> stop_before = nullptr;
 };
 

@@ -1,6 +1,6 @@
 // Executes GEMM and ALU in slices of their loops: one instruction may take 10^12 steps, and the observer of the work
 // may stop it meanwhile. A slice is the same loop nest over some of its iterations, in order, with the memories' bases
-// moved by the index offsets of the preceding iterations; so every value is that of the whole instruction.
+// moved by the index offsets of the preceding iterations, so the results equal those of the whole instruction.
 #pragma once
 
 #include <algorithm>
@@ -36,8 +36,8 @@ inline AluArguments from_iteration(const AluArguments& whole, std::size_t y, std
   return slice;
 }
 
-// The kernel over all iterations: at once if they are few, else whole rows of the outer loop at a time, or parts of a
-// row. False: the work was stopped after a slice. Preconditions: those of the kernel, and no loop is empty.
+// Runs the kernel over all iterations: at once if they are few, else some rows of the outer loop at a time, or parts of
+// a row. False: the work was stopped after a slice. Preconditions: those of the kernel, and no loop is empty.
 template <typename Arguments>
 bool run_in_slices(void (*kernel)(const Arguments&), const Arguments& whole, WorkMeter& meter) {
   const std::size_t uops = whole.uops.count, row = whole.iter_in * uops;

@@ -22,7 +22,8 @@ TileLayout layout_for(const isa::HardwareConfig& config, const Kernels& kernels)
 
 }  // namespace
 
-// A kernel may read a whole vector if an element is shorter: INP and its compensation end in a spare one.
+// A kernel may read a whole vector even if an element is shorter: INP and its compensation have a spare vector at the
+// end.
 Sram::Sram(const isa::HardwareConfig& config, const Kernels& kernels)
     : codec_(config),
       uop_bytes_(static_cast<std::size_t>(config.uop_bytes())),

@@ -53,7 +53,7 @@ class Sram {
 
   const TileLayout& layout() const { return layout_; }
 
-  // The elements that LOAD writes. `dram` holds `count` consecutive DRAM elements. Precondition: the range is within
+  // Writes the elements of a LOAD. `dram` contains `count` consecutive DRAM elements. Precondition: the range is within
   // the memory.
   void write(isa::Memory memory, std::size_t begin, std::size_t count, const std::byte* dram);
   void write_zeros(isa::Memory memory, std::size_t begin, std::size_t count);

@@ -73,7 +73,7 @@ void BankModel::issue(DramCommand::Kind kind, Clock clock, const Place& at) {
   record_->push_back({kind, clock, number(at.channel), number(at.rank), number(at.group), number(at.bank), at.row});
 }
 
-// Closes every bank, refreshes, and is ready again after tRFC.
+// Closes every bank of the rank and refreshes it; the rank is ready again after tRFC.
 void BankModel::refresh(Rank& rank, const Place& place) {
   const DramStandard& dram = spec_.standard;
   Clock start = rank.refresh;
@@ -170,8 +170,8 @@ Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address
   const auto controller = static_cast<Cycle>(spec_.controller_cycles);
   const std::uint64_t end_address = address + beats * bus_bytes_;
   const auto size = static_cast<std::uint64_t>(spec_.standard.access_bytes);
-  // For a read: the earliest cycle of its first beat such that none of the following is too early. For a write: the
-  // cycle in which all is written.
+  // Read: the earliest cycle of the first beat for which all following beats are ready in time. Write: the cycle in
+  // which all bytes are written.
   Cycle result = read ? std::max(cycle + 1, last_[way] + 1) : cycle + beats + 1;
   for (std::uint64_t at = address & ~(size - 1); at < end_address; at += size) {
     // The beats that overlap this access.
@@ -179,7 +179,7 @@ Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address
     const std::uint64_t last = (std::min(at + size, end_address) - 1 - address) / bus_bytes_;
     const Way made = access(at, direction, clock_of(cycle + controller + (read ? 0 : 2 + last)));
     const Cycle data = cycle_of(made.end) + controller;
-    // For a beat of several accesses the last of them decides: it updates the same beat again, later.
+    // If several accesses form a beat, the last one determines its time: it updates the same beat later.
     const Cycle possible = read ? data - std::min(data, Cycle{first}) : data;
     if (possible >= result || at <= address) explained_[way].access = made;
     result = std::max(result, possible);
@@ -194,9 +194,9 @@ Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address
   return {true, result};
 }
 
-// Attributed by the access that decided: latency is the time of an idle memory with the row open, row_miss and refresh
-// are the waits that they caused for the column command; the rest is due to earlier accesses, including those of the
-// same burst.
+// The delay of the access that determined the response: latency is that of an idle memory with the row open, row_miss
+// and refresh are the waits of its column command for them, and the rest is due to earlier accesses, including those of
+// the same burst.
 MemorySplit BankModel::explain(Direction direction) const {
   const Last& last = explained_[static_cast<std::size_t>(direction)];
   const DramStandard& dram = spec_.standard;

@@ -20,7 +20,7 @@ class BankModel final : public Memory {
   std::optional<DramCommands> finish(Cycle done) override;
   MemoryStatistics statistics() const override { return statistics_; }
 
-  // Appends every command from now on; they need not be in clock order. nullptr: stop recording.
+  // Records all further commands in `commands`, not necessarily in clock order. nullptr: stop recording.
   void record(std::vector<DramCommand>* commands) { record_ = commands; }
 
  private:
@@ -54,7 +54,8 @@ class BankModel final : public Memory {
     std::int64_t row;
   };
 
-  // An access until its column command: refreshes delay it until `refreshed`, and its row is open from `open` on.
+  // The progress of an access to its column command: refreshes delay it until `refreshed`, and its row is open at
+  // `open`.
   struct Way {
     Clock arrival = 0, refreshed = 0, open = 0, end = 0;  // end: the clock after the last on the data bus
   };

@@ -36,8 +36,8 @@ struct MemorySplit {
   bool operator==(const MemorySplit&) const = default;
 };
 
-// The causes of `wait` cycles of a burst's delay: exceptional causes first, so that each is given the cycles that would
-// have been saved without it; the remainder is latency.
+// Divides `wait` cycles of a burst's delay among the causes: exceptional causes first, so that each gets the cycles
+// that its absence would have saved; the remainder is latency.
 inline MemorySplit divide_wait(std::uint64_t wait, const MemorySplit& parts) {
   MemorySplit split;
   using enum MemoryCause;

@@ -27,7 +27,7 @@ class FairTurns {
   Answer accept(int requester, Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats);
 
  private:
-  // First the requester that was refused, else the one after the last served.
+  // Who is next in a direction: the requester that was refused, else the one after the last one served.
   struct Turn {
     int requester = 0;
     bool refused = false;  // the memory has recorded its request: no other may come between

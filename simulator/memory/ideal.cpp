@@ -22,8 +22,8 @@ Answer IdealModel::accept(Cycle cycle, Direction direction, std::uint64_t, std::
   return take(cycle, direction, beats, 0);
 }
 
-// A slow data path delays a read's first beat, so that the others follow without a gap: the last beat leaves when its
-// bytes have arrived.
+// If the data path is slow, a read's first beat is delayed so that the others follow without a gap: the last beat
+// leaves when its bytes have arrived.
 Answer IdealModel::take(Cycle cycle, Direction direction, std::uint32_t beats, Cycle more_latency) {
   Way& way = this->way(direction);
   const Cycle bytes = beats * bus_bytes_;

@@ -37,8 +37,8 @@ Result<void> read_keys(std::string_view text, std::string_view list, const std::
       if (key.name == item.substr(0, equals)) found = &key;
     }
     if (found == nullptr || equals == std::string_view::npos)
-      return bad(text, fmt::format("\"{}\" is not a key=value of this model", item),
-                 fmt::format("its keys are {}", fmt::join(names, ", ")));
+      return bad(text, fmt::format("\"{}\" is not a key=value setting of this model", item),
+                 fmt::format("the keys are {}", fmt::join(names, ", ")));
     const std::string_view digits = item.substr(equals + 1);
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -47,7 +47,7 @@ Result<void> read_keys(std::string_view text, std::string_view list, const std::
       return bad(text,
                  fmt::format("{} is \"{}\", but must be a number from {} to {}", found->name, digits, found->minimum,
                              found->maximum),
-                 "write it in decimal");
+                 "write a decimal number");
     *found->value = value;
   }
   return {};

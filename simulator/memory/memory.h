@@ -20,8 +20,8 @@ using Cycle = std::uint64_t;
 
 enum class Direction : std::uint8_t { read, write };
 
-// Accepted: `cycle` is that of the first read beat, after which the others follow in consecutive cycles, or that of the
-// write response. Refused: `cycle` is the earliest in which the request can succeed.
+// Accepted: `cycle` is the cycle of the first read beat (the others follow in consecutive cycles), or of the write
+// response. Refused: `cycle` is the earliest one in which the request can succeed.
 struct Answer {
   bool accepted = false;
   Cycle cycle = 0;
@@ -31,7 +31,7 @@ struct Answer {
 struct MemoryStatistics {
   std::uint64_t read_bursts = 0, write_bursts = 0;
   std::uint64_t read_bytes = 0, write_bytes = 0;  // whole beats
-  // `bank`: a miss finds its bank closed, a conflict another row open.
+  // For memory `bank`: at a miss, the bank is closed; at a conflict, another row is open.
   std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0;
   bool operator==(const MemoryStatistics&) const = default;
 };
@@ -41,8 +41,8 @@ class Memory {
   virtual ~Memory() = default;
 
   // Must be called in cycle order, reads before writes within a cycle. A refused request must be repeated, unchanged,
-  // until it is accepted; repeating it too early, or not in between, changes nothing. `address` is that of the first
-  // beat, a multiple of the beat. Preconditions: beats > 0; the burst is within 4 KiB.
+  // until it is accepted; repeating it too early, or pausing, has no effect. `address` is that of the first beat, a
+  // multiple of the beat. Preconditions: beats > 0; the burst is within 4 KiB.
   virtual Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) = 0;
 
   // The causes of the time from the acceptance of the direction's last burst to its response: latency, bandwidth,
@@ -61,8 +61,7 @@ class Memory {
 };
 
 // A pipeline: every burst has the same latency, and each direction moves a fixed number of bytes per cycle.
-// `outstanding` bursts of a direction are accepted and not yet complete; one that is complete in cycle c makes room
-// from c + 1 on.
+// At most `outstanding` bursts of a direction are in flight; one that completes in cycle c makes room in c + 1.
 struct IdealMemory {
   std::int64_t latency =
       64;  // cycles from acceptance to the first read beat, and from the last written byte to the response; >= 1

@@ -1,5 +1,5 @@
-// Slaves that the design must support: AXI4 leaves a slave the choice of its times, and of the order in which it
-// accepts an address and its data (Arm IHI 0022, A3.3.1).
+// AXI4 slaves that the design must support: a slave may choose its latencies, and whether it accepts an address or its
+// data first (Arm IHI 0022, A3.3.1).
 #pragma once
 
 #include <array>

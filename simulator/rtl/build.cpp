@@ -41,7 +41,7 @@ class Build {
         model_(std::move(model)),
         work_(fmt::format("{}.{}.work", model_.string(), getpid())) {}
 
-  // Precondition: this process holds the model's lock.
+  // Precondition: this process has locked the model.
   Result<void> run() {
     remove_interrupted();
     std::error_code error;
@@ -74,7 +74,7 @@ class Build {
 
   fs::path run_time() const { return model_.parent_path() / rtl_run_time_file(sources_, verilator_version().value()); }
 
-  // Identical for all models of a folder, and as long to compile as a small one.
+  // Compiles Verilator's run time, which is the same for all models, and as slow to compile as a small model.
   Result<void> make_run_time() {
     std::error_code ignored;
     if (fs::exists(run_time(), ignored)) return {};
@@ -93,14 +93,14 @@ class Build {
                    {{"design", design_.string()}, {"kit", kit_folder().string()}, {"run_time", run_time().string()}},
                    log}));
     if (end.exit == 0) return {};
-    if (end.signal != 0) return refusal(config_, fmt::format("{} was interrupted", what), "start it again");
+    if (end.signal != 0) return refusal(config_, fmt::format("{} was interrupted", what), "start the build again");
     std::string said = read_text_file(log).ok() ? read_text_file(log).value() : "";
     said.erase(0, said.size() - std::min<std::size_t>(said.size(), 2000));
     const fs::path kept = model_.string() + ".log";
     std::error_code error;
     fs::rename(log, kept, error);
     return refusal(config_, fmt::format("{} failed: {}", what, said),
-                   fmt::format("the whole log is {}", kept.string()));
+                   fmt::format("the complete log is {}", kept.string()));
   }
 
   const isa::HardwareConfig& config_;

@@ -25,8 +25,8 @@ struct BuiltRtlModel {
   bool is_new = false;  // false: it existed already
 };
 
-// The model in `into`, built if it is missing or incomplete. If several processes request one, the first builds it and
-// the others wait. An interrupted build leaves no model, and nothing that hinders the next one. Error: no Verilator, no
+// The model in `into`, built if it is missing or incomplete. If several processes request a model, the first builds it
+// and the others wait. An interrupted build leaves no model, and does not affect the next one. Error: no Verilator, no
 // g++, no sources, or the tools' messages.
 Result<BuiltRtlModel> build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build);
 

@@ -21,7 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Files of a folder that may be such a model: one of this Verilator, or if there is no Verilator, of any version.
+// Files of a folder that may be the model: those of this Verilator's version, or of any version if there is no
+// Verilator.
 std::vector<fs::path> candidates(const fs::path& folder, const RtlModelSources& sources) {
   std::error_code ignored;
   if (verilator_version()) {
@@ -55,7 +56,7 @@ std::optional<std::string> why_not(const Folder& folder, const fs::path& model) 
   if (auto damage = rtl_model_damage(model)) return damage;
   if (folder.named) return std::nullopt;
   for (const fs::path& path : {model, folder.path, folder.root.value_or(folder.path)})
-    if (auto why = other_hands(path)) return fmt::format("it is code, and {}", *why);
+    if (auto why = other_hands(path)) return fmt::format("the file is code, and {}", *why);
   return std::nullopt;
 }
 
@@ -102,8 +103,9 @@ Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, bool waves) {
   for (const Folder& folder : folders) names.push_back(folder.path.string());
   return Diagnostic{
       "there is no RTL model of this configuration", config.name,
-      fmt::format("one is made for each configuration, design and version of Verilator, and none of {} contains {}{}",
-                  fmt::join(names, ", "), expected, refused),
+      fmt::format(
+          "each configuration, design and version of Verilator needs a separate model, and none of {} contains {}{}",
+          fmt::join(names, ", "), expected, refused),
       remedy(config, waves)};
 }
 

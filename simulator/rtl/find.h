@@ -14,12 +14,12 @@ namespace dovetail::simulator {
 // may have written (base/user_folder.h) is ignored. Error: found in none of them.
 Result<std::filesystem::path> find_rtl_model(const isa::HardwareConfig& config, bool waves);
 
-// The default folder for models: one of this user's. Error: there is none.
+// The default folder for models, in this user's cache. Error: there is none.
 Result<std::filesystem::path> rtl_model_cache();
 
 // The folder with rtl/, sva/ and tb/: DOVETAIL_HW, or share/dovetail/hw of the kit (base/kit_folder.h).
 std::filesystem::path hardware_folder();
-// Whether it is the kit's, the one that the kit's tests have run.
+// Whether hardware_folder() is the kit's own, which the kit's tests have checked.
 bool is_design_of_kit();
 
 // The folder that the includes of hw/tb are relative to: share/dovetail of the kit.

@@ -22,8 +22,8 @@ typedef struct {
   // kind: 0 issue, 1 start, 2 end; unit: isa::Queue; cause: StallCause, for a start.
   void (*event)(void* context, int kind, int unit, uint32_t instruction, uint64_t cycle, int cause);
   // The activity of the memory port in each cycle of the launch, after accept(): bits as named in
-  // simulator/rtl/port_watch.h. `moved`: the instruction that each unit (isa::Queue) moves data for. Not called with a
-  // slave.
+  // simulator/rtl/port_watch.h. `moved`: for each unit (isa::Queue), the instruction whose data it transfers. Not
+  // called with a slave.
   void (*port)(void* context, uint64_t cycle, uint32_t signals, const uint32_t moved[3]);
   // Called every DOVETAIL_RTL_POLL_CYCLES cycles of a launch. False ends it at once.
   int (*goes_on)(void* context);

@@ -40,7 +40,7 @@ std::string processor() {
   return {};
 }
 
-// All files of the design in a fixed order; empty if the folder holds none.
+// All files of the design in a fixed order; empty if the folder has none.
 std::string design_text(const fs::path& design) {
   std::vector<fs::path> files;
   std::error_code ignored;
@@ -68,7 +68,7 @@ std::string as_file_name(const std::string& line) {
   return name;
 }
 
-// Has a fixed length; the number is the size of the whole file in bytes.
+// The seal has a fixed length; its number is the size of the whole file in bytes.
 constexpr std::string_view kSeal = "\nDovetail RTL model of {:>16} bytes\n";
 std::string seal(std::uintmax_t bytes) { return fmt::format(kSeal, bytes); }
 const std::size_t kSealBytes = seal(0).size();
@@ -122,8 +122,8 @@ Result<void> seal_rtl_model(const fs::path& path) {
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(path, error);
   const auto bad = [&](int why) {
-    return Diagnostic{"cannot write the RTL model", path.string(), std::strerror(why), "is the disk full?",
-                      cause_of(why)};
+    return Diagnostic{"cannot write the RTL model", path.string(), std::strerror(why),
+                      "check that the disk is not full", cause_of(why)};
   };
   if (error) return bad(error.value());
   const std::string end = seal(bytes + kSealBytes);
@@ -147,8 +147,7 @@ std::optional<std::string> rtl_model_damage(const fs::path& path) {
   }
   if (file && end == seal(bytes)) return std::nullopt;
   return fmt::format(
-      "it is truncated, or was not made by `dovetail rtl build`: the end of its {} bytes is not "
-      "that of such a model",
+      "the file is truncated, or was not made by `dovetail rtl build`: its {} bytes do not end like an RTL model",
       bytes);
 }
 

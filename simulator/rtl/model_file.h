@@ -1,6 +1,6 @@
-// The file of a Verilated model. Its name identifies everything that the model was made from, so that one of another
-// design, package or Verilator is never used by mistake; its last bytes record its length, so that a truncated one
-// never is.
+// The file of a Verilated model. Its name identifies everything that the model was made from, so that a model of
+// another design, package or Verilator is never used by mistake; its last bytes (the seal) record its length, so that
+// truncation is detected.
 #pragma once
 
 #include <filesystem>
@@ -35,7 +35,7 @@ std::string rtl_run_time_file(const RtlModelSources& sources, const std::string&
 // nullopt: there is none. Queried once per process.
 const std::optional<std::string>& verilator_version();
 
-// Appends the seal, after which the file is complete on the medium. A loader of shared objects ignores it.
+// Appends the seal to a complete file, and flushes it to disk. A loader of shared objects ignores it.
 Result<void> seal_rtl_model(const std::filesystem::path& path);
 // Why the file is not a complete model, or nullopt.
 std::optional<std::string> rtl_model_damage(const std::filesystem::path& path);

@@ -42,7 +42,7 @@ Diagnostics explain_tokens(const isa::HardwareConfig& config, const RtlOutcome& 
   Diagnostics errors = token_errors(config, outcome.launch, outcome.first_index);
   if (errors.empty())
     errors.push_back({"the design reports tokens that no instruction pushed", "the end of the launch",
-                      "the program leaves none", std::string(kDesignAtFault)});
+                      "the program consumes all its tokens", std::string(kDesignAtFault)});
   return errors;
 }
 

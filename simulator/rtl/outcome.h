@@ -1,5 +1,5 @@
 // Why a launch on the design did not complete: the design's report, compared with the result that follows from the
-// launch's instructions alone, in the words of the other engines.
+// launch's instructions alone, worded as by the other engines.
 #pragma once
 
 #include <array>

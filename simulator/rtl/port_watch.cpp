@@ -42,8 +42,8 @@ void PortWatch::charge(isa::Queue unit, std::uint32_t instruction, Cycle& wait, 
   if (at < waits_.instructions.size()) waits_.instructions[at] += split;  // a faulty design may name any instruction
 }
 
-// The burst in the address register was accepted or refused; a reader that requests then is granted, or waits for that
-// burst.
+// Handles the burst in the address register, which was accepted or refused; other requesting readers are then granted,
+// or wait for it.
 void PortWatch::read_port(std::uint32_t signals) {
   const bool is_accepted = std::exchange(is_accepted_[0], false);
   const bool refused = bit(signals, kReadAddress) && !is_accepted;
@@ -102,8 +102,8 @@ void PortWatch::store(Cycle cycle, std::uint32_t signals, std::uint32_t moved) {
   if (bit(signals, kMemory + static_cast<int>(isa::index(isa::Queue::store)))) {
     ++store_waited_;
   } else if (store_waited_ != 0) {
-    // A slot has the buffer entry of the beat that was sent in the preceding cycle; else the instruction is fully
-    // answered.
+    // Store slot: its buffer entry is free because a beat was sent in the preceding cycle. No slot: all the
+    // instruction's bursts are answered.
     MemorySplit parts = bit(signals, kStoreSlot) ? sent_.to_address : taken_.to_address;
     if (bit(signals, kStoreSlot)) parts[MemoryCause::bandwidth] += cycle - sent_.first_data;
     else parts += taken_.memory;

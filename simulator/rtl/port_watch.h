@@ -1,4 +1,4 @@
-// The causes of the design's waits for memory: from the signals of its port, cycle by cycle, and the memory's own
+// Determines the causes of the design's waits for memory from its port's signals, cycle by cycle, and from the memory's
 // responses, by the rules of docs/reference/timing.md, section 11.
 #pragma once
 
@@ -38,7 +38,7 @@ class PortWatch {
     MemorySplit parts;
     std::uint32_t beats = 0;  // that have not left their buffer
   };
-  // Its bursts, from the oldest whose beats have not all left to the one being requested.
+  // A reader's bursts, from the oldest with unused beats to the one being requested.
   struct Reader {
     std::deque<Delay> delays;
     bool asks = false;  // the last of them has not been granted

@@ -35,10 +35,10 @@ std::string_view processor_options() {
 
 RtlRecipe rtl_recipe(const isa::HardwareConfig& config, const RtlModelKind& kind) {
   RtlRecipe recipe;
-  // Random power-up contents; assertions of the design stay on: they cost little and are half of the benefit. Elements
-  // are up to a page long, and WIDTHCONCAT reports any '0 of more than a KiB as an error. -fno-dfg: the pass makes one
-  // concatenation of the values that lanes drive, in code that copies it once per lane; without the pass a model of 256
-  // lanes runs 7 times as fast, one of 16 equally fast.
+  // Random power-up contents; the design's assertions stay enabled: they cost little and find many errors. Elements are
+  // up to a page long, and WIDTHCONCAT reports any '0 of more than a KiB as an error. -fno-dfg: this pass concatenates
+  // the values of all lanes, and the generated code copies the concatenation once per lane; without the pass a model of
+  // 256 lanes runs 7 times as fast, one of 16 equally fast.
   recipe.verilate = fmt::format(
       "verilator --cc -O3 -fno-dfg --x-assign fast --x-initial unique --assert --unroll-count 4096 --unroll-stmts "
       "200000 "
@@ -47,7 +47,7 @@ RtlRecipe rtl_recipe(const isa::HardwareConfig& config, const RtlModelKind& kind
       "\"$design\"/tb/*.sv\n",
       kind.waves ? " --trace-fst --trace-structs" : "", kind.synthesized_dot ? " -DDOVETAIL_SYNTHESIS_DOT" : "");
   // The options for Verilator's own sources and the model. A dot product is one chain of additions: with -ftree-ter g++
-  // 12 takes more than 18 minutes for one of 1,024, without it 14 seconds, and the models are equally fast.
+  // 12 needs more than 18 minutes for a chain of 1,024, without it 14 seconds, and the models are equally fast.
   const std::string compile = fmt::format(
       "g++ -std=c++20 -{1} -fPIC -fvisibility=hidden -w -faligned-new -fno-tree-ter -fcf-protection=none "
       "-DVL_USER_STOP "

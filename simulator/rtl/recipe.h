@@ -1,5 +1,5 @@
-// The build of a Verilated model: shell scripts without paths of a machine, so that their text can be part of the hash
-// in the name of a model's file.
+// The build of a Verilated model: shell scripts without paths of a machine, so that their text can be hashed into the
+// name of a model's file.
 #pragma once
 
 #include <string>

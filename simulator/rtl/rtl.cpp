@@ -46,11 +46,11 @@ Result<std::shared_ptr<Library>> open(const std::filesystem::path& path) {
   if (!object.ok()) return bad(object.errors().front().why, cause_of(object.errors()));
   const auto library = std::make_shared<Library>(*std::move(object));
   const auto entry = reinterpret_cast<dovetail_rtl_entry>(library->object.find(DOVETAIL_RTL_ENTRY));
-  if (entry == nullptr) return bad("it is not an RTL model");
+  if (entry == nullptr) return bad("the file is not an RTL model");
   library->api = entry();
   if (library->api->version != DOVETAIL_RTL_API_VERSION)
-    return bad(
-        fmt::format("its interface has version {}, this kit's {}", library->api->version, DOVETAIL_RTL_API_VERSION));
+    return bad(fmt::format("the model's interface has version {}, but this kit's {}", library->api->version,
+                           DOVETAIL_RTL_API_VERSION));
   return library;
 }
 
@@ -240,7 +240,7 @@ LaunchTrace VerilatedSimulator::time(const dovetail_rtl_result& result) {
   return timing;
 }
 
-// A cycle is about one step: a GEMM takes one for each micro-op.
+// A cycle counts as one step: a GEMM has about one cycle per micro-op.
 bool VerilatedSimulator::goes_on() {
   Work* const work = options_.engine.work;
   if (work == nullptr) return true;
@@ -289,7 +289,7 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   timing_.reset();
   if (model_ == nullptr)
     return Diagnostic{"the design violated one of its assertions", config_.name,
-                      "while it was reset; see its message above", std::string(kDesignAtFault)};
+                      "the assertion failed during reset; see its message above", std::string(kDesignAtFault)};
   for (std::size_t i = 0; i < program.size(); ++i) {
     if (rules_.is_legal(program[i])) continue;
     Diagnostics errors = rules_.check(program[i]);

@@ -30,8 +30,8 @@ struct RtlOptions {
     int response = 2;
   };
   std::optional<BadRange> bad_range = std::nullopt;
-  // Replaces the bytes that fetch reads for an instruction, by its number: for instructions that the simulator itself
-  // refuses.
+  // Replaces the bytes that fetch reads for an instruction, by its index: for instructions that the simulator itself
+  // would reject.
   std::map<std::size_t, std::vector<std::byte>> patches = {};
 };
 

@@ -52,13 +52,13 @@ Accelerator::Accelerator(sc_core::sc_module_name name, const AcceleratorOptions&
   registers.register_b_transport(this, &Accelerator::access_register);
   SC_HAS_PROCESS(Accelerator);
   SC_THREAD(run);
-  // The line has a single driver, whatever changes its value.
+  // The interrupt line has a single driving process, since several events change it.
   SC_METHOD(drive_interrupt);
   sensitive << interrupt_changed_;
 }
 
-// A burst writes only the bytes of its STORE: other initiators may have written next to them since this launch read its
-// image. Stores have computed their values when they start, before the first of their bursts is sent.
+// A burst writes only the bytes of its STORE: other initiators may have written adjacent bytes since this launch read
+// its image. A store's values are computed when it starts, before its first burst is sent.
 void Accelerator::Port::fill_write(std::uint64_t address, std::size_t bytes) {
   const Dram& image = owner_.image_;
   const ByteRange& row = owner_.stored_.row();
@@ -148,7 +148,8 @@ std::uint32_t Accelerator::read_register(std::uint32_t offset) const {
   return 0;
 }
 
-// Two fields of 16 bits. Only after the launch that left them has completed: before, the machine runs ahead of time.
+// The register has two fields of 16 bits. It is valid only when the launch has completed, because the machine is
+// simulated ahead of SystemC's time.
 std::uint32_t Accelerator::tokens_left(isa::TokenFifo low, isa::TokenFifo high) const {
   if (error_code_ != static_cast<std::uint32_t>(isa::spec::ErrorCode::leftover_tokens)) return 0;
   const auto field = [&](isa::TokenFifo fifo) {

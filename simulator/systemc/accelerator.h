@@ -46,7 +46,7 @@ class Accelerator : public sc_core::sc_module {
   // `execution` holds SRAM, and outlives the module.
   Accelerator(sc_core::sc_module_name name, const AcceleratorOptions& options, Execution& execution);
 
-  // Results of the last launch, like Simulator::timing(). A standstill never completes: STATUS stays busy, and
+  // Results of the last launch, like Simulator::timing(). A deadlocked launch never completes: STATUS stays busy, and
   // outcome() returns the reason.
   const std::optional<LaunchTrace>& trace() const { return trace_; }
   Result<Counters> outcome() const {

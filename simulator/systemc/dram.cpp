@@ -13,8 +13,8 @@ DramModule::DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> mod
   SC_THREAD(arbitrate);
 }
 
-// Responds to requests of earlier deltas of this moment: all simultaneous ones are known by then. Reads go before
-// writes; initiators that receive a read response may write in the same cycle, so writes wait for them.
+// Responds to requests of earlier delta cycles at this time: all simultaneous requests are then known. Reads come
+// first; initiators that receive a read response may write in the same cycle, so writes wait for them.
 void DramModule::arbitrate() {
   for (;;) {
     if (waiting_.empty()) wait(asked_);

@@ -24,9 +24,9 @@ class DramModule : public sc_core::sc_module {
  public:
   tlm_utils::multi_passthrough_target_socket<DramModule> port;
 
-  // The first byte is at `base`. Times of transactions without a BurstExtension, such as those of a host, are not
-  // modeled. Those with one come from threads: if several initiators are bound, they wait for each other within the
-  // moment.
+  // The first byte is at `base`. Transactions without a BurstExtension, such as a host's, have no modeled time. Those
+  // with one must come from SystemC threads: if several initiators are bound, a transaction waits for the others of the
+  // same time.
   DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base,
              std::vector<std::byte> bytes);
 

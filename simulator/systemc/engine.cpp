@@ -111,7 +111,7 @@ class SystemcSimulator final : public Simulator {
     return outcome(nodes, module, image_of);
   }
 
-  // Equal programs on equal images: all end in the same way.
+  // All accelerators run the same program on images of the same form, so all end in the same way.
   template <typename ImageOf>
   Result<Counters> outcome(const std::vector<std::unique_ptr<Node>>& nodes, DramModule& module,
                            const ImageOf& image_of) {

@@ -1,4 +1,4 @@
-// Attributes the cycles of a unit to parts of a program, from a trace's events.
+// Attributes a unit's cycles to groups of instructions (layers, programs), from a trace's events.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace dovetail::simulator {
 
-// Cycles of one unit. An instruction is given the cycles from its predecessor's end up to its own; those before its
-// start were spent waiting, and count for the cause that ended last.
+// Cycles of one unit. An instruction gets the cycles from its predecessor's end to its own end; those before its start
+// are waits, and are attributed to the cause that ended last.
 struct UnitTime {
   std::uint64_t busy = 0;
   std::array<std::uint64_t, kStallCauseNames.size()> waiting{};  // by StallCause
@@ -20,8 +20,8 @@ struct UnitTime {
   bool operator==(const UnitTime&) const = default;
 };
 
-// By the group of each event, a number below `groups`, then by unit; one additional last row holds the cycles after a
-// unit's last instruction, as busy 0 and waiting for `fetch`. Over all rows a unit's cycles sum to those of the
+// The result is indexed by group (a number below `groups`), then by unit; one more row at the end has the cycles after
+// a unit's last instruction, as busy 0 and waiting for `fetch`. Over all rows a unit's cycles sum to those of the
 // launches. Precondition: the launches have events.
 using EventGroup = std::function<std::size_t(const TraceEvent& event)>;
 std::vector<std::array<UnitTime, 3>> attribute(const Trace& trace, std::size_t groups, const EventGroup& group_of);

@@ -1,4 +1,4 @@
-// Base64 of RFC 4648, with padding: bytes as text that JSON and HTML hold unchanged.
+// Base64 of RFC 4648, with padding: bytes as text that JSON and HTML can contain unescaped.
 #pragma once
 
 #include <cstddef>

@@ -59,7 +59,7 @@ InstructionText take_apart(std::string_view text) {
     for (; i < text.size() && is_digit(text[i], hexadecimal); ++i)
       value = value * (hexadecimal ? 16 : 10) +
               static_cast<std::uint64_t>(text[i] <= '9' ? text[i] - '0' : text[i] - 'a' + 10);
-    // Text that a number cannot reproduce, such as 007, or a number beyond the page's integers, stays text.
+    // A number that would not be reproduced exactly, such as 007, or exceeds the page's integers, stays text.
     const std::string_view digits = text.substr(begin, i - begin);
     if ((digits.size() > 1 && digits[0] == '0') || digits.size() > 12) {
       if (hexadecimal) parts.words += "0x";
@@ -74,7 +74,7 @@ InstructionText take_apart(std::string_view text) {
 
 std::string json_text(const Json& json) {
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  // No string may end the element that contains it.
+  // Escapes strings so that none can end the HTML element that contains it.
   std::string safe;
   safe.reserve(text.size());
   for (const char c : text) {
@@ -156,7 +156,7 @@ Result<RunTime> run_time_from_json(const Json& json, std::string_view where) {
     if (!json[key].is_number() || !(json[key].get<double>() >= least))
       return Diagnostic{"cannot read the time of the trace", fmt::format("{}, \"{}\"", where, key),
                         fmt::format("{} is not a number >= {}", json[key].dump(), least),
-                        "write it again with --trace"};
+                        "write the trace again with --trace"};
     value = json[key].get<double>();
     return {};
   };

@@ -1,6 +1,6 @@
 // A trace as a file: JSON that trace_from_json parses, and that Perfetto (ui.perfetto.dev) and chrome://tracing
-// display. One track per unit, a slice per instruction, an arrow per token; the depth of queues and FIFOs, and the
-// beats on the port, as counters. A microsecond on screen is a cycle.
+// display. One track per unit, a slice per instruction, an arrow per token; counters for the depth of queues and FIFOs,
+// and for the beats on the port. A microsecond on screen is a cycle.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 namespace dovetail::simulator {
 
 // `programs`: the instructions of each launch of the trace. Launches follow each other on the time axis. A slice begins
-// when its instruction starts, or where the preceding slice ends: units work on several instructions at once, but
-// slices must not overlap; `args` holds the true cycles. `more` is an object whose members are added to those of the
+// when its instruction starts, or when the preceding slice ends, if that is later: units overlap instructions, but
+// slices must not overlap; `args` has the true cycles. `more` is an object whose members are added to those of the
 // trace.
 std::string perfetto_text(const Trace& trace, const std::vector<std::span<const isa::Instruction>>& programs,
                           const Json& more = Json::object());

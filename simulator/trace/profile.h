@@ -36,8 +36,8 @@ struct TracedProgram {
 };
 
 // A part of a run: its work, the lower bounds of its time, and its actual time. `cycles` are those that the compute
-// unit spent on it (simulator/trace/attribution.h), so that the parts of a run sum to it. Loads run ahead: those of a
-// part may fall into the time of the preceding one, so its bounds may exceed its cycles.
+// unit spent on it (simulator/trace/attribution.h), so the parts' cycles add up to the run's. Loads run ahead, possibly
+// during the preceding part, so a part's bounds may exceed its cycles.
 struct ProfilePart {
   std::string name;
   std::uint64_t cycles = 0;
@@ -55,8 +55,8 @@ struct ProfilePart {
   double macs_per_cycle() const {
     return cycles == 0 ? 0 : static_cast<double>(counters.macs) / static_cast<double>(cycles);
   }
-  // The model's own multiplications: those executed, excluding the padding of channels and batch to the hardware's
-  // blocks. Efficiency is computed from them: multiplications per cycle, relative to the hardware's peak.
+  // The model's multiplications, without those due to padding channels and batch to the hardware's blocks. Efficiency
+  // is computed from them: multiplications per cycle, relative to the hardware's peak.
   std::optional<std::uint64_t> useful_macs;
   double useful_macs_per_cycle() const {
     return cycles == 0 ? 0 : static_cast<double>(useful_macs.value_or(0)) / static_cast<double>(cycles);
@@ -68,8 +68,8 @@ struct ProfilePart {
   double intensity() const { return charged_bytes == 0 ? 0 : static_cast<double>(counters.macs) / charged_bytes; }
 };
 
-// The kinds of work of the compute unit. Its loads are serial: nothing else runs at the same time in it, so all of
-// their cycles are exposed; loads of inputs and weights are in the load unit.
+// The kinds of work of the compute unit. Its loads (of micro-ops, ACC and TAB) overlap with nothing, so all their
+// cycles count; loads of inputs and weights are in the load unit.
 inline constexpr std::array<std::string_view, 5> kComputeKindNames{"gemm", "alu", "load acc", "load uop", "other"};
 struct KindTime {
   std::uint64_t instructions = 0;

@@ -162,10 +162,10 @@ Result<Trace> trace_from_json(const Json& json, std::string_view where) {
     return trace;
   } catch (const Malformed& error) {
     return Diagnostic{"cannot read the trace", fmt::format("{}, {}", where, place), error.why,
-                      "write it again with --trace"};
+                      "write the trace again with --trace"};
   } catch (const Json::exception& error) {
     return Diagnostic{"cannot read the trace", fmt::format("{}, {}", where, place), error.what(),
-                      "write it again with --trace"};
+                      "write the trace again with --trace"};
   }
 }
 

@@ -19,7 +19,7 @@
 
 namespace dovetail::simulator {
 
-// Why an instruction did not start in the preceding cycle.
+// Why an instruction did not start one cycle earlier.
 enum class StallCause : std::uint8_t { none, fetch, unit, drain, token_prev, token_next };
 
 // The activity of a unit in a cycle.
@@ -30,7 +30,7 @@ inline constexpr std::array<std::string_view, 6> kStallCauseNames{"none",  "fetc
 inline constexpr std::array<std::string_view, 8> kUnitClassNames{"work",     "interlock", "memory", "push",
                                                                  "pipeline", "token",     "fetch",  "hand_over"};
 
-// Classes of cycles in which instructions run.
+// Classes of a unit's cycles while a launch runs.
 inline constexpr std::array kUnits{isa::Queue::load, isa::Queue::compute, isa::Queue::store};
 
 struct TraceEvent {

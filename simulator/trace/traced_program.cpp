@@ -28,7 +28,7 @@ Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, c
   std::string place = "programs";
   const auto bad = [&](std::string why) {
     return Diagnostic{"cannot read the programs of the trace", fmt::format("{}, {}", where, place), std::move(why),
-                      "write it again with --trace"};
+                      "write the trace again with --trace"};
   };
   std::vector<TracedProgram> programs;
   std::size_t launch = 0;
@@ -40,7 +40,7 @@ Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, c
           .name = from.at("name").get<std::string>(), .config = {}, .program = {}, .launches = {}, .what_if = {}};
       DOVETAIL_ASSIGN(program.config, isa::config_from_json(from.at("hardware"), fmt::format("{}, {}", where, place)));
       const auto bytes = from_base64(from.at("instructions").get<std::string>());
-      if (!bytes) return bad("its instructions are not valid base64");
+      if (!bytes) return bad("the instructions are not valid base64");
       DOVETAIL_ASSIGN(program.program,
                       isa::Codec(program.config).decode_program(*bytes, fmt::format("{}, {}", where, place)));
       for (const Json& answer : from.at("what_if"))
@@ -51,7 +51,7 @@ Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, c
         if (at.begin > program.program.size() || at.count > program.program.size() - at.begin)
           return bad(fmt::format("launch {}:{} of {} instructions", at.begin, at.count, program.program.size()));
         if (launch == trace.launches.size())
-          return bad(fmt::format("more launches than the trace, which has {}", trace.launches.size()));
+          return bad(fmt::format("there are more launches than the trace's {}", trace.launches.size()));
         const std::vector<TraceEvent>& events = trace.launches[launch].events;
         if (events.size() != at.count)
           return bad(fmt::format("launch {} has {} events, for {} instructions", launch, events.size(), at.count));
@@ -69,7 +69,7 @@ Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, c
   }
   place = "programs";
   if (launch != trace.launches.size())
-    return bad(fmt::format("they have {} launches, the trace has {}", launch, trace.launches.size()));
+    return bad(fmt::format("the programs have {} launches, but the trace has {}", launch, trace.launches.size()));
   return programs;
 }
 

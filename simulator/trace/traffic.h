@@ -1,5 +1,5 @@
-// Beats on the memory port's data paths over time, in windows whose width grows with the launch, so that their number
-// does not.
+// Beats on the memory port's data paths over time, in time windows whose width grows with the launch, so that their
+// number stays bounded.
 #pragma once
 
 #include <cstddef>

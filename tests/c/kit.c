@@ -150,7 +150,7 @@ static void compile(const dvt_model* model) {
   WRONG("level", level = -1);
   WRONG("offload", offload = 3);
   WRONG("targets", targets = NULL);
-  WRONG("bad value of `targets` (nonesuch)", targets = "nonesuch");
+  WRONG("invalid value for `targets` (nonesuch)", targets = "nonesuch");
   WRONG("nonesuch", hardware = "nonesuch");
   WRONG("nonesuch", cpu = "nonesuch");
   WRONG("accelerators", accelerators = 65);
@@ -634,7 +634,7 @@ static void records(const char* database, const char* folder) {
   FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_records_show(database, "nonesuch", &json));
   FAILS(DVT_CAUSE_INPUT, "lines:1", dvt_records_import(merged, "{\"task\":3}\n", &json));
   FAILS(DVT_CAUSE_INPUT, "no records", dvt_records_import(merged, "\n", &json));
-  FAILS(DVT_CAUSE_INPUT, "it could be", dvt_records_show(database, "", &json));
+  FAILS(DVT_CAUSE_INPUT, "the key may mean", dvt_records_show(database, "", &json));
   char* task = strstr(lines, "\"task\":\"") + strlen("\"task\":\"");
   *strchr(task, '"') = '\0';
   if (OK(dvt_records_show(database, task, &json))) CHECK(strstr(json, "\"candidates\":[{") != NULL);

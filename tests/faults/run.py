@@ -256,7 +256,7 @@ class Run:
             with contextlib.closing(sqlite3.connect(self.place.path / output)) as database:
                 return database.execute("pragma integrity_check").fetchone() == ("ok",)
         export = subprocess.run([shelf.dovetail, "records", "export", self.place.path / output], capture_output=True, text=True)
-        return export.stdout.count("\n") in (0, 20) if export.returncode == 0 else "it is empty" in export.stderr
+        return export.stdout.count("\n") in (0, 20) if export.returncode == 0 else "the database is empty" in export.stderr
 
 
 def has_ended(process, seconds):

@@ -111,7 +111,7 @@ class Facts(unittest.TestCase):
         (self.folder / "text.db").write_text("plain text, longer than the header of a database" * 99)
         for wrong, why in (
             (lambda: records.show("nonesuch"), "nonesuch"),
-            (lambda: records.show(""), "it could be"),
+            (lambda: records.show(""), "the key may mean"),
             (lambda: dovetail.Records(self.folder / "none.db").list(), "none.db"),
             (lambda: dovetail.Records(self.folder / "text.db").list(), "text.db"),
             (lambda: other.merge(self.folder / "none.db"), "none.db"),

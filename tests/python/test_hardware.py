@@ -35,7 +35,7 @@ class Hardware(unittest.TestCase):
 
     def test_what_does_not_fit(self):
         for name, parameters, why in (
-            ("nonesuch", {}, "it is neither a named configuration nor a file"),
+            ("nonesuch", {}, "this is neither a named configuration nor a file"),
             ("tiny", {"warp": 1}, "no parameter has this name"),
             ("tiny", {"batch": 0}, "batch"),
             ("tiny", {"batch": "many"}, "not an integer"),

@@ -79,7 +79,7 @@ class Write(unittest.TestCase):
             (lambda: loops.compute("b", (3,), lambda i: 1), "give dtype"),
             (lambda: loops.input("1x", "int8", (1,)), "not a name"),
             (lambda: loops.input("x", "int9", (1,)), "not a type"),
-            (lambda: loops.program("p", loops.compute("b", (9,), lambda i: a[i, 0])), "range is 0 to 8, the extent 4"),
+            (lambda: loops.program("p", loops.compute("b", (9,), lambda i: a[i, 0])), "range is 0 to 8, the extent is 4"),
             (lambda: loops.apply("exp(", a[0, 0]), "not the name of a function"),
             (lambda: loops.Loops.parse("program p {", name="mine"), "mine:1"),
             (lambda: loops.Loops.parse("program p { }\0"), "zero byte"),
@@ -126,7 +126,7 @@ class Schedule(unittest.TestCase):
     def test_a_refused_step_is_named_with_its_loop(self):
         program = product()
         for wrong, why in (
-            (lambda: program.split("nowhere", 4), r"`split nowhere 4`\): program product has no loop of that name"),
+            (lambda: program.split("nowhere", 4), r"`split nowhere 4`\): program product has no loop of this name"),
             (lambda: program.vectorize("y.k"), r"cannot vectorize y.k .*reduce iterator k"),
             (lambda: program.split("y.i", 4, "a"), "1 of 2 results are named"),
             (lambda: program.split("y i", 4), "not a word"),

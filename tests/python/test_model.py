@@ -73,7 +73,7 @@ class Models(unittest.TestCase):
             for read in (dovetail.Model, dovetail.Bundle.load, dovetail.inspect):
                 with self.subTest(read), self.assertRaisesRegex(dovetail.InputError, r"its first \d+ bytes do not begin"):
                     read("/dev/zero")
-                with self.subTest(read), self.assertRaisesRegex(dovetail.InputError, "it is a directory"):
+                with self.subTest(read), self.assertRaisesRegex(dovetail.InputError, "the path is a directory"):
                     read(folder)
             self.assertLess(time.monotonic() - begin, 1)
 
@@ -86,7 +86,7 @@ class Models(unittest.TestCase):
             ({"hardware": "nonesuch"}, "neither a named configuration nor a file"),
             ({"place": {"nonesuch": "cpu"}}, "nonesuch"),
             ({"shapes": {"nonesuch": 1}}, "nonesuch"),
-            ({"shapes": {"image": (2, 1, 8, 8)}}, "the model fixes 1"),
+            ({"shapes": {"image": (2, 1, 8, 8)}}, "the model fixes it to 1"),
             ({"decide": {"nonesuch": 1}}, "nonesuch"),
             ({"without_passes": ["nonesuch"]}, "nonesuch"),
             ({"counted_candidates": 0}, "it is 0"),
@@ -114,11 +114,11 @@ class Models(unittest.TestCase):
         session = dovetail.compile(INT8, "cpu").session()
         wide = {"image": self.images[:1].astype(np.float64)}
         for call, named in (
-            (lambda: dovetail.compile(INT8, "warp"), "value of `targets`"),
-            (lambda: dovetail.compile(INT8, "cpu", place={"nonesuch": "cpu"}), "value of `place`"),
+            (lambda: dovetail.compile(INT8, "warp"), "value for `targets`"),
+            (lambda: dovetail.compile(INT8, "cpu", place={"nonesuch": "cpu"}), "value for `place`"),
             (lambda: dovetail.compile(INT8, "accel", HARDWARE, clock_mhz=1e9), "for example `clock_mhz` 333"),
             (lambda: session.evaluate(images, labels - 99), "`labels`"),
-            (lambda: session.evaluate(images, labels, output="nonesuch"), "value of `output`"),
+            (lambda: session.evaluate(images, labels, output="nonesuch"), "value for `output`"),
             (lambda: session.run(wide), "or pass copy=True"),
         ):
             with self.subTest(named), self.assertRaises(dovetail.InputError) as caught:

@@ -137,14 +137,14 @@ class Programs(unittest.TestCase):
             (lambda: Program(self.program.instructions[1:], map=self.program.map), "16 instructions"),
             (lambda: Program(self.program.instructions, hardware="1x16x16", image=b"abc"), "map"),
             (lambda: self.program.simulate({"nonesuch": self.x}), "nonesuch"),
-            (lambda: self.program.simulate({"y": self.x}), "reserve more room"),
+            (lambda: self.program.simulate({"y": self.x}), "reserve more bytes"),
             (lambda: self.program.simulate(outputs=["sram:nonesuch"]), "nonesuch"),
             (lambda: self.program.simulate(outputs=["sram:acc"], engine="systemc"), "on-chip"),
             (lambda: self.program.simulate(trace=True), "no clock"),
             (lambda: self.program.simulate(trace=True, until="@3", engine="cycle"), "until"),
             (lambda: self.program.simulate(engine="nonesuch"), "nonesuch"),
             (lambda: self.program.simulate(accelerators=2, until="#3", engine="cycle"), "accelerators"),
-            (lambda: Program("  finish\n").simulate(), "no memory"),
+            (lambda: Program("  finish\n").simulate(), "no data in DRAM"),
             (lambda: Program(TEXT, launches=["0:99"]), "99"),
         ):
             with self.subTest(why), self.assertRaisesRegex(InputError, why):

@@ -83,7 +83,7 @@ class BenchCuda(unittest.TestCase):
 
     def test_mistyped_options_are_refused(self):
         for arguments, words in ((["--sizes", "0"], '"0" must be a number >= 1'), (["--smaples", "3"], "unknown option"), (["--filter"], "missing value"),
-                                 (["--filter", "nothing"], "no case has this name"), (["--networks", "resnet51"], "no such network"),
+                                 (["--filter", "nothing"], "no case has this name"), (["--networks", "resnet51"], "no network of this name"),
                                  (["--provider", "CPU"], "--onnxruntime")):
             status, text, report = self.run_bench(*arguments)
             self.assertEqual((status, report), (2, None), text)

@@ -23,6 +23,9 @@ PLANTED = {
     "whole number": "a whole number", "from N on": "a number from 0 on", "that there is not": "a function that there is not",
     "nobody else": "and nobody else's", "kin": "its kin", "fragment with of": "// Of the chip.", "a part of it": "// A part of it.",
     "review's identifiers": "kFelt = 0.15", "review's phrases": "What the hardware takes",
+    "allowed are": "allowed are 1 and 2", "bad value of": "bad value of --x", "honors": "the target honors it", "one a line": "the names, one a line",
+    "in silence": "replaced in silence", "heeds": "the kit heeds it", "loader's path": "in the loader's path", "again and again": "it asks again and again",
+    "what it gets": "what it gets", "is believed": "its delay is believed", "as it came": "the model as it came", "what became of": "what became of each node",
 }
 
 

@@ -190,11 +190,11 @@ class Pipes(Case):
         self.assertEqual(finished.stdout, b"run\n", finished.stderr)
 
     def test_streams_that_cannot_be(self) -> None:
-        for line, why in [("compile - --target accel -o - --report -", "--report has stdout already"),
-                          ("compile - --target accel --json -o -", "--json has stdout already"),
-                          ("evaluate - --target accel --inputs -", "MODEL.onnx|OUT.dvt has stdin already"),
-                          ("compile m.onnx --target accel --emit -", "expected a folder, got stdout"),
-                          ("tune m.onnx --target accel --records -", "a stream is not possible")]:
+        for line, why in [("compile - --target accel -o - --report -", "--report already uses stdout"),
+                          ("compile - --target accel --json -o -", "--json already uses stdout"),
+                          ("evaluate - --target accel --inputs -", "MODEL.onnx|OUT.dvt already uses stdin"),
+                          ("compile m.onnx --target accel --emit -", "the option needs a folder, not stdout"),
+                          ("tune m.onnx --target accel --records -", "the option needs a file name, not a stream")]:
             finished = self.shell(f"dovetail {line} < /dev/null")
             self.assertEqual(finished.returncode, 2, line)
             self.assertIn(why, finished.stderr.decode())
@@ -202,7 +202,7 @@ class Pipes(Case):
     def test_no_binary_on_a_terminal(self) -> None:
         status, shown = on_terminal(["zoo", "resnet8", "-o", "-", "--color=never"])
         self.assertEqual(status, 2)
-        self.assertIn("it is binary, and stdout is a terminal", " ".join(shown.split()))
+        self.assertIn("the output is binary, and stdout is a terminal", " ".join(shown.split()))
         status, shown = on_terminal(["compile", "-", "--target", "accel", "--color=never"])
         self.assertEqual(status, 2)
         self.assertIn("stdin is a terminal", " ".join(shown.split()))
@@ -244,6 +244,14 @@ class Files(Case):
             self.assertEqual(failed.returncode, 1, failed.stderr)
             self.assertEqual(pathlib.Path(path).read_text(), "what was there")
             self.assertEqual(os.listdir(self.folder), ["old"])
+
+
+class Heap(Case):
+    def test_all_or_no_forms_of_new_and_delete_are_replaced(self) -> None:
+        # With a part of them, an allocator in LD_PRELOAD provides the others, and a block of one is given back to the other.
+        symbols = subprocess.run(["nm", "-D", "--defined-only", CLI], capture_output=True, check=True).stdout.decode()
+        replaced = re.findall(r" T (_Z(?:nw|na|dl|da)\S+)", symbols)
+        self.assertIn(len(replaced), (0, 20), replaced)
 
 
 class Progress(Case):

@@ -104,7 +104,7 @@ class DebugTerminal(unittest.TestCase):
         terminal.send("\r")
         self.assertIn("#2 (", terminal.expect("(debug) "))
         terminal.send("print acc[99999]\r")
-        self.assertIn("not a range of", terminal.expect("(debug) "))  # an error does not end it
+        self.assertIn("not within", terminal.expect("(debug) "))  # an error does not end it
         terminal.send("quit\r")
         self.assertEqual(terminal.status(), 0)
 

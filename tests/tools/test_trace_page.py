@@ -192,10 +192,10 @@ class TracePage(unittest.TestCase):
 
     def test_a_file_without_its_programs_is_refused(self):
         damaged = [
-            ({key: value for key, value in self.trace.items() if key != "programs"}, "it does not hold its programs"),
-            (dict(self.trace, programs=[]), "they have 0 launches, the trace has 1"),
-            (dict(self.trace, programs=self.trace["programs"] * 2), "more launches than the trace, which has 1"),
-            (dict(self.trace, programs=[dict(self.trace["programs"][0], instructions="?")]), "its instructions are not valid base64"),
+            ({key: value for key, value in self.trace.items() if key != "programs"}, "the trace does not contain its programs"),
+            (dict(self.trace, programs=[]), "the programs have 0 launches, but the trace has 1"),
+            (dict(self.trace, programs=self.trace["programs"] * 2), "there are more launches than the trace's 1"),
+            (dict(self.trace, programs=[dict(self.trace["programs"][0], instructions="?")]), "the instructions are not valid base64"),
             (dict(self.trace, programs=[dict(self.trace["programs"][0], launches=[[0, 3]])]), "events, for 3 instructions"),
             (dict(self.trace, programs=[dict(self.trace["programs"][0], launches=[[5, 10 ** 9]])]), "launch 5:1000000000 of"),
             (dict(self.trace, programs=[dict(self.trace["programs"][0], launches=7)]), "cannot read the programs of the trace"),

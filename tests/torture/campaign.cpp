@@ -84,7 +84,7 @@ bool Campaign::run_random(const isa::HardwareConfig& config, std::uint64_t seed)
     const auto start = std::chrono::steady_clock::now();
     model.emplace(config, options_.folder);
     if (!model->built().ok()) {
-      fmt::print("{}: there is no model: {}\n", config.name, to_string(model->built().errors()));
+      fmt::print("{}: no model is given: {}\n", config.name, to_string(model->built().errors()));
       return false;
     }
     engines.model = model->built()->path;

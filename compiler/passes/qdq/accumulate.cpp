@@ -80,7 +80,7 @@ Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& wei
     const double reach =
         std::abs(steps) + static_cast<double>(sum_of_distances(own, zero_point) * largest_centered(x.q.zero_point));
     if (!(reach < kInt32Limit))
-      return fmt::format("channel {}: the accumulator may reach {:.0f}, and int32 needs less than {:.0f}", o, reach,
+      return fmt::format("channel {}: the accumulator may reach {:.0f}, but must stay below {:.0f} in int32", o, reach,
                          kInt32Limit);
     result.bias.data<std::int32_t>()[at] = static_cast<std::int32_t>(steps);
     const float scale = requantization_scale(x.q.scale, sw, y.scale);

@@ -57,7 +57,7 @@ std::optional<Softmax> softmax(std::int64_t extent, float x, float y) {
   for (int d = 0; d < 256; ++d)
     result.table.push_back(
         static_cast<std::uint16_t>(std::nearbyint(kLargest * std::exp(-static_cast<double>(x) * d))));
-  // A scale of 1 needs no multiplication. It has the precision of the sum, as larger ones have.
+  // A scale of 1 needs no multiplication, and is as precise as larger scales.
   int exponent = 0;
   const bool is_power = std::frexp(y, &exponent) == 0.5f;
   const double sum = kLargest * static_cast<double>(std::max<std::int64_t>(extent, 1)), scale = static_cast<double>(y);
@@ -84,7 +84,7 @@ std::optional<Normalization> normalization(std::int64_t extent, double epsilon, 
   while (fits(2 * parts)) parts *= 2;
 
   Normalization result{static_cast<std::int64_t>(parts), static_cast<std::int64_t>(epsilon_of(parts)), 20, 16, {}, {}};
-  // A normalized value is at most sqrt(n); z is 2^bits * sqrt(n / parts) as large.
+  // A normalized value is at most sqrt(n); z is 2^bits * sqrt(n / parts) times as large.
   while (result.bits > 0 && std::ldexp(kMargin * n / std::sqrt(parts), result.bits) >= kLimit) --result.bits;
   const double reach = (largest(gamma) * std::sqrt(n) + largest(beta)) / static_cast<double>(y);
   while (result.shift > 0 && std::ldexp(kMargin * reach, result.shift) + 2 >= kLimit) --result.shift;

@@ -52,8 +52,8 @@ struct Addition {
   double a_multiplier, b_multiplier;
   int shift;
 };
-// The shift is 16, or the largest smaller one at which the sum fits int32. nullopt where even shift 0 is too large, or
-// a multiplier is not a normal number.
+// The shift is 16, or the largest smaller shift for which the sum fits int32. nullopt where even shift 0 is too large,
+// or a multiplier is not a normal number.
 std::optional<Addition> addition(const Quantization& a, const Quantization& b, float y, bool subtract);
 
 // The numbers of dovetail.qsoftmax over `extent` elements with x of scale `x`. The table has 65535 * exp(-d * x) for

@@ -29,7 +29,7 @@ std::optional<Refusal> as_bias(Lowering& lowering, NodeId op, const Target& targ
     const bool per_channel = shape.size() + 1 >= rank && shape.size() <= rank &&
                              shape[shape.size() + 1 - rank] == channels && element_count(shape) == channels;
     if (!per_channel && element_count(shape) != 1)
-      return fmt::format("it adds %{} of shape {}, which is not a bias per channel", graph.value(constant).name,
+      return fmt::format("the node adds %{} of shape {}, which is not a bias per channel", graph.value(constant).name,
                          to_string(shape));
     return lower_convolution_with(lowering, producer, fused, constant);
   }
@@ -40,7 +40,7 @@ std::optional<Refusal> as_bias(Lowering& lowering, NodeId op, const Target& targ
 
 Refusal lower_addition(Lowering& lowering, NodeId op, const Target& target) {
   const Node add = lowering.graph.node(op);
-  if (add.inputs.size() != 2) return fmt::format("it adds {} tensors, and must add 2", add.inputs.size());
+  if (add.inputs.size() != 2) return fmt::format("the node adds {} tensors, but must add 2", add.inputs.size());
   if (add.op != "Sub")
     if (const auto refusal = as_bias(lowering, op, target)) return *refusal;
   const auto a = lowering.dequantized(add.inputs[0]), b = lowering.dequantized(add.inputs[1]);

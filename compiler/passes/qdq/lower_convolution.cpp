@@ -142,7 +142,7 @@ Refusal lower_average(Lowering& lowering, NodeId op, const Target& target) {
   if (!x) return std::string(kNotQuantized);
   const Shape shape = graph.value(x->value).type.shape;
   if (shape.size() < 3)
-    return fmt::format("it averages a tensor of rank {}, and must have [N, C, spatial...]", shape.size());
+    return fmt::format("the node averages a tensor of rank {}, but needs [N, C, spatial...]", shape.size());
   Node windowed = pool;
   if (pool.op == "GlobalAveragePool") {
     windowed.attributes.clear();
@@ -152,15 +152,15 @@ Refusal lower_average(Lowering& lowering, NodeId op, const Target& target) {
   auto window = ops::make_window({graph, windowed}, kernel);
   if (!window) return window.errors().front().why;
   if (window->pads_anything() && graph::int_attribute(pool, "count_include_pad", 0) == 0)
-    return "it pads but does not count the pads, so that the divisor varies";
+    return "the node pads without counting the pads, so the divisor varies";
   for (std::size_t axis = 0; axis < window->rank(); ++axis)
     if (window->touched(axis) > window->pad_begin[axis] + window->input[axis] + window->pad_end[axis])
-      return "its last window extends beyond the edge (ceil_mode), so that the divisor varies";
+      return "the last window extends beyond the edge (ceil_mode), so the divisor varies";
   // The sum is a convolution with a weight for each tap. A dilated window that is clipped may fit at more positions.
   const bool dilated = std::ranges::any_of(window->dilations, [](std::int64_t dilation) { return dilation != 1; });
   const ops::Window summed = dilated ? *window : window->clipped();
   if (element_count(summed.kernel) > kMostAveragedTaps / shape[1])
-    return fmt::format("its {} taps in {} channels exceed {} weights", element_count(summed.kernel), shape[1],
+    return fmt::format("the {} taps in {} channels exceed {} weights", element_count(summed.kernel), shape[1],
                        kMostAveragedTaps);
   Node node;
   if (Refusal refusal =

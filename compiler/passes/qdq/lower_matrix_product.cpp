@@ -41,20 +41,20 @@ Refusal multiply(Lowering& lowering, NodeId op, const Target& target, std::vecto
   const Node product = graph.node(op);
   const bool is_gemm = product.op == "Gemm";
   const auto x = lowering.dequantized(product.inputs[0]);
-  if (!x) return "its input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
+  if (!x) return "the input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
   if (const auto w = lowering.dequantized(product.inputs[1]);
       w && !is_gemm && biases.empty() && (!graph.is_constant(w->value) || graph.value(w->value).type.shape.size() != 2))
     return multiply_activations(lowering, op, *x, *w, target);
   if (graph::int_attribute(product, "transA", 0) != 0)
     return "transA is 1, but only the second operand may be transposed";
   const double alpha = is_gemm ? graph::float_attribute(product, "alpha", 1) : 1.0;
-  if (!(alpha > 0)) return fmt::format("alpha is {}, and must be positive", alpha);
+  if (!(alpha > 0)) return fmt::format("alpha is {}, but must be positive", alpha);
   if (graph.value(product.inputs[1]).type.shape.size() != 2)
-    return fmt::format("its second operand is {}, and must be a matrix",
+    return fmt::format("the second operand is {}, but must be a matrix",
                        to_string(graph.value(product.inputs[1]).type));
   const bool has_c = product.inputs.size() > 2 && product.inputs[2].valid();
   if (has_c && graph::float_attribute(product, "beta", 1) != 1)
-    return fmt::format("beta is {}, and must be 1", graph::float_attribute(product, "beta", 1));
+    return fmt::format("beta is {}, but must be 1", graph::float_attribute(product, "beta", 1));
   if (has_c) biases.push_back(product.inputs[2]);
 
   const bool out_in = is_gemm && graph::int_attribute(product, "transB", 0) != 0;

@@ -79,7 +79,7 @@ Refusal read_scores(Lowering& lowering, ValueId value, std::size_t axis, std::op
     kept.set_int64(i, adds && number == 0);
     const double most = adds ? number + (127 - x->q.zero_point) * static_cast<double>(x->q.scale) : number;
     if (!(most <= limit) && !(adds && number == 0))
-      return fmt::format("mask {} has {}, which does not hide a score", mask.name, number);
+      return fmt::format("mask {} contains {}, which does not mask a score", mask.name, number);
   }
   // Where all scores are the same low number, all results are equal; a sum keeps the differences of hidden scores.
   if (adds && hides_rows(kept, axis, graph.value(value).type.shape.size()))
@@ -114,7 +114,8 @@ Refusal lower_softmax(Lowering& lowering, NodeId op, const Target& target) {
   const Operand& x = scores->x;
   auto form = softmax(shape[axis], x.q.scale, target.q.scale);
   if (!form)
-    return fmt::format("the sum of {} exponentials in steps of {} has no 28 bits", shape[axis], target.q.scale);
+    return fmt::format("the sum of {} exponentials in steps of {} does not fit in 28 bits", shape[axis],
+                       target.q.scale);
   Node node;
   node.op = "dovetail.qsoftmax";
   NdArray table = NdArray::from<std::uint16_t>({static_cast<std::int64_t>(form->table.size())}, form->table);
@@ -133,7 +134,7 @@ Refusal lower_softmax(Lowering& lowering, NodeId op, const Target& target) {
 Refusal lower_normalization(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node float_node = graph.node(op);
-  if (float_node.outputs.size() > 1) return "its mean and deviation are used, too";
+  if (float_node.outputs.size() > 1) return "the mean and deviation are also used";
   const auto x = lowering.dequantized(float_node.inputs[0]);
   if (!x) return not_quantized(graph, float_node.inputs[0]);
   const Shape& shape = graph.value(x->value).type.shape;

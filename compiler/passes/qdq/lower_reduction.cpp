@@ -34,13 +34,13 @@ Refusal lower_reduction(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node reduce = graph.node(op);
   const auto x = lowering.dequantized(reduce.inputs[0]);
-  if (!x) return "its input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
+  if (!x) return "the input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
   const Shape shape = graph.value(x->value).type.shape, result = graph.value(target.output).type.shape;
   const auto axes = reduced_axes(graph, reduce, shape.size());
-  if (!axes || axes->empty()) return "it reduces no axis, or axes that are not constants";
+  if (!axes || axes->empty()) return "the node reduces no axis, or its axes are not constants";
   if (axes->back() - axes->front() + 1 != axes->size())
     return fmt::format("it reduces {} axes that are not adjacent; transpose first", axes->size());
-  if (element_count(shape) == 0) return fmt::format("its input has the shape {}", to_string(shape));
+  if (element_count(shape) == 0) return fmt::format("the input has the unsupported shape {}", to_string(shape));
   Operand image = *x;
   Refusal refusal;
   const auto reshaped = [&](ValueId from, const Shape& to, const char* stem) {

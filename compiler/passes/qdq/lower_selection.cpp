@@ -1,7 +1,7 @@
 // Operators that choose among tensors with different scales: Concat, Max, Min, Where, and Pad with a value.
 // QuantizeLinear is monotone, so that choosing and then quantizing equals quantizing and then choosing: each operand is
-// converted to the output's scale, and the operator itself moves steps. (move_values handles operands with the same
-// scale, with or without a QuantizeLinear after them.)
+// converted to the output's scale, and the operator itself moves int8 values. (move_values handles operands with the
+// same scale, with or without a QuantizeLinear after them.)
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 int clamped(int step, Range range) { return std::min(std::max(step, range.min), range.max); }
 
-// `value` in the steps of the target, clamped to its range. Names of new nodes begin with `stem`.
+// `value` quantized with the target's scale, clamped to its range. Names of new nodes begin with `stem`.
 std::optional<ValueId> in_steps_of(Lowering& lowering, NodeId op, ValueId value, const Target& target,
                                    const std::string& stem, Refusal& refusal) {
   Graph& graph = lowering.graph;
@@ -22,7 +22,7 @@ std::optional<ValueId> in_steps_of(Lowering& lowering, NodeId op, ValueId value,
     for (std::int64_t i = 0; i < constant->count(); ++i) {
       const auto real = static_cast<float>(constant->as_double(i));
       if (std::isnan(real)) {
-        refusal = fmt::format("%{} holds a NaN", graph.value(value).name);
+        refusal = fmt::format("%{} contains a NaN", graph.value(value).name);
         return std::nullopt;
       }
       steps.set_int64(i, clamped(quantize(real, target.q), target.range));
@@ -74,9 +74,9 @@ Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node pad = graph.node(op);
   if (!lowering.dequantized(pad.inputs[0]))
-    return "its input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
+    return "the input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
   const bool has_value = pad.inputs.size() > 2 && pad.inputs[2].valid();
-  if (has_value && !graph.is_constant(pad.inputs[2])) return "the value that it pads with is not a constant";
+  if (has_value && !graph.is_constant(pad.inputs[2])) return "the padding value is not a constant";
   Node node = pad;
   node.outputs.clear();
   node.origins.clear();
@@ -84,7 +84,7 @@ Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target) {
   const auto x = in_steps_of(lowering, op, pad.inputs[0], target, pad.name + "/input", refusal);
   if (!x) return refusal;
   const float value = has_value ? static_cast<float>(graph.value(pad.inputs[2]).constant->as_double(0)) : 0.0f;
-  if (std::isnan(value)) return "it pads with NaN";
+  if (std::isnan(value)) return "the padding value is NaN";
   node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 3));
   node.inputs[0] = *x;
   node.inputs[2] = lowering.int8_constant(

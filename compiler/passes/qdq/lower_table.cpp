@@ -49,21 +49,21 @@ Refusal collect(Lowering& lowering, ValueId value, Cone& cone) {
     return "";
   }
   const NodeId producer = graph.value(value).producer;
-  if (!producer.valid()) return fmt::format("it reads %{}, which is not quantized", name);
+  if (!producer.valid()) return fmt::format("the node reads %{}, which is not quantized", name);
   const Node node = graph.node(producer);
   if (node.op == "DequantizeLinear") {
     const auto operand = lowering.dequantized(value);
     if (!operand)
       return fmt::format("%{} is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale", name);
     if (cone.steps.valid() && cone.steps != operand->value)
-      return fmt::format("it is a function of two tensors, %{} and %{}", graph.value(cone.steps).name,
+      return fmt::format("the result is a function of two tensors, %{} and %{}", graph.value(cone.steps).name,
                          graph.value(operand->value).name);
     cone.steps = operand->value;
     cone.reads.emplace(value, operand->q);
     return "";
   }
   if (!is_pointwise(node.op) || node.outputs.size() != 1)
-    return fmt::format("it reads %{}, the result of {}, which is not quantized", name, node.op);
+    return fmt::format("the node reads %{}, the result of {}, which is not quantized", name, node.op);
   if (!cone.nodes.insert(producer).second) return "";
   for (ValueId input : node.inputs)
     if (input.valid())
@@ -152,16 +152,16 @@ Refusal lower_to_table(Lowering& lowering, const Target& target) {
   const ValueId result = graph.node(target.quantize).inputs[0];
   Cone cone;
   if (Refusal refusal = collect(lowering, result, cone); !refusal.empty()) return refusal;
-  if (!cone.steps.valid() || cone.nodes.empty()) return "it reads no quantized tensor";
+  if (!cone.steps.valid() || cone.nodes.empty()) return "the node reads no quantized tensor";
   const Shape shape = graph.value(result).type.shape;
   if (graph.value(cone.steps).type.shape != shape)
-    return fmt::format("its result has shape {}, and the quantized tensor %{} has {}", to_string(shape),
+    return fmt::format("the result has shape {}, but the quantized tensor %{} has {}", to_string(shape),
                        graph.value(cone.steps).name, to_string(graph.value(cone.steps).type.shape));
   std::int64_t axis = -1;
   if (Refusal refusal = varying_axis(graph, cone, shape, axis); !refusal.empty()) return refusal;
   const std::int64_t slices = axis < 0 ? 1 : shape[static_cast<std::size_t>(axis)];
   if (slices * kSteps > kMostTableBytes)
-    return fmt::format("its tables, one for each of {} slices, need {} bytes, more than {}", slices, slices * kSteps,
+    return fmt::format("the tables, one for each of {} slices, need {} bytes, more than {}", slices, slices * kSteps,
                        kMostTableBytes);
   const auto reals = evaluate_cone(graph, cone, result, shape, axis);
   if (!reals) return reals.errors().front().why;
@@ -201,8 +201,8 @@ bool is_integer_pointwise(std::string_view op) {
   return op == "dovetail.qtable" || op == "dovetail.qadd" || op == "dovetail.qmul" || op == "dovetail.qclip";
 }
 
-// Replaces `id` by one table of the tensor that the tables before it read: f(t(x)), or f(x, t(x)). False where `id` is
-// not such a function.
+// Replaces `id` by one table of the tensor that the tables before it read: f(t(x)), or f(x, t(x)). False if `id` is not
+// such a function.
 bool compose(Lowering& lowering, NodeId id) {
   Graph& graph = lowering.graph;
   const Node node = graph.node(id);

@@ -102,15 +102,15 @@ Refusal Lowering::why_no_parameters(const Node& node) const {
   const DType dtype = graph.value(quantizes ? node.outputs[0] : node.inputs[0]).type.dtype;
   const DType real = graph.value(quantizes ? node.inputs[0] : node.outputs[0]).type.dtype;
   if (!is_byte(dtype))
-    return fmt::format("its steps are {}, but integer forms exist only for int8 and uint8", name(dtype));
+    return fmt::format("the quantized values are {}, but integer forms exist only for int8 and uint8", name(dtype));
   if (real != DType::float32)
-    return fmt::format("its real values are {}, but integer forms exist only for float32", name(real));
+    return fmt::format("the real values are {}, but integer forms exist only for float32", name(real));
   const auto& scale = graph.value(node.inputs[1]).constant;
-  if (!scale) return "its scale is not a constant";
-  if (scale->count() != 1) return fmt::format("it has {} scales, and activations must have one", scale->count());
+  if (!scale) return "the scale is not a constant";
+  if (scale->count() != 1) return fmt::format("there are {} scales, but activations must have one", scale->count());
   if (!std::isnormal(static_cast<float>(scale->as_double(0))) || scale->as_double(0) < 0)
-    return fmt::format("its scale {} is not a positive normal number", scale->as_double(0));
-  return "its zero point is not a single constant";
+    return fmt::format("the scale {} is not a positive normal number", scale->as_double(0));
+  return "the zero point is not a single constant";
 }
 
 std::optional<Operand> Lowering::dequantized(ValueId value) {
@@ -145,7 +145,7 @@ Refusal Lowering::read_weight(ValueId value, std::int64_t axis, Weight& weight) 
   if (scale_axis < 0) scale_axis += rank;
   const std::int64_t channels = steps.shape()[static_cast<std::size_t>(axis)];
   if (scale.count() != 1 && (scale_axis != axis || scale.count() != channels))
-    return fmt::format("weight %{} has {} scales on axis {}, and must have one, or {} on axis {}",
+    return fmt::format("weight %{} has {} scales on axis {}, but must have one, or {} on axis {}",
                        graph.value(value).name, scale.count(), scale_axis, channels, axis);
   const NdArray* zero =
       node.inputs.size() > 2 && node.inputs[2].valid() ? &*graph.value(node.inputs[2]).constant : nullptr;
@@ -174,7 +174,7 @@ Refusal Lowering::place(Node node, NodeId op, const Target& target) {
   Refusal refusal;
   if (auto inferred = ops::infer(graph, placed); !inferred) refusal = first_reason(inferred.errors());
   else if (graph.value(scratch).type != graph.value(target.output).type)
-    refusal = fmt::format("its integer form has type {}, expected {}", to_string(graph.value(scratch).type),
+    refusal = fmt::format("the integer form has type {}, expected {}", to_string(graph.value(scratch).type),
                           to_string(graph.value(target.output).type));
   if (!refusal.empty()) {
     graph.remove_node(placed);

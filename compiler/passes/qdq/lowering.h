@@ -67,17 +67,17 @@ struct Lowering {
   Refusal read_weight(ValueId value, std::int64_t axis, Weight& weight) const;
 
   // Replaces `op`, the float nodes without other users, and the QuantizeLinear by `node` (without name, outputs and
-  // origins yet), whose output is the target's. If the operator refuses the node, returns the reason and leaves the
+  // origins yet), whose output is the target's. If the operator rejects the node, returns the reason and leaves the
   // graph unchanged.
   Refusal place(Node node, NodeId op, const Target& target);
   // Adds a node on int8 values with one new output; its name and origins come from `op`. nullopt if the operator
-  // refuses the node.
+  // rejects the node.
   std::optional<ValueId> add(Node node, NodeId op, std::string_view stem, Refusal& refusal);
   // Adds a DequantizeLinear that computes `output`, which has no producer.
   void dequantize_to(ValueId output, const Operand& operand, NodeId op);
   ValueId int8_constant(std::string_view stem, NdArray array) { return graph.add_constant(stem, std::move(array)); }
 
-  // A qadd of `x` and zero, which converts x to the steps of `q`.
+  // A qadd of `x` and zero, which converts x to the scale and zero point of `q`.
   Node rescale(const Operand& x, const Quantization& q, Range range, std::string_view stem, Refusal& refusal);
 };
 
@@ -136,16 +136,16 @@ bool moves_values(std::string_view op);
 Refusal clip_steps(Lowering& lowering, NodeId op);
 // ArgMax and ArgMin read steps, since scaling keeps the order.
 Refusal order_steps(Lowering& lowering, NodeId op);
-// Evaluates an operator that moves the elements of a constant weight with a scale per slice; the scales move along.
-// nullopt if `op` is not such an operator.
+// Evaluates an operator that moves the elements of a constant weight with a scale per slice; the scales move with their
+// slices. nullopt if `op` is not such an operator.
 std::optional<Refusal> move_weight(Lowering& lowering, NodeId op);
 // Bounds of a Relu or Clip; nullopt if they are not constants, or are NaN.
 std::optional<std::pair<float, float>> clip_bounds(const Graph& graph, const Node& node);
 
-// Gives the float nodes before QuantizeLinears the forms that have integer rules; returns the number of changes.
+// Rewrites the float nodes before QuantizeLinears to forms that have integer rules; returns the number of changes.
 std::int64_t simplify_real_parts(Graph& graph);
 
-// Turns uint8 activations into int8, with dovetail.recenter at the borders.
+// Turns uint8 activations into int8, with dovetail.recenter where uint8 values remain.
 void recenter_activations(Lowering& lowering);
 
 }  // namespace dovetail::passes::qdq

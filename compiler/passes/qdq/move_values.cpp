@@ -13,8 +13,8 @@
 namespace dovetail::passes::qdq {
 namespace {
 
-// Operators each element of whose outputs is an element of a data input, chosen by position or by order (which scaling
-// keeps).
+// Operators whose output elements are elements of a data input, selected by position or by order (which scaling does
+// not change).
 struct Mover {
   std::string_view op;
   bool all_inputs;  // every input is data (Concat); else only the first
@@ -36,7 +36,7 @@ const Mover* find_mover(std::string_view op) {
   return found == std::end(kMovers) ? nullptr : found;
 }
 
-// Why this node cannot move steps; adapts `node` if needed (Pad's value).
+// Why this node cannot move int8 values instead of floats; adapts `node` if needed (Pad's value).
 Refusal adapt(Lowering& lowering, Node& node, const Quantization& q) {
   Graph& graph = lowering.graph;
   if (node.op == "Resize" && graph::string_attribute(node, "mode", "nearest") != "nearest") return "it interpolates";
@@ -47,7 +47,7 @@ Refusal adapt(Lowering& lowering, Node& node, const Quantization& q) {
   if (node.inputs.size() > 2 && node.inputs[2].valid()) {
     const auto& value = graph.value(node.inputs[2]).constant;
     if (!value || value->count() != 1 || value->as_double(0) != 0)
-      return "it pads with a value other than 0, which may not be a step";
+      return "the padding value is not 0, and may not be a multiple of the scale";
   }
   if (node.inputs.size() < 3) node.inputs.resize(3);
   node.inputs[2] =
@@ -69,14 +69,14 @@ Refusal move_values(Lowering& lowering, NodeId op) {
     const auto operand = lowering.dequantized(original.inputs[i]);
     if (!operand) return "an input is not quantized with one scale";
     if (q && *q != operand->q)
-      return fmt::format("its inputs have different scales or zero points ({}, {} and {}, {})", q->scale, q->zero_point,
+      return fmt::format("the inputs have different scales or zero points ({}, {} and {}, {})", q->scale, q->zero_point,
                          operand->q.scale, operand->q.zero_point);
     q = operand->q;
     moved.inputs[i] = operand->value;
   }
   for (std::size_t i = 1; i < original.outputs.size() && original.op != "Split"; ++i)
     if (graph.is_output(original.outputs[i]) || !graph.users(original.outputs[i]).empty())
-      return fmt::format("its output {} is used", i);
+      return fmt::format("output {} is used", i);
   if (Refusal refusal = adapt(lowering, moved, *q); !refusal.empty()) return refusal;
 
   const std::size_t outputs = original.op == "Split" ? original.outputs.size() : 1;
@@ -109,7 +109,7 @@ Refusal move_values(Lowering& lowering, NodeId op) {
 Refusal order_steps(Lowering& lowering, NodeId op) {
   Graph& graph = lowering.graph;
   const auto x = lowering.dequantized(graph.node(op).inputs[0]);
-  if (!x) return "its input is not quantized with one scale";
+  if (!x) return "the input is not quantized with one scale";
   const ValueId real = graph.node(op).inputs[0];
   graph.edit(op)->inputs[0] = x->value;
   if (auto inferred = ops::infer(graph, op); !inferred) {
@@ -138,17 +138,17 @@ Refusal clip_steps(Lowering& lowering, NodeId op) {
   Graph& graph = lowering.graph;
   const Node original = graph.node(op);
   const auto x = lowering.dequantized(original.inputs[0]);
-  if (!x) return "its input is not quantized with one scale";
+  if (!x) return "the input is not quantized with one scale";
   const auto bounds = clip_bounds(graph, original);
-  if (!bounds) return "its bounds are not constants";
-  // A bound within the range of int8 must be the exact value of a step.
+  if (!bounds) return "the bounds are not constants";
+  // A bound within the range of int8 must be exactly representable in it.
   const auto exact = [&](float bound) {
     const int step = quantize(bound, x->q);
     const float least = static_cast<float>(-128 - x->q.zero_point) * x->q.scale,
                 most = static_cast<float>(127 - x->q.zero_point) * x->q.scale;
     return bound <= least || bound >= most || static_cast<float>(step - x->q.zero_point) * x->q.scale == bound;
   };
-  if (!exact(bounds->first) || !exact(bounds->second)) return "a bound is between two steps of its input";
+  if (!exact(bounds->first) || !exact(bounds->second)) return "a bound is not a multiple of the input's scale";
   const Range range = clamp_before({}, bounds->first, bounds->second, x->q);
   if (range.is_full() && !graph.is_output(original.outputs[0])) {  // it changes no step
     graph.remove_node(op);

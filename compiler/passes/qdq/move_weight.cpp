@@ -53,7 +53,7 @@ std::optional<Refusal> move_weight(Lowering& lowering, NodeId op) {
     after = std::find(permutation.begin(), permutation.end(), axis) - permutation.begin();
   }
   if (!after)
-    return fmt::format("its input has {} scales along axis {}, which its result of shape {} does not keep",
+    return fmt::format("the input has {} scales along axis {}, which the result of shape {} does not preserve",
                        scale.count(), axis, to_string(graph.value(move.outputs[0]).type.shape));
 
   // The same operator on the steps.

@@ -1,5 +1,5 @@
-// The float nodes before a QuantizeLinear, in the forms of exporters, become the forms that have integer rules. No rule
-// changes a real value by more than the rounding of a constant in binary32:
+// Rewrites the float nodes before a QuantizeLinear from the forms that exporters write to forms that have integer
+// rules. No rule changes a real value by more than the rounding of a constant in binary32:
 //   - quantize(move(x)) = move(quantize(x)), and f(move(x)) = move(f(x)) for elementwise f, for a transpose or reshape
 //     of a result that is computed in integers;
 //   - max(min(x, h), l) = clip(x, l, h);
@@ -72,7 +72,7 @@ std::optional<NdArray> real_constant(const Graph& graph, ValueId value) {
   return real;
 }
 
-// Whether the value's only reader is a QuantizeLinear, perhaps after nodes that it may pass (the lists above).
+// Whether the value's only reader is a QuantizeLinear, perhaps after nodes of the lists above.
 bool reaches_quantize(const Graph& graph, ValueId value) {
   while (used_once(graph, value)) {
     const Node& user = graph.node(graph.users(value)[0]);
@@ -103,7 +103,7 @@ bool is_computed(const Graph& graph, ValueId value) {
   }
 }
 
-// The movement before the node: its only reader is the node, and its operand a result computed in integers.
+// The movement before the node, if the node is its only reader, and its operand is computed in integers.
 std::optional<NodeId> movement_before(const Graph& graph, ValueId value) {
   const NodeId id = graph.value(value).producer;
   if (!id.valid() || !used_once(graph, value)) return std::nullopt;
@@ -130,7 +130,7 @@ bool move_after_quantize(Graph& graph, NodeId id) {
   return movement && swap(graph, id, 0, *movement, node.inputs);
 }
 
-// The constant as it is broadcast to the transpose's operand instead of its result.
+// The constant, transposed so that it broadcasts to the transpose's operand instead of its result.
 std::optional<NdArray> before_transpose(const NdArray& constant, const Ints& perm) {
   if (constant.count() == 1) return constant;
   if (constant.shape().size() > perm.size()) return std::nullopt;
@@ -231,7 +231,7 @@ std::optional<Affine> affine(const Graph& graph, const Node& node, std::size_t a
   return std::nullopt;
 }
 
-// Positive, so that steps keep their signs, and the scale stays a normal number.
+// Factors must be positive, so that quantized values keep their signs, and scales must stay normal numbers.
 bool is_scale(double number) { return number > 0 && std::isnormal(static_cast<float>(number)); }
 
 // A DequantizeLinear of the same steps with these scales along `axis`.
@@ -371,12 +371,12 @@ bool merge_reductions(Graph& graph, NodeId id) {
   return reduce(graph, id, node.op, graph.node(*before).inputs[0], both, {*before});
 }
 
-// Of a transposed tensor, where the axes that remain keep their order.
+// A reduction of a transposed tensor whose remaining axes keep their order.
 bool reduce_before_transpose(Graph& graph, NodeId id) {
   const Node node = graph.node(id);
   const auto after = reduced(graph, node);
   if (!after || after->keeps || !reaches_quantize(graph, node.outputs[0])) return false;
-  // A transpose of steps and its DequantizeLinear, or of real values.
+  // A transpose of quantized values with a DequantizeLinear after it, or of real values.
   auto transpose = produced_by(graph, node.inputs[0], "Transpose");
   if (!transpose) return false;
   const Node move = graph.node(*transpose);

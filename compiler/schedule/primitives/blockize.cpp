@@ -70,8 +70,8 @@ Result<Program> apply_blockize(const Program& program, Step& step, const Intrins
   const Stmt nest = path.back();
   const Block* found = only_block(nest);
   if (!found)
-    return refuse(kName, loop_name, "the nest holds more than one block",
-                  "take this step before compute_at moves blocks in, or name an inner loop");
+    return refuse(kName, loop_name, "the nest contains more than one block",
+                  "apply this step before compute_at moves blocks in, or name an inner loop");
   const Block& block = *found;
   DOVETAIL_TRY(require_no_inner_block(block, kName, loop_name));
   if (block.init)
@@ -80,9 +80,9 @@ Result<Program> apply_blockize(const Program& program, Step& step, const Intrins
   if (block.predicate)
     return refuse(kName, loop_name,
                   fmt::format("the predicate {} masks block {}", loops::to_string(block.predicate), block.name),
-                  "split by a factor that divides, or peel the rest first");
+                  "split by a factor that divides the extent, or peel the remainder first");
   if (!std::holds_alternative<Store>(block.body->node) && !std::holds_alternative<IntrinsicCall>(block.body->node))
-    return refuse(kName, loop_name, fmt::format("block {} holds more than one store or call", block.name),
+    return refuse(kName, loop_name, fmt::format("block {} contains more than one store or call", block.name),
                   "name the nest of a plain block");
 
   std::vector<const For*> outside = loops_of(path), inside;
@@ -109,12 +109,11 @@ Result<Program> apply_blockize(const Program& program, Step& step, const Intrins
     const auto parts = moves_with(iterator.binding, inside) ? parts_of(iterator, outside, inside, bounds)
                                                             : Parts{iterator.binding, nullptr, 1};
     if (!parts)
-      return refuse(
-          kName, loop_name,
-          fmt::format(
-              "iterator {} = {} is not a multiple of f from the loops outside, and all of 0 to f - 1 from those inside",
-              iterator.var->name, loops::to_string(iterator.binding)),
-          "split and reorder so that whole tiles are inside");
+      return refuse(kName, loop_name,
+                    fmt::format("iterator {} = {} is not the sum of a multiple of f from the outer loops and 0 to f - "
+                                "1 from the inner ones",
+                                iterator.var->name, loops::to_string(iterator.binding)),
+                    "split and reorder so that whole tiles are inside");
     taken.push_back(free_name(program, fmt::format("{}.{}", outer.name, iterator.var->name), taken));
     const Var var = make_var(taken.back(), iterator.var->dtype);
     outer.iterators.push_back({var, iterator.extent / parts->factor, iterator.kind, parts->outer});

@@ -82,24 +82,25 @@ Result<Program> apply_cache_read(const Program& program, Step& step, const Intri
   for (std::size_t i = 0; i < names.size(); ++i) {
     const CachePlace& place = places[i];
     if (!reads(place.path.back(), place.buffer.get()))
-      return refuse("cache_read", place.buffer->name, fmt::format("block {} does not read it", names[i]),
-                    "name a buffer that it reads");
+      return refuse("cache_read", place.buffer->name, fmt::format("block {} does not read the buffer", names[i]),
+                    "name a buffer that the block reads");
     const std::size_t at = top_position(program, place.path);
     if (at < from)
       return refuse("cache_read", place.buffer->name, fmt::format("block {} comes before {}", names[i], names.front()),
-                    "name the first of the blocks first");
+                    "name the earliest block first");
     for (std::size_t nest = from; nest <= at; ++nest)
       if (writes(nests[nest], place.buffer.get()))
-        return refuse("cache_read", place.buffer->name,
-                      nest == from
-                          ? "it is written in the same nest, so a copy made before would be stale"
-                          : fmt::format("it is written before block {}, to which a copy would be stale", names[i]),
-                      "cache before compute_at brings writer and reader together");
+        return refuse(
+            "cache_read", place.buffer->name,
+            nest == from
+                ? "the buffer is written in the same nest, so an earlier copy would be stale"
+                : fmt::format("the buffer is written before block {}, for which the copy would be stale", names[i]),
+            "cache before compute_at moves writer and reader into one nest");
     body = replace(body, place.path.back(), redirect(place.path.back(), place.buffer, cached, true, false));
   }
   if (!is_whole(program, first))
     return refuse("cache_read", first.buffer->name,
-                  "no block before is shown to write all of it, and the copy reads all of it",
+                  "the copy reads the whole buffer, but no earlier block provably writes all of it",
                   "cache before its producer is masked, tensorized or moved");
   Program result = program;
   result.allocations.push_back(cached);
@@ -117,18 +118,20 @@ Result<Program> apply_cache_write(const Program& program, Step& step, const Intr
     const Block& block = *as_block(path.back());
     const bool itself = block.name == step.arguments[0];
     if (itself != writes(path.back(), place.buffer.get()))
-      return refuse("cache_write", place.buffer->name,
-                    fmt::format("block {} {}", block.name, itself ? "does not write it" : "also writes it"),
-                    "name the block that alone writes it");
+      return refuse(
+          "cache_write", place.buffer->name,
+          fmt::format("block {} {}", block.name, itself ? "does not write the buffer" : "also writes the buffer"),
+          "name the only block that writes the buffer");
     if (!itself && reads(path.back(), place.buffer.get()))
-      return refuse("cache_write", place.buffer->name, fmt::format("block {} reads it in the same nest", block.name),
-                    "cache before compute_at brings writer and reader together");
+      return refuse("cache_write", place.buffer->name,
+                    fmt::format("block {} reads the buffer in the same nest", block.name),
+                    "cache before compute_at moves writer and reader into one nest");
   }
   if (!writes_whole(place.path, *place.buffer))
-    return refuse(
-        "cache_write", place.buffer->name,
-        fmt::format("block {} is not shown to write all of it, and the copy reads all of it", step.arguments[0]),
-        "name a block that writes every element");
+    return refuse("cache_write", place.buffer->name,
+                  fmt::format("the copy reads the whole buffer, but block {} does not provably write all of it",
+                              step.arguments[0]),
+                  "name a block that writes every element");
   if (reads(place.path.back(), place.buffer.get()))
     for (const Path& path : blocks_below(program.body))
       if (const Block& block = *as_block(path.back());

@@ -39,16 +39,16 @@ Result<void> require_reachable(const Path& path, std::size_t top, const Path& ta
   };
   if (around_loop(path[top]))
     return refuse(kComputeAt, name, fmt::format("loop {} belongs to the block's own nest", loop),
-                  "name a loop of its consumer");
+                  "name a loop of the block's consumer");
   for (std::size_t i = 0; i < top; ++i)
     if (std::holds_alternative<If>(path[i]->node) && !around_loop(path[i]))
       return refuse(kComputeAt, name, fmt::format("the block is under a condition, but loop {} is not", loop),
-                    "name a loop under it");
+                    "name a loop under the condition");
   for (std::size_t i = 0; i < top; ++i)
     if (as_for(path[i]) && !around_loop(path[i]))
       return refuse(kComputeAt, name,
                     fmt::format("the block is inside loop {}, but {} is not", as_for(path[i])->var->name, loop),
-                    "name a loop inside it");
+                    "name a loop inside that loop");
   return {};
 }
 
@@ -68,14 +68,14 @@ Result<Product> require_product(const Program& program, const Block& block) {
   }
   if (product.buffers.size() != 1 && (!assignment || assignment->targets.size() != product.buffers.size() ||
                                       (start && start->targets.size() != product.buffers.size())))
-    return refuse(kComputeAt, block.name, fmt::format("the block writes {} buffers, not 1", block.writes.size()),
+    return refuse(kComputeAt, block.name,
+                  fmt::format("the block writes {} buffers, but must write 1", block.writes.size()),
                   "move a block with one result");
   for (const Buffer& buffer : product.buffers) {
     if (!is_allocation(program, buffer))
-      return refuse(
-          kComputeAt, block.name,
-          fmt::format("{} is an output of the program, every element of which must be computed", buffer->name),
-          "move the producer of an intermediate buffer");
+      return refuse(kComputeAt, block.name,
+                    fmt::format("{} is an output of the program, so every element must be computed", buffer->name),
+                    "move the producer of an intermediate buffer");
     std::optional<std::vector<int>> dimensions;
     if (assignment && assignment->targets.size() == product.buffers.size())
       for (const StoreTarget& target : assignment->targets)
@@ -89,7 +89,7 @@ Result<Product> require_product(const Program& program, const Block& block) {
   }
   for (const Iterator& iterator : block.iterators)
     if (iterator.kind == IterKind::ordered)
-      return refuse(kComputeAt, block.name, "the block has ordered iterators", "leave it where it is");
+      return refuse(kComputeAt, block.name, "the block has ordered iterators", "leave the block where it is");
   return product;
 }
 
@@ -105,15 +105,15 @@ Result<void> require_readers_inside(const Program& program, const Path& path, st
     if (!inside && reads(other.back(), buffer.get()))
       return refuse(kComputeAt, name,
                     fmt::format("block {}, which reads {}, is outside of loop {}", b.name, buffer->name, loop_name),
-                    "name a loop around all readers");
+                    "name a loop that encloses all readers");
     if (writes(other.back(), buffer.get()))
-      return refuse(kComputeAt, name, fmt::format("block {} writes {} too", b.name, buffer->name),
-                    "move a block that alone writes its buffer");
+      return refuse(kComputeAt, name, fmt::format("block {} also writes {}", b.name, buffer->name),
+                    "move a block that is the only writer of its buffer");
   }
   const Stmt others = replace(program.body, loop_stmt, nullptr);
   if (others && reads(replace(others, path[top], nullptr), buffer.get()))
     return refuse(kComputeAt, name, fmt::format("a condition outside of loop {} reads {}", loop_name, buffer->name),
-                  "name a loop around all readers");
+                  "name a loop that encloses all readers");
   return {};
 }
 
@@ -138,9 +138,10 @@ Result<void> require_same_operands(const Path& path, std::size_t top, const Path
     if (std::find(own.begin(), own.end(), region.buffer) != own.end()) continue;
     const auto stale = [&](const Stmt& stmt) { return writes(stmt, region.buffer.get()); };
     if (std::any_of(from + 1, to, stale) || stale(*to))
-      return refuse(kComputeAt, block.name,
-                    fmt::format("{}, which it reads, is written on the way to loop {}", region.buffer->name, loop),
-                    "move the producer of that buffer first, or choose an outer loop");
+      return refuse(
+          kComputeAt, block.name,
+          fmt::format("{}, which the block reads, is written between the block and loop {}", region.buffer->name, loop),
+          "move the producer of that buffer first, or choose an outer loop");
   }
   return {};
 }
@@ -165,7 +166,7 @@ std::vector<RangeExpr> needed_part(const Block& block, const Product& product, c
   return part;
 }
 
-// A block in a nest with others may only read what those of one iteration have just written.
+// A block that shares a nest with other blocks may only read what these wrote in the same iteration.
 Result<void> require_no_more(const Path& path, std::size_t top, const Path& target,
                              const std::vector<RangeExpr>& part) {
   const Block& block = *as_block(path.back());
@@ -185,12 +186,11 @@ Result<void> require_no_more(const Path& path, std::size_t top, const Path& targ
     const auto before = bound(simplify(binding - begin, bounds), bounds),
                now = bound(simplify(part[i].min - begin, bounds), bounds);
     if (!before || !now || now->min < before->min || now->max + part[i].extent - 1 > before->max)
-      return refuse(
-          kComputeAt, block.name,
-          fmt::format("it would compute values of {} there that it does not compute at its current place, of what its "
-                      "nest may not have written",
-                      block.iterators[i].var->name),
-          "split the loops of its consumer evenly");
+      return refuse(kComputeAt, block.name,
+                    fmt::format("the block would compute values of {} there that it does not compute now, from "
+                                "elements that may not be written",
+                                block.iterators[i].var->name),
+                    "split the consumer's loops evenly");
   }
   return {};
 }
@@ -214,7 +214,7 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
   if (read.empty())
     return refuse(kComputeAt, name,
                   fmt::format("nothing inside loop {} reads {}", step.arguments[1], product.buffers.front()->name),
-                  "name a loop of its consumer");
+                  "name a loop of the block's consumer");
   DOVETAIL_TRY(require_same_operands(path, top, target, product.buffers));
 
   // Its own loops are removed: terms of the predicate about them must follow from the iterators. And the loops must run
@@ -224,7 +224,7 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
   Block moved = block;
   DOVETAIL_ASSIGN(moved.predicate, require_free_predicate(path, top, kComputeAt));
   if (loops_of(path).size() == loops_of(own).size() && !runs_over_all(own, nullptr))
-    return refuse(kComputeAt, name, "its loops are not shown to run over all values of its iterators",
+    return refuse(kComputeAt, name, "the block's loops do not provably cover all values of its iterators",
                   "move the block before splitting or fusing its loops");
 
   const std::vector<RangeExpr> part = needed_part(block, product, read, target);

@@ -56,10 +56,12 @@ Result<Program> apply_decompose_reduction(const Program& program, Step& step, co
   std::size_t depth = 0;
   while (depth < path.size() && !(as_for(path[depth]) && as_for(path[depth])->var->name == step.arguments[1])) ++depth;
   if (depth == path.size())
-    return refuse("decompose_reduction", block.name, fmt::format("loop {} is not around the block", step.arguments[1]),
-                  "name a loop around it");
+    return refuse("decompose_reduction", block.name,
+                  fmt::format("loop {} does not enclose the block", step.arguments[1]),
+                  "name a loop that encloses the block");
   if (only_block(path[depth]) != &block)
-    return refuse("decompose_reduction", block.name, fmt::format("loop {} also holds other blocks", step.arguments[1]),
+    return refuse("decompose_reduction", block.name,
+                  fmt::format("loop {} also contains other blocks", step.arguments[1]),
                   "decompose before compute_at moves blocks in");
   if (step.results.empty()) step.results = {block.name + ".init"};
   DOVETAIL_TRY(require_new_name(program, step.results[0], "decompose_reduction", block.name));
@@ -82,8 +84,9 @@ Result<Program> apply_decompose_reduction(const Program& program, Step& step, co
   if (!starts_once(block, outside, inside))
     return refuse(
         "decompose_reduction", block.name,
-        fmt::format("below {} an element of its result is not shown to be started once, before all parts of its sum",
-                    step.arguments[1]),
+        fmt::format(
+            "inside {}, an element of the result is not provably initialized exactly once, before all parts of its sum",
+            step.arguments[1]),
         "name an inner loop, or decompose before fuse");
 
   // The init block: spatial iterators with new loops for those inside LOOP; reduction variables are 0 there.

@@ -21,7 +21,7 @@ Result<Program> apply_fuse(const Program& program, Step& step, const IntrinsicTa
   const For* inner = as_for(outer.body);
   if (!inner || inner->var->name != inner_name)
     return refuse("fuse", outer_name,
-                  fmt::format("{} is not the only statement directly below {}", inner_name, outer_name),
+                  fmt::format("{} is not the only statement directly inside {}", inner_name, outer_name),
                   "reorder the loops until they are adjacent");
   if (step.results.empty()) step.results = {outer_name + "_" + inner_name};
   const std::string& fused_name = step.results[0];
@@ -35,10 +35,10 @@ Result<Program> apply_fuse(const Program& program, Step& step, const IntrinsicTa
   for (const auto& [key, value] : inner->annotations)
     if (const auto [it, fresh] = annotations.emplace(key, value); it->second != value)
       return refuse("fuse", outer_name,
-                    fmt::format("annotation {} is {} there and {} at {}", key, it->second, value, inner_name),
+                    fmt::format("annotation {} is {} for this loop, but {} for {}", key, it->second, value, inner_name),
                     "annotate after fuse");
   if (inner->extent == 0)
-    return refuse("fuse", outer_name, fmt::format("loop {} has no iterations", inner_name), "leave it");
+    return refuse("fuse", outer_name, fmt::format("loop {} has no iterations", inner_name), "remove the step");
 
   const Var fused = make_var(fused_name, outer.var->dtype);
   For loop{fused,

@@ -35,17 +35,17 @@ Result<Program> apply_inline_block(const Program& program, Step& step, const Int
   if (!dimensions || !one_to_one(block, *dimensions))
     return refuse("inline", name,
                   fmt::format("the indices of {} are not distinct spatial iterators of the block", buffer->name),
-                  "take this step before transform_layout");
+                  "apply this step before transform_layout");
   for (const Expr& term : conjuncts(block.predicate))
     if (!holds_in_range(block, term, bounds_of(loops_of(path))))
       return refuse("inline", name,
-                    fmt::format("its predicate {} masks a part of {}", loops::to_string(term), buffer->name),
-                    "leave it where it is");
+                    fmt::format("the block's predicate {} masks a part of {}", loops::to_string(term), buffer->name),
+                    "leave the block where it is");
   if (tensorized(program.body, buffer.get()))
     return refuse("inline", name, fmt::format("a tensor intrinsic uses {}", buffer->name),
-                  "take this step before tensorize");
+                  "apply this step before tensorize");
   if (in_condition(program.body, buffer))
-    return refuse("inline", name, fmt::format("a condition reads {}", buffer->name), "leave it where it is");
+    return refuse("inline", name, fmt::format("a condition reads {}", buffer->name), "leave the block where it is");
 
   std::set<std::string> readers;
   const std::size_t own = top_position(program, path);
@@ -56,19 +56,19 @@ Result<Program> apply_inline_block(const Program& program, Step& step, const Int
       readers.insert(b.name);
     }
     if (b.name != name && writes(other.back(), buffer.get()))
-      return refuse("inline", name, fmt::format("block {} writes {} too", b.name, buffer->name),
-                    "inline a block that alone writes its buffer");
+      return refuse("inline", name, fmt::format("block {} also writes {}", b.name, buffer->name),
+                    "inline a block that is the only writer of its buffer");
     for (const Region& region : block.reads)
       if (writes(other.back(), region.buffer.get()) && top_position(program, other) >= own)
         return refuse("inline", name,
-                      fmt::format("block {} writes {}, which it reads, and is not in an earlier nest", b.name,
-                                  region.buffer->name),
-                      "inline before compute_at brings them together");
+                      fmt::format("block {} writes {}, which the inlined block reads, but is not in an earlier nest",
+                                  b.name, region.buffer->name),
+                      "inline before compute_at moves both into one nest");
   }
   if (readers.empty())
-    return refuse("inline", name, fmt::format("no block reads {}", buffer->name), "leave it where it is");
+    return refuse("inline", name, fmt::format("no block reads {}", buffer->name), "leave the block where it is");
 
-  // One value for all loads of one element: x * f(x) holds the replacement of x once.
+  // All loads of one element share one replacement: x * f(x) contains it once.
   std::vector<std::pair<std::vector<Expr>, Expr>> values;
   const auto exprs = [&](const Expr& expr) -> Expr {
     const auto* access = std::get_if<LoadExpr>(&expr->node);
@@ -90,7 +90,7 @@ Result<Program> apply_inline_block(const Program& program, Step& step, const Int
     return make_stmt(with_inferred_regions(std::move(copy)));
   });
   std::erase(result.allocations, buffer);
-  return if_proven(std::move(result), readers, intrinsics, "inline", name, "leave it where it is");
+  return if_proven(std::move(result), readers, intrinsics, "inline", name, "leave the block where it is");
 }
 
 }  // namespace dovetail::schedule

@@ -37,12 +37,13 @@ Buffer find_shared(const Stmt& a, const Stmt& b) {
 Result<void> require_alike(const For& first, const For& second) {
   const std::string &name = first.var->name, &other = second.var->name;
   if (first.extent != second.extent)
-    return refuse(kMerge, name, fmt::format("it has {} iterations, {} has {}", first.extent, other, second.extent),
+    return refuse(kMerge, name,
+                  fmt::format("the loop has {} iterations, but {} has {}", first.extent, other, second.extent),
                   "split the longer one first");
   if (first.kind != ForKind::serial || second.kind != ForKind::serial)
     return refuse(kMerge, name,
-                  fmt::format("{} is {}, {} is {}", name, loops::name(first.kind), other, loops::name(second.kind)),
-                  "merge loops before they get a kind");
+                  fmt::format("{} is {}, but {} is {}", name, loops::name(first.kind), other, loops::name(second.kind)),
+                  "merge loops before steps that change their kind");
   if (first.annotations != second.annotations)
     return refuse(kMerge, name, fmt::format("{} has other annotations", other), "annotate after merge");
   return {};
@@ -59,7 +60,7 @@ Result<Program> apply_merge(const Program& program, Step& step, const IntrinsicT
   if (!around || !std::holds_alternative<Sequence>(around->node) || other_path.size() != path.size() ||
       other_path[path.size() - 2] != around)
     return refuse(kMerge, name, fmt::format("{} and {} are not statements of one sequence", name, other),
-                  "name loops that follow each other below the same loops");
+                  "name consecutive loops inside the same loops");
   std::vector<Stmt> siblings = statements_of(around);
   const auto from = std::ranges::find(siblings, path.back()), to = std::ranges::find(siblings, other_path.back());
   if (from >= to)
@@ -67,8 +68,9 @@ Result<Program> apply_merge(const Program& program, Step& step, const IntrinsicT
   DOVETAIL_TRY(require_alike(first, second));
   for (auto between = from + 1; between != to; ++between)
     if (const Buffer shared = find_shared(*from, *between))
-      return refuse(kMerge, name, fmt::format("a statement between it and {} also touches {}", other, shared->name),
-                    "merge it with the loop that follows it");
+      return refuse(kMerge, name,
+                    fmt::format("a statement between this loop and {} also accesses {}", other, shared->name),
+                    "merge the loop with the one that directly follows it");
   if (step.results.empty()) step.results = {name};
   DOVETAIL_TRY(require_new_name(program, step.results[0], kMerge, name, {name, other}));
 
@@ -84,9 +86,9 @@ Result<Program> apply_merge(const Program& program, Step& step, const IntrinsicT
     if (touches(first.body) && touches(second.body) &&
         !disjoint(accesses(merged.body, buffer.get(), outside), outside, {&merged}))
       return refuse(kMerge, name,
-                    fmt::format("an iteration of {} may touch elements of {} that another one of {} touches", other,
-                                buffer->name, name),
-                    "merge loops whose iterations share no elements of what either writes");
+                    fmt::format("an iteration of {} may access elements of {} that another iteration of {} accesses",
+                                other, buffer->name, name),
+                    "merge loops whose iterations share no elements that either loop writes");
   }
   *to = make_stmt(std::move(merged));
   siblings.erase(from);

@@ -12,7 +12,7 @@
 //             BLOCK: W[i, e] = W[i, e] + P[i, c] * V[n, e] } }
 //           Y[i, e] = W[i, e] / S[i] }
 //
-// A softmax that weighs the rows of a matrix, computed piece by piece along its row: the sums so far are scaled by
+// A softmax that weighs the rows of a matrix, computed tile by tile along its row: the sums so far are scaled by
 // exp(old largest - new largest) if a piece contains a larger value (Milakov and Gimelshein, "Online normalizer
 // calculation for softmax", 2018). Neither x nor P is ever stored completely. The width of v is rounded up to a
 // multiple of WIDTH. The largest value and the sum of a piece are computed from LANES parts, of VECTOR neighbors each
@@ -365,15 +365,14 @@ Result<Program> apply_online_softmax(const Program& program, Step& step, const I
   for (std::size_t i = 1; i < step.arguments.size(); ++i) {
     DOVETAIL_ASSIGN(const std::int64_t number, require_integer(step.arguments[i], 1, "a size", kOnline));
     if (number > kLargestTile)
-      return refuse(kOnline, name, fmt::format("a size of {} is above {}", number, kLargestTile),
-                    "give a smaller tile");
+      return refuse(kOnline, name, fmt::format("the size {} is above {}", number, kLargestTile), "give a smaller tile");
     numbers.push_back(number);
   }
   const Sizes sizes{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
   if (sizes.columns % (sizes.lanes * sizes.vector) != 0)
     return refuse(kOnline, name,
                   fmt::format("{} lanes of {} do not divide {} columns", sizes.lanes, sizes.vector, sizes.columns),
-                  "give a multiple");
+                  "give a multiple of lanes times vector");
   Online online(form, sizes);
   const Stmt values = online.values(), nest = online.nest();
   std::vector<std::string> freed;

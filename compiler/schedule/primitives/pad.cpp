@@ -27,7 +27,7 @@ Result<Program> apply_pad(const Program& program, Step& step, const IntrinsicTab
   if (own == block.iterators.end()) {
     std::string names;
     for (const Iterator& iterator : block.iterators) names += (names.empty() ? "" : ", ") + iterator.var->name;
-    return refuse("pad", block.name, fmt::format("it has no iterator {}", step.arguments[1]),
+    return refuse("pad", block.name, fmt::format("the block has no iterator {}", step.arguments[1]),
                   "its iterators are " + names);
   }
   const auto* reference = std::get_if<VarRef>(&own->binding->node);
@@ -39,7 +39,7 @@ Result<Program> apply_pad(const Program& program, Step& step, const IntrinsicTab
                   "pad before split and fuse");
   const For& loop = *as_for(*at);
   if (only_block(*at) != &block)
-    return refuse("pad", block.name, fmt::format("loop {} holds more than the block", loop.var->name),
+    return refuse("pad", block.name, fmt::format("loop {} contains more than the block", loop.var->name),
                   "pad before compute_at moves blocks in");
   if (loop.kind == ForKind::thread)
     return refuse("pad", block.name, fmt::format("loop {} is bound to {}", loop.var->name, loop.thread_axis),
@@ -47,8 +47,8 @@ Result<Program> apply_pad(const Program& program, Step& step, const IntrinsicTab
   for (const Iterator& iterator : block.iterators)
     if (&iterator != &*own && mentions(iterator.binding, loop.var))
       return refuse("pad", block.name,
-                    fmt::format("its loop {} also drives iterator {}", loop.var->name, iterator.var->name),
-                    "pad an iterator whose loop drives no other one");
+                    fmt::format("the iterator's loop {} also drives iterator {}", loop.var->name, iterator.var->name),
+                    "pad an iterator whose loop drives no other iterator");
 
   const std::int64_t extent = (own->extent + multiple - 1) / multiple * multiple;
   Block padded = block;

@@ -22,13 +22,13 @@ Result<Program> apply_reindex(const Program& program, Step& step, const Intrinsi
   const Block& block = *as_block(place.path.back());
   const Buffer& buffer = place.buffer;
   if (!reads(place.path.back(), buffer.get()))
-    return refuse("reindex", buffer->name, fmt::format("block {} does not read it", block.name),
-                  "name a buffer that it reads");
+    return refuse("reindex", buffer->name, fmt::format("block {} does not read the buffer", block.name),
+                  "name a buffer that the block reads");
   if (writes(place.top, buffer.get()))
-    return refuse("reindex", buffer->name, "it is written in the same nest, so a copy made before would be stale",
-                  "reindex before compute_at brings writer and reader together");
+    return refuse("reindex", buffer->name, "the buffer is written in the same nest, so an earlier copy would be stale",
+                  "reindex before compute_at moves writer and reader into one nest");
   if (!is_whole(program, place))
-    return refuse("reindex", buffer->name, "no block before is shown to write all of it",
+    return refuse("reindex", buffer->name, "no earlier block provably writes the whole buffer",
                   "reindex before its producer is masked, tensorized or moved");
 
   std::vector<Expr> loads;
@@ -43,8 +43,8 @@ Result<Program> apply_reindex(const Program& program, Step& step, const Intrinsi
   if (block.predicate) visit_exprs(block.predicate, collect);
   if (loads.size() != 1)
     return refuse("reindex", buffer->name,
-                  fmt::format("block {} reads it at {} different indices", block.name, loads.size()),
-                  "reindex a buffer that it reads at one index");
+                  fmt::format("block {} reads the buffer at {} different indices", block.name, loads.size()),
+                  "reindex a buffer that the block reads at one index");
   const std::vector<Expr>& indices = std::get<LoadExpr>(loads[0]->node).indices;
 
   std::vector<Iterator> iterators;
@@ -69,9 +69,10 @@ Result<Program> apply_reindex(const Program& program, Step& step, const Intrinsi
       other |= std::holds_alternative<LoadExpr>(e->node) || (reference && !fresh.count(reference->var.get()));
     });
     if (other)
-      return refuse("reindex", buffer->name,
-                    fmt::format("its index {} depends on more than the block's iterators", loops::to_string(index)),
-                    "reindex a buffer that is indexed by iterators alone");
+      return refuse(
+          "reindex", buffer->name,
+          fmt::format("the buffer's index {} depends on more than the block's iterators", loops::to_string(index)),
+          "reindex a buffer that is indexed by iterators alone");
   }
   DOVETAIL_TRY(name_copy(program, step, buffer->name + "." + block.name, shape.size(), "reindex"));
   const Buffer copy = make_buffer(step.results[0], buffer->dtype, shape, buffer->scope);

@@ -45,7 +45,7 @@ Result<Program> apply_reorder(const Program& program, Step& step, const Intrinsi
                   "reorder before other blocks are computed inside, or name only loops of one nest");
   const Block* block = only_block(nest.back()->body);
   if (!block)
-    return refuse("reorder", nest.front()->var->name, "there are several blocks below the loops",
+    return refuse("reorder", nest.front()->var->name, "there are several blocks inside the loops",
                   "reorder before compute_at moves blocks in");
 
   std::vector<const For*> order = nest;
@@ -66,7 +66,7 @@ Result<Program> apply_reorder(const Program& program, Step& step, const Intrinsi
   if (ordered_before != ordered_after)
     return refuse("reorder", block->name,
                   fmt::format("block {} has ordered iterators whose loops would change places", block->name),
-                  "keep those loops in their order");
+                  "keep the order of those loops");
 
   std::vector<const For*> outside = loops_of(*top);
   outside.pop_back();
@@ -88,7 +88,7 @@ Result<Program> apply_reorder(const Program& program, Step& step, const Intrinsi
   };
   if (block->init && crosses() && !starts_once(*block, outside, nest))
     return refuse("reorder", block->name,
-                  fmt::format("block {} would start some of its sums after other parts of them", block->name),
+                  fmt::format("block {} would initialize some of its sums after adding parts of them", block->name),
                   "apply decompose_reduction first");
 
   Stmt body = nest.back()->body;

@@ -12,7 +12,7 @@
 //  - BLOCK is a plain store over spatial iterators, alone in a nest outside all other loops and conditions, and does
 //    not read what it writes,
 //  - LOOP computes exactly one of the buffers that it reads; BLOCK reads that one at distinct own iterators, at all
-//    loads in the same way, and none of them runs beyond it (a select may keep the others from reading),
+//    loads in the same way, within its bounds (a select may guard loads outside),
 //  - all writers of that buffer are inside LOOP, one of them provably writes all of it, and different iterations of
 //    LOOP and its enclosing loops write disjoint elements: so that the results of one iteration are final (loops of a
 //    reduction outside of LOOP violate this),
@@ -41,14 +41,15 @@ Result<Buffer> produced(const Block& block, const For& loop) {
     if (!writes(loop.body, region.buffer.get()) || region.buffer == found) continue;
     if (found)
       return refuse(kReverseComputeAt, block.name,
-                    fmt::format("loop {} computes both {} and {}, which it reads", loop.var->name, found->name,
+                    fmt::format("loop {} computes both {} and {}, which the block reads", loop.var->name, found->name,
                                 region.buffer->name),
                     "name a loop that computes one of them");
     found = region.buffer;
   }
   if (!found)
-    return refuse(kReverseComputeAt, block.name, fmt::format("loop {} computes nothing that it reads", loop.var->name),
-                  "name a loop of its producer");
+    return refuse(kReverseComputeAt, block.name,
+                  fmt::format("loop {} computes nothing that the block reads", loop.var->name),
+                  "name a loop of the block's producer");
   return found;
 }
 
@@ -79,9 +80,9 @@ Result<void> require_movable(const Path& path, std::size_t top, const Path& targ
     if (as_for(path[i]))
       return refuse(kReverseComputeAt, block.name,
                     fmt::format("the block shares loop {} with other blocks", as_for(path[i])->var->name),
-                    "move it before others are moved to it");
+                    "move this block before moving others to it");
     if (std::holds_alternative<If>(path[i]->node))
-      return refuse(kReverseComputeAt, block.name, "the block is under a condition", "leave it where it is");
+      return refuse(kReverseComputeAt, block.name, "the block is under a condition", "leave the block where it is");
   }
   for (const Iterator& iterator : block.iterators)
     if (iterator.kind != IterKind::spatial)
@@ -90,7 +91,7 @@ Result<void> require_movable(const Path& path, std::size_t top, const Path& targ
           fmt::format("iterator {} of the block is {}, not spatial", iterator.var->name, loops::name(iterator.kind)),
           "move elementwise blocks");
   if (block.init || !std::holds_alternative<Store>(block.body->node))
-    return refuse(kReverseComputeAt, block.name, "the block is not a plain store", "move it before tensorize");
+    return refuse(kReverseComputeAt, block.name, "the block is not a plain store", "move the block before tensorize");
   for (const Region& written : block.writes)
     if (reads(path.back(), written.buffer.get()))
       return refuse(kReverseComputeAt, block.name,
@@ -111,21 +112,21 @@ Result<std::vector<AccessBox>> require_final(const Program& program, const std::
       return refuse(kReverseComputeAt, name,
                     fmt::format("block {}, which writes {}, is outside of loop {}", as_block(other.back())->name,
                                 buffer->name, loop.var->name),
-                    "name a loop around all writers");
+                    "name a loop that encloses all writers");
     whole |= writes_whole(other, *buffer);
   }
   if (!whole)
     return refuse(kReverseComputeAt, name,
-                  fmt::format("no block inside {} is shown to write all of {}", loop.var->name, buffer->name),
-                  "take this step before its producer is tensorized or masked");
+                  fmt::format("no block inside {} provably writes all of {}", loop.var->name, buffer->name),
+                  "apply this step before the producer is tensorized or masked");
   const std::vector<const For*> outside = loops_of(target);
   std::vector<AccessBox> written = accesses(loop.body, buffer.get(), outside);
   std::erase_if(written, [](const AccessBox& box) { return !box.access.write; });
   if (!disjoint_hulls(written, outside, outside))
     return refuse(kReverseComputeAt, name,
-                  fmt::format("iterations of {} and the loops around it are not shown to write disjoint elements of {}",
+                  fmt::format("iterations of {} and its enclosing loops do not provably write disjoint elements of {}",
                               loop.var->name, buffer->name),
-                  "name a loop outside of all loops of the reduction, in whose iterations whole tiles are computed");
+                  "name a loop outside all loops of the reduction, each iteration of which computes whole tiles");
   return written;
 }
 
@@ -144,13 +145,13 @@ Result<void> require_free_way(const Program& program, const Path& path, const Pa
       if (region.buffer != buffer && writes(siblings[i], region.buffer.get()))
         return refuse(
             kReverseComputeAt, block.name,
-            fmt::format("{}, which the block reads, is written from the nest of {} on", region.buffer->name, loop),
-            "move the block before the producers of its other operands, or name a loop of the last of them");
+            fmt::format("{}, which the block reads, is written in or after the nest of {}", region.buffer->name, loop),
+            "move the block before the producers of its other operands, or name a loop of the last producer");
     for (const Region& region : block.writes)
       if (reads(siblings[i], region.buffer.get()) || writes(siblings[i], region.buffer.get()))
         return refuse(
             kReverseComputeAt, block.name,
-            fmt::format("{}, which the block writes, is used from the nest of {} on", region.buffer->name, loop),
+            fmt::format("{}, which the block writes, is used in or after the nest of {}", region.buffer->name, loop),
             "write to another buffer");
   }
   return {};
@@ -186,13 +187,13 @@ Result<Program> apply_reverse_compute_at(const Program& program, Step& step, con
   const auto dimensions = read_dimensions(path.back(), buffer);
   if (!dimensions)
     return refuse(kReverseComputeAt, name,
-                  fmt::format("the block does not read {} everywhere at the same distinct iterators", buffer->name),
+                  fmt::format("the block does not read {} at the same distinct iterators everywhere", buffer->name),
                   "move the producer to the block with compute_at");
   for (std::size_t i = 0; i < block.iterators.size(); ++i)
     if (const int d = (*dimensions)[i];
         d >= 0 && block.iterators[i].extent > buffer->shape[static_cast<std::size_t>(d)])
       return refuse(kReverseComputeAt, name,
-                    fmt::format("its iterator {} has {} values, and dimension {} of {} has {} elements",
+                    fmt::format("the block's iterator {} has {} values, but dimension {} of {} has {} elements",
                                 block.iterators[i].var->name, block.iterators[i].extent, d, buffer->name,
                                 buffer->shape[static_cast<std::size_t>(d)]),
                     "move the producer to the block with compute_at, or inline it");
@@ -201,7 +202,7 @@ Result<Program> apply_reverse_compute_at(const Program& program, Step& step, con
   Block moved = block;
   DOVETAIL_ASSIGN(moved.predicate, require_free_predicate(path, top, kReverseComputeAt));
   if (!runs_over_all(Path(path.begin() + static_cast<std::ptrdiff_t>(top), path.end()), nullptr))
-    return refuse(kReverseComputeAt, name, "its loops are not shown to run over all values of its iterators",
+    return refuse(kReverseComputeAt, name, "the block's loops do not provably cover all values of its iterators",
                   "move the block before splitting or fusing its loops");
 
   const std::vector<const For*> outside = loops_of(target);

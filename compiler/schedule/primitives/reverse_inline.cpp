@@ -34,7 +34,7 @@ Result<StoreTarget> require_foldable(const Path& path) {
   for (std::size_t i = 0; i < own_nest(path); ++i)
     if (as_for(path[i]) || std::holds_alternative<If>(path[i]->node))
       return refuse(kReverseInline, name, "the block shares a loop or a condition with others",
-                    "take this step before compute_at and reverse_compute_at");
+                    "apply this step before compute_at and reverse_compute_at");
   if (reads(path.back(), target.buffer.get()))
     return refuse(kReverseInline, name, fmt::format("the block reads {}, which it writes", target.buffer->name),
                   "write to another buffer");
@@ -48,16 +48,17 @@ Result<StoreTarget> require_foldable(const Path& path) {
     bool loads = false;
     visit_exprs(index, [&](const Expr& expr) { loads |= std::holds_alternative<LoadExpr>(expr->node); });
     if (loads)
-      return refuse(kReverseInline, name, fmt::format("where it stores to {} depends on data", target.buffer->name),
-                    "leave it where it is");
+      return refuse(kReverseInline, name,
+                    fmt::format("the index at which the block stores to {} depends on data", target.buffer->name),
+                    "leave the block where it is");
   }
   if (!distinguishes(target.indices, {}, moving, bounds))
     return refuse(kReverseInline, name,
-                  fmt::format("its points are not shown to write different elements of {}", target.buffer->name),
-                  "leave it where it is");
+                  fmt::format("its iterations do not provably write different elements of {}", target.buffer->name),
+                  "leave the block where it is");
   if (!runs_over_all(path, block.predicate))
-    return refuse(kReverseInline, name, "its loops are not shown to run over all values of its iterators",
-                  "take this step before splitting or fusing its loops");
+    return refuse(kReverseInline, name, "the block's loops do not provably cover all values of its iterators",
+                  "apply this step before splitting or fusing its loops");
   return target;
 }
 
@@ -114,14 +115,14 @@ std::string touched_between(const Program& program, const Path& producer, const 
   return between;
 }
 
-// A block that computes a buffer, or a part of it, only for the folded one.
+// A block that computes a buffer, or a part of it, that only the folded block reads.
 struct Producer {
   Path path;
   StoreTarget made;             // by its plain store
   std::vector<int> dimensions;  // of the buffer, for each iterator of the folded block
 };
 
-// Empty: `why` holds the reason, if a block writes `buffer` at all.
+// Empty: `why` has the reason, if a block writes `buffer` at all.
 std::vector<Producer> producers_of(const Program& program, const Path& path, const Buffer& buffer, const Buffer& target,
                                    std::string& why) {
   std::string others;
@@ -133,9 +134,9 @@ std::vector<Producer> producers_of(const Program& program, const Path& path, con
     if (!made.ok()) why = made.errors()[0].why;
     else if (!others.empty()) why = others;
     else if (!dimensions)
-      why = fmt::format("it does not read {} at exactly its own iterators, over all of it", buffer->name);
+      why = fmt::format("the block does not read all of {} at exactly its own iterators", buffer->name);
     else if (top_position(program, path) <= top_position(program, writer))
-      why = fmt::format("it comes before block {}", producer.name);
+      why = fmt::format("the block comes before block {}", producer.name);
     else if (const std::string between = touched_between(program, writer, path, buffer, target); !between.empty())
       why = between;
     else {
@@ -169,7 +170,7 @@ Result<Program> apply_reverse_inline(const Program& program, Step& step, const I
   DOVETAIL_ASSIGN(const Path path, require_block(program, name, kReverseInline));
   const Block& block = *as_block(path.back());
   DOVETAIL_ASSIGN(const StoreTarget target, require_foldable(path));
-  std::string why = "it reads no buffer that another block computes";
+  std::string why = "the block reads no buffer that another block computes";
   for (const Region& region : block.reads) {
     if (!is_allocation(program, region.buffer)) continue;
     const std::vector<Producer> producers = producers_of(program, path, region.buffer, target.buffer, why);
@@ -182,10 +183,10 @@ Result<Program> apply_reverse_inline(const Program& program, Step& step, const I
     }
     result.body = replace(result.body, path[own_nest(path)], nullptr);
     std::erase(result.allocations, region.buffer);
-    return if_proven(std::move(result), changed, intrinsics, kReverseInline, name, "leave it where it is");
+    return if_proven(std::move(result), changed, intrinsics, kReverseInline, name, "leave the block where it is");
   }
   return refuse(kReverseInline, name, why,
-                "a reduction keeps its epilogue as a block: move it with reverse_compute_at");
+                "the epilogue of a reduction remains a block: move it with reverse_compute_at");
 }
 
 }  // namespace dovetail::schedule

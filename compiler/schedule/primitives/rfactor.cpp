@@ -5,9 +5,9 @@
 //         for i { for ko { B: Y[i] = Y[i] + P[ko, i] } }                                       (LOOP ko)
 //
 // Splits a reduction into partial results, one for each iteration of LOOP, whose iterations then are independent; a
-// second nest joins them. Legal if BLOCK is one reduction with +, *, min or max, or of a tuple whose better part is
-// kept (loops/combine.h), alone in its nest, which starts at the operation's identity (min, max and tuples may start
-// anywhere), LOOP feeds only its reduce iterators, and every partial result starts exactly once.
+// second nest combines them. Legal if BLOCK is one reduction with +, *, min or max, or of a tuple of which the better
+// one is selected (loops/combine.h), alone in its nest, which starts at the operation's identity (min, max and tuples
+// may start anywhere), LOOP feeds only its reduce iterators, and every partial result starts exactly once.
 #include <fmt/format.h>
 
 #include "compiler/schedule/block_form.h"
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kRfactor = "rfactor";
 
-// The update of a reduction: each target is joined with a value; they start at `starts`.
+// The update of a reduction: each target is combined with a value; targets start at `starts`.
 struct Reduction {
   std::vector<StoreTarget> targets;
   Combine combine;
@@ -35,13 +35,14 @@ Result<Reduction> require_reduction(const Block& block) {
   const auto* start = block.init ? std::get_if<Store>(&block.init->node) : nullptr;
   const auto* update = std::get_if<Store>(&block.body->node);
   if (!start || !update || start->targets.size() != update->targets.size())
-    return refuse(kRfactor, block.name, "it is not one store with an init",
+    return refuse(kRfactor, block.name, "the block is not one store with an init",
                   "name a reduction that was not decomposed or tensorized");
   auto combine = combine_of(update->targets);
   if (!combine)
-    return refuse(kRfactor, block.name,
-                  "it does not combine its result with a value by +, *, min or max, nor keeps the better of both",
-                  "rfactor sums, products, minima, maxima, and their positions");
+    return refuse(
+        kRfactor, block.name,
+        "the block does not combine its result with a value by +, *, min, max or a selection of the better one",
+        "rfactor sums, products, minima, maxima, and their positions");
   Reduction reduction{update->targets, *std::move(combine), {}};
   for (std::size_t i = 0; i < update->targets.size(); ++i) {
     const StoreTarget &target = update->targets[i], &initial = start->targets[i];
@@ -50,18 +51,20 @@ Result<Reduction> require_reduction(const Block& block) {
                         structurally_equal);
     };
     if (target.buffer != initial.buffer || !same_place(initial) || !same_place(update->targets.front()))
-      return refuse(kRfactor, block.name, fmt::format("{} does not start where it is updated", target.buffer->name),
-                    "leave it as it is");
-    if (!starts_anywhere(reduction.combine, i, initial.value))
       return refuse(kRfactor, block.name,
-                    fmt::format("it starts at {}, so partial results cannot", loops::to_string(initial.value)),
-                    "start at the identity, and add the rest afterwards");
+                    fmt::format("{} is not initialized at the elements that are updated", target.buffer->name),
+                    "leave the block as it is");
+    if (!starts_anywhere(reduction.combine, i, initial.value))
+      return refuse(
+          kRfactor, block.name,
+          fmt::format("the reduction starts at {}, which partial results cannot do", loops::to_string(initial.value)),
+          "start at the identity, and add the initial value afterwards");
     const auto dimensions = dimensions_of(block, target.indices, *target.buffer);
     if (!dimensions || !one_to_one(block, *dimensions))
       return refuse(
           kRfactor, block.name,
           fmt::format("the indices of {} are not distinct spatial iterators of the block", target.buffer->name),
-          "take this step before transform_layout");
+          "apply this step before transform_layout");
     reduction.starts.push_back(initial.value);
   }
   return reduction;
@@ -72,15 +75,15 @@ Result<void> require_own_nest(const Path& path, const For& loop) {
   const std::string& name = as_block(path.back())->name;
   const auto loops = loops_of(path);
   if (std::find(loops.begin(), loops.end(), &loop) == loops.end())
-    return refuse(kRfactor, name, fmt::format("loop {} is not around the block", loop.var->name),
-                  "name a loop around it");
+    return refuse(kRfactor, name, fmt::format("loop {} does not enclose the block", loop.var->name),
+                  "name a loop that encloses the block");
   if (only_block(top_statement(path)) != as_block(path.back()))
-    return refuse(kRfactor, name, "its nest holds more than the block",
-                  "take this step before compute_at moves blocks in");
+    return refuse(kRfactor, name, "the nest contains more than the block",
+                  "apply this step before compute_at moves blocks in");
   for (const For* around : loops)
     if (around->kind == ForKind::thread)
       return refuse(kRfactor, name, fmt::format("loop {} is bound to {}", around->var->name, around->thread_axis),
-                    "take this step before bind");
+                    "apply this step before bind");
   return {};
 }
 
@@ -117,7 +120,7 @@ Result<Factored> factor(const Block& block, const For& loop, const std::vector<c
     if (iterator.kind == IterKind::spatial) {
       if (moves)
         return refuse(kRfactor, block.name,
-                      fmt::format("loop {} moves the spatial iterator {}", loop.var->name, iterator.var->name),
+                      fmt::format("loop {} drives the spatial iterator {}", loop.var->name, iterator.var->name),
                       "name a loop of the reduction");
       const Var var = make_var(iterator.var->name, iterator.var->dtype);
       made.of_iterators[iterator.var.get()] = ref(var);
@@ -128,7 +131,7 @@ Result<Factored> factor(const Block& block, const For& loop, const std::vector<c
       continue;
     }
     if (iterator.kind == IterKind::ordered)
-      return refuse(kRfactor, block.name, "it has ordered iterators",
+      return refuse(kRfactor, block.name, "the block has ordered iterators",
                     "rfactor a reduction that may be combined in any order");
     feeds |= moves;
     visit_exprs(iterator.binding, [&](const Expr& expr) {
@@ -142,7 +145,7 @@ Result<Factored> factor(const Block& block, const For& loop, const std::vector<c
     });
   }
   if (!feeds)
-    return refuse(kRfactor, block.name, fmt::format("loop {} feeds no reduce iterator", loop.var->name),
+    return refuse(kRfactor, block.name, fmt::format("loop {} drives no reduce iterator", loop.var->name),
                   "name a loop of the reduction");
   for (const Iterator& iterator : block.iterators)
     if (iterator.kind == IterKind::reduce)
@@ -162,10 +165,10 @@ Result<void> require_started(const Block& block, const Factored& made, const std
   for (const Expr& term : conjuncts(block.predicate))
     if (!holds_where(substitute(substitute(term, bindings_of(started)), at_zero), made.bindings, made.extents,
                      bounds_of(loops)))
-      return refuse(
-          kRfactor, block.name,
-          fmt::format("where its predicate {} fails, a partial result would have no start", loops::to_string(term)),
-          "split by a factor that divides");
+      return refuse(kRfactor, block.name,
+                    fmt::format("where the predicate {} is false, a partial result would not be initialized",
+                                loops::to_string(term)),
+                    "split by a factor that divides the extent");
   return {};
 }
 
@@ -201,7 +204,7 @@ Block partial_block(const std::string& name, const Block& block, const Reduction
   return with_inferred_regions(std::move(partial));
 }
 
-// The nest that joins the partial results, in new serial loops over the spatial iterators and LOOP.
+// The nest that combines the partial results, in new serial loops over the spatial iterators and LOOP.
 Stmt joining_nest(const Block& block, const Reduction& reduction, const Factored& made,
                   const std::vector<Buffer>& buffers, FreshVars& fresh) {
   Block join = block;
@@ -268,13 +271,13 @@ Result<Program> apply_rfactor(const Program& program, Step& step, const Intrinsi
   DOVETAIL_ASSIGN(const Factored made, factor(block, loop, loops, fresh));
   DOVETAIL_TRY(require_started(block, made, loops));
   if (!covers(made.bindings, made.extents, loops))
-    return refuse(kRfactor, name, "its loops are not shown to reach every element of the result",
-                  "take this step before split and fuse");
+    return refuse(kRfactor, name, "the loops do not provably reach every element of the result",
+                  "apply this step before split and fuse");
   for (const StoreTarget& target : reduction.targets)
     for (const Expr& value : reduction.combine.values)
       if (loads_from(value, target.buffer))
-        return refuse(kRfactor, name, fmt::format("its operand depends on {}", target.buffer->name),
-                      "leave it as it is");
+        return refuse(kRfactor, name, fmt::format("the operand depends on {}", target.buffer->name),
+                      "leave the block as it is");
 
   Shape shape{loop.extent};
   shape.insert(shape.end(), made.extents.begin(), made.extents.end());
@@ -288,8 +291,8 @@ Result<Program> apply_rfactor(const Program& program, Step& step, const Intrinsi
   }
   Block partial = partial_block(partial_name, block, reduction, made, buffers);
   if (!starts_once(partial, {}, loops))
-    return refuse(kRfactor, name, "a partial result is not shown to start once, before all parts of it",
-                  "take this step before fuse");
+    return refuse(kRfactor, name, "a partial result is not provably initialized exactly once, before all its parts",
+                  "apply this step before fuse");
   const Stmt top = top_statement(path);
   Program result = program;
   result.allocations.insert(result.allocations.end(), buffers.begin(), buffers.end());

@@ -20,11 +20,11 @@ Result<Program> apply_sample(const Program& program, Step& step, const Intrinsic
   const std::string& name = step.arguments[0];
   const bool decided = step.arguments.size() == 5;
   if (step.arguments.size() == 4 || (decided && step.arguments[3] != "="))
-    return refuse("sample", name, fmt::format("`{}` is not of its form", to_string(step)),
+    return refuse("sample", name, fmt::format("`{}` is not a sample step", to_string(step)),
                   "write `sample NAME among 4,8,16 = 8`");
   if (!is_decision_name(name))
     return refuse("sample", name, fmt::format("«{}» is not a name", name),
-                  "names are letters, digits and _, and do not begin with a digit");
+                  "use letters, digits and _; do not begin with a digit");
   DOVETAIL_ASSIGN(const Space space, Space::parse(name, step.arguments[1], step.arguments[2]));
   if (decided) {
     DOVETAIL_TRY(require_value(name, space, step.arguments[4]));

@@ -18,7 +18,8 @@ Result<Program> apply_set_scope(const Program& program, Step& step, const Intrin
     const Intrinsic* row = call ? find_intrinsic(intrinsics, call->intrinsic) : nullptr;
     for (std::size_t i = 0; row && i < call->operands.size(); ++i)
       if (call->operands[i].buffer == buffer && !row->scopes[i].empty() && row->scopes[i] != scope)
-        fixed = refuse("set_scope", buffer->name, fmt::format("{} takes it in scope {}", row->name, row->scopes[i]),
+        fixed = refuse("set_scope", buffer->name,
+                       fmt::format("intrinsic {} needs the buffer in scope {}", row->name, row->scopes[i]),
                        "set scopes before tensorize");
   });
   if (fixed) return *fixed;
@@ -31,8 +32,8 @@ Result<Program> apply_set_scope(const Program& program, Step& step, const Intrin
     result.body = replace_buffers(program.body, {{buffer.get(), allocation}});
     return result;
   }
-  return refuse("set_scope", buffer->name, "it is a parameter, whose memory the caller decides",
-                "cache_read or cache_write it into the scope");
+  return refuse("set_scope", buffer->name, "the buffer is a parameter, whose memory the caller chooses",
+                "use cache_read or cache_write to copy it into the scope");
 }
 
 }  // namespace dovetail::schedule

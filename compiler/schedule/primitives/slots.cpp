@@ -2,10 +2,10 @@
 //
 //   for y in 8 { L: S[..] = x[y, ..]   C: .. S[..] .. }   ==>   the same, L @slots("2")
 //
-// BUFFER gets COUNT slots, which iterations of the innermost loop around all its uses take in turn: the writer of one
-// iteration may run before the readers of earlier iterations have ended. The order of the program stays. Legal if the
-// buffer is private to the iteration (dependence.h). The back end finds the count at the first block that writes the
-// buffer.
+// BUFFER gets COUNT slots (multiple buffering), used in rotation by iterations of the innermost loop around all its
+// uses: the writer of one iteration may run before the readers of earlier iterations have ended. The order of the
+// program stays. Legal if the buffer is private to the iteration (dependence.h). The back end finds the count at the
+// first block that writes the buffer.
 #include <fmt/format.h>
 
 #include "compiler/schedule/loop_kinds.h"
@@ -29,7 +29,7 @@ Result<Program> apply_slots(const Program& program, Step& step, const IntrinsicT
     result.body = replace(program.body, path.back(), make_stmt(std::move(block)));
     return result;
   }
-  return refuse(kSlots, buffer->name, "no block writes it", "name a buffer that a block computes");
+  return refuse(kSlots, buffer->name, "no block writes the buffer", "name a buffer that a block computes");
 }
 
 }  // namespace dovetail::schedule

@@ -3,11 +3,11 @@
 //   for y { for o in 16 { for c in 16 { C: A[y, o] = A[y, o] + X[y, c] * W[o, c] } } }
 //   ==>  for y { C: accel.gemm(A[y, 0], X[y, 0], W[0, 0]) }                           (tensorize o accel.gemm)
 //
-// Replaces the nest at LOOP, which must hold one block, by a call of the intrinsic whose own loop program is
-// equivalent. Unification is modulo the order of loops, loops of extent 1 and the strides of operands: each intrinsic
-// axis must correspond to one loop of equal extent that moves each operand by a constant step, and no other loop may
-// remain inside. The operands must have the scopes that the intrinsic requires. A refusal names the part of the
-// intrinsic without counterpart, in the assignment of loops to axes that fits the most operands.
+// Replaces the nest at LOOP, which must contain one block, by a call of the intrinsic whose loop program is equivalent.
+// Unification is modulo the order of loops, loops of extent 1 and the strides of operands: each intrinsic axis must
+// correspond to one loop of equal extent that moves each operand by a constant step, and no other loop may remain
+// inside. The operands must have the scopes that the intrinsic requires. A refusal names the part of the intrinsic
+// without counterpart, in the assignment of loops to axes that fits the most operands.
 #include <algorithm>
 #include <numeric>
 
@@ -72,7 +72,7 @@ Result<void> require_whole_calls(const Nest& nest, const Block& pattern) {
     if (concerned)
       return refuse(kTensorize, block.name,
                     fmt::format("the predicate {} masks a part of the intrinsic", loops::to_string(block.predicate)),
-                    "pad the operands, or split by a factor that divides");
+                    "pad the operands, or split by a factor that divides the extent");
   }
   if (!block.init) return {};
   for (const For* loop : nest.outside)
@@ -129,9 +129,9 @@ std::string why_no_match(const Intrinsic& intrinsic, const Block& pattern, const
     if (const std::string why =
             match_bodies(intrinsic, pattern.init, block.init, bindings_of(block), nest.bounds, 0, match);
         !why.empty())
-      return fmt::format("its init does not unify with that of {}: {}", intrinsic.name, why);
+      return fmt::format("the block's init does not match that of {}: {}", intrinsic.name, why);
   if (const std::string why = first_match(intrinsic, pattern, block, nest.bounds, match); !why.empty())
-    return fmt::format("it does not unify with {}: {}", intrinsic.name, why);
+    return fmt::format("the block does not match {}: {}", intrinsic.name, why);
   return "";
 }
 
@@ -201,14 +201,14 @@ Result<void> require_operands(const Intrinsic& intrinsic, const std::vector<Oper
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (!intrinsic.scopes[i].empty() && operands[i].buffer->scope != intrinsic.scopes[i])
       return refuse(kTensorize, block,
-                    fmt::format("operand {} of {} must be in scope {}, {} is in {}",
+                    fmt::format("operand {} of {} must be in scope {}, but {} is in {}",
                                 intrinsic.semantics.parameters[i].buffer->name, intrinsic.name, intrinsic.scopes[i],
                                 operands[i].buffer->name, operands[i].buffer->scope),
                     "use cache_read, cache_write or set_scope");
   for (const Operand& operand : operands)
     for (const auto& axis : operand.steps)
       if (std::any_of(axis.begin(), axis.end(), [](std::int64_t s) { return s < 0; }))
-        return refuse(kTensorize, block, fmt::format("it runs through {} backwards", operand.buffer->name),
+        return refuse(kTensorize, block, fmt::format("the call traverses {} backwards", operand.buffer->name),
                       "reverse the buffer first");
   return {};
 }
@@ -294,7 +294,8 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
   const Intrinsic& intrinsic = *found;
   const Nest nest = nest_at(*path);
   if (!nest.block)
-    return refuse(kTensorize, loop_name, "the nest holds several blocks", "name a loop directly around one block");
+    return refuse(kTensorize, loop_name, "the nest contains several blocks",
+                  "name a loop that encloses only one block");
   const Block& block = *nest.block;
   DOVETAIL_TRY(require_no_inner_block(block, kTensorize, block.name));
   const Path semantics = blocks_below(intrinsic.semantics.body).front();
@@ -313,13 +314,13 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
     if (loop->extent != 1) loops.push_back(loop);
   if (sorted_extents(axes) != sorted_extents(loops))
     return refuse(kTensorize, block.name,
-                  fmt::format("{} has {}, the nest at {} has {}", intrinsic.name, with_extents("axes", axes), loop_name,
-                              with_extents("loops", loops)),
-                  "split and reorder so that exactly loops of those extents are inside");
+                  fmt::format("{} has {}, but the nest at {} has {}", intrinsic.name, with_extents("axes", axes),
+                              loop_name, with_extents("loops", loops)),
+                  "split and reorder so that the loops inside have exactly these extents");
   std::string why;
   const auto unified = unify(intrinsic, pattern, nest, axes, loops, why);
   if (!unified)
-    return refuse(kTensorize, block.name, fmt::format("it does not unify with {}: {}", intrinsic.name, why), form);
+    return refuse(kTensorize, block.name, fmt::format("the block does not match {}: {}", intrinsic.name, why), form);
   DOVETAIL_TRY(require_operands(intrinsic, unified->operands, block.name));
 
   Program result = program;

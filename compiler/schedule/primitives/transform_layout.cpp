@@ -56,7 +56,7 @@ Result<Program> apply_transform_layout(const Program& program, Step& step, const
   };
 
   if (tensorized(program.body, buffer.get()))
-    return refuse("transform_layout", buffer->name, "a tensor intrinsic uses it already",
+    return refuse("transform_layout", buffer->name, "a tensor intrinsic already uses the buffer",
                   "transform layouts before tensorize");
 
   Program result = program;

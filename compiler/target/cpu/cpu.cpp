@@ -52,7 +52,8 @@ Result<Cpu> find_cpu(std::string_view name) {
     return Diagnostic{"no code for this processor", "--cpu native",
                       "the CPU back end generates code for x86-64 with SSE 4.2 or more",
                       "name a processor with --cpu, or run with --target accel"};
-  return Diagnostic{fmt::format("unknown processor \"{}\"", name), "--cpu", "the CPU back end has no row of that name",
+  return Diagnostic{fmt::format("unknown processor \"{}\"", name), "--cpu",
+                    "the CPU back end has no processor of this name",
                     fmt::format("choose one of {}", fmt::join(names, ", "))};
 }
 

@@ -72,8 +72,8 @@ ScheduledGroup schedule(const Graph& graph, const FusedGroup& group, const Group
                         std::vector<bool>(arguments + results, false)};
 }
 
-// A value used as two arguments is read in the layouts of the schedule: a choice by kernel and value could not
-// distinguish the two.
+// A value that is two arguments of a kernel is read in the schedule's layouts, since choices per kernel and value could
+// not distinguish the two.
 bool is_twice(const FusedGroup& group, std::size_t argument) {
   return std::ranges::count(group.arguments, group.arguments[argument]) > 1;
 }

@@ -27,13 +27,14 @@ constexpr std::size_t kMostCalls = 64;  // library calls per product
 Result<void> fits_bytes(const Graph& graph, Body& body) {
   const graph::TensorType b = operand_type(graph, body, 1);
   if (b.shape.size() != 2)
-    return refuse(fmt::format("its second operand has the shape {}, products of int8 take 2 axes", to_string(b.shape)));
+    return refuse(
+        fmt::format("the second operand has shape {}, but int8 products need 2 dimensions", to_string(b.shape)));
   for (const std::int64_t extent : b.shape)
     if (extent % 4 != 0)
       return refuse(
-          fmt::format("its second operand has the shape {}, products of int8 take multiples of 4", to_string(b.shape)));
+          fmt::format("the second operand has shape {}, but int8 products need multiples of 4", to_string(b.shape)));
   const auto& constant = graph.value(body.operands[1]).constant;
-  if (!constant) return refuse("its second operand is not a constant, which products of int8 need transposed");
+  if (!constant) return refuse("the second operand is not a constant, but int8 products need it transposed");
   auto transposed = std::make_shared<NdArray>(DType::int8, Shape{b.shape[1], b.shape[0]});
   for (std::int64_t k = 0; k < b.shape[0]; ++k)
     for (std::int64_t n = 0; n < b.shape[1]; ++n)
@@ -50,11 +51,12 @@ Result<void> fits(const Graph& graph, Body& body) {
   const std::size_t calls =
       bundle::product_batches(a.shape, b.shape, operation.transposed_a, operation.transposed_b).calls.size();
   if (calls > kMostCalls)
-    return refuse(fmt::format("leading axes of {} and {} need {} calls of the library, at most {} are allowed",
+    return refuse(fmt::format("leading axes of {} and {} need {} calls of cuBLAS, but at most {} are allowed",
                               to_string(a.shape), to_string(b.shape), calls, kMostCalls));
   if (body.operands.size() == 3 && operation.addend_scale != 1 &&
       operand_type(graph, body, 2).shape != graph.value(body.result).type.shape)
-    return refuse(fmt::format("it adds a row times {}, the library adds one unscaled", operation.addend_scale));
+    return refuse(
+        fmt::format("the product adds a row times {}, but cuBLAS adds rows only unscaled", operation.addend_scale));
   if (a.dtype == DType::int8) return fits_bytes(graph, body);
   return {};
 }

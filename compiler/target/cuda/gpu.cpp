@@ -66,7 +66,7 @@ Result<Gpu> parse_gpu(std::string_view option, std::string_view text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     std::string word(text.substr(begin, end - begin));
     const auto bad = [&](std::string why) {
-      return Diagnostic{fmt::format("bad value of {}", option), std::string(text), std::move(why),
+      return Diagnostic{fmt::format("invalid value for {}", option), std::string(text), std::move(why),
                         fmt::format("list architectures by name, as in {}", kDefaultArchitectures)};
     };
     if (const std::size_t colon = word.find(':'); colon != std::string::npos) {

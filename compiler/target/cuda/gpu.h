@@ -37,7 +37,7 @@ inline constexpr std::string_view kDefaultArchitectures = "sm_80,sm_90a";
 
 // "sm_80,sm_90a:114": the latter for a device with 114 processors. Error: a malformed or repeated entry.
 Result<Gpu> parse_gpu(std::string_view option, std::string_view text);
-// The inverse: a list that parses to these architectures, with the known numbers of processors.
+// The inverse of parsing: the text of a list of architectures, with the known numbers of processors.
 std::string list_of(const Gpu& gpu);
 
 // The number of processors of the usual server GPU of that architecture.

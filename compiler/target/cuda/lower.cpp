@@ -24,9 +24,9 @@ Result<void> check_places(const loops::ThreadProgram& program, const std::string
   const auto refuse = [&](const std::vector<loops::Buffer>& buffers, std::string_view scope, std::string_view uses) {
     for (const loops::Buffer& buffer : buffers)
       if (buffer->scope == scope)
-        errors.push_back({fmt::format("cannot make code of {}", name), fmt::format("buffer {}", buffer->name),
-                          fmt::format("it is in scope {}, and {}", scope, uses),
-                          "remove the step `set_scope`, or compute_at its other users"});
+        errors.push_back({fmt::format("cannot generate code for {}", name), fmt::format("buffer {}", buffer->name),
+                          fmt::format("the buffer is in scope {}, but {}", scope, uses),
+                          "remove the step `set_scope`, or compute_at the buffer's other users"});
   };
   for (const std::string_view scope : kScopes) refuse(program.workspace, scope, "several kernels use it");
   for (const loops::ThreadKernel& kernel : program.kernels) {

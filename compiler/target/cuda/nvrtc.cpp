@@ -120,7 +120,7 @@ class LoadedNvrtc : public Nvrtc {
     }
     const auto cubin = get(functions_.cubin_size, functions_.cubin, owned.program);
     const auto ptx = get(functions_.ptx_size, functions_.ptx, owned.program);
-    if (!cubin || !ptx) return failed(architecture, "it compiled, but returned no code");
+    if (!cubin || !ptx) return failed(architecture, "the compiler returned no code");
     const auto bytes = [](const std::string& from) {
       const auto* begin = reinterpret_cast<const std::byte*>(from.data());
       return std::vector<std::byte>(begin, begin + from.size());

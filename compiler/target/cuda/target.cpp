@@ -94,10 +94,10 @@ Result<TakenPointer> fits_parameters(const Graph& graph, const pattern::Found& f
     operands = std::max(operands, inputs.size() + node.outputs.size());
   }
   if (operands > kMostOperands)
-    return Diagnostic{
-        "cannot compile for the GPU", "",
-        fmt::format("it has {} operands and results, a kernel supports at most {}", operands, kMostOperands),
-        "split it into parts, one operator after the other"};
+    return Diagnostic{"cannot compile for the GPU", "",
+                      fmt::format("the region has {} operands and results, but a kernel supports at most {}", operands,
+                                  kMostOperands),
+                      "split the region into smaller ones"};
   return TakenPointer();
 }
 

@@ -36,15 +36,15 @@ Result<void> fits_windows(const Graph& graph, const Body& body) {
     else padded *= x[axis + 2];
     if (made != y[axis + 2] && !copies)
       return refuse(
-          fmt::format("pads of {} and {} elements along spatial axis {}: the library has one number for both "
-                      "sides, and would make {} results of {}",
+          fmt::format("spatial axis {2} has pads of {0} and {1} elements, but cuDNN pads both sides equally, and would "
+                      "compute {3} results instead of {4}",
                       operation.pad_begin[axis], operation.pad_end[axis], axis, made, y[axis + 2]));
     if (pools && operation.dilations[axis] != 1)
-      return refuse(fmt::format("windows with a dilation of {}, which the library's pools do not support",
+      return refuse(fmt::format("the pooling windows have a dilation of {}, which cuDNN does not support",
                                 operation.dilations[axis]));
   }
   if (padded > std::numeric_limits<std::int32_t>::max())
-    return refuse(fmt::format("{} elements with its pads, more than 32 bits can count", padded));
+    return refuse(fmt::format("the padded input has {} elements, more than a 32-bit index can count", padded));
   return {};
 }
 
@@ -54,7 +54,7 @@ Result<void> fits(const Graph& graph, Body& body) {
         i == body.operands.size() ? graph.value(body.result).type : operand_type(graph, body, i);
     if (element_count(type.shape) > std::numeric_limits<std::int32_t>::max())
       return refuse(
-          fmt::format("a tensor of shape {} has more elements than 32 bits can count", to_string(type.shape)));
+          fmt::format("a tensor of shape {} has more elements than a 32-bit index can count", to_string(type.shape)));
   }
   const LibraryKind kind = body.operation.kind;
   if (kind == LibraryKind::softmax || kind == LibraryKind::log_softmax) return {};

@@ -51,7 +51,7 @@ class FlowTarget : public Target {
   std::string_view name() const override { return bundle::kFlowTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }
 
-  // No its own cost: the programs that it runs are estimated with their nodes.
+  // Costs nothing itself: the programs that it runs are estimated by their nodes.
   Cost cost(const Graph&, const Match&) const override { return {}; }
   double border_seconds(const graph::TensorType&) const override { return 0; }
   std::string_view memory() const override { return "host"; }

@@ -1,5 +1,5 @@
-// Nodes that hold subgraphs (compiler/ops/control_flow.h) as steps that run programs (bundle/code/flow.h). Not
-// selectable by the user: such nodes always run here, and their subgraphs are compiled for the user's targets.
+// Nodes with subgraphs (compiler/ops/control_flow.h) as steps that run programs (bundle/code/flow.h). Not selectable by
+// the user: such nodes always run here, and their subgraphs are compiled for the user's targets.
 #pragma once
 
 #include <functional>

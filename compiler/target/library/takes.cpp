@@ -28,7 +28,8 @@ graph::TensorType operand_type(const Graph& graph, const Body& body, std::size_t
 }
 
 Diagnostic refuse(std::string why) {
-  return {"the library does not support it", "", std::move(why), "leave it to another target"};
+  return {"the vendor library does not support the operation", "", std::move(why),
+          "choose another target for the node"};
 }
 
 namespace {
@@ -47,7 +48,7 @@ const Node* find_node(const Graph& graph, const Found& found, std::string_view o
 Result<void> take_activation(const Graph& graph, const Found& found, LibraryOperation& operation) {
   if (const Node* gelu = find_node(graph, found, "Gelu"); gelu != nullptr) {
     if (graph::string_attribute(*gelu, "approximate", "none") != "tanh")
-      return refuse("its GELU is the exact one, the library's is the form with tanh");
+      return refuse("the GELU is exact, but the vendor library has only the tanh approximation");
     operation.gelu = true;
   }
   if (find_node(graph, found, "Relu") != nullptr) operation.least = 0;
@@ -57,7 +58,7 @@ Result<void> take_activation(const Graph& graph, const Found& found, LibraryOper
   for (std::size_t i = 1; i < std::min<std::size_t>(clip->inputs.size(), 3); ++i) {
     if (!clip->inputs[i].valid()) continue;
     const auto& bound = graph.value(clip->inputs[i]).constant;
-    if (!bound) return refuse("a bound of its Clip is not a constant");
+    if (!bound) return refuse("a bound of the Clip is not a constant");
     *bounds[i - 1] = bound->as_double(0);
   }
   return {};
@@ -72,7 +73,8 @@ Result<Body> body(const Graph& graph, const Found& found, LibraryOperation opera
 
 Result<ops::Window> windows_of(const Graph& graph, const Node& node, const Shape& kernel) {
   if (kernel.size() > 3)
-    return refuse(fmt::format("its windows have {} axes, the library's have 1 to 3", kernel.size()));
+    return refuse(
+        fmt::format("the windows have {} spatial dimensions, but the vendor library supports 1 to 3", kernel.size()));
   return ops::make_window({graph, node}, kernel);
 }
 
@@ -97,7 +99,7 @@ Result<std::shared_ptr<const NdArray>> dequantized(const Graph& graph, const Nod
   const NdArray *weights = constant(1), *scale = constant(2), *zero = constant(4);
   const bool has_zero = node.inputs.size() > 4 && node.inputs[4].valid();
   if (weights == nullptr || scale == nullptr || (has_zero && zero == nullptr))
-    return refuse("its weights, their scales or zero points are not constants");
+    return refuse("the weights, their scales or zero points are not constants");
   auto floats = std::make_shared<NdArray>(DType::float32, weights->shape());
   const Shape& shape = weights->shape();
   const std::int64_t inner = element_count(Shape(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end()));
@@ -128,7 +130,7 @@ Result<void> add_third(const Graph& graph, const Node& node, double beta, Librar
   if (!scales) operation.addend_scale = beta;
   if (fits && !scales) return {};
   if (!value.constant)
-    return refuse(fmt::format("its third operand has the shape {}, a bias has [{}]", to_string(shape), result[1]));
+    return refuse(fmt::format("the third operand has shape {}, but a bias needs [{}]", to_string(shape), result[1]));
   const bool same_rows = shape.size() < 2 || shape[0] == 1;
   auto spread = std::make_shared<NdArray>(value.type.dtype, same_rows ? Shape{result[1]} : result);
   for (std::int64_t i = 0; i < spread->count(); ++i) {
@@ -148,13 +150,14 @@ Result<void> add_residual(const Graph& graph, const Found& found, const Node& pr
   if (residual == found.values.end()) return {};
   const Shape &shape = shape_of(graph, residual->second), &result = shape_of(graph, product.outputs[0]);
   if (shape != result)
-    return refuse(fmt::format("its addend has the shape {}, its product {}", to_string(shape), to_string(result)));
+    return refuse(fmt::format("the addend has shape {}, but the product has {}", to_string(shape), to_string(result)));
   if (operands.size() > 2) {
     const auto spread = made.find(2);
     const Shape& bias = spread != made.end() ? spread->second->shape() : shape_of(graph, operands[2]);
     if (!is_row(bias, result.back()) || operation.addend_scale != 1)
       return refuse(
-          fmt::format("it adds {} times {} and a matrix, the library adds an unscaled bias of [{}] and a matrix",
+          fmt::format("the operation adds {} times {} and a matrix, but the vendor library adds an unscaled bias of "
+                      "[{}] and a matrix",
                       to_string(bias), operation.addend_scale, result.back()));
   }
   operands.push_back(residual->second);
@@ -177,10 +180,10 @@ Result<Body> take_convolution(const Graph& graph, const Found& found) {
   if (const auto residual = found.values.find("residual"); residual != found.values.end()) {
     const Shape &shape = shape_of(graph, residual->second), &result = shape_of(graph, node.outputs[0]);
     if (shape != result)
-      return refuse(
-          fmt::format("its addend has the shape {}, its convolution {}", to_string(shape), to_string(result)));
+      return refuse(fmt::format("the addend has shape {}, but the convolution's result has {}", to_string(shape),
+                                to_string(result)));
     if (operands.size() < 3)
-      return refuse("its convolution has no bias, which the library requires before adding a tensor");
+      return refuse("the convolution has no bias, which the vendor library requires before adding a tensor");
     operands.push_back(residual->second);
   }
   if (dense != nullptr) return body(graph, found, std::move(operation), std::move(operands));
@@ -216,17 +219,17 @@ Result<Body> take_matmul(const Graph& graph, const Found& found) {
   LibraryOperation operation{.kind = LibraryKind::product};
   for (const ValueId operand : node.inputs)
     if (shape_of(graph, operand).size() < 2)
-      return refuse(fmt::format("an operand has the shape {}, products take 2 axes and more",
+      return refuse(fmt::format("an operand has shape {}, but products need at least 2 dimensions",
                                 to_string(shape_of(graph, operand))));
   std::vector<ValueId> operands = node.inputs;
   if (const auto bias = found.values.find("bias"); bias != found.values.end()) {
     const std::int64_t columns = shape_of(graph, node.outputs[0]).back();
     if (!is_row(shape_of(graph, bias->second), columns))
-      return refuse(fmt::format("its addend has the shape {}, a bias has [{}]",
+      return refuse(fmt::format("the addend has shape {}, but a bias needs [{}]",
                                 to_string(shape_of(graph, bias->second)), columns));
     if (const Shape& bias_shape = shape_of(graph, bias->second);
         bias_shape.size() > shape_of(graph, node.outputs[0]).size())
-      return refuse("its addend has more axes than the product");
+      return refuse("the addend has more dimensions than the product");
     operands.push_back(bias->second);
   }
   DOVETAIL_TRY(add_residual(graph, found, node, operation, operands));
@@ -235,22 +238,24 @@ Result<Body> take_matmul(const Graph& graph, const Found& found) {
 
 Result<Body> take_pool(const Graph& graph, const Found& found) {
   const Node& node = graph.node(found.nodes.back());
-  if (node.outputs.size() > 1 && node.outputs[1].valid()) return refuse("the positions of its maxima are used");
+  if (node.outputs.size() > 1 && node.outputs[1].valid())
+    return refuse("the indices of the maxima (output 1) are used");
   LibraryOperation operation{.kind = LibraryKind::maximum};
   DOVETAIL_ASSIGN(const ops::Window whole, windows_of(graph, node, graph::ints_attribute(node, "kernel_shape", {})));
   // The library would visit every tap, including those that cover only padding for every window.
   const ops::Window window = whole.clipped();
   for (std::size_t axis = 0; axis < window.rank(); ++axis)
     if (window.touched(axis) + window.strides[axis] <= window.input[axis] + window.pad_begin[axis])
-      return refuse("without the taps that cover only padding, its windows have more positions than it has results");
+      return refuse(
+          "without the taps that cover only padding, the windows have more positions than the result has elements");
   operation.kernel = window.kernel;
   set_windows(window, operation);
   if (node.op == "AveragePool") {
     const bool counts = graph::int_attribute(node, "count_include_pad", 0) != 0;
     // Elements beyond the model's pads are not counted, but the library would count them.
     if (counts && graph::int_attribute(node, "ceil_mode", 0) != 0)
-      return refuse("its windows count pads and may end after them (ceil_mode)");
-    if (counts && window.kernel != whole.kernel) return refuse("it counts taps that cover only padding");
+      return refuse("the pooling counts padding, and its windows may end after the padding (ceil_mode)");
+    if (counts && window.kernel != whole.kernel) return refuse("the pooling counts taps that cover only padding");
     operation.kind = counts ? LibraryKind::average_of_pads : LibraryKind::average;
   }
   return body(graph, found, std::move(operation), {node.inputs[0]});
@@ -259,7 +264,9 @@ Result<Body> take_pool(const Graph& graph, const Found& found) {
 Result<Body> take_global_pool(const Graph& graph, const Found& found) {
   const Node& node = graph.node(found.nodes.back());
   const Shape& x = shape_of(graph, node.inputs[0]);
-  if (x.size() > 5) return refuse(fmt::format("its windows have {} axes, the library's have 1 to 3", x.size() - 2));
+  if (x.size() > 5)
+    return refuse(
+        fmt::format("the windows have {} spatial dimensions, but the vendor library supports 1 to 3", x.size() - 2));
   LibraryOperation operation{.kind = node.op == "GlobalMaxPool" ? LibraryKind::maximum : LibraryKind::average};
   operation.kernel.assign(x.begin() + 2, x.end());
   operation.strides = operation.dilations = Shape(operation.kernel.size(), 1);
@@ -270,11 +277,11 @@ Result<Body> take_global_pool(const Graph& graph, const Found& found) {
 Result<Body> take_sum(const Graph& graph, const Found& found) {
   const ValueId a = found.values.at("a"), b = found.values.at("b");
   if (shape_of(graph, a) != shape_of(graph, b))
-    return refuse(fmt::format("its operands have the shapes {} and {}, which must be equal",
-                              to_string(shape_of(graph, a)), to_string(shape_of(graph, b))));
+    return refuse(fmt::format("the operands have shapes {} and {}, which must be equal", to_string(shape_of(graph, a)),
+                              to_string(shape_of(graph, b))));
   if (graph.is_constant(a) || graph.is_constant(b)) return refuse("an operand is a constant");
   if (shape_of(graph, a).empty() || shape_of(graph, a).size() > 5)
-    return refuse(fmt::format("its operands have {} axes, 1 to 5 are supported", shape_of(graph, a).size()));
+    return refuse(fmt::format("the operands have {} dimensions, but 1 to 5 are supported", shape_of(graph, a).size()));
   return body(graph, found, {.kind = LibraryKind::sum}, {a, b});
 }
 
@@ -285,7 +292,7 @@ Result<Body> take_concatenation(const Graph& graph, const Found& found) {
     if (graph.is_constant(operand)) return refuse("an operand is a constant");
   std::int64_t axis = graph::int_attribute(node, "axis", 0);
   if (axis < 0) axis += rank;
-  if (rank > 5) return refuse(fmt::format("its operands have {} axes, at most 5 are supported", rank));
+  if (rank > 5) return refuse(fmt::format("the operands have {} dimensions, but at most 5 are supported", rank));
   return body(graph, found, {.kind = LibraryKind::concatenation, .axis = static_cast<std::uint64_t>(axis)},
               node.inputs);
 }
@@ -298,11 +305,11 @@ Result<Body> take_integer_matmul(const Graph& graph, const Found& found) {
     if (!zero) return refuse("a zero point is not a constant");
     for (std::int64_t k = 0; k < zero->count(); ++k)
       if (zero->as_int64(k) != 0)
-        return refuse(fmt::format("a zero point is {}, only 0 is supported", zero->as_int64(k)));
+        return refuse(fmt::format("a zero point is {}, but only 0 is supported", zero->as_int64(k)));
   }
   for (const ValueId operand : {node.inputs[0], node.inputs[1]})
     if (shape_of(graph, operand).size() < 2)
-      return refuse(fmt::format("an operand has the shape {}, products take 2 axes and more",
+      return refuse(fmt::format("an operand has shape {}, but products need at least 2 dimensions",
                                 to_string(shape_of(graph, operand))));
   return body(graph, found, {.kind = LibraryKind::product}, {node.inputs[0], node.inputs[1]});
 }
@@ -332,7 +339,7 @@ Result<void> check_facts(const bundle::LibraryFacts& facts, const Graph& graph, 
     if (!integer && std::ranges::find(facts.floats, type.dtype) != facts.floats.end()) return {};
     std::vector<std::string_view> taken;
     for (const DType dtype : facts.floats) taken.push_back(name(dtype));
-    return refuse(fmt::format("{} is {}, only {} is supported", graph.value(value).name, name(type.dtype),
+    return refuse(fmt::format("{} is {}, but only {} is supported", graph.value(value).name, name(type.dtype),
                               integer ? "int8" : fmt::format("{}", fmt::join(taken, " or "))));
   };
   for (std::size_t i = 0; i < body.operands.size(); ++i)
@@ -340,20 +347,20 @@ Result<void> check_facts(const bundle::LibraryFacts& facts, const Graph& graph, 
   DOVETAIL_TRY(check(body.result, result, true));
   if (operation.kind == LibraryKind::product && !facts.scales) {
     if (operation.scale != 1 || operation.addend_scale != 1)
-      return refuse(fmt::format("alpha and beta are {} and {}, only 1 and 1 are supported", operation.scale,
-                                operation.addend_scale));
+      return refuse(
+          fmt::format("alpha and beta are {} and {}, but must be 1", operation.scale, operation.addend_scale));
     if (body.operands.size() > 2 && !is_row(operand_type(graph, body, 2).shape, result.shape.back()))
-      return refuse(fmt::format("its third operand has the shape {}, a bias has [{}]",
+      return refuse(fmt::format("the third operand has shape {}, but a bias needs [{}]",
                                 to_string(operand_type(graph, body, 2).shape), result.shape.back()));
   }
   if (!operation.least && !operation.most) return {};
   const auto bound = [](const std::optional<double>& value) { return value ? fmt::format("{}", *value) : "none"; };
   if (facts.clamping == bundle::Clamping::relu && (operation.least.value_or(-1) != 0 || operation.most))
-    return refuse(fmt::format("it clamps to bounds of {} and {}, the library only to 0 from below",
+    return refuse(fmt::format("the operation clamps to {} and {}, but the vendor library only from below, to 0",
                               bound(operation.least), bound(operation.most)));
   if (facts.clamping == bundle::Clamping::from_zero && operation.least.value_or(-1) != 0)
-    return refuse(fmt::format("it clamps to bounds of {} and {}, the library only from 0", bound(operation.least),
-                              bound(operation.most)));
+    return refuse(fmt::format("the operation clamps to {} and {}, but the vendor library needs the lower bound 0",
+                              bound(operation.least), bound(operation.most)));
   return {};
 }
 

@@ -1,6 +1,6 @@
-// The operations of a graph that libraries support. Targets that use a library share the translation of a match into an
-// operation (bundle/code/library.h); each has its own table of patterns, and predicates for what its library does not
-// support.
+// The operations of a graph that vendor libraries support. Targets that use a library share the translation of a match
+// into an operation (bundle/code/library.h); each has its own table of patterns, and predicates for what its library
+// does not support.
 #pragma once
 
 #include <cstddef>

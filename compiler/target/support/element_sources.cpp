@@ -68,9 +68,9 @@ Result<NdArray> element_sources(const Graph& graph, std::span<const NodeId> node
     const Shape& shape = graph.value(input).type.shape;
     const std::int64_t end = next + element_count(shape);
     if (end > INT32_MAX)
-      return Diagnostic{"cannot follow its elements", graph.node(nodes.back()).name,
-                        fmt::format("its operands have more than {} elements", INT32_MAX - kFirstSource),
-                        "choose another target for it"};
+      return Diagnostic{"cannot trace the elements of the result", graph.node(nodes.back()).name,
+                        fmt::format("the operands have more than {} elements", INT32_MAX - kFirstSource),
+                        "choose another target for the node"};
     NdArray own(DType::int32, shape);
     std::iota(own.data<std::int32_t>().begin(), own.data<std::int32_t>().end(), static_cast<std::int32_t>(next));
     positions.emplace(input, std::move(own));

@@ -26,27 +26,29 @@ std::string honored(const LoopSupport& support) {
 
 std::optional<Diagnostic> refusal(const loops::Program& program, const loops::For& loop, const LoopSupport& support) {
   const auto refuse = [&](std::string why, std::string hint) {
-    return Diagnostic{fmt::format("cannot make code of {}", program.name), fmt::format("loop {}", loop.var->name),
+    return Diagnostic{fmt::format("cannot generate code for {}", program.name), fmt::format("loop {}", loop.var->name),
                       std::move(why), std::move(hint)};
   };
   if (loop.kind != loops::ForKind::serial && std::ranges::find(support.kinds, loop.kind) == support.kinds.end())
-    return refuse(fmt::format("it is of kind {}, which {} does not honor", loops::name(loop.kind), support.target),
-                  fmt::format("leave out the step that made it so (kinds honored: {}), or choose a target that honors "
-                              "it; docs/reference/schedules.md lists them",
-                              honored(support)));
+    return refuse(
+        fmt::format("the loop is of kind {}, which target {} does not support", loops::name(loop.kind), support.target),
+        fmt::format("remove the schedule step that set the kind (supported: {}), or choose a target that supports it; "
+                    "docs/reference/schedules.md lists them",
+                    honored(support)));
   if (loop.kind == loops::ForKind::thread &&
       std::ranges::find(support.thread_axes, loop.thread_axis) == support.thread_axes.end())
-    return refuse(fmt::format("it is bound to {}, an axis that {} does not have", loop.thread_axis, support.target),
-                  fmt::format("bind it to one of {}", fmt::join(support.thread_axes, ", ")));
+    return refuse(fmt::format("the loop is bound to {}, a thread axis that target {} does not have", loop.thread_axis,
+                              support.target),
+                  fmt::format("bind the loop to one of {}", fmt::join(support.thread_axes, ", ")));
   if (loop.kind == loops::ForKind::vectorized && loop.extent > support.most_lanes)
-    return refuse(fmt::format("it is vectorized over {} iterations, and {} takes at most {} lanes", loop.extent,
-                              support.target, support.most_lanes),
-                  "split it and vectorize the inner loop");
+    return refuse(fmt::format("the loop is vectorized over {} iterations, but target {} supports at most {} lanes",
+                              loop.extent, support.target, support.most_lanes),
+                  "split the loop, and vectorize the inner one");
   if (loop.kind == loops::ForKind::pipelined)
     if (const auto stages = loops::stages_of(loop.annotations); stages && *stages > support.most_stages)
-      return refuse(
-          fmt::format("it has {} stages, and {} takes at most {}", *stages, support.target, support.most_stages),
-          "give fewer stages");
+      return refuse(fmt::format("the pipelined loop has {} stages, but target {} supports at most {}", *stages,
+                                support.target, support.most_stages),
+                    "give fewer stages");
   return std::nullopt;
 }
 
@@ -55,9 +57,9 @@ std::optional<Diagnostic> refusal(const loops::Program& program, const loops::Bl
   const auto slots = block.annotations.find(schedule::kSlots);
   if (slots == block.annotations.end() || support.slots) return std::nullopt;
   return Diagnostic{
-      fmt::format("cannot make code of {}", program.name), fmt::format("block {}", block.name),
-      fmt::format("its result has {} slots, which {} does not honor", slots->second, support.target),
-      fmt::format("leave out the step `slots{}`, or choose a target that honors it; docs/reference/schedules.md "
+      fmt::format("cannot generate code for {}", program.name), fmt::format("block {}", block.name),
+      fmt::format("the block's result has {} slots, which target {} does not support", slots->second, support.target),
+      fmt::format("remove the step `slots{}`, or choose a target that supports it; docs/reference/schedules.md "
                   "lists them",
                   block.writes.empty() ? "" : " " + block.writes.front().buffer->name)};
 }
@@ -75,10 +77,11 @@ Result<void> check_loops(const loops::Program& program, const LoopSupport& suppo
   if (support.scopes)
     for (const loops::Buffer& buffer : program.allocations)
       if (buffer->scope != kAnywhere && std::ranges::find(*support.scopes, buffer->scope) == support.scopes->end())
-        errors.push_back({fmt::format("cannot make code of {}", program.name), fmt::format("buffer {}", buffer->name),
-                          fmt::format("it is in scope {}, which {} does not have", buffer->scope, support.target),
-                          fmt::format("leave its place to the target, or set_scope it to one of {}",
-                                      fmt::join(*support.scopes, ", "))});
+        errors.push_back(
+            {fmt::format("cannot generate code for {}", program.name), fmt::format("buffer {}", buffer->name),
+             fmt::format("the buffer is in scope {}, which target {} does not have", buffer->scope, support.target),
+             fmt::format("remove the step set_scope, or set the scope to one of {}",
+                         fmt::join(*support.scopes, ", "))});
   return errors;
 }
 

@@ -252,7 +252,7 @@ class FactsWalk {
     for (double& coefficient : form.coefficients) coefficient *= factor;
     return form;
   }
-  // Combines two forms: moves with every loop that either of them moves with.
+  // Combines two forms: the result depends on every loop that either of them depends on.
   static IndexForm merged(IndexForm a, const IndexForm& b) {
     for (std::size_t i = 0; i < a.coefficients.size(); ++i)
       if (std::abs(b.coefficients[i]) > std::abs(a.coefficients[i])) a.coefficients[i] = b.coefficients[i];

@@ -48,8 +48,8 @@ struct LoopFact {
   std::size_t blocks = 0;  // number of blocks inside
 };
 
-// How an index moves with its enclosing loops, outermost first. Expressions that are not affine are approximated by
-// their parts: i // 4 moves by a quarter.
+// The strides of an index with its enclosing loops, outermost first. Expressions that are not affine are approximated:
+// i // 4 has a stride of a quarter.
 struct IndexForm {
   std::vector<double> coefficients;
   double at_most;  // most distinct values, bounded by a remainder or a table; infinity: no bound

@@ -1,5 +1,5 @@
 // Shared by all searches: the claimed candidates and their costs; drawing, varying and crossing new ones; and a walk
-// through the whole space for when draws find nothing new.
+// through the whole space for use when draws find nothing new.
 #pragma once
 
 #include <cstdint>

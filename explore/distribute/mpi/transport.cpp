@@ -14,7 +14,7 @@ namespace dovetail::explore {
 namespace {
 
 constexpr int kTag = 1;
-// Polling intervals: a poll costs a microsecond, messages arrive every few milliseconds at most, and processors have
+// Polling intervals: a poll costs a microsecond, messages arrive at most every few milliseconds, and processors have
 // other work in between.
 constexpr auto kShortest = std::chrono::microseconds(20), kLongest = std::chrono::microseconds(2000);
 
@@ -93,7 +93,7 @@ class MpiTransport : public Transport {
  private:
   static Diagnostic problem(std::string where, int code) {
     return {"cannot pass a message", std::move(where), text_of_error(code),
-            "that process has ended, or cannot be reached; finished work is kept, so start the command again",
+            "the process has ended, or cannot be reached; finished work is saved, so start the command again",
             Cause::resource};
   }
 

@@ -17,7 +17,7 @@ namespace {
 
 // The maximum workspace of the library in addition to the tensors; NVIDIA recommends this size for Hopper.
 constexpr std::size_t kWorkspaceBytes = 32 << 20;
-// Device memory that holds tensors is aligned to this (bundle::kTensorAlignment).
+// The alignment of tensors in device memory (bundle::kTensorAlignment).
 constexpr std::uint32_t kAlignment = 64;
 
 using Object = std::shared_ptr<void>;  // an object of the library, destroyed by its last owner
@@ -41,7 +41,7 @@ class Product {
     integer_ = type == DType::int8;
     element_bytes_ = size_of(type);
     result_bytes_ = size_of(result);
-    // The addend: a matrix is the library's C, a row its bias.
+    // The addend is cuBLAS's C if it is a matrix, and its bias if it is a row.
     const std::size_t operands = operation.operands.size();
     const bool one_is_matrix =
         operands == 3 && element_count(shapes[operation.operands[2]]) == element_count(shapes[operation.result]);
@@ -65,7 +65,7 @@ class Product {
     const std::uint32_t epilogue =
         (row_ ? number::kBias : 0) | (clamps ? number::kRelu : 0) | (operation.gelu ? number::kGelu : 0);
     DOVETAIL_TRY(set(attribute::kEpilogue, epilogue == 0 ? number::kDefaultEpilogue : epilogue));
-    // Only its alignment matters until the actual address is known.
+    // A placeholder with the right alignment, until the actual address is known.
     if (row_) DOVETAIL_TRY(set(attribute::kBiasPointer, std::uint64_t{kAlignment}));
     return choose();
   }
@@ -96,7 +96,7 @@ class Product {
   }
 
  private:
-  // With plain 32F the library's settings decide in which format float32 is multiplied.
+  // A precise compute type: with plain 32F, cuBLAS's settings would decide how float32 is multiplied.
   static std::int32_t compute_of(DType type, bool tf32) {
     if (type == DType::int8) return number::kCompute32I;
     if (type != DType::float32) return number::kCompute32F;
@@ -152,7 +152,7 @@ class Product {
                                              d_layout_.get(), d_layout_.get(), made, 1, &chosen_, &given),
                                  description()));
     if (given == 0)
-      return Diagnostic{"cuBLAS refuses", description(), "it has no algorithm for it on this device",
+      return Diagnostic{"cuBLAS rejects an operation", description(), "cuBLAS has no algorithm for it on this device",
                         "leave cublas out of --target"};
     return library_->check(chosen_.status, description());
   }

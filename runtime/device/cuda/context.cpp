@@ -121,10 +121,10 @@ Result<std::size_t> Context::choose(std::span<const bundle::CudaImage> images) c
     if (runs_on(image, facts_.capability) && (best == nullptr || worth(image) > worth(*best))) best = &image;
   }
   if (best == nullptr)
-    return Diagnostic{
-        "cannot load the kernels", facts_.name,
-        fmt::format("they are made for {}, the device is sm_{}", fmt::join(made_for, ", "), facts_.capability),
-        fmt::format("compile with --gpu sm_{}", facts_.capability)};
+    return Diagnostic{"cannot load the kernels", facts_.name,
+                      fmt::format("the kernels are compiled for {}, but the device is sm_{}", fmt::join(made_for, ", "),
+                                  facts_.capability),
+                      fmt::format("compile with --gpu sm_{}", facts_.capability)};
   return static_cast<std::size_t>(best - images.data());
 }
 
@@ -155,14 +155,15 @@ Result<FunctionHandle> Context::function(ModuleHandle module, const bundle::Cuda
   DOVETAIL_TRY(driver_->check(driver_->function_attribute(&most, kMostThreadsOfFunction, function), "its threads"));
   const std::uint64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   if (threads > static_cast<std::uint64_t>(std::max(most, 0)))
-    return Diagnostic{"cannot load the kernels", fmt::format("kernel {}", launch.symbol),
-                      fmt::format("it has {} threads in a block, but the device has registers for {}", threads, most),
-                      "compile with a schedule of fewer threads (--decide)"};
+    return Diagnostic{
+        "cannot load the kernels", fmt::format("kernel {}", launch.symbol),
+        fmt::format("the kernel has {} threads in a block, but the device has registers for {}", threads, most),
+        "compile with a schedule of fewer threads (--decide)"};
   if (launch.shared_bytes == 0) return function;
   if (launch.shared_bytes > static_cast<std::uint64_t>(std::max(facts_.shared_bytes, 0)))
     return Diagnostic{"cannot load the kernels", fmt::format("kernel {}", launch.symbol),
-                      fmt::format("its blocks share {} bytes, a block of {} has {}", launch.shared_bytes, facts_.name,
-                                  facts_.shared_bytes),
+                      fmt::format("the kernel needs {} bytes of shared memory in a block, but {} has {}",
+                                  launch.shared_bytes, facts_.name, facts_.shared_bytes),
                       fmt::format("compile with --gpu sm_{}", facts_.capability)};
   DOVETAIL_TRY(driver_->check(
       driver_->set_function_attribute(function, kMostGivenSharedBytesOfFunction, static_cast<int>(launch.shared_bytes)),
@@ -173,7 +174,7 @@ Result<FunctionHandle> Context::function(ModuleHandle module, const bundle::Cuda
 Result<Address> Context::take(std::size_t bytes, std::string_view holds) {
   DOVETAIL_TRY(make_current());
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kGranule - 1) / kGranule * kGranule;
-  // Much larger pieces are kept for larger requests.
+  // Much larger blocks are left for larger requests.
   if (const auto fits = unused_.lower_bound(rounded); fits != unused_.end() && fits->first <= rounded + rounded / 8) {
     const Address address = fits->second;
     unused_.erase(fits);
@@ -242,7 +243,7 @@ Result<void> Context::copy_out(Address from, std::span<std::byte> bytes) {
   const auto piece_at = [&](std::size_t offset) {
     return bytes.subspan(offset, std::min(kHalfBytes, bytes.size() - offset));
   };
-  // Overlaps the transfer of a piece with the copy of the preceding one from pinned memory to its destination.
+  // Overlaps the transfer of a chunk with the copy of the preceding chunk from pinned memory to its destination.
   for (std::size_t offset = 0, next = 0; offset < bytes.size(); offset += kHalfBytes) {
     for (; next < bytes.size() && next <= offset + kHalfBytes; next += kHalfBytes) {
       const Half& half = pinned_.at(next / kHalfBytes % 2);

@@ -35,7 +35,7 @@ Result<DeviceFacts> find_device();
 // its minor version on, PTX on all later ones; with a letter, only on that device (a) or on its major version (f).
 bool runs_on(const bundle::CudaImage& image, int capability);
 
-// Dense planes of rows, and their destination, in which rows, and planes of rows, are farther apart.
+// A copy of dense planes of rows to a destination with larger strides between rows and planes.
 struct Planes {
   Address from = 0, to = 0;  // of the first elements
   std::size_t row_bytes = 0, rows = 0, planes = 0;
@@ -67,8 +67,8 @@ class Context {
   Result<FunctionHandle> function(ModuleHandle module, const bundle::CudaLaunch& launch) const;
   const DeviceFacts& facts() const { return facts_; }
 
-  // Device memory, ordered after the work already on the stream: memory that was released before, if it fits; else new
-  // memory. Nothing is returned to the driver until it has no more, or the context ends. `holds`: its purpose, for
+  // Device memory for work after that already on the stream: released memory if it fits, else new memory. Memory is
+  // returned to the driver only when the driver has no more, or the context ends. `holds`: its purpose, for
   // diagnostics.
   Result<Address> take(std::size_t bytes, std::string_view holds);
   void give_back(Address address, std::size_t bytes);
@@ -84,7 +84,7 @@ class Context {
 
  private:
   Context() = default;
-  // Half of the pinned memory, and the event after the last copy from or to it.
+  // One of two halves of the pinned memory, and the event after the last copy from or to it.
   struct Half {
     std::byte* bytes = nullptr;
     EventHandle done = nullptr;

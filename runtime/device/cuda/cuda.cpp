@@ -1,7 +1,7 @@
 // Steps on an NVIDIA GPU, through its driver: kernels of target cuda, and operations of cuBLAS and cuDNN. Steps are
 // asynchronous: the stream runs them in order, and the host waits when it reads a result, or when a kernel may have
-// found a violated rule. All steps of a program become a graph if the host need not check anything in between, which
-// later runs launch as a whole.
+// found a violated rule. If the host need not check anything in between, all steps of a program become a CUDA graph,
+// which later runs launch as a whole.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -39,8 +39,8 @@ struct CudaProgram {
   std::shared_ptr<cuda::Context> context;
   cuda::Allocation workspace, failure;
   std::uint64_t run = 0;  // number of the current run
-  // Copies of tensors that are in host memory, or in another device's memory: by root, with the run that they belong
-  // to.
+  // Device copies of tensors that are in host memory or another device's memory: by root tensor, with the run that they
+  // belong to.
   struct Copy {
     cuda::Allocation memory;
     std::optional<std::uint64_t> of_run;  // nullopt: a constant, always up to date
@@ -227,7 +227,7 @@ class CudaSequence : public DeviceSequence {
       : kernels_(std::move(kernels)), program_(std::move(program)), work_(work) {
     for (const CudaKernel* kernel : kernels_)
       if (kernel->reports() && why_not_.empty())
-        why_not_ = fmt::format("step {} may report a broken rule", kernel->step().name);
+        why_not_ = fmt::format("step {} may report a failed check", kernel->step().name);
   }
   ~CudaSequence() override {
     if (!program_->context->make_current().ok()) return;

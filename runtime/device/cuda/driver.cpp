@@ -92,7 +92,7 @@ Result<std::shared_ptr<const Driver>> Driver::find() {
     return no_driver(fmt::format("there is no NVIDIA driver on this machine: {}", library.errors().front().why));
   auto driver = std::make_shared<Driver>();
   if (const std::string missing = bind_all(*library, *driver); !missing.empty())
-    return no_driver(fmt::format("{} has no function {}: it is older than CUDA 11.4", path, missing));
+    return no_driver(fmt::format("{} has no function {}: the driver is older than CUDA 11.4", path, missing));
   library->keep();  // unloading is not safe
   return std::shared_ptr<const Driver>(std::move(driver));
 }
@@ -101,13 +101,12 @@ Result<void> Driver::check(Status status, std::string_view action) const {
   if (status == status::kSuccess) return {};
   const char* word = nullptr;
   if (error_name(status, &word) != status::kSuccess || word == nullptr) word = "an unknown error";
-  Diagnostic problem{"the GPU refuses", std::string(action), fmt::format("{} ({})", word, status), ""};
+  Diagnostic problem{"the GPU reports an error", std::string(action), fmt::format("{} ({})", word, status), ""};
   switch (status) {
     case status::kOutOfMemory:
       problem.hint =
-          "close other programs that use the device, run fewer samples at once, or leave nodes to another target: "
-          "--place "
-          "NODE=cpu";
+          "close other programs that use the device, run fewer samples at once, or use another target for some nodes: "
+          "--place NODE=cpu";
       problem.cause = Cause::resource;
       break;
     case status::kNoDevice:
@@ -122,7 +121,7 @@ Result<void> Driver::check(Status status, std::string_view action) const {
       problem.why += ": the driver's library and the kernel's module are of different versions";
       problem.hint = "restart the machine after the driver's update";
       break;
-    // Code of a newer compiler than the driver supports: for machine code the driver reports the first error.
+    // The code's compiler is newer than the driver supports; the first of these errors is for machine code.
     case status::kInvalidImage:
     case status::kNoBinaryForGpu:
     case status::kInvalidPtx:
@@ -133,8 +132,8 @@ Result<void> Driver::check(Status status, std::string_view action) const {
       break;
     default:
       problem.hint = status::is_sticky(status)
-                         ? "a kernel broke a rule, and this process can no longer use the device: run it again with "
-                           "CUDA_LAUNCH_BLOCKING=1 to see which"
+                         ? "a kernel failed, and this process can no longer use the device: run it again with "
+                           "CUDA_LAUNCH_BLOCKING=1 to find the kernel"
                          : "look at `nvidia-smi`; if it persists, report it with `dovetail doctor`";
       break;
   }

@@ -108,8 +108,8 @@ struct Driver {
                               const unsigned long long* strides, const unsigned* box, const unsigned* steps,
                               int interleave, int swizzle, int promotion, int fill);
 
-  // Loads the file that DOVETAIL_LIBCUDA names, else libcuda.so.1 from the loader's path. It is never unloaded. Error:
-  // there is none, or it is too old.
+  // Loads the file that DOVETAIL_LIBCUDA names, else libcuda.so.1 in the dynamic linker's path. It is never unloaded.
+  // Error: there is none, or it is too old.
   static Result<std::shared_ptr<const Driver>> find();
 
   // Error: the status's meaning, for an action described in words.

@@ -44,8 +44,8 @@ Result<std::string> find_library(const LibraryNames& names,
   }
   return Diagnostic{fmt::format("cannot run with {}", names.title), std::string(names.files.front()),
                     fmt::format("the library is not on this machine: {}", why),
-                    fmt::format("`pip3 install --target ~/.cache/dovetail/cuda {}` brings it; or let {} name the file, "
-                                "or leave {} out of --target",
+                    fmt::format("`pip3 install --target ~/.cache/dovetail/cuda {}` installs it; or set {} to the "
+                                "file's path, or remove {} from --target",
                                 names.wheel, names.variable, names.target)};
 }
 

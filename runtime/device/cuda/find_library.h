@@ -20,8 +20,8 @@ struct LibraryNames {
   std::string_view target;                  // as in --target
 };
 
-// Searches the loader's path; then CUDA_PATH, /usr/local/cuda, and the folder where `./dev deps --cuda` puts wheels.
-// `bind` returns the missing function, or nothing. The library is never unloaded.
+// Searches the dynamic linker's path, then CUDA_PATH, /usr/local/cuda, and the folder where `./dev deps --cuda` puts
+// wheels. `bind` returns the missing function, or nothing. The library is never unloaded.
 Result<std::string> find_library(const LibraryNames& names,
                                  const std::function<std::string(const SharedLibrary&)>& bind);
 

@@ -1,4 +1,4 @@
-// The work of a step on the stream: kernels of ours, or library calls.
+// The work of a step on the stream: the kit's kernels, or library calls.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class StreamWork {
   // Starts the work without waiting: the stream may be capturing. `tensors`: of the step, arguments first.
   virtual Result<void> begin(std::span<const Address> tensors, Address workspace) = 0;
   virtual std::uint64_t workspace_bytes() const { return 0; }
-  // Nothing is started: the results are complete already.
+  // True if there is nothing to start: the results are already complete.
   virtual bool is_empty() const { return false; }
   // If kernels may report a violated rule at CudaProgram::failure, these are its texts, by site.
   virtual const std::vector<std::string>* failures() const { return nullptr; }

@@ -9,7 +9,7 @@ Result<void> encode(const Driver& driver, const bundle::CudaTensorMap& map, Addr
                     EncodedTensorMap& encoded) {
   if (driver.encode_tensor_map == nullptr)
     return Diagnostic{"cannot run on the GPU", "driver",
-                      "its kernels copy boxes of tensors, which drivers older than CUDA 12.0 do not support",
+                      "the model's kernels copy tensor tiles, which drivers older than CUDA 12.0 do not support",
                       "update the driver, or compile for an older architecture: --gpu sm_80"};
   // CUtensorMapDataType: elements are moved as unsigned integers, because zero has the same bits in every type.
   constexpr int kUint8 = 0, kUint16 = 1, kUint32 = 2, kUint64 = 4;

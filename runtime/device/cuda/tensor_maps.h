@@ -14,8 +14,8 @@ struct alignas(128) EncodedTensorMap {
   std::uint64_t words[16] = {};
 };
 
-// `address`: of the tensor's first element, a multiple of 16. Error: the driver does not support such maps, or refuses
-// this one.
+// `address`: of the tensor's first element, a multiple of 16. Error: the driver does not support tensor maps, or
+// rejects this one.
 Result<void> encode(const Driver& driver, const bundle::CudaTensorMap& map, Address address, EncodedTensorMap& encoded);
 
 }  // namespace dovetail::runtime::cuda

@@ -1,4 +1,5 @@
-// A library of NVIDIA's with its own steps, loaded when a bundle has some, and its handle on a context.
+// An NVIDIA library (cuBLAS, cuDNN) that runs steps of a separate target, loaded when a bundle has such steps, and its
+// handle on a context.
 #pragma once
 
 #include <memory>
@@ -46,7 +47,7 @@ class Binding {
 template <typename Functions>
 class VendorLibrary {
  public:
-  // Loads the file that the variable of `names` names; else searches the loader's path, or a toolkit. Error: there is
+  // Loads the file that the variable of `names` names; else searches as find_library does. Error: there is
   // none, or it is too old.
   static Result<std::shared_ptr<const Functions>> find(std::string* path = nullptr) {
     auto functions = std::make_shared<Functions>();

@@ -1,7 +1,7 @@
 // cuDNN, loaded at run time when a bundle has steps for it, not linked. Declares the functions of cudnn_ops.h and
-// cudnn_cnn.h that are used, with the signatures of versions 8 and 9. They are the older of its two interfaces: version
-// 9 still has all of them, and each names its operation with all its operands; with the graphs of the newer one, the
-// supported combinations are unknown until an engine is requested.
+// cudnn_cnn.h that are used, with the signatures of versions 8 and 9. They belong to the older of cuDNN's two
+// interfaces, which version 9 still has. Each function is one operation with all its operands; in the newer graph
+// interface, the supported combinations are unknown until an engine is requested.
 #pragma once
 
 #include <cstddef>

@@ -120,8 +120,8 @@ class Operation {
   }
   static Result<void> same(const std::vector<int>& made, const std::vector<int>& expected, std::string_view what) {
     if (made == expected) return {};
-    return Diagnostic{"cuDNN refuses", std::string(what),
-                      "it would compute a result of another shape: its pads are equal on both sides of an axis",
+    return Diagnostic{"cuDNN cannot run the operation", std::string(what),
+                      "cuDNN pads both sides of an axis equally, so the result would have another shape",
                       "make the bundle again with `dovetail compile`"};
   }
 
@@ -201,8 +201,8 @@ class Operation {
     return {};
   }
 
-  // If one number cannot express the pads of an axis, the larger side's surplus is added to a copy of x, in the
-  // workspace: updates `x` and `pads` to what the library receives.
+  // cuDNN pads both sides of an axis equally. If the two pads differ, the surplus of the larger one is added to a copy
+  // of x in the workspace; updates `x` and `pads` to what cuDNN receives.
   Result<void> pad(std::vector<int>& x, const std::vector<int>& w, const std::vector<int>& y, std::vector<int>& pads,
                    std::size_t element_bytes) {
     const std::vector<int> ends = spatial(operation_.pad_end, 0), strides = spatial(operation_.strides, 1),
@@ -221,7 +221,8 @@ class Operation {
     std::int64_t elements = 1;
     for (const int extent : x) elements *= extent;
     if (elements > std::numeric_limits<std::int32_t>::max() || x[rank - 3] != given[rank - 3])
-      return Diagnostic{"cuDNN refuses", "a convolution", "its pads differ between the sides of an axis",
+      return Diagnostic{"cuDNN cannot run the operation", "a convolution",
+                        "its pads differ between the two sides of an axis",
                         "make the bundle again with `dovetail compile`"};
     const auto bytes_of = [&](int count) { return static_cast<std::size_t>(count) * element_bytes; };
     cuda::Planes planes;
@@ -235,7 +236,7 @@ class Operation {
     return {};
   }
 
-  // The algorithm that the library ranks fastest among those with the required arithmetic and within the memory limit.
+  // Chooses the algorithm that cuDNN ranks fastest, of those with the required arithmetic and within the memory limit.
   Result<void> choose(int math) {
     const Functions& f = library_->functions();
     std::array<Performance, 16> list{};
@@ -258,8 +259,8 @@ class Operation {
       workspace_bytes_ = bytes;
       return {};
     }
-    return Diagnostic{"cuDNN refuses", "a convolution", "it has no algorithm for it on this device",
-                      "leave cudnn out of --target"};
+    return Diagnostic{"cuDNN cannot run the operation", "a convolution", "cuDNN has no algorithm for it on this device",
+                      "remove cudnn from --target"};
   }
 
   std::shared_ptr<cuda::Context> context_;
@@ -305,9 +306,10 @@ Result<std::unique_ptr<cuda::StreamWork>> make_operations(std::shared_ptr<cuda::
   std::vector<Operation> operations;
   for (const Shape& shape : shapes)
     if (element_count(shape) > std::numeric_limits<std::int32_t>::max())
-      return Diagnostic{"cuDNN refuses", fmt::format("step {}", step.step->name),
-                        fmt::format("a tensor of shape {} has more elements than 32 bits count", to_string(shape)),
-                        "make the bundle again with `dovetail compile`"};
+      return Diagnostic{
+          "cuDNN cannot run the operation", fmt::format("step {}", step.step->name),
+          fmt::format("a tensor of shape {} has more elements than a 32-bit index can count", to_string(shape)),
+          "make the bundle again with `dovetail compile`"};
   for (const LibraryOperation& operation : step.code.operations) {
     Operation next(context, library);
     DOVETAIL_TRY(next.make(operation, shapes, types));

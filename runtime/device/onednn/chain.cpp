@@ -122,7 +122,7 @@ class ChainBuilder {
 
   // ---- Changes of layout
 
-  // Live until the operation that is being added has run.
+  // The tensor in another layout, stored until the operation that is being added has run.
   Result<Stored> in_layout(const Stored& from, const Layout& layout) {
     if (library().equal(from.layout, layout)) return from;
     DOVETAIL_ASSIGN(Stored to, in_buffer(layout));
@@ -202,7 +202,7 @@ class ChainBuilder {
 
   Result<void> add_convolution(const LibraryOperation& operation) {
     const std::size_t x = operation.operands[0], w = operation.operands[1];
-    // Weights of groups have a leading axis for the groups.
+    // Weights of grouped convolutions have a leading axis for the groups.
     Shape weights = shapes_[w];
     if (operation.groups > 1) {
       weights[0] /= operation.groups;
@@ -251,9 +251,10 @@ class ChainBuilder {
     const std::size_t a = operation.operands[0], b = operation.operands[1];
     const std::size_t rank = std::max(shapes_[a].size(), shapes_[b].size());
     if (shapes_[operation.result].size() != rank)
-      return Diagnostic{"cannot run with oneDNN", "a product",
-                        fmt::format("its result has {} axes, its operands {}", shapes_[operation.result].size(), rank),
-                        "make the bundle again with `dovetail compile`"};
+      return Diagnostic{
+          "cannot run with oneDNN", "a product",
+          fmt::format("the result has {} axes, but the operands have {}", shapes_[operation.result].size(), rank),
+          "make the bundle again with `dovetail compile`"};
     DOVETAIL_ASSIGN(const Layout a_view, product_view(shapes_[a], rank, operation.transposed_a));
     DOVETAIL_ASSIGN(const Layout b_view, product_view(shapes_[b], rank, operation.transposed_b));
     DOVETAIL_ASSIGN(const Layout any_b, library().any(product_shape(shapes_[b], rank, operation.transposed_b)));

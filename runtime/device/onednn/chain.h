@@ -1,5 +1,5 @@
 // The operations of a step as oneDNN calls, in execution order: constants packed in advance, layout conversions where
-// one operation's output layout differs from the next one's input layout, and memory that tensors share in turn.
+// one operation's output layout differs from the next one's input layout, and memory that is reused for tensors.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct Call {
 struct Chain {
   std::shared_ptr<const Library> library;
   std::vector<Call> calls;
-  // Memories at the bytes of an argument or a result of the step, by its number: arguments, then results.
+  // Memory objects for arguments and results of the step, with the number of each: arguments first, then results.
   std::vector<std::pair<std::size_t, Handle>> external;
   std::vector<Handle> memories;                                  // all memories that calls use
   std::vector<std::unique_ptr<std::vector<std::byte>>> storage;  // the bytes of those memories
@@ -31,7 +31,7 @@ struct Chain {
   Result<void> run(std::span<std::byte* const> tensors) const;
 };
 
-// The bundle outlives the chain. Error: an operation that the library refuses.
+// The bundle outlives the chain. Error: oneDNN rejects an operation.
 Result<Chain> make_chain(std::shared_ptr<const Library> library, const bundle::Bundle& bundle,
                          const bundle::CodedStep<bundle::LibraryCode>& step);
 

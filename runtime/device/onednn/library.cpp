@@ -33,8 +33,8 @@ struct Numbers {
 };
 constexpr Numbers kNumbersOf2{31, 255}, kNumbersOf3{32, 46};
 
-// Version 2 keeps descriptors in opaque structures owned by its callers. Their sizes on x86-64, rounded up generously
-// for operations: dnnl_memory_desc_t has 696 bytes, the largest dnnl_..._desc_t 5,976.
+// In version 2 the caller provides the memory of descriptors. Sizes on x86-64, rounded up generously for operations:
+// dnnl_memory_desc_t has 696 bytes, the largest dnnl_..._desc_t 5,976.
 constexpr std::size_t kLayoutBytes2 = 696, kOperationBytes2 = 16384;
 struct alignas(64) Operation2 {
   std::array<std::byte, kOperationBytes2> bytes{};
@@ -272,11 +272,11 @@ class LoadedLibrary : public Library {
 
   Result<void> check(Status status, std::string_view action) const {
     if (status == 0) return {};
-    Diagnostic problem{"oneDNN refuses", std::string(action), fmt::format("it answers with status {}", status),
-                       "leave these nodes to our own kernels: --target cpu"};
+    Diagnostic problem{"oneDNN reports an error", std::string(action), fmt::format("the status is {}", status),
+                       "use the kit's own kernels: --target cpu"};
     if (status == kUnimplemented) problem.why = fmt::format("version {} has no code for it", version());
     if (status == kOutOfMemory) {
-      problem.why = "it is out of memory";
+      problem.why = "oneDNN is out of memory";
       problem.hint = "close other programs, or run fewer samples at once";
       problem.cause = Cause::resource;
     }
@@ -480,8 +480,8 @@ class Library3 : public LoadedLibrary {
   Functions3 g_;
 };
 
-// The values of dnnl_cpu_isa_t and ONEDNN_MAX_CPU_ISA: an instruction set contains another one if its number has the
-// other's bits. Those with the same numbers in versions 2 and 3; for float32 the library has no code for more.
+// Values of dnnl_cpu_isa_t and ONEDNN_MAX_CPU_ISA that are the same in versions 2 and 3; for float32 the library uses
+// no others. An instruction set includes another one if its number has the other's bits.
 struct Instructions {
   std::string_view name;
   int number;
@@ -506,24 +506,24 @@ Result<void> keep_to_class(const SharedLibrary& library, const std::string& path
   bind(effective, "dnnl_get_effective_cpu_isa");
   std::string why = bind.missing.empty() ? "" : fmt::format("the library has no function {}", bind.missing);
   if (why.empty()) {
-    // The library's own variable may request less.
+    // oneDNN's environment variable may request a smaller instruction set.
     const auto own = environment("ONEDNN_MAX_CPU_ISA");
     bool is_less = false;
     for (const Instructions& each : {kSse41, kAvx, kAvx2, kAvx512, kAvx512Vnni})
       is_less |= own && *own == each.name && (each.number & ~most.number) == 0;
     if (!is_less) set_most(most.number);
     if ((effective() & ~most.number) != 0)
-      why = fmt::format("this process has already let the library use more instructions than {}", most.name);
+      why = fmt::format("this process has already allowed the library more instructions than {}", most.name);
   }
   if (why.empty()) return {};
   return Diagnostic{fmt::format("cannot limit oneDNN to {}={}", kProcessorVariable, *processor), path, std::move(why),
-                    "unset the variable, or leave the nodes to our own kernels: --target cpu"};
+                    "unset the variable, or use the kit's own kernels: --target cpu"};
 }
 
 Result<std::shared_ptr<const Library>> load(const std::string& path) {
   const auto unfit = [&](std::string why) {
     return Diagnostic{"cannot run with oneDNN", path, std::move(why),
-                      "let DOVETAIL_ONEDNN name a libdnnl of version 2.6 or later, or leave it unset"};
+                      "set DOVETAIL_ONEDNN to the path of libdnnl 2.6 or later, or unset it"};
   };
   auto opened = SharedLibrary::open(path);
   if (!opened.ok()) return unfit(opened.errors().front().why);
@@ -558,7 +558,7 @@ Result<std::shared_ptr<const Library>> Library::find() {
   }
   return Diagnostic{
       "cannot run with oneDNN", "libdnnl", fmt::format("the library is not on this machine: {}", why),
-      "`sudo apt-get install libdnnl-dev` brings it; or let DOVETAIL_ONEDNN name the file, or compile for "
+      "`sudo apt-get install libdnnl-dev` installs it; or set DOVETAIL_ONEDNN to the file's path, or compile for "
       "another target: --target cpu"};
 }
 

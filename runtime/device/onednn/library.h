@@ -68,7 +68,7 @@ class Library {
   virtual std::size_t bytes(const Layout& layout) const = 0;
   virtual bool equal(const Layout& a, const Layout& b) const = 0;
 
-  // For operands of `any` layout the primitive chooses the layout. No bias: an empty layout.
+  // For operands of layout `any`, the primitive chooses the layout. Without bias, its layout is empty.
   virtual Result<Primitive> convolution(const Layout& x, const Layout& weights, const Layout& bias, const Layout& y,
                                         const Windows& windows, const Clamp& clamp) const = 0;
   virtual Result<Primitive> product(const Layout& a, const Layout& b, const Layout& bias, const Layout& y,

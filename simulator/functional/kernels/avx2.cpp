@@ -1,5 +1,5 @@
-// 256-bit vectors: pmaddwd multiplies pairs of 16-bit values, so a half vector of ACC, eight int32 lanes, takes two
-// products per lane.
+// 256-bit vectors: pmaddwd multiplies pairs of 16-bit values, so one instruction adds two products to each of eight
+// int32 lanes (half a vector of ACC).
 #if defined(__x86_64__)
 
 #include <immintrin.h>

@@ -1,4 +1,4 @@
-// 512-bit vectors: a vector of ACC, sixteen int32 lanes, takes four products per lane and instruction.
+// 512-bit vectors: one instruction adds four products to each of sixteen int32 lanes (a vector of ACC).
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -33,10 +33,9 @@ struct Slice {
 };
 
 // `block` consecutive trips of the inner loop, beginning with `x`, for one slice and all micro-ops. The trips share
-// their weights, which are loaded once. Destinations stay in registers while micro-ops repeat them, so that a run of
-// micro-ops waits for one addition each instead of a store and a load. More than one trip at a time only if the weights
-// do not move from trip to trip and destinations do. Always inlined: a call would pass the slice through memory, which
-// doubles the time of a step.
+// their weights, which are loaded once. Destinations stay in registers while consecutive micro-ops repeat them, which
+// avoids a store and a load per micro-op. `block` > 1 only if the weights are the same in all trips and the
+// destinations differ. Always inlined: a call would pass the slice through memory, which doubles the time of a step.
 template <int fixed_groups, bool permute, bool overwrite, int block>
 DOVETAIL_KERNEL_TARGET __attribute__((always_inline)) inline void run_block(const GemmArguments& a, std::size_t y,
                                                                             std::size_t x, Slice slice,
@@ -87,7 +86,7 @@ DOVETAIL_KERNEL_TARGET __attribute__((always_inline)) inline void run_block(cons
   for (int j = 0; j < block; ++j) _mm512_storeu_si512(held_at + j * acc_step, held[j]);
 }
 
-// Accumulation commutes, modulo 2^32: the loops may be interchanged. Overwriting keeps its order.
+// Interchanges the two loops, which is legal for accumulation modulo 2^32, but not for overwriting.
 GemmArguments exchange_loops(const GemmArguments& a) {
   GemmArguments b = a;
   std::swap(b.iter_out, b.iter_in);

@@ -85,7 +85,8 @@ struct Kernels {
   GemmKernel accumulate = nullptr, overwrite = nullptr;
   WindowKernel window = nullptr;
   EpilogueKernel epilogue = nullptr;
-  // By isa::AluOp, for steps that read no operand, and for those that do; null where the operation has none.
+  // Indexed by isa::AluOp: kernels for steps without operands, and for steps with operands; null if the operation has
+  // no such form.
   std::array<AluKernel, isa::spec::kAluOps.size()> alu_immediate{}, alu_vector{};
   UopRanges (*uop_ranges)(const UopView&) = nullptr;  // precondition: count > 0
 };

@@ -2,11 +2,10 @@
 // partial vectors. Only GEMM reads INP and WGT, and only LOAD writes them, so they are stored only in the kernels'
 // form.
 //
-//   ACC  [vector][16] int32: batch * block_out lanes, the last vector filled up.
-//   INP  [group][batch] words: a word holds a group of consecutive inputs of one batch row, zeros beyond block_in.
-//   WGT  [group][max(block_out, 16)] words: the same group of one output row per lane; with fewer than 16 outputs they
-//   repeat, since a
-//        vector of ACC then spans several batch rows.
+//   ACC  [vector][16] int32: batch * block_out lanes, the last vector padded.
+//   INP  [group][batch] words: a word contains a group of consecutive inputs of one batch row, zeros beyond block_in.
+//   WGT  [group][max(block_out, 16)] words: the same group of one output row per lane; with fewer than 16 outputs the
+//   words repeat, since a vector of ACC then spans several batch rows.
 //
 // A group is 2 values of 16 bits (multiplied and added by pmaddwd) or 4 values of 8 bits (vpdpbusd). vpdpbusd
 // multiplies unsigned by signed bytes: weights are then stored plus 128, and `compensation`, -128 times the sum of an

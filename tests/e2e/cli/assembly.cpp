@@ -89,13 +89,13 @@ TEST_CASE("assembly: program, image and map of asm give the same results as the 
 
   // A map of another program, of other hardware, and a wrong map file.
   CHECK_THAT(test::dovetail({"check", p, "--map", map, "--hw", "1x8x8"}).error,
-             ContainsSubstring("it is for configuration") && ContainsSubstring("Hint: "));
+             ContainsSubstring("the map is for configuration") && ContainsSubstring("Hint: "));
   Json wrong = json;
   wrong["instructions"] = 3;
   wrong["launches"] = Json::array();
   wrong.erase("source");
   REQUIRE(write_text_file(map, wrong.dump()).ok());
-  CHECK_THAT(test::dovetail({"check", p, "--map", map}).error, ContainsSubstring("it is for 3 instructions"));
+  CHECK_THAT(test::dovetail({"check", p, "--map", map}).error, ContainsSubstring("the map is for 3 instructions"));
   for (const char* change : {R"({"kind": 1})", R"({"launches": [{"begin": 0, "count": 99}]})", R"({"image": 5})",
                              R"({"symbols": [{"name": "q"}]})", R"({"instructions": -1})", R"({"hardware": null})",
                              R"({"symbols": [{"name": "q", "kind": "address", "line": 1, "value": 99999, "bytes": 4,
@@ -115,7 +115,7 @@ TEST_CASE("assembly: nothing of the image is dropped without a diagnostic") {
   const test::TemporaryFolder folder;
   const Finished lost = test::dovetail({"asm", kExample, "-o", folder / "p.bin"});
   CHECK(lost.exit == 2);
-  CHECK_THAT(lost.error, ContainsSubstring("its .data and .space lines would be lost. Hint: add --image IMG.bin"));
+  CHECK_THAT(lost.error, ContainsSubstring("the .data and .space lines would be lost. Hint: add --image IMG.bin"));
   CHECK_FALSE(std::filesystem::exists(folder / "p.bin"));
 }
 
@@ -176,13 +176,13 @@ TEST_CASE("assembly: a .npy file is never read as raw bytes with its header") {
   REQUIRE(write_npy(wide, NdArray::from<std::int64_t>({2}, {1, 2})).ok());
   const Finished refused = simulate(wide, out);
   CHECK(refused.exit == 2);
-  CHECK_THAT(refused.error, ContainsSubstring("its type is int64") && ContainsSubstring("astype"));
+  CHECK_THAT(refused.error, ContainsSubstring("the array has type int64") && ContainsSubstring("astype"));
   for (const char* command : {"check", "disasm"}) {
     const Finished wrong = test::dovetail({command, npy, "--hw", "1x16x16"});
     CHECK(wrong.exit == 2);
-    CHECK_THAT(wrong.error, ContainsSubstring("it is a NumPy array, not raw instructions"));
+    CHECK_THAT(wrong.error, ContainsSubstring("the file is a NumPy array, not raw instructions"));
   }
-  CHECK_THAT(test::dovetail({"disasm", kExample, "--hw", "1x16x16"}).error, ContainsSubstring("it is text"));
+  CHECK_THAT(test::dovetail({"disasm", kExample, "--hw", "1x16x16"}).error, ContainsSubstring("the file is text"));
 }
 
 TEST_CASE("assembly: data that cannot be placed or written is named, with a remedy") {
@@ -198,7 +198,7 @@ TEST_CASE("assembly: data that cannot be placed or written is named, with a reme
     CHECK_THAT(refused.error, ContainsSubstring("error: ") && ContainsSubstring("Hint: "));
     return refused.error;
   };
-  CHECK_THAT(error({"--place", x + "@x"}), ContainsSubstring("it has 193 bytes, and the place `x` has 192"));
+  CHECK_THAT(error({"--place", x + "@x"}), ContainsSubstring("the array has 193 bytes, but `x` has 192"));
   CHECK_THAT(error({"--place", x}), ContainsSubstring("it is not FILE@PLACE"));
   CHECK_THAT(error({"--place", x + "@xx"}),
              ContainsSubstring("no place of that name") && ContainsSubstring("did you mean `x`?"));
@@ -208,12 +208,12 @@ TEST_CASE("assembly: data that cannot be placed or written is named, with a reme
   CHECK_THAT(error({"--place", x + "@x+193"}), ContainsSubstring("`x` has 192 bytes"));
   CHECK_THAT(error({"--place", x + "@x:int8[4]"}), ContainsSubstring("the file has its own type"));
   CHECK_THAT(error({"--output", y + "@0x2000"}), ContainsSubstring("an address needs a type"));
-  CHECK_THAT(error({"--output", y + "@y:int8"}), ContainsSubstring("it is not TYPE[EXTENT,...]"));
+  CHECK_THAT(error({"--output", y + "@y:int8"}), ContainsSubstring("the type is not of the form TYPE[EXTENT,...]"));
   CHECK_THAT(error({"--output", y + "@y:int4[4]"}), ContainsSubstring("the type must be int8"));
   CHECK_THAT(error({"--output", y + "@y:int8[18446744073709551615,2]"}), ContainsSubstring("exceeds 8 GiB"));
   CHECK_THAT(error({"--output", y + "@y", "--place", y + "@x"}), ContainsSubstring("would overwrite"));
   CHECK_THAT(error({"--dram", raw, "--dram-base", "0x1000"}), ContainsSubstring("differs from that of"));
-  CHECK_THAT(error({"--dram-base", "0x1000"}), ContainsSubstring("it needs --dram"));
+  CHECK_THAT(error({"--dram-base", "0x1000"}), ContainsSubstring("the option needs --dram"));
   CHECK_THAT(error({"--map", raw}), ContainsSubstring("needs no --map"));
   // Raw bytes at an address, an address in the result, and a user-defined type.
   const Finished run = test::dovetail({"simulate", kExample, "--engine", "functional", "--place", raw + "@0x3000",

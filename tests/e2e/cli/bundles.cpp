@@ -84,10 +84,10 @@ TEST_CASE("options that a bundle has fixed must agree with it, or the command is
     CHECK(refused.exit == 2);
     return refused.error;
   };
-  CHECK_THAT(error({"--check"}), ContainsSubstring("--check needs a model, and this is a bundle"));
+  CHECK_THAT(error({"--check"}), ContainsSubstring("--check needs a model, but this is a bundle"));
   CHECK_THAT(error({"--place", "a=cpu", "--strict"}), ContainsSubstring("--place, --strict needs a model"));
-  CHECK_THAT(error({"--target", "cpu"}), ContainsSubstring("it was compiled for accel, --target is cpu"));
-  CHECK_THAT(error({"--hw", "1x8x8"}), ContainsSubstring("it was compiled for 1x16x16"));
+  CHECK_THAT(error({"--target", "cpu"}), ContainsSubstring("the bundle was compiled for accel, but --target is cpu"));
+  CHECK_THAT(error({"--hw", "1x8x8"}), ContainsSubstring("the bundle was compiled for 1x16x16"));
   CHECK_THAT(error({"--input", "z=" + shelf.path("x.npy")}), ContainsSubstring("the model has no input of that name"));
   CHECK_THAT(error({"--input", "data_0=" + shelf.path("s.dvt")}), ContainsSubstring("cannot read tensor"));
   CHECK_THAT(error({"--waves", "w.fst"}), ContainsSubstring("engine functional has no waveforms"));

@@ -232,9 +232,9 @@ TEST_CASE("compiled cache: --cache is refused where the result cannot be cached"
   const std::string records = folder.folder / "r.db";
   refused({"compile", test::kDigits, "--target", "accel", "--records", records}, "may change");
   refused({"compile", test::kDigits, "--target", "accel", "--dump", "graph"}, "no stages");
-  refused({"compile", test::kDigits, "--target", "onednn,cpu"}, "it does not store code for onednn");
+  refused({"compile", test::kDigits, "--target", "onednn,cpu"}, "the cache does not store code for onednn");
   refused({"compile", test::kDigits, "--target", "accel", "--place", "conv1=onednn"},
-          "it does not store code for onednn");
+          "the cache does not store code for onednn");
   refused({"compile", folder.folder / "none.onnx", "--target", "accel"}, "none.onnx");
   const std::string bundle = folder.folder / "b.dvt";
   REQUIRE(test::dovetail({"compile", test::kDigits, "--target", "accel", "-o", bundle}).exit == 0);

@@ -90,14 +90,14 @@ TEST_CASE("cuda: a bundle compiled with one compiler runs later, and its CPU ste
   CHECK(test::dovetail({"run", folder / "d.dvt", "--target", "cuda"}).exit == 0);
   const Finished elsewhere = test::dovetail({"run", folder / "d.dvt", "--target", "cpu"});
   CHECK(elsewhere.exit == 2);
-  CHECK_THAT(elsewhere.error, ContainsSubstring("it was compiled for cuda, --target is cpu"));
+  CHECK_THAT(elsewhere.error, ContainsSubstring("the bundle was compiled for cuda, but --target is cpu"));
   {
     // A device that the machine code is not for uses the PTX; one that is older still is refused.
     const Environment device("EMULATED_GPU_CAPABILITY", "120");
     CHECK(test::dovetail({"run", folder / "d.dvt"}).exit == 0);
     const Environment old("EMULATED_GPU_CAPABILITY", "75");
     CHECK_THAT(test::dovetail({"run", folder / "d.dvt"}).error,
-               ContainsSubstring("made for sm_80, sm_80 and later, sm_90a, the device is sm_75") &&
+               ContainsSubstring("compiled for sm_80, sm_80 and later, sm_90a, but the device is sm_75") &&
                    ContainsSubstring("compile with --gpu sm_75"));
   }
   {
@@ -119,7 +119,7 @@ TEST_CASE("cuda: a bundle compiled with one compiler runs later, and its CPU ste
     const Environment old("DOVETAIL_LIBCUDA", emulated("nvml"));
     const Finished refused = test::dovetail({"run", folder / "d.dvt"});
     CHECK(refused.exit == 2);
-    CHECK_THAT(refused.error, ContainsSubstring("has no function cuInit: it is older than CUDA 11.4"));
+    CHECK_THAT(refused.error, ContainsSubstring("has no function cuInit: the driver is older than CUDA 11.4"));
   }
   {
     const Environment none("EMULATED_GPU_DEVICES", "0");
@@ -183,7 +183,7 @@ TEST_CASE("cuda: without NVRTC compiling is refused, with the command that insta
                               ContainsSubstring("`./dev deps --cuda` installs it"));
   }
   CHECK_THAT(test::dovetail({"compile", kDigits, "--target", "cuda", "--gpu", "sm_80a"}).error,
-             ContainsSubstring("bad value of --gpu (sm_80a): sm_80 has no architecture-specific instructions"));
+             ContainsSubstring("invalid value for --gpu (sm_80a): sm_80 has no architecture-specific instructions"));
   CHECK_THAT(test::dovetail({"compile", kDigits, "--target", "cuda", "--gpu", "90"}).error,
              ContainsSubstring("\"90\" is not the name of an architecture"));
   CHECK_THAT(test::dovetail({"doctor"}).out,

@@ -105,7 +105,7 @@ TEST_CASE("cuda: tune measures in a child process, records by the device's name,
     of_another.insert(of_another.end(), {"--gpu", "sm_90a"});
     const Finished refused = test::dovetail(of_another);
     CHECK(refused.exit == 1);
-    CHECK_THAT(refused.error, ContainsSubstring("it is sm_80, and the kernels are for sm_90a") &&
+    CHECK_THAT(refused.error, ContainsSubstring("the GPU is sm_80, but the kernels are for sm_90a") &&
                                   ContainsSubstring("add sm_80 to --gpu"));
   }
   // Also on a machine without a GPU.

@@ -72,7 +72,7 @@ TEST_CASE("simulate --until a cycle stops in the same state as `debug` at that c
   CHECK(shop.state("cycle", "@" + std::to_string(cycles), 1) == State{5, 5});
   const Finished beyond = shop.simulate("cycle", "@" + std::to_string(cycles + 1));
   CHECK(beyond.exit == 1);
-  CHECK_THAT(beyond.error, ContainsSubstring("launch 0 takes " + std::to_string(cycles) + " cycles"));
+  CHECK_THAT(beyond.error, ContainsSubstring("launch 0 ends after " + std::to_string(cycles) + " cycles"));
 }
 
 TEST_CASE("simulate --until reports the place where it stopped, and the counters so far") {
@@ -126,14 +126,14 @@ TEST_CASE("simulate --until: unknown places are errors, and so are engines that 
     return run.error;
   };
   CHECK_THAT(refused("cycle", "#6"), ContainsSubstring("the program has 6 instructions"));
-  CHECK_THAT(refused("cycle", ":1"), ContainsSubstring("no instruction is from that line"));
+  CHECK_THAT(refused("cycle", ":1"), ContainsSubstring("no instruction comes from this line"));
   CHECK_THAT(refused("cycle", "agian"), ContainsSubstring("no label") && ContainsSubstring("did you mean `again`?"));
-  CHECK_THAT(refused("cycle", "acc[9999]"), ContainsSubstring("not a range of the 2048 elements"));
-  CHECK_THAT(refused("cycle", "token a->b"), ContainsSubstring("it is not a FIFO"));
-  CHECK_THAT(refused("cycle", "dram here"), ContainsSubstring("it is not an address"));
-  CHECK_THAT(refused("cycle", "#1 #2"), ContainsSubstring("one word too many"));
-  CHECK_THAT(refused("cycle", " "), ContainsSubstring("it is empty"));
-  CHECK_THAT(refused("cycle", "@x"), ContainsSubstring("it must be @CYCLE or LAUNCH@CYCLE"));
+  CHECK_THAT(refused("cycle", "acc[9999]"), ContainsSubstring("not within the 2048 elements"));
+  CHECK_THAT(refused("cycle", "token a->b"), ContainsSubstring("this is not a token FIFO"));
+  CHECK_THAT(refused("cycle", "dram here"), ContainsSubstring("this is not an address"));
+  CHECK_THAT(refused("cycle", "#1 #2"), ContainsSubstring("this word is unexpected"));
+  CHECK_THAT(refused("cycle", " "), ContainsSubstring("the value is empty"));
+  CHECK_THAT(refused("cycle", "@x"), ContainsSubstring("the value must be @CYCLE or LAUNCH@CYCLE"));
   CHECK_THAT(refused("cycle", "2@0"), ContainsSubstring("the program has 2 launches"));
   CHECK_THAT(refused("functional", "@10"), ContainsSubstring("has no clock") && ContainsSubstring("--engine cycle"));
   CHECK_THAT(refused("rtl", "#1"), ContainsSubstring("engine rtl runs a launch to its end"));

@@ -160,7 +160,8 @@ TEST_CASE("emit: a region that cannot be emitted is named") {
   const test::TemporaryFolder folder;
   const Finished none = test::dovetail({"compile", kDigits, "--target", "cpu", "--emit", folder / "regions"});
   CHECK(none.exit == 2);
-  CHECK_THAT(none.error, ContainsSubstring("no step of it runs on the accelerator") && ContainsSubstring("Hint: "));
+  CHECK_THAT(none.error,
+             ContainsSubstring("no step of the bundle runs on the accelerator") && ContainsSubstring("Hint: "));
   CHECK_FALSE(std::filesystem::exists(folder / "regions"));
   CHECK_THAT(
       test::dovetail({"compile", kDigits, "--target", "accel", "--emit", folder / "r", "--stop-after", "graph"}).error,

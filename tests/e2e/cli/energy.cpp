@@ -80,5 +80,5 @@ TEST_CASE("energy: an invalid overlay is bad input") {
   const Finished run = test::dovetail({"run", kDigits, "--target", "accel", "--energy", folder / "mine.json"});
   CHECK(run.exit == 2);
   CHECK(run.out == "");
-  CHECK_THAT(run.error, ContainsSubstring("there is no such row. Hint: did you mean `mac.int8`?"));
+  CHECK_THAT(run.error, ContainsSubstring("there is no row of this name. Hint: did you mean `mac.int8`?"));
 }

@@ -75,7 +75,7 @@ TEST_CASE("evaluate: another metric") {
   CHECK_FALSE(report.contains("accuracy"));
   const Finished unlabeled = with({"--metric", "error"});
   CHECK(unlabeled.exit == 2);
-  CHECK_THAT(unlabeled.error, ContainsSubstring("--metric): it needs labels"));
+  CHECK_THAT(unlabeled.error, ContainsSubstring("--metric): the metric needs labels"));
 }
 
 TEST_CASE("evaluate: two targets of one model, bundles, and mismatched inputs") {
@@ -97,5 +97,5 @@ TEST_CASE("evaluate: two targets of one model, bundles, and mismatched inputs") 
   const Finished wrong =
       test::dovetail({"evaluate", model, "--target", "cpu", "--inputs", kDigitsFolder + "test_labels.npy"});
   CHECK(wrong.exit == 2);
-  CHECK_THAT(wrong.error, ContainsSubstring("the model takes float32[1, 1, 8, 8]"));
+  CHECK_THAT(wrong.error, ContainsSubstring("the model expects float32[1, 1, 8, 8]"));
 }

@@ -281,10 +281,10 @@ TEST_CASE("explore: an invalid input is refused with a remedy") {
     CHECK_FALSE(std::filesystem::exists(std::filesystem::path(folder / "none")));
   };
   const std::string space = folder / "space.json", none = folder / "none";
-  refused({kDigits}, "no model or no space");
+  refused({kDigits}, "a model or the space is missing");
   refused({kDigits, space}, "add -o DIR");
   refused({kDigits, space, "-o", none, "--strategy", "evolutoin"}, "evolution");
-  refused({kDigits, space, "-o", none, "--weights", "1,2"}, "2 weights for 1 models");
+  refused({kDigits, space, "-o", none, "--weights", "1,2"}, "2 weights are given for 1 models");
   refused({kDigits, space, "-o", none, "--weights", "0"}, "above 0");
   refused({kDigits, space, "-o", none, "--confirm", "silicon"}, "rtl, systemc or area");
   refused({kDigits, space, "--point", "0123"}, "points.csv lists the keys");
@@ -302,6 +302,7 @@ TEST_CASE("explore: a space without a feasible point ends with exit code 1 and t
   INFO(none.out << none.error);
   CHECK(none.exit == 1);
   CHECK_THAT(none.error, ContainsSubstring("no point of the space is feasible") &&
-                             ContainsSubstring("4 of 4: area_mm2 ") && ContainsSubstring("> 0.001, the most allowed"));
+                             ContainsSubstring("4 of 4: area_mm2 ") &&
+                             ContainsSubstring("> 0.001, the constraint's maximum"));
   CHECK(std::filesystem::exists(folder / "out" / "points.csv"));
 }

@@ -83,7 +83,7 @@ TEST_CASE("more steps than the limit are refused before the first") {
   for (const char* bad : {"10", "s", "-1s", "1e30steps", "0s", "ten s"}) {
     const Finished refused = test::run_process(shop.command("functional", {"--limit", bad}));
     CHECK(refused.exit == 2);
-    CHECK_THAT(refused.error, ContainsSubstring("bad value of --limit"));
+    CHECK_THAT(refused.error, ContainsSubstring("invalid value for --limit"));
   }
 }
 

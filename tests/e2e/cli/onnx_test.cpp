@@ -86,7 +86,7 @@ TEST_CASE("onnx-test: bad usage") {
     CHECK(done.exit == 2);
     CHECK_THAT(done.error, ContainsSubstring(text));
   };
-  expect({folder.path().string(), "--target", "host"}, "no folder below it holds a model.onnx");
+  expect({folder.path().string(), "--target", "host"}, "no subfolder contains a model.onnx");
   expect({folder.path().string()}, "no target is given");
   expect({"--target", "host"}, "no folder is given");
   expect({folder.path().string(), "--target", "moon"}, "there is no target \"moon\"");

@@ -67,8 +67,9 @@ TEST_CASE("DOVETAIL_PROCESSOR: a class above this machine's ends every command w
     const Finished refused = test::dovetail(command);
     CHECK(refused.exit == 2);
     CHECK(refused.out == "");
-    CHECK_THAT(refused.error,
-               ContainsSubstring("bad value of DOVETAIL_PROCESSOR (avx3): there is no processor class of that name"));
+    CHECK_THAT(
+        refused.error,
+        ContainsSubstring("invalid value for DOVETAIL_PROCESSOR (avx3): there is no processor class of this name"));
   }
 }
 

@@ -159,7 +159,7 @@ TEST_CASE("asm never drops micro-ops, and compares configurations") {
   const Workshop shop;
   const Finished lost = test::dovetail({"asm", shop.path("p.s"), "-o", shop.path("q.bin")});
   CHECK(lost.exit == 2);
-  CHECK_THAT(lost.error, ContainsSubstring("its 1 .uop lines would be lost"));
+  CHECK_THAT(lost.error, ContainsSubstring("the 1 .uop lines would be lost"));
   CHECK_FALSE(std::filesystem::exists(shop.path("q.bin")));
   CHECK(
       test::dovetail({"asm", shop.path("p.s"), "-o", shop.path("q.bin"), "--uops", shop.path("u.bin"), "--hw", "1x8x8"})
@@ -171,7 +171,7 @@ TEST_CASE("simulate refuses data that it cannot place") {
   CHECK_THAT(shop.simulate({"--launch", "0:7"}).error, ContainsSubstring("exceeds the program's 6 instructions"));
   CHECK_THAT(shop.simulate({"--program-base", "0x1008"}).error,
              ContainsSubstring("not a multiple of an instruction's 16 bytes"));
-  CHECK_THAT(shop.simulate({"--program-base", "0x1040"}).error, ContainsSubstring("the image holds other bytes"));
+  CHECK_THAT(shop.simulate({"--program-base", "0x1040"}).error, ContainsSubstring("the image has other bytes"));
   const Finished outside = shop.simulate({"--program-base", "0x2000"});
   CHECK(outside.exit == 0);
   CHECK_THAT(outside.out, ContainsSubstring("does not fetch"));

@@ -127,10 +127,11 @@ TEST_CASE("quantize: invalid inputs are refused") {
     CHECK(done.exit == 2);
     return done.error;
   };
-  CHECK_THAT(refused({"--calibration", "best"}), ContainsSubstring("methods: min-max, percentile, entropy, kl, mse"));
+  CHECK_THAT(refused({"--calibration", "best"}),
+             ContainsSubstring("the methods are min-max, percentile, entropy, kl, mse"));
   CHECK_THAT(refused({"--tail", "0.1"}), ContainsSubstring("add --calibration percentile"));
   CHECK_THAT(refused({"--weights", "none"}), ContainsSubstring("per-channel or per-tensor"));
-  CHECK_THAT(refused({"--keep-float", "nobody"}), ContainsSubstring("no node of that name"));
+  CHECK_THAT(refused({"--keep-float", "nobody"}), ContainsSubstring("no node of this name"));
   const Finished twice = test::dovetail({"quantize", kDigitsFolder + "digits_int8.onnx", "-o", folder / "q.onnx",
                                          "--samples", kDigitsFolder + "test_images.npy"});
   CHECK(twice.exit == 2);

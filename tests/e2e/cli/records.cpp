@@ -102,8 +102,8 @@ TEST_CASE("records show prints the best candidate of a task with its trace, and 
   CHECK(json[1]["candidates"].size() == 3);
   CHECK(tune::record_from_json(json[1]["candidates"][0]).value() == sample_record(2, 80));
 
-  check_records_refused(test::dovetail({"records", "show", path, "01"}), "it could be 0123456789abcdef or 0199");
-  check_records_refused(test::dovetail({"records", "show", path, "7"}), "has no record of it");
+  check_records_refused(test::dovetail({"records", "show", path, "01"}), "the key may mean 0123456789abcdef or 0199");
+  check_records_refused(test::dovetail({"records", "show", path, "7"}), "has no record of this task");
 }
 
 TEST_CASE("records export and import give the same database") {
@@ -120,7 +120,8 @@ TEST_CASE("records export and import give the same database") {
         "records       " + copy + ": 4 added, 0 replaced by later ones\n");
   CHECK(records_of(copy) == records);
   CHECK_THAT(test::dovetail({"records", "import", copy, lines}).out, ContainsSubstring(": 0 added, 0 replaced"));
-  check_records_refused(test::dovetail({"records", "export", path, "-o", path}), "-o would overwrite what DB reads");
+  check_records_refused(test::dovetail({"records", "export", path, "-o", path}),
+                        "-o would overwrite the file that DB reads");
 
   // A name with characters that are unsafe in a terminal or a line of text is preserved.
   Record evil = sample_record(1);
@@ -154,8 +155,9 @@ TEST_CASE("records import of a file with a bad line names it, and imports nothin
   const std::string good = line_of(sample_record(1));
   check_records_refused(import_of(good + "\n" + good.substr(0, 50) + "\n"), "r.jsonl:3:1:51");
   check_records_refused(import_of(good + "{\"version\":1}\n"), "r.jsonl:2): the key \"task\" is missing");
-  check_records_refused(import_of(good + "{\"version\":9}\n"), "version 9, this version of dovetail reads 1");
-  check_records_refused(import_of(""), "it has no records");
+  check_records_refused(import_of(good + "{\"version\":9}\n"),
+                        "the record has version 9, but this version of dovetail reads 1");
+  check_records_refused(import_of(""), "the file has no records");
   check_records_refused(import_of(std::string(100000, '\n') + "\xff\n"), "r.jsonl:100001");
   std::string many;
   for (int i = 0; i < 1000; ++i) many += "[]\n";
@@ -173,20 +175,21 @@ TEST_CASE("records refuses a file that is not a database, and does not change it
   const test::TemporaryFolder folder;
   const std::string good = database(folder / "good.db", {sample_record(1)}), text = folder / "text",
                     lines = folder / "lines";
-  REQUIRE(write_text_file(text, "some text, more than a hundred bytes" + std::string(200, '.')).ok());
+  REQUIRE(write_text_file(text, "some text, the tensor has more than a hundred bytes" + std::string(200, '.')).ok());
   REQUIRE(write_text_file(lines, line_of(sample_record(2))).ok());
   const std::string before = read_text_file(text).value();
   for (const std::string action : {"list", "export"}) {
     check_records_refused(test::dovetail({"records", action, folder / "none"}), "no such file");
-    check_records_refused(test::dovetail({"records", action, folder.path()}), "it is a directory");
-    check_records_refused(test::dovetail({"records", action, text}), "it is not a database");
+    check_records_refused(test::dovetail({"records", action, folder.path()}), "the path is a directory");
+    check_records_refused(test::dovetail({"records", action, text}), "the file is not a database");
   }
   check_records_refused(test::dovetail({"records", "show", text, "a"}),
-                        "cannot read records (" + text + "): it is not a database");
+                        "cannot read records (" + text + "): the file is not a database");
   check_records_refused(test::dovetail({"records", "import", text, lines}),
-                        "cannot write records (" + text + "): it is not a database");
-  check_records_refused(test::dovetail({"records", "merge", text, good}), "it is not a database");
-  check_records_refused(test::dovetail({"records", "merge", folder / "new.db", good, text}), "it is not a database");
+                        "cannot write records (" + text + "): the file is not a database");
+  check_records_refused(test::dovetail({"records", "merge", text, good}), "the file is not a database");
+  check_records_refused(test::dovetail({"records", "merge", folder / "new.db", good, text}),
+                        "the file is not a database");
   CHECK_FALSE(fs::exists(folder / "new.db"));
   CHECK(read_text_file(text).value() == before);
 }

@@ -59,7 +59,7 @@ TEST_CASE("run --expect names the first tensor that leaves the tolerance") {
   REQUIRE(write_npz(archive, arrays).ok());
   const Finished left = test::dovetail({"run", kDigits, "--target", "cpu", "--expect", archive});
   CHECK(left.exit == 1);
-  CHECK_THAT(left.error, ContainsSubstring("the run differs from the expectation (tensor " + changed) &&
+  CHECK_THAT(left.error, ContainsSubstring("the run differs from the expected tensors (tensor " + changed) &&
                              ContainsSubstring("1 of ") && ContainsSubstring("Hint: "));
   CHECK(test::dovetail({"run", kDigits, "--target", "cpu", "--expect", archive, "--tolerance-steps", "1"}).exit == 0);
   // With a bundle too; a bundle without that tensor reports that it was not compared.
@@ -67,7 +67,7 @@ TEST_CASE("run --expect names the first tensor that leaves the tolerance") {
   REQUIRE(test::dovetail({"compile", kDigits, "--target", "accel", "--all-tensors", "-o", bundle}).exit == 0);
   const Finished bundled = test::dovetail({"run", bundle, "--expect", archive, "--trust"});
   CHECK(bundled.exit == 1);
-  CHECK_THAT(bundled.error, ContainsSubstring("the run differs from the expectation (tensor " + changed));
+  CHECK_THAT(bundled.error, ContainsSubstring("the run differs from the expected tensors (tensor " + changed));
   REQUIRE(test::dovetail({"compile", kDigits, "--target", "accel", "-o", bundle}).exit == 0);
   const Finished fewer = test::dovetail({"run", bundle, "--expect", archive, "--trust"});
   CHECK_THAT(fewer.out, ContainsSubstring("not compared"));
@@ -97,7 +97,7 @@ TEST_CASE("run accepts many samples, and stacks their outputs") {
   }
   CHECK(correct == 359);
   CHECK_THAT(test::dovetail({"run", kDigits, "--target", "cpu", "--input", "image=" + images, "--check"}).error,
-             ContainsSubstring("it compares one run with the reference, and the inputs are for 360"));
+             ContainsSubstring("the option compares one run with the reference, but the inputs are for 360"));
 }
 
 TEST_CASE("names in any writing: files and --input follow one rule, and two names for one file are refused") {

@@ -174,7 +174,7 @@ TEST_CASE("tune: tasks without a model, by name") {
   };
   refused({}, "nothing to tune");
   refused({"--task", "accel.conv9x9"}, "choose one of accel.conv3x3");
-  refused({"--task", "accel.conv1x1", "--target", "cpu"}, "a task of target accel");
+  refused({"--task", "accel.conv1x1", "--target", "cpu"}, "the task is for target accel");
   refused({"--task", "accel.conv1x1", "--shape", "N=1"}, "--shape");
 }
 
@@ -194,5 +194,5 @@ TEST_CASE("tune: --list prints the tasks, and bad usage says what is missing") {
   CHECK_THAT(refused({"--search", "tabu"}), ContainsSubstring("random") && ContainsSubstring("guided"));
   CHECK_THAT(refused({"--task", "nothing"}), ContainsSubstring("no task \"nothing\""));
   CHECK_THAT(refused({"--trials", "0"}), ContainsSubstring("--trials"));
-  CHECK_THAT(refused({"--time", "5steps"}), ContainsSubstring("it must be a number with a unit"));
+  CHECK_THAT(refused({"--time", "5steps"}), ContainsSubstring("the value must be a number with a unit"));
 }

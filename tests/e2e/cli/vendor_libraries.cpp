@@ -80,7 +80,7 @@ TEST_CASE("vendor: a library that is missing, too old or refuses is named") {
   {
     const Environment none("DOVETAIL_CUDNN", folder / "none.so");
     CHECK_THAT(error_of(run, 2), ContainsSubstring("cannot run with cuDNN") && ContainsSubstring("nvidia-cudnn-cu13") &&
-                                     ContainsSubstring("leave cudnn out of --target"));
+                                     ContainsSubstring("remove cudnn from --target"));
     CHECK_THAT(test::dovetail({"doctor"}).out, ContainsSubstring("cuDNN     no: the library is not on this machine"));
   }
   {
@@ -98,13 +98,14 @@ TEST_CASE("vendor: a library that is missing, too old or refuses is named") {
   }
   {
     const Environment refuses("EMULATED_CUBLAS_STATUS", "15");
-    CHECK_THAT(error_of(run, 1), ContainsSubstring("cuBLAS refuses") && ContainsSubstring("a product of 1 x") &&
+    CHECK_THAT(error_of(run, 1), ContainsSubstring("cuBLAS reports an error") &&
+                                     ContainsSubstring("a product of 1 x") &&
                                      ContainsSubstring("the functionality requested is not supported (15)"));
   }
   {
     const Environment refuses("EMULATED_CUDNN_STATUS", "3000");
     CHECK_THAT(error_of(run, 1),
-               ContainsSubstring("cuDNN refuses") && ContainsSubstring("CUDNN_STATUS_NOT_SUPPORTED (3000)"));
+               ContainsSubstring("cuDNN reports an error") && ContainsSubstring("CUDNN_STATUS_NOT_SUPPORTED (3000)"));
   }
   {
     const Environment devices("EMULATED_GPU_DEVICES", "0");

@@ -51,7 +51,7 @@ std::string write(const Model& model, const std::string& path) {
 void check_refused(const Finished& finished, const std::string& by, const std::string& what) {
   INFO(finished.error);
   CHECK(finished.exit == 2);
-  CHECK_THAT(finished.error, ContainsSubstring(by + " would overwrite what " + what));
+  CHECK_THAT(finished.error, ContainsSubstring(by + " would overwrite the file that " + what));
 }
 
 }  // namespace

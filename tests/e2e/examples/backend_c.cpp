@@ -69,7 +69,7 @@ TEST_CASE("the C back end computes its part of the digits, and the kit the rest"
   }
   CHECK_THAT(
       backend_c({DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx", "--target", "c", "--strict"}).error,
-      ContainsSubstring("c does not take conv1 (conv1): no pattern of c ends in Conv. Hint: add cpu to --target"));
+      ContainsSubstring("c does not support conv1 (conv1): no pattern of c ends in Conv. Hint: add cpu to --target"));
   CHECK_THAT(backend_c({DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx", "--target", "d"}).error,
              ContainsSubstring("the targets are c, accel, cpu, host"));
   CHECK(backend_c({}).exit == 2);

@@ -25,16 +25,16 @@ TEST_CASE("a syntax error names line, column and what was expected") {
       {"  y[0] = x[0", "expected \"]\"|p.loops:5:1): expected \",\" between indices, found \"}\""},
       {"  y[0] = z[0]", "p.loops:4:10): no buffer is named z"},
       {"  y[0] = q", "p.loops:4:10): no variable named q is visible here"},
-      {"  y[0, 1] = 2", "p.loops:4:4): 2 indices for buffer y of rank 1"},
-      {"  y[0] = 2.5", "p.loops:4:10): a fraction where int32 is expected"},
+      {"  y[0, 1] = 2", "p.loops:4:4): 2 indices are given for buffer y of rank 1"},
+      {"  y[0] = 2.5", "p.loops:4:10): expected int32, found a fraction"},
       {"  y[0] = 3000000000", "p.loops:4:10): 3000000000 does not fit int32 (-2147483648 to 2147483647)"},
-      {"  y[0] = x[0] + int8(1)", "operands of types int32 and int8"},
+      {"  y[0] = x[0] + int8(1)", "the operands have different types, int32 and int8"},
       {"  y[0] = exp(x[0])", "exp is not defined on int32"},
       {"  y[0] = nothing(x[0])", "no function is named nothing"},
-      {"  y[0] = min(x[0])", "min takes 2 arguments, 1 given"},
-      {"  y[1.5] = 1", "an index of type float32"},
-      {"  if x[0] { }", "an expression of type int32 where bool is expected"},
-      {"  y[0] = bitcast<int8>(x[0])", "bitcast of int32 (4 bytes) to int8 (1 bytes)"},
+      {"  y[0] = min(x[0])", "min needs 2 arguments, 1 are given"},
+      {"  y[1.5] = 1", "an index has type float32"},
+      {"  if x[0] { }", "expected bool, found an expression of type int32"},
+      {"  y[0] = bitcast<int8>(x[0])", "cannot bitcast int32 (4 bytes) to int8 (1 bytes)"},
       {"  y[0] = \"open", "expected an expression, found a quoted name that does not end on its line"},
       {"  y[0] = 1 $ 2", "a character that is not part of a token"},
       {"  y[0] = 99999999999999999999", "99999999999999999999 does not fit int64"},
@@ -57,7 +57,7 @@ TEST_CASE("deep nesting and long chains are diagnosed") {
   std::string deep = "  y[0] = ", chain = "  y[0] = 1", loops;
   for (int i = 0; i < 100000; ++i) deep += "(", chain += " + 1", loops += "for i in 2 { ";
   CHECK_THAT(errors_of(deep), Catch::Matchers::ContainsSubstring("nesting is deeper than 256 levels"));
-  CHECK_THAT(errors_of(chain), Catch::Matchers::ContainsSubstring("deeper than 1000 operations"));
+  CHECK_THAT(errors_of(chain), Catch::Matchers::ContainsSubstring("nested more than 1000 operations deep"));
   CHECK_THAT(errors_of(loops), Catch::Matchers::ContainsSubstring("nesting is deeper than 256 levels"));
 }
 

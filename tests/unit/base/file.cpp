@@ -50,7 +50,7 @@ TEST_CASE("read errors name the path and the reason") {
   const TemporaryFolder folder;
   CHECK_THAT(to_string(read_file(folder / "none").errors()),
              ContainsSubstring("cannot read file") && ContainsSubstring("none") && ContainsSubstring("no such file"));
-  CHECK_THAT(to_string(read_file(folder.path()).errors()), ContainsSubstring("it is a directory"));
+  CHECK_THAT(to_string(read_file(folder.path()).errors()), ContainsSubstring("the path is a directory"));
 }
 
 TEST_CASE("the size limit holds, also where the size is not known in advance") {
@@ -78,7 +78,7 @@ TEST_CASE("an endless device ends early: where it is of another kind, and at the
 TEST_CASE("write errors name the path and the reason") {
   const TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "file", "x").ok());
-  CHECK_THAT(to_string(write_text_file(folder.path(), "x").errors()), ContainsSubstring("it is a directory"));
+  CHECK_THAT(to_string(write_text_file(folder.path(), "x").errors()), ContainsSubstring("the path is a directory"));
   CHECK_THAT(to_string(write_text_file(folder / "file/below", "x").errors()),
              ContainsSubstring("cannot write file") && ContainsSubstring("file/below"));
   CHECK(!write_text_file("", "x").ok());

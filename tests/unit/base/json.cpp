@@ -25,7 +25,8 @@ TEST_CASE("JSON keeps the order of its keys") {
 TEST_CASE("a key twice in one object is an error, in two objects it is not") {
   CHECK(json_problem(R"({"a": {"k": 1}, "b": {"k": 1}, "k": [{"k": 1}, {"k": 2}]})") == "no problem");
   CHECK(json_problem(R"({"x": [{"k": 1, "j": {"k": 0}, "k": 2}]})") ==
-        "error: cannot read JSON (f.json): the key \"k\" occurs twice in one object. Hint: remove one of the two");
+        "error: cannot read JSON (f.json): the key \"k\" occurs twice in one object. Hint: remove one of the two "
+        "occurrences");
 }
 
 TEST_CASE("all duplicate keys are reported") {

@@ -32,7 +32,7 @@ TEST_CASE("the memory limit is the environment's, or a fraction of the machine's
   }
   {
     const test::Environment variable("DOVETAIL_MEMORY_LIMIT", "much");
-    CHECK_THAT(to_string(memory_limit().errors()), ContainsSubstring("bad value of DOVETAIL_MEMORY_LIMIT (much)"));
+    CHECK_THAT(to_string(memory_limit().errors()), ContainsSubstring("invalid value for DOVETAIL_MEMORY_LIMIT (much)"));
   }
   CHECK(memory_limit().value() > std::uint64_t{1} << 27);
 }

@@ -100,7 +100,7 @@ TEST_CASE("random bytes before an end record give an error, never a crash") {
 }
 
 TEST_CASE("npz errors name the member and the rule") {
-  CHECK_THAT(npz_problem({}), ContainsSubstring("no end record in 0 bytes"));
+  CHECK_THAT(npz_problem({}), ContainsSubstring("there is no end record in its 0 bytes"));
   CHECK_THAT(npz_problem(*format_zip(std::vector{text_member("readme.txt", "x")}, "f")),
              ContainsSubstring("f.npz, member readme.txt") && ContainsSubstring("does not end in .npy"));
   CHECK_THAT(npz_problem(*format_zip(std::vector{text_member("a.npy", "x")}, "f")),
@@ -131,7 +131,7 @@ TEST_CASE("an npz member that claims gigabytes is refused without allocating the
   const std::size_t directory = 30 + 5 + 7;
   bytes[directory + 10] = std::byte{8};     // deflated
   bytes[directory + 27] = std::byte{0xf0};  // 3.75 GiB
-  CHECK_THAT(npz_problem(bytes), ContainsSubstring("do not inflate to 4026531847 bytes"));
+  CHECK_THAT(npz_problem(bytes), ContainsSubstring("does not inflate to 4026531847 bytes"));
 }
 
 TEST_CASE("npz members may not share their bytes") {
@@ -141,7 +141,7 @@ TEST_CASE("npz members may not share their bytes") {
   const std::size_t second_entry = 135 + 35 + 51;
   for (const std::size_t field : {20, 24}) bytes[second_entry + field] = std::byte{100};
   for (std::size_t i = 0; i < 4; ++i) bytes[second_entry + 42 + i] = std::byte{0};
-  CHECK_THAT(npz_problem(bytes), ContainsSubstring("members of 200 bytes > 170 bytes before the directory"));
+  CHECK_THAT(npz_problem(bytes), ContainsSubstring("the members have 200 bytes > 170 bytes before the directory"));
 }
 
 // tests/tools/test_npz_numpy.py runs this test and reads the result with numpy.

@@ -55,8 +55,8 @@ TEST_CASE("processor: the variable limits the features to those of its class") {
       CHECK(classes_here().empty());
       REQUIRE_FALSE(processor_cap().ok());
       CHECK_THAT(to_string(processor_cap().errors()),
-                 ContainsSubstring("bad value of DOVETAIL_PROCESSOR (" + row.cap + "): this machine is of class " +
-                                   machine + ", which lacks its instructions"));
+                 ContainsSubstring("invalid value for DOVETAIL_PROCESSOR (" + row.cap + "): this machine is of class " +
+                                   machine + ", which lacks the instructions of the given class"));
       continue;
     }
     const test::Environment cap(kProcessorVariable, row.cap);
@@ -65,7 +65,7 @@ TEST_CASE("processor: the variable limits the features to those of its class") {
     CHECK(machine_class() == machine);
     for (const std::string_view name : processor_classes())
       if (!runs_here(name))
-        CHECK(why_not_here(name) == "DOVETAIL_PROCESSOR=" + row.cap + " keeps this process to the class " + row.cap);
+        CHECK(why_not_here(name) == "DOVETAIL_PROCESSOR=" + row.cap + " limits this process to the class " + row.cap);
   }
 }
 
@@ -74,8 +74,8 @@ TEST_CASE("processor: a value that names no class is an error that lists the cla
     const test::Environment bad(kProcessorVariable, value);
     CHECK(classes_here().empty());
     REQUIRE_FALSE(processor_cap().ok());
-    CHECK_THAT(to_string(processor_cap().errors()),
-               ContainsSubstring("there is no processor class of that name") && ContainsSubstring("or unset it"));
-    CHECK_THAT(why_not_here("baseline"), ContainsSubstring("bad value of DOVETAIL_PROCESSOR"));
+    CHECK_THAT(to_string(processor_cap().errors()), ContainsSubstring("there is no processor class of this name") &&
+                                                        ContainsSubstring("or unset the variable"));
+    CHECK_THAT(why_not_here("baseline"), ContainsSubstring("invalid value for DOVETAIL_PROCESSOR"));
   }
 }

@@ -76,7 +76,7 @@ TEST_CASE("temporary folders are made in TMPDIR and removed with their contents"
   const Environment nowhere("TMPDIR", place.path() / "nowhere");
   const auto refused = make_temporary_folder("test");
   REQUIRE_FALSE(refused.ok());
-  CHECK_THAT(to_string(refused.errors()), ContainsSubstring("set TMPDIR to a folder that can be written"));
+  CHECK_THAT(to_string(refused.errors()), ContainsSubstring("set TMPDIR to a writable folder"));
   CHECK(cause_of(refused.errors()) == Cause::input);
 }
 

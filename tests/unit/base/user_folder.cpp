@@ -52,13 +52,13 @@ TEST_CASE("a file that others own or may write to is not trusted") {
   fs::permissions(path, fs::perms(0644));
   CHECK_FALSE(other_hands(path).has_value());
   fs::permissions(path, fs::perms(0646));
-  CHECK_THAT(other_hands(path).value_or(""), ContainsSubstring("can be written by everyone"));
+  CHECK_THAT(other_hands(path).value_or(""), ContainsSubstring("everyone can write to"));
   fs::permissions(path, fs::perms(0664));
   CHECK(other_hands(path).has_value() == (::getegid() != ::geteuid()));
   fs::permissions(path, fs::perms(0644));
   if (::geteuid() != 0) return;  // only root can give a file away
   REQUIRE(::chown(path.c_str(), 4711, static_cast<gid_t>(-1)) == 0);
-  CHECK_THAT(other_hands(path).value_or(""), ContainsSubstring("belongs to user 4711, this is user 0"));
+  CHECK_THAT(other_hands(path).value_or(""), ContainsSubstring("belongs to user 4711, but this is user 0"));
   fs::permissions(folder.path(), fs::perms(0777));
   CHECK_FALSE(make_private_folder(folder.path()).ok());
 }

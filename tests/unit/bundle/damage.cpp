@@ -131,12 +131,12 @@ TEST_CASE("a wrong manifest is reported with the place") {
   CHECK_THAT(errors_of_directory([](Json& m) {
                m["tensors"][0]["shape"] = {std::int64_t{1} << 39, 1000};
              }),
-             ContainsSubstring("tensors[0].shape: more than"));
+             ContainsSubstring("tensors[0].shape: the tensor has more than"));
   CHECK_THAT(errors_of_directory([](Json& m) { m["tensors"][0]["shape"] = {-1}; }),
              ContainsSubstring("tensors[0].shape[0]: -1 is outside [0, "));
   CHECK_THAT(errors_of_directory([](Json& m) { m["tensors"][0]["shape"] = {1.5}; }), ContainsSubstring("found 1.5"));
   CHECK_THAT(errors_of_directory([](Json& m) { m["tensors"][3]["shape"] = {2}; }),
-             ContainsSubstring("tensors[3].constant: 1 bytes, expected 2"));
+             ContainsSubstring("tensors[3].constant: the constant has 1 bytes, expected 2"));
   CHECK_THAT(errors_of_directory([](Json& m) { m["tensors"][3]["constant"] = 99; }), ContainsSubstring("99 > 5"));
   CHECK_THAT(errors_of_directory([](Json& m) { m["blobs"][0] = std::uint64_t{1} << 60; }),
              ContainsSubstring("blobs[0]: 1152921504606846976 > "));
@@ -147,11 +147,11 @@ TEST_CASE("a wrong manifest is reported with the place") {
              }),
              ContainsSubstring("steps[1].data[1]: 6 > 5"));
   CHECK_THAT(errors_of_directory([](Json& m) { m["steps"][0]["arguments"] = {7}; }),
-             ContainsSubstring("names tensor 7, of 5"));
+             ContainsSubstring("names tensor 7, but there are only 5"));
   CHECK_THAT(errors_of_directory([](Json& m) { m["spaces"][1]["bytes"] = UINT64_MAX; }),
              ContainsSubstring("spaces[1].bytes: 18446744073709551615 > "));
   CHECK_THAT(errors_of_directory([](Json& m) { m["spaces"] = Json::array(); }),
-             ContainsSubstring("the host's memory is missing"));
+             ContainsSubstring("the host's memory space is missing"));
   CHECK_THAT(errors_of_directory([](Json& m) {
                m["modules"] = {{{"target", "cpu"}, {"made_for", "avx2"}, {"code", 6}}};
              }),
@@ -159,8 +159,9 @@ TEST_CASE("a wrong manifest is reported with the place") {
 }
 
 TEST_CASE("a file of another version is refused with its version") {
-  for (const auto& [version, said] : {std::pair{bundle::format::kOldestVersion - 1, "it was made by an older version"},
-                                      std::pair{bundle::format::kVersion + 1, "it was made by a newer version"}}) {
+  for (const auto& [version, said] :
+       {std::pair{bundle::format::kOldestVersion - 1, "the bundle was made by an older version"},
+        std::pair{bundle::format::kVersion + 1, "the bundle was made by a newer version"}}) {
     std::vector<std::byte> bytes = bundle::serialize(test::sample_bundle());
     bytes[bundle::format::kVersionOffset] = static_cast<std::byte>(version);
     CHECK_THAT(errors(bundle::parse(bytes, "f.dvt", bundle::MachineCode::untrusted)),

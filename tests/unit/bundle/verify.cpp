@@ -19,10 +19,10 @@ std::string errors_of(const std::function<void(bundle::Bundle&)>& change) {
 
 TEST_CASE("tensors: named, unique, with constants of their type") {
   CHECK(errors_of([](auto&) {}) == "");
-  CHECK_THAT(errors_of([](auto& b) { b.tensors[1].name = "x"; }), ContainsSubstring("its name \"x\" is taken"));
-  CHECK_THAT(errors_of([](auto& b) { b.tensors[1].name = ""; }), ContainsSubstring("it has no name"));
+  CHECK_THAT(errors_of([](auto& b) { b.tensors[1].name = "x"; }), ContainsSubstring("two tensors are named \"x\""));
+  CHECK_THAT(errors_of([](auto& b) { b.tensors[1].name = ""; }), ContainsSubstring("a tensor has no name"));
   CHECK_THAT(errors_of([](auto& b) { b.tensors[3].shape = {2}; }),
-             ContainsSubstring("\"two\" is int8[2], its constant int8[1]"));
+             ContainsSubstring("\"two\" is int8[2], but its constant is int8[1]"));
 }
 
 TEST_CASE("order: every tensor is defined once, before it is used") {
@@ -34,17 +34,17 @@ TEST_CASE("order: every tensor is defined once, before it is used") {
              ContainsSubstring("the list of inputs defines tensor \"two\", which is defined already"));
   CHECK_THAT(errors_of([](auto& b) { std::swap(b.steps[0], b.steps[1]); }),
              ContainsSubstring("an argument uses tensor \"h\""));
-  CHECK_THAT(errors_of([](auto& b) { b.outputs = {-1}; }), ContainsSubstring("names tensor -1, of 5"));
+  CHECK_THAT(errors_of([](auto& b) { b.outputs = {-1}; }), ContainsSubstring("names tensor -1, but there are only 5"));
   CHECK_THAT(errors_of([](auto& b) { b.outputs = {4, 4}; }), ContainsSubstring("tensor \"y\" is listed twice"));
 }
 
 TEST_CASE("steps name a target; each module names another one") {
   CHECK_THAT(errors_of([](auto& b) { b.steps[2].target = ""; }),
-             ContainsSubstring("steps[2] \"twice\"): it names no target"));
+             ContainsSubstring("steps[2] \"twice\"): the target is missing"));
   CHECK(errors_of([](auto& b) { b.steps[2].target = "abacus", b.steps[2].code = {}; }) == "");
   CHECK(errors_of([](auto& b) { b.modules = {{"abacus", "", {}}, {"gpu", "", {}}}; }) == "");
   CHECK_THAT(errors_of([](auto& b) {
                b.modules = {{"gpu", "", {}}, {"gpu", "", {}}};
              }),
-             ContainsSubstring("there are two of target gpu"));
+             ContainsSubstring("two modules are for target gpu"));
 }

@@ -42,7 +42,7 @@ TEST_CASE("integers have their own tolerance, and other types are not compared")
   CHECK(compare(near, run(), {1.0, 0})->first() != nullptr);
   CHECK(compare(near, run(), {0, 1})->first() == nullptr);
   const std::map<std::string, NdArray> other{{"a_0", NdArray::from<float>({3}, {-128, 0, 5})}};
-  CHECK(compare(other, run(), {})->first()->why == "it is int8[3], expected float32[3]");
+  CHECK(compare(other, run(), {})->first()->why == "the tensor is int8[3], expected float32[3]");
   CHECK_THAT(to_string(compare({{"nothing", NdArray()}}, run(), {}).errors()),
              ContainsSubstring("the run has no tensor of these names. Hint: --dump-tensors"));
 }

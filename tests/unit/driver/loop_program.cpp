@@ -120,7 +120,7 @@ TEST_CASE("loop program: it lists its names, and steps may be taken together") {
   const auto refused = program->apply("split h.i 2\nvthread y.i\nsplit nowhere 2");
   CHECK_THAT(to_string(refused.errors()), ContainsSubstring("(step `split nowhere 2`)"));
   CHECK(program->to_json().dump() == before);
-  CHECK_THAT(to_string(program->apply("split").errors()), ContainsSubstring("split takes 2 to 2 arguments"));
+  CHECK_THAT(to_string(program->apply("split").errors()), ContainsSubstring("split needs 2 to 2 arguments"));
   CHECK_THAT(to_string(program->apply("\nhalve i").errors()), ContainsSubstring("steps:2"));
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("loop program: why it cannot become instructions") {
        "= s y[a, b, 0, c] = int8(high[a, b, 0, c]) } } } }\n}"},
       {"(block gemm): its operand xc is not a whole element", "xc[a, c, 0, 0] step [0, 0, 1, 0] [0, 0, 0, 1]",
        "xc[a, c, 0, 0] step [0, 0, 1, 0] [0, 0, 0, 0]"},
-      {"(the slots of high): its kind does not hold", "block high {", "block high @slots(\"none\") {"},
+      {"(the slots of high): the schedule is not valid", "block high {", "block high @slots(\"none\") {"},
       {"(buffer high): it is computed in place of acc, and has 2 slots, the other 1", "block high {",
        "block high @slots(\"2\") {"},
       {"they need 262144 elements, and the buffer has", "block zero {", "block zero @slots(\"65536\") {"},

@@ -64,9 +64,10 @@ TEST_CASE("a batch of no rows is one run") {
 TEST_CASE("samples with wrong shapes are refused") {
   const auto why = [](const Result<Samples>& samples) { return samples.ok() ? "" : to_string(samples.errors()); };
   CHECK_THAT(why(Samples::make(program({{1, 2}, {1, 2}}), {{"a", rows(5)}, {"b", rows(4)}})),
-             ContainsSubstring("it has 4 rows for a batch of 1, and a has 5 rows for a batch of 1"));
+             ContainsSubstring("the input has 4 rows for a batch of 1, but a has 5 rows for a batch of 1"));
   CHECK_THAT(why(Samples::make(program({{1, 2}}), {{"a", rows(5, 3)}})),
-             ContainsSubstring("the model takes int8[1, 2]"));
-  CHECK_THAT(why(Samples::make(program({{0, 2}}), {{"a", rows(5)}})), ContainsSubstring("the model takes int8[0, 2]"));
-  CHECK_THAT(why(Samples::make(program({{1, 2}}), {})), ContainsSubstring("it is missing"));
+             ContainsSubstring("the model expects int8[1, 2]"));
+  CHECK_THAT(why(Samples::make(program({{0, 2}}), {{"a", rows(5)}})),
+             ContainsSubstring("the model expects int8[0, 2]"));
+  CHECK_THAT(why(Samples::make(program({{1, 2}}), {})), ContainsSubstring("the input is missing"));
 }

@@ -89,7 +89,7 @@ TEST_CASE("session: a bundle runs as its model does, and cannot be checked witho
   const std::string path = (folder.path() / "digits.dvt").string();
   REQUIRE(bundle::write_bundle(path, model.bundle()).ok());
   SessionOptions options{.model = {.path = path}};
-  CHECK_THAT(error_of(Session::open(options)).why, ContainsSubstring("it has machine code"));
+  CHECK_THAT(error_of(Session::open(options)).why, ContainsSubstring("the bundle has machine code"));
   options.trusted = true;
   Session session = compiled(options);
   CHECK(session.is_bundle());
@@ -125,7 +125,7 @@ TEST_CASE("session: errors of input or of work are diagnostics") {
   CHECK_FALSE(Session::open(options).ok());
   options = digits({"host"});
   options.model.system.clock_mhz = -1;
-  CHECK_THAT(error_of(Session::open(options)).why, ContainsSubstring("it must be a number from 1"));
+  CHECK_THAT(error_of(Session::open(options)).why, ContainsSubstring("the clock must be a number from 1"));
   options.model.system = {};
   options.model.path = "nowhere.onnx";
   CHECK(error_of(Session::open(options)->compile()).cause == Cause::input);

@@ -79,19 +79,19 @@ TEST_CASE("the number of accelerators comes from the configuration, the bundle o
              ContainsSubstring("mine.json sets 2") && ContainsSubstring("--accelerators 1"));
   for (const std::int64_t wrong : {0, 65}) {
     changes.accelerators = wrong;
-    CHECK_THAT(why(config, changes), ContainsSubstring("it must be an integer from 1 to 64"));
+    CHECK_THAT(why(config, changes), ContainsSubstring("the number must be an integer from 1 to 64"));
   }
 }
 
 TEST_CASE("system: unknown or mismatched clocks and memories are errors") {
   for (const double wrong : {0.0, -1.0, 1000001.0, 0.5, std::nan("")})
-    CHECK_THAT(why({}, {.clock_mhz = wrong}),
-               ContainsSubstring("bad value of --clock") && ContainsSubstring("it must be a number from 1 to 1000000"));
+    CHECK_THAT(why({}, {.clock_mhz = wrong}), ContainsSubstring("invalid value for --clock") &&
+                                                  ContainsSubstring("the clock must be a number from 1 to 1000000"));
   CHECK_THAT(why({}, {.memory = "marble"}), ContainsSubstring("there is no memory model \"marble\""));
   CHECK_THAT(why({500, "marble"}, {}), ContainsSubstring("mine.json, \"system.memory\"") &&
                                            ContainsSubstring("there is no memory model \"marble\""));
   CHECK_THAT(why({500, "bank:hbm2,clock-ps=2000"}, {}),
-             ContainsSubstring("leave out clock-ps: clock_mhz is the clock"));
+             ContainsSubstring("remove clock-ps, since clock_mhz sets the clock"));
   CHECK_THAT(why({}, {.clock_mhz = 100, .memory = "bank:hbm2,clock-ps=3003"}),
-             ContainsSubstring("its clock-ps=3003 means 333 MHz, and --clock is 100 MHz"));
+             ContainsSubstring("clock-ps=3003 means 333 MHz, but --clock is 100 MHz"));
 }

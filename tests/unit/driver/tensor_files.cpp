@@ -63,7 +63,7 @@ TEST_CASE("inputs come from files by plain name, and every problem is reported")
   CHECK_THAT(to_string(wrong.errors()), ContainsSubstring("no input of that name") &&
                                             ContainsSubstring("no such file") && ContainsSubstring("given twice"));
   CHECK_THAT(to_string(gather_inputs(inputs_of({{"a", DType::float32, {2}, {}}}), {{"a", file}}, 1).errors()),
-             ContainsSubstring("it is int32[2], the model takes float32[2]"));
+             ContainsSubstring("the given tensor is int32[2], the model expects float32[2]"));
 }
 
 TEST_CASE("outputs have plain file names, and never share a file") {

@@ -56,7 +56,7 @@ TEST_CASE("the remedy of each refusal") {
         "--offload always");
   CHECK(remedy("", kAccelFirst) == "leave out --place");
   CHECK(remedy("", {"cpu", "accel"}) == "put accel first in --target");
-  CHECK(remedy("it has 7 spatial axes", kAccelFirst).starts_with("another --hw may take them"));
+  CHECK(remedy("it has 7 spatial axes", kAccelFirst).starts_with("another --hw may support them"));
 }
 
 TEST_CASE("on the host: each reason with its nodes, the most frequent first") {

@@ -66,7 +66,7 @@ void check_extremes(const Codec& codec) {
       const Diagnostic error = only_error(encoded.errors());
       CHECK(bytes.empty());
       CHECK(error.where == field.spec.name);
-      CHECK(error.why == fmt::format("{} > {}, the most that {} bits hold", most + 1, most, slot.width));
+      CHECK(error.why == fmt::format("the value {} > {}, the largest value of {} bits", most + 1, most, slot.width));
     }
   });
 }
@@ -216,18 +216,18 @@ TEST_CASE("decoding names the error") {
     bytes[0] = std::byte{0};
     bytes[1] = std::byte{2};  // 4 in bits 7-9: OUT
     CHECK(only_error(codec.decode(bytes).errors()).why ==
-          "memory id 4 (out) is not valid for load, which takes 0 (uop), 1 (wgt), 2 (inp), 3 (acc), 5 (acc8)");
+          "memory id 4 (out) is not valid for load, which accepts 0 (uop), 1 (wgt), 2 (inp), 3 (acc), 5 (acc8)");
     Store store;
     store.memory = Memory::out;
     store.x_size = 1;
     bytes = bytes_of(codec, {{}, store});
     bytes[1] = std::byte{3};
     bytes[0] = std::byte{0x81};  // 7
-    CHECK(only_error(codec.decode(bytes).errors()).why == "memory id 7 is not valid for store, which takes 4 (out)");
+    CHECK(only_error(codec.decode(bytes).errors()).why == "memory id 7 is not valid for store, which accepts 4 (out)");
   }
   SECTION("size") {
     bytes.pop_back();
-    CHECK(only_error(codec.decode(bytes).errors()).why == "15 bytes given, an instruction of 1x16x16 has 16");
+    CHECK(only_error(codec.decode(bytes).errors()).why == "15 bytes were given, but an instruction of 1x16x16 has 16");
     CHECK(only_error(codec.decode_program(bytes, "p.bin").errors()).why ==
           "15 bytes are not a multiple of 16, the size of an instruction of 1x16x16");
   }
@@ -251,8 +251,8 @@ TEST_CASE("errors of a program name the instruction") {
   const Diagnostics encoding = codec.encode_program(std::vector<Instruction>{{{}, Finish{}}, {{}, gemm}}).errors();
   REQUIRE(encoding.size() == 1);
   CHECK(to_string(encoding[0]) ==
-        "error: cannot encode `gemm uop=0:0 iter=0x16384` (instruction 1, iter_in): 16384 > 16383, the most that 14 "
-        "bits hold. Hint: split the "
+        "error: cannot encode `gemm uop=0:0 iter=0x16384` (instruction 1, iter_in): the value 16384 > 16383, the "
+        "largest value of 14 bits. Hint: split the "
         "instruction, or choose a configuration with wider fields");
 }
 
@@ -262,7 +262,7 @@ TEST_CASE("an instruction of a disabled extension cannot be encoded") {
   Gemm gemm;
   gemm.overwrite = true;
   CHECK(only_error(codec.encode({{}, gemm}, bytes).errors()).why ==
-        "it belongs to the extension `overwrite`, which is off");
+        "the field belongs to the extension `overwrite`, which is off");
   Alu alu;
   alu.op = AluOp::requant;
   CHECK(only_error(codec.encode({{}, alu}, bytes).errors()).why ==
@@ -276,7 +276,7 @@ TEST_CASE("an instruction of a disabled extension cannot be encoded") {
   load.memory = Memory::out;
   load.x_size = 1;
   CHECK(only_error(codec.encode({{}, load}, bytes).errors()).why ==
-        "memory id 4 (out) is not valid for load, which takes 0 (uop), 1 (wgt), 2 (inp), 3 (acc), 5 (acc8)");
+        "memory id 4 (out) is not valid for load, which accepts 0 (uop), 1 (wgt), 2 (inp), 3 (acc), 5 (acc8)");
   CHECK(bytes.empty());
 }
 

@@ -33,32 +33,33 @@ using Texts = std::vector<std::string>;
 
 TEST_CASE("flags for queues that do not exist are illegal") {
   CHECK(wrong("nop.inp pop_next push_next").empty());
-  CHECK(wrong("nop.inp pop_prev") == Texts{"pop_prev on a load of inp: the load queue has no previous queue"});
+  CHECK(wrong("nop.inp pop_prev") ==
+        Texts{"pop_prev is set on a load of inp, but the load queue has no previous queue"});
   CHECK(wrong("load.wgt size=1x1 push_prev") ==
-        Texts{"push_prev on a load of wgt: the load queue has no previous queue"});
+        Texts{"push_prev is set on a load of wgt, but the load queue has no previous queue"});
   for (const char* memory : {"uop", "acc", "acc8"})
     CHECK(wrong(std::string("nop.") + memory + " pop_prev pop_next push_prev push_next").empty());
   CHECK(wrong("store.out size=1x1 pop_prev push_prev").empty());
-  CHECK(wrong("store.out size=1x1 pop_next") == Texts{"pop_next on a store: the store queue has no next queue"});
-  CHECK(wrong("nop.out push_next") == Texts{"push_next on a store: the store queue has no next queue"});
+  CHECK(wrong("store.out size=1x1 pop_next") ==
+        Texts{"pop_next is set on a store, but the store queue has no next queue"});
+  CHECK(wrong("nop.out push_next") == Texts{"push_next is set on a store, but the store queue has no next queue"});
   CHECK(wrong("gemm uop=0:0 pop_prev pop_next push_prev push_next").empty());
   CHECK(wrong("finish pop_prev pop_next push_prev push_next").empty());
 }
 
 TEST_CASE("transfers stay within SRAM: legal at the depth, illegal one beyond") {
   CHECK(wrong("load.inp sram=2040 size=1x8").empty());
-  CHECK(wrong("load.inp sram=2041 size=1x8") == Texts{"the 8 elements from 2041 end at 2049 > 2048, the depth of inp"});
+  CHECK(wrong("load.inp sram=2041 size=1x8") == Texts{"8 elements from 2041 end at 2049 > 2048, the depth of inp"});
   CHECK(wrong("load.wgt sram=1020 size=2x2").empty());
-  CHECK(wrong("load.wgt sram=1021 size=2x2") == Texts{"the 4 elements from 1021 end at 1025 > 1024, the depth of wgt"});
+  CHECK(wrong("load.wgt sram=1021 size=2x2") == Texts{"4 elements from 1021 end at 1025 > 1024, the depth of wgt"});
   CHECK(wrong("load.acc8 sram=2012 size=4x4 pad=1,1,1,1").empty());
   CHECK(wrong("load.acc8 sram=2013 size=4x4 pad=1,1,1,1") ==
-        Texts{"the 36 elements from 2013 end at 2049 > 2048, the depth of acc"});
+        Texts{"36 elements from 2013 end at 2049 > 2048, the depth of acc"});
   CHECK(wrong("load.uop sram=8192 size=0x1").empty());
   CHECK(wrong("load.uop sram=8192 size=0x1 pad=1,0,0,0") ==
-        Texts{"the 1 elements from 8192 end at 8193 > 8192, the depth of uop"});
+        Texts{"1 elements from 8192 end at 8193 > 8192, the depth of uop"});
   CHECK(wrong("store.out sram=2047 size=1x1").empty());
-  CHECK(wrong("store.out sram=2048 size=1x1") ==
-        Texts{"the 1 elements from 2048 end at 2049 > 2048, the depth of acc"});
+  CHECK(wrong("store.out sram=2048 size=1x1") == Texts{"1 elements from 2048 end at 2049 > 2048, the depth of acc"});
   CHECK(wrong("load.inp sram=0 size=65535x65535 stride=0").size() == 1);
   CHECK(wrong("load.inp sram=65535 size=65535x0 pad=15,15,15,15").empty());  // a NOP
 }
@@ -67,10 +68,10 @@ TEST_CASE("transfers stay below 2^address_bits, in full precision") {
   // 2^32 / 16 bytes = 0x10000000 elements.
   CHECK(wrong("load.inp dram=0xfffffff size=1x1").empty());
   CHECK(wrong("load.inp dram=0x10000000 size=1x1") ==
-        Texts{"it reaches DRAM element 268435456 > 268435455, the last of 16 bytes below address 2^32"});
+        Texts{"the transfer ends at DRAM element 268435456 > 268435455, the last one of 16 bytes below address 2^32"});
   CHECK(wrong("load.inp dram=0xffffff0 size=3x2 stride=7").empty());
   CHECK(wrong("load.inp dram=0xffffff1 size=3x2 stride=7") ==
-        Texts{"it reaches DRAM element 268435456 > 268435455, the last of 16 bytes below address 2^32"});
+        Texts{"the transfer ends at DRAM element 268435456 > 268435455, the last one of 16 bytes below address 2^32"});
   CHECK(wrong("load.inp dram=0xffffffff size=0x1 pad=1,0,0,0").empty());  // nothing is read
   CHECK(wrong("store.out dram=0xffffffff size=1x1").size() == 1);
   const HardwareConfig wide = *load_config("1x16x16-wide");
@@ -104,15 +105,17 @@ TEST_CASE("micro-op ranges are within the buffer") {
   CHECK(wrong("gemm uop=4:3") == Texts{"uop_begin 4 > uop_end 3"});
   CHECK(wrong("alu.add uop=4:3 iter=0x0") == Texts{"uop_begin 4 > uop_end 3"});
   CHECK(wrong("alu.add uop=0:8192").empty());
-  CHECK(wrong("alu.add uop=0:8193") == Texts{"micro-op 8192 > 8191, the last of the micro-op memory"});
+  CHECK(wrong("alu.add uop=0:8193") ==
+        Texts{"the instruction uses micro-op 8192 > 8191, the last one of the micro-op memory"});
   CHECK(wrong("gemm uop=0:8193 iter=0x5").empty());  // no trip, no micro-op
 }
 
 TEST_CASE("requant takes no immediate operand") {
   const HardwareConfig config = *load_config("1x16x16-ext");
   CHECK(wrong("alu.requant uop=0:1 zero_point=-3", config).empty());
-  CHECK(wrong("alu.requant uop=0:1 imm=-3", config) == Texts{"use_imm is 1 and must be 0 for requant: its operands "
-                                                             "come from acc[src] on, the immediate is its zero_point"});
+  CHECK(
+      wrong("alu.requant uop=0:1 imm=-3", config) ==
+      Texts{"use_imm is 1 and must be 0 for requant: its operands start at acc[src], the immediate is its zero_point"});
 }
 
 TEST_CASE("operations of a row take no operand") {
@@ -132,13 +135,12 @@ TEST_CASE("a load of the table is one element without pads") {
   CHECK(wrong("load.tab dram=0x10 size=1x1", config).empty());
   CHECK(wrong("load.tab size=0x1", config).empty());  // nothing is loaded
   CHECK(wrong("load.tab size=1x0 pad=1,1,1,1", config).empty());
-  CHECK(
-      wrong("load.tab size=1x1 pad=0,0,1,0", config) ==
-      Texts{"a load of tab has pads 0,0,1,0: they must be 0", "the 2 elements from 0 end at 2 > 1, the depth of tab"});
-  CHECK(wrong("load.tab sram=1 size=1x1", config) == Texts{"the 1 elements from 1 end at 2 > 1, the depth of tab"});
-  CHECK(wrong("load.tab size=1x2", config) == Texts{"the 2 elements from 0 end at 2 > 1, the depth of tab"});
+  CHECK(wrong("load.tab size=1x1 pad=0,0,1,0", config) ==
+        Texts{"a load of tab has pads 0,0,1,0: they must be 0", "2 elements from 0 end at 2 > 1, the depth of tab"});
+  CHECK(wrong("load.tab sram=1 size=1x1", config) == Texts{"1 elements from 1 end at 2 > 1, the depth of tab"});
+  CHECK(wrong("load.tab size=1x2", config) == Texts{"2 elements from 0 end at 2 > 1, the depth of tab"});
   CHECK(wrong("load.tab dram=0x800000 size=1x1", config) ==
-        Texts{"it reaches DRAM element 8388608 > 8388607, the last of 512 bytes below address 2^32"});
+        Texts{"the transfer ends at DRAM element 8388608 > 8388607, the last one of 512 bytes below address 2^32"});
   Load load;
   load.memory = Memory::tab;
   load.y_size = load.x_size = 1;

@@ -118,9 +118,9 @@ TEST_CASE("labels, comments, blanks and defaults") {
 
 TEST_CASE("all errors are reported with line and column") {
   CHECK(errors_of("gem uop=0:1\n  load.input size=1x1\nalu.sub uop=0:1\nfinish now") ==
-        Texts{"k.s:1:1: no instruction, directive or macro `gem`. did you mean `gemm`?",
-              "k.s:2:3: no instruction, directive or macro `load.input`. did you mean `load.inp`?",
-              "k.s:3:1: no instruction, directive or macro `alu.sub`. did you mean `alu.shr`?",
+        Texts{"k.s:1:1: there is no instruction, directive or macro `gem`. did you mean `gemm`?",
+              "k.s:2:3: there is no instruction, directive or macro `load.input`. did you mean `load.inp`?",
+              "k.s:3:1: there is no instruction, directive or macro `alu.sub`. did you mean `alu.shr`?",
               "k.s:4:8: finish has no operand `now`. use one of pop_prev, pop_next, push_prev, push_next"});
   CHECK(errors_of("load.inp sram=0") == Texts{"k.s:1:1: `size` is missing. add size=YxX"});
   CHECK(errors_of("gemm") == Texts{"k.s:1:1: `uop` is missing. add uop=B:E"});
@@ -129,7 +129,7 @@ TEST_CASE("all errors are reported with line and column") {
   CHECK(
       errors_of("gemm uop=0:x1") ==
       Texts{"k.s:1:12: `x1` is not defined. define it: .equ NAME VALUE, .data, .space, or a label before .uop lines"});
-  CHECK(errors_of("gemm uop=0:1 reset=1") == Texts{"k.s:1:20: `reset` takes no value. write reset alone"});
+  CHECK(errors_of("gemm uop=0:1 reset=1") == Texts{"k.s:1:20: `reset` accepts no value. write reset alone"});
   CHECK(errors_of("gemm uop=0:1 uop=0:1") == Texts{"k.s:1:14: `uop` occurs twice. remove one of the two"});
   CHECK(errors_of("gemm uop=0:1 dts=1,1") == Texts{"k.s:1:14: gemm has no operand `dts`. did you mean `dst`?"});
   CHECK(errors_of("gemm uop=-1:1") == Texts{"k.s:1:10: uop = -1 < 0, the least. write a number from 0 to 4294967295"});
@@ -138,22 +138,23 @@ TEST_CASE("all errors are reported with line and column") {
   CHECK(errors_of("alu.add uop=0:1 imm=-2147483649") ==
         Texts{"k.s:1:21: imm = -2147483649 < -2147483648, the least. write a number from -2147483648 to 2147483647"});
   CHECK(errors_of(".uop 1, 2\n.uop 1 2 z") ==
-        Texts{"k.s:1:1: 2 indices, and a micro-op has 3. write .uop DST, SRC, WGT",
+        Texts{"k.s:1:1: 2 indices are given, but a micro-op has 3. write .uop DST, SRC, WGT",
               "k.s:2:10: `z` is not defined before this line. define it: .equ NAME VALUE, .data, .space, or a label "
               "before .uop lines"});
-  CHECK(errors_of("a: finish\na: finish") == Texts{"k.s:2:1: the label `a` is in line 1 already. choose another name; "
+  CHECK(errors_of("a: finish\na: finish") == Texts{"k.s:2:1: the label `a` is already in line 1. choose another name; "
                                                    "in a macro, `\\@` is another number at each use"});
 }
 
 TEST_CASE("an instruction that does not fit the configuration is reported at its line") {
   CHECK(errors_of("finish\n gemm uop=0:1 iter=1x16384") ==
-        Texts{"k.s:2:2: iter_in: 16384 > 16383, the most that 14 bits hold. split the instruction, or choose a "
-              "configuration with wider fields"});
+        Texts{"k.s:2:2: iter_in: the value 16384 > 16383, the largest value of 14 bits. split the instruction, or "
+              "choose a configuration with wider fields"});
   CHECK(errors_of("gemm uop=0:1 overwrite") ==
-        Texts{"k.s:1:1: overwrite: it belongs to the extension `overwrite`, which is off. set \"overwrite\": true in "
-              "the configuration, or avoid `overwrite`"});
-  CHECK(errors_of(".uop 2048, 0, 0") == Texts{"k.s:1:1: dst: 2048 > 2047, the most that 11 bits hold. use an index "
-                                              "within the buffer, or choose a configuration with a larger one"});
+        Texts{"k.s:1:1: overwrite: the field belongs to the extension `overwrite`, which is off. set \"overwrite\": "
+              "true in the configuration, or avoid `overwrite`"});
+  CHECK(errors_of(".uop 2048, 0, 0") ==
+        Texts{"k.s:1:1: dst: the index 2048 > 2047, the largest value of 11 bits. use an index within the buffer, or "
+              "choose a configuration with a larger buffer"});
   CHECK(errors_of("load.out size=1x1").size() == 1);
   CHECK(errors_of("load.mem7 size=1x1").size() == 1);
 }
@@ -184,5 +185,5 @@ TEST_CASE("errors beyond a hundred are only counted") {
   for (int i = 0; i < 150; ++i) text += "nonsense\n";
   const Texts errors = errors_of(text);
   REQUIRE(errors.size() == 101);
-  CHECK(errors.back() == "k.s: 50 errors follow the 100 above. fix these first");
+  CHECK(errors.back() == "k.s: 50 more errors follow the 100 above. fix these first");
 }

@@ -135,9 +135,9 @@ TEST_CASE("run-time errors are reported with block, buffer and numbers") {
   CHECK_THAT(error_of("program p { output y: int32[2, 2] for a in 1 { block w { spatial i in 1 = a writes y[i, 1] y[i, "
                       "1] = 1 } } }",
                       {}),
-             ContainsSubstring("3 of 4 elements of the output were never written, the first is y[0, 0]"));
-  CHECK_THAT(error_of(gather, {x}), ContainsSubstring("1 arguments given, 2 expected"));
-  CHECK_THAT(error_of(gather, {x, x}), ContainsSubstring("argument of type int32, parameter of type int64"));
+             ContainsSubstring("3 of 4 elements of the output were never written; the first is y[0, 0]"));
+  CHECK_THAT(error_of(gather, {x}), ContainsSubstring("1 arguments were given, 2 are expected"));
+  CHECK_THAT(error_of(gather, {x, x}), ContainsSubstring("the argument has type int32, the parameter int64"));
 }
 
 TEST_CASE("a guarded access or division is not run") {

@@ -36,7 +36,7 @@ class Scaler : public runtime::Device {
     for (const bundle::Step& step : bundle.steps) {
       if (step.target != name()) continue;
       if (step.code.size() != 1)
-        return Diagnostic{"cannot load", "step " + step.name, "the code is not a factor", "make it again"};
+        return Diagnostic{"cannot load", "step " + step.name, "the code is not a factor", "make the bundle again"};
       program.kernels.push_back(std::make_unique<ScaleKernel>(static_cast<int>(step.code[0])));
     }
     return program;
@@ -86,9 +86,9 @@ TEST_CASE("a missing device, and code that a device refuses, are errors") {
   REQUIRE_FALSE(none.ok());
   REQUIRE_FALSE(other.ok());
   CHECK_THAT(to_string(none.errors()),
-             ContainsSubstring("no device \"scaler\" (step scale): its code is for a device that is not part of the "
-                               "kit, and no device was given. "
-                               "Hint: run the bundle with a program that passes its device to the executor"));
+             ContainsSubstring(
+                 "no device \"scaler\" (step scale): the step's code is for a device that is not part of the kit, and "
+                 "no device was given. Hint: run the bundle with a program that passes its device to the executor"));
   CHECK_THAT(to_string(other.errors()), ContainsSubstring("the devices given are other"));
   bundle::Bundle empty = test::sample_bundle_with_scaler();
   empty.steps[2].code.clear();

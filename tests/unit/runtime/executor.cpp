@@ -74,12 +74,13 @@ TEST_CASE("inputs and constants may be outputs") {
 TEST_CASE("wrong inputs are reported together") {
   const auto missing = make().run({{"z", ramp()}});
   REQUIRE_FALSE(missing.ok());
-  CHECK_THAT(to_string(missing.errors()), ContainsSubstring("input x): it is missing"));
+  CHECK_THAT(to_string(missing.errors()), ContainsSubstring("input x): the input is missing"));
   CHECK_THAT(to_string(missing.errors()),
              ContainsSubstring("input z): the model has no input of that name. Hint: its inputs: x"));
   const auto wrong = make().run({{"x", NdArray(DType::float32, {16})}});
   REQUIRE_FALSE(wrong.ok());
-  CHECK_THAT(to_string(wrong.errors()), ContainsSubstring("it is float32[16], the model takes int8[1, 16]"));
+  CHECK_THAT(to_string(wrong.errors()),
+             ContainsSubstring("the given tensor is float32[16], the model expects int8[1, 16]"));
 }
 
 TEST_CASE("a deadlock in a step names step and instruction") {
@@ -108,7 +109,7 @@ TEST_CASE("wrong code gives no executor, also in a program for another shape") {
   bundle::Bundle host = test::sample_bundle(), accel = host, both = host, shape = host, nowhere = host;
   host.steps[2].results = {};
   host.outputs = {2};
-  CHECK_THAT(errors(host), ContainsSubstring("(step twice): its program takes 2 arguments and yields 1 results"));
+  CHECK_THAT(errors(host), ContainsSubstring("(step twice): the program has 2 arguments and 1 results"));
   accel.steps[1].code.pop_back();
   CHECK_THAT(errors(accel), ContainsSubstring("code of step region"));
   for (bundle::Tensor& tensor : shape.tensors)
@@ -119,8 +120,9 @@ TEST_CASE("wrong code gives no executor, also in a program for another shape") {
   nowhere.spaces.push_back({"gpu", "vram", 0, 64});
   nowhere.tensors[4].space = 2;
   nowhere.tensors[4].offset = 0;
-  CHECK_THAT(errors(nowhere),
-             ContainsSubstring("(tensor y): it is in memory \"vram\", which no device \"gpu\" of the steps has"));
+  CHECK_THAT(
+      errors(nowhere),
+      ContainsSubstring("(tensor y): the tensor is in memory \"vram\", which no device \"gpu\" of the steps has"));
 }
 
 TEST_CASE("engines: those of this build, and the others") {

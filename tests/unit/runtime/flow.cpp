@@ -105,7 +105,7 @@ TEST_CASE("code in nested programs is checked before anything runs, and its mach
   machine.machine_code = bundle::MachineCode::untrusted;
   const auto untrusted = runtime::Executor::make(machine, {});
   REQUIRE_FALSE(untrusted.ok());
-  CHECK_THAT(to_string(untrusted.errors()), ContainsSubstring("it has machine code, in the steps of cpu"));
+  CHECK_THAT(to_string(untrusted.errors()), ContainsSubstring("the bundle contains machine code, in the steps of cpu"));
   bundle::Bundle wrong = test::if_bundle();
   wrong.steps[0].arguments = {0, 1};
   CHECK_FALSE(runtime::check_code(wrong, runtime::built_in_devices({})).ok());

@@ -24,7 +24,7 @@ class CodeScaler : public runtime::Device {
   std::string_view name() const override { return "scaler"; }
   bool runs_machine_code() const override { return machine_code_; }
   Result<runtime::DeviceProgram> load(const bundle::Bundle&) override {
-    return Diagnostic{"it was loaded", "", "", ""};
+    return Diagnostic{"the bundle was loaded", "", "", ""};
   }
 
  private:
@@ -55,14 +55,14 @@ TEST_CASE("an untrusted bundle runs on the accelerator and the interpreter, and 
   plain.machine_code = scaled.machine_code = bundle::MachineCode::untrusted;
   CHECK(error_of(plain, {}) == "");
   const auto code = std::make_shared<CodeScaler>(true), data = std::make_shared<CodeScaler>(false);
-  CHECK_THAT(error_of(scaled, {code}), ContainsSubstring("it has machine code, in the steps of scaler"));
-  CHECK_THAT(error_of(scaled, {data}), ContainsSubstring("it was loaded"));
+  CHECK_THAT(error_of(scaled, {code}), ContainsSubstring("the bundle contains machine code, in the steps of scaler"));
+  CHECK_THAT(error_of(scaled, {data}), ContainsSubstring("the bundle was loaded"));
   bundle::Bundle several = plain;
   several.other_shapes = {scaled};
   CHECK(runtime::machine_code_targets(several, {code}) == std::vector<std::string>{"scaler"});
   CHECK(runtime::machine_code_targets(several, {data}).empty());
   scaled.machine_code = bundle::MachineCode::trusted;
-  CHECK_THAT(error_of(scaled, {code}), ContainsSubstring("it was loaded"));
+  CHECK_THAT(error_of(scaled, {code}), ContainsSubstring("the bundle was loaded"));
 
   const auto devices = runtime::built_in_devices({});
   CHECK(runtime::machine_code_targets(plain, devices).empty());
@@ -93,7 +93,7 @@ TEST_CASE("the record proves which code was recorded, if no other user may write
 
   for (const fs::path& path : {record, record.parent_path()}) {
     fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
-    CHECK_THAT(runtime::not_recorded(one).value_or(""), ContainsSubstring("can be written by everyone"));
+    CHECK_THAT(runtime::not_recorded(one).value_or(""), ContainsSubstring("everyone can write to"));
     fs::permissions(path, fs::perms::others_write, fs::perm_options::remove);
   }
   CHECK_FALSE(runtime::not_recorded(one).has_value());

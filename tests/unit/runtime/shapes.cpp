@@ -61,7 +61,8 @@ TEST_CASE("programs for several shapes are one bundle, with the constants once")
   REQUIRE_FALSE(wrong.ok());
   CHECK_THAT(
       to_string(wrong.errors()),
-      ContainsSubstring("it is int8[5], the model takes int8[4]. Hint: the bundle has programs for [4], [8], [12]"));
+      ContainsSubstring(
+          "the given tensor is int8[5], the model expects int8[4]. Hint: the bundle has programs for [4], [8], [12]"));
 }
 
 TEST_CASE("programs of one bundle take the same inputs, in their own shapes") {
@@ -70,12 +71,12 @@ TEST_CASE("programs of one bundle take the same inputs, in their own shapes") {
   bundle::Bundle other = program(8);
   other.tensors[0].name = "z";
   CHECK_THAT(to_string(combine_shapes({program(4), other}).errors()),
-             ContainsSubstring("its inputs or outputs differ from those of the first program"));
+             ContainsSubstring("the program's inputs or outputs differ from those of the first program"));
   other = program(8);
   other.outputs = {7};
   CHECK_THAT(to_string(combine_shapes({program(4), other}).errors()), ContainsSubstring("other_shapes[0], outputs"));
   other = program(8);
   other.other_shapes = {program(12)};
   CHECK_THAT(to_string(combine_shapes({program(4), other}).errors()),
-             ContainsSubstring("it holds programs for other shapes in turn"));
+             ContainsSubstring("a program for another shape must not contain further ones"));
 }

@@ -52,7 +52,7 @@ TEST_CASE("a token queue that is full for a while is not a failure; one that sta
   program.pop_back();
   CHECK_THAT(failure_of(program), ContainsSubstring("deadlock, as a token is missing (instruction 64)") &&
                                       ContainsSubstring("load cannot finish #64 `load.inp") &&
-                                      ContainsSubstring("because load -> compute holds 64 of 64 tokens"));
+                                      ContainsSubstring("because load -> compute contains 64 of 64 tokens"));
 }
 
 TEST_CASE("two units that both wait to push are stopped only by depths; one more token of depth resolves it") {
@@ -69,7 +69,7 @@ TEST_CASE("two units that both wait to push are stopped only by depths; one more
     } else {
       CHECK_THAT(text, ContainsSubstring("deadlock, as queues are too short (instruction 64)"));
       CHECK_THAT(text, ContainsSubstring("store cannot finish #64 `store.out") &&
-                           ContainsSubstring("because store -> compute holds 64 of 64 tokens"));
+                           ContainsSubstring("because store -> compute contains 64 of 64 tokens"));
       CHECK_THAT(text, ContainsSubstring("raise command_queue_depth or token_queue_depth"));
     }
   }
@@ -87,7 +87,7 @@ TEST_CASE("fetch stops at a full command queue, and instructions that it does no
     } else {
       CHECK_THAT(text, ContainsSubstring("deadlock, as queues are too short (instruction 0)"));
       CHECK_THAT(text, ContainsSubstring("fetch waits at #128 `finish"));
-      CHECK_THAT(text, ContainsSubstring("the compute queue holds 128 of 128"));
+      CHECK_THAT(text, ContainsSubstring("the compute queue contains 128 of 128"));
       CHECK_THAT(text, ContainsSubstring("raise command_queue_depth"));
     }
   }

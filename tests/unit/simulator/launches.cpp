@@ -140,9 +140,8 @@ TEST_CASE("a launch beyond the program is an error") {
   const auto result = run_program(*make_functional(config), codec, raw, "p.bin", launches, dram);
   REQUIRE(!result.ok());
   CHECK(to_string(result.errors()) ==
-        "error: cannot run a launch (p.bin): launch 0:2 needs 2 instructions, but the program has 1. Hint: a launch is "
-        "BEGIN:COUNT, "
-        "counted in instructions");
+        "error: cannot run a launch (p.bin): launch 0:2 needs a program of 2 instructions, but it has 1. Hint: a "
+        "launch is BEGIN:COUNT, counted in instructions");
 }
 
 }  // namespace dovetail::simulator::testing

@@ -1,4 +1,4 @@
-// Prefetches cache lines during long sums of products, a share whenever an innermost loop begins or with each of its
+// Prefetches cache lines during long sums of products, some of them whenever an innermost loop begins or in each of its
 // steps: data that is read and written when a sum is complete, and data that the next iteration of a loop around the
 // sums reads from far away (weights and the input that it copies). All at once, these would fill the buffers that the
 // operands of the sums pass through.

@@ -63,7 +63,7 @@ void Emitter::emit_dot_product(const CoreCall& n) {
 
 namespace {
 
-// For two vectors of 16-byte pieces: interleaves the first or second halves of corresponding pieces (punpckl, punpckh).
+// For two vectors of 16-byte lanes: interleaves the lower or upper halves of corresponding lanes (punpckl, punpckh).
 std::vector<int> interleaving(std::size_t size, std::size_t piece, bool second) {
   std::vector<int> mask;
   for (std::size_t begin = 0; begin < size; begin += piece)

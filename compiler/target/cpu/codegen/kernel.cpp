@@ -44,8 +44,8 @@ constexpr std::int64_t kStatementBytes = 16;  // approximate code size
 constexpr std::int64_t kLongNest = 256;       // number of stores that amortizes a branch
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
-// LLVM would abort the process. What is thrown passes its frames, though not without harm (base/out_of_memory.h):
-// nothing of LLVM is used afterwards.
+// Without this handler LLVM would abort the process. Exceptions may leave LLVM in an invalid state
+// (base/out_of_memory.h), so it is not used afterwards.
 void report_failures() {
   llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { end_out_of_memory(); });
   llvm::install_fatal_error_handler([](void*, const char* reason, bool) {

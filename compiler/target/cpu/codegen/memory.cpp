@@ -89,10 +89,9 @@ Expr Emitter::checked_index(const Buffer& buffer, std::size_t dimension, const E
     return ref(var);
   }
   llvm::Value* outside = builder_.CreateICmpUGE(value.llvm, number(type, static_cast<double>(extent)));
-  fail_where(
-      {outside, value.varying},
-      fmt::format("an index of {} is outside of 0 <= index < {} (dimension {})", buffer->name, extent, dimension),
-      value);
+  fail_where({outside, value.varying},
+             fmt::format("an index of {} is outside 0 <= index < {} (dimension {})", buffer->name, extent, dimension),
+             value);
   const Var var = make_var("checked", DType::int64);
   computed_.emplace_back(var, builder_.CreateSelect(outside, number(type, 0), value.llvm));
   return ref(var);

@@ -56,11 +56,11 @@ class Planner {
   Result<TileRegisters> plan() {
     walk(core_.body, nullptr);
     if (static_cast<int>(result_.shapes.size()) > cpu_.tile_registers)
-      refuse(
-          fmt::format("its tiles take {} registers, the processor has {}", result_.shapes.size(), cpu_.tile_registers),
-          "tile it into fewer rows or columns");
+      refuse(fmt::format("the tiles need {} registers, but the processor has {}", result_.shapes.size(),
+                         cpu_.tile_registers),
+             "use tiles with fewer rows or columns");
     if (around_.size() > 1)
-      refuse("tiles are used in several parallel loops, or both inside and outside one", "make it one parallel loop");
+      refuse("tiles are used in several parallel loops, or both inside and outside one", "use one parallel loop");
     if (!errors_.empty()) return errors_;
     return std::move(result_);
   }
@@ -106,8 +106,9 @@ class Planner {
   void place(const IntrinsicOperand& operand, const std::vector<std::int64_t>& shape) {
     const auto offset = constant_offset(operand, core_.bounds);
     if (!offset)
-      return refuse(fmt::format("the place of a tile of {} differs between iterations of a loop", operand.buffer->name),
-                    "unroll the loops over tiles");
+      return refuse(
+          fmt::format("the address of a tile of {} differs between iterations of a loop", operand.buffer->name),
+          "unroll the loops over tiles");
     const auto key = std::pair(static_cast<const BufferNode*>(operand.buffer.get()), *offset);
     std::set<std::int64_t> elements;
     for (const std::int64_t element : elements_of(operand, shape)) elements.insert(*offset + element);
@@ -116,7 +117,8 @@ class Planner {
       const std::set<std::int64_t>& others = elements_[number];
       const bool overlap = std::ranges::any_of(others, [&](std::int64_t at) { return elements.contains(at); });
       if (known == key ? others != elements : overlap)
-        return refuse(fmt::format("tiles of {} overlap", operand.buffer->name), "cut it into tiles of one shape");
+        return refuse(fmt::format("tiles of {} overlap", operand.buffer->name),
+                      "divide the buffer into tiles of one shape");
     }
     if (result_.numbers.contains(key)) return;
     result_.numbers[key] = static_cast<unsigned>(result_.shapes.size());
@@ -132,7 +134,7 @@ class Planner {
     for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis])
       if (shape[axis] > 1 && axis_stride(operand, axis + 1) != stride)
         refuse(fmt::format("the rows of a tile of {} are not contiguous", operand.buffer->name),
-               "apply transform_layout to it");
+               "apply transform_layout to the buffer");
   }
 
   void no_tiles_in(const Expr& expr) {
@@ -142,8 +144,8 @@ class Planner {
     });
   }
   void used_otherwise(const BufferNode& buffer) {
-    refuse(fmt::format("{} is in scope {} and is not only used by tile intrinsics", buffer.name, kTileScope),
-           "tensorize its users");
+    refuse(fmt::format("{} is in scope {}, but is not only used by tile intrinsics", buffer.name, kTileScope),
+           "tensorize all blocks that use it");
   }
 
   const CoreProgram& core_;

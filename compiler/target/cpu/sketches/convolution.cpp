@@ -166,8 +166,8 @@ class Convolution {
     oi_ = oi, xi_ = xi;
     shared_ = {"conv.n", spatial_.size() > 2 ? spatial_.front() : "", bo, group_};
     shared_.insert(shared_.begin() + 1, single_.begin(), single_.end());
-    // With few blocks of rows, threads share the output channels instead, in pieces that are worth a separate copy of
-    // the input.
+    // With few blocks of rows, output channels are divided among threads, in parts large enough to justify a separate
+    // copy of the input.
     std::string inner_o = oo;
     if ((height_ + rows_ - 1) / rows_ < 4 && !oo.empty() && group_.empty()) {
       const std::int64_t tiles = c_.extent(oo);

@@ -1,7 +1,7 @@
-// Attention: softmax(q k + mask) v as one kernel. A block of threads handles some rows of q; it iterates over the keys
-// one piece at a time, and rescales its partial sums of v when a later piece has a larger score (online_softmax).
-// Scores and their exponentials are computed in registers; q, a piece of k and of v, and the weights of a piece are in
-// shared memory. Both products use tensor cores if these support the types.
+// Attention: softmax(q k + mask) v as one kernel. A thread block handles some rows of q; it iterates over tiles of the
+// keys, and rescales its partial results when a later tile has a larger score (online_softmax). Scores and their
+// exponentials are computed in registers; q, a tile of k and of v, and the tile's exponentials as operands of the
+// second product are in shared memory. Both products use tensor cores if these support the types.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -88,7 +88,7 @@ std::optional<double> attention_cycles(const Attention& a, const AttentionTile& 
   if (shared > gpu.shared_bytes) return std::nullopt;
   const std::int64_t rounds = pieces(a.form.columns, columns);
   if (tile.stages > 1 && tile.stages > rounds) return std::nullopt;
-  // Scores, exponentials, sums; and a few values per row, which all threads in x hold.
+  // Registers for scores, exponentials and sums, and for a few values per row, which all threads in x have.
   const std::int64_t kept = (3 * rows * columns + rows * width) / threads + 8 * rows * tile.x / threads;
   if (kept > kMostKept) return std::nullopt;
 
@@ -136,7 +136,7 @@ class AttentionSketch {
     multiply_values(*tile);
     if (!c_.s.status().ok()) return false;
     if (!bind_points(c_, {blocks(), {}})) {
-      c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be bound to blocks", "use another schedule")});
+      c_.s.fail({schedule::refuse("sketch", name_, "the tiles cannot be bound to blocks", "use another schedule")});
       return false;
     }
     std::vector<ThreadAxis> threads{{"thread.x", tile->x}, {"thread.y", tile->tensor ? kLanesInY : tile->y}};

@@ -1,7 +1,7 @@
 // Contractions (matrix products, convolutions in one group) as tiled products. A block of threads computes a tile of
 // the result; each of its threads a few rows times a few columns of it, in registers. The operands are staged in shared
-// memory, a piece of the depth at a time, each fetched cooperatively by all threads, neighbors in memory by neighboring
-// threads. Pointwise operations after the sum are done when a thread writes its results.
+// memory, one tile of the depth at a time, fetched cooperatively by all threads with contiguous accesses. Pointwise
+// operations after the sum are done when a thread writes its results.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -122,7 +122,7 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
     const double issues = std::ceil(blocks * warps / kQuarters) * operations * (1 + kAlone / warps_per_quarter);
     const double round = std::max({issues, blocks * near, blocks * far, kLatency * number(tile.depth)}) +
                          kExposedFraction * blocks * (near + far);
-    // Wait for a piece that has not arrived, unless previous pieces are multiplied meanwhile.
+    // The wait for a tile that has not arrived, unless previous tiles are multiplied meanwhile.
     const double wait = std::max(0.0, kWait - number(tile.stages - 1) * round);
     return share->pieces / share->starts * (round + wait + kBarrier * std::sqrt(std::sqrt(warps) / blocks)) + kStart;
   };
@@ -152,7 +152,7 @@ class MatrixProduct {
     if (!streams_) {
       c_.s.matrix_form(name_, tile->rows(), tile->columns(), tile->depth, left(), right(), sum(), result());
       for (const std::string& block : following) c_.attempt("reverse_inline", {block});
-      // Threads hold the same rows and columns of the result as of the sums.
+      // Threads have the same rows and columns of the result as of the sums.
       c_.s.pad(result(), "m", tile->rows());
       c_.s.pad(result(), "n", tile->columns());
     }
@@ -270,7 +270,7 @@ class MatrixProduct {
       c_.s.compute_at(left(), piece);
     }
     if (c_.s.status().ok() && !bind_points(c_, {blocks, {}}))
-      c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be bound to blocks", "use another schedule")});
+      c_.s.fail({schedule::refuse("sketch", name_, "the tiles cannot be bound to blocks", "use another schedule")});
   }
 
   // A block over a tile, distributed like the sums.

@@ -411,7 +411,7 @@ class Reduction {
     std::map<std::string, Loops> loops;
     for (const std::string& name : others) loops[name] = arrange(name);
     if (!c_.s.status().ok()) return;
-    if (!bind_points(c_, {blocks_, {}})) return refuse("its rows cannot be bound to blocks");
+    if (!bind_points(c_, {blocks_, {}})) return refuse("the rows cannot be bound to blocks");
     for (const std::string& name : others) give_to_threads(name, loops[name]);
   }
 

@@ -15,7 +15,7 @@
 
 namespace dovetail::cuda {
 
-// A softmax that weights the rows of a matrix: one kernel, which only holds pieces of the scores.
+// A softmax that weights the rows of a matrix: one kernel, which stores only tiles of the scores.
 bool sketch_attention(schedule::Context& c, const Gpu& gpu);
 // Few results of many elements each, and rows that are normalized by a reduction of their elements: threads combine
 // their partial results of a row.

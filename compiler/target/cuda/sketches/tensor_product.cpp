@@ -1,8 +1,8 @@
 // Contractions of narrow types (matrix_product.cpp) with tensor cores: a block of threads computes a tile of the
 // result; each of its warps some rows of it, in fragments of 16 x 8 sums. The operands are staged in shared memory in
-// the same way. A lane holds the sums that the instruction's rows specify; pointwise operations after the sum are done
-// by that lane. If the machine has instructions of four warps, these compute 64 rows and all columns of the tile at
-// once.
+// the same way. A lane has the sums that the instruction's layout specifies; pointwise operations after the sum are
+// done by that lane. If the machine has instructions of four warps, these compute 64 rows and all columns of the tile
+// at once.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -142,7 +142,7 @@ std::optional<double> group_cycles(const Product& whole, const TensorTile& tile,
   const double near = number(instructions * (kGroupRows + tile.columns())) * kFragmentBytes / kSharedBytes;
   const double far = number(tile.rows() + tile.columns()) * kFragmentBytes / kFarBytes;
   const double round = number(tile.depth_fragments) * std::max({products, near, far});
-  // With three or more stages, products are still running when the next piece is awaited.
+  // With three or more stages, products are still running when the next tile is awaited.
   const double barrier = tile.stages > 2 ? 0 : kBarrier;
   const double wait = std::max(0.0, kWait - number(std::max<std::int64_t>(tile.stages - 2, 0)) * round * at_once);
   return share->pieces * (round + (wait + barrier) / at_once) + share->starts * kWait / at_once + share->joining;
@@ -334,7 +334,7 @@ class TensorProduct {
   // plain indices, which they no longer do after a fusion: this comes after the instruction.
   void bind_to_blocks() {
     if (c_.s.status().ok() && !bind_points(c_, {blocks_, {}}))
-      c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be bound to blocks", "use another schedule")});
+      c_.s.fail({schedule::refuse("sketch", name_, "the tiles cannot be bound to blocks", "use another schedule")});
   }
 
   // Rows of a fragment over all groups of warps.

@@ -44,7 +44,7 @@ TEST_CASE("an index into a buffer without elements is a diagnostic") {
           REQUIRE((code.ok() ? "" : to_string(code.errors())) == "");
           const auto result = code->run(arguments);
           REQUIRE_FALSE(result.ok());
-          CHECK(result.errors().front().why.find("is outside of 0 <= index < 0") != std::string::npos);
+          CHECK(result.errors().front().why.find("is outside 0 <= index < 0") != std::string::npos);
         }
       }
 }

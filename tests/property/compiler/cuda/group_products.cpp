@@ -277,11 +277,12 @@ TEST_CASE("cuda: a matrix that does not fit four warps is refused with its size"
   CHECK(why(DType::int8, {64, 64}, begin).empty());
   CHECK(why(DType::float16, {16, 64}, begin, true).empty());
   CHECK_THAT(why(DType::int8, {64, 40}, begin),
-             ContainsSubstring("64 rows of 40 bytes are not groups of 8 rows of 32"));
+             ContainsSubstring("64 rows of 40 bytes do not divide into groups of 8 rows of 32 bytes"));
   CHECK_THAT(why(DType::float16, {60, 64}, begin), ContainsSubstring("60 rows of 128 bytes"));
   CHECK_THAT(why(DType::float16, {80, 64}, {int_imm(4), int_imm(0)}),
              ContainsSubstring("a call does not begin at a group of eight rows and a panel"));
   CHECK_THAT(why(DType::float16, {64, 64}, {int_imm(0), int_imm(8)}), ContainsSubstring("does not begin at"));
   CHECK_THAT(why(DType::int8, {32, 64}, begin, true),
-             ContainsSubstring("the instruction needs a contiguous depth") && ContainsSubstring("kernel k, call of"));
+             ContainsSubstring("the instruction needs it contiguous along its depth") &&
+                 ContainsSubstring("kernel k, call of"));
 }

@@ -229,7 +229,7 @@ TEST_CASE(
         const auto less = scheduled(bytes - 1);
         CHECK_FALSE(is_taken(less));
         // The tile was not tried.
-        CHECK_THAT(fmt::format("{}", fmt::join(less.notes, "\n")), !ContainsSubstring("its threads share"));
+        CHECK_THAT(fmt::format("{}", fmt::join(less.notes, "\n")), !ContainsSubstring("bytes of shared memory"));
       }
 }
 

@@ -116,7 +116,7 @@ TEST_CASE(
   const auto refused = compile({make.graph, {}}, options);
   REQUIRE(!refused.ok());
   CHECK_THAT(to_string(refused.errors()),
-             ContainsSubstring("it has 4001 operands and results, a kernel supports at most 4000"));
+             ContainsSubstring("the region has 4001 operands and results, but a kernel supports at most 4000"));
 }
 
 TEST_CASE("cuda programs: tensors in the device's memory do not count against the host's") {

@@ -41,7 +41,8 @@ TEST_CASE("cuda: a block shares more than 48 KiB where its launch states the siz
     const auto refused = run_text({one}).front();
     REQUIRE(!refused.ok());
     CHECK_THAT(to_string(refused.errors()),
-               ContainsSubstring(fmt::format("its blocks share {} bytes, a block of emulated GPU has 49152", bytes)) &&
+               ContainsSubstring(fmt::format(
+                   "the kernel needs {} bytes of shared memory in a block, but emulated GPU has 49152", bytes)) &&
                    ContainsSubstring("compile with --gpu sm_90"));
   }
   // Most kernels declare their shared memory.

@@ -44,7 +44,7 @@ TEST_CASE("fuse: of two convolutions one takes the sum; the other states the rea
   CHECK(groups(kConv + R"(  constant %v: float32[8, 8, 1, 1]
   %d: float32[1, 8, 6, 6] = Conv(%z, %v)  // d
   %y: float32[1, 8, 6, 6] = Add(%c, %d)  // y
-)") == "d: d\n  d -> y not fused: the reader is in another kernel already\nc: c + y\n");
+)") == "d: d\n  d -> y not fused: the reader is already in another kernel\nc: c + y\n");
 }
 
 TEST_CASE("fuse: a channel shuffle is one kernel") {
@@ -117,7 +117,7 @@ TEST_CASE("fuse: a long chain becomes kernels of 64 nodes, each with its reason"
   CHECK((*made)[1].nodes.size() == 64);
   CHECK((*made)[2].nodes.size() == 2);
   CHECK((*made)[0].unfused ==
-        std::vector<std::string>{"x64 -> x65 not fused: 128 nodes would be more than the 64 of a kernel"});
+        std::vector<std::string>{"x64 -> x65 not fused: 128 nodes exceed the limit of 64 per kernel"});
 }
 
 TEST_CASE("fuse: a node with very many results becomes several kernels") {

@@ -114,12 +114,13 @@ TEST_CASE("invalid subgraphs are refused, with their place") {
   CHECK_THAT(refused(head + "  graph h() -> ()\n  end\n" + node),
              ContainsSubstring("text:2:") && ContainsSubstring("belongs to the preceding node"));
   CHECK_THAT(refused(head + node + "  graph h() -> ()\n"), ContainsSubstring("subgraph h has no line \"end\""));
-  CHECK_THAT(refused(head + node + "  graph h() -> (%z)\n  end\n"), ContainsSubstring("%z is used but not defined"));
+  CHECK_THAT(refused(head + node + "  graph h() -> (%z)\n  end\n"), ContainsSubstring("%z is used, but not defined"));
   CHECK_THAT(refused(head + node + "  end\n"), ContainsSubstring("text:3:"));
   CHECK_THAT(refused(head + node + "  graph h(%z: float33[2]) -> ()\n  end\n"),
              ContainsSubstring("text:3:") && ContainsSubstring("is not an element type"));
   CHECK_THAT(refused("graph g(%x: float32[2]) -> (%x) extents %x[1]=%x\n"),
-             ContainsSubstring("an extent along axis 1 of 1") && ContainsSubstring("expected int64[1]"));
+             ContainsSubstring("a run-time extent is along axis 1, but the rank is 1") &&
+                 ContainsSubstring("expected int64[1]"));
   std::string deep = head + node;
   for (int i = 0; i <= kMostNested; ++i) deep += "graph h() -> (%y)\n%y: float32[2] = Neg(%y)  // n\n";
   CHECK_THAT(refused(deep), ContainsSubstring("graphs are nested more than 8 deep"));
@@ -129,13 +130,13 @@ TEST_CASE("invalid text is refused, with its place") {
   CHECK_THAT(refused(""), ContainsSubstring("there is no line \"graph"));
   CHECK_THAT(refused("graph g(%x: float33[2]) -> ()\n"),
              ContainsSubstring("text:1:") && ContainsSubstring("\"float33\" is not an element type"));
-  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%y)\n"), ContainsSubstring("%y is used but not defined"));
+  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%y)\n"), ContainsSubstring("%y is used, but not defined"));
   CHECK_THAT(refused("graph g(%x: float32[2]) -> (%y)\n  %y: float32[2] = Neg(%x\n"),
              ContainsSubstring("text:2:") && ContainsSubstring("expected \",\""));
   CHECK_THAT(refused("graph g(%x: float32[2]) -> (%x)\n  constant %x: int8[1] = [1]\n"),
              ContainsSubstring("%x is defined twice"));
   CHECK_THAT(refused("graph g(%x: float32[2]) -> (%x)\n  constant %c: int8[2] = [1, 2, 3]\n"),
-             ContainsSubstring("3 elements given, int8[2] has 2"));
+             ContainsSubstring("3 elements are given, but int8[2] has 2"));
   CHECK_THAT(refused("graph g(%x: float32[2]) -> (%x)\n  constant %c: int8[1] = [1.5]\n"),
              ContainsSubstring("\"1.5\" is not a 64-bit integer"));
   CHECK_THAT(refused("graph g(%x: float32[2]) -> (%y)\n  %y: float32[2] = Neg(%x) {a=1, a=2}\n"),
@@ -146,7 +147,7 @@ TEST_CASE("invalid text is refused, with its place") {
   CHECK_THAT(refused("graph g(%x: float32[99999999999, 99999999999]) -> (%x)\n"),
              ContainsSubstring("too many elements"));
   CHECK_THAT(refused("graph g() -> (%c)\n  constant %c: int8[999999999] = fill(1)\n"),
-             ContainsSubstring("allowed are"));
+             ContainsSubstring("but may have at most"));
 }
 
 }  // namespace dovetail::graph

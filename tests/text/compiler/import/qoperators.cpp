@@ -109,9 +109,9 @@ TEST_CASE("qoperators: missing operands are reported") {
   CHECK_THAT(text(imported_qoperator("QLinearAdd", {"x", "s", "o", "z", "s", "o"})),
              ContainsSubstring("cannot import com.microsoft.QLinearAdd") && ContainsSubstring("input 6 is missing"));
   CHECK_THAT(text(imported_qoperator("QLinearConcat", {"s", "o", "x"}, {attribute("axis", 1)})),
-             ContainsSubstring("3 inputs and 1 outputs; expected at least 4 and 1"));
+             ContainsSubstring("the node has 3 inputs and 1 outputs; expected at least 4 and 1"));
   CHECK_THAT(text(imported_qoperator("QLinearAveragePool", {"x", "s", "o", "s", "o", "o"})),
-             ContainsSubstring("6 inputs and 1 outputs; expected at most 5 and 1"));
+             ContainsSubstring("the node has 6 inputs and 1 outputs; expected at most 5 and 1"));
 }
 
 TEST_CASE("qoperators: attributes of a wrong kind are refused") {

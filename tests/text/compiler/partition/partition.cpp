@@ -128,9 +128,9 @@ TEST_CASE("partition: a reason comes from the pattern where no predicate was eva
   const ValueId x = make.input("x", DType::float32, {2, 2}), y = make.input("y", DType::float32, {2, 2});
   make.output(make.node("MatMul", "z", {x, y}));
   CHECK(placed(make, {.targets = {"dsp"}}) ==
-        "host: z_node! | reads x y | gives z\nz_node not on dsp: the operand `w` of z_node is not constant\n");
+        "host: z_node! | reads x y | gives z\nz_node not on dsp: the operand `w` of z_node is not a constant\n");
   CHECK(placed(make, {.targets = {"dsp"}, .strict = true}) ==
-        "error: dsp does not take z_node (z_node): the operand `w` of z_node is not constant. Hint: add host to "
+        "error: dsp does not support z_node (z_node): the operand `w` of z_node is not a constant. Hint: add host to "
         "--target, omit --strict, or change the model");
 }
 
@@ -147,20 +147,20 @@ TEST_CASE("partition: nodes placed by hand") {
         "s_node not on dsp: no pattern of dsp ends in Add\n"
         "n_node not on dsp: no pattern of dsp ends in Neg\n");
   CHECK(placed(Chain(), {.targets = {"host"}, .place = {{"b_node", "dsp"}}}) ==
-        "error: dsp does not take b_node (b_node): 8 columns > 4. Hint: split it");
+        "error: dsp does not support b_node (b_node): 8 columns > 4. Hint: split it");
 }
 
 TEST_CASE("partition: unknown and duplicate names are errors") {
   CHECK(placed(Chain(), {.targets = {"gpu"}, .place = {{"c", "host"}, {"a_node", "fpga"}}}) ==
-        "error: unknown target \"gpu\" (--target): the targets are dsp, vec, host. Hint: choose one of them\n"
-        "error: unknown target \"fpga\" (--place): the targets are dsp, vec, host. Hint: choose one of them\n"
-        "error: cannot place \"c\" (--place): the graph has no node of that name. Hint: `dovetail compile --dump "
-        "integer` lists the nodes");
+        "error: unknown target \"gpu\" (--target): the targets are dsp, vec, host. Hint: choose one of these "
+        "targets\nerror: unknown target \"fpga\" (--place): the targets are dsp, vec, host. Hint: choose one of these "
+        "targets\nerror: cannot place \"c\" (--place): the graph has no node of this name. Hint: `dovetail compile "
+        "--dump integer` lists the nodes");
   PartitionOptions twice{.available = targets(), .targets = {"host"}};
   twice.available.push_back(target("dsp", {}));
   CHECK(placed(Chain(), twice) ==
-        "error: two targets are named dsp (CompileOptions::available): --target could not distinguish them. Hint: give "
-        "each back end a unique name");
+        "error: two targets have the name dsp (CompileOptions::available): --target could not distinguish them. Hint: "
+        "give each back end a unique name");
 }
 
 TEST_CASE("partition: branches of one target are one region where nothing between depends on them") {

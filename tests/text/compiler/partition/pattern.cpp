@@ -72,9 +72,10 @@ TEST_CASE("pattern: a failed match states what stopped it") {
   CHECK(matched(dense, "sum", "Add(MatMul(_, #), bias=#)") == "operand 0 of sum_node is a constant, not MatMul");
   CHECK(matched(dense, "y", "Relu(Add~(Conv|Gemm(_, #, ...), #))") ==
         "operand 1 of sum_node is MatMul, not Conv or Gemm");
-  CHECK(matched(dense, "product", "MatMul(weights=#, _)") == "the operand `weights` of product_node is not constant");
-  CHECK(matched(dense, "product", "MatMul(_)") == "product_node has 2 operands, the pattern 1");
-  CHECK(matched(dense, "product", "MatMul(_, #, #)") == "operand 2 of product_node is omitted");
+  CHECK(matched(dense, "product", "MatMul(weights=#, _)") == "the operand `weights` of product_node is not a constant");
+  CHECK(matched(dense, "product", "MatMul(_)") == "product_node has 2 operands, but the pattern 1");
+  CHECK(matched(dense, "product", "MatMul(_, #, #)") ==
+        "operand 2 of product_node is omitted, but the pattern needs it");
   CHECK(matched(dense, "product", "Relu?(Relu(_))") == "product_node is MatMul, not Relu");
   // The longest attempt is reported, not the first.
   CHECK(matched(dense, "y", "Relu(Add~(MatMul(Relu(_), #), #))") ==
@@ -87,9 +88,9 @@ TEST_CASE("pattern: omitted operands, and lists of any length") {
   make.output(make.node("Clip", "y", {x, ValueId{}, make.constant("six", NdArray::scalar(6.0f))}));
   CHECK(matched(make, "y", "Clip(_, -, max=#)") == "y_node | x | max=six");
   CHECK(matched(make, "y", "Clip(_, ...)") == "y_node | x | ");
-  CHECK(matched(make, "y", "Clip(_, -)") == "y_node has 3 operands, the pattern 2");
-  CHECK(matched(make, "y", "Clip(_, min=#, _)") == "the operand `min` of y_node is omitted");
-  CHECK(matched(make, "y", "Clip(_, -, -)") == "operand 2 of y_node is present");
+  CHECK(matched(make, "y", "Clip(_, -)") == "y_node has 3 operands, but the pattern 2");
+  CHECK(matched(make, "y", "Clip(_, min=#, _)") == "the operand `min` of y_node is omitted, but the pattern needs it");
+  CHECK(matched(make, "y", "Clip(_, -, -)") == "operand 2 of y_node is given, but the pattern omits it");
 }
 
 TEST_CASE("pattern: a covered result must only be read inside; a name stands for one value") {
@@ -103,7 +104,7 @@ TEST_CASE("pattern: a covered result must only be read inside; a name stands for
   CHECK(matched(make, "y", "Mul~(v=_, Sigmoid(v=_))") == "the result of s_node is also read by twice_node");
   CHECK(matched(make, "y", "Mul~(v=_, Sigmoid?(v=_))") == "the result of s_node is also read by twice_node");
   CHECK(matched(make, "twice", "Mul(v=_, v=_)") == "twice_node | s | v=s");
-  CHECK(matched(make, "y", "Mul(v=_, v=_)") == "v is both x and s");
+  CHECK(matched(make, "y", "Mul(v=_, v=_)") == "v matches both x and s, which differ");
   // A value that two operands read is covered once.
   CHECK(matched(make, "twice", "Mul(Sigmoid(_), Sigmoid(_))") == "the result of s_node is also read by y_node");
   make.graph.outputs = {twice};
@@ -126,7 +127,7 @@ TEST_CASE("pattern: an optional node is not covered where covering it leads to n
 TEST_CASE("pattern: invalid text is refused with its place") {
   CHECK(parse_error("Relu(") == "Relu(, character 6: expected a name, an operator, _, #, - or *");
   CHECK(parse_error("Relu(_") == "Relu(_, character 7: expected , or )");
-  CHECK(parse_error("Relu(_) x") == "Relu(_) x, character 9: a pattern ends here");
+  CHECK(parse_error("Relu(_) x") == "Relu(_) x, character 9: unexpected text after the pattern");
   CHECK(parse_error("Relu?") == "Relu?, character 6: ? needs an operand that replaces the missing node");
   CHECK(parse_error("Add~(_)") == "Add~(_), character 8: ~ needs two operands to swap");
   CHECK(parse_error("a=b=_") == "a=b=_, character 6: a value cannot have two names");

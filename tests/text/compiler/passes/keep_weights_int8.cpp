@@ -87,13 +87,13 @@ TEST_CASE("keep_weights_int8: weights that are expanded to float, and the reason
   SECTION("scales along the reduction") {
     make.output(make.node("MatMul", "y", {x, weight(make, DType::int8, {6, 3}, NdArray(DType::float32, {6}), 0)}));
     CHECK_THAT(keep(make).at(0), ContainsSubstring("y_node (MatMul) expands its weight to 72 bytes of float32: weight "
-                                                   "%real has 6 scales on axis 0, and must have one, or 3 on axis 1"));
+                                                   "%real has 6 scales on axis 0, but must have one, or 3 on axis 1"));
   }
   SECTION("a bias for each element") {
     make.output(make.node("Gemm", "y",
                           {x, weight(make, DType::int8, {6, 3}, NdArray::scalar(0.1f), 0),
                            make.constant("c", NdArray(DType::float32, {4, 3}))}));
-    CHECK_THAT(keep(make).at(0), ContainsSubstring("its bias has shape [4, 3], and must have [3]"));
+    CHECK_THAT(keep(make).at(0), ContainsSubstring("the bias has shape [4, 3], but must have [3]"));
   }
 }
 

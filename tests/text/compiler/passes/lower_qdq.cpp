@@ -125,8 +125,8 @@ TEST_CASE("lower_qdq: an accumulator that may overflow stays float, with the num
                                   {make.constant("b", NdArray::from<float>({3}, {0, 0, 268435456.0f}))}, kNothing);
   REQUIRE(outcome.notes.size() == 1);
   CHECK(outcome.notes[0] ==
-        "conv_node (Conv) stays float: channel 2: the accumulator may reach 2147486132, and int32 needs less than "
-        "2147483648");
+        "conv_node (Conv) stays float: channel 2: the accumulator may reach 2147486132, but must stay below 2147483648 "
+        "in int32");
   CHECK_THAT(make.nodes(), ContainsSubstring("= Conv(") && ContainsSubstring("= QuantizeLinear("));
 }
 
@@ -240,7 +240,8 @@ TEST_CASE("lower_qdq: nodes that stay float, with the reason") {
   const ValueId x = make.activation("x", image, 0.5f, 0);
   SECTION("no integer form") {
     make.output(make.quantize("y", make.node("LogSoftmax", "soft", {x}), 0.5f, 0));
-    CHECK(lower(make).notes == std::vector<std::string>{"soft_node (LogSoftmax) stays float: it has no integer form"});
+    CHECK(lower(make).notes ==
+          std::vector<std::string>{"soft_node (LogSoftmax) stays float: the operator has no integer form"});
   }
   SECTION("no QuantizeLinear") {
     make.output(make.node("GlobalAveragePool", "mean", {x}));
@@ -253,7 +254,7 @@ TEST_CASE("lower_qdq: nodes that stay float, with the reason") {
         0));
     CHECK(lower(make).notes ==
           std::vector<std::string>{
-              "mean_node (AveragePool) stays float: it pads but does not count the pads, so that the divisor varies"});
+              "mean_node (AveragePool) stays float: the node pads without counting the pads, so the divisor varies"});
   }
   SECTION("float activations") {
     make.output(make.node(
@@ -261,7 +262,7 @@ TEST_CASE("lower_qdq: nodes that stay float, with the reason") {
         {image, make.dequantize("w_dq", make.constant("w", filled(DType::int8, {3, 2, 3, 3}, 1)), 0.25f, 0)}));
     CHECK(lower(make).notes ==
           std::vector<std::string>{
-              "conv_node (Conv) stays float: only its constants are quantized, and its activations are float"});
+              "conv_node (Conv) stays float: only the constants are quantized, and the activations are float"});
   }
   SECTION("a weight that varies") {
     const ValueId square = make.activation("square", make.input("rows", DType::float32, {4, 4}), 0.5f, 0);

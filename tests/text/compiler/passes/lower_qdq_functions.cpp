@@ -212,7 +212,7 @@ TEST_CASE("lower_qdq: Softmax and normalizations") {
     const std::vector<std::string> notes = lowered_nodes(make);
     const auto has = [&](const std::string& note) { return std::ranges::count(notes, note) == 1; };
     CAPTURE(notes);
-    CHECK(has("a_node (Softmax) stays float: mask choice_node has -3, which does not hide a score"));
+    CHECK(has("a_node (Softmax) stays float: mask choice_node contains -3, which does not mask a score"));
     CHECK(has("b_node (Softmax) stays float: the values of mask sum_node are not constant"));
     CHECK(has("e_node (Softmax) stays float: mask rows_sum_node hides whole rows"));
     CHECK(has("f_node (Softmax) stays float: mask all_sum_node hides whole rows"));
@@ -281,12 +281,13 @@ TEST_CASE("lower_qdq: functions that stay float, with the reason") {
     make.output(make.quantize("y", make.node("Sigmoid", "s", {conv}), 0.5f, 0));
     const auto notes = lowered_nodes(make);
     REQUIRE(notes.size() == 2);
-    CHECK(notes[1] == "s_node (Sigmoid) stays float: it reads %soft, the result of Softmax, which is not quantized");
+    CHECK(notes[1] ==
+          "s_node (Sigmoid) stays float: the node reads %soft, the result of Softmax, which is not quantized");
   }
   SECTION("of two tensors") {
     make.output(make.quantize("y", make.node("Div", "d", {x, make.int8_input("z", {1, 2, 4, 4}, 0.25f, 0)}), 0.5f, 0));
     CHECK(lowered_nodes(make) ==
-          std::vector<std::string>{"d_node (Div) stays float: it is a function of two tensors, %x and %z"});
+          std::vector<std::string>{"d_node (Div) stays float: the result is a function of two tensors, %x and %z"});
   }
   SECTION("with a constant for each element") {
     NdArray each(DType::float32, {4, 4});
@@ -298,7 +299,7 @@ TEST_CASE("lower_qdq: functions that stay float, with the reason") {
     const ValueId wide = make.int8_input("wide", {1, 5000}, 0.5f, 0);
     make.output(make.quantize("y", make.node("PRelu", "p", {wide, make.constant("c", NdArray(DType::float32, {5000}))}),
                               0.5f, 0));
-    CHECK(lowered_nodes(make) == std::vector<std::string>{"p_node (PRelu) stays float: its tables, one for each of "
+    CHECK(lowered_nodes(make) == std::vector<std::string>{"p_node (PRelu) stays float: the tables, one for each of "
                                                           "5000 slices, need 1280000 bytes, more than 1048576"});
   }
   SECTION("axes that are not neighbors") {
@@ -316,11 +317,13 @@ TEST_CASE("lower_qdq: functions that stay float, with the reason") {
     REQUIRE(notes.size() == 3);
     CHECK(
         notes[0] ==
-        "r_node (Relu) stays float: its result is quantized to int16, but integer forms exist only for int8 and uint8");
+        "r_node (Relu) stays float: the result is quantized to int16, but integer forms exist only for int8 and uint8");
     CHECK(notes[1] ==
-          "q_node (QuantizeLinear) stays: its steps are int16, but integer forms exist only for int8 and uint8");
-    CHECK(notes[2] ==
-          "after_node (Relu) stays float: it reads int16 steps, but integer forms exist only for int8 and uint8");
+          "q_node (QuantizeLinear) stays: the quantized values are int16, but integer forms exist only for int8 and "
+          "uint8");
+    CHECK(
+        notes[2] ==
+        "after_node (Relu) stays float: the quantized input is int16, but integer forms exist only for int8 and uint8");
   }
 }
 

@@ -61,8 +61,8 @@ TEST_CASE("merge_parallel_convolutions: wide ones stay separate, and both number
     return outcome;
   });
   CHECK(rewritten.changes() == 0);
-  CHECK(notes == std::vector<std::string>{"MatMul_a, MatMul_b read the same input but stay apart: merging saves 25 "
-                                          "thousand products, and the Split costs as much as 328 thousand"});
+  CHECK(notes == std::vector<std::string>{"MatMul_a, MatMul_b read the same input but are not merged: merging saves 25 "
+                                          "thousand products, but the Split costs as much as 328 thousand"});
 }
 
 TEST_CASE("merge_parallel_convolutions: Gemm in both orders of its weights") {

@@ -79,21 +79,21 @@ TEST_CASE("blockize: a producer is computed where the block needs it") {
 TEST_CASE("schedule refusals: blockize") {
   check_refused(kBlockizeSum, "blockize k", "block b initializes its result. Hint: apply decompose_reduction first");
   check_refused(kBlockizeCopy, "split i 3 -> a c\nblockize c",
-                "masks block b. Hint: split by a factor that divides, or peel the rest first");
+                "masks block b. Hint: split by a factor that divides the extent, or peel the remainder first");
   check_refused(kBlockizeCopy, "unroll i\nblockize i",
                 "loop i is unrolled, but the guarantee of its kind is not visible inside a block");
-  check_refused(
-      kBlockizeCopy, "reorder i o\nblockize o",
-      "iterator v = o * 4 + i is not a multiple of f from the loops outside, and all of 0 to f - 1 from those inside");
-  check_refused(kBlockizeCopy, "blockize q", "program p has no loop of that name");
-  check_refused(kBlockizeCopy, "blockize i -> o", "the name o is taken");
-  check_refused(kBlockizeChain, "compute_at a j\nblockize j", "the nest holds more than one block");
+  check_refused(kBlockizeCopy, "reorder i o\nblockize o",
+                "iterator v = o * 4 + i is not the sum of a multiple of f from the outer loops and 0 to f - 1 from the "
+                "inner ones");
+  check_refused(kBlockizeCopy, "blockize q", "program p has no loop of this name");
+  check_refused(kBlockizeCopy, "blockize i -> o", "the name o is already used");
+  check_refused(kBlockizeChain, "compute_at a j\nblockize j", "the nest contains more than one block");
   check_refused(kBlockizeCopy, "blockize i -> t\nblockize o",
-                "block t holds block b. Hint: take this step before blockize");
+                "block t contains block b. Hint: apply this step before blockize");
   check_refused(
       "program p { output y: int32[2, 3] for i in 2 { block b { spatial v in 2 = i writes y[v, 0 +: 3] for j in 3 { "
       "y[v, j] = 0 } } } }",
-      "blockize i", "block b holds more than one store or call");
+      "blockize i", "block b contains more than one store or call");
 }
 
 TEST_CASE("schedule refusals: the inside of a block is closed") {
@@ -104,11 +104,11 @@ TEST_CASE("schedule refusals: the inside of a block is closed") {
       kTiled, "annotate b note 1",
       "cannot annotate b (schedule): the block belongs to the body of block t. Hint: schedule it before blockize");
   check_refused(kTiled, "cache_read b x local", "the block belongs to the body of block t");
-  check_refused(kTiled, "cache_read t x local", "block t holds block b. Hint: take this step before blockize");
+  check_refused(kTiled, "cache_read t x local", "block t contains block b. Hint: apply this step before blockize");
   check_refused(kTiled, "vectorize o", "block t holds more than stores");
-  check_refused(kBlockizeChain, "split i 4 -> i0 i1\nblockize i1 -> q\ncompute_at q j", "block q holds block a");
-  check_refused(kBlockizeChain, "blockize k -> q\nreverse_compute_at q i", "block q holds block b");
-  check_refused(kBlockizeChain, "blockize k -> q\ninline a", "block q holds block b");
+  check_refused(kBlockizeChain, "split i 4 -> i0 i1\nblockize i1 -> q\ncompute_at q j", "block q contains block a");
+  check_refused(kBlockizeChain, "blockize k -> q\nreverse_compute_at q i", "block q contains block b");
+  check_refused(kBlockizeChain, "blockize k -> q\ninline a", "block q contains block b");
   check_refused(kBlockizeProduct, "blockize ii -> t\nparallel ko", "carry the reduce iterator t.r of block t");
 }
 
@@ -116,5 +116,5 @@ TEST_CASE("schedule refusals: nested blocks that blockize does not make") {
   check_refused(
       "program p { output y: int32[3] for o in 3 { block t { spatial u in 3 = o writes y[u] block b { spatial v in 3 = "
       "u where v < 9 writes y[v] y[v] = 0 } } } }",
-      "unroll o", "block t holds blocks in a form that blockize does not make");
+      "unroll o", "block t contains blocks in a form that blockize does not generate");
 }

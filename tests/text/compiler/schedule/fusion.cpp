@@ -76,36 +76,35 @@ TEST_CASE("schedule refusals: reverse_compute_at") {
   check_refused(R"(program p { input x: int32[4] output y: int32[6] alloc t: int32[4]
     for i in 4 { block a { spatial v in 4 = i reads x[v] writes t[v] t[v] = x[v] + 1 } }
     for j in 6 { block b { spatial w in 6 = j reads t[w] writes y[w] y[w] = select(w < 4, t[w], 0) } } })",
-                "reverse_compute_at b i", "its iterator w has 6 values, and dimension 0 of t has 4 elements");
+                "reverse_compute_at b i", "the block's iterator w has 6 values, but dimension 0 of t has 4 elements");
   check_refused(kEpilogue, "reverse_compute_at e j",
                 "cannot reverse_compute_at e (schedule): loop j belongs to the block's own nest. Hint: name a loop of "
                 "its producer");
   check_refused(kEpilogue, "reorder k i\nreverse_compute_at e k",
-                "iterations of k and the loops around it are not shown to write disjoint elements of y. Hint: "
-                "name a loop outside of all loops of the reduction");
+                "iterations of k and its enclosing loops do not provably write disjoint elements of y. Hint: name a "
+                "loop outside all loops of the reduction");
   check_refused(kEpilogue, "split k 2 -> ko ki\nreorder ko i ki\nreverse_compute_at e i",
-                "iterations of i and the loops around it are not shown to write disjoint elements of y");
+                "iterations of i and its enclosing loops do not provably write disjoint elements of y");
   check_refused(kEpilogue, "reverse_compute_at b j",
                 "iterator r of the block is reduce, not spatial. Hint: move elementwise blocks");
   check_refused(kEpilogue, "decompose_reduction b k -> z0\nreverse_compute_at e k",
-                "block z0, which writes y, is outside of loop k. Hint: name a loop around all writers");
+                "block z0, which writes y, is outside of loop k. Hint: name a loop that encloses all writers");
   check_refused(kFusionChain, "reverse_compute_at b i",
-                "the block does not read t everywhere at the same distinct iterators. Hint: move the producer to the "
+                "the block does not read t at the same distinct iterators everywhere. Hint: move the producer to the "
                 "block with compute_at");
   check_refused(kTwo, "reverse_compute_at a l",
-                "loop l computes nothing that it reads. Hint: name a loop of its producer");
+                "loop l computes nothing that the block reads. Hint: name a loop of the block's producer");
   check_refused(
       kReduction + "for j in 10 { block e { spatial w in 10 = j where j < 5 reads y[w] writes z[w] z[w] = y[w] } } }",
       "reverse_compute_at e i",
-      "its predicate j < 5 depends on its own loops, which this step rebuilds. Hint: move the block before splitting "
-      "its "
-      "loops");
+      "the block's predicate j < 5 depends on its own loops, which this step rebuilds. Hint: move the block before "
+      "splitting its loops");
   check_refused(
       "program p { input x: int32[4] output z: int32[4] output y: int32[4] alloc t: int32[4] "
       "for i in 4 { block a { spatial v in 4 = i reads x[v] writes t[v] t[v] = x[v] } } for g in 4 { block u { spatial "
       "v in 4 = g reads x[v] writes z[v] z[v] = x[v] } } "
       "for j in 4 { block b { spatial v in 4 = j reads t[v], z[v] writes y[v] y[v] = t[v] + z[v] } } }",
-      "reverse_compute_at b i", "z, which the block reads, is written from the nest of i on");
+      "reverse_compute_at b i", "z, which the block reads, is written in or after the nest of i");
   check_refused(
       kReduction + "for j in 10 { block e { spatial w in 10 = j reads y[w], c[w] writes z[w] z[w] = y[w] } } }",
       "compute_at b j\nreverse_compute_at e k", "the block shares loop j with other blocks");
@@ -119,7 +118,7 @@ TEST_CASE("schedule refusals: compute_at of a block whose operand the outer nest
       "for j in 3 { block b { spatial v in 6 = o * 3 + j reads y[v] writes t[v] t[v] = y[v] * 2 } } "
       "for k in 3 { block c { spatial v in 6 = o * 3 + k reads t[v] writes z[v] z[v] = t[v] + 3 } } } }";
   check_refused(tiles, "split k 2 -> p q\ncompute_at b q",
-                "it would compute values of v there that it does not compute");
+                "the block would compute values of v there that it does not compute now");
   CHECK_THAT(scheduled(tiles, "compute_at b k"), Catch::Matchers::ContainsSubstring("spatial v in 6 = k + o * 3"));
   CHECK_THAT(scheduled(tiles, "split k 3 -> p q\ncompute_at b q"),
              Catch::Matchers::ContainsSubstring("spatial v in 6 = q + o * 3"));
@@ -127,8 +126,8 @@ TEST_CASE("schedule refusals: compute_at of a block whose operand the outer nest
 
 TEST_CASE("schedule refusals: inline") {
   check_refused(kEpilogue, "inline b",
-                "cannot inline b (schedule): iterator r of block b is reduce, not spatial. Hint: a block with a "
-                "reduction or an order stays separate");
+                "cannot inline b (schedule): iterator r of block b is reduce, not spatial. Hint: leave the block "
+                "separate: it has a reduction or a fixed order");
   check_refused(
       kFusionChain, "inline b",
       "y is an output of the program, and must be stored. Hint: inline the producer of an intermediate buffer");
@@ -138,7 +137,7 @@ TEST_CASE("schedule refusals: inline") {
       "program p { output y: int32[2] alloc t: int32[4] for i in 4 { block a { spatial v in 4 = i where v < 2 writes "
       "t[v] t[v] = 1 } } "
       "for j in 2 { block b { spatial v in 2 = j reads t[v] writes y[v] y[v] = t[v] } } }",
-      "inline a", "its predicate v < 2 masks a part of t");
+      "inline a", "the block's predicate v < 2 masks a part of t");
   check_refused(
       "program p { output y: int32[2] alloc s: int32[2] alloc t: int32[2] "
       "for f in 2 { block w { spatial v in 2 = f writes s[v] s[v] = 1 } } "
@@ -146,8 +145,8 @@ TEST_CASE("schedule refusals: inline") {
       "for g in 2 { block u { spatial v in 2 = g writes s[v] s[v] = 2 } } "
       "for j in 2 { block b { spatial v in 2 = j reads t[v] writes y[v] y[v] = t[v] } } }",
       "inline a",
-      "block u writes s, which it reads, and is not in an earlier nest. Hint: inline before compute_at brings them "
-      "together");
+      "block u writes s, which the inlined block reads, but is not in an earlier nest. Hint: inline before compute_at "
+      "moves both into one nest");
 }
 
 TEST_CASE("schedule: reverse_inline folds a consumer into each of several blocks that write a part of its operand") {
@@ -170,13 +169,13 @@ TEST_CASE("schedule: reverse_inline folds a consumer into each of several blocks
 
 TEST_CASE("schedule refusals: reverse_inline") {
   check_refused(kEpilogue, "reverse_inline e",
-                "cannot reverse_inline e (schedule): iterator r of block b is reduce, not spatial. Hint: a reduction "
-                "keeps its epilogue as a block: move it with reverse_compute_at");
-  check_refused(kFusionChain, "reverse_inline b", "it does not read t at exactly its own iterators, over all of it");
+                "cannot reverse_inline e (schedule): iterator r of block b is reduce, not spatial. Hint: the epilogue "
+                "of a reduction remains a block: move it with reverse_compute_at");
+  check_refused(kFusionChain, "reverse_inline b", "the block does not read all of t at exactly its own iterators");
   check_refused(kTwo, "compute_at a k\nreverse_inline b",
-                "the block shares a loop or a condition with others. Hint: take this step before compute_at and "
+                "the block shares a loop or a condition with others. Hint: apply this step before compute_at and "
                 "reverse_compute_at");
-  check_refused(kTwo, "reverse_inline a", "it reads no buffer that another block computes");
+  check_refused(kTwo, "reverse_inline a", "the block reads no buffer that another block computes");
   check_refused(
       "program p { input x: int32[4] output y: int32[4] output z: int32[4] alloc t: int32[4] "
       "for i in 4 { block a { spatial v in 4 = i reads x[v] writes t[v] t[v] = x[v] } } for g in 4 { block u { spatial "

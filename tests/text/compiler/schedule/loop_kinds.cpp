@@ -75,23 +75,23 @@ TEST_CASE("schedule: a buffer that each iteration writes before it reads is priv
 
 TEST_CASE("schedule refusals: kinds of loops") {
   check_refused(kLoopKindsGrid, "unroll q",
-                "cannot unroll q (schedule): program p has no loop of that name. Hint: the loops are i, j");
+                "cannot unroll q (schedule): program p has no loop of this name. Hint: the loops are i, j");
   check_refused(kLoopKindsGrid, "unroll i\nparallel i",
-                "cannot parallel i (schedule): the loop is unrolled already. Hint: name a serial loop");
+                "cannot parallel i (schedule): the loop is already unrolled. Hint: name a serial loop");
   check_refused(
       large("1025"), "unroll i",
       "the unrolled loops there would make 1025 copies, more than 1024. Hint: split it and unroll the inner loop");
-  check_refused(
-      large("257"), "vectorize i",
-      "it has 257 iterations, but a vector has at most 256 lanes. Hint: split it and vectorize the inner loop");
+  check_refused(large("257"), "vectorize i",
+                "it has 257 iterations, but a vector has at most 256 lanes. Hint: split it and "
+                "vectorize the inner loop");
   check_refused(kLoopKindsGrid, "parallel i\nparallel j",
-                "loop i is parallel already, and parallel loops do not nest. Hint: fuse the loops, and make the fused "
-                "one parallel");
+                "loop i is already parallel, and parallel loops cannot be nested. Hint: fuse the loops, and make the "
+                "fused one parallel");
   check_refused(kLoopKindsGrid, "vectorize i",
                 "loop j below it is serial, but only unrolled loops may be below a vectorized one. Hint: reorder it "
                 "outwards or unroll it");
   check_refused(kLoopKindsGrid, "unroll j\nvectorize i\nsplit j 2\nvectorize j_1",
-                "cannot split j (schedule): it would break vectorized loop i: loop j_0 below it is serial");
+                "cannot split j (schedule): the step would invalidate vectorized loop i: loop j_0 below it is serial");
   check_refused(kLoopKindsGrid, "fuse i j -> f\nvectorize f",
                 "index v of x in block b does not move with it by a constant step. Hint: split so that each vector "
                 "stays within one row");
@@ -126,7 +126,7 @@ TEST_CASE("schedule refusals: iterations that depend on each other") {
       "program p { input x: int32[4] output y: int32[4] alloc t: int32[1] for i in 4 { block a { spatial v in 4 = i "
       "where v < 2 reads x[v] writes t[0] t[0] = x[v] } "
       "block b { spatial w in 4 = i reads t[0] writes y[w] y[w] = t[0] } } }",
-      "parallel i", "block b reads elements of t that the same iteration is not shown to write before");
+      "parallel i", "block b reads elements of t that the same iteration does not provably write before");
 }
 
 TEST_CASE("schedule refusals: later steps keep the promise of a kind") {
@@ -135,6 +135,6 @@ TEST_CASE("schedule refusals: later steps keep the promise of a kind") {
       "reads x[v] writes t[v] t[v] = x[v] } } "
       "for j in 8 { block b { spatial v in 8 = j reads t[v] writes y[v] y[v] = t[v] } } }",
       "split j 4 -> o n\nvectorize n\ntransform_layout y i0/2,i0%2",
-      "cannot transform_layout y (schedule): it would break vectorized loop n: index v // 2 of y in block b does not "
-      "move with it by a constant step. Hint: take this step before, or");
+      "cannot transform_layout y (schedule): the step would invalidate vectorized loop n: index v // 2 of y in block b "
+      "does not move with it by a constant step. Hint: apply this step earlier, or");
 }

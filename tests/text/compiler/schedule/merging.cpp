@@ -61,14 +61,15 @@ TEST_CASE("schedule: merge refuses loops that are not equal, or not adjacent") {
   check_refused(kPair, "merge j i", "j does not come before i");
   check_refused(kPair, "merge i i", "i does not come before i");
   check_refused(kPair, "split i 2 -> o n\nmerge n j", "n and j are not statements of one sequence");
-  check_refused(kPair, "split i 2 -> o n\nmerge o j", "it has 4 iterations, j has 8");
-  check_refused(kPair, "parallel i\nmerge i j", "i is parallel, j is serial");
+  check_refused(kPair, "split i 2 -> o n\nmerge o j", "the loop has 4 iterations, but j has 8");
+  check_refused(kPair, "parallel i\nmerge i j", "i is parallel, but j is serial");
   check_refused(kPair, "annotate i key value\nmerge i j", "j has other annotations");
-  check_refused(kPair, "merge i j -> x", "the name x is taken");
+  check_refused(kPair, "merge i j -> x", "the name x is already used");
   check_refused(kPair, "merge i nowhere", "nowhere");
 }
 
 TEST_CASE("schedule: merge refuses loops whose iterations depend on each other") {
-  check_refused(kBackward, "merge i j", "an iteration of j may touch elements of t that another one of i touches");
-  check_refused(kThree, "merge i k", "a statement between it and k also touches t");
+  check_refused(kBackward, "merge i j",
+                "an iteration of j may access elements of t that another iteration of i accesses");
+  check_refused(kThree, "merge i k", "a statement between this loop and k also accesses t");
 }

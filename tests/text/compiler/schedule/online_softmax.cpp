@@ -80,15 +80,15 @@ TEST_CASE("online_softmax: the values equal those of the whole row, where some o
 TEST_CASE("schedule refusals: online_softmax") {
   const std::string good = online_program();
   check_refused(good, "online_softmax w 2 4 3 0 1", "a size must be an integer of at least 1");
-  check_refused(good, "online_softmax w 5000 4 3 1 1", "a size of 5000 is above 4096");
+  check_refused(good, "online_softmax w 5000 4 3 1 1", "the size 5000 is above 4096");
   check_refused(good, "online_softmax w 2 5 3 2 1", "2 lanes of 1 do not divide 5 columns");
-  check_refused(good, "online_softmax sum 2 4 3 1 1", "it is not a sum of products that starts at 0");
+  check_refused(good, "online_softmax sum 2 4 3 1 1", "the block is not a sum of products that starts at 0");
   check_refused(good, "split n1 2 -> a b\nonline_softmax w 2 4 3 1 1",
-                "its blocks are not alone in nests of one serial loop for each iterator");
+                "the blocks are not alone in nests of one serial loop for each iterator");
   check_refused(online_program("x[i, n] * 2.0"), "online_softmax w 2 4 3 1 1",
                 "the value subtracted from the exponent is not the largest of the row");
   check_refused(online_program("x[i, n]", "e[i, 6 - k]"), "online_softmax w 2 4 3 1 1",
-                "its left factor is not a row of the softmax");
+                "the left factor is not a row of the softmax");
   check_refused(online_program("x[i, n]", "x[i, k]"), "online_softmax w 2 4 3 1 1",
-                "its left factor is not computed by a single block");
+                "the left factor is not computed by a single block");
 }

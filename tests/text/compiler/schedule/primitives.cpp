@@ -72,14 +72,14 @@ TEST_CASE("schedule: several blocks read one copy") {
       scheduled(twice, "cache_read a,b t local -> tl"),
       Catch::Matchers::ContainsSubstring("y[v] = tl[v]") && Catch::Matchers::ContainsSubstring("z[v] = tl[7 - v]"));
   check_refused(twice, "cache_read b,a t local", "block a comes before b");
-  check_refused(twice, "cache_read a,s t local", "block s does not read it");
-  check_refused(twice, "cache_read a,c t local", "program p has no block of that name");
+  check_refused(twice, "cache_read a,s t local", "block s does not read the buffer");
+  check_refused(twice, "cache_read a,c t local", "program p has no block of this name");
   check_refused(
       "program p { input x: int32[1] output y: int32[1] output z: int32[1] alloc t: int32[1] block a { reads x[0] "
       "writes "
       "t[0] t[0] = x[0] } block c { reads t[0] writes y[0] y[0] = t[0] } block e { writes t[0] t[0] = 2 } block f { "
       "reads t[0] writes z[0] z[0] = t[0] } }",
-      "cache_read c,f t local", "it is written before block f, to which a copy would be stale");
+      "cache_read c,f t local", "the buffer is written before block f, for which the copy would be stale");
 }
 
 TEST_CASE("schedule: set_scope and annotate") {

@@ -29,19 +29,19 @@ const std::string kPartial =
 
 TEST_CASE("schedule refusals: names and arguments") {
   check_refused(kRefusalsGrid, "split q 2",
-                "cannot split q (schedule): program p has no loop of that name. Hint: the loops are i, j");
+                "cannot split q (schedule): program p has no loop of this name. Hint: the loops are i, j");
   check_refused(kRefusalsGrid, "split i 0", "the factor must be an integer of at least 1");
-  check_refused(kRefusalsGrid, "split i 2 -> j n", "the name j is taken");
-  check_refused(kRefusalsGrid, "split i 2 -> n v", "the name v is taken");
+  check_refused(kRefusalsGrid, "split i 2 -> j n", "the name j is already used");
+  check_refused(kRefusalsGrid, "split i 2 -> n v", "the name v is already used");
   check_refused(kRefusalsGrid, "split i 2 -> n n", "both new loops have the same name");
   check_refused(kRefusalsGrid, "split i 2 -> 3 n", "«3» is not a name");
-  check_refused(kRefusalsGrid, "split i 2 -> n", "split names 2 results, not 1");
-  check_refused(kRefusalsGrid, "split i", "split takes 2 to 2 arguments, not 1");
-  check_refused(kRefusalsGrid, "annotate q a 1", "program p has no loop of that name");
+  check_refused(kRefusalsGrid, "split i 2 -> n", "split has 2 results, not 1");
+  check_refused(kRefusalsGrid, "split i", "split needs 2 to 2 arguments, not 1");
+  check_refused(kRefusalsGrid, "annotate q a 1", "program p has no loop of this name");
 }
 
 TEST_CASE("schedule refusals: fuse keeps kinds") {
-  check_refused(kRefusalsGrid, "fuse j i", "i is not the only statement directly below j");
+  check_refused(kRefusalsGrid, "fuse j i", "i is not the only statement directly inside j");
   check_refused(
       "program p { output y: int32[3, 4] for i in 3 parallel { for j in 4 { block b { spatial v in 3 = i spatial w in "
       "4 = j writes y[v, w] y[v, w] = 0 } } } }",
@@ -51,10 +51,10 @@ TEST_CASE("schedule refusals: fuse keeps kinds") {
 TEST_CASE("schedule refusals: reorder keeps the start of every sum") {
   check_refused(kRefusalsSum, "reorder i i", "the loop is named twice");
   check_refused(kRefusalsSum, "fuse i k -> f\nsplit f 3 -> f0 f1\nreorder f1 f0",
-                "block b would start some of its sums after other parts of them");
+                "block b would initialize some of its sums after adding parts of them");
   check_refused(
       kRefusalsOverlap, "reorder k i",
-      "block b would start some of its sums after other parts of them. Hint: apply decompose_reduction first");
+      "block b would initialize some of its sums after adding parts of them. Hint: apply decompose_reduction first");
   check_refused(
       "program p { output y: int32[2, 2] for i in 2 { for j in 2 { block b { ordered v in 2 = i ordered w in 2 = j "
       "writes y[v, w] y[v, w] = 0 } } } }",
@@ -63,7 +63,7 @@ TEST_CASE("schedule refusals: reorder keeps the start of every sum") {
 
 TEST_CASE("schedule refusals: decompose_reduction starts no element twice") {
   check_refused(kRefusalsOverlap, "decompose_reduction b i",
-                "an element of its result is not shown to be started once");
+                "an element of the result is not provably initialized exactly once");
   check_refused(kRefusalsSum, "reorder k i\ndecompose_reduction b i", "loop k outside of i belongs to the reduction");
   check_refused(kRefusalsSum, "decompose_reduction b k -> z\ndecompose_reduction b k", "the block has no init");
 }
@@ -79,20 +79,21 @@ TEST_CASE("schedule refusals: compute_at") {
       "for i in 2 { block a { spatial v in 2 = i reads s[v] writes t[v] t[v] = s[v] } } "
       "for g in 2 { block u { spatial v in 2 = g writes s[v] s[v] = 2 } } "
       "for j in 2 { block b { spatial v in 2 = j reads t[v] writes y[v] y[v] = t[v] } } }",
-      "compute_at a j", "s, which it reads, is written on the way to loop j");
+      "compute_at a j", "s, which the block reads, is written between the block and loop j");
 }
 
 TEST_CASE("schedule refusals: copies read all of a buffer, so all of it must be written") {
-  check_refused(kPartial, "cache_read b t local", "no block before is shown to write all of it");
-  check_refused(kPartial, "cache_write a t local", "block a is not shown to write all of it");
-  check_refused(kRefusalsGrid, "cache_read b y local", "block b does not read it");
+  check_refused(kPartial, "cache_read b t local",
+                "the copy reads the whole buffer, but no earlier block provably writes all of it");
+  check_refused(kPartial, "cache_write a t local", "block a does not provably write all of it");
+  check_refused(kRefusalsGrid, "cache_read b y local", "block b does not read the buffer");
   check_refused(kRefusalsSum, "decompose_reduction b i -> z\ncache_write b y local",
                 "block b updates what block z wrote");
-  check_refused(kRefusalsSum, "cache_read b y local", "it is written in the same nest");
+  check_refused(kRefusalsSum, "cache_read b y local", "the buffer is written in the same nest");
 }
 
 TEST_CASE("schedule refusals: layouts and scopes") {
-  check_refused(kRefusalsGrid, "set_scope x local", "it is a parameter, whose memory the caller decides");
+  check_refused(kRefusalsGrid, "set_scope x local", "the buffer is a parameter, whose memory the caller chooses");
   check_refused(kRefusalsGrid, "transform_layout x i0,i1/3,i1%3", "3 does not divide the extent 4 of dimension i1");
   check_refused(kRefusalsGrid, "transform_layout x i0,i1%2", "cover 2 of its 4 values");
   check_refused(kRefusalsGrid, "transform_layout x i2", "the buffer has dimensions i0 to i1");

@@ -33,27 +33,27 @@ TEST_CASE("reindex: a convolution reads a row of its patch matrix") {
 }
 
 TEST_CASE("schedule refusals: reindex") {
-  check_refused(kConv, "reindex c y", "it is written in the same nest, so a copy made before would be stale");
-  check_refused(kReshapingCopy, "reindex b y", "block b does not read it");
-  check_refused(kConv, "reindex c x -> y", "the name y is taken");
+  check_refused(kConv, "reindex c y", "the buffer is written in the same nest, so an earlier copy would be stale");
+  check_refused(kReshapingCopy, "reindex b y", "block b does not read the buffer");
+  check_refused(kConv, "reindex c x -> y", "the name y is already used");
   check_refused(
       "program p { input x: int32[4] output y: int32[3] for i in 3 { block b { spatial v in 3 = i reads x[v +: 2] "
       "writes y[v] y[v] = x[v] + x[v + 1] } } }",
-      "reindex b x", "block b reads it at 2 different indices");
+      "reindex b x", "block b reads the buffer at 2 different indices");
   check_refused(
       "program p { input x: int32[4] input j: int64[4] output y: int32[4] for i in 4 { block b { spatial v in 4 = i "
       "reads x[0 +: 4], j[v] writes y[v] y[v] = x[j[v]] } } }",
-      "reindex b x", "its index j[v] depends on more than the block's iterators");
+      "reindex b x", "the buffer's index j[v] depends on more than the block's iterators");
   check_refused(
       "program p { input x: int32[4] output y: int32[6] for i in 6 { block b { spatial v in 6 = i reads x[v] writes "
       "y[v] y[v] = select(v < 4, x[v], 0) } } }",
       "reindex b x",
-      "index v of dimension 0 of buffer x is not proven in bounds: its range is 0 to 5, the extent 4. Hint: compute "
-      "its mask in a separate block");
+      "index v of dimension 0 of buffer x cannot be proven in bounds: its range is 0 to 5, the extent is 4. Hint: "
+      "compute its mask in a separate block");
   check_refused(R"(program p { output y: int32[4] alloc t: int32[8]
     for i in 4 { block a { spatial v in 4 = i writes t[v] t[v] = 1 } }
     for j in 4 { block b { spatial v in 4 = j reads t[v] writes y[v] y[v] = t[v] } } })",
-                "reindex b t", "no block before is shown to write all of it");
+                "reindex b t", "no earlier block provably writes the whole buffer");
 }
 
 TEST_CASE("matrix_form: two copies and their product, rounded up") {
@@ -141,27 +141,27 @@ TEST_CASE("stream_k: each worker computes its own whole tiles first, and the fol
 TEST_CASE("schedule refusals: stream_k") {
   check_refused(kReshapingProduct, "stream_k b 0 1 1 1", "the multiple must be an integer of at least 1");
   check_refused(kReshapingProduct, "stream_k b 1 1 1 0", "the number of workers must be an integer of at least 1");
-  check_refused(kReshapingProduct, "stream_k b 1 1 1 2 -> l r x a b c d e", "the name x is taken");
+  check_refused(kReshapingProduct, "stream_k b 1 1 1 2 -> l r x a b c d e", "the name x is already used");
   check_refused(kReshapingProduct, "stream_k b 2 2 2 4",
                 "with 4 workers no tile is shared. Hint: use matrix_form, or another "
                 "number of workers");
   check_refused(kReshapingProduct, "split k 2 -> ko ki\nstream_k b 1 1 1 2",
-                "it is not alone in a nest of one serial loop for each iterator");
-  check_refused(kReshapingSum, "stream_k b 1 1 1 2", "it is not a sum of products that starts at 0");
+                "the block is not alone in a nest of one serial loop for each iterator");
+  check_refused(kReshapingSum, "stream_k b 1 1 1 2", "the block is not a sum of products that starts at 0");
 }
 
 TEST_CASE("schedule refusals: matrix_form") {
   check_refused(kReshapingProduct, "matrix_form b 0 1 1", "the multiple must be an integer of at least 1");
   check_refused(kReshapingProduct, "matrix_form b 1 5000 1", "the multiple 5000 is above 4096");
-  check_refused(kReshapingProduct, "matrix_form b 1 1 1 -> l r x o", "the name x is taken");
+  check_refused(kReshapingProduct, "matrix_form b 1 1 1 -> l r x o", "the name x is already used");
   check_refused(kReshapingProduct, "split k 2 -> ko ki\nmatrix_form b 1 1 1",
-                "it is not alone in a nest of one serial loop for each iterator. Hint: take this step first");
-  check_refused(kReshapingSum, "matrix_form b 1 1 1", "it is not a sum of products that starts at 0");
-  check_refused(kReshapingCopy, "matrix_form b 1 1 1", "it is not a sum of products that starts at 0");
+                "the block is not alone in a nest of one serial loop for each iterator. Hint: apply this step first");
+  check_refused(kReshapingSum, "matrix_form b 1 1 1", "the block is not a sum of products that starts at 0");
+  check_refused(kReshapingCopy, "matrix_form b 1 1 1", "the block is not a sum of products that starts at 0");
   check_refused(R"(program p { input x: int32[4] output y: int32[2]
     for i in 2 { for k in 4 { block b { spatial v in 2 = i reduce r in 4 = k reads y[v], x[r] writes y[v] init { y[v] = 0 }
       y[v] = y[v] + x[r] * x[r] } } } })",
-                "matrix_form b 1 1 1", "no factor moves with iterator v");
+                "matrix_form b 1 1 1", "no factor depends on iterator v");
 }
 
 TEST_CASE("pad: extents become multiples, and a predicate leaves out the added elements") {
@@ -175,7 +175,7 @@ TEST_CASE("pad: extents become multiples, and a predicate leaves out the added e
 }
 
 TEST_CASE("schedule refusals: pad") {
-  check_refused(kReshapingCopy, "pad b w 4", "it has no iterator w. Hint: its iterators are v");
+  check_refused(kReshapingCopy, "pad b w 4", "the block has no iterator w. Hint: its iterators are v");
   check_refused(kReshapingCopy, "pad b v 0", "the multiple must be an integer of at least 1");
   check_refused(kReshapingCopy, "pad b v 2000000", "the multiple 2000000 is above 1048576");
   check_refused(kReshapingCopy, "split i 5 -> a c\npad b v 4", "iterator v is not bound to one loop of its extent");
@@ -183,11 +183,11 @@ TEST_CASE("schedule refusals: pad") {
   check_refused(
       "program p { output y: int32[4] output z: int32[4] for i in 4 { block a { spatial v in 4 = i writes y[v] y[v] = "
       "0 } block b { spatial v in 4 = i writes z[v] z[v] = 0 } } }",
-      "pad a v 3", "loop i holds more than the block");
+      "pad a v 3", "loop i contains more than the block");
   check_refused(
       "program p { output y: int32[4, 4] for i in 4 { block a { spatial v in 4 = i spatial w in 4 = i writes y[v, w] "
       "y[v, w] = 0 } } }",
-      "pad a v 3", "its loop i also drives iterator w");
+      "pad a v 3", "the iterator's loop i also drives iterator w");
 }
 
 TEST_CASE("rfactor: partial sums, joined afterwards") {
@@ -215,17 +215,17 @@ TEST_CASE("schedule: rfactor keeps the parts of a tuple, the better of which is 
 }
 
 TEST_CASE("schedule refusals: rfactor") {
-  check_refused(kReshapingSum, "rfactor b i", "loop i moves the spatial iterator v");
-  check_refused(kReshapingSum, "rfactor b j", "program p has no loop of that name");
-  check_refused(kReshapingCopy, "rfactor b i", "it is not one store with an init");
+  check_refused(kReshapingSum, "rfactor b i", "loop i drives the spatial iterator v");
+  check_refused(kReshapingSum, "rfactor b j", "program p has no loop of this name");
+  check_refused(kReshapingCopy, "rfactor b i", "the block is not one store with an init");
   check_refused(kReshapingSum, "pad b r 24\nsplit k 8 -> ko ki\nrfactor b ko -> q",
-                "where its predicate r < 10 fails, a partial result would have no start");
+                "where the predicate r < 10 is false, a partial result would not be initialized");
   check_refused(
       "program p { input x: int32[4] output y: int32[1] for k in 4 { block b { reduce r in 4 = k reads y[0], x[r] "
       "writes y[0] init { y[0] = 3 } y[0] = y[0] + x[r] } } }",
-      "rfactor b k", "it starts at int32(3), so partial results cannot");
+      "rfactor b k", "the reduction starts at int32(3), which partial results cannot do");
   check_refused(
       "program p { input x: int32[4] output y: int32[1] for k in 4 { block b { reduce r in 4 = k reads y[0], x[r] "
       "writes y[0] init { y[0] = 0 } y[0] = y[0] - x[r] } } }",
-      "rfactor b k", "it does not combine its result with a value by +, *, min or max");
+      "rfactor b k", "the block does not combine its result with a value by +, *, min, max or");
 }

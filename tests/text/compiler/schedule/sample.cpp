@@ -77,36 +77,37 @@ TEST_CASE("schedule refusals: samples") {
   check_refused(kSampleCopy, "sample tile of 4,8 = 8",
                 "«of» is not a rule. Hint: the rules are among, either and factors");
   check_refused(kSampleCopy, "sample tile among 4,8 is 8",
-                "`sample tile among 4,8 is 8` is not of its form. Hint: write `sample NAME among 4,8,16 = 8`");
+                "`sample tile among 4,8 is 8` is not a sample step. Hint: write `sample NAME among 4,8,16 = 8`");
   check_refused(kSampleCopy, "sample a.b among 4,8",
-                "«a.b» is not a name. Hint: names are letters, digits and _, and do not begin with a digit");
+                "«a.b» is not a name. Hint: use letters, digits and _; do not begin with a digit");
   check_refused(kSampleCopy, "sample 2 among 4,8", "«2» is not a name");
   check_refused(kSampleCopy, "sample tile among 4,,8", "a candidate of «4,,8» is empty");
-  check_refused(kSampleCopy, "sample tile among 4,8 = 5", "5 is not among its candidates. Hint: choose one of 4, 8");
+  check_refused(kSampleCopy, "sample tile among 4,8 = 5", "5 is not among the candidates. Hint: choose one of 4, 8");
   check_refused(kSampleCopy, "sample tile among 4\nsample tile among 8",
-                "cannot sample tile (schedule): it is decided already, as 4. Hint: choose another name");
+                "cannot sample tile (schedule): the decision already exists, with value 4. Hint: choose another name");
+  check_refused(kSampleCopy, "split i $tile",
+                "cannot use $tile (schedule): no earlier sample step defines this decision. Hint: write `sample NAME "
+                "among 4,8,16` first");
   check_refused(
-      kSampleCopy, "split i $tile",
-      "cannot use $tile (schedule): no sample decided it before. Hint: write `sample NAME among 4,8,16` first");
-  check_refused(kSampleCopy, "sample tile among 4\nsplit i $tiles",
-                "cannot use $tiles (schedule): no sample decided it before. Hint: the decisions are tile");
+      kSampleCopy, "sample tile among 4\nsplit i $tiles",
+      "cannot use $tiles (schedule): no earlier sample step defines this decision. Hint: the decisions are tile");
   check_refused(kSampleCopy, "sample xs factors 12",
                 "«12» is not a number with 2 to 6 factors. Hint: write `factors 48:3`");
   check_refused(kSampleCopy, "sample xs factors 12:2 = 5,2",
-                "5,2 is not among its candidates. Hint: choose one of 12,1, 6,2");
-  check_refused(kSampleCopy, "sample xs factors 12:2\nsplit i $xs.2", "xs is decided as factors 12:2");
-  check_refused(kSampleCopy, "sample xs factors 720720:6", "it has more than 65536 values");
+                "5,2 is not among the candidates. Hint: choose one of 12,1, 6,2");
+  check_refused(kSampleCopy, "sample xs factors 12:2\nsplit i $xs.2", "xs is a decision of the form factors 12:2");
+  check_refused(kSampleCopy, "sample xs factors 720720:6", "the decision has more than 65536 values");
 }
 
 TEST_CASE("schedule refusals: expressions of decisions") {
   const std::string a = "sample a among 4\nsample w among x\nsplit i ";
   check_refused(kSampleCopy, a + "$(a*)", "a number or a decision is missing");
-  check_refused(kSampleCopy, a + "$(a/0)", "it divides by 0");
-  check_refused(kSampleCopy, a + "$(a", "its parenthesis is not closed");
-  check_refused(kSampleCopy, a + "$(w+1)", "w is decided as the word x");
-  check_refused(kSampleCopy, a + "$(b+1)", "no sample decided it before");
-  check_refused(kSampleCopy, a + "$(9223372036854775807*a)", "it exceeds 64 bits");
+  check_refused(kSampleCopy, a + "$(a/0)", "the expression divides by 0");
+  check_refused(kSampleCopy, a + "$(a", "the parenthesis is not closed");
+  check_refused(kSampleCopy, a + "$(w+1)", "w is the word x, not a number");
+  check_refused(kSampleCopy, a + "$(b+1)", "no earlier sample step defines this decision");
+  check_refused(kSampleCopy, a + "$(9223372036854775807*a)", "a value exceeds 64 bits");
   check_refused(kSampleCopy, a + "$(a$)", "unexpected «$»");
   check_refused(kSampleCopy, a + "$(" + std::string(40, '(') + "a" + std::string(40, ')') + ")",
-                "it is nested too deeply");
+                "the expression is nested too deeply");
 }

@@ -100,20 +100,20 @@ TEST_CASE("schedule refusals: tensorize states what did not match") {
   check_refused(kTensorizeCopy, "split i 4 -> o n\ntensorize n t.copy",
                 "the predicate o * 4 + n < 10 masks a part of the intrinsic", {copy()});
   check_refused(kTensorizeCopy, "tensorize i t.copy",
-                "t.copy has axes v 5, the nest at i has loops i 10. Hint: split and reorder so that exactly loops of "
-                "those extents are inside",
+                "t.copy has axes v 5, but the nest at i has loops i 10. Hint: split and reorder so that the loops "
+                "inside have exactly these extents",
                 {copy()});
   check_refused(
       kTensorizeCopy, "split i 5 -> o n\ntensorize n t.copy",
-      "operand d of t.copy must be in scope local, y is in global. Hint: use cache_read, cache_write or set_scope",
+      "operand d of t.copy must be in scope local, but y is in global. Hint: use cache_read, cache_write or set_scope",
       {copy("local")});
   check_refused(kTensorizeProduct, "tensorize k t.copy", "the block initializes its result and the intrinsic does not",
                 {copy()});
   check_refused(kTensorizeProduct, "decompose_reduction b i -> z\ntensorize k t.copy",
-                "it does not unify with t.copy: y[v, u] + w[r, u] * x[v, r] does not match s[v]. Hint: bring it to the "
-                "form of t.copy",
+                "the block does not match t.copy: y[v, u] + w[r, u] * x[v, r] does not match s[v]. Hint: bring it to "
+                "the form of t.copy",
                 {copy()});
-  check_refused(kTensorizeProduct, "tensorize j t.dot", "t.dot has axes q 4, the nest at j has loops j 6, k 4",
+  check_refused(kTensorizeProduct, "tensorize j t.dot", "t.dot has axes q 4, but the nest at j has loops j 6, k 4",
                 {dot()});
   check_refused(kTensorizeProduct, "split k 2 -> ko ki\nsplit i 4 -> io ii\nreorder j io ko ki ii\ntensorize ii t.dot",
                 "the reduction continues in loop ko", {dot()});
@@ -124,7 +124,8 @@ TEST_CASE("schedule refusals: tensorize states what did not match") {
       "block b { spatial v in 2 = i spatial u in 3 = j reduce r in 4 = k reads y[v, u], x[v, r], w[r, 0] writes y[v, "
       "u] y[v, u] = y[v, u] + x[v, r] * w[r, 0] } } } } }",
       "tensorize i t.gemm",
-      "it does not unify with t.gemm: axis 0 of operand b does not move w (with m = i, n = j, q = k)", {gemm()});
+      "the block does not match t.gemm: axis 0 of operand b does not move the access of w (with m = i, n = j, q = k)",
+      {gemm()});
   // It initializes another element than it accumulates.
   check_refused(
       "program p { input x: int32[4] input w: int32[4] output y: int32[2] for k in 4 { block b { reduce r in 4 = k "
@@ -145,10 +146,11 @@ TEST_CASE("schedule: fragments say which lane holds an element") {
       REQUIRE(place.register_index == r / 8 * 2 + c % 2);
     }
   CHECK(dovetail::to_string(parse_fragment("i0,i1", {16, 8}).errors()) ==
-        "error: cannot use fragment i0,i1: it must have one bar between lanes and registers. Hint: write e.g. "
-        "i0%8,i1/2|i0/8,i1%2");
+        "error: cannot use fragment i0,i1: the fragment must have one bar between lanes and registers. Hint: write for "
+        "example i0%8,i1/2|i0/8,i1%2");
   Intrinsic row = copy();
   row.layouts = {"i0|"};
-  CHECK_THAT(dovetail::to_string(dovetail::loops::verify(row).errors()),
-             Catch::Matchers::ContainsSubstring("1 layouts for 2 operands. Hint: give one layout per operand"));
+  CHECK_THAT(
+      dovetail::to_string(dovetail::loops::verify(row).errors()),
+      Catch::Matchers::ContainsSubstring("1 layouts are given for 2 operands. Hint: give one layout per operand"));
 }

@@ -68,8 +68,8 @@ TEST_CASE("schedule refusals: slots") {
       "reads x[v], t[0] writes t[0] t[0] = t[0] + x[v] } block b { spatial w in 4 = i reads t[0] writes y[w] y[w] = "
       "t[0] } } }";
   check_refused(running, "slots t 2",
-                "iterations of i cannot have copies of it: block a reads elements of t that the same iteration is not "
-                "shown to write before");
+                "iterations of i cannot have copies of it: block a reads elements of t that the same iteration does "
+                "not provably write before");
 }
 
 TEST_CASE("schedule refusals: bind") {
@@ -105,7 +105,7 @@ TEST_CASE("schedule refusals: bind") {
   check_refused(kThreadsProduct, "split k 4\nbind k_0 thread.x\nbind k_1 thread.y",
                 "its 2 iterations carry the reduce iterator r of block b");
   check_refused(kThreadsGrid, "bind i block.x\nsplit i 2",
-                "cannot split i (schedule): it would break thread loop i_1: loop i_0 around it is serial");
+                "cannot split i (schedule): the step would invalidate thread loop i_1: loop i_0 around it is serial");
 }
 
 TEST_CASE("schedule refusals: pipeline") {

@@ -77,20 +77,20 @@ TEST_CASE("accel code: wrong stored code is reported with its place") {
   CHECK_THAT(read([](Json& m) { m["ranges"][0]["macs"] = -1; }), ContainsSubstring("ranges[0].macs"));
   CHECK_THAT(read([](Json& m) { m["program"] = 0; }), ContainsSubstring("code of step region, program"));
   CHECK_THAT(read([](Json& m) { m["space"] = 0; }),
-             ContainsSubstring("memory space 0, of 2, does not belong to the accelerator"));
+             ContainsSubstring("memory space 0, of 2 spaces, does not belong to the accelerator"));
   CHECK_THAT(read([](Json& m) { m["space"] = 2; }), ContainsSubstring("memory space 2, of 2"));
   CHECK_THAT(read([](Json& m) { m["arguments"] = Json::array(); }),
-             ContainsSubstring("takes 0 arguments and yields 1 results, the step has 1 and 1"));
+             ContainsSubstring("has 0 arguments and 1 results, but the step has 1 and 1"));
   CHECK_THAT(read([](Json& m) { m = 3; }), ContainsSubstring("expected an object"));
 }
 
 TEST_CASE("accelerator steps: memory") {
   CHECK(accel_errors([](auto&, auto&) {}) == "");
   CHECK_THAT(accel_errors([](auto& c, auto&) { c.argument_addresses[0] = 0x3000 - 15; }),
-             ContainsSubstring("leaves the memory of 8192 bytes at 0x1000"));
+             ContainsSubstring("exceeds the memory of 8192 bytes at 0x1000"));
   CHECK(accel_errors([](auto& c, auto&) { c.result_addresses[0] = 0x3000 - 16; }) == "");
   CHECK_THAT(accel_errors([](auto& c, auto&) { c.argument_addresses[0] = test::kSampleBase - 1; }),
-             ContainsSubstring("leaves the memory"));
+             ContainsSubstring("exceeds the memory"));
   CHECK_THAT(accel_errors([](auto& c, auto&) { c.argument_addresses[0] = test::kSampleUops + 3; }),
              ContainsSubstring("overlaps segment \"uops\""));
   CHECK(accel_errors([](auto& c, auto&) { c.argument_addresses[0] = test::kSampleUops + 4; }) == "");
@@ -106,9 +106,9 @@ TEST_CASE("accelerator steps: program, launches and ranges") {
   CHECK_THAT(accel_errors([](auto& c, auto&) { c.program.pop_back(); }),
              ContainsSubstring("launch 0:5 exceeds the program's 4 instructions"));
   CHECK_THAT(accel_errors([](auto& c, auto&) { c.segments[1].bytes = flipped(c.segments[1].bytes, std::byte{8}); }),
-             ContainsSubstring("does not hold the program at 0x2000"));
+             ContainsSubstring("does not contain the program at 0x2000"));
   CHECK_THAT(accel_errors([](auto& c, auto&) { c.segments.pop_back(); }),
-             ContainsSubstring("no segment holds the program at 0x2000"));
+             ContainsSubstring("no segment contains the program at 0x2000"));
   CHECK_THAT(accel_errors([](auto& c, auto&) { c.ranges.pop_back(); }), ContainsSubstring("cover 3 of 5 instructions"));
   CHECK_THAT(accel_errors([](auto& c, auto&) { c.ranges[1].begin = 2; }),
              ContainsSubstring("does not continue at 3 of 5"));

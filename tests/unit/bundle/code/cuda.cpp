@@ -101,16 +101,16 @@ TEST_CASE("cuda code: one list of kernels at the head, as written by older kits,
 TEST_CASE("cuda code: launches that no device accepts are refused with both numbers") {
   bundle::CudaCode code = cuda_sample();
   code.kernels[0].launches[0].block = {64, 17, 1};
-  CHECK_THAT(cuda_errors(code), ContainsSubstring("64 x 17 x 1 threads in a block, the most is 1024"));
+  CHECK_THAT(cuda_errors(code), ContainsSubstring("64 x 17 x 1 threads in a block, but at most 1024 are possible"));
   code = cuda_sample();
   code.kernels[0].launches[0].grid = {1, 65536, 1};
-  CHECK_THAT(cuda_errors(code), ContainsSubstring("65536 blocks in dimension 1, the most is 65535"));
+  CHECK_THAT(cuda_errors(code), ContainsSubstring("65536 blocks in dimension 1, but at most 65535 are possible"));
   code = cuda_sample();
   code.kernels[0].launches[0].operands[0].index = 2;
-  CHECK_THAT(cuda_errors(code), ContainsSubstring("takes tensor 2, the step has 2"));
+  CHECK_THAT(cuda_errors(code), ContainsSubstring("uses tensor 2, but the step has only 2"));
   code = cuda_sample();
   code.kernels[0].launches[0].operands[1].offset = 513;
-  CHECK_THAT(cuda_errors(code), ContainsSubstring("takes byte 513 of a workspace of 512"));
+  CHECK_THAT(cuda_errors(code), ContainsSubstring("uses byte 513 of a workspace of 512"));
   code = cuda_sample();
   code.kernels[0].images.clear();
   CHECK_THAT(cuda_errors(code), ContainsSubstring("contains code for no architecture"));
@@ -118,7 +118,8 @@ TEST_CASE("cuda code: launches that no device accepts are refused with both numb
   CHECK_THAT(cuda_errors(code), ContainsSubstring("contains code for no architecture"));
   code = cuda_sample();
   code.kernels[1].launches[0].shared_bytes = (227 << 10) + 1;
-  CHECK_THAT(cuda_errors(code), ContainsSubstring("kernel k1_0 shares 232449 bytes in a block, the most is 232448"));
+  CHECK_THAT(cuda_errors(code),
+             ContainsSubstring("kernel k1_0 needs 232449 bytes of shared memory, but a block has at most 232448"));
 }
 
 TEST_CASE("cuda code: tensor maps that no driver accepts are refused with their sizes") {
@@ -128,18 +129,21 @@ TEST_CASE("cuda code: tensor maps that no driver accepts are refused with their 
     change(code.kernels[1].launches[0].tensor_maps[0]);
     return cuda_errors(code);
   };
-  CHECK_THAT(why([](auto& map) { map.operand.index = 2; }), ContainsSubstring("takes tensor 2, the step has 2"));
+  CHECK_THAT(why([](auto& map) { map.operand.index = 2; }),
+             ContainsSubstring("uses tensor 2, but the step has only 2"));
   CHECK_THAT(why([](auto& map) { map.element_bytes = 3; }), ContainsSubstring("whose elements have 3 bytes"));
-  CHECK_THAT(why([](auto& map) { map.extents.clear(); }), ContainsSubstring("of 0 dimensions with 2 of a box"));
+  CHECK_THAT(why([](auto& map) { map.extents.clear(); }), ContainsSubstring("of 0 dimensions with a tile of 2"));
   CHECK_THAT(why([](auto& map) { map.extents = {1, 1, 1, 1, 1, 16}, map.box = {1, 1, 1, 1, 1, 16}; }),
-             ContainsSubstring("of 6 dimensions with 6 of a box, the most is 5"));
+             ContainsSubstring("of 6 dimensions with a tile of 6; at most 5 are possible"));
   CHECK_THAT(why([](auto& map) {
                map.box = {257, 32};
              }),
-             ContainsSubstring("of extent 70 with a box of 257 in dimension 0"));
+             ContainsSubstring("of extent 70 with a tile of 257 in dimension 0"));
   CHECK_THAT(why([](auto& map) { map.extents[1] = 516; }),
              ContainsSubstring("whose rows in dimension 0 are 1032 bytes apart, which must be a multiple of 16"));
-  CHECK_THAT(why([](auto& map) { map.box[1] = 20; }), ContainsSubstring("by lines of 40 bytes"));
-  CHECK_THAT(why([](auto& map) { map.box[1] = 64; }), ContainsSubstring("by lines of 128 bytes with a swizzle of 64"));
-  CHECK_THAT(why([](auto& map) { map.swizzle_bytes = 48; }), ContainsSubstring("with a swizzle of 48"));
+  CHECK_THAT(why([](auto& map) { map.box[1] = 20; }),
+             ContainsSubstring("in rows of 40 bytes, which are not supported"));
+  CHECK_THAT(why([](auto& map) { map.box[1] = 64; }),
+             ContainsSubstring("in rows of 128 bytes, which do not match the swizzle of 64"));
+  CHECK_THAT(why([](auto& map) { map.swizzle_bytes = 48; }), ContainsSubstring("do not match the swizzle of 48"));
 }

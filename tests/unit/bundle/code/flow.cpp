@@ -52,7 +52,7 @@ TEST_CASE("flow: arguments, results and programs agree") {
   CHECK_THAT(why_not(bundle), ContainsSubstring("arguments: 2, expected 3"));
   bundle = test::if_bundle();
   bundle.steps[0].programs.pop_back();
-  CHECK_THAT(why_not(bundle), ContainsSubstring("it has 1 programs, expected 2"));
+  CHECK_THAT(why_not(bundle), ContainsSubstring("the step has 1 programs, expected 2"));
   bundle = test::if_bundle();
   bundle.tensors[2].shape = {5};
   CHECK_THAT(why_not(bundle), ContainsSubstring("results of program then 0 is int8[4], expected int8[5]"));
@@ -71,7 +71,7 @@ TEST_CASE("flow: arguments, results and programs agree") {
   CHECK_FALSE(why_not(bundle).empty());
   bundle = test::loop_bundle();
   bundle.steps[0].programs[0].outputs = {};
-  CHECK_THAT(why_not(bundle), ContainsSubstring("it carries 1 values"));
+  CHECK_THAT(why_not(bundle), ContainsSubstring("the loop carries 1 values"));
   bundle = test::loop_bundle();
   bundle.steps[0].programs[0].inputs = {0};
   CHECK_THAT(why_not(bundle), ContainsSubstring("inputs of program body: 1, expected 2"));
@@ -81,7 +81,7 @@ TEST_CASE("flow: programs of steps are verified, to a stated depth") {
   bundle::Bundle bundle = test::if_bundle();
   bundle.steps[0].programs[1].steps[0].arguments = {7};
   CHECK_THAT(why_not(bundle), ContainsSubstring("steps[0] \"choose\", programs[1], steps[0] \"else\"") &&
-                                  ContainsSubstring("names tensor 7, of 2"));
+                                  ContainsSubstring("names tensor 7, but there are only 2"));
   bundle = test::if_bundle();
   bundle.steps[0].programs[0].other_shapes.push_back(test::elementwise_program("other", "x[i]"));
   CHECK_THAT(why_not(bundle), ContainsSubstring("programs[0] has programs for other shapes"));
@@ -96,15 +96,15 @@ TEST_CASE("flow: programs of steps are verified, to a stated depth") {
 TEST_CASE("flow: an extent belongs to an output, and is one number") {
   bundle::Bundle bundle = test::loop_bundle();
   bundle.extents = {{4, 0, 4}};
-  CHECK_THAT(why_not(bundle), ContainsSubstring("has an extent, but is not an output"));
+  CHECK_THAT(why_not(bundle), ContainsSubstring("has a run-time extent, but only outputs may have one"));
   bundle.extents = {{3, 2, 4}};
-  CHECK_THAT(why_not(bundle), ContainsSubstring("an extent along axis 2"));
+  CHECK_THAT(why_not(bundle), ContainsSubstring("a run-time extent along axis 2, which does not exist"));
   bundle.extents = {{3, 0, 2}};
   CHECK_THAT(why_not(bundle), ContainsSubstring("expected int64[1]"));
   bundle.extents = {{3, 0, 4}, {3, 1, 4}};
-  CHECK_THAT(why_not(bundle), ContainsSubstring("has two extents"));
+  CHECK_THAT(why_not(bundle), ContainsSubstring("has two run-time extents"));
   bundle.extents = {{99, 0, 4}};
-  CHECK_THAT(why_not(bundle), ContainsSubstring("is not an output"));
+  CHECK_THAT(why_not(bundle), ContainsSubstring("only outputs may have one"));
   bundle.extents = {{3, 0, 99}};
-  CHECK_THAT(why_not(bundle), ContainsSubstring("names tensor 99, of 5"));
+  CHECK_THAT(why_not(bundle), ContainsSubstring("names tensor 99, but there are only 5"));
 }

@@ -38,7 +38,7 @@ TEST_CASE("host steps: arguments and results fit the program") {
   CHECK_THAT(host_errors([](auto& b) { b.tensors[0].shape = {16}; }),
              ContainsSubstring("(step plus_one): parameter x is int8[1, 16], tensor \"x\" is int8[16]"));
   CHECK_THAT(host_errors([](auto& b) { b.steps[0].arguments = {}; }),
-             ContainsSubstring("takes 1 arguments and yields 1 results, the step has 0 and 1"));
+             ContainsSubstring("has 1 arguments and 1 results, but the step has 0 and 1"));
   CHECK_THAT(host_errors([](auto& b) { b.steps[0].code.resize(30); }), ContainsSubstring("code of step plus_one"));
   // The findings of all steps together.
   const std::string both = host_errors([](auto& b) { b.steps[0].arguments = {}, b.steps[2].results = {}; });

@@ -74,21 +74,21 @@ TEST_CASE("a kernel is called only with its parameters") {
   CHECK(first([](Call&) {}) == "");
   CHECK(first([](Call& call) { call.bundle.tensors[0].shape = {6}; }) == "");  // the same bytes
   CHECK_THAT(first([](Call& call) { call.step.arguments.pop_back(); }),
-             ContainsSubstring("it has 1 arguments and 1 results, its kernel takes 3 operands"));
+             ContainsSubstring("the step has 1 arguments and 1 results, but its kernel 3 operands"));
   CHECK_THAT(first([](Call& call) { call.step.results.push_back(3); }), ContainsSubstring("2 results"));
   CHECK_THAT(first([](Call& call) {
                call.bundle.tensors[0].shape = {2, 2};
              }),
-             ContainsSubstring("tensor \"x\" is 16 bytes of float32, read, operand 0 of its kernel is 24 bytes"));
+             ContainsSubstring("tensor \"x\" is 16 bytes of float32, read, but operand 0 of the kernel is 24 bytes"));
   CHECK_THAT(first([](Call& call) { call.bundle.tensors[0].dtype = DType::int32; }),
              ContainsSubstring("24 bytes of int32, read"));
   CHECK_THAT(first([](Call& call) {
                call.step.arguments = {0, 1, 2};
                call.step.results.clear();
              }),
-             ContainsSubstring("tensor \"y\" is 16 bytes of int64, read, operand 2 of its kernel is 16 bytes of int64, "
-                               "written"));
+             ContainsSubstring(
+                 "tensor \"y\" is 16 bytes of int64, read, but operand 2 of the kernel is 16 bytes of int64, written"));
   CHECK_THAT(first([](Call& call) { call.code.local_bytes = 64; }),
-             ContainsSubstring("it provides 64 and 64 bytes of workspace, its kernel needs 64 and 128"));
+             ContainsSubstring("the step provides 64 and 64 bytes of workspace, but its kernel needs 64 and 128"));
   CHECK(problems_of([](Call& call) { call.step.arguments = {1, 0}; }).size() == 2);
 }

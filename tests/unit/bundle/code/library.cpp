@@ -115,45 +115,46 @@ TEST_CASE("cublas code: the addends of a product and the GELU after it are check
   CHECK(errors(bundle::kCublasTarget, as_it_is) == "");
   CHECK(errors(bundle::kCublasTarget, [](bundle::LibraryOperation& o) { o.gelu = false, o.least = 0; }) == "");
   CHECK_THAT(errors(bundle::kCublasTarget, [](bundle::LibraryOperation& o) { o.least = 0; }),
-             ContainsSubstring("target cublas has no GELU after it"));
-  CHECK_THAT(errors(bundle::kOnednnTarget, as_it_is), ContainsSubstring("target onednn has no GELU after it"));
+             ContainsSubstring("target cublas has no GELU after this operation"));
+  CHECK_THAT(errors(bundle::kOnednnTarget, as_it_is),
+             ContainsSubstring("target onednn has no GELU after this operation"));
   CHECK_THAT(errors(bundle::kOnednnTarget, [](bundle::LibraryOperation& o) { o.gelu = false; }),
-             ContainsSubstring("target onednn adds one tensor to a product"));
+             ContainsSubstring("target onednn can add only one tensor to a product"));
   CHECK_THAT(errors(bundle::kCublasTarget, as_it_is, {3}),
-             ContainsSubstring("the matrix that it adds has the shape [3], its result [4, 3]"));
+             ContainsSubstring("the added matrix has shape [3], but the result [4, 3]"));
   CHECK_THAT(errors(bundle::kCublasTarget,
                     [](bundle::LibraryOperation& o) {
                       o.operands = {0, 1, 3, 3};
                     }),
-             ContainsSubstring("it adds two tensors, and the first is not one of its columns"));
+             ContainsSubstring("of the two added tensors, the first does not have one element per column"));
 }
 
 TEST_CASE("onednn code: operations that cannot run are refused") {
   CHECK_THAT(onednn_errors([](LibraryCode& code) {
                code.operations[0].operands = {0, 7};
              }),
-             ContainsSubstring("operation 0 (convolution): it reads tensor 7 too early"));
+             ContainsSubstring("operation 0 (convolution): an operation reads tensor 7 before it is computed"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[1].operands = {5}; }),
-             ContainsSubstring("operation 1 (maximum): it reads tensor 5 too early"));
+             ContainsSubstring("operation 1 (maximum): an operation reads tensor 5 before it is computed"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[2].result = 0; }),
-             ContainsSubstring("it computes tensor 0, which is not one of its results"));
+             ContainsSubstring("an operation computes tensor 0, which is not a result"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[2].operands = {5}; }),
              ContainsSubstring("1 operands"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations.pop_back(); }),
-             ContainsSubstring("no operation computes its result 0"));
+             ContainsSubstring("no operation computes result 0 of the step"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[0].groups = 4; }),
-             ContainsSubstring("do not fit 4 groups of"));
+             ContainsSubstring("do not match 4 groups of"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[0].strides = {1}; }),
              ContainsSubstring("1 entries for 2 spatial axes"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[0].operands[2] = 0; }),
-             ContainsSubstring("its bias is not one of 6 outputs"));
+             ContainsSubstring("the bias must have one element for each of 6 outputs"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) {
                code.operations[0].strides = {0, 1};
              }),
              ContainsSubstring("strides[0]"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.inner[0] = {1, 0}; }), ContainsSubstring("inner[0][1]"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.inner[0] = Shape(3, std::int64_t{1} << 30); }),
-             ContainsSubstring("a tensor has the shape"));
+             ContainsSubstring("a tensor has the invalid shape"));
   bundle::Bundle bundle = with(onednn_sample());
   bundle.tensors[1].dtype = DType::int32;
   CHECK_THAT(to_string(bundle::library_steps(bundle, bundle::kOnednnTarget).errors()),
@@ -196,35 +197,35 @@ TEST_CASE("library code: each library has its types, clamps and shapes") {
   CHECK(library_errors(kProducts, {.kind = LibraryKind::product, .scale = 0.5, .addend_scale = 2, .least = 0},
                        {{float32, {4, 5}}, {float32, {5, 3}}, {float32, {4, 3}}, {float32, {4, 3}}}) == "");
   CHECK_THAT(library_errors(kProducts, product, {{float32, {4, 5}}, {float32, {6, 3}}, {float32, {4, 3}}}),
-             ContainsSubstring("depths of 5 and 6"));
+             ContainsSubstring("different depths, 5 and 6"));
   CHECK_THAT(library_errors(kProducts, product, {{float32, {4, 5}}, {float32, {5, 3}}, {float32, {4, 4}}}),
-             ContainsSubstring("its result has the shape [4, 4], its operands make [4, 3]"));
+             ContainsSubstring("the result has shape [4, 4], but the operands yield [4, 3]"));
   CHECK_THAT(library_errors(kProducts, product, {{float32, {2, 4, 5}}, {float32, {3, 5, 3}}, {float32, {3, 4, 3}}}),
-             ContainsSubstring("leading axes of 2 and 3 do not fit"));
+             ContainsSubstring("the leading axes of 2 and 3 do not match"));
   CHECK_THAT(library_errors(kProducts, product, {{float64, {4, 5}}, {float64, {5, 3}}, {float64, {4, 3}}}),
-             ContainsSubstring("target cublas does not compute it of float64"));
+             ContainsSubstring("target cublas does not support the operation for float64"));
   CHECK_THAT(library_errors(kProducts, product, {{float32, {4, 5}}, {float16, {5, 3}}, {float32, {4, 3}}}),
-             ContainsSubstring("target cublas does not compute it of float32"));
+             ContainsSubstring("target cublas does not support the operation for float32"));
   CHECK_THAT(library_errors(kProducts, {.kind = LibraryKind::product, .least = 0, .most = 6},
                             {{float32, {4, 5}}, {float32, {5, 3}}, {float32, {4, 3}}}),
-             ContainsSubstring("does not clamp to these bounds"));
+             ContainsSubstring("cannot clamp to these bounds"));
   CHECK_THAT(library_errors(kProducts, {.kind = LibraryKind::product, .least = 0},
                             {{int8, {4, 5}}, {int8, {5, 3}}, {int32, {4, 3}}}),
              ContainsSubstring("neither clamped nor scaled"));
   CHECK_THAT(library_errors(bundle::kOnednnTarget, {.kind = LibraryKind::product, .scale = 0.5},
                             {{float32, {4, 5}}, {float32, {5, 3}}, {float32, {4, 3}}}),
-             ContainsSubstring("target onednn does not scale products"));
+             ContainsSubstring("target onednn cannot scale products"));
   CHECK(library_errors(kOthers, {.kind = LibraryKind::softmax, .axis = 1}, {{bfloat16, {2, 3}}, {bfloat16, {2, 3}}}) ==
         "");
   CHECK_THAT(library_errors(kOthers, {.kind = LibraryKind::softmax, .axis = 2}, {{float32, {2, 3}}, {float32, {2, 3}}}),
-             ContainsSubstring("it runs along axis 2 of 2"));
+             ContainsSubstring("the operation is along axis 2, but there are 2"));
   CHECK_THAT(library_errors(kOthers, product, {{float32, {4, 5}}, {float32, {5, 3}}, {float32, {4, 3}}}),
-             ContainsSubstring("target cudnn has no such operation"));
+             ContainsSubstring("target cudnn does not have this operation"));
   const bundle::LibraryOperation pool{
       .kind = LibraryKind::maximum, .kernel = {2}, .strides = {2}, .dilations = {1}, .pad_begin = {0}, .pad_end = {0}};
   CHECK(library_errors(kOthers, pool, {{float32, {1, 2, 6}}, {float32, {1, 2, 3}}}) == "");
   CHECK_THAT(library_errors(kOthers, pool, {{float32, {1, 2, 6}}, {float32, {1, 2, 4}}}),
-             ContainsSubstring("its operands make [1, 2, 3]"));
+             ContainsSubstring("the operands yield [1, 2, 3]"));
 }
 
 TEST_CASE(
@@ -248,12 +249,11 @@ TEST_CASE(
   const Shape result{1, 6, 8, 8};
   CHECK(errors(bundle::kCudnnTarget, 0, std::nullopt, result) == "");
   CHECK_THAT(errors(bundle::kOnednnTarget, 0, std::nullopt, result),
-             ContainsSubstring("target onednn adds no tensor to a convolution"));
+             ContainsSubstring("target onednn cannot add a tensor to a convolution"));
   for (const auto& [least, most] :
        {std::pair<std::optional<double>, std::optional<double>>{std::nullopt, std::nullopt}, {0, 6}})
-    CHECK_THAT(
-        errors(bundle::kCudnnTarget, least, most, result),
-        ContainsSubstring("it adds a tensor to a convolution whose results are not clamped at 0 from below only"));
+    CHECK_THAT(errors(bundle::kCudnnTarget, least, most, result),
+               ContainsSubstring("the convolution with an added tensor must clamp its results only from below, at 0"));
   CHECK_THAT(errors(bundle::kCudnnTarget, 0, std::nullopt, {1, 6, 8, 1}),
-             ContainsSubstring("the tensor that it adds has the shape [1, 6, 8, 1], its result [1, 6, 8, 8]"));
+             ContainsSubstring("the added tensor has shape [1, 6, 8, 1], but the result [1, 6, 8, 8]"));
 }

@@ -20,7 +20,7 @@ TEST_CASE("addresses are decimal or hexadecimal") {
   CHECK(*parse_address("--dram-base", "0x1000") == 4096);
   CHECK(*parse_address("--dram-base", "18446744073709551615") == UINT64_MAX);
   for (const char* wrong : {"", "0x", "-1", "+1", "1 ", "18446744073709551616", "0x1g", "4k"})
-    CHECK_THAT(errors(parse_address("--dram-base", wrong)), ContainsSubstring("bad value of --dram-base"));
+    CHECK_THAT(errors(parse_address("--dram-base", wrong)), ContainsSubstring("invalid value for --dram-base"));
 }
 
 TEST_CASE("launches are within the program") {

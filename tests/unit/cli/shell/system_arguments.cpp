@@ -14,8 +14,9 @@ TEST_CASE("clocks and numbers of accelerators are numbers in their range") {
   CHECK(changes.accelerators == 4);
   for (const char* wrong : {"0", "-1", "", "fast", "1000001", "0.5", "5 ", "nan", "inf"})
     CHECK_THAT(to_string(SystemArguments{.clock = wrong, .memory = {}}.parse().errors()),
-               ContainsSubstring("bad value of --clock") &&
-                   ContainsSubstring("it must be a number from 1 to 1000000") && ContainsSubstring("Hint: write MHz"));
+               ContainsSubstring("invalid value for --clock") &&
+                   ContainsSubstring("the clock must be a number from 1 to 1000000") &&
+                   ContainsSubstring("Hint: write MHz"));
   CHECK_THAT(to_string(SystemArguments{.clock = {}, .memory = {}, .accelerators = "65"}.parse().errors()),
              ContainsSubstring("--accelerators"));
 }

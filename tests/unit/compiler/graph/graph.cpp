@@ -132,7 +132,7 @@ TEST_CASE("graph: attributes of the wrong kind are an internal error") {
 TEST_CASE("verify: a cycle is named") {
   Small small;
   small.graph.edit(small.a)->inputs = {small.y};
-  CHECK_THAT(findings(small.graph), ContainsSubstring("cycle b -> a -> b") || ContainsSubstring("cycle a -> b -> a"));
+  CHECK_THAT(findings(small.graph), ContainsSubstring("cycle: b -> a -> b") || ContainsSubstring("cycle: a -> b -> a"));
 }
 
 TEST_CASE("verify: ids, producers, duplicates, undefined values") {
@@ -140,11 +140,11 @@ TEST_CASE("verify: ids, producers, duplicates, undefined values") {
   SECTION("well formed") { CHECK(findings(small.graph).empty()); }
   SECTION("id out of range") {
     small.graph.edit(small.a)->inputs = {ValueId{99}};
-    CHECK_THAT(findings(small.graph), ContainsSubstring("value id 99 of 4 values"));
+    CHECK_THAT(findings(small.graph), ContainsSubstring("value id 99 is out of range: the graph has 4 values"));
   }
   SECTION("undefined value") {
     small.graph.inputs.clear();
-    CHECK_THAT(findings(small.graph), ContainsSubstring("uses %x, which is not defined"));
+    CHECK_THAT(findings(small.graph), ContainsSubstring("%x is used, but not defined"));
   }
   SECTION("two definitions") {
     small.graph.edit(small.a)->outputs = {small.r, small.z};
@@ -156,11 +156,11 @@ TEST_CASE("verify: ids, producers, duplicates, undefined values") {
   }
   SECTION("a constant of another type") {
     small.graph.value(small.graph.add_constant("k", NdArray::scalar(1.0f))).type = {DType::int8, {}};
-    CHECK_THAT(findings(small.graph), ContainsSubstring("type int8[], but the constant is float32[]"));
+    CHECK_THAT(findings(small.graph), ContainsSubstring("the type is int8[], but the constant is float32[]"));
   }
   SECTION("an input that a node produces") {
     small.graph.inputs = {small.x, small.r};
-    CHECK_THAT(findings(small.graph), ContainsSubstring("a graph input that has a producer"));
+    CHECK_THAT(findings(small.graph), ContainsSubstring("the graph input has a producer"));
   }
 }
 

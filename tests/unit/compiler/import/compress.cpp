@@ -48,5 +48,5 @@ TEST_CASE("import: a condition of Compress that is too long is refused") {
     return to_string(imported.errors());
   };
   CHECK_THAT(refusal(compress({1, 1, 1}, {attribute("axis", 0)})),
-             ContainsSubstring("a condition of 3 for 2 slices") && ContainsSubstring("c"));
+             ContainsSubstring("the condition has 3 elements, for 2 slices") && ContainsSubstring("c"));
 }

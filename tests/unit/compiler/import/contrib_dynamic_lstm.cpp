@@ -138,7 +138,7 @@ TEST_CASE("com.microsoft.DynamicQuantizeLSTM refuses operands of wrong shapes") 
     return made.with("hidden_size", 2);
   };
   CHECK_THAT(node(NdArray(DType::int8, {1, 4, 8}), scale, scale).refusal(),
-             ContainsSubstring("X of shape [2, 1, 3], W of [1, 4, 8] and R of [1, 2, 8]"));
+             ContainsSubstring("X has shape [2, 1, 3], W [1, 4, 8] and R [1, 2, 8]"));
   CHECK_THAT(node(w, scale, wrong).refusal(),
              ContainsSubstring("input 2 has shape [3]") && ContainsSubstring("one per direction, [1], or per column"));
   CHECK_THAT(node(w, wrong, scale).refusal(), ContainsSubstring("W_scale has shape [3]"));

@@ -89,7 +89,7 @@ TEST_CASE("import: If becomes the branch that its condition chooses, which sees 
 TEST_CASE("import: an If without the branch that its condition chooses is refused") {
   Model without = model_of_body({node("If", {"c"}, {"y"}, {branch("then_branch", "Neg")}, "choose")});
   without.initializers = {tensor("c", flag(false))};
-  CHECK_THAT(refusal(without), ContainsSubstring("it has no subgraph else_branch"));
+  CHECK_THAT(refusal(without), ContainsSubstring("the node has no subgraph else_branch"));
 }
 
 TEST_CASE("import: Loop carries values, stacks others, and ends by count or condition") {

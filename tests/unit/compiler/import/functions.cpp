@@ -66,7 +66,7 @@ TEST_CASE("import: functions that call functions, with attributes of the call an
 TEST_CASE("import: invalid functions are refused") {
   const Message endless = function("Endless", {"a"}, {"b"}, {call("Endless", {"a"}, {"b"})});
   CHECK_THAT(errors_of_functions({call("Endless", {"x"}, {"y"})}, {endless}),
-             ContainsSubstring("its calls are more than 64 deep"));
+             ContainsSubstring("the function's calls are nested more than 64 deep"));
 
   // Each level calls the one below ten times.
   std::vector<Message> levels{function("F0", {"a"}, {"b"}, {node("Relu", {"a"}, {"b"})})};
@@ -81,11 +81,12 @@ TEST_CASE("import: invalid functions are refused") {
              ContainsSubstring("the functions expand to more than 1000000 nodes"));
 
   const Message old = function("Old", {"a"}, {"b"}, {node("Softmax", {"a"}, {"b"})}, {}, 11);
-  CHECK_THAT(errors_of_functions({call("Old", {"x"}, {"y"})}, {old}),
-             ContainsSubstring("it uses operator set 11, the model uses 21, and Softmax differs between them"));
+  CHECK_THAT(
+      errors_of_functions({call("Old", {"x"}, {"y"})}, {old}),
+      ContainsSubstring("the function uses operator set 11, but the model uses 21, and Softmax differs between them"));
   const Message few = function("Few", {"a"}, {"b"}, {node("Relu", {"a"}, {"b"})});
   CHECK_THAT(errors_of_functions({call("Few", {"x", "x"}, {"y"})}, {few}),
-             ContainsSubstring("2 inputs and 1 outputs; it has 1 and 1"));
+             ContainsSubstring("the call has 2 inputs and 1 outputs, but the function 1 and 1"));
 }
 
 }  // namespace dovetail

@@ -44,7 +44,7 @@ TEST_CASE("ai.onnx.ml: Scaler, Normalizer and Binarizer") {
   CHECK(ml_node("Binarizer").input("x", x).with("threshold", 0.5f).run1() ==
         NdArray::from<float>({3, 2}, {1, 0, 0, 0, 0, 1}));
   CHECK_THAT(ml_node("Scaler").input("x", x).with("offset", Reals32{1, 2, 3}).with("scale", Reals32{2}).refusal(),
-             ContainsSubstring("3 offsets and 1 scales for 2 features"));
+             ContainsSubstring("3 offsets and 1 scales are given for 2 features"));
 }
 
 TEST_CASE("ai.onnx.ml: feature selection, concatenation, and mapping of integers") {
@@ -57,7 +57,7 @@ TEST_CASE("ai.onnx.ml: feature selection, concatenation, and mapping of integers
   CHECK(ml_node("FeatureVectorizer").input("x", x).input("z", z).with("inputdimensions", Integers{2, 3}).run1() ==
         NdArray::from<float>({2, 5}, {1, 2, 7, 8, 0, 4, 5, 9, 10, 0}));
   CHECK_THAT(ml_node("FeatureVectorizer").input("x", x).with("inputdimensions", Integers{2, 3}).refusal(),
-             ContainsSubstring("2 inputdimensions for 1 inputs"));
+             ContainsSubstring("2 inputdimensions are given for 1 inputs"));
   const NdArray label = NdArray::from<std::int64_t>({2, 2}, {1, 3, 2, 1});
   CHECK(ml_node("LabelEncoder")
             .input("x", label)
@@ -72,7 +72,7 @@ TEST_CASE("ai.onnx.ml: feature selection, concatenation, and mapping of integers
             .with("default_float", 9.0f)
             .run1() == NdArray::from<float>({3}, {7, 8, 9}));
   CHECK_THAT(ml_node("LabelEncoder").input("x", label).with("keys_int64s", Integers{1}).refusal(),
-             ContainsSubstring("its keys or values are strings, or absent"));
+             ContainsSubstring("the keys or values are strings, or missing"));
 }
 
 TEST_CASE("ai.onnx.ml: linear models") {
@@ -143,7 +143,7 @@ TEST_CASE("ai.onnx.ml: linear models") {
     check_close(result.at("y"), both, 1e-6);
   }
   CHECK_THAT(ml_node("LinearRegressor").input("x", x).with("coefficients", weights).with("targets", 2).refusal(),
-             ContainsSubstring("6 coefficients and 0 intercepts for 2 results of 2 features"));
+             ContainsSubstring("6 coefficients and 0 intercepts are given for 2 results of 2 features"));
   CHECK_THAT(ml_node("LinearRegressor")
                  .input("x", x)
                  .with("coefficients", Reals32{1, 2})
@@ -313,7 +313,8 @@ TEST_CASE("ai.onnx.ml: invalid trees, texts and dictionaries are refused") {
   CHECK_THAT(refused([](auto& nodes) { nodes[0].when_true = 40; }),
              ContainsSubstring("node 40 of tree 0, which does not exist"));
   CHECK_THAT(refused([](auto& nodes) { nodes[1].id = 2; }), ContainsSubstring("node 2 of tree 0 is defined twice"));
-  CHECK_THAT(refused([](auto& nodes) { nodes[0].feature = 3; }), ContainsSubstring("a node reads feature 3 of 3"));
+  CHECK_THAT(refused([](auto& nodes) { nodes[0].feature = 3; }),
+             ContainsSubstring("a tree node reads feature 3, but there are only 3"));
   CHECK_THAT(refused([](auto& nodes) { nodes[0].mode = "BRANCH"; }), ContainsSubstring("the mode BRANCH"));
   CHECK_THAT(refused([](auto& nodes) { nodes[1].when_true = 0; }),
              ContainsSubstring("some nodes cannot be reached from a root"));
@@ -327,8 +328,8 @@ TEST_CASE("ai.onnx.ml: invalid trees, texts and dictionaries are refused") {
   words.input("x", row)
       .with("coefficients", Reals32{1, 2, 3, 4})
       .with("classlabels_strings", std::vector<std::string>{"cat", "dog"});
-  CHECK_THAT(words.refusal(),
-             ContainsSubstring("its labels are strings (\"cat\", ...)") && ContainsSubstring("drop the labels output"));
+  CHECK_THAT(words.refusal(), ContainsSubstring("the labels are strings (\"cat\", ...)") &&
+                                  ContainsSubstring("remove the labels output"));
   words.outputs = {"", "y"};  // without the labels the scores are numbers
   CHECK(words.run().at("y") == NdArray::from<float>({1, 2}, {5, 11}));
 

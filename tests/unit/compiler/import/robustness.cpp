@@ -63,7 +63,7 @@ TEST_CASE("robustness: all errors are reported at once, with nodes and remedies"
                  node("Mystery", {"quarter"}, {"y"}, {}, "m2")};
   model.outputs = {Message().text(1, "y")};
   const std::string text = errors(model);
-  CHECK_THAT(text, ContainsSubstring("unknown extents: x axis 1 (H), x axis 2 (W)") &&
+  CHECK_THAT(text, ContainsSubstring("these extents are unknown: x axis 1 (H), x axis 2 (W)") &&
                        ContainsSubstring("--shape NAME=1x3x224x224"));
   CHECK_THAT(text, ContainsSubstring("input words") && ContainsSubstring("element type string (8) is not supported"));
   CHECK_THAT(text, ContainsSubstring("initializer quarter") &&
@@ -75,7 +75,7 @@ TEST_CASE("robustness: all errors are reported at once, with nodes and remedies"
 
 TEST_CASE("robustness: cycles of one node, of two, and of many") {
   CHECK_THAT(errors(model_of({node("Add", {"x", "y"}, {"y"}, {}, "self")})),
-             ContainsSubstring("cycle self -> self") && ContainsSubstring("break the cycle in the model"));
+             ContainsSubstring("cycle: self -> self") && ContainsSubstring("break the cycle in the model"));
   CHECK_THAT(errors(model_of({node("Add", {"x", "b"}, {"a"}, {}, "one"), node("Neg", {"a"}, {"b"}, {}, "two"),
                               node("Relu", {"b"}, {"y"})})),
              ContainsSubstring("one -> two") || ContainsSubstring("two -> one"));
@@ -158,7 +158,7 @@ TEST_CASE("robustness: absurd extents of inputs") {
                                    ContainsSubstring("check the shapes of the model"));
   CHECK_THAT(outcome({kHuge, kHuge, kHuge}), ContainsSubstring("has more than 16 GiB"));
   CHECK_THAT(outcome({INT64_MAX, 2}), ContainsSubstring("has more than 16 GiB"));
-  CHECK_THAT(outcome({1, -7}), ContainsSubstring("unknown extents: x axis 1"));
+  CHECK_THAT(outcome({1, -7}), ContainsSubstring("these extents are unknown: x axis 1"));
   CHECK_THAT(outcome({0, kHuge}),
              ContainsSubstring("has more than 16 GiB"));  // no elements, but extents that overflow when multiplied
   CHECK(outcome({0, 1000}) == "");
@@ -179,7 +179,8 @@ TEST_CASE("robustness: absurd extents that operators compute") {
   CHECK_THAT(
       errors(model_of({node("Pad", {"x", "s"}, {"y"}, {}, "absurd_pad")}, {tensor("s", int64s({INT64_MAX, 1, 1, 1}))})),
       ContainsSubstring("absurd_pad") &&
-          ContainsSubstring("pads holds 9223372036854775807, allowed are -2147483647 to 2147483647"));
+          ContainsSubstring(
+              "pads contains 9223372036854775807, but its values must be from -2147483647 to 2147483647"));
   CHECK_THAT(errors(model_of({node("Range", {"a", "b", "c"}, {"y"}, {}, "absurd_range")},
                              {tensor("a", NdArray::scalar(std::int64_t{0})), tensor("b", NdArray::scalar(INT64_MAX)),
                               tensor("c", NdArray::scalar(std::int64_t{1}))})),
@@ -203,10 +204,10 @@ TEST_CASE("robustness: absurd extents that operators compute") {
   };
   for (const char* op : {"DepthToSpace", "SpaceToDepth"}) {
     CHECK_THAT(blocks(op, std::int64_t{1} << 32),
-               ContainsSubstring("blocksize is 4294967296, the most allowed is 32768"));  // its square is 0 modulo 2^64
-    CHECK_THAT(blocks(op, 32769), ContainsSubstring("blocksize is 32769, the most allowed is 32768"));
+               ContainsSubstring("blocksize is 4294967296, but must be at most 32768"));  // its square is 0 modulo 2^64
+    CHECK_THAT(blocks(op, 32769), ContainsSubstring("blocksize is 32769, but must be at most 32768"));
     CHECK(blocks(op, 32768) == "");
-    CHECK_THAT(blocks(op, 0), ContainsSubstring("blocksize is 0, the least allowed is 1"));
+    CHECK_THAT(blocks(op, 0), ContainsSubstring("blocksize is 0, but must be at least 1"));
   }
   const auto pooled = [](std::vector<Message> attributes) {
     return errors(model_of({node("MaxPool", {"z"}, {"y"}, std::move(attributes), "pool")},
@@ -218,7 +219,7 @@ TEST_CASE("robustness: absurd extents that operators compute") {
   CHECK_THAT(pooled({attribute("kernel_shape", Ints{2, 2}), attribute("strides", Ints{0, 0})}),
              ContainsSubstring("pool"));
   CHECK_THAT(pooled({attribute("kernel_shape", Ints{2, 2}), attribute("dilations", Ints{INT64_MAX, 1})}),
-             ContainsSubstring("dilations holds 9223372036854775807, the most allowed is 2147483647"));
+             ContainsSubstring("dilations contains 9223372036854775807, but its values must be at most 2147483647"));
   CHECK_THAT(pooled({attribute("kernel_shape", Ints{2, 2}), attribute("pads", Ints{0, INT32_MAX, 0, 0})}),
              ContainsSubstring("window 0 on spatial axis 1 covers only padding"));
   Model wide = model_of({node("MaxPool", {"x"}, {"y"}, {attribute("kernel_shape", Ints{1})}, "wide")});
@@ -306,7 +307,7 @@ TEST_CASE("robustness: a shape that takes too long to compute must be given") {
       {tensor("s", int64s({1 << 11, 1 << 11})), tensor("zero", int64s({0}))});
   CHECK_THAT(errors(model),
              ContainsSubstring("cannot import expand (Expand)") &&
-                 ContainsSubstring("must be known at compile time, but computing all such values of the model takes") &&
+                 ContainsSubstring("must be known at compile time, but computing all such values of the model needs") &&
                  ContainsSubstring("fold constants before export"));
 }
 

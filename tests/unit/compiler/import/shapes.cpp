@@ -35,23 +35,24 @@ TEST_CASE("shapes: a symbolic batch becomes 1, and the report says so") {
 
 TEST_CASE("shapes: other symbols must be given, all are named at once") {
   const std::string text = outcome(add({"N", "H"}, {"N", "W"}));
-  CHECK_THAT(text,
-             ContainsSubstring("unknown extents: a axis 1 (H), b axis 1 (W)") && ContainsSubstring("--shape SYMBOL=N"));
+  CHECK_THAT(text, ContainsSubstring("these extents are unknown: a axis 1 (H), b axis 1 (W)") &&
+                       ContainsSubstring("--shape SYMBOL=N"));
   CHECK(outcome(add({"N", "H"}, {"N", "W"}), {{"H", {5}}, {"W", {1}}, {"N", {2}}}) == "[2, 5]");
 }
 
 TEST_CASE("shapes: a complete shape for an input's name") {
   CHECK(outcome(add({"N", "H"}, {1, 1}), {{"a", {2, 7}}}) == "[2, 7]");
-  CHECK_THAT(outcome(add({"N", 3}, {1, 1}), {{"a", {2, 7}}}), ContainsSubstring("axis 1: 7 given, the model fixes 3"));
+  CHECK_THAT(outcome(add({"N", 3}, {1, 1}), {{"a", {2, 7}}}),
+             ContainsSubstring("axis 1 is set to 7, but the model fixes it to 3"));
   CHECK_THAT(outcome(add({"N", 3}, {1, 1}), {{"a", {2, 3, 1}}}),
-             ContainsSubstring("has 3 extents, the model declares 2"));
+             ContainsSubstring("has 3 extents, but the model declares 2"));
 }
 
 TEST_CASE("shapes: options with unknown names are refused") {
   CHECK_THAT(outcome(add({"N", 3}, {1, 3}), {{"M", {2}}}),
              ContainsSubstring("--shape M: the model has no input and no symbolic extent of this name") &&
                  ContainsSubstring("N, a, b"));
-  CHECK_THAT(outcome(add({"N", 3}, {1, 3}), {{"N", {2, 3}}}), ContainsSubstring("a symbolic extent takes one number"));
+  CHECK_THAT(outcome(add({"N", 3}, {1, 3}), {{"N", {2, 3}}}), ContainsSubstring("a symbolic extent needs one number"));
 }
 
 }  // namespace dovetail

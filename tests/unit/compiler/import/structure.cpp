@@ -48,7 +48,7 @@ TEST_CASE("import: an output that is listed twice is returned once") {
   const auto imported = model.import();
   REQUIRE(imported.ok());
   CHECK(imported->graph.outputs.size() == 1);
-  CHECK(imported->report.notes == std::vector<std::string>{"output y is listed more than once; it is given once"});
+  CHECK(imported->report.notes == std::vector<std::string>{"output y is listed more than once; it is returned once"});
 }
 
 TEST_CASE("import: operator sets by the versions of the operators") {
@@ -62,13 +62,13 @@ TEST_CASE("import: operator sets by the versions of the operators") {
     CHECK_THAT(structure_errors(model), ContainsSubstring("operator set"));
   }
   model.opset = 28;
-  CHECK_THAT(structure_errors(model), ContainsSubstring("ONNX operator set 28; 1 to 27 are known"));
+  CHECK_THAT(structure_errors(model), ContainsSubstring("ONNX operator set 28 is not supported; sets 1 to 27 are"));
   model.opset = 5;
   model.nodes = {node("Tile", {"x", "tiles", "axis"}, {"y"})};
   CHECK(structure_errors(model) != "");
   model.opset = 1;
   CHECK_THAT(structure_errors(model),
-             ContainsSubstring("version 1 of Tile is not supported; the model is of operator set 1"));
+             ContainsSubstring("version 1 of Tile is not supported; the model uses operator set 1"));
 }
 
 TEST_CASE("import: the versions of every ONNX operator in the table") {
@@ -110,7 +110,7 @@ TEST_CASE("import: undefined, doubly defined and cyclic values") {
   SECTION("undefined") {
     model.nodes = {node("Add", {"x", "ghost"}, {"y"}, {}, "add")};
     CHECK_THAT(structure_errors(model),
-               ContainsSubstring("node add (Add)") && ContainsSubstring("it uses ghost, which is not defined"));
+               ContainsSubstring("node add (Add)") && ContainsSubstring("the node uses ghost, which is not defined"));
   }
   SECTION("twice") {
     model.nodes.push_back(node("Abs", {"x"}, {"y"}, {}, "abs"));
@@ -177,7 +177,7 @@ TEST_CASE("import: unsupported types and shapes are refused") {
   }
   SECTION("sequence input") {
     model.inputs = {Message().text(1, "x").message(2, Message().message(4, Message()))};
-    CHECK_THAT(structure_errors(model), ContainsSubstring("its type is not a tensor"));
+    CHECK_THAT(structure_errors(model), ContainsSubstring("the input's type is not a tensor"));
   }
   SECTION("a shape whose product overflows") {
     model.inputs = {Message().text(1, "x").message(
@@ -189,7 +189,7 @@ TEST_CASE("import: unsupported types and shapes are refused") {
   }
   SECTION("declared and inferred output type differ") {
     model.outputs = {value_info("y", DType::int64, {1, 4})};
-    CHECK_THAT(structure_errors(model), ContainsSubstring("the file declares int64, its operators yield float32"));
+    CHECK_THAT(structure_errors(model), ContainsSubstring("the file declares int64, but its operators return float32"));
   }
   SECTION("a stale output shape is noted") {
     model.outputs = {value_info("y", DType::float32, {7, 4})};

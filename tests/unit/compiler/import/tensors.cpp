@@ -66,18 +66,18 @@ TEST_CASE("tensors: typed fields") {
 
 TEST_CASE("tensors: a wrong size is refused before anything is allocated") {
   CHECK_THAT(error(Message().number(1, 3).number(2, 1).text(9, "12345678")),
-             ContainsSubstring("float32[3] needs 12 bytes, raw_data holds 8"));
+             ContainsSubstring("float32[3] needs 12 bytes, but raw_data has 8"));
   CHECK_THAT(error(Message().number(1, 3).number(2, 1).real(4, 1)),
-             ContainsSubstring("float32[3] needs 3 elements, the file holds 1"));
+             ContainsSubstring("float32[3] needs 3 elements, but the file has 1"));
   CHECK_THAT(error(Message().number(1, 3).number(2, 1).number(7, 1).number(7, 1).number(7, 1)),
-             ContainsSubstring("float_data holds 0"));
-  CHECK_THAT(error(Message().number(1, std::int64_t{1} << 33).number(2, 2)), ContainsSubstring("the file holds 0"));
+             ContainsSubstring("float_data has 0"));
+  CHECK_THAT(error(Message().number(1, std::int64_t{1} << 33).number(2, 2)), ContainsSubstring("the file has 0"));
   CHECK_THAT(error(Message().number(1, -1).number(2, 2)), ContainsSubstring("extent -1 of shape [-1] is negative"));
   CHECK_THAT(error(Message().number(1, std::int64_t{1} << 62).number(1, 8).number(2, 1)),
              ContainsSubstring("has more than 16 GiB"));
   CHECK_THAT(error(Message().number(2, 8)), ContainsSubstring("string (8) is not supported"));
   CHECK_THAT(error(Message().number(2, 22)),
-             ContainsSubstring("1 elements of int4 (22) need 1 bytes, the file holds 0"));
+             ContainsSubstring("1 elements of int4 (22) need 1 bytes, but the file has 0"));
   const Message whole = Message().number(2, 1).text(8, "name");
   const auto cut = import::parse_tensor_proto(whole.bytes().first(5), "t.pb");
   REQUIRE_FALSE(cut.ok());
@@ -147,7 +147,7 @@ TEST_CASE("tensors: a model file beyond the format's limit is refused without be
   const auto imported = import::import_onnx_file(folder / "m.onnx");
   REQUIRE_FALSE(imported.ok());
   CHECK_THAT(to_string(imported.errors()),
-             ContainsSubstring("3221225472 bytes > 2147483647, the limit of a protobuf file"));
+             ContainsSubstring("the file has 3221225472 bytes > 2147483647, the limit of a protobuf file"));
 }
 
 TEST_CASE("tensors: a data file that a hundred initializers name is held once, or refused by file and tensor") {

@@ -157,20 +157,20 @@ TEST_CASE("Conv: refusals name the node, the rule with both numbers and the reme
     return test;
   };
   CHECK(conv({1, 6, 8, 8}, {4, 4, 3, 3}).refusal() ==
-        "error: cannot take Conv (node node): input has 6 channels, weight 4 x group 1 has 4. Hint: the input must "
-        "have the weight's channels times group");
+        "error: cannot accept Conv (node node): input has 6 channels, but weight 4 x group 1 has 4. Hint: the input "
+        "must have as many channels as the weight times group");
   CHECK(conv({1, 4, 2, 8}, {4, 4, 3, 3}).ints("dilations", {2, 1}).refusal() ==
-        "error: cannot take Conv (node node): window of 5 elements (kernel 3, dilation 2) > padded input of 2 on "
-        "spatial axis 0. Hint: use a larger input, more "
-        "padding or a smaller kernel");
+        "error: cannot accept Conv (node node): window of 5 elements (kernel 3, dilation 2) > padded input of 2 on "
+        "spatial axis 0. Hint: use a larger input, more padding or a smaller kernel");
   CHECK(conv({1, 4, 8, 8}, {4, 4, 3, 3}).ints("strides", {0, 1}).refusal() ==
-        "error: cannot take Conv (node node): strides holds 0, the least allowed is 1. Hint: fix the exporter");
+        "error: cannot accept Conv (node node): strides contains 0, but its values must be at least 1. Hint: fix the "
+        "exporter");
   CHECK(conv({1, 4, 8, 8}, {4, 4, 3, 3}).ints("kernel_shape", {3, 5}).refusal() ==
-        "error: cannot take Conv (node node): kernel_shape is [3, 5], the weight's is [3, 3]. Hint: make them equal, "
-        "or drop the attribute");
+        "error: cannot accept Conv (node node): kernel_shape is [3, 5], but the weight's kernel is [3, 3]. Hint: make "
+        "them equal, or remove the attribute");
   CHECK(conv({1, 4, 8, 8}, {4, 4, 3, 3}).integer("color", 3).refusal() ==
-        "error: cannot take Conv (node node): this operator has no attribute color. Hint: remove the "
-        "attribute, or implement it in compiler/ops");
+        "error: cannot accept Conv (node node): this operator has no attribute color. Hint: remove the attribute, or "
+        "implement it in compiler/ops");
   // All errors of a node at once.
   const std::string both = conv({1, 6, 8, 8}, {4, 4, 3, 3}).ints("pads", {1}).ints("strides", {1, -1}).refusal();
   CHECK(std::count(both.begin(), both.end(), '\n') == 2);

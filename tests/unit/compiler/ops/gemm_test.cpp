@@ -85,12 +85,12 @@ TEST_CASE("MatMul: integers, 16-bit floats, refusals") {
   expected.set_double(0, 3072);  // a float16 sum would stop at 2048 + small steps
   require_close(Case("MatMul").input(half).input(ones).run1(), expected, 0);
   CHECK(Case("MatMul").input(NdArray(DType::float32, {2, 3})).input(NdArray(DType::float32, {4, 5})).refusal() ==
-        "error: cannot take MatMul (node node): A [2, 3] has K = 3, B [4, 5] has K = 4. Hint: the last axis of A and "
+        "error: cannot accept MatMul (node node): A [2, 3] has K = 3, B [4, 5] has K = 4. Hint: the last axis of A and "
         "the last but one of B must be equal; insert a "
         "Transpose");
   CHECK(Case("MatMul").input(NdArray(DType::float32, {2, 3})).input(NdArray(DType::float64, {3, 5})).refusal() ==
-        "error: cannot take MatMul (node node): input 1 (B) has type float64, input 0 has float32; they must be equal. "
-        "Hint: insert a Cast before the node");
+        "error: cannot accept MatMul (node node): input 1 (B) has type float64, but input 0 has float32; they must be "
+        "equal. Hint: insert a Cast before the node");
 }
 
 TEST_CASE("dovetail.qgemm is exact and keeps leading axes") {

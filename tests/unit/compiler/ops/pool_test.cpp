@@ -158,17 +158,18 @@ TEST_CASE("Global pools, and refused attributes") {
   const NdArray x = NdArray::from<float>({1, 2, 2, 2}, {1, 2, 3, 6, -1, -2, -3, -6});
   require_close(Case("GlobalAveragePool").input(x).run1(), NdArray::from<float>({1, 2, 1, 1}, {3, -3}));
   require_close(Case("GlobalMaxPool").input(x).run1(), NdArray::from<float>({1, 2, 1, 1}, {6, -1}));
-  CHECK(Case("MaxPool").input(x).ints("kernel_shape", {2, 2}).ints("pads", {2, 0, 0, 0}).refusal() ==
-        "error: cannot take MaxPool (node node): window 0 on spatial axis 0 covers only padding (kernel 2, pads 2 and "
-        "0, input 2). Hint: use pads smaller than the kernel");
+  CHECK(
+      Case("MaxPool").input(x).ints("kernel_shape", {2, 2}).ints("pads", {2, 0, 0, 0}).refusal() ==
+      "error: cannot accept MaxPool (node node): window 0 on spatial axis 0 covers only padding (kernel 2, pads 2 and "
+      "0, input 2). Hint: use pads smaller than the kernel");
   CHECK(Case("MaxPool").input(x).refusal() ==
-        "error: cannot take MaxPool (node node): attribute kernel_shape is required. Hint: fix the exporter");
+        "error: cannot accept MaxPool (node node): attribute kernel_shape is required. Hint: fix the exporter");
   CHECK(Case("MaxPool", 3).input(x).ints("kernel_shape", {2, 2}).refusal() ==
-        "error: cannot take MaxPool (node node): the node has 3 outputs, 1 to 2 are supported. Hint: drop the unused "
-        "outputs");
+        "error: cannot accept MaxPool (node node): the node has 3 outputs, but 1 to 2 are supported. Hint: remove the "
+        "unused outputs");
   CHECK(Case("AveragePool").input(NdArray(DType::int8, {1, 1, 2, 2})).ints("kernel_shape", {2, 2}).refusal() ==
-        "error: cannot take AveragePool (node node): input 0 (X) has type int8, allowed are float16, bfloat16, "
-        "float32, float64. Hint: insert a Cast before the node");
+        "error: cannot accept AveragePool (node node): input 0 (X) has type int8, but must be one of float16, "
+        "bfloat16, float32, float64. Hint: insert a Cast before the node");
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ TEST_CASE("QuantizeLinear and DequantizeLinear per axis") {
                     .run1(),
                 NdArray::from<float>({1}, {8388608}));
   CHECK(Case("QuantizeLinear").input(x).constant(scale).constant(zero).integer("axis", 0).refusal() ==
-        "error: cannot take QuantizeLinear (node node): scale has 3 elements, axis 0 of [2, 3] has 2. Hint: give one "
-        "per position of the axis");
+        "error: cannot accept QuantizeLinear (node node): scale has 3 elements, but axis 0 of [2, 3] has 2. Hint: give "
+        "one scale per position of the axis");
 }
 
 TEST_CASE("One scale and one zero point apply to the whole tensor, whatever their ranks") {
@@ -73,7 +73,7 @@ TEST_CASE("One scale and one zero point apply to the whole tensor, whatever thei
                  .constant(NdArray::from<float>({3}, {1, 1, 1}))
                  .constant(NdArray::from<std::int8_t>({}, {3}))
                  .refusal(),
-             ContainsSubstring("zero point has shape [], scale has [3]"));
+             ContainsSubstring("zero point has shape [], but scale has [3]"));
   // A block of the whole tensor is the tensor; one scale for several blocks is an error.
   CHECK(Case("QuantizeLinear")
             .input(x)
@@ -135,7 +135,7 @@ TEST_CASE("dovetail.qadd follows its definition step by step, for sums and diffe
              Catch::Matchers::ContainsSubstring(
                  "a_multiplier is 0.1, expected a nonzero number that float32 represents exactly"));
   CHECK_THAT(add().integer("y_zero_point", 128).refusal(),
-             Catch::Matchers::ContainsSubstring("y_zero_point is 128, the range of int8 is -128 to 127"));
+             Catch::Matchers::ContainsSubstring("y_zero_point is 128, but the range of int8 is -128 to 127"));
   CHECK_THAT(add().real("a_multiplier", 0x1p24).refusal(), Catch::Matchers::ContainsSubstring(">= 2^31"));
 }
 
@@ -205,15 +205,15 @@ TEST_CASE("dovetail.qmul and dovetail.qmatmul follow their definitions") {
     }
   require_close(with(Case("dovetail.qmatmul").input(a).input(m)).run1(), product, 0);
   // 33026 is the least number of products of at most 255 * 255 whose sum may overflow.
-  CHECK_THAT(
-      Case("dovetail.qmatmul")
-          .input(NdArray(DType::int8, {1, 33026}))
-          .input(NdArray(DType::int8, {33026, 1}))
-          .real("scale", 0.5)
-          .integer("a_zero_point", 127)
-          .integer("b_zero_point", 127)
-          .refusal(),
-      Catch::Matchers::ContainsSubstring("the accumulator may reach 2147515650, int32 holds less than 2147483648"));
+  CHECK_THAT(Case("dovetail.qmatmul")
+                 .input(NdArray(DType::int8, {1, 33026}))
+                 .input(NdArray(DType::int8, {33026, 1}))
+                 .real("scale", 0.5)
+                 .integer("a_zero_point", 127)
+                 .integer("b_zero_point", 127)
+                 .refusal(),
+             Catch::Matchers::ContainsSubstring(
+                 "the accumulator may reach 2147515650, but values of int32 are below 2147483648"));
   CHECK(Case("dovetail.qmatmul")
             .input(NdArray(DType::int8, {1, 33025}))
             .input(NdArray(DType::int8, {33025, 1}))
@@ -297,7 +297,7 @@ TEST_CASE("dovetail.qsoftmax follows its definition") {
         .integer("shift", shift)
         .refusal();
   };
-  CHECK_THAT(refused({1, 32768}, 256, 0), ContainsSubstring("axis 1 has 32768 elements, at most 32767"));
+  CHECK_THAT(refused({1, 32768}, 256, 0), ContainsSubstring("axis 1 has 32768 elements, but at most 32767"));
   CHECK_THAT(refused({1, 4}, 255, 0), ContainsSubstring("the table has shape [255], expected [256]"));
   CHECK_THAT(refused({1, 4}, 256, 63), ContainsSubstring("shift is 63, expected 0 to 62"));
 }

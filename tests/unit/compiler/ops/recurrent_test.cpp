@@ -249,10 +249,10 @@ TEST_CASE("Recurrent layers refuse attributes that the standard does not define"
     return lstm;
   };
   CHECK_THAT(node().text("direction", "sideways").refusal(),
-             Catch::Matchers::ContainsSubstring("allowed are forward, reverse and bidirectional"));
+             Catch::Matchers::ContainsSubstring("but must be forward, reverse or bidirectional"));
   CHECK_THAT(node().text("direction", "bidirectional").refusal(),
              Catch::Matchers::ContainsSubstring("input 1 has shape [1, 8, 3], expected [2, 8, 3]"));
-  CHECK_THAT(node().integer("hidden_size", 3).refusal(), Catch::Matchers::ContainsSubstring("hidden_size 3"));
+  CHECK_THAT(node().integer("hidden_size", 3).refusal(), Catch::Matchers::ContainsSubstring("hidden_size is 3"));
   CHECK_THAT(node().with("activations", std::vector<std::string>{"Sigmoid"}).refusal(),
              Catch::Matchers::ContainsSubstring("1 activations for 1 direction, expected 3"));
   CHECK_THAT(node().with("activations", std::vector<std::string>{"Sigmoid", "Tan", "Tanh"}).refusal(),

@@ -134,7 +134,7 @@ TEST_CASE("quantize: nodes may be kept in float") {
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.errors()[0].where == "nobody");
   CHECK(quantize(small(), std::vector<Values>{}, {}, reference_forward()).errors()[0].why ==
-        "there are none, but ranges are computed from samples");
+        "no samples are given, but ranges are computed from samples");
 }
 
 namespace {

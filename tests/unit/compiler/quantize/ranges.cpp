@@ -87,7 +87,7 @@ TEST_CASE("ranges: percentile and mean-square methods cut outliers") {
     CHECK(choose(Observation(), method) == Quantization{1.0f, -128});
     CHECK(parse_method(name(method)).value() == method);
   }
-  CHECK(parse_method("best").errors()[0].hint == "methods: min-max, percentile, entropy, kl, mse");
+  CHECK(parse_method("best").errors()[0].hint == "the methods are min-max, percentile, entropy, kl, mse");
 }
 
 }  // namespace dovetail::quantize

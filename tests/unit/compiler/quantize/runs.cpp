@@ -114,7 +114,7 @@ TEST_CASE("runs: a limit below the memory of one tensor is refused with the leas
   const std::vector<Values> samples = some_samples();
   const auto refused = quantize(network(), samples, options, reference_forward());
   REQUIRE_FALSE(refused.ok());
-  CHECK_THAT(to_string(refused.errors()), ContainsSubstring("9 MiB of memory, 8 of them for the kit") &&
+  CHECK_THAT(to_string(refused.errors()), ContainsSubstring("9 MiB of memory are needed, 8 of them for the kit") &&
                                               ContainsSubstring("set the limit to at least 9MiB (--memory-limit)"));
 }
 

@@ -37,8 +37,8 @@ TEST_CASE("reference: missing, superfluous and wrong inputs are reported togethe
   const auto values = reference->run({{"b", NdArray::scalar(1.0f)}, {"c", pair(1, 2)}});
   REQUIRE_FALSE(values.ok());
   const std::string text = to_string(values.errors());
-  CHECK_THAT(text, ContainsSubstring("input a): it is missing"));
-  CHECK_THAT(text, ContainsSubstring("float32[] given, the graph takes float32[2]"));
+  CHECK_THAT(text, ContainsSubstring("input a): the input is missing"));
+  CHECK_THAT(text, ContainsSubstring("the given tensor is float32[], but the graph expects float32[2]"));
   CHECK_THAT(text, ContainsSubstring("input c): the graph has no input of this name"));
   CHECK_THAT(text, ContainsSubstring("the inputs are a: float32[2], b: float32[2]"));
 }

@@ -75,14 +75,14 @@ TEST_CASE("sketch: given decisions are kept, and the others depend on them") {
 TEST_CASE("sketch: invalid decisions are errors that list the valid ones") {
   using Catch::Matchers::ContainsSubstring;
   CHECK_THAT(decided(run(kCopy, copy_task(), {{"outer", "3"}})),
-             ContainsSubstring("3 is not among its candidates. Hint: choose one of 8, 4, 2"));
+             ContainsSubstring("3 is not among the candidates. Hint: choose one of 8, 4, 2"));
   CHECK_THAT(decided(run(kCopy, copy_task(), {{"outer", "2"}, {"inner", "4"}})),
-             ContainsSubstring("4 is not among its candidates. Hint: choose one of 1, 2"));
+             ContainsSubstring("4 is not among the candidates. Hint: choose one of 1, 2"));
   CHECK_THAT(decided(run(kCopy, copy_task(), {{"tile", "4"}})),
-             ContainsSubstring("the sketch of test copy does not sample it here"));
+             ContainsSubstring("the sketch of test copy does not sample this decision"));
   CHECK_THAT(decided(run(kCopy, copy_task(), {{"outer", "8"}})), ContainsSubstring("nothing fits"));
   CHECK_THAT(decided(run({"copy", 1, [](Context&) { return false; }}, copy_task())),
-             ContainsSubstring("not a program of kind copy"));
+             ContainsSubstring("the program is not of kind copy"));
 }
 
 TEST_CASE("sketch: task and trace reproduce the program, for any decisions") {

@@ -128,7 +128,7 @@ TEST_CASE("ranking: without its library, or with a wrong one, XGBoost is refused
   CHECK_THAT(to_string(tune::XgboostRanking::make("libno-such-library.so").errors()),
              ContainsSubstring("libno-such-library.so"));
   CHECK_THAT(to_string(tune::XgboostRanking::make("libm.so.6").errors()),
-             ContainsSubstring("the library has no XGBoostVersion"));
+             ContainsSubstring("the library has no function XGBoostVersion"));
   CHECK(tune::XgboostRanking::takes_version(1, 7));
   CHECK(tune::XgboostRanking::takes_version(1, 4));
   CHECK_FALSE(tune::XgboostRanking::takes_version(1, 3));

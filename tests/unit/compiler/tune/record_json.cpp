@@ -37,10 +37,11 @@ TEST_CASE("records: a line of JSON gives the record again") {
 }
 
 TEST_CASE("records: a line of another version, or with a missing or unknown key, is refused by name") {
-  CHECK_THAT(refusal(Json::array()), ContainsSubstring("cannot take a record (line 7): it is not a JSON object"));
+  CHECK_THAT(refusal(Json::array()), ContainsSubstring("cannot read a record (line 7): the line is not a JSON object"));
   CHECK_THAT(refusal(Json::object()), ContainsSubstring("the key \"version\" is missing"));
-  CHECK_THAT(refusal_with("version", 2), ContainsSubstring("version 2, this version of dovetail reads 1"));
-  CHECK_THAT(refusal_with("version", "1"), ContainsSubstring("version \"1\", this"));
+  CHECK_THAT(refusal_with("version", 2),
+             ContainsSubstring("the record has version 2, but this version of dovetail reads 1"));
+  CHECK_THAT(refusal_with("version", "1"), ContainsSubstring("version \"1\", but this"));
   CHECK_THAT(refusal_with("costs", 1), ContainsSubstring("unknown key \"costs\""));
   const Json whole = to_json(test::sample_record(1));
   for (const auto& [key, value] : whole.items()) {
@@ -59,9 +60,9 @@ TEST_CASE("records: values of wrong types are refused by name, all of a line at 
   for (const std::string key : {"cost", "default_cost"})
     CHECK_THAT(refusal_with(key, "fast"),
                ContainsSubstring("\"" + key + "\" is \"fast\". Hint: it must be a number, or null"));
-  CHECK_THAT(
-      refusal_with("outcome", "fine"),
-      ContainsSubstring("\"outcome\" is \"fine\". Hint: it must be measured, refused, wrong, crashed or timed_out"));
+  CHECK_THAT(refusal_with("outcome", "fine"),
+             ContainsSubstring(
+                 "\"outcome\" is \"fine\". Hint: the outcome must be measured, refused, wrong, crashed or timed_out"));
   CHECK_THAT(refusal_with("decisions", {{"tile", 4}}), ContainsSubstring("\"decisions\" is {\"tile\":4}"));
   CHECK_THAT(refusal_with("decisions", Json::array()), ContainsSubstring("it must be an object of strings"));
   CHECK_THAT(refusal_with("features", {1, "2"}), ContainsSubstring("it must be an array of numbers"));

@@ -191,7 +191,8 @@ TEST_CASE("records: several databases are merged completely, or not at all") {
   }
   Records records = opened(folder / "r.db");
   run_sql(folder / "3.db", "UPDATE records SET features = '-'");
-  CHECK_THAT(to_string(records.merge(others).errors()), ContainsSubstring("3.db): it is damaged: in a record"));
+  CHECK_THAT(to_string(records.merge(others).errors()),
+             ContainsSubstring("3.db): the database is damaged: in a record"));
   CHECK(records.all().value().empty());
   run_sql(folder / "3.db", "UPDATE records SET features = '[]'");
   const auto merged = records.merge(others).value();
@@ -236,49 +237,49 @@ TEST_CASE("records: a foreign file is refused, and not changed") {
   std::string why;
   SECTION("another SQLite database") {
     run_sql(path, "CREATE TABLE records (a)");
-    why = "it is a SQLite database, but not one of tuning records";
+    why = "the file is a SQLite database, but not one of tuning records";
   }
   SECTION("a database marked by another program") {
     run_sql(path, "PRAGMA application_id = 7");
-    why = "it is a SQLite database, but not one of tuning records";
+    why = "the file is a SQLite database, but not one of tuning records";
   }
   SECTION("a later version") {
     opened(path);
     run_sql(path, "PRAGMA user_version = 2");
-    why = "its version is 2, this version of dovetail reads up to 1";
+    why = "the database has version 2, but this version of dovetail reads up to 1";
   }
   SECTION("another table") {
     opened(path);
     run_sql(path, "ALTER TABLE records ADD COLUMN more TEXT");
-    why = "it is damaged: its table is not that of version 1";
+    why = "the database is damaged: its table is not that of version 1";
   }
   SECTION("a view instead of the table") {
     opened(path);
     run_sql(path, "DROP TABLE records; CREATE VIEW records AS SELECT 1 AS task");
-    why = "it is damaged: its table is not that of version 1";
+    why = "the database is damaged: its table is not that of version 1";
   }
   SECTION("no database") {
     REQUIRE(write_text_file(path, std::string(5000, 'x')).ok());
-    why = "it is not a database";
+    why = "the file is not a database";
   }
   SECTION("a short text") {
     REQUIRE(write_text_file(path, "{}\n").ok());
-    why = "it is not a database";
+    why = "the file is not a database";
   }
   SECTION("cut short") {
     REQUIRE(opened(path).add({sample_record(1), sample_record(2)}).ok());
     fs::resize_file(path, fs::file_size(path) - 4096);
-    why = "it is damaged: database disk image is malformed";
+    why = "the database is damaged: database disk image is malformed";
   }
   SECTION("cut short within its last page") {
     REQUIRE(opened(path).add({sample_record(1)}).ok());
     fs::resize_file(path, fs::file_size(path) - 1);
-    why = "it is damaged: it has 12287 bytes of 12288";
+    why = "the database is damaged: it has 12287 bytes of 12288";
   }
   SECTION("a page overwritten") {
     opened(path);
     std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(100) << std::string(200, '\xff');
-    why = "it is damaged: ";
+    why = "the database is damaged: ";
   }
   const auto before = read_file(path).value();
   for (const Open mode : {Open::read, Open::write}) {
@@ -353,7 +354,7 @@ TEST_CASE("records: an empty file has no records, and becomes a database when it
   const TemporaryFolder folder;
   const fs::path path = folder / "r.db";
   REQUIRE(write_text_file(path, "").ok());
-  CHECK_THAT(refused(path, Open::read).why, ContainsSubstring("it is empty"));
+  CHECK_THAT(refused(path, Open::read).why, ContainsSubstring("the database is empty"));
   CHECK(fs::file_size(path) == 0);
   opened(path);
   CHECK(opened(path, Open::read).all().value().empty());
@@ -362,9 +363,9 @@ TEST_CASE("records: an empty file has no records, and becomes a database when it
 TEST_CASE("records: paths that are not files are refused, and names with a meaning in SQLite are plain names") {
   const TemporaryFolder folder;
   for (const Open mode : {Open::read, Open::write}) {
-    CHECK(refused(folder.path(), mode).why == "it is a directory");
+    CHECK(refused(folder.path(), mode).why == "the path is a directory");
     CHECK(refused("", mode).why == "the path is empty");
-    CHECK(refused("/dev/null", mode).why == "it is a device or a pipe");
+    CHECK(refused("/dev/null", mode).why == "the path is a device or a pipe");
   }
   CHECK(refused(folder / "none", Open::read).why == "no such file");
   CHECK_FALSE(fs::exists(folder / "none"));
@@ -388,7 +389,8 @@ TEST_CASE("records: a user who may only read the file and its folder can read, a
   REQUIRE(opened(path).add({sample_record(1)}).ok());
   const test::OrdinaryUser user;
   fs::permissions(folder / "d", fs::perms(0555));
-  CHECK_THAT(refused(path, Open::write).why, ContainsSubstring("its folder may not be written: Permission denied"));
+  CHECK_THAT(refused(path, Open::write).why,
+             ContainsSubstring("no permission to write to its folder: Permission denied"));
   fs::permissions(path, fs::perms(0444));
   CHECK(opened(path, Open::read).all().value() == std::vector{sample_record(1)});
   CHECK(refused(folder / "d/new.db", Open::write).cause == Cause::input);

@@ -155,9 +155,9 @@ TEST_CASE("zoo: models that it cannot build are reported") {
     return model ? std::string() : to_string(model.errors());
   };
   CHECK_THAT(refusal("resnet19", {}),
-             ContainsSubstring("no model of that name") && ContainsSubstring("resnet18, resnet50"));
-  CHECK_THAT(refusal("resnet18", {1, 0, {}, {}}), ContainsSubstring("(batch 0): it must be from 1 to 1024"));
-  CHECK_THAT(refusal("resnet18", {1, 1, 16, {}}), ContainsSubstring("(image 16): it must be from 32 to 1024"));
+             ContainsSubstring("no model of this name") && ContainsSubstring("resnet18, resnet50"));
+  CHECK_THAT(refusal("resnet18", {1, 0, {}, {}}), ContainsSubstring("(batch 0): the value must be from 1 to 1024"));
+  CHECK_THAT(refusal("resnet18", {1, 1, 16, {}}), ContainsSubstring("(image 16): the value must be from 32 to 1024"));
   CHECK_THAT(refusal("resnet18", {1, 1, {}, 16}),
              ContainsSubstring("(sequence 16): resnet18 has no sequence size to choose"));
   CHECK_THAT(refusal("ds_cnn", {1, 1, 32, {}}), ContainsSubstring("ds_cnn has no image size to choose"));

@@ -155,11 +155,11 @@ TEST_CASE("metric program: what a program prints") {
   CHECK(figures[0].key == "f1");
   CHECK(figures[0].value == 0.5);
   CHECK_THAT(errors_of(program("bad", "echo no luck >&2; exit 3"), outputs, ints({2}, {3, 4})),
-             ContainsSubstring("it ended with exit code 3: no luck"));
+             ContainsSubstring("the program ended with exit code 3: no luck"));
   CHECK_THAT(errors_of(program("text", "echo '{\"f1\": \"high\"}'"), outputs, ints({2}, {3, 4})),
              ContainsSubstring("f1 is not a number"));
   CHECK_THAT(errors_of("program:file=" + (folder / "none").string(), outputs, ints({2}, {3, 4})),
-             ContainsSubstring("there is no such file"));
+             ContainsSubstring("the file does not exist"));
 }
 
 TEST_CASE("metrics are named with their options") {

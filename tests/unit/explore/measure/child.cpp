@@ -149,7 +149,7 @@ TEST_CASE("child: ending the process is not an answer") {
     CHECK(end.ending == ChildEnding::exited);
     CHECK(end.number == status);
   }
-  CHECK(to_string({ChildEnding::exited, {}, 3}, {}) == "it ended its process with status 3");
+  CHECK(to_string({ChildEnding::exited, {}, 3}, {}) == "the process ended with status 3");
 }
 
 TEST_CASE("child: a child that hangs is killed at its limit") {
@@ -173,7 +173,7 @@ TEST_CASE("child: a child that hangs is killed at its limit") {
     CHECK(end.ending == ChildEnding::timed_out);
     CHECK(seconds >= 0.2);
   }
-  CHECK(to_string(end, limits) == "it ran for more than 0.2 s");
+  CHECK(to_string(end, limits) == "the process ran for more than 0.2 s");
 }
 
 TEST_CASE("child: it is stopped with the work") {

@@ -154,10 +154,10 @@ TEST_CASE("measure cpu: a program that the code generator refuses is refused, an
   });
   check_failed(measure(*measurer, odd), Outcome::refused, "vthread");
   check_failed(measure(*measurer, scheduled_as(machine.task(kMatmulTask), machine.cpu)), Outcome::refused,
-               "it has 3 parameters, and its task has 4");
+               "the schedule has 3 parameters, but its task has 4");
   Scheduled elsewhere = scheduled_as(task, machine.cpu);
   elsewhere.layouts.erase("in0");
-  check_failed(measure(*measurer, elsewhere), Outcome::refused, "its in0 is float32[1, 14, 14, 16]");
+  check_failed(measure(*measurer, elsewhere), Outcome::refused, "in0 is float32[1, 14, 14, 16]");
 }
 
 TEST_CASE("measure cpu: any failure of a candidate is classified, and later candidates are measured") {
@@ -189,9 +189,9 @@ TEST_CASE("measure cpu: any failure of a candidate is classified, and later cand
   REQUIRE(measured.size() == 10);
   for (const std::size_t i : {0, 2, 6, 9}) check_measured(measured[i]);
   check_failed(measured[1], Outcome::crashed, "signal 11 ended it: Segmentation fault");
-  check_failed(measured[3], Outcome::crashed, "it ended its process with status 0");
+  check_failed(measured[3], Outcome::crashed, "the process ended with status 0");
   check_failed(measured[4], Outcome::crashed, "it failed: thrown");
-  check_failed(measured[5], Outcome::timed_out, "it ran for more than 0.5");
+  check_failed(measured[5], Outcome::timed_out, "the process ran for more than 0.5");
   check_failed(measured[7], Outcome::wrong, "out0 differs from the reference: 1 of 6272 elements; first at ");
   check_failed(measured[8], Outcome::wrong, "out0 differs from the reference: 1 of 6272 elements; first at ");
 }
@@ -280,9 +280,9 @@ TEST_CASE("measure cpu: tasks that it cannot measure are errors") {
       error(task, other),
       ContainsSubstring("code for avx1024 does not run on this machine: there is no processor class \"avx1024\""));
   task.kind = "matmul";
-  CHECK_THAT(error(task, machine.cpu), ContainsSubstring("it is not a program of kind matmul"));
+  CHECK_THAT(error(task, machine.cpu), ContainsSubstring("the program is not of kind matmul"));
   task.target = "accel";
-  CHECK_THAT(error(task, machine.cpu), ContainsSubstring("it is a task of accel, kind matmul"));
+  CHECK_THAT(error(task, machine.cpu), ContainsSubstring("the task is for target accel, kind matmul"));
   // Divides by zero: by its input minus itself.
   schedule::Task dividing = cpu_task(R"(graph g(%x: int32[8]) -> (%y)
   %z: int32[8] = Sub(%x, %x)

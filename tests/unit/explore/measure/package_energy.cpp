@@ -45,7 +45,8 @@ TEST_CASE("package energy: the reason is given where there is none") {
   const test::TemporaryFolder folder;
   CHECK_THAT(to_string(PackageEnergy::open(folder.path() / "nothing").errors()),
              ContainsSubstring("No such file or directory"));
-  CHECK_THAT(to_string(PackageEnergy::open(folder.path()).errors()), ContainsSubstring("it has no zone for a package"));
+  CHECK_THAT(to_string(PackageEnergy::open(folder.path()).errors()),
+             ContainsSubstring("there is no power zone for a package"));
   write_zone(folder.path(), "intel-rapl:0", "package-0", "many");
-  CHECK_THAT(to_string(PackageEnergy::open(folder.path()).errors()), ContainsSubstring("it has no number"));
+  CHECK_THAT(to_string(PackageEnergy::open(folder.path()).errors()), ContainsSubstring("the file contains no number"));
 }

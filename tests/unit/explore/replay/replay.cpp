@@ -158,10 +158,11 @@ TEST_CASE("replay: a table of another task is refused, with the command that mak
     return to_string(space.errors());
   };
   CHECK_THAT(refused([](Table& table) { table.task = "0000000000000000"; }),
-             ContainsSubstring("it is for task 0000000000000000") &&
+             ContainsSubstring("the table is for task 0000000000000000") &&
                  ContainsSubstring("./dev tuning tables accel.conv3x3_small"));
   CHECK_THAT(refused([](Table& table) { ++table.sketch_version; }), ContainsSubstring("version"));
-  CHECK_THAT(refused([](Table& table) { table.rows[3].decisions["tile_o"] = "17"; }), ContainsSubstring("refuses"));
+  CHECK_THAT(refused([](Table& table) { table.rows[3].decisions["tile_o"] = "17"; }),
+             ContainsSubstring("the sketch rejects"));
   CHECK_THAT(refused([](Table& table) { table.rows[3].decisions.erase("tile_o"); }),
              ContainsSubstring("where the table"));
   CHECK_THAT(refused([](Table& table) { table.rows[3] = table.rows[2]; }), ContainsSubstring("twice"));

@@ -44,7 +44,8 @@ TEST_CASE("tuning table: an invalid table is refused, with the line") {
   CHECK_THAT(refused("unit cycles\n", ""), ContainsSubstring("expected \"unit ...\""));
   CHECK_THAT(refused("a sample", "some"), ContainsSubstring("file:7"));
   CHECK_THAT(refused("cost tile_o", "tile_o"), ContainsSubstring("does not begin with \"cost\""));
-  CHECK_THAT(refused("x,y yes", "x,y"), ContainsSubstring("file:10") && ContainsSubstring("3 words, for 4 columns"));
+  CHECK_THAT(refused("x,y yes", "x,y"),
+             ContainsSubstring("file:10") && ContainsSubstring("3 words, but there are 4 columns"));
   CHECK_THAT(refused("1000000", "fast"), ContainsSubstring("fast is neither a cost nor an outcome"));
   CHECK_THAT(refused("12.5", "-1"), ContainsSubstring("file:9"));
   CHECK_THAT(refused("12.5", "crashed"), ContainsSubstring("must be the measured default schedule"));

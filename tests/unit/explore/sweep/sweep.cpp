@@ -62,7 +62,7 @@ TEST_CASE("sweep: area and energy of different nodes are not those of one chip")
   CHECK(mixed_technologies(area.technology(), energy).empty());  // both at 45 nm
   energy.node_nm = 7;
   CHECK(mixed_technologies(area.technology(), energy) ==
-        "the area is of 45 nm, Nangate open cell library, the energy of 7 nm: they are not those of one chip");
+        "the area is for 45 nm, Nangate open cell library, but the energy for 7 nm: they are not of the same chip");
 }
 
 TEST_CASE("sweep: sram_bytes counts every memory that the area has") {

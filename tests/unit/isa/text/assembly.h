@@ -38,7 +38,7 @@ inline std::vector<std::string> errors_of(std::string_view text, const DataFiles
 }
 using Texts = std::vector<std::string>;
 
-// The instructions as text, one a line.
+// The instructions as text, one per line.
 inline std::string program_of(std::string_view text, const DataFiles& files = {}) {
   std::string lines;
   for (const Instruction& instruction : assembled(text, files).program) lines += format_instruction(instruction) + "\n";

@@ -55,8 +55,8 @@ TEST_CASE("errors name the line of the body and every enclosing use") {
   CHECK(errors_of(".macro m n\nalu.add uop=0:\\n imm=1\nnonsense\n.endm\nfinish\n.repeat 1\nm q\n.endr") ==
         Texts{"k.s:2, in macro `m` at k.s:7, in round 0 of .repeat at k.s:6: `q` is not defined. define it: .equ NAME "
               "VALUE, .data, .space, or a label before .uop lines",
-              "k.s:3:1, in macro `m` at k.s:7, in round 0 of .repeat at k.s:6: no instruction, directive or macro "
-              "`nonsense`. use one of " +
+              "k.s:3:1, in macro `m` at k.s:7, in round 0 of .repeat at k.s:6: there is no instruction, directive or "
+              "macro `nonsense`. use one of " +
                   errors_of("nonsense").at(0).substr(errors_of("nonsense").at(0).find("gemm"))});
 }
 
@@ -70,20 +70,20 @@ TEST_CASE("errors in macros and .repeat are named") {
   CHECK_THAT(error(".macro m\nfinish"), ContainsSubstring("k.s:1:1: `.macro` has no `.endm`"));
   CHECK_THAT(error("finish\n.endr"), ContainsSubstring("k.s:2:1: `.endr` has no beginning"));
   CHECK_THAT(error("finish\n.endm"), ContainsSubstring("`.endm` has no beginning"));
-  CHECK_THAT(error(".repeat\n.endr"), ContainsSubstring(".repeat takes a count"));
-  CHECK_THAT(error(".repeat -1\n.endr"), ContainsSubstring("-1 rounds"));
+  CHECK_THAT(error(".repeat\n.endr"), ContainsSubstring(".repeat needs a count"));
+  CHECK_THAT(error(".repeat -1\n.endr"), ContainsSubstring("the count is -1"));
   CHECK_THAT(error(".repeat n\n.endr"), ContainsSubstring("`n` is not defined before this line"));
   CHECK_THAT(error(".repeat 1 2\n.endr"), ContainsSubstring("`2` is not a name"));
   CHECK_THAT(error(".macro\n.endm"), ContainsSubstring("a macro without a name"));
   CHECK_THAT(error(".macro gemm\n.endm"), ContainsSubstring("`gemm` is an instruction"));
-  CHECK_THAT(error(".macro m\n.endm\n.macro m\n.endm"), ContainsSubstring("is defined in line 1 already"));
+  CHECK_THAT(error(".macro m\n.endm\n.macro m\n.endm"), ContainsSubstring("is already defined in line 1"));
   CHECK_THAT(error(".macro m a a\n.endm"), ContainsSubstring("the parameter `a` occurs twice"));
   CHECK_THAT(error(".macro m a-b\n.endm"), ContainsSubstring("`a-b` is not a parameter name"));
   CHECK_THAT(error(".macro m a\n.endm\nm"), ContainsSubstring("k.s:3:1: the macro `m` of line 1 needs `a`"));
-  CHECK_THAT(error(".macro m a\n.endm\nm 1 2"), ContainsSubstring("`2` is one too many"));
+  CHECK_THAT(error(".macro m a\n.endm\nm 1 2"), ContainsSubstring("`2` is unexpected"));
   CHECK_THAT(error(".macro m a b=1\n.endm\nm a=1 a=2"), ContainsSubstring("`a` occurs twice"));
   CHECK_THAT(error(".repeat 1\n.macro m\n.endm\n.endr"), ContainsSubstring("a macro in a macro or a .repeat"));
-  CHECK_THAT(error(".macro m\n.repeat 2\n.endm\n.endm"), ContainsSubstring("`.endm` where `.endr` is expected"));
+  CHECK_THAT(error(".macro m\n.repeat 2\n.endm\n.endm"), ContainsSubstring("expected `.endr`, found `.endm`"));
 }
 
 TEST_CASE("endless expansion is stopped") {
@@ -93,7 +93,7 @@ TEST_CASE("endless expansion is stopped") {
   CHECK_THAT(errors_of(".macro m a\nm \\a\\a\n.endm\nm x").at(0), ContainsSubstring("the line has 65538 characters"));
   CHECK_THAT(errors_of(".repeat 4194304\n.repeat 4194304\n.endr\n.endr").at(0),
              ContainsSubstring("make more than 4194304 lines"));
-  CHECK_THAT(errors_of(".repeat 4194305\n.endr").at(0), ContainsSubstring("rounds, not from 0 to 4194304"));
+  CHECK_THAT(errors_of(".repeat 4194305\n.endr").at(0), ContainsSubstring("but must be from 0 to 4194304"));
   // A very large number of messages is cut off.
   CHECK(errors_of(".repeat 1000000\nnonsense\n.endr").size() == 101);
 }

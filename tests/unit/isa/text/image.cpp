@@ -80,7 +80,7 @@ TEST_CASE("a wrong line gives one error, even if others use its name") {
   CHECK_THAT(only(".space x"), ContainsSubstring("`x` has no size"));
   CHECK_THAT(only(".space x 4 align=3"), ContainsSubstring("3 is not a power of two"));
   CHECK_THAT(only(".space x nowhere"), ContainsSubstring("`nowhere` is not defined"));
-  CHECK_THAT(errors_of(".equ k\nload.inp sram=k dram=0 size=1x1").at(0), ContainsSubstring(".equ takes a name"));
+  CHECK_THAT(errors_of(".equ k\nload.inp sram=k dram=0 size=1x1").at(0), ContainsSubstring(".equ needs a name"));
   CHECK(errors_of(".equ k\nload.inp sram=k dram=0 size=1x1").size() == 1);
   // A correct line, and a repeated definition, do not affect later lines.
   CHECK_THAT(errors_of(".space x 4\n.equ y x.dim1").at(0), ContainsSubstring("`x` has .bytes"));
@@ -110,7 +110,7 @@ TEST_CASE("labels mark an instruction or an address, and know their size") {
   CHECK(symbol(assembly, "e").value == symbol(assembly, "f").value);
   CHECK(symbol(assembly, "e").bytes == 16);
   CHECK(symbol(assembly, "g").value == 1);
-  CHECK_THAT(errors_of("d: finish\n.equ x d").at(0), ContainsSubstring("marks an instruction"));
+  CHECK_THAT(errors_of("d: finish\n.equ x d").at(0), ContainsSubstring("is the label of an instruction"));
 }
 
 TEST_CASE("an address is not accepted as a count") {
@@ -131,7 +131,7 @@ TEST_CASE("launches are marked") {
   CHECK(assembly.launches[1].count == 2);
   CHECK(assembled("finish").launches.empty());
   CHECK(errors_of(".launch 0:4") ==
-        Texts{"k.s:1:9: .launch takes nothing. a launch continues to the next .launch or the end"});
+        Texts{"k.s:1:9: .launch accepts no operands. a launch continues to the next .launch or the end"});
 }
 
 TEST_CASE("errors in the image are named with their line and a remedy") {
@@ -143,45 +143,45 @@ TEST_CASE("errors in the image are named with their line and a remedy") {
     return errors[0];
   };
   CHECK_THAT(error(".data x \"wide.npy\""),
-             ContainsSubstring("k.s:1:9: `wide.npy` holds int64") && ContainsSubstring("astype"));
+             ContainsSubstring("k.s:1:9: `wide.npy` has type int64") && ContainsSubstring("astype"));
   CHECK_THAT(error(".data x \"none.npy\""), ContainsSubstring("is empty"));
   CHECK_THAT(error(".data x \"gone.npy\""), ContainsSubstring("gone.npy: No such file"));
   CHECK_THAT(error(".data x \"gone.npy"), ContainsSubstring("a quotation mark is not closed"));
   CHECK_THAT(error(".data x \"\""), ContainsSubstring("is not a file name"));
-  CHECK_THAT(error(".data x \"none.npy\" 3"), ContainsSubstring("a file takes no values"));
+  CHECK_THAT(error(".data x \"none.npy\" 3"), ContainsSubstring("a file and values are both given"));
   CHECK_THAT(error(".data x"), ContainsSubstring("`x` has no content"));
   CHECK_THAT(error(".data"), ContainsSubstring(".data has no name"));
   CHECK_THAT(error(".data x y.npy"), ContainsSubstring("neither a file nor a type"));
   CHECK_THAT(error(".data x int8"), ContainsSubstring("`x` has no values"));
   CHECK_THAT(error(".data x int64 1"), ContainsSubstring("neither a file nor a type"));
-  CHECK_THAT(error(".data x int8 128"), ContainsSubstring("int8 is 128, not from -128 to 127"));
-  CHECK_THAT(error(".data x uint8 -1"), ContainsSubstring("uint8 is -1, not from 0 to 255"));
-  CHECK_THAT(error(".data x uint32 4294967296"), ContainsSubstring("not from 0 to 4294967295"));
+  CHECK_THAT(error(".data x int8 128"), ContainsSubstring("int8 is 128, but must be from -128 to 127"));
+  CHECK_THAT(error(".data x uint8 -1"), ContainsSubstring("uint8 is -1, but must be from 0 to 255"));
+  CHECK_THAT(error(".data x uint32 4294967296"), ContainsSubstring("must be from 0 to 4294967295"));
   CHECK_THAT(error(".data x float32 1.5x"), ContainsSubstring("`1.5x` is not a binary32"));
   CHECK_THAT(error(".data x int8[3] 1 2"), ContainsSubstring("2 values do not fill 3 evenly"));
   CHECK_THAT(error(".data x int8[2] 1 2 3"), ContainsSubstring("3 values do not fill 2 evenly"));
   CHECK_THAT(error(".space x"), ContainsSubstring("`x` has no size"));
-  CHECK_THAT(error(".space x int8"), ContainsSubstring("how many of int8?"));
+  CHECK_THAT(error(".space x int8"), ContainsSubstring("the number of int8 elements is missing"));
   CHECK_THAT(error(".space x int8[0]"), ContainsSubstring("an extent is 0"));
   CHECK_THAT(error(".space x int8[4,]"), ContainsSubstring("ends where a number"));
   CHECK_THAT(error(".space x int8[4"), ContainsSubstring("not closed"));
   CHECK_THAT(error(".space x 0"), ContainsSubstring("a size in bytes is 0"));
-  CHECK_THAT(error(".space x 1 2"), ContainsSubstring("`2` is one too many"));
-  CHECK_THAT(error(".space x \"none.npy\""), ContainsSubstring(".space takes no file"));
+  CHECK_THAT(error(".space x 1 2"), ContainsSubstring("`2` is unexpected"));
+  CHECK_THAT(error(".space x \"none.npy\""), ContainsSubstring(".space accepts no file"));
   CHECK_THAT(error(".space x 4 align=3"), ContainsSubstring("3 is not a power of two"));
   CHECK_THAT(error(".space x n"), ContainsSubstring("`n` is not defined before this line"));
   CHECK_THAT(error(".space 2x 4"), ContainsSubstring("`2x` is not a name"));
-  CHECK_THAT(error(".space x 4\n.data x int8 1"), ContainsSubstring("k.s:2:7: `x` is defined in line 1 already"));
-  CHECK_THAT(error("x: finish\n.equ x 1"), ContainsSubstring("`x` is defined in line 1 already"));
-  CHECK_THAT(error(".equ x"), ContainsSubstring(".equ takes a name and a value"));
-  CHECK_THAT(error(".equ x 1 +2"), ContainsSubstring(".equ takes a name and a value"));
+  CHECK_THAT(error(".space x 4\n.data x int8 1"), ContainsSubstring("k.s:2:7: `x` is already defined in line 1"));
+  CHECK_THAT(error("x: finish\n.equ x 1"), ContainsSubstring("`x` is already defined in line 1"));
+  CHECK_THAT(error(".equ x"), ContainsSubstring(".equ needs a name and a value"));
+  CHECK_THAT(error(".equ x 1 +2"), ContainsSubstring(".equ needs a name and a value"));
   CHECK_THAT(error(".space x 4\n.equ y x.dim1"), ContainsSubstring("`x` has .bytes, .end, .count and .dim0 to .dim0"));
 }
 
 TEST_CASE("sizes that overflow are refused without allocating") {
   CHECK_THAT(errors_of(".space x int32[4294967296,4294967296]").at(0), ContainsSubstring("exceeds 4294967296 bytes"));
   CHECK_THAT(errors_of(".space x int8[65536,65536,65536,65536]").at(0), ContainsSubstring("exceeds 4294967296 bytes"));
-  CHECK_THAT(errors_of(".space x 4294967297").at(0), ContainsSubstring("not from 1 to 4294967296"));
+  CHECK_THAT(errors_of(".space x 4294967297").at(0), ContainsSubstring("must be from 1 to 4294967296"));
   CHECK_THAT(errors_of(".space x 4294967296").at(0), ContainsSubstring("end beyond the 32 address bits"));
   CHECK_THAT(errors_of(".config 1x16x16-wide\n.space x 4294967296\n.space y 1").at(0),
              ContainsSubstring("more than 4294967296"));

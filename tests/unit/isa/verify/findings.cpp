@@ -7,11 +7,11 @@ TEST_CASE("verify: reading unwritten SRAM is a finding") {
   Checked checked(kPipeline);
   std::swap(checked.program[0], checked.program[3]);
   CHECK(text(checked.report()) ==
-        "undefined read: undefined read of uop[0] (#0 `gemm uop=0:1 iter=1x1 reset pop_prev`): it reads elements that "
-        "no instruction has written before, in this launch or an earlier one. Hint: load them first\n"
-        "undefined read: undefined read of acc[0] (#4 `gemm uop=0:1 iter=1x1 pop_prev push_next`): it reads elements "
-        "that no instruction has written before, in this launch or an earlier one. Hint: load, reset or overwrite them "
-        "first\n");
+        "undefined read: undefined read of uop[0] (#0 `gemm uop=0:1 iter=1x1 reset pop_prev`): the instruction reads "
+        "elements that no instruction has written before, in this launch or an earlier one. Hint: load them "
+        "first\nundefined read: undefined read of acc[0] (#4 `gemm uop=0:1 iter=1x1 pop_prev push_next`): the "
+        "instruction reads elements that no instruction has written before, in this launch or an earlier one. Hint: "
+        "load, reset or overwrite them first\n");
 }
 
 TEST_CASE("verify: REQUANT reads the element after its source") {
@@ -22,10 +22,10 @@ load.acc sram=0 dram=0x10 size=1x2 stride=2
 alu.requant uop=0:1 iter=1x1
 )",
                   {{0, 1, 0}});
-  CHECK(
-      text(checked.report()) ==
-      "undefined read: undefined read of acc[2] (#2 `alu.requant uop=0:1 iter=1x1`): it reads elements that no "
-      "instruction has written before, in this launch or an earlier one. Hint: load, reset or overwrite them first\n");
+  CHECK(text(checked.report()) ==
+        "undefined read: undefined read of acc[2] (#2 `alu.requant uop=0:1 iter=1x1`): the instruction reads elements "
+        "that no instruction has written before, in this launch or an earlier one. Hint: load, reset or overwrite them "
+        "first\n");
   std::get<isa::Load>(checked.program[1].body).x_size = 3;
   CHECK(text(checked.report()) == "");
 }
@@ -42,8 +42,8 @@ alu.table uop=0:1 iter=1x1 imm=0
 )",
                   {{0, 0, 0}});
   CHECK(text(checked.report()) ==
-        "undefined read: undefined read of tab[0] (#3 `alu.tableu uop=0:1 iter=1x1 imm=0`): it reads elements that no "
-        "instruction has written before, in this launch or an earlier one. Hint: load them first\n");
+        "undefined read: undefined read of tab[0] (#3 `alu.tableu uop=0:1 iter=1x1 imm=0`): the instruction reads "
+        "elements that no instruction has written before, in this launch or an earlier one. Hint: load them first\n");
   std::swap(checked.program[2], checked.program[4]);
   CHECK(text(checked.report()) == "");
 }
@@ -111,17 +111,13 @@ load.inp sram=0 dram=0xfffff size=0x2 stride=2 pad=1,1,0,0
 load.inp sram=65535 dram=0xffffffff size=9x0 stride=2
 )");
   CHECK(text(checked.report()) ==
-        "illegal: illegal instruction (#0 `load.inp sram=2046 dram=0x10 size=1x4 stride=4`): the 4 elements from 2046 "
-        "end at 2050 > 2048, "
-        "the depth of inp. Hint: move fewer elements, or lower sram_base\n"
-        "illegal: illegal instruction (#1 `load.inp sram=0 dram=0xfff size=1x2 stride=2`): it reads DRAM bytes "
-        "0xfff0..0x1000f, and the "
-        "memory image covers 0x0..0xffff. Hint: dram_base counts elements from physical address 0; check it, the "
-        "sizes, and the image's base "
-        "and length\n"
-        "illegal: illegal instruction (#2 `load.inp sram=0 dram=0xfffff size=1x2 stride=2`): it reaches DRAM element "
-        "1048576 > 1048575, the "
-        "last of 16 bytes below address 2^24. Hint: lower dram_base, sizes or stride, or raise `address_bits`\n");
+        "illegal: illegal instruction (#0 `load.inp sram=2046 dram=0x10 size=1x4 stride=4`): 4 elements from 2046 end "
+        "at 2050 > 2048, the depth of inp. Hint: move fewer elements, or lower sram_base\nillegal: illegal instruction "
+        "(#1 `load.inp sram=0 dram=0xfff size=1x2 stride=2`): the instruction reads DRAM bytes 0xfff0..0x1000f, but "
+        "the memory image covers 0x0..0xffff. Hint: dram_base counts elements from physical address 0; check it, the "
+        "sizes, and the image's base and length\nillegal: illegal instruction (#2 `load.inp sram=0 dram=0xfffff "
+        "size=1x2 stride=2`): the transfer ends at DRAM element 1048576 > 1048575, the last one of 16 bytes below "
+        "address 2^24. Hint: lower dram_base, sizes or stride, or raise `address_bits`\n");
 }
 
 TEST_CASE("verify: flags and extensions that the queue or the configuration does not have are findings") {
@@ -131,31 +127,27 @@ TEST_CASE("verify: flags and extensions that the queue or the configuration does
   checked.program[0].flags.pop_prev = true;
   std::get<isa::Store>(checked.program[2].body).saturate = true;
   CHECK(text(checked.report()) ==
-        "illegal: illegal instruction (#0 `load.inp sram=0 dram=0x10 size=1x1 stride=1 pop_prev`): pop_prev on a load "
-        "of inp: the load queue "
-        "has no previous queue. Hint: use pop_next and push_next, to and from the compute queue\n"
-        "illegal: illegal instruction (#2 `store.out sram=0 dram=0x200 size=1x1 stride=1 saturate pop_prev`): it "
-        "belongs to the extension "
-        "`saturate`, which is off. Hint: set \"saturate\": true in the configuration, or avoid `saturate`\n");
+        "illegal: illegal instruction (#0 `load.inp sram=0 dram=0x10 size=1x1 stride=1 pop_prev`): pop_prev is set on "
+        "a load of inp, but the load queue has no previous queue. Hint: use pop_next and push_next, to and from the "
+        "compute queue\nillegal: illegal instruction (#2 `store.out sram=0 dram=0x200 size=1x1 stride=1 saturate "
+        "pop_prev`): the field belongs to the extension `saturate`, which is off. Hint: set \"saturate\": true in the "
+        "configuration, or avoid `saturate`\n");
 }
 
 TEST_CASE("verify: micro-ops and program are constants, so that stores over them are findings") {
   Checked checked(kPipeline);
   std::get<isa::Store>(checked.program[5].body).dram_base = 0;
-  CHECK(text(checked.report()) ==
-        "micro-op overwrite: micro-ops overwritten at DRAM bytes 0x0..0x3 (#5 `store.out sram=0 dram=0x0 size=1x1 "
-        "stride=1 pop_prev`): it "
-        "stores over micro-ops that #0 `load.uop sram=0 dram=0x0 size=1x1 stride=1` reads; micro-ops are constants of "
-        "the memory image. "
-        "Hint: move the stored data to other addresses\n");
+  CHECK(
+      text(checked.report()) ==
+      "micro-op overwrite: micro-ops overwritten at DRAM bytes 0x0..0x3 (#5 `store.out sram=0 dram=0x0 size=1x1 "
+      "stride=1 pop_prev`): the instruction stores over micro-ops that #0 `load.uop sram=0 dram=0x0 size=1x1 stride=1` "
+      "reads; micro-ops are constants of the memory image. Hint: move the stored data to other addresses\n");
   // Instruction 1 is at the stored bytes.
   std::get<isa::Store>(checked.program[5].body).dram_base = 0x101;
   CHECK(text(checked.report({.program_base = 0x1000})) ==
         "micro-op overwrite: program overwritten at DRAM bytes 0x1010..0x101f (#5 `store.out sram=0 dram=0x101 "
-        "size=1x1 stride=1 pop_prev`): "
-        "it stores over the encoding of #1 `load.inp sram=0 dram=0x10 size=1x4 stride=4 push_next`, which is fetched "
-        "from there. Hint: move "
-        "the stored data to other addresses\n");
+        "size=1x1 stride=1 pop_prev`): the instruction stores over the encoding of #1 `load.inp sram=0 dram=0x10 "
+        "size=1x4 stride=4 push_next`, which is fetched from there. Hint: move the stored data to other addresses\n");
 }
 
 TEST_CASE("verify: load and store queues conflict in DRAM") {
@@ -167,12 +159,11 @@ load.inp sram=0 dram=0x201 size=3x1 stride=2
 load.inp sram=8 dram=0x206 size=1x1 stride=1
 load.uop sram=0 dram=0x0 size=1x0 pop_next
 )");
-  CHECK(text(checked.report()) ==
-        "race: race on DRAM bytes 0x2060..0x206f (#1 `store.out sram=0 dram=0x200 size=4x1 stride=2 pop_prev "
-        "push_prev` and #3 `load.inp "
-        "sram=8 dram=0x206 size=1x1 stride=1`): #1 (store queue) writes, #3 (load queue) reads the same bytes, and no "
-        "token orders the two. "
-        "Hint: relay a token from #1 through a compute instruction to #3\n");
+  CHECK(
+      text(checked.report()) ==
+      "race: race on DRAM bytes 0x2060..0x206f (#1 `store.out sram=0 dram=0x200 size=4x1 stride=2 pop_prev push_prev` "
+      "and #3 `load.inp sram=8 dram=0x206 size=1x1 stride=1`): #1 (store queue) writes, #3 (load queue) reads the same "
+      "bytes, and no token orders the two. Hint: pass a token from #1 through a compute instruction to #3\n");
   // The NOP relays.
   std::rotate(checked.program.begin() + 3, checked.program.begin() + 4, checked.program.end());
   checked.program[3].flags.push_prev = true;
@@ -197,9 +188,9 @@ TEST_CASE("verify: without an image findings about GEMM and ALU are possible one
 TEST_CASE("verify: without an image, reading an unwritten memory is still an undefined read") {
   const Checked checked("load.uop sram=0 dram=0x0 size=1x1 stride=1\nalu.add uop=0:1 iter=1x1 imm=1\n");
   CHECK(text(checked.report_without_image()) ==
-        "undefined read: undefined read of acc (#1 `alu.add uop=0:1 iter=1x1 imm=1`): it reads elements of acc, and "
-        "no instruction has written any of them before, in this launch or an earlier one. Hint: load, reset or "
-        "overwrite them first\n");
+        "undefined read: undefined read of acc (#1 `alu.add uop=0:1 iter=1x1 imm=1`): the instruction reads elements "
+        "of acc, but no instruction has written any of them before, in this launch or an earlier one. Hint: load, "
+        "reset or overwrite them first\n");
 }
 
 TEST_CASE("verify: without an image a GEMM that may write first is a possible race, not an undefined read") {
@@ -244,9 +235,8 @@ TEST_CASE("verify: a launch beyond the program is refused") {
   const Checked checked("finish\n");
   const std::vector<isa::Launch> launches = {{0, 2}};
   CHECK(text(checked.report({.launches = launches})) ==
-        "illegal: launch 0 is outside the program (launch 0:2): it needs 2 instructions, and the program has 1. "
-        "Hint: fix the launch's "
-        "begin or count\n");
+        "illegal: launch 0 is outside the program (launch 0:2): the launch needs 2 instructions, but the program has "
+        "1. Hint: fix the launch's begin or count\n");
 }
 
 TEST_CASE("verify: findings beyond the limit are counted, the first are kept") {

@@ -26,15 +26,11 @@ TEST_CASE("verify: a dropped pop is a race and a leftover token") {
   checked.program[4].flags.pop_prev = false;
   CHECK(text(checked.report()) ==
         "leftover token: 1 token left over in load -> compute (#2 `load.wgt sram=0 dram=0x10 size=1x1 stride=1 "
-        "push_next`): 2 pushed and 1 "
-        "popped in the launch; the first that is never popped is pushed here, the last pop is at #3 `gemm uop=0:1 "
-        "iter=1x1 reset pop_prev`. "
-        "Hint: add a pop, or drop the push\n"
-        "race: race on wgt[0] (#2 `load.wgt sram=0 dram=0x10 size=1x1 stride=1 push_next` and #4 `gemm uop=0:1 "
-        "iter=1x1 push_next`): #2 "
+        "push_next`): 2 pushed and 1 popped in the launch; the first that is never popped is pushed here, the last pop "
+        "is at #3 `gemm uop=0:1 iter=1x1 reset pop_prev`. Hint: add a pop, or remove the push\nrace: race on wgt[0] "
+        "(#2 `load.wgt sram=0 dram=0x10 size=1x1 stride=1 push_next` and #4 `gemm uop=0:1 iter=1x1 push_next`): #2 "
         "(load queue) writes, #4 (compute queue) reads the same elements, and no token orders the two. Hint: push a "
-        "push_next token at or "
-        "after #2, and pop it (pop_prev) at or before #4\n");
+        "push_next token at or after #2, and pop it (pop_prev) at or before #4\n");
 }
 
 TEST_CASE("verify: a dropped push is a deadlock") {
@@ -42,13 +38,10 @@ TEST_CASE("verify: a dropped push is a deadlock") {
   checked.program[2].flags.push_next = false;
   CHECK(text(checked.report()) ==
         "deadlock: deadlock, as a token is missing (#4 `gemm uop=0:1 iter=1x1 pop_prev push_next`): load is empty; "
-        "compute waits at #4 `gemm "
-        "uop=0:1 iter=1x1 "
-        "pop_prev push_next` for token 2 of load -> compute, which nothing pushes; store waits at #5 `store.out sram=0 "
-        "dram=0x200 size=1x1 "
-        "stride=1 pop_prev` for token 1 of compute -> store, which #4 `gemm uop=0:1 iter=1x1 pop_prev push_next` would "
-        "push. Hint: push the "
-        "missing tokens before they are waited for, or drop the pops\n");
+        "compute waits at #4 `gemm uop=0:1 iter=1x1 pop_prev push_next` for token 2 of load -> compute, which nothing "
+        "pushes; store waits at #5 `store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev` for token 1 of compute -> "
+        "store, which #4 `gemm uop=0:1 iter=1x1 pop_prev push_next` would push. Hint: push the missing tokens before "
+        "they are popped, or remove the pops\n");
 }
 
 TEST_CASE("verify: a token that is pushed too early orders nothing") {
@@ -109,15 +102,11 @@ finish push_next
 )");
   CHECK(text(checked.report()) ==
         "deadlock: deadlock, as queues are too short (#1 `store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev`): "
-        "load is empty; compute is "
-        "empty; store waits at "
-        "#1 `store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev` for token 1 of compute -> store, which #3 `finish "
-        "push_next` would push; "
-        "fetch waits at #2 `store.out sram=0 dram=0x201 size=1x1 stride=1`, because the store queue holds 1 of 1 "
-        "instructions. Hint: queues "
-        "of unlimited depth would not stop: put consumers nearer to their producers in the program, or raise "
-        "command_queue_depth or "
-        "token_queue_depth\n");
+        "load is empty; compute is empty; store waits at #1 `store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev` "
+        "for token 1 of compute -> store, which #3 `finish push_next` would push; fetch waits at #2 `store.out sram=0 "
+        "dram=0x201 size=1x1 stride=1`, because the store queue contains 1 of 1 instructions. Hint: there is no "
+        "deadlock with queues of unlimited depth: move consumers closer to their producers in the program, or raise "
+        "command_queue_depth or token_queue_depth\n");
   checked.config.command_queue_depth = 2;
   CHECK(text(checked.report()) == "");
 }
@@ -141,9 +130,9 @@ finish pop_next
   CHECK(report.findings[0].kind == isa::FindingKind::deadlock);
   CHECK(report.findings[0].instruction == 1);
   CHECK(report.findings[0].diagnostic.why ==
-        "load is empty; compute cannot finish #5 `finish push_next`, because compute -> store holds 1 of 1 tokens, and "
-        "waits at #6 `finish pop_next` until the unit takes it; store cannot finish #1 `nop.out push_prev`, because "
-        "store -> compute holds 1 of 1 tokens, and waits at #2 `nop.out pop_prev` until the unit takes it");
+        "load is empty; compute cannot finish #5 `finish push_next`, because compute -> store contains 1 of 1 tokens, "
+        "and waits at #6 `finish pop_next` until the unit takes it; store cannot finish #1 `nop.out push_prev`, "
+        "because store -> compute contains 1 of 1 tokens, and waits at #2 `nop.out pop_prev` until the unit takes it");
   checked.config.token_queue_depth = 2;
   CHECK(text(checked.report()) == "");
 }
@@ -179,8 +168,8 @@ finish pop_prev
   CHECK(report.findings[0].instruction == 0);
   CHECK(report.findings[0].diagnostic.what == "deadlock, as a token is missing");
   CHECK(report.findings[0].diagnostic.why ==
-        "load cannot finish #2 `nop.inp push_next`, because load -> compute holds 1 of 1 tokens; compute waits at #0 "
-        "`finish pop_next` for token 1 of store -> compute, which nothing pushes; store is empty. With queues of "
+        "load cannot finish #2 `nop.inp push_next`, because load -> compute contains 1 of 1 tokens; compute waits at "
+        "#0 `finish pop_next` for token 1 of store -> compute, which nothing pushes; store is empty. With queues of "
         "unlimited depth, load is empty; compute waits at #0 `finish pop_next` for token 1 of store -> compute, which "
         "nothing pushes; store is empty");
 }

@@ -436,5 +436,6 @@ TEST_CASE("threads: buffers that exceed a block's memory are refused with both n
   const auto result = lower_to_threads(compact_buffers(dissolve_blocks(program, {})), program.name,
                                        {.shared_bytes = 100, .local_bytes = 100, .pipeline = {}});
   REQUIRE(!result.ok());
-  CHECK_THAT(to_string(result.errors()), ContainsSubstring("its threads share 240 bytes, a block has 100"));
+  CHECK_THAT(to_string(result.errors()),
+             ContainsSubstring("the kernel needs 240 bytes of shared memory, but a block has 100"));
 }

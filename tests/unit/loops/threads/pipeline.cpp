@@ -173,7 +173,8 @@ TEST_CASE("threads: a pipelined loop that fetches no shared data is refused") {
     return *std::move(program);
   }());
   REQUIRE(!result.ok());
-  CHECK_THAT(to_string(result.errors()),
-             ContainsSubstring("pipelined loop k") &&
-                 ContainsSubstring("its first statement does not fill a buffer that the threads of a block share"));
+  CHECK_THAT(
+      to_string(result.errors()),
+      ContainsSubstring("pipelined loop k") &&
+          ContainsSubstring("the loop's first statement does not fill a buffer that the threads of a block share"));
 }

@@ -115,7 +115,7 @@ TEST_CASE("memory models are written and read") {
   CHECK_THAT(error("sram"), ContainsSubstring("there is no memory model \"sram\""));
   CHECK_THAT(error("bank:ddr9"), ContainsSubstring("ddr4-2400, lpddr4, hbm2"));
   CHECK_THAT(error("ideal:latency=0"), ContainsSubstring("latency is \"0\", but must be a number from 1 to 1000000"));
-  CHECK_THAT(error("ideal:speed=1"), ContainsSubstring("its keys are latency, bytes, outstanding"));
+  CHECK_THAT(error("ideal:speed=1"), ContainsSubstring("the keys are latency, bytes, outstanding"));
   CHECK_THAT(error("perturbed:seed"), ContainsSubstring("\"seed\" is not a key=value"));
 }
 

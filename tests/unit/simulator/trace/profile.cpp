@@ -145,7 +145,7 @@ TEST_CASE("a trace's programs are read back, and must be its own") {
   REQUIRE_FALSE(refused.ok());
   CHECK(to_string(refused.errors()) ==
         "error: cannot read the programs of the trace (t.json, program 0): event 0 of launch 0 is of instruction 1, "
-        "not 0. Hint: write it again with --trace");
+        "not 0. Hint: write the trace again with --trace");
 }
 
 }  // namespace dovetail::simulator

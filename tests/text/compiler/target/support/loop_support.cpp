@@ -38,29 +38,31 @@ TEST_CASE("the CPU back end generates code for parallel, vectorized and unrolled
 
 TEST_CASE("the CPU back end refuses the other kinds of loops") {
   CHECK(on_cpu(copy(8, "vthread")) ==
-        "error: cannot make code of copy (loop i): it is of kind vthread, which the CPU back end does not honor. "
-        "Hint: leave out the step that made it so (kinds honored: serial, parallel, vectorized, unrolled), or choose "
-        "a target that honors it; docs/reference/schedules.md lists them");
+        "error: cannot generate code for copy (loop i): the loop is of kind vthread, which target the CPU back end "
+        "does not support. Hint: remove the schedule step that set the kind (supported: serial, parallel, vectorized, "
+        "unrolled), or choose a target that supports it; docs/reference/schedules.md lists them");
   CHECK_THAT(on_cpu(copy(8, "pipelined @stages(\"2\")")),
-             Catch::Matchers::ContainsSubstring("it is of kind pipelined, which the CPU back end does not honor"));
-  CHECK_THAT(on_cpu(copy(8, "thread(block.x)")),
-             Catch::Matchers::ContainsSubstring("it is of kind thread, which the CPU back end does not honor"));
+             Catch::Matchers::ContainsSubstring(
+                 "the loop is of kind pipelined, which target the CPU back end does not support"));
+  CHECK_THAT(
+      on_cpu(copy(8, "thread(block.x)")),
+      Catch::Matchers::ContainsSubstring("the loop is of kind thread, which target the CPU back end does not support"));
 }
 
 TEST_CASE("the CPU back end accepts as many lanes as the widest register has bytes") {
   CHECK(on_cpu(copy(64, "vectorized")) == "compiled");
   CHECK(on_cpu(copy(65, "vectorized")) ==
-        "error: cannot make code of copy (loop i): it is vectorized over 65 iterations, and the CPU back end takes at "
-        "most 64 lanes. Hint: split it and vectorize the inner loop");
+        "error: cannot generate code for copy (loop i): the loop is vectorized over 65 iterations, but target the CPU "
+        "back end supports at most 64 lanes. Hint: split the loop, and vectorize the inner one");
 }
 
 TEST_CASE("the accelerator back end refuses the kinds that it does not support") {
   CHECK(on_accelerator(copy(8, "vectorized")) ==
-        "error: cannot make code of copy (loop i): it is of kind vectorized, which the accelerator back end does not "
-        "honor. Hint: leave out the step that made it so (kinds honored: serial, vthread, pipelined), or choose a "
-        "target that honors it; docs/reference/schedules.md lists them");
+        "error: cannot generate code for copy (loop i): the loop is of kind vectorized, which target the accelerator "
+        "back end does not support. Hint: remove the schedule step that set the kind (supported: serial, vthread, "
+        "pipelined), or choose a target that supports it; docs/reference/schedules.md lists them");
   for (const std::string kind : {"parallel", "unrolled"})
-    CHECK_THAT(on_accelerator(copy(8, kind)), Catch::Matchers::ContainsSubstring("it is of kind " + kind + ","));
+    CHECK_THAT(on_accelerator(copy(8, kind)), Catch::Matchers::ContainsSubstring("the loop is of kind " + kind + ","));
 }
 
 TEST_CASE("a pipelined loop of more stages than a target has is refused, with both numbers") {
@@ -70,8 +72,8 @@ TEST_CASE("a pipelined loop of more stages than a target has is refused, with bo
   const auto status = check_loops(copy(16, "pipelined @stages(\"9\")"), support);
   REQUIRE(status.errors().size() == 1);
   CHECK(to_string(status.errors()[0]) ==
-        "error: cannot make code of copy (loop i): it has 9 stages, and this GPU takes at most 8. Hint: give fewer "
-        "stages");
+        "error: cannot generate code for copy (loop i): the pipelined loop has 9 stages, but target this GPU supports "
+        "at most 8. Hint: give fewer stages");
 }
 
 TEST_CASE("every loop that a target does not support is named, and an axis that it does not have") {
@@ -84,12 +86,12 @@ TEST_CASE("every loop that a target does not support is named, and an axis that 
   const auto status = check_loops(program, {"this GPU", kKinds, kAxes});
   REQUIRE(status.errors().size() == 2);
   CHECK(to_string(status.errors()[0]) ==
-        "error: cannot make code of p (loop j): it is bound to thread.y, an axis that this GPU does not have. Hint: "
-        "bind it to one of block.x, thread.x");
+        "error: cannot generate code for p (loop j): the loop is bound to thread.y, a thread axis that target this GPU "
+        "does not have. Hint: bind the loop to one of block.x, thread.x");
   CHECK(to_string(status.errors()[1]) ==
-        "error: cannot make code of p (loop k): it is of kind unrolled, which this GPU does not honor. Hint: leave "
-        "out the step that made it so (kinds honored: serial, thread), or choose a target that honors it; "
-        "docs/reference/schedules.md lists them");
+        "error: cannot generate code for p (loop k): the loop is of kind unrolled, which target this GPU does not "
+        "support. Hint: remove the schedule step that set the kind (supported: serial, thread), or choose a target "
+        "that supports it; docs/reference/schedules.md lists them");
 }
 
 TEST_CASE("the interpreter runs loops of every kind in order") {
@@ -117,18 +119,18 @@ TEST_CASE("slots and scopes that a target does not support are refused with thei
   };
   CHECK(on_gpu(program("", "")) == "lowered");
   CHECK(on_cpu(program("@slots(\"2\")", "")) ==
-        "error: cannot make code of p (block a): its result has 2 slots, which the CPU back end does not honor. Hint: "
-        "leave out the step `slots t`, or choose a target that honors it; docs/reference/schedules.md lists them");
+        "error: cannot generate code for p (block a): the block's result has 2 slots, which target the CPU back end "
+        "does not support. Hint: remove the step `slots t`, or choose a target that supports it; "
+        "docs/reference/schedules.md lists them");
   // A GPU supports them for buffers that the threads of a block share.
   CHECK(on_gpu(program("@slots(\"2\")", "")) ==
-        "error: cannot lower to threads (p, buffer t): it has slots, but the threads of a block do not share it. Hint: "
-        "leave out `slots`, or bind the loops that fill and use it to threads");
-  CHECK(
-      on_gpu(program("", " in acc")) ==
-      "error: cannot make code of p (buffer t): it is in scope acc, which the CUDA back end does not have. Hint: leave "
-      "its place to the target, or set_scope it to one of register, shared");
+        "error: cannot lower to threads (p, buffer t): the buffer has slots, but the threads of a block do not share "
+        "it. Hint: remove the step `slots`, or bind the loops that fill and use the buffer to threads");
+  CHECK(on_gpu(program("", " in acc")) ==
+        "error: cannot generate code for p (buffer t): the buffer is in scope acc, which target the CUDA back end does "
+        "not have. Hint: remove the step set_scope, or set the scope to one of register, shared");
   CHECK(on_gpu(program("", " in register")) == "lowered");
   CHECK(on_gpu(program("", " in shared")) ==
-        "error: cannot make code of p (buffer t): it is in scope shared, and no two threads use the same elements of "
-        "it. Hint: remove the step `set_scope`, or compute_at its other users");
+        "error: cannot generate code for p (buffer t): the buffer is in scope shared, but no two threads use the same "
+        "elements of it. Hint: remove the step `set_scope`, or compute_at the buffer's other users");
 }

@@ -171,5 +171,5 @@ TEST_CASE("tiles: more tiles than registers are refused") {
                                               "tile_matmul");
   const auto refused = cpu::compile_kernel(scheduled.program, cpu::intrinsics(cpu), "kernel", small);
   REQUIRE_FALSE(refused.ok());
-  CHECK_THAT(to_string(refused.errors()), ContainsSubstring("its tiles take 8 registers, the processor has 4"));
+  CHECK_THAT(to_string(refused.errors()), ContainsSubstring("the tiles need 8 registers, but the processor has 4"));
 }
