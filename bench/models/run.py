@@ -2,11 +2,12 @@
 """Whole models on the CPU, compared with ONNX Runtime and OpenVINO (docs/results/benchmarks.md).
 
 usage: run.py BIN FOLDER [--ort PYTHON] [--openvino PYTHON] [--cpu CLASS] [--mask LIBRARY] [--threads 1,2] [--rounds N]
-              [--only REGEX] [--number float32|int8] [--quantized] [--dynamic int8|uint8] [--records DB] [--shared DIR]
+              [--list FILE] [--only REGEX] [--number float32|int8] [--quantized] [--dynamic int8|uint8] [--records DB] [--shared DIR]
               [--compile-option WORD]... [-o OUT.json]
 
-BIN contains `dovetail` and `model_runner`; models are created in FOLDER and kept there. The models are those of list.json:
-from the folder `--shared` (filled with weights by its fill_light.py if they have none), and from `dovetail zoo`. ONNX
+BIN contains `dovetail` and `model_runner`; models are created in FOLDER and kept there. The models are those of list.json
+or of --list, which `tools/real_models.py --bench` writes for trained models from published packages: files, or models from
+the folder `--shared` (filled with weights by its fill_light.py if they have none), and from `dovetail zoo`. ONNX
 Runtime and OpenVINO are imported by their PYTHON; without --ort, only ours is timed. All are processes that live for all
 rounds of a model and alternate; one thread is measured in processor time, several in wall time, each by its best round. All
 get the same inputs, and the row includes the difference of the outputs. With --cpu, ours is compiled for that class, and
@@ -100,6 +101,8 @@ class Contender:
 
 def model_file(entry, options):
     """The model's file and its inputs, created if needed."""
+    if "file" in entry:
+        return pathlib.Path(entry["file"]), entry["inputs"]
     if "shared" in entry:
         folder = options.shared / entry["shared"]
         sample = min(path for path in folder.iterdir() if path.is_dir())
@@ -261,6 +264,7 @@ def main():
     parser.add_argument("--mask", metavar="LIBRARY", type=pathlib.Path, help="mask_cpuid.so of the peers' environment: they see AVX2 only")
     parser.add_argument("--threads", default="1,2", type=lambda text: [int(word) for word in text.split(",")])
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--list", default=HERE / "list.json", type=pathlib.Path, help="the models (default: list.json)")
     parser.add_argument("--only", default="", type=re.compile, help="only models whose name matches")
     parser.add_argument("--number", choices=("float32", "int8"))
     parser.add_argument("--quantized", action="store_true", help="also measure the zoo's int8 models as quantized by ONNX Runtime's tool")
@@ -276,7 +280,7 @@ def main():
     results = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "processor": processor_name(),
                "class": options.cpu or "native", "load_average": os.getloadavg(), "models": []}
     print_head(options.threads)
-    for entry in json.loads((HERE / "list.json").read_text()):
+    for entry in json.loads(options.list.read_text()):
         if not options.only.search(entry["name"]) or options.number not in (None, entry["number"]):
             continue
         if options.dynamic and entry["number"] != "float32":
@@ -290,7 +294,8 @@ def main():
                 entry["name"], result["number"] = model.stem, f"dynamic {options.dynamic}"
                 result["name"] = model.stem
             bundles = {"ours": options.folder / f"{entry['name']}.dvt"}
-            compile_model = [options.bin / "dovetail", "compile", model, "--target", "cpu", *([f"--cpu={options.cpu}"] if options.cpu else []), *options.compile_option]
+            compile_model = [options.bin / "dovetail", "compile", model, "--target", "cpu", *(f"--shape={shape}" for shape in entry.get("shapes", [])),
+                             *([f"--cpu={options.cpu}"] if options.cpu else []), *options.compile_option]
             cost = call([*compile_model, "-o", bundles["ours"]])
             result["compile"] = {**cost, "memory_mib": cost["memory_kib"] / 1024}
             if options.records:

@@ -81,7 +81,8 @@ class Reader {
           for (const std::string& name : names)
             if (choice.contains(name)) assignment.emplace_back(name, choice.at(name));
         if (assignment.size() != names.size() || choice.size() != names.size())
-          error("together", fmt::format("{} does not set {}, which the first object sets", choice.dump(), axis.name),
+          error("together",
+                fmt::format("{} sets other parameters than the first object, which sets {}", choice.dump(), axis.name),
                 hint);
         else axis.choices.push_back(std::move(assignment));
       }

@@ -20,7 +20,10 @@ module dovetail_epilogue import dovetail_isa_pkg::*; #(
   input  logic                          flush_i,
   // The step of the matrix pipe in stage R; the parameters arrive in the following cycle.
   input  logic                          valid_i,
+  // Only a part of the step is read.
+  // verilator lint_off UNUSEDSIGNAL
   input  step_t                         step_i,
+  // verilator lint_on UNUSEDSIGNAL
   input  logic [BlockOut*BlockIn*8-1:0] wgt_i,
   // Writes of ACC: of the matrix pipe, and the others, which exclude it.
   input  logic                          gemm_we_i,

@@ -60,8 +60,8 @@ TEST_CASE("named configurations are valid, unique, and survive JSON") {
     const std::string path = std::string(DOVETAIL_SOURCE_DIR) + "/isa/configs/" + config.name + ".json";
     CHECK(*load_config(path) == config);
   }
-  CHECK(names ==
-        Texts{"1x16x16", "1x8x8", "4x8x8", "2x16x16", "1x32x16", "1x32x32", "1x16x16-ext", "1x16x16-wide", "tiny"});
+  CHECK(names == Texts{"1x16x16", "1x8x8", "4x8x8", "2x16x16", "1x32x16", "1x32x32", "1x16x16-ext", "1x16x16-wide",
+                       "1x16x16-g2", "tiny"});
   CHECK(load_config("1x16x16-wide")->encoding() == Encoding::wide);
   CHECK(load_config("1x32x16")->block_in == 32);
   CHECK(load_config("1x32x16")->block_out == 16);

@@ -398,7 +398,9 @@ class Emitter {
   // iteration of their first loop, of their second loop, and so on.
   void start_sums(const std::vector<Axis>& axes, const std::vector<std::int64_t>& bases) {
     std::vector<Axis> results, sums;
-    for (const Axis& axis : axes) (axis.steps[0] != 0 ? results : sums).push_back(axis);
+    for (const Axis& axis : axes)
+      if (axis.steps[0] != 0) results.push_back(axis);
+      else if (axis.extent > 1) sums.push_back(axis);  // 1: complete_sums has taken the other of two iterations
     std::vector<Piece> pieces{{results, bases, true}};
     for (std::size_t moving = 0; moving < sums.size(); ++moving) {
       Piece piece{results, bases, false};

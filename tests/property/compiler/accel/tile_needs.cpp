@@ -62,7 +62,9 @@ schedule::Scheduled check_needs(const RandomOperation& operation, const schedule
     constexpr std::array buffers{std::pair(isa::Memory::inp, &isa::HardwareConfig::inp_buffer_bytes),
                                  std::pair(isa::Memory::wgt, &isa::HardwareConfig::wgt_buffer_bytes)};
     isa::HardwareConfig exact = config;
-    for (const auto& [memory, bytes] : buffers) exact.*bytes = used[memory] * config.element_bytes(memory);
+    for (const auto& [memory, bytes] : buffers)
+      exact.*bytes =
+          (used[memory] + config.depth(memory) - usable_depth(config, memory)) * config.element_bytes(memory);
     CHECK(TileModel(task.program, places, exact).fits(tile, slots));
     for (const auto& [memory, bytes] : buffers) {
       if (used[memory] == 0) continue;

@@ -125,9 +125,9 @@ TEST_CASE("space: all errors are listed") {
   }
   CHECK(errors_of(R"({"axes": {"batch": [1, 3]}})").find("power of two") != std::string::npos);
   CHECK(errors_of(R"({"axes": {"batch": [1]}, "together": [[{"batch": 1}]]})").find("two axes") != std::string::npos);
-  CHECK(
-      errors_of(R"({"together": [[{"batch": 1, "block_in": 8}, {"batch": 2}]]})").find("which the first object sets") !=
-      std::string::npos);
+  for (const char* other : {R"({"batch": 2})", R"({"batch": 2, "block_in": 16, "bus_bytes": 8})"})
+    CHECK(errors_of(fmt::format(R"({{"together": [[{{"batch": 1, "block_in": 8}}, {}]]}})", other))
+              .find("sets other parameters than the first object, which sets batch+block_in") != std::string::npos);
   CHECK(errors_of("{}").find("no axis") != std::string::npos);
   CHECK(errors_of("[]").find("expected a JSON object") != std::string::npos);
   CHECK(errors_of(R"({"hardware": "1x16", "axes": {"batch": [1]}})").find("1x16") != std::string::npos);
