@@ -221,9 +221,9 @@ with one random sample: this shows cycles and places, not accuracy. `bench/model
 peers. A speedup is the peer's time divided by ours, bold where it is below 1; one thread counts by processor time, two by wall
 time. The difference is relative to an output's largest value.""")
     name, rows = results("*-real-models")[0]
-    peers = results("*-real-cpu-*")
+    peers = results("*-real-peers-*")
     measured = {model["name"]: model["threads"] for model in peers[0][1]["models"]} if peers else {}
-    files = [f"[outputs and accelerator](../../bench/results/{name}.json)"] + [f"[CPU, {other.split('-real-cpu-')[1]}](../../bench/results/{other}.json)" for other, _ in peers[:1]]
+    files = [f"[outputs and accelerator](../../bench/results/{name}.json)"] + [f"[CPU, {other.split('-real-peers-')[1]}](../../bench/results/{other}.json)" for other, _ in peers[:1]]
     hardware = next(row["accelerator"]["hardware"] for row in rows if "hardware" in row.get("accelerator", {}))
     text += f"\n{', '.join(files)}. Hardware: `{hardware}`.\n\n## On the CPU\n\n"
     lines = []
