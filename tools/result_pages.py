@@ -7,6 +7,7 @@ The page goes to stdout; ./dev gen writes docs/gen/results-NAME.md. A new result
 import json
 import math
 import pathlib
+import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -245,7 +246,9 @@ time. The difference is relative to an output's largest value.""")
         if "hardware" in ran:
             lines.append([row["model"], f"{ran['cycles']:,}", str(ran["regions"]), str(ran["other_steps"]), f"{100 * ran['mac_share']:.1f} %",
                           str(ran["different"]), ran.get("not_quantized", "")])
-    return text + table(["model", "cycles", "regions", "steps on the host", "multiplications on the accelerator", "different elements", "not quantized, since"], lines)
+        elif "error" in ran:
+            lines.append([row["model"], "–", "–", "–", "–", re.sub(r" \(.*\): |; .*", " ", ran["error"].removeprefix("run: error: ")).strip(), ""])
+    return text + table(["model", "cycles", "regions", "steps on the host", "multiplications on the accelerator", "different elements, or the error", "not quantized, since"], lines)
 
 
 PAGES = {"cpu": cpu, "models": models, "gpu": gpu, "extensions": extensions, "real": real}
