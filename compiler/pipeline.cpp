@@ -78,6 +78,8 @@ constexpr passes::Row kGraphPasses[] = {
 // Runs once, when nothing can be folded into one of the parts any more.
 constexpr passes::Row kLatePasses[] = {
     pass("merge_parallel_convolutions"),
+    // After everything that changes weights.
+    pass("drop_tiny_weights"),
     // After merge_parallel_convolutions, which creates Splits, and after passes that look for Splits.
     pass("split_to_slices"),
     pass("eliminate_dead_nodes"),

@@ -64,7 +64,7 @@ std::string check_text(const explore::ReferenceCheck& check, Amount amount) {
     verdict += fmt::format(" (floats to {:g} of a tensor's largest{}{})", check.float_tolerance,
                            check.half_tolerance > 0 ? fmt::format(", halves to {:g}", check.half_tolerance) : "",
                            check.stepped > 0
-                               ? fmt::format("; {} integers, rounded from such floats, differ by one quantization step",
+                               ? fmt::format("; {} elements, rounded from such floats, differ by one quantization step",
                                              with_separators(static_cast<std::uint64_t>(check.stepped)))
                                : "");
   const std::string tensors = fmt::format("{} of {} tensors", check.compared, check.graph_tensors),

@@ -11,7 +11,9 @@
 #include "compiler/import/attributes.h"
 #include "compiler/import/messages.h"
 #include "compiler/import/wire.h"
+#include "compiler/ops/control_flow.h"
 #include "compiler/ops/op.h"
+#include "compiler/ops/recurrent.h"
 
 namespace dovetail {
 namespace {
@@ -66,6 +68,18 @@ void write_value(const graph::Value& value, onnx::ValueInfo& to) {
   for (std::int64_t extent : value.type.shape) type.shape->dims.push_back({extent, ""});
 }
 
+// What the user of an operator that ONNX lacks can do.
+std::string remedy(std::string_view op) {
+  if (ops::quantizes_state(op))
+    return "the model was quantized already (DynamicQuantizeLSTM): compile it as it is, or quantize the float model "
+           "that "
+           "it was made from";
+  if (op == ops::kIf || op == ops::kLoop)
+    return "branches and loops that depend on data cannot be written back: compile the model as it is, or quantize the "
+           "part before or after them as a separate model";
+  return "export the graph as it was imported, before lower_qdq";
+}
+
 // Operators that ONNX lacks, each with its first node and the number of its nodes.
 Diagnostics foreign_operators(const graph::Graph& graph, const std::string& where) {
   struct Use {
@@ -84,7 +98,7 @@ Diagnostics foreign_operators(const graph::Graph& graph, const std::string& wher
     findings.push_back({"cannot export to ONNX", fmt::format("{}, node {}", where, use.first),
                         fmt::format("ONNX has no operator {}, which {} node{} need{}", op, use.count,
                                     use.count == 1 ? "" : "s", use.count == 1 ? "s" : ""),
-                        "export the graph as it was imported, before lower_qdq"});
+                        remedy(op)});
   return findings;
 }
 

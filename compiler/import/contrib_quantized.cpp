@@ -1,5 +1,9 @@
 // Quantized operators that cannot be written as a float operator between DequantizeLinear and QuantizeLinear: a
 // recurrence that quantizes its state in each step, and pools of channels-last images.
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 #include "compiler/import/domain_rows.h"
 
 namespace dovetail::import {
@@ -30,16 +34,19 @@ class DynamicLstm {
     if (writer_.has(3) && writer_.shape(3) != Shape{directions_, 2 * columns_})
       return writer_.refused(fmt::format("B has shape {}", to_string(writer_.shape(3))),
                              fmt::format("expected [{}, {}]", directions_, 2 * columns_));
+    if (writer_.has(11) && writer_.type(11).dtype != writer_.type(2).dtype)
+      return writer_.refused(
+          fmt::format("R is {} and R_zero_point {}", name(writer_.type(2).dtype), name(writer_.type(11).dtype)),
+          "both must be int8 or uint8");
     for (const auto& [input, what] : {std::pair<std::size_t, const char*>{8, "W_scale"}, {9, "W_zero_point"}})
       if (writer_.has(input) && writer_.shape(input) != Shape{directions_} &&
           writer_.shape(input) != Shape{directions_, columns_})
         return writer_.refused(fmt::format("{} has shape {}", what, to_string(writer_.shape(input))),
                                fmt::format("expected one per direction, [{}], or per column, [{}, {}]", directions_,
                                            directions_, columns_));
-    const ValueId projected = projection(x, w);
-    std::vector<ValueId> inputs{projected};
-    for (const std::size_t input : {2, 10, 11, 4, 5, 6, 7})
-      inputs.push_back(writer_.has(input) ? writer_.in(input) : ValueId{});
+    std::vector<ValueId> inputs{projection(x, w)};
+    std::ranges::copy(recurrence(), std::back_inserter(inputs));
+    for (const std::size_t input : {4, 5, 6, 7}) inputs.push_back(writer_.has(input) ? writer_.in(input) : ValueId{});
     while (!inputs.back().valid()) inputs.pop_back();
     become_recurrence(std::move(inputs));
     return {};
@@ -88,6 +95,34 @@ class DynamicLstm {
     const ValueId both = writer_.op("Add", "biases", {half(0, "input_bias"), half(1, "state_bias")}, {},
                                     graph::TensorType{DType::float32, {directions_, columns_}});
     return writer_.op("Add", "projected", {product, writer_.reshape(both, "bias", {directions_ * columns_})});
+  }
+
+  // R as signed bytes, the sums of its columns, its scale, and its zero point unless that is known to be zero.
+  std::array<ValueId, 4> recurrence() {
+    const bool is_signed = writer_.type(2).dtype == DType::int8;
+    const ValueId weights = is_signed ? writer_.in(2) : as_signed(writer_.in(2), "r");
+    const ValueId words = writer_.cast(weights, "r_words", DType::int32);
+    const ValueId sums =
+        writer_.op("ReduceSum", "r_sums", {words, writer_.integers("r_rows", {1})}, {{"keepdims", std::int64_t{0}}});
+    ValueId zero_point;
+    if (writer_.has(11)) {
+      const NdArray* known = writer_.constant_input(11);
+      bool zero = is_signed && known != nullptr;
+      for (std::int64_t i = 0; zero && i < known->count(); ++i) zero = known->as_double(i) == 0;
+      if (!zero) zero_point = is_signed ? writer_.in(11) : as_signed(writer_.in(11), "r_zero_point");
+    } else if (!is_signed) {
+      NdArray least(DType::int8, {directions_});
+      for (std::int64_t d = 0; d < directions_; ++d) least.set_double(d, -128);
+      zero_point = writer_.constant("r_zero_point", std::move(least));
+    }
+    return {weights, sums, writer_.in(10), zero_point};
+  }
+  // Unsigned bytes minus 128.
+  ValueId as_signed(ValueId bytes, std::string_view stem) {
+    const ValueId words = writer_.cast(bytes, fmt::format("{}_of_unsigned", stem), DType::int32);
+    const ValueId half = writer_.number(fmt::format("{}_half", stem), DType::int32, 128);
+    return writer_.cast(writer_.op("Sub", fmt::format("{}_less_half", stem), {words, half}),
+                        fmt::format("{}_signed", stem), DType::int8);
   }
 
   void become_recurrence(std::vector<ValueId> inputs) {

@@ -41,8 +41,8 @@ class Recurrence {
     std::string prefix;
     Buffer hidden = {}, cell = {}, candidate = {}, reset = {};  // [batch, hidden] each
     Buffer gates = {};                                          // [batch, gates * hidden]
-    // For the dynamic form: the state's range, scale, zero point, steps minus the zero point, and the sums.
-    Buffer least = {}, greatest = {}, scale = {}, zero_point = {}, steps = {}, sums = {};
+    // For the dynamic form: the state's range, scale, zero point, steps and the sum of the steps; and the products.
+    Buffer least = {}, greatest = {}, scale = {}, zero_point = {}, steps = {}, step_sum = {}, sums = {};
     Expr step = {};
   };
 
@@ -125,7 +125,9 @@ class Recurrence {
         });
   }
 
-  // The product with R in the dynamic form: exact in integers, then scaled and added.
+  // The product with R in the dynamic form: exact in integers, then scaled and added. With the zero points z of the
+  // state's steps s and w of R, sum (s - z) (R - w) = sum s R - z sum R - w sum (s - z): the first sum consists of
+  // products of bytes.
   void add_dynamic_product(const Direction& d) {
     const std::int64_t h = node_.hidden, columns = node_.columns();
     const auto one = [&](std::string_view name, const Buffer& buffer, const Expr& value) {
@@ -155,19 +157,33 @@ class Recurrence {
         tensor::clamp(steps(tensor::divide(real(0) - at_0(d.least), at_0(d.scale))), integer(0), integer(255)));
     set(d, "steps", d.steps, h, [&](const Indices& i) {
       const Expr step = steps(tensor::divide(loops::load(d.hidden, i), at_0(d.scale))) + at_0(d.zero_point);
-      return tensor::clamp(step, integer(0), integer(255)) - at_0(d.zero_point);
+      return loops::cast(DType::uint8, tensor::clamp(step, integer(0), integer(255)));
     });
-    set(d, "sums_start", d.sums, columns, [&](const Indices&) { return integer(0); });
+    const auto wide = [](const Expr& value) { return loops::cast(DType::int32, value); };
     // One value per direction, or one per column.
     const auto of_column = [&](std::size_t position, const Expr& column) {
       const Buffer& buffer = program_.in(position);
       return buffer->shape.size() == 1 ? loops::load(buffer, {index(d.number)})
                                        : loops::load(buffer, {index(d.number), column});
     };
+    if (operands_.has(at_.zero_point)) {
+      program_.update(d.prefix + "step_sum_start", {{"n", node_.batch}},
+                      [&](const Indices& i) { return loops::store(d.step_sum, i, integer(-h) * at_0(d.zero_point)); });
+      program_.update(d.prefix + "step_sum", {{"n", node_.batch}, {"h", h, loops::IterKind::reduce}},
+                      [&](const Indices& i) {
+                        const Expr sum = loops::load(d.step_sum, {i[0]});
+                        return loops::store(d.step_sum, {i[0]}, sum + wide(loops::load(d.steps, i)));
+                      });
+    }
+    set(d, "sums_start", d.sums, columns, [&](const Indices& i) {
+      const Expr column = loops::load(program_.in(at_.column_sums), {index(d.number), i[1]});
+      const Expr start = integer(0) - at_0(d.zero_point) * column;
+      if (!operands_.has(at_.zero_point)) return start;
+      return start - wide(of_column(at_.zero_point, i[1])) * loops::load(d.step_sum, {i[0]});
+    });
     program_.accumulate(d.prefix + "sums", d.sums, axes(columns, "j"), {"k", h}, [&](const Indices& i, const Expr& k) {
-      Expr weight = loops::cast(DType::int32, loops::load(program_.in(at_.recurrence), {index(d.number), k, i[1]}));
-      if (operands_.has(at_.zero_point)) weight = weight - loops::cast(DType::int32, of_column(at_.zero_point, i[1]));
-      return loops::load(d.steps, {i[0], k}) * weight;
+      return wide(loops::load(d.steps, {i[0], k})) *
+             wide(loops::load(program_.in(at_.recurrence), {index(d.number), k, i[1]}));
     });
     set(d, "gates_sum", d.gates, columns, [&](const Indices& i) {
       const Expr scale = at_0(d.scale) * of_column(at_.scale, i[1]);
@@ -255,7 +271,9 @@ class Recurrence {
            {std::pair{&d.least, "least"}, {&d.greatest, "greatest"}, {&d.scale, "state_scale"}})
         *buffer = program_.declare(d.prefix + name, DType::float32, {1});
       d.zero_point = program_.declare(d.prefix + "state_zero_point", DType::int32, {1});
-      d.steps = program_.declare(d.prefix + "state_steps", DType::int32, {node_.batch, node_.hidden});
+      d.steps = program_.declare(d.prefix + "state_steps", DType::uint8, {node_.batch, node_.hidden});
+      if (operands_.has(at_.zero_point))
+        d.step_sum = program_.declare(d.prefix + "step_sum", DType::int32, {node_.batch});
       d.sums = program_.declare(d.prefix + "sums", DType::int32, {node_.batch, node_.columns()});
     }
 

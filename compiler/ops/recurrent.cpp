@@ -170,6 +170,7 @@ Result<void> check_shapes(const Operands& operands, const RecurrentNode& node, s
       {at.recurrence, node.form.projected ? Shape{d, h, columns} : Shape{d, columns, h}},
       {at.bias, {d, 2 * columns}},
       {at.inner_bias, {d, h}},
+      {at.column_sums, {d, columns}},
       {at.lengths, {node.batch}},
       {at.hidden, state},
       {at.cell, state},
@@ -209,8 +210,11 @@ OpDef recurrent(const RecurrentForm& form) {
   const bool lstm = form.cell == Cell::lstm;
   Signature signature;
   if (form.dynamic) {
-    signature.inputs = {
-        {"XW", kFloat32, 'T'}, {"R", kByte, 'R'}, {"R_scale", kFloat32}, {"R_zero_point", kByte, 'R', optional}};
+    signature.inputs = {{"XW", kFloat32, 'T'},
+                        {"R", kInt8, 'R'},
+                        {"R_sums", kInt32},
+                        {"R_scale", kFloat32},
+                        {"R_zero_point", kInt8, 'R', optional}};
   } else if (form.projected) {
     signature.inputs = {{"XW", kFloat, 'T'}, {"R", kFloat, 'T'}, {"Rbh", kFloat, 'T', optional}};
   } else {

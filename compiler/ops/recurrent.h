@@ -20,7 +20,7 @@ struct RecurrentForm {
   // Input 0 is X·Wᵀ plus all biases except `inner_bias`, as [.., .., directions * gates * hidden]; R is stored as
   // [directions, hidden, gates * hidden].
   bool projected;
-  // R consists of bytes, and each step quantizes the state to uint8 by the range of its values, like
+  // R consists of signed bytes, and each step quantizes the state to uint8 by the range of its values, like
   // DynamicQuantizeLinear: their product is exact.
   bool dynamic = false;
 
@@ -35,17 +35,25 @@ inline constexpr std::array<RecurrentForm, 7> kRecurrentForms{{{"LSTM", Cell::ls
                                                                {"dovetail.rnn", Cell::rnn, true},
                                                                {"dovetail.dynamic_lstm", Cell::lstm, true, true}}};
 
+// Whether nodes of this operator round floats to integers between their steps.
+constexpr bool quantizes_state(std::string_view op) {
+  for (const RecurrentForm& form : kRecurrentForms)
+    if (form.op == op) return form.dynamic;
+  return false;
+}
+
 constexpr std::size_t kNoOperand = 99;
 // Positions of the operands.
 struct RecurrentPlaces {
   std::size_t input = 0, weights, recurrence, bias, lengths, hidden, cell, peepholes;
   // Projected forms: the bias of a GRU's candidate, inside the product with the reset gate.
   std::size_t inner_bias;
-  // Dynamic form: scale and zero point of R, one per direction, or one per direction and column.
-  std::size_t scale = kNoOperand, zero_point = kNoOperand;
+  // Dynamic form: the sums of R's columns; scale and zero point of R, one per direction, or one per direction and
+  // column.
+  std::size_t column_sums = kNoOperand, scale = kNoOperand, zero_point = kNoOperand;
 };
 constexpr RecurrentPlaces recurrent_places(const RecurrentForm& form) {
-  if (form.dynamic) return {0, kNoOperand, 1, kNoOperand, 4, 5, 6, 7, kNoOperand, 2, 3};
+  if (form.dynamic) return {0, kNoOperand, 1, kNoOperand, 5, 6, 7, 8, kNoOperand, 2, 3, 4};
   return form.projected ? RecurrentPlaces{0, kNoOperand, 1, kNoOperand, 3, 4, 5, 6, 2}
                         : RecurrentPlaces{0, 1, 2, 3, 4, 5, 6, 7, kNoOperand};
 }

@@ -22,7 +22,7 @@
   PASS(keep_weights_int8, needed, "x · dequantize(w) = wgemm(x, w)", \
        "lets products of float activations and quantized constants, which `lower_qdq` keeps in float, read the weights as int8") \
   PASS(simplify_movement, exact, "no element changes", \
-       "merges and cancels reshapes and transposes, moves transposes past elementwise nodes to another transpose, moves reshapes that only change extents of 1 past nodes that can be one kernel with a convolution or product before them, and simplifies Slice of Concat and of Pad, Pad of Pad, Concat of Concat and of Split, sums of equally transposed operands, and Expand before broadcasting nodes") \
+       "merges and cancels reshapes and transposes, moves transposes past elementwise nodes to another transpose, moves reshapes that only change extents of 1 past nodes that can be one kernel with a convolution or product before them, and simplifies Slice of Concat and of Pad, Pad of Pad, Concat of Concat and of Split, sums of equally transposed operands, Expand before broadcasting nodes, and products of a stack of rows and a matrix") \
   PASS(fold_batch_norm, tolerant, "(conv(x, w) - m) · s = conv(x, w · s) - m · s", \
        "folds BatchNormalization into the convolution before it; else turns it into a product and a sum per channel") \
   PASS(simplify_algebra, exact, "each rule has its own law", \
@@ -53,6 +53,8 @@
        "removes nodes whose results are never read") \
   PASS(merge_parallel_convolutions, exact, "[w1; w2] · x = [w1 · x; w2 · x]", \
        "merges convolutions with the same input and geometry into one convolution and a Split, if that is faster") \
+  PASS(drop_tiny_weights, tolerant, "(w + ε) · x = w · x for |ε| < 2^-64 · w", \
+       "replaces weights below 2^-80 by zero: their products may be subnormal, for which processors take up to 100 times as long") \
   PASS(split_to_slices, exact, "a part of a Split is a Slice", \
        "turns a Split of int8 values into Slices, for targets whose operations have one result")
 // clang-format on

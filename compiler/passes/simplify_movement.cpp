@@ -3,10 +3,12 @@
 // transpose; merges Concat of Concat and Slice of Slice; lets Slice of Concat read the operand that contains it;
 // replaces a Concat of a Split's parts in their order by the Split's input; and removes Expand before a broadcasting
 // node; merges consecutive Pads, and Slices of what a Pad added; and moves a transpose past a Pad to another transpose,
-// and past a sum or product of two equally transposed operands. All values stay bit-identical.
+// and past a sum or product of two equally transposed operands; and makes a product of a stack of rows and one matrix a
+// product of matrices. All values stay bit-identical.
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 #include "compiler/ops/op.h"
 #include "compiler/passes/list.h"
@@ -199,6 +201,28 @@ bool push_units(Graph& graph, NodeId id) {
   return false;
 }
 
+// A stack of rows times one matrix: the rows become those of one product, which reads the matrix once for many rows.
+bool stack_rows(Graph& graph, NodeId id) {
+  static constexpr std::array<std::string_view, 4> kProducts{"MatMul", "MatMulInteger", "dovetail.qgemm",
+                                                             "dovetail.wgemm"};
+  const graph::Node node = graph.node(id);
+  if (!is_one_of(node.op, kProducts) || (node.op == "MatMulInteger" && node.inputs.size() > 2)) return false;
+  const Shape x = shape_of(graph, node.inputs[0]);
+  if (x.size() < 3 || x[x.size() - 2] != 1 || shape_of(graph, node.inputs[1]).size() != 2) return false;
+  // The last of the other extents becomes that of the rows, if it is the only one.
+  Shape stacked(x.size(), 1);
+  stacked.back() = x.back();
+  std::int64_t& rows = stacked[x.size() - 2];
+  for (std::size_t d = 0; d + 2 < x.size(); ++d)
+    if (x[d] != 1 && std::exchange(rows, x[d]) != 1) return false;
+  if (rows == 1) return false;
+  std::vector<ValueId> operands = node.inputs;
+  operands[0] = insert(graph, "Reshape", node.name + "/rows",
+                       {operands[0], add_integers(graph, node.name + "/rows_shape", stacked)}, {}, node.origins);
+  const ValueId product = insert(graph, node.op, node.name + "/product", operands, node.attributes, node.origins);
+  return reshape_to(graph, id, product, {});
+}
+
 std::size_t concat_axis(const Graph& graph, const graph::Node& node) {
   const std::int64_t axis = graph::int_attribute(node, "axis", 0);
   return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape_of(graph, node.outputs[0]).size())
@@ -389,19 +413,10 @@ bool push_equal_transposes(Graph& graph, NodeId id) {
   return become(graph, id, "Transpose", {moved}, {{"perm", perm}}, {*a, *b});
 }
 
-constexpr bool (*kMovementRules[])(Graph&, NodeId) = {merge_reshapes,
-                                                      merge_transposes,
-                                                      transpose_to_reshape,
-                                                      push_transpose,
-                                                      push_transpose_past_reshape,
-                                                      push_transpose_past_pad,
-                                                      push_equal_transposes,
-                                                      push_units,
-                                                      merge_concats,
-                                                      concat_of_split,
-                                                      merge_slices,
-                                                      merge_pads,
-                                                      drop_expand};
+constexpr bool (*kMovementRules[])(Graph&, NodeId) = {
+    merge_reshapes,          merge_transposes,      transpose_to_reshape, push_transpose, push_transpose_past_reshape,
+    push_transpose_past_pad, push_equal_transposes, push_units,           stack_rows,     merge_concats,
+    concat_of_split,         merge_slices,          merge_pads,           drop_expand};
 
 }  // namespace
 

@@ -19,7 +19,7 @@ struct ReferenceCheck {
   std::size_t different = 0;   // number of tensors
   double float_tolerance = 0;  // relative to a float tensor's largest magnitude
   double half_tolerance = 0;   // the same for tensors of float16 or bfloat16, if there are any
-  std::int64_t stepped = 0;    // integers one step from the reference's, rounded from such floats
+  std::int64_t stepped = 0;    // elements one quantization step from the reference's, rounded from such floats
   Diagnostics first;           // the first difference in execution order; empty if all agree
 };
 
@@ -28,7 +28,9 @@ struct ReferenceCheck {
 // `float_tolerance` of its largest magnitude. Then integers that QuantizeLinear, DynamicQuantizeLinear or Cast rounds
 // from floats of another node may differ by one step, at most one in a hundred of a tensor (at least one), also where
 // the kernel keeps only what a table or DequantizeLinear makes of them; later tensors are then compared with results
-// computed from the run's values. Error: the reference itself failed, or `work` stopped it.
+// computed from the run's values. The same holds for floats of a recurrence that quantizes its state in each step: they
+// may differ by a step of the state, 1/255 of their largest magnitude. Error: the reference itself failed, or `work`
+// stopped it.
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
                                                const runtime::RunResult& run, double float_tolerance = 0,
                                                Work* work = nullptr);

@@ -29,7 +29,7 @@ inline const FittingOperands* fitting_operands(std::string_view op) {
       {"MaxUnpool", {{"n c 2 2", "n c 2 2"}, {{"kernel_shape", "2 2"}, {"strides", "2 2"}}}},
       {"RNN", {{"t n i", "1 h i", "1 h h", "1 2h"}, {{"hidden_size", "h"}}}},
       {"RoiAlign", {{"1 c 4 4", "r 4", "r"}, {{"sampling_ratio", "2"}}}},
-      {"dovetail.dynamic_lstm", {{"t n 4h", "1 h 4h", "1", "1"}, {{"hidden_size", "h"}}}},
+      {"dovetail.dynamic_lstm", {{"t n 4h", "1 h 4h", "1 4h", "1", "1"}, {{"hidden_size", "h"}}}},
       {"dovetail.gru", {{"t n 3h", "1 h 3h"}, {{"hidden_size", "h"}}}},
       {"dovetail.lstm", {{"t n 4h", "1 h 4h"}, {{"hidden_size", "h"}}}},
       {"dovetail.non_max_suppression", {{"n b 4", "n c b", "! 2", "1", "1"}}},

@@ -94,6 +94,11 @@ NdArray values(const Shape& shape, int seed = 1) {
 NdArray numbers(const Shape& shape, const std::vector<std::int64_t>& list) {
   return NdArray::from<std::int64_t>(shape, list);
 }
+NdArray bytes(const Shape& shape) {
+  NdArray array(DType::int8, shape);
+  for (std::int64_t i = 0; i < array.count(); ++i) array.set_int64(i, i * 97 % 256 - 128);
+  return array;
+}
 NdArray lengths(const std::vector<std::int32_t>& list) {
   return NdArray::from<std::int32_t>({static_cast<std::int64_t>(list.size())}, list);
 }
@@ -124,6 +129,31 @@ TEST_CASE("recurrent layers on the CPU equal the reference") {
       layer("GRU", 3).with("linear_before_reset", std::int64_t{1}).check(2);
       layer("RNN", 1).check(2);
     }
+}
+
+TEST_CASE("an LSTM with weights of bytes on the CPU equals the reference") {
+  // 32 elements of state fill dot products, 21 do not.
+  for (const std::int64_t hidden : {32, 21})
+    for (const std::int64_t batch : {1, 3})
+      for (const bool offset : {false, true}) {
+        const std::int64_t columns = 4 * hidden;
+        const NdArray recurrence = bytes({2, hidden, columns});
+        NdArray sums(DType::int32, {2, columns});
+        for (std::int64_t d = 0; d < 2; ++d)
+          for (std::int64_t j = 0; j < columns; ++j) {
+            std::int64_t sum = 0;
+            for (std::int64_t k = 0; k < hidden; ++k) sum += recurrence.as_int64((d * hidden + k) * columns + j);
+            sums.set_int64(d * columns + j, sum);
+          }
+        NdArray scale(DType::float32, {2, columns}), zero_point(DType::int8, {2});
+        for (std::int64_t i = 0; i < scale.count(); ++i)
+          scale.set_double(i, 0.002 + 0.0001 * static_cast<double>(i % 7));
+        zero_point.set_int64(0, 5), zero_point.set_int64(1, -7);
+        OneNode layer("dovetail.dynamic_lstm");
+        layer.input(values({5, batch, 2 * columns})).constant(recurrence).constant(sums).constant(scale);
+        offset ? layer.constant(zero_point) : layer.omitted();
+        layer.with("direction", "bidirectional").with("hidden_size", hidden).check(3);
+      }
 }
 
 TEST_CASE("scatters, selections and transposed convolutions on the CPU equal the reference") {

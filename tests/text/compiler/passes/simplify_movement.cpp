@@ -201,6 +201,33 @@ TEST_CASE("simplify_movement: extents of 1 are moved after elementwise nodes tha
   CHECK(input.apply(passes::simplify_movement).changes() == 0);
 }
 
+TEST_CASE("simplify_movement: a stack of rows times one matrix becomes a product of matrices") {
+  RewriteCase stacked(R"(graph g(%x: float32[5, 1, 3], %b: float32[4]) -> (%y)
+  constant %w: float32[3, 4]
+  %p: float32[5, 1, 4] = MatMul(%x, %w)
+  %y: float32[5, 1, 4] = Add(%p, %b)
+)");
+  stacked.apply(passes::simplify_movement).apply(passes::simplify_movement);
+  CHECK(stacked.nodes(test::kEqual) == R"(%MatMul_p/rows: float32[1, 5, 3] = Reshape(%x, %MatMul_p/rows_shape)
+%MatMul_p/product: float32[1, 5, 4] = MatMul(%MatMul_p/rows, %w)
+%Add_y/units: float32[1, 1, 4] = Reshape(%b, %Add_y/units_shape)
+%Add_y/moved: float32[1, 5, 4] = Add(%MatMul_p/product, %Add_y/units)
+%y: float32[5, 1, 4] = Reshape(%Add_y/moved, %Add_y/shape)
+)");
+  // Several extents, several rows, a matrix for each row: not a product of two matrices.
+  for (const char* text : {"graph g(%x: float32[5, 2, 1, 3]) -> (%y)\n  constant %w: float32[3, 4]\n"
+                           "  %y: float32[5, 2, 1, 4] = MatMul(%x, %w)\n",
+                           "graph g(%x: float32[5, 2, 3]) -> (%y)\n  constant %w: float32[3, 4]\n"
+                           "  %y: float32[5, 2, 4] = MatMul(%x, %w)\n",
+                           "graph g(%x: float32[5, 1, 3]) -> (%y)\n  constant %w: float32[5, 3, 4]\n"
+                           "  %y: float32[5, 1, 4] = MatMul(%x, %w)\n",
+                           "graph g(%x: float32[1, 1, 3]) -> (%y)\n  constant %w: float32[3, 4]\n"
+                           "  %y: float32[1, 1, 4] = MatMul(%x, %w)\n"}) {
+    RewriteCase kept(text);
+    CHECK(kept.apply(passes::simplify_movement).changes() == 0);
+  }
+}
+
 TEST_CASE("simplify_movement: Concat, Slice, Split, Expand") {
   CHECK(simplified(R"(graph g(%x: float32[2, 3], %z: float32[2, 1]) -> (%y)
   %a: float32[2, 4] = Concat(%x, %z) {axis=1}

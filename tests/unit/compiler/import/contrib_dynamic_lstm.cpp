@@ -127,6 +127,19 @@ TEST_CASE("com.microsoft.DynamicQuantizeLSTM quantizes the state in each step") 
   check_dynamic_layer({1, 1, 4, 3, 2, DType::uint8, true, false, true, false, true});
 }
 
+TEST_CASE("com.microsoft.DynamicQuantizeLSTM takes the zero point of unsigned weights as zero where it is absent") {
+  const NdArray x = NdArray::from<float>({1, 1, 1}, {1}), w = NdArray::from<std::uint8_t>({1, 1, 4}, {0, 0, 0, 0}),
+                r = NdArray::from<std::uint8_t>({1, 1, 4}, {0, 255, 0, 0}), scale = NdArray::from<float>({1}, {0.01F}),
+                h0 = NdArray::from<float>({1, 1, 1}, {1}), c0 = NdArray::from<float>({1, 1, 1}, {1});
+  ContribNode node{"DynamicQuantizeLSTM"};
+  node.outputs = {"y"};
+  node.input("x", x).constant("w", w).constant("r", r).omitted().omitted().input("h0", h0).input("c0", c0).omitted();
+  node.constant("ws", scale).omitted().constant("rs", scale).omitted().with("hidden_size", 1);
+  const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
+  // Only the output gate has a weight: 255 * 0.01 times the state 1. The cell is halved by its forget gate of 0.
+  CHECK(std::abs(node.run().at("y").as_double(0) - sigmoid(2.55) * std::tanh(0.5)) < 1e-6);
+}
+
 TEST_CASE("com.microsoft.DynamicQuantizeLSTM refuses operands of wrong shapes") {
   const NdArray x(DType::float32, {2, 1, 3}), w(DType::int8, {1, 3, 8}), r(DType::int8, {1, 2, 8}),
       scale(DType::float32, {1}), wrong(DType::float32, {3});
@@ -140,8 +153,11 @@ TEST_CASE("com.microsoft.DynamicQuantizeLSTM refuses operands of wrong shapes") 
   CHECK_THAT(node(NdArray(DType::int8, {1, 4, 8}), scale, scale).refusal(),
              ContainsSubstring("X has shape [2, 1, 3], W [1, 4, 8] and R [1, 2, 8]"));
   CHECK_THAT(node(w, scale, wrong).refusal(),
-             ContainsSubstring("input 2 has shape [3]") && ContainsSubstring("one per direction, [1], or per column"));
+             ContainsSubstring("input 3 has shape [3]") && ContainsSubstring("one per direction, [1], or per column"));
   CHECK_THAT(node(w, wrong, scale).refusal(), ContainsSubstring("W_scale has shape [3]"));
+  ContribNode mixed = node(w, scale, scale);
+  mixed.constant("rz", NdArray(DType::uint8, {1}));
+  CHECK_THAT(mixed.refusal(), ContainsSubstring("R is int8 and R_zero_point uint8"));
   CHECK_THAT(node(w, scale, scale).with("layout", 1).refusal(), ContainsSubstring("attribute layout is not supported"));
 }
 

@@ -1,5 +1,7 @@
 #include "explore/check/reference_check.h"
 
+#include <cmath>
+
 #include "tests/catch.h"
 
 using namespace dovetail;
@@ -148,4 +150,37 @@ TEST_CASE("reference check: the index of a maximum is not an integer that was ro
   runtime::RunResult run;
   run.outputs["y"] = NdArray::from<std::int64_t>({1}, {3});
   CHECK(check_against_reference(graph, {{"x", NdArray::from<float>({4}, {1, 2, 9, 3})}}, run, 1e-4)->different == 1);
+}
+
+TEST_CASE("reference check: floats of a recurrence that rounds its state may differ by a step of the state") {
+  graph::Graph graph;
+  const auto x = graph.add_value("x", {DType::float32, {2, 1, 8}}),
+             y = graph.add_value("y", {DType::float32, {2, 1, 1, 2}}),
+             z = graph.add_value("z", {DType::float32, {2, 1, 1, 2}});
+  graph.inputs = {x};
+  graph.outputs = {z};
+  const auto constant = [&](NdArray array) { return graph.add_constant("c", std::move(array)); };
+  graph::Node lstm{"lstm", "dovetail.dynamic_lstm", {x}, {y}, {}, {}};
+  for (NdArray array : {NdArray(DType::int8, {1, 2, 8}), NdArray(DType::int32, {1, 8}), NdArray(DType::float32, {1})})
+    lstm.inputs.push_back(constant(std::move(array)));
+  lstm.attributes["hidden_size"] = std::int64_t{2};
+  graph.add_node(lstm);
+  graph.add_node({"neg", "Neg", {y}, {z}, {}, {}});
+  const NdArray ones = NdArray::from<float>({2, 1, 8}, std::vector<float>(16, 1));
+  // Gates of 1: c = s, then s c + s with s = sigmoid(1) tanh(1) and sigmoid(1).
+  const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
+  const double in = sigmoid(1) * std::tanh(1), first = sigmoid(1) * std::tanh(in),
+               second = sigmoid(1) * std::tanh(sigmoid(1) * in + in);
+  const auto with = [&](double difference) {
+    const auto f = [](double v) { return static_cast<float>(v); };
+    runtime::RunResult run;
+    run.tensors["y"] = NdArray::from<float>({2, 1, 1, 2}, {f(first), f(first), f(second), f(second + difference)});
+    run.outputs["z"] = NdArray::from<float>({2, 1, 1, 2}, {f(-first), f(-first), f(-second), f(-second - difference)});
+    const auto check = check_against_reference(graph, {{"x", ones}}, run, 1e-4);
+    REQUIRE((check.ok() ? "" : to_string(check.errors())) == "");
+    return *check;
+  };
+  CHECK((with(0).different == 0 && with(0).stepped == 0));
+  CHECK((with(second / 300).different == 0 && with(second / 300).stepped == 1));
+  CHECK(with(second / 200).different == 2);
 }

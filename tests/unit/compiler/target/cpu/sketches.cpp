@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "compiler/target/cpu/intrinsics.h"
 #include "loops/print.h"
 #include "tests/cpu_task.h"
 
@@ -312,4 +313,24 @@ TEST_CASE("cpu sketches: every draw is a schedule, or is refused") {
       }
       CHECK(schedules > 0);
     }
+}
+
+TEST_CASE("cpu sketches: the products of an LSTM with weights of bytes are dot products on all classes") {
+  for (const cpu::Cpu& cpu : cpu::cpus()) {
+    CAPTURE(cpu.name);
+    const schedule::Task task = cpu_task(R"(graph g(%x: float32[3, 2, 256]) -> (%y)
+  constant %r: int8[2, 32, 128]
+  constant %sums: int32[2, 128]
+  constant %scale: float32[2]
+  %y: float32[3, 2, 2, 32] = dovetail.dynamic_lstm(%x, %r, %sums, %scale) {direction="bidirectional", hidden_size=32}
+)",
+                                         "generic", cpu);
+    const std::string scheduled = loops::to_string(scheduled_as(task, cpu).program);
+    for (const char* direction : {"forward", "backward"}) {
+      const std::size_t start = scheduled.find(fmt::format("block {}_sums_start ", direction)),
+                        end = scheduled.find(fmt::format("block {}_gates_sum ", direction));
+      REQUIRE(start < end);
+      CHECK_THAT(scheduled.substr(start, end - start), Catch::Matchers::ContainsSubstring(cpu::dot_product_name(cpu)));
+    }
+  }
 }
