@@ -40,7 +40,7 @@ def main():
     arrays = inputs_of([numpy_like(port) for port in model.inputs], options.input)
     if model.is_dynamic():
         model.reshape({name: array.shape for name, array in arrays.items()})
-    compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": options.threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"})
+    compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": options.threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0})
     request = compiled.create_infer_request()
     for name, array in arrays.items():
         request.set_tensor(name, openvino.Tensor(array, shared_memory=True))

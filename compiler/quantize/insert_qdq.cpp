@@ -284,21 +284,24 @@ class Inserter {
     const bool per_channel = weights_.scales == WeightScales::per_channel && rank >= 2 &&
                              (node.op != "MatMul" || rank == 2) &&
                              (node.op != "ConvTranspose" || graph::int_attribute(node, "group", 1) == 1);
-    NdArray scale = weight_scales(real, per_channel ? std::optional(axis) : std::nullopt);
-    if (weights_.steps == Scales::power_of_two) scale = powers_of_two(real, scale, axis);
-    graph::Attributes attributes;
-    if (per_channel) attributes["axis"] = axis;
-    const std::string name = graph_.value(weight).name;
-    const ValueId scales = graph_.add_constant(name + "/scale", scale);
+    const bool biased = node.inputs.size() > 2 && node.inputs[2].valid() && graph_.is_constant(node.inputs[2]);
+    const float x_scale = scales_.at(node.inputs[0]);
     if (!dequantized_.count(weight)) {
-      const ValueId steps = graph_.add_constant(steps_name(name), quantized(real, scale, axis));
-      const ValueId back = graph_.add_value(name + "/real", graph_.value(weight).type);
+      NdArray scale = weight_scales(real, per_channel ? std::optional(axis) : std::nullopt);
+      raise(scale, biased ? &*graph_.value(node.inputs[2]).constant : nullptr, x_scale);
+      if (weights_.steps == Scales::power_of_two) scale = powers_of_two(real, scale, axis);
+      graph::Attributes attributes;
+      if (per_channel) attributes["axis"] = axis;
+      const std::string name = graph_.value(weight).name;
+      const ValueId scales = graph_.add_constant(name + "/scale", scale),
+                    steps = graph_.add_constant(steps_name(name), quantized(real, scale, axis)),
+                    back = graph_.add_value(name + "/real", graph_.value(weight).type);
       add("DequantizeLinear", name + "/dequantize", {steps, scales}, back, attributes, node.origins);
-      dequantized_[weight] = back;
+      dequantized_[weight] = {back, std::move(scale)};
     }
-    graph_.edit(id)->inputs[1] = dequantized_[weight];
-    if (node.inputs.size() > 2 && node.inputs[2].valid() && graph_.is_constant(node.inputs[2]))
-      quantize_bias(id, scale, scales_.at(node.inputs[0]));
+    const auto& [back, scale] = dequantized_.at(weight);
+    graph_.edit(id)->inputs[1] = back;
+    if (biased) quantize_bias(id, scale, x_scale);
   }
 
  private:
@@ -314,18 +317,34 @@ class Inserter {
     graph_.add_node(std::move(node));
   }
 
-  // max|w| / 127; a slice of zeros has scale 1.
+  // max|w| / 127.
   static NdArray weight_scales(const NdArray& weight, std::optional<std::int64_t> axis) {
     NdArray scale(DType::float32, axis ? Shape{weight.shape()[static_cast<std::size_t>(*axis)]} : Shape{});
     for (std::int64_t i = 0; i < weight.count(); ++i) {
       const std::int64_t slice = axis ? slice_of(weight, *axis, i) : 0;
       scale.set_double(slice, std::max(scale.as_double(slice), std::abs(weight.as_double(i))));
     }
+    for (std::int64_t i = 0; i < scale.count(); ++i) scale.set_double(i, scale.as_double(i) / 127);
+    return scale;
+  }
+
+  // Raises the scales of slices whose weights are far below the others, or far below their bias, as pruning and weight
+  // decay leave them: such weights are zero in comparison, and steps of their scale would give a bias beyond int32. A
+  // raised scale is below 2^-24 of the largest, or has 2^29 steps for the bias.
+  static void raise(NdArray& scale, const NdArray* bias, float x_scale) {
+    constexpr double kLeastPart = 0x1p-24, kBiasSteps = 0x1p29;
+    double largest = 0;
+    for (std::int64_t i = 0; i < scale.count(); ++i) largest = std::max(largest, scale.as_double(i));
+    const bool by_slice = bias != nullptr && bias->rank() == 1 && (scale.rank() == 0 || bias->count() == scale.count());
+    std::vector<double> least(static_cast<std::size_t>(scale.count()), largest * kLeastPart);
+    for (std::int64_t i = 0; by_slice && i < bias->count(); ++i) {
+      double& slice = least[scale.rank() == 0 ? 0 : static_cast<std::size_t>(i)];
+      slice = std::max(slice, std::abs(bias->as_double(i)) / (static_cast<double>(x_scale) * kBiasSteps));
+    }
     for (std::int64_t i = 0; i < scale.count(); ++i) {
-      const auto step = static_cast<float>(scale.as_double(i) / 127);
+      const auto step = static_cast<float>(std::max(scale.as_double(i), least[static_cast<std::size_t>(i)]));
       scale.set_double(i, std::isnormal(step) ? static_cast<double>(step) : 1.0);
     }
-    return scale;
   }
 
   // For each scale, the power of two above it or below it (which clips the largest weights), whichever has the smaller
@@ -395,8 +414,12 @@ class Inserter {
 
   Graph& graph_;
   const WeightGrid weights_;
-  std::map<ValueId, float> scales_;         // scales of dequantized activations
-  std::map<ValueId, ValueId> dequantized_;  // weights shared by several nodes
+  struct Dequantized {
+    ValueId value;
+    NdArray scale;
+  };
+  std::map<ValueId, float> scales_;             // scales of dequantized activations
+  std::map<ValueId, Dequantized> dequantized_;  // weights, which several nodes may share
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/target/cpu/sketches/byte_sums.h"
+#include "compiler/target/cpu/sketches/step_sums.h"
 #include "compiler/target/cpu/sketches/nest.h"
 #include "compiler/target/cpu/sketches/sketches.h"
 #include "loops/combine.h"
@@ -309,7 +309,7 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
 }  // namespace
 
 void prepare_generic(Preparation& p) {
-  prepare_byte_sums(p);
+  prepare_step_sums(p);
   const Block* block = p.block("conv");
   if (block == nullptr || block->writes.front().buffer->dtype != DType::int32) return;
   const std::vector<Region> reads = block->reads;
@@ -326,10 +326,10 @@ bool sketch_generic(schedule::Context& c, const Cpu& cpu) {
     const bool cheap = !is_costly(block) && !(store != nullptr && is_look_up(*store));
     if (readers(c, block.writes.front().buffer) == 1 || cheap) c.attempt("inline", {name});
   }
-  const std::set<std::string> byte_sums = schedule_byte_sums(c, cpu);
+  const std::set<std::string> step_sums = schedule_step_sums(c, cpu);
   int number = 0;
   for (const std::string& name : c.blocks()) {
-    if (!byte_sums.contains(name)) schedule_block(c, name, cpu, number);
+    if (!step_sums.contains(name)) schedule_block(c, name, cpu, number);
     ++number;
   }
   return true;

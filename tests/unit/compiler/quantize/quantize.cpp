@@ -1,9 +1,12 @@
 // Where a float graph is quantized, and the report.
 #include "compiler/quantize/quantize.h"
 
+#include <cmath>
+
 #include "compiler/export/onnx.h"
 #include "compiler/import/onnx.h"
 #include "compiler/passes/list.h"
+#include "compiler/reference/reference.h"
 #include "compiler/zoo/weights.h"
 #include "tests/catch.h"
 #include "tests/text/compiler/passes/make_graph.h"
@@ -121,6 +124,29 @@ TEST_CASE("quantize: the result is ONNX, and becomes integers") {
                                           {"dovetail.qgemm", 1},
                                           {"dovetail.qsoftmax", 1},
                                           {"dovetail.qtable", 1}});
+}
+
+TEST_CASE("quantize: a channel of tiny weights keeps its bias, and the convolution becomes an integer one") {
+  for (const float tiny : {1e-30F, 1e-38F, 0.0F}) {
+    CAPTURE(tiny);
+    test::GraphMaker make;
+    const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
+    NdArray weight = random({4, 4, 1, 1}, "w");
+    for (std::int64_t i = 4; i < 8; ++i) weight.set_double(i, i % 2 == 0 ? tiny : -tiny);  // channel 1
+    const NdArray bias = NdArray::from<float>({4}, {0.5F, 0.0314F, -0.5F, 0});
+    make.output(make.node("Conv", "conv", {x, make.constant("w", weight), make.constant("b", bias)}));
+    const auto result = quantize(make.graph, samples(2), {}, reference_forward());
+    REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
+    graph::Graph lowered = result->graph;
+    const auto outcome = passes::lower_qdq(lowered);
+    REQUIRE(outcome.ok());
+    CHECK(outcome->notes.empty());
+    const NdArray y =
+        Reference::make(lowered).value().run({{"x", random({1, 4, 6, 6}, "x0")}}).value().at("conv");
+    const double step = result->tensors[1].q.scale;
+    CHECK(result->tensors[1].value == "conv");
+    for (std::int64_t i = 36; i < 72; ++i) CHECK(std::abs(y.as_double(i) - 0.0314) <= step / 2 * 1.001);
+  }
 }
 
 TEST_CASE("quantize: nodes may be kept in float") {

@@ -334,3 +334,21 @@ TEST_CASE("cpu sketches: the products of an LSTM with weights of bytes are dot p
     }
   }
 }
+
+TEST_CASE("cpu sketches: the matrix of a recurrence is packed, in tiles that its gates share") {
+  for (const cpu::Cpu& cpu : cpu::cpus()) {
+    CAPTURE(cpu.name);
+    const schedule::Task task = cpu_task(R"(graph g(%x: float32[3, 1, 192]) -> (%y)
+  constant %r: float32[1, 64, 192]
+  %y: float32[3, 1, 1, 64] = dovetail.gru(%x, %r) {hidden_size=64}
+)",
+                                         "generic", cpu);
+    const schedule::Scheduled scheduled = scheduled_as(task, cpu);
+    const auto columns = std::ranges::find(scheduled.decisions, "tile_columns", &schedule::Decision::name);
+    REQUIRE(columns != scheduled.decisions.end());
+    CHECK(64 % std::stoll(columns->value) == 0);
+    CHECK_THAT(loops::to_string(scheduled.program),
+               Catch::Matchers::ContainsSubstring(fmt::format(": float32[1, {0}, 64, {1}]", 192 / std::stoll(columns->value),
+                                                              columns->value)));
+  }
+}
