@@ -152,7 +152,7 @@ TEST_CASE("reference check: the index of a maximum is not an integer that was ro
   CHECK(check_against_reference(graph, {{"x", NdArray::from<float>({4}, {1, 2, 9, 3})}}, run, 1e-4)->different == 1);
 }
 
-TEST_CASE("reference check: floats of a recurrence that rounds its state may differ by a step of the state") {
+TEST_CASE("reference check: floats of a recurrence that rounds its state may differ by the noise of the rounding") {
   graph::Graph graph;
   const auto x = graph.add_value("x", {DType::float32, {2, 1, 8}}),
              y = graph.add_value("y", {DType::float32, {2, 1, 1, 2}}),
@@ -181,6 +181,8 @@ TEST_CASE("reference check: floats of a recurrence that rounds its state may dif
     return *check;
   };
   CHECK((with(0).different == 0 && with(0).stepped == 0));
-  CHECK((with(second / 300).different == 0 && with(second / 300).stepped == 1));
-  CHECK(with(second / 200).different == 2);
+  // One of four differs: its square is at most four times that of the noise.
+  const double most = second / 255 * 2 / std::sqrt(12);
+  CHECK((with(most * 0.99).different == 0 && with(most * 0.99).stepped == 1));
+  CHECK(with(most * 1.01).different == 2);
 }
