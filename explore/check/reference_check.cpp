@@ -67,8 +67,8 @@ std::optional<std::int64_t> steps_apart(const NdArray& expected, const NdArray& 
 }
 
 // Whether a recurrence that rounds its state may give either: one other step of the state changes all that follows. The
-// differences are no noise beyond that of the rounding, whose root mean square is a step divided by the root of 12, and
-// none is more than a few steps.
+// differences must not exceed the noise of the rounding, whose root mean square is a step divided by the root of 12,
+// and none may be more than a few steps.
 bool within_state_steps(const NdArray& expected, const NdArray& actual) {
   constexpr double kStep = 1.0 / 255, kMostSteps = 8;
   if (expected.dtype() != actual.dtype() || expected.shape() != actual.shape() ||

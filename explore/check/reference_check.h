@@ -29,8 +29,8 @@ struct ReferenceCheck {
 // from floats of another node may differ by one step, at most one in a hundred of a tensor (at least one), also where
 // the kernel keeps only what a table or DequantizeLinear makes of them; later tensors are then compared with results
 // computed from the run's values. The same holds for floats of a recurrence that quantizes its state in each step: they
-// may differ by the noise of this rounding, with a step of 1/255 of their largest magnitude. Error: the reference itself failed, or `work`
-// stopped it.
+// may differ by the noise of this rounding, with a step of 1/255 of their largest magnitude. Error: the reference
+// itself failed, or `work` stopped it.
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
                                                const runtime::RunResult& run, double float_tolerance = 0,
                                                Work* work = nullptr);

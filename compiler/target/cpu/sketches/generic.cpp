@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "compiler/target/cpu/sketches/step_sums.h"
 #include "compiler/target/cpu/sketches/nest.h"
 #include "compiler/target/cpu/sketches/sketches.h"
+#include "compiler/target/cpu/sketches/step_sums.h"
 #include "loops/combine.h"
 #include "loops/product_sum.h"
 #include "loops/rewrite.h"

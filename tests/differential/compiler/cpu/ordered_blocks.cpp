@@ -114,7 +114,8 @@ TEST_CASE("recurrent layers on the CPU equal the reference") {
       const auto layer = [&](const std::string& op, std::int64_t gates) {
         OneNode node(op);
         node.input(values({6, 3, 10}));
-        const NdArray w = values({directions, gates * hidden, 10}, 2), r = values({directions, gates * hidden, hidden}, 3);
+        const NdArray w = values({directions, gates * hidden, 10}, 2),
+                      r = values({directions, gates * hidden, hidden}, 3);
         if (weights_known) {
           node.constant(w).constant(r);
         } else {

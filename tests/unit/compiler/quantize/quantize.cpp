@@ -141,8 +141,7 @@ TEST_CASE("quantize: a channel of tiny weights keeps its bias, and the convoluti
     const auto outcome = passes::lower_qdq(lowered);
     REQUIRE(outcome.ok());
     CHECK(outcome->notes.empty());
-    const NdArray y =
-        Reference::make(lowered).value().run({{"x", random({1, 4, 6, 6}, "x0")}}).value().at("conv");
+    const NdArray y = Reference::make(lowered).value().run({{"x", random({1, 4, 6, 6}, "x0")}}).value().at("conv");
     const double step = result->tensors[1].q.scale;
     CHECK(result->tensors[1].value == "conv");
     for (std::int64_t i = 36; i < 72; ++i) CHECK(std::abs(y.as_double(i) - 0.0314) <= step / 2 * 1.001);

@@ -348,7 +348,7 @@ TEST_CASE("cpu sketches: the matrix of a recurrence is packed, in tiles that its
     REQUIRE(columns != scheduled.decisions.end());
     CHECK(64 % std::stoll(columns->value) == 0);
     CHECK_THAT(loops::to_string(scheduled.program),
-               Catch::Matchers::ContainsSubstring(fmt::format(": float32[1, {0}, 64, {1}]", 192 / std::stoll(columns->value),
-                                                              columns->value)));
+               Catch::Matchers::ContainsSubstring(
+                   fmt::format(": float32[1, {0}, 64, {1}]", 192 / std::stoll(columns->value), columns->value)));
   }
 }
