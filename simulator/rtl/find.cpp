@@ -66,9 +66,9 @@ std::string remedy(const isa::HardwareConfig& config, bool waves) {
   const auto named = isa::load_config(config.name);
   const bool is_named = named.ok() && *named == config;
   const auto tool = missing_rtl_tool();
-  return fmt::format("{}dovetail rtl build --hw {}{}",
-                     tool ? fmt::format("sudo apt-get install {}, then: ", *tool) : "", is_named ? config.name : "FILE",
-                     waves ? " --waves" : "") +
+  return fmt::format("{}`dovetail rtl build --hw {}{}`",
+                     tool ? fmt::format("`sudo apt-get install {}`, then ", *tool) : "",
+                     is_named ? config.name : "FILE", waves ? " --waves" : "") +
          (is_named ? "" : ", with the file that this configuration came from");
 }
 

@@ -116,7 +116,7 @@ class Models(unittest.TestCase):
         for call, named in (
             (lambda: dovetail.compile(INT8, "warp"), "value for `targets`"),
             (lambda: dovetail.compile(INT8, "cpu", place={"nonesuch": "cpu"}), "value for `place`"),
-            (lambda: dovetail.compile(INT8, "accel", HARDWARE, clock_mhz=1e9), "for example `clock_mhz` 333"),
+            (lambda: dovetail.compile(INT8, "accel", HARDWARE, clock_mhz=1e9), "for example `clock_mhz=333`"),
             (lambda: session.evaluate(images, labels - 99), "`labels`"),
             (lambda: session.evaluate(images, labels, output="nonesuch"), "value for `output`"),
             (lambda: session.run(wide), "or pass copy=True"),
@@ -130,7 +130,7 @@ class Models(unittest.TestCase):
         self.assertNotIn("copy=True", caught.exception.hint)
         with self.assertRaises(dovetail.InputError) as caught:
             dovetail.quantize(FLOAT, images, keep_float=["nonesuch"])
-        self.assertIn("`dovetail compile --dump import`", caught.exception.hint)
+        self.assertIn('`compile_stages` with `stages=["import"]` lists the nodes', caught.exception.hint)
 
     def test_options_have_an_effect(self):
         placed = dovetail.compile(INT8, ["accel", "cpu"], HARDWARE, place={"conv1": "cpu"})
