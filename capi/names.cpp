@@ -129,4 +129,17 @@ std::string with_names(std::string_view text) {
   return result;
 }
 
+void name_hints(Json& report) {
+  for (const char* path : {"/left_accelerator/remedy", "/import/notes"}) {
+    const Json::json_pointer place(path);
+    if (!report.is_object() || !report.contains(place)) continue;
+    const auto rename = [](Json& text) {
+      if (text.is_string()) text = with_names(text.get<std::string>());
+    };
+    Json& found = report.at(place);
+    if (found.is_array()) std::ranges::for_each(found, rename);
+    else rename(found);
+  }
+}
+
 }  // namespace dovetail::capi

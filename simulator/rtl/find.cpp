@@ -109,4 +109,20 @@ Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, bool waves) {
       remedy(config, waves)};
 }
 
+std::vector<std::string> built_rtl_models() {
+  std::vector<std::string> names;
+  if (!has_rtl_models()) return names;
+  for (const isa::HardwareConfig& config : isa::named_configs())
+    if (find_rtl_model(config, false).ok()) names.push_back(config.name);
+  return names;
+}
+
+bool has_rtl_models() {
+  return std::ranges::any_of(model_folders(), [](const Folder& folder) {
+    return std::ranges::any_of(entries_of(folder.path), [](const fs::path& path) {
+      return path.filename().string().starts_with("rtl-") && path.extension() == ".so";
+    });
+  });
+}
+
 }  // namespace dovetail::simulator
