@@ -70,4 +70,5 @@ def python_names(text: str) -> str:
     """ "dvt_session_run: options, threads" as "Session.run: threads", and "`engine` cycle" as "`engine="cycle"`"."""
     if "dvt_" in text or "DVT_" in text:
         text = re.sub(r"\b(?:dvt|DVT)_\w+", _python_name, text).replace(": options, ", ": ")
-    return _WITH_VALUE.sub(_with_value, text).replace("`dovetail ", "`python -m dovetail ")
+    text = _WITH_VALUE.sub(_with_value, text).replace("`dovetail ", "`python -m dovetail ")
+    return text.replace('`compile_stages` with `stages=["trace"]` shows', "`decisions` lists")

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _call, show
 from ._library import lib
+from ._names import python_names
 from ._prototypes import dvt_load_options, dvt_tensor_info
+from .errors import InputError, bad_argument
 from .report import Report
 from .tensors import TensorInfo, dtype_name, shape_of
 
 if TYPE_CHECKING:
     from .program import Program
     from .session import Session
+
+_COMPILE = "dovetail.compile(model, targets).session() runs it"
+
+
+def _with_names(report: Dict[str, Any]) -> Dict[str, Any]:
+    """A report whose remedy has the names of this package."""
+    left = report.get("left_accelerator")
+    return {**report, "left_accelerator": {**left, "remedy": python_names(left["remedy"])}} if left else report
 
 
 class Bundle:
@@ -34,7 +45,7 @@ class Bundle:
     ) -> None:
         """For this package: users call `dovetail.compile` or `Bundle.load`."""
         self._handle = handle
-        self.compile_report = None if compiled is None else Report(compiled)
+        self.compile_report = None if compiled is None else Report(_with_names(compiled))
         self._own_targets = tuple(own_targets)
         self.inputs = self._infos(lib.dvt_bundle_input_count, lib.dvt_bundle_input)
         self.outputs = self._infos(lib.dvt_bundle_output_count, lib.dvt_bundle_output)
@@ -66,9 +77,18 @@ class Bundle:
             content = bytes(source)
             label = _call.text(name, "Bundle.load: name")
             _call.check(lib.dvt_bundle_load_memory(content, len(content), label, options, ctypes.byref(out)))
+        elif not isinstance(source, (str, os.PathLike)):
+            why = f"its type is {type(source).__name__}"
+            raise bad_argument("Bundle.load: source", why, "give a path or bytes; of a model: " + _COMPILE)
         else:
             path = _call.path_text(source, "Bundle.load: source")
-            _call.check(lib.dvt_bundle_load_file(path, options, ctypes.byref(out)))
+            try:
+                _call.check(lib.dvt_bundle_load_file(path, options, ctypes.byref(out)))
+            except InputError as error:
+                if not path.endswith(b".onnx") or not os.path.exists(source):
+                    raise
+                hint = f"the file is a model: {_COMPILE}"
+                raise InputError([each._replace(hint=hint) for each in error.diagnostics]) from None
         return cls(_call.Handle(lib.dvt_bundle_free, out))
 
     def save(self, path: _call.PathLike) -> None:
@@ -98,7 +118,7 @@ class Bundle:
     @property
     def report(self) -> Report:
         """The compiler's report in the bundle: its nodes, schedules, memory plan, passes, hardware and system."""
-        return Report(self.describe()["report"] or {})
+        return Report(_with_names(self.describe()["report"] or {}))
 
     def verify(self) -> Dict[str, Any]:
         """Proves the accelerator's programs free of races, deadlock and undefined reads. Needs the compiler.

@@ -72,7 +72,7 @@ class Prototypes(unittest.TestCase):
             ("use `engine` cycle, whose", 'use `engine="cycle"`, whose'),
             ("add {} to `targets`, omit `strict`", "add {} to `targets`, omit `strict`"),
             ("`place` a/b=cpu", '`place={"a/b": "cpu"}`'),
-            ("`shapes` x=1x3x8 for an input, or `shapes` N=4", '`shapes={"x": (1, 3, 8)}` for an input, or `shapes={"N": 4}`'),
+            ("`shapes` x=1x3x8 for it, or `shapes` N=4", '`shapes={"x": (1, 3, 8)}` for it, or `shapes={"N": 4}`'),
             ("`decide` slots_inp=1", '`decide={"slots_inp": 1}`'),
             ("`dovetail rtl build --hw tiny`", "`python -m dovetail rtl build --hw tiny`"),
             ("from `dvt_hardware`", "from `named_hardware`"),
