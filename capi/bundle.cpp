@@ -16,7 +16,6 @@
 #include "bundle/code/target_facts.h"
 #include "bundle/format.h"
 #include "capi/arguments.h"
-#include "capi/names.h"
 #include "capi/status.h"
 #include "capi/tensor.h"
 #include "isa/config.h"
@@ -48,8 +47,6 @@ Result<Json> describe(const LoadedBundle& loaded) {
     DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(*program));
     if (!steps.empty() && hardware.is_null()) hardware = isa::config_to_json(steps.front().code.config);
   }
-  Json report = bundle.report;
-  name_hints(report);
   Json shapes = Json::array({tensors_json(bundle, bundle.inputs)});
   for (const bundle::Bundle& other : bundle.other_shapes) shapes.push_back(tensors_json(other, other.inputs));
   return Json{{"name", bundle.name},
@@ -61,7 +58,7 @@ Result<Json> describe(const LoadedBundle& loaded) {
               {"machine_code", loaded.machine_code},
               {"may_run", loaded.why_not.empty()},
               {"shapes", shapes},
-              {"report", report}};
+              {"report", bundle.report}};
 }
 
 Result<dvt_bundle*> load(std::span<const std::byte> bytes, const std::string& where, const dvt_load_options* given,

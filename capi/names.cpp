@@ -79,6 +79,8 @@ constexpr Row kCommands[] = {
     {"zoo NAME --int8", "`dvt_zoo_model` with --int8"},
 };
 
+constexpr std::string_view kHints[] = {"hint", "missing", "notes", "remedy", "why"};
+
 constexpr std::string_view kCommand = "`dovetail ";
 constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-";
 
@@ -129,17 +131,16 @@ std::string with_names(std::string_view text) {
   return result;
 }
 
-void name_hints(Json& report) {
-  for (const char* path : {"/left_accelerator/remedy", "/import/notes"}) {
-    const Json::json_pointer place(path);
-    if (!report.is_object() || !report.contains(place)) continue;
-    const auto rename = [](Json& text) {
-      if (text.is_string()) text = with_names(text.get<std::string>());
-    };
-    Json& found = report.at(place);
-    if (found.is_array()) std::ranges::for_each(found, rename);
-    else rename(found);
+Json with_named_hints(Json report) {
+  for (auto& [key, value] : report.items()) {
+    const bool is_hint = report.is_object() && std::ranges::find(kHints, key) != std::end(kHints);
+    if (is_hint && value.is_string()) value = with_names(value.get_ref<const std::string&>());
+    else if (is_hint && value.is_array())
+      for (Json& each : value)
+        each = each.is_string() ? Json(with_names(each.get_ref<const std::string&>())) : std::move(each);
+    else if (value.is_structured()) value = with_named_hints(std::move(value));
   }
+  return report;
 }
 
 }  // namespace dovetail::capi

@@ -13,8 +13,8 @@ namespace dovetail::capi {
 // "`dvt_compile_stages` with `stages` import lists the nodes". A command must be in backquotes. A command that has no
 // function is kept.
 std::string with_names(std::string_view text);
-// The same for the hints in the report of a compilation: the notes of the import, and the remedy where nodes left the
-// accelerator. Other reports have commands to be copied, which are kept.
-void name_hints(Json& report);
+// The report with the same in its hints: the entries "hint", "missing", "notes", "remedy" and "why", at any depth.
+// Commands that are to be copied have other entries.
+Json with_named_hints(Json report);
 
 }  // namespace dovetail::capi

@@ -80,7 +80,9 @@ char* owned_text(const std::string& text) {
   return copy;
 }
 
-char* owned_json(const Json& json) { return owned_text(json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
+char* owned_json(const Json& json) {
+  return owned_text(with_named_hints(json).dump(-1, ' ', false, Json::error_handler_t::replace));
+}
 
 void give_json(char** out, const Json& json) {
   if (out != nullptr) *out = owned_json(json);

@@ -12,7 +12,6 @@
 #include "capi/bundle.h"
 #include "capi/compiler/model.h"
 #include "capi/include/dovetail.h"
-#include "capi/names.h"
 #include "capi/session.h"
 #include "capi/status.h"
 #include "cli/report/compile_report.h"
@@ -59,11 +58,7 @@ Result<void> compile(const Model& model, CompileSettings settings, dvt_bundle** 
   auto compiled = driver::compile_model(settings.model, std::move(options));
   if (!compiled.ok()) return model.named(compiled.errors());
   for (const std::string& note : compiled->import.notes) settings.callbacks.log(DVT_LOG_NOTE, note);
-  if (json != nullptr) {
-    Json report = cli::report_json(*compiled, model.name);
-    name_hints(report);
-    *json = owned_json(report);
-  }
+  if (json != nullptr) *json = owned_json(cli::report_json(*compiled, model.name));
   bundle::Bundle bundle = std::move(compiled->compiled.bundle);
   DOVETAIL_ASSIGN(const std::shared_ptr<LoadedBundle> loaded, checked(std::move(bundle), model.name));
   loaded->made_here = true;

@@ -43,9 +43,27 @@ def take_text(address: ctypes.c_void_p) -> str:
         lib.dvt_free(address)
 
 
+_HINTS = ("hint", "missing", "notes", "remedy", "why")
+
+
+def _with_names(row: Dict[str, Any]) -> Dict[str, Any]:
+    for key in _HINTS:
+        value = row.get(key)
+        if isinstance(value, str):
+            row[key] = python_names(value)
+        elif isinstance(value, list):
+            row[key] = [python_names(each) if isinstance(each, str) else each for each in value]
+    return row
+
+
+def read_json(content: str) -> Any:
+    """JSON of the library, whose hints then have the names of this package."""
+    return json.loads(content, object_hook=_with_names)
+
+
 def taken_json(address: ctypes.c_void_p) -> Any:
     """JSON that the library returned, which is freed."""
-    return json.loads(take_text(address))
+    return read_json(take_text(address))
 
 
 def json_of(function: Callable[..., Optional[int]], *arguments: Any) -> Any:

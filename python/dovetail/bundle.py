@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Un
 
 from . import _call, show
 from ._library import lib
-from ._names import python_names
 from ._prototypes import dvt_load_options, dvt_tensor_info
 from .errors import InputError, bad_argument
 from .report import Report
@@ -19,12 +18,6 @@ if TYPE_CHECKING:
     from .session import Session
 
 _COMPILE = "dovetail.compile(model, targets).session() runs it"
-
-
-def _with_names(report: Dict[str, Any]) -> Dict[str, Any]:
-    """A report whose remedy has the names of this package."""
-    left = report.get("left_accelerator")
-    return {**report, "left_accelerator": {**left, "remedy": python_names(left["remedy"])}} if left else report
 
 
 class Bundle:
@@ -45,7 +38,7 @@ class Bundle:
     ) -> None:
         """For this package: users call `dovetail.compile` or `Bundle.load`."""
         self._handle = handle
-        self.compile_report = None if compiled is None else Report(_with_names(compiled))
+        self.compile_report = None if compiled is None else Report(compiled)
         self._own_targets = tuple(own_targets)
         self.inputs = self._infos(lib.dvt_bundle_input_count, lib.dvt_bundle_input)
         self.outputs = self._infos(lib.dvt_bundle_output_count, lib.dvt_bundle_output)
@@ -118,7 +111,7 @@ class Bundle:
     @property
     def report(self) -> Report:
         """The compiler's report in the bundle: its nodes, schedules, memory plan, passes, hardware and system."""
-        return Report(_with_names(self.describe()["report"] or {}))
+        return Report(self.describe()["report"] or {})
 
     def verify(self) -> Dict[str, Any]:
         """Proves the accelerator's programs free of races, deadlock and undefined reads. Needs the compiler.

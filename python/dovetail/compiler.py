@@ -9,7 +9,6 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Seq
 
 from . import _call
 from ._library import lib
-from ._names import python_names
 from ._prototypes import dvt_compile_options
 from ._suggest import caller_level
 from ._work import LongCall, Progress
@@ -34,8 +33,7 @@ def targets() -> List[Dict[str, Any]]:
 def engines() -> List[Dict[str, Any]]:
     """The engines that run the accelerator's programs: "name", "description", "available", "has_clock", "missing".
     Engine "rtl" also has "models", the named hardware whose RTL model is built; without any it is not available."""
-    rows: List[Dict[str, Any]] = _call.json_of(lib.dvt_engines)
-    return [{**row, "missing": python_names(row["missing"])} for row in rows]
+    return list(_call.json_of(lib.dvt_engines))
 
 
 def peak() -> Dict[str, Any]:

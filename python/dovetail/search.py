@@ -124,7 +124,7 @@ class _Sweep:
 
     def take(self, _: Any, text: bytes, known: int) -> None:
         """Receives a point."""
-        point = _point(json.loads(text.decode(errors="replace")), bool(known))
+        point = _point(_call.read_json(text.decode(errors="replace")), bool(known))
         with self.changed:
             self.points.append(point)
             self.changed.notify_all()

@@ -83,6 +83,17 @@ TEST_CASE("diagnostics name members and functions, not options and commands") {
   CHECK(with_names("a -- b, --nonesuch, `x --hw`, `open") == "a -- b, --nonesuch, `x --hw`, `open");
 }
 
+TEST_CASE("hints of reports are named at any depth, other entries are kept") {
+  const Json report{{"rows", {{{"why", "add --target accel"}, {"command", "dovetail run --target accel"}}}},
+                    {"notes", {"--shape N=4", 3}},
+                    {"remedy", nullptr}};
+  const Json expected{{"rows", {{{"why", "add `targets` accel"}, {"command", "dovetail run --target accel"}}}},
+                      {"notes", {"`shapes` N=4", 3}},
+                      {"remedy", nullptr}};
+  CHECK(capi::with_named_hints(report) == expected);
+  CHECK(capi::with_named_hints("why") == "why");
+}
+
 TEST_CASE("no literal of the kit's libraries names an option without a translation") {
   const fs::path root(DOVETAIL_SOURCE_DIR);
   const std::regex literal("\"(?:[^\"\\\\\n]|\\\\.)*\"");
