@@ -6,6 +6,7 @@
 
 #include "base/resource_error.h"
 #include "capi/arguments.h"
+#include "capi/names.h"
 #include "capi/status.h"
 
 namespace dovetail::capi {
@@ -33,7 +34,7 @@ Result<Callbacks> Callbacks::of(const dvt_callbacks* given, std::string_view arg
 void Callbacks::log(dvt_log_level level, const std::string& message) const {
   if (given_.log == nullptr) return;
   const std::scoped_lock lock(*one_at_a_time_);
-  given_.log(given_.user, level, with_members(message).c_str());
+  given_.log(given_.user, level, with_names(message).c_str());
 }
 
 void Callbacks::progress(const std::string& what, std::int64_t done, std::int64_t all) const {

@@ -6,6 +6,23 @@
 #include "isa/system.h"
 #include "runtime/executor.h"
 #include "runtime/peak.h"
+#include "simulator/rtl/find.h"
+
+namespace dovetail::capi {
+
+namespace {
+
+// Only the command line builds models on demand: without one, no session runs on this engine.
+void add_rtl_models(Json& engine) {
+  engine["models"] = simulator::built_rtl_models();
+  engine["available"] = simulator::has_rtl_models();
+  if (engine["missing"] == "" && engine["available"] == false)
+    engine["missing"] = "no RTL model is built; `dovetail rtl build --hw NAME` builds one for each hardware";
+}
+
+}  // namespace
+
+}  // namespace dovetail::capi
 
 using namespace dovetail;        // NOLINT: the functions below are outside of all namespaces
 using namespace dovetail::capi;  // NOLINT
@@ -21,12 +38,14 @@ dvt_status* dvt_engines(char** json) {
     DOVETAIL_TRY(require(json, "dvt_engines: json"));
     *json = nullptr;
     Json rows = Json::array();
-    for (const runtime::Engine& engine : runtime::engines())
+    for (const runtime::Engine& engine : runtime::engines()) {
       rows.push_back({{"name", engine.name},
                       {"description", engine.description},
                       {"available", engine.available},
                       {"has_clock", engine.has_clock},
                       {"missing", engine.missing}});
+      if (engine.name == "rtl") add_rtl_models(rows.back());
+    }
     *json = owned_json(rows);
     return {};
   });

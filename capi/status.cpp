@@ -1,10 +1,9 @@
 #include "capi/status.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
-#include <fmt/format.h>
+#include "capi/names.h"
 
 struct dvt_status {
   dovetail::Diagnostics diagnostics;
@@ -15,40 +14,6 @@ struct dvt_status {
 namespace dovetail::capi {
 
 namespace {
-
-// Options of the command line, which the driver's diagnostics name, and the members and arguments of dovetail.h that
-// have their values. Python has the same names.
-constexpr std::pair<std::string_view, std::string_view> kMembers[] = {
-    {"accelerators", "accelerators"},
-    {"calibration", "calibration"},
-    {"clock", "clock_mhz"},
-    {"cpu", "cpu"},
-    {"decide", "decide"},
-    {"engine", "engine"},
-    {"gpu", "gpu"},
-    {"hw", "hardware"},
-    {"input", "inputs"},
-    {"keep-float", "keep_float"},
-    {"labels", "labels"},
-    {"loop-limit", "loop_limit"},
-    {"memory", "memory"},
-    {"memory-limit", "memory_limit"},
-    {"no-pass", "without_passes"},
-    {"offload", "offload"},
-    {"output", "output"},
-    {"pass", "with_passes"},
-    {"place", "place"},
-    {"records", "records"},
-    {"repeat", "repeat"},
-    {"samples", "samples"},
-    {"shape", "shapes"},
-    {"stop-after", "stop_after"},
-    {"strategy", "strategy"},
-    {"strict", "strict"},
-    {"target", "targets"},
-    {"test", "tests"},
-    {"until", "until"},
-};
 
 constexpr std::string_view name_of(Cause cause) {
   switch (cause) {
@@ -62,7 +27,7 @@ constexpr std::string_view name_of(Cause cause) {
 std::unique_ptr<dvt_status> make(Diagnostics diagnostics, bool internal) {
   auto status = std::make_unique<dvt_status>();
   for (Diagnostic& each : diagnostics)
-    for (std::string* text : {&each.what, &each.where, &each.why, &each.hint}) *text = with_members(*text);
+    for (std::string* text : {&each.what, &each.where, &each.why, &each.hint}) *text = with_names(*text);
   Json rows = Json::array();
   for (const Diagnostic& each : diagnostics)
     rows.push_back({{"what", each.what},
@@ -88,27 +53,6 @@ const Diagnostic* find(const dvt_status* status, std::size_t index) {
 }
 
 }  // namespace
-
-std::string with_members(std::string_view text) {
-  constexpr std::string_view kName = "abcdefghijklmnopqrstuvwxyz0123456789-";
-  std::string result;
-  bool is_command = false;
-  while (!text.empty()) {
-    const std::size_t end = text.starts_with("--") && !is_command ? text.find_first_not_of(kName) : 0;
-    const std::string_view option = text.substr(0, end);
-    const auto* found = std::ranges::find_if(
-        kMembers, [&](const auto& row) { return option.size() > 2 && row.first == option.substr(2); });
-    if (found != std::end(kMembers)) {
-      result += fmt::format("`{}`", found->second);
-      text.remove_prefix(option.size());
-      continue;
-    }
-    if (text.front() == '`') is_command = !is_command;
-    result += text.front();
-    text.remove_prefix(1);
-  }
-  return result;
-}
 
 dvt_status* status_of(const Diagnostics& diagnostics) noexcept {
   try {
@@ -136,7 +80,9 @@ char* owned_text(const std::string& text) {
   return copy;
 }
 
-char* owned_json(const Json& json) { return owned_text(json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
+char* owned_json(const Json& json) {
+  return owned_text(with_named_hints(json).dump(-1, ' ', false, Json::error_handler_t::replace));
+}
 
 void give_json(char** out, const Json& json) {
   if (out != nullptr) *out = owned_json(json);

@@ -16,10 +16,6 @@
 
 namespace dovetail::capi {
 
-// The text of a diagnostic with the members of dovetail.h in place of options of the command line: "invalid value for
-// --target" as "invalid value for `targets`". Commands, in backquotes, keep their options.
-std::string with_members(std::string_view text);
-
 // Null only on success: if there is no memory for the diagnostics, the result is a status that was allocated at load
 // time.
 dvt_status* status_of(const Diagnostics& diagnostics) noexcept;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "compiler/assemble/combine_shapes.h"
 #include "compiler/target/cpu/cpu.h"
@@ -17,7 +20,9 @@
 #include "driver/preprocess.h"
 #include "driver/targets.h"
 #include "driver/tuning.h"
+#include "driver/work_shares.h"
 #include "explore/measure/count_cycles.h"
+#include "isa/nearest.h"
 
 namespace dovetail::driver {
 
@@ -71,14 +76,38 @@ schedule::FindRecorded with_decisions(const schedule::Decisions& decided, schedu
   };
 }
 
-// Error: a decision that no schedule used.
+// A decision that no schedule used: its name is unknown, its value is, or it does not fit other decisions.
+Diagnostic not_taken(const std::string& name, const std::string& value, const std::vector<ScheduleReport>& schedules) {
+  std::set<std::string_view> names;
+  std::vector<std::string_view> values;
+  for (const ScheduleReport& row : schedules)
+    for (const auto& [other, space] : row.origin.spaces) {
+      names.insert(other);
+      if (other != name) continue;
+      for (const std::string& each : space.values)
+        if (std::ranges::find(values, each) == values.end()) values.push_back(each);
+    }
+  const auto bad = [&](std::string why, std::string hint) {
+    return Diagnostic{"invalid value for --decide", name + "=" + value, std::move(why), std::move(hint)};
+  };
+  const std::string listed = "`dovetail compile --dump trace` shows the decisions of each schedule and their values";
+  if (names.empty()) return bad("no schedule of the model has decisions", "remove it; " + listed);
+  if (!names.contains(name))
+    return bad("no schedule of the model has a decision of this name",
+               fmt::format("{}; {}", isa::suggestion(name, std::vector(names.begin(), names.end())), listed));
+  if (std::ranges::find(values, value) == values.end())
+    return bad("no schedule of the model has this value of the decision",
+               fmt::format("the values are {}; {}", fmt::join(values, ", "), listed));
+  return bad("no schedule of the model can combine this value with its other decisions",
+             "choose another value, or remove other decisions; " + listed);
+}
+
 Result<void> check_taken(const schedule::Decisions& decided, const std::vector<ScheduleReport>& schedules) {
+  Diagnostics problems;
   for (const auto& [name, value] : decided)
     if (std::ranges::none_of(schedules, [&, name = name](const auto& row) { return row.origin.taken.contains(name); }))
-      return Diagnostic{"invalid value for --decide", name + "=" + value,
-                        "no schedule of the model has this decision and value",
-                        "`--dump trace` shows the decisions of each schedule, and their possible values"};
-  return {};
+      problems.push_back(not_taken(name, value, schedules));
+  return problems;
 }
 
 // Cycles are counted only with records, to check that they pay off. Decisions made by hand are not checked.
@@ -167,6 +196,8 @@ Result<CompiledModel> compile_anew(const ModelOptions& options, CompileOptions c
 
   Json& report = model.compiled.bundle.report;
   report[kSystemEntry] = isa::system_to_json(config_of(model.system));
+  if (const auto left = left_accelerator(model.compiled.placement, model.compiled.summary, model.targets))
+    report[kLeftEntry] = to_json(*left);
   if (const auto entry = model.import.metadata.find(kPreprocessKey); entry != model.import.metadata.end())
     report[kPreprocessKey] = entry->second;
   return model;

@@ -53,6 +53,8 @@ struct ModelOptions {
 
 // The key in a bundle's report for the system that it was compiled for.
 inline constexpr const char* kSystemEntry = "system";
+// Why no multiplication runs on the accelerator, although it is a target (work_shares.h).
+inline constexpr const char* kLeftEntry = "left_accelerator";
 
 struct CompiledModel {
   import::ImportReport import;

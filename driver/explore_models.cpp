@@ -55,7 +55,7 @@ Result<std::vector<explore::FloatModel>> float_models(std::span<const explore::M
                                                       const NumericSamples& given) {
   if (given.samples.empty())
     return bad_usage("--samples", "the space has numeric choices, which need samples to calibrate the models",
-                     "add --samples FILE|DIR once for each model: inputs like those that the model will get");
+                     "add --samples once for each model: inputs like those that the model will get");
   DOVETAIL_TRY(check_count("--samples", given.samples.size(), files.size()));
   if (!given.tests.empty()) DOVETAIL_TRY(check_count("--test", given.tests.size(), files.size()));
   if (!given.labels.empty()) DOVETAIL_TRY(check_count("--labels", given.labels.size(), files.size()));

@@ -391,11 +391,11 @@ Result<Area> area_from_json(const Json& json, std::string_view where) {
     }
     if (area.rows.empty() || !area.rows.front().path.empty())
       return Diagnostic{"cannot read an area", std::string(where), "the first block is not the whole design",
-                        "measure it again: dovetail hw area CONFIG --flow FLOW --run --json"};
+                        "measure it again: `dovetail hw area CONFIG --flow FLOW --run --json`"};
     return area;
   } catch (const Json::exception& error) {
     return Diagnostic{"cannot read an area", std::string(where), error.what(),
-                      "measure it again: dovetail hw area CONFIG --flow FLOW --run --json"};
+                      "measure it again: `dovetail hw area CONFIG --flow FLOW --run --json`"};
   }
 }
 

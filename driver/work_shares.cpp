@@ -51,6 +51,10 @@ std::map<std::string, double> mac_shares(const PlacementSummary& summary) {
   return shares;
 }
 
+Json to_json(const LeftAccelerator& left) {
+  return {{"why", left.why}, {"nodes", left.nodes}, {"of", left.of}, {"remedy", left.remedy}};
+}
+
 std::optional<LeftAccelerator> left_accelerator(std::span<const NodePlacement> placement,
                                                 const PlacementSummary& summary, std::span<const std::string> targets) {
   const auto accel = std::ranges::find_if(

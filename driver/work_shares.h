@@ -30,6 +30,7 @@ struct LeftAccelerator {
   std::size_t of = 0;       // all nodes that multiply
   std::string remedy = {};  // an option or command that changes it
 };
+Json to_json(const LeftAccelerator& left);  // {"why", "nodes", "of", "remedy"}
 // nullopt if accel is not one of `targets`, has multiplications, or the model has none.
 std::optional<LeftAccelerator> left_accelerator(std::span<const NodePlacement> placement,
                                                 const PlacementSummary& summary, std::span<const std::string> targets);

@@ -16,6 +16,7 @@
 #include "capi/arguments.h"
 #include "capi/compiler/model.h"
 #include "capi/include/dovetail.h"
+#include "capi/names.h"
 #include "capi/status.h"
 #include "capi/tensor.h"
 #include "cli/report/tune_report.h"
@@ -230,7 +231,8 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   };
   if (given.point != nullptr)
     options.on_point = [&](const explore::PointRecord& point, bool known) {
-      callbacks.call([&](void* user) { given.point(user, to_json(point).dump().c_str(), known ? 1 : 0); });
+      callbacks.call(
+          [&](void* user) { given.point(user, with_named_hints(to_json(point)).dump().c_str(), known ? 1 : 0); });
     };
   const auto start = std::chrono::steady_clock::now();
   const auto swept = [&] {

@@ -263,7 +263,8 @@ DVT_API dvt_status* dvt_session_profile(dvt_session* session, const dvt_named_te
 
 /* ---- Facts ---- */
 
-/* [{"name", "description", "available", "has_clock", "missing"}]: the engines of the accelerator. */
+/* [{"name", "description", "available", "has_clock", "missing"}]: the engines of the accelerator. Engine rtl also has
+ * "models", the named configurations whose RTL model is built; without any model it is not available. */
 DVT_API dvt_status* dvt_engines(char** json);
 /* The peak of one core of this processor, measured with multiply-adds between registers: {"float32", "int8"}, each with
  * "gop_per_s", a multiply-add being two, and "instruction". */

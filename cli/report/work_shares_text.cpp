@@ -71,10 +71,7 @@ std::string left_text(const std::optional<driver::LeftAccelerator>& left) {
                      left->why, left->remedy);
 }
 
-Json left_json(const std::optional<driver::LeftAccelerator>& left) {
-  if (!left) return nullptr;
-  return {{"why", left->why}, {"nodes", left->nodes}, {"of", left->of}, {"remedy", left->remedy}};
-}
+Json left_json(const std::optional<driver::LeftAccelerator>& left) { return left ? driver::to_json(*left) : nullptr; }
 
 std::string work_summary(const driver::CompiledModel& model, const std::map<std::string, double>& time_shares) {
   const Compiled& compiled = model.compiled;

@@ -15,10 +15,12 @@ Result<std::optional<Scheduled>> try_run(const Sketch& sketch, const Task& task,
       auto scheduled = try_run(sketch, task, Deciding{.given = *recorded.decisions, .lenient = recorded.lenient});
       origin.recorded = scheduled.ok();
       if (scheduled.ok() && *scheduled)
-        for (const Decision& made : (*scheduled)->decisions)
+        for (const Decision& made : (*scheduled)->decisions) {
+          origin.spaces.emplace(made.name, made.space);
           if (const auto found = recorded.decisions->find(made.name);
               found != recorded.decisions->end() && found->second == made.value)
             origin.taken.insert(made.name);
+        }
       if (scheduled.ok()) return scheduled;
       origin.text = "default: the record is refused, " + scheduled.errors().front().why;
     }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "base/result.h"
+#include "compiler/schedule/decisions.h"
 #include "compiler/schedule/sketch.h"
 #include "compiler/schedule/task.h"
 
@@ -24,9 +26,10 @@ using FindRecorded = std::function<Recorded(const Task& task, const Sketch& sket
 struct Origin {
   std::string key;  // of the task; empty if no records were queried
   bool recorded = false;
-  bool counted = false;              // chosen among several by their measured cycles
-  std::string text = "default";      // or Recorded::origin, or why the record is not used
-  std::set<std::string> taken = {};  // names of the recorded decisions that were used
+  bool counted = false;                      // chosen among several by their measured cycles
+  std::string text = "default";              // or Recorded::origin, or why the record is not used
+  std::set<std::string> taken = {};          // names of the recorded decisions that were used
+  std::map<std::string, Space> spaces = {};  // of all decisions, where records were queried
 };
 
 // The task's schedule: from the record that `find` returns, or the default if there is no record or the sketch rejects

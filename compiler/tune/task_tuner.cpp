@@ -45,7 +45,7 @@ Result<void> TaskTuner::begin() {
   if (measured.outcome != Outcome::measured)
     return Diagnostic{"cannot tune " + given_.name, given_.name,
                       fmt::format("the default schedule failed: {}, {}", to_string(measured.outcome), measured.why),
-                      "run the model with --check; exclude the task with --task"};
+                      "`dovetail run --check` compares the model with the reference; or tune without this task"};
   result_.default_cost = result_.best_cost = measured.cost;
   result_.default_decisions = result_.best_decisions = first.decisions();
   result_.best_trace = first.scheduled->trace;

@@ -12,11 +12,12 @@ Importing opens the kit's shared library (`dovetail.library_path`). With the lib
 from . import loops
 from ._library import has_compiler, version as __version__
 from ._library import lib as _lib
+from ._suggest import name_keywords as _name_keywords
 from .binding import Binding
 from .bundle import Bundle
 from .comparison import compare
-from .compiler import Stage, compile, compile_stages, engines, peak, targets
-from .errors import Diagnostic, Error, InputError, InternalError, ResourceError, WorkError
+from .compiler import Decision, Stage, compile, compile_stages, decisions, engines, peak, targets
+from .errors import Diagnostic, Error, InputError, InternalError, PlacementWarning, ResourceError, WorkError
 from .evaluation import Evaluation, measure
 from .facts import doctor, inspect, isa, operators, zoo, zoo_model
 from .hardware import Hardware, hardware, named_hardware
@@ -34,10 +35,13 @@ library_path: str = _lib.path
 """The shared library that was opened."""
 
 __all__ = [
-    "Binding", "Bundle", "Diagnostic", "Error", "Evaluation", "Exploration", "Hardware", "InputError",
-    "InternalError", "Model", "Node", "Point", "Program", "Quantized", "Records", "Region", "Report", "ResourceError",
-    "Session", "Simulation", "Stage", "Target", "Tensor", "TensorInfo", "Trace", "WorkError", "__version__",
-    "compare", "compile", "compile_stages", "doctor", "engines", "explore", "hardware", "has_compiler", "inspect",
-    "isa", "library_path", "loops", "measure", "named_hardware", "operators", "peak", "quantize", "targets", "tune",
-    "what_if", "zoo", "zoo_model",
+    "Binding", "Bundle", "Decision", "Diagnostic", "Error", "Evaluation", "Exploration", "Hardware", "InputError",
+    "InternalError", "Model", "Node", "PlacementWarning", "Point", "Program", "Quantized", "Records", "Region",
+    "Report", "ResourceError", "Session", "Simulation", "Stage", "Target", "Tensor", "TensorInfo", "Trace", "WorkError",
+    "__version__", "compare", "compile", "compile_stages", "decisions", "doctor", "engines", "explore", "hardware",
+    "has_compiler", "inspect", "isa", "library_path", "loops", "measure", "named_hardware", "operators", "peak",
+    "quantize", "targets", "tune", "what_if", "zoo", "zoo_model",
 ]
+
+_name_keywords(vars(loops), ("Loops", "program"), {})
+_name_keywords(globals(), __all__, dict.fromkeys(("compare", "compile_stages", "decisions", "tune"), compile))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import difflib
 import json
 import os
 from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Sequence, Type, TypeVar, Union
@@ -42,9 +43,27 @@ def take_text(address: ctypes.c_void_p) -> str:
         lib.dvt_free(address)
 
 
+_HINTS = ("hint", "missing", "notes", "remedy", "why")
+
+
+def _with_names(row: Dict[str, Any]) -> Dict[str, Any]:
+    for key in _HINTS:
+        value = row.get(key)
+        if isinstance(value, str):
+            row[key] = python_names(value)
+        elif isinstance(value, list):
+            row[key] = [python_names(each) if isinstance(each, str) else each for each in value]
+    return row
+
+
+def read_json(content: str) -> Any:
+    """JSON of the library, whose hints then have the names of this package."""
+    return json.loads(content, object_hook=_with_names)
+
+
 def taken_json(address: ctypes.c_void_p) -> Any:
     """JSON that the library returned, which is freed."""
-    return json.loads(take_text(address))
+    return read_json(take_text(address))
 
 
 def json_of(function: Callable[..., Optional[int]], *arguments: Any) -> Any:
@@ -71,6 +90,12 @@ class Handle:
     def __del__(self) -> None:
         if hasattr(self, "_as_parameter_"):
             self._free(self._as_parameter_)
+
+
+def suggestion(given: Any, names: Iterable[str]) -> str:
+    """"did you mean 'engine'?", or all names where none is similar."""
+    near = difflib.get_close_matches(str(given), list(names), 1)
+    return f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(map(repr, names))}"
 
 
 def text(value: str, where: str) -> bytes:
@@ -105,15 +130,13 @@ def enumeration(kind: str, value: str, where: str) -> int:
     """The number of an enumeration's value. `kind`: "dvt_level"."""
     values = ENUMERATIONS[kind]
     if value not in values:
-        raise bad_argument(where, f"{value!r} is unknown", f"use one of {', '.join(map(repr, values))}")
+        raise bad_argument(where, f"{value!r} is unknown", suggestion(value, values))
     return values[value]
 
 
 def texts(values: Optional[Iterable[str]], where: str) -> dvt_texts:
-    """A list of texts."""
-    if isinstance(values, str):
-        raise TypeError(f"{where} must be a list of str, not one str")
-    items = [text(value, where) for value in values or ()]
+    """A list of texts, of which one may be given alone."""
+    items = [text(value, where) for value in ([values] if isinstance(values, str) else values or ())]
     return dvt_texts((ctypes.c_char_p * len(items))(*items), len(items))
 
 
@@ -172,12 +195,17 @@ def above_zero(value: Optional[float], where: str) -> Optional[float]:
 def mapping(value: Any, where: str) -> Mapping[str, Any]:
     """Arrays by name."""
     if not isinstance(value, Mapping):
-        raise TypeError(f"{where} must be a dict of arrays by name, not {type(value).__name__}")
+        example = "for example {'image': value}"
+        raise TypeError(f"{where} must be a dict of arrays by name, {example}, not {type(value).__name__}")
     return value
 
 
 def key_values(values: Union[None, Mapping[str, Any], Sequence[str]], where: str) -> Optional[Sequence[str]]:
-    """{"conv1": "cpu"} or ["conv1=cpu"] as the latter."""
+    """{"conv1": "cpu"}, ["conv1=cpu"] or "conv1=cpu" as the list."""
     if isinstance(values, Mapping):
         return [f"{key}={value}" for key, value in values.items()]
-    return values
+    rows = [values] if isinstance(values, str) else values
+    for row in rows or ():
+        if isinstance(row, str) and "=" not in row:
+            raise bad_argument(where, f"{row!r} has no value", f"give {{{row!r}: value}}, or {row + '=VALUE'!r}")
+    return rows

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, List, Optional, TypeVar, Union
 
 from . import _call, _fork
+from ._names import python_names
 from ._prototypes import dvt_callbacks
 from .errors import Diagnostic, Error, WorkError
 
@@ -234,7 +235,7 @@ class LongCall:
         return call
 
     def _log(self, _: int, level: int, message: bytes) -> None:
-        log.log(logging.INFO if level == 1 else logging.WARNING, "%s", message.decode(errors="replace"))
+        log.log(logging.INFO if level == 1 else logging.WARNING, "%s", python_names(message.decode(errors="replace")))
 
     def _progress(self, _: int, what: bytes, done: int, all: int) -> None:
         if self._report is not None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _call, show
 from ._library import lib
 from ._prototypes import dvt_load_options, dvt_tensor_info
+from .errors import InputError, bad_argument
 from .report import Report
 from .tensors import TensorInfo, dtype_name, shape_of
 
 if TYPE_CHECKING:
     from .program import Program
     from .session import Session
+
+_COMPILE = "dovetail.compile(model, targets).session() runs it"
 
 
 class Bundle:
@@ -66,9 +70,18 @@ class Bundle:
             content = bytes(source)
             label = _call.text(name, "Bundle.load: name")
             _call.check(lib.dvt_bundle_load_memory(content, len(content), label, options, ctypes.byref(out)))
+        elif not isinstance(source, (str, os.PathLike)):
+            why = f"its type is {type(source).__name__}"
+            raise bad_argument("Bundle.load: source", why, "give a path or bytes; of a model: " + _COMPILE)
         else:
             path = _call.path_text(source, "Bundle.load: source")
-            _call.check(lib.dvt_bundle_load_file(path, options, ctypes.byref(out)))
+            try:
+                _call.check(lib.dvt_bundle_load_file(path, options, ctypes.byref(out)))
+            except InputError as error:
+                if not path.endswith(b".onnx") or not os.path.exists(source):
+                    raise
+                hint = f"the file is a model: {_COMPILE}"
+                raise InputError([each._replace(hint=hint) for each in error.diagnostics]) from None
         return cls(_call.Handle(lib.dvt_bundle_free, out))
 
     def save(self, path: _call.PathLike) -> None:

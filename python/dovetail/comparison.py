@@ -12,7 +12,7 @@ from ._work import LongCall, Progress
 from .compiler import TargetsLike, compile_options
 from .errors import bad_argument
 from .hardware import HardwareLike, hardware_text
-from .model import Model, ModelLike
+from .model import ModelLike, models_of
 from .report import Report
 from .session import named_tensors
 from .tensors import ArrayLike
@@ -44,10 +44,9 @@ def compare(
     it as the kit's page. A target that does not run on this machine has a row that says why. Raises InputError for
     models and options that do not compile. Ctrl-C stops it.
     """
-    several = list(models) if isinstance(models, (list, tuple)) else [models]
-    if not several:
+    held = models_of(models)
+    if not held:
         raise bad_argument("compare: models", "the list is empty", "give a model")
-    held = [Model(each) for each in several]
     machines: List[Any] = list(hardware) if isinstance(hardware, (list, tuple)) else [hardware]
     texts = [hardware_text(each, "compare: hardware") for each in machines]
     call = LongCall("compare", progress)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import warnings
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _call
 from ._library import lib
 from ._prototypes import dvt_compile_options
+from ._suggest import caller_level
 from ._work import LongCall, Progress
 from .bundle import Bundle
-from .errors import Error
+from .errors import Error, PlacementWarning
 from .hardware import HardwareLike, hardware_text
 from .model import Model, ModelLike
 from .own_target import Target
@@ -29,7 +31,8 @@ def targets() -> List[Dict[str, Any]]:
 
 
 def engines() -> List[Dict[str, Any]]:
-    """The engines that run the accelerator's programs: "name", "description", "available", "has_clock", "missing"."""
+    """The engines that run the accelerator's programs: "name", "description", "available", "has_clock", "missing".
+    Engine "rtl" also has "models", the named hardware whose RTL model is built; without any it is not available."""
     return list(_call.json_of(lib.dvt_engines))
 
 
@@ -162,14 +165,17 @@ def compile(
     threads: threads that will run the kernels, which select records; 0: one per processor.
     records: the database of `dovetail.tune`.
     counted_candidates: schedules of each layer whose cycles are counted.
-    place: targets of nodes, {"conv1": "cpu"}. decide: decisions of schedules, {"NAME": value}.
+    place: targets of nodes, {"conv1": "cpu"}. decide: decisions of schedules, {"NAME": value}, which
+        `dovetail.decisions` lists.
     shapes: symbolic extents and shapes of inputs, {"batch": 1, "x": (1, 3, 224, 224)}; a list of them, {"batch": [1,
         8]}, makes several programs.
     with_passes, without_passes: graph passes to add and to leave out.
     progress: None: a bar of tqdm, where tqdm is and someone watches; False: nothing; or a function (what, done, all).
 
     Returns the bundle; its machine code may run in this process. Raises InputError for a model or option that cannot
-    be compiled, with every diagnostic. Ctrl-C stops it.
+    be compiled, with every diagnostic. Ctrl-C stops it. Warns with a PlacementWarning where the first target is the
+    accelerator and no multiplication runs on it, as of a float model; the report of the bundle then has
+    "left_accelerator", with "why" and "remedy".
     """
     call = LongCall("compile", progress)
     options, own = compile_options(
@@ -201,7 +207,72 @@ def compile(
     out, report = ctypes.c_void_p(), ctypes.c_void_p()
     with own_errors(own):
         call.run(lib.dvt_compile, Model(model)._handle, options, ctypes.byref(out), ctypes.byref(report))
-    return Bundle(_call.Handle(lib.dvt_bundle_free, out), _call.taken_json(report), own)
+    bundle = Bundle(_call.Handle(lib.dvt_bundle_free, out), _call.taken_json(report), own)
+    left = bundle.report.get("left_accelerator")
+    if left and not place and options.targets.startswith(b"accel"):
+        text = f"no multiplication runs on the accelerator: {left['why']} ({left['nodes']} of {left['of']} nodes)"
+        warnings.warn(f"{text}; remedy: {left['remedy']}", PlacementWarning, stacklevel=caller_level())
+    return bundle
+
+
+class Decision(NamedTuple):
+    """A decision of a schedule, which `compile(decide={name: value})` makes."""
+
+    kernel: str
+    """The layer or kernel whose schedule makes it."""
+    name: str
+    values: Tuple[str, ...]
+    """All values, as texts; some may not fit other decisions."""
+    chosen: str
+    """The value that the compiler chose."""
+
+
+def _values(rule: str, space: str) -> Tuple[str, ...]:
+    """The values of a decision's space (docs/reference/schedules.md)."""
+    if rule == "either":
+        return tuple(space.split("|"))
+    if rule == "among":
+        return tuple(space.split(","))
+    extent, parts = map(int, space.split(":"))
+
+    def factors(rest: int, count: int) -> Iterator[Tuple[int, ...]]:
+        if count == 1:
+            yield (rest,)
+            return
+        for factor in range(rest, 0, -1):
+            if rest % factor == 0:
+                yield from ((factor, *others) for others in factors(rest // factor, count - 1))
+
+    return tuple(",".join(map(str, each)) for each in factors(extent, parts))
+
+
+def decisions(
+    model: ModelLike,
+    targets: TargetsLike,
+    hardware: Optional[HardwareLike] = None,
+    *,
+    progress: Progress = None,
+    **options: Any,
+) -> List[Decision]:
+    """The decisions of the schedules of a model: what `compile(decide={name: value})` may set. Needs the compiler.
+
+    >>> for each in dovetail.decisions("digits_int8.onnx", "accel"):
+    ...     print(each.kernel, each.name, each.values, each.chosen)
+
+    model, targets, hardware, options: those of `compile`; with `decide`, what is chosen then.
+
+    `decide` sets a decision in every schedule that has its name and value. Ctrl-C stops it.
+    """
+    found: List[Decision] = []
+    for stage in compile_stages(model, targets, hardware, ["trace"], progress=progress, **options):
+        kernel = ""
+        for line in stage.text.splitlines():
+            words = line.split()
+            if line.startswith("# "):
+                kernel = words[1]
+            elif words[:1] == ["sample"] and "=" in words:
+                found.append(Decision(kernel, words[1], _values(words[2], words[3]), words[5]))
+    return list(dict.fromkeys(found))
 
 
 class Stage(NamedTuple):

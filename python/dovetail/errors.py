@@ -82,6 +82,10 @@ class InternalError(Error):
     """A defect of the kit. Please report it with the call and its arguments."""
 
 
+class PlacementWarning(UserWarning):
+    """`compile`: the accelerator is among the targets, and none of the model's multiplications runs on it."""
+
+
 OF_CAUSE: Dict[str, Type[Error]] = {
     "input": InputError,
     "work": WorkError,

@@ -59,6 +59,20 @@ def _rows(value: Any, begin: int, end: int) -> Any:
     return Tensor(value.bits()[begin:end]) if isinstance(value, Tensor) else value[begin:end]
 
 
+def _by_name(inputs: List[Tuple[str, int]], samples: Any, where: str) -> Mapping[str, Any]:
+    """Samples by name. Of a model with one input an array, to which the axis of the samples is added where it lacks.
+    `inputs`: names and numbers of axes."""
+    if isinstance(samples, Mapping):
+        return samples
+    if isinstance(samples, (str, bytes)) or not (hasattr(samples, "shape") or isinstance(samples, (list, tuple))):
+        return _call.mapping(samples, where)
+    if len(inputs) != 1:
+        names = ", ".join(name for name, _ in inputs)
+        raise bad_argument(where, f"it is one array, and the inputs are {names}", "give a dict of arrays by name")
+    (name, axes), array = inputs[0], samples if hasattr(samples, "shape") else np.asarray(samples)
+    return {name: array[None] if len(array.shape) + 1 == axes else array}
+
+
 def _split(session: Session, samples: Mapping[str, ArrayLike], labels: Any, copy: bool) -> Tuple[int, Iterator[Batch]]:
     """The samples in at most 100 parts, between which progress is reported, and their number."""
     shapes = {info.name: info.shape for info in session.bundle.inputs}
@@ -72,6 +86,8 @@ def _split(session: Session, samples: Mapping[str, ArrayLike], labels: Any, copy
         first = next((each.shape[0] for each in arrays.values() if each.shape), 1)
         return first, iter([(arrays, labels) if labels is not None else arrays])
     count, batch = arrays[split[0]].shape[0], max(1, shapes[split[0]][0])
+    if count == 0:
+        raise bad_argument(f"Session.evaluate: samples, {split[0]}", "there are none", "give at least one")
     step = batch * max(1, math.ceil(count / batch / 100))
 
     def parts() -> Iterator[Batch]:
@@ -124,7 +140,14 @@ def evaluate(
     from .session import named_tensors, take_tensors
 
     where = "Session.evaluate"
+    if isinstance(labels, Mapping):
+        raise bad_argument(f"{where}: labels", "it is a dict", "give evaluate(samples, labels), labels as an array")
+    if isinstance(samples, tuple) and len(samples) == 2 and labels is None:
+        samples, labels = samples
     labels = None if labels is None else np.asarray(labels)
+    inputs = [(info.name, len(info.shape)) for info in session.bundle.inputs]
+    if isinstance(samples, np.ndarray) or hasattr(samples, "__dlpack__"):
+        samples = _by_name(inputs, samples, f"{where}: samples")
     if isinstance(samples, Mapping):
         what = "samples"
         all, batches = _split(session, samples, labels, copy)
@@ -142,9 +165,10 @@ def evaluate(
     done = 0
     with closing(progress_function(progress, "evaluate")) as report:
         for batch in batches:
-            inputs, classes = batch if isinstance(batch, tuple) else (batch, None)
-            rows = named_tensors(inputs, f"{where}: samples", session._dtypes, copy)
-            known = None if classes is None else borrow(np.asarray(classes), f"{where}: labels", copy=True)
+            values, classes = batch if isinstance(batch, (tuple, list)) and len(batch) == 2 else (batch, None)
+            named = _by_name(inputs, values, f"{where}: samples")
+            rows = named_tensors(named, f"{where}: samples", session._dtypes, copy)
+            known = None if classes is None else borrow(np.atleast_1d(classes), f"{where}: labels", copy=True)
             out, text = ctypes.c_void_p(), ctypes.c_void_p()
             status = session._stoppable(
                 lib.dvt_session_evaluate,
@@ -155,7 +179,7 @@ def evaluate(
                 ctypes.byref(out) if keep_outputs else None,
                 ctypes.byref(text),
             )
-            session._check(status)
+            session._check(status, named)
             reports.append(_call.taken_json(text))
             for name, array in (take_tensors(out) if keep_outputs else {}).items():
                 kept.setdefault(name, []).append(array)
@@ -174,6 +198,8 @@ def collected(inputs: List[Tuple[str, int]], samples: Any, where: str) -> Dict[s
     input, of arrays, each of one sample or a batch of them.
     """
     if isinstance(samples, Mapping):
+        if not samples or any(np.shape(value)[:1] == (0,) for value in samples.values()):
+            raise bad_argument(where, "there are none", "give at least one")
         return dict(samples)
     if isinstance(samples, (str, bytes)) or not isinstance(samples, Iterable):
         raise bad_argument(where, f"its type is {type(samples).__name__}", "give a dict of arrays, or an iterable of them")
@@ -187,8 +213,11 @@ def collected(inputs: List[Tuple[str, int]], samples: Any, where: str) -> Dict[s
             sample = {inputs[0][0]: sample}
         for name, value in sample.items():
             array = np.asarray(borrow(value, f"{where}, {name}", copy=True).array)
+            if array.ndim not in (axes.get(name, array.ndim), axes.get(name, array.ndim) - 1):
+                why = f"the shape {array.shape} is neither one sample's nor a batch's: {name} has {axes[name]} axes"
+                raise bad_argument(where, why, "yield samples, for example [value] for a single one")
             columns.setdefault(name, []).append(array[np.newaxis] if array.ndim + 1 == axes.get(name) else array)
-    if not columns:
+    if not columns or all(len(each) == 0 for arrays in columns.values() for each in arrays):
         raise bad_argument(where, "there are none", "give at least one")
     return {name: np.concatenate(arrays) for name, arrays in columns.items()}
 

@@ -91,6 +91,10 @@ class Hardware:
         """All parameters, as a JSON file for `--hw` has them."""
         return dict(json.loads(json.dumps(self._parameters)))
 
+    def save(self, path: _call.PathLike) -> None:
+        """Writes the JSON file, which `dovetail.hardware` and `--hw` read."""
+        show.write(path, json.dumps(self.to_json(), indent=1) + "\n")
+
     def area(self, flow: Optional[str] = None) -> Dict[str, Any]:
         """The chip area. Needs the compiler.
 

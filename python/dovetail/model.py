@@ -10,7 +10,8 @@ from . import _call, show
 from ._library import lib
 from ._prototypes import dvt_quantize_options
 from ._work import LongCall, Progress
-from .errors import bad_argument
+from .bundle import Bundle
+from .errors import InputError, bad_argument
 from .evaluation import collected
 from .report import Report
 from .session import named_tensors
@@ -24,27 +25,36 @@ class Model:
     """
 
     def __init__(self, source: Any, *, name: str = "model") -> None:
-        """source: a path, bytes, an onnx.ModelProto (anything with SerializeToString), or a Model.
+        """source: a path, bytes, an onnx.ModelProto (anything with SerializeToString), a Model, or a Quantized.
         name: the model's name in diagnostics, where the source is not a path.
 
         Raises InputError for a file that is not an ONNX model. Tensors outside of a model are found next to
         its file, and not found where the source is not a path.
         """
         self._handle: _call.Handle
+        if isinstance(source, Quantized):
+            source = source.model
         if isinstance(source, (Model, _call.Handle)):
             self._handle = source._handle if isinstance(source, Model) else source
             return
         out = ctypes.c_void_p()
         if isinstance(source, (str, os.PathLike)):
             path = _call.path_text(source, "Model: source")
-            _call.check(lib.dvt_model_load_file(path, ctypes.byref(out)))
+            try:
+                _call.check(lib.dvt_model_load_file(path, ctypes.byref(out)))
+            except InputError as error:
+                if not path.endswith(b".dvt") or not os.path.exists(source):
+                    raise
+                hint = "the file is a bundle, compiled already: dovetail.Session(path) runs it"
+                raise InputError([each._replace(hint=hint) for each in error.diagnostics]) from None
         else:
             if hasattr(source, "SerializeToString"):
                 source = source.SerializeToString()
             if not isinstance(source, (bytes, bytearray, memoryview)):
-                raise bad_argument(
-                    "Model: source", f"its type is {type(source).__name__}", "give a path, bytes or an onnx.ModelProto"
-                )
+                hint = "give a path, bytes or an onnx.ModelProto"
+                if isinstance(source, Bundle):
+                    hint = "a bundle is compiled already: Bundle.session() runs it"
+                raise bad_argument("Model: source", f"its type is {type(source).__name__}", hint)
             content = bytes(source)
             label = _call.text(name, "Model: name")
             _call.check(lib.dvt_model_load_memory(content, len(content), label, ctypes.byref(out)))
@@ -80,6 +90,15 @@ class Quantized(NamedTuple):
     report: Report
     """The tensors and layers, as `dovetail quantize --json` prints them (docs/schema/quantize.json)."""
 
+    def save(self, path: _call.PathLike, report: Optional[_call.PathLike] = None) -> None:
+        """Writes the model's file.
+
+        report: also write the report: the page, where the name ends in `.html`, else JSON.
+        """
+        self.model.save(path)
+        if report is not None:
+            self.report.save(report)
+
     def _repr_html_(self) -> str:
         return show.report_html(self.report)
 
@@ -88,7 +107,13 @@ class Quantized(NamedTuple):
 
 
 ModelLike = Union[Model, _call.PathLike, bytes, Any]
-"""A Model, or what `Model(...)` takes: a path, bytes, an onnx.ModelProto."""
+"""A Model, or what `Model(...)` takes: a path, bytes, an onnx.ModelProto, a Quantized."""
+
+
+def models_of(value: Any) -> List[Model]:
+    """The models of an argument that takes one, or a list."""
+    several = isinstance(value, (list, tuple)) and not isinstance(value, Quantized)
+    return [Model(each) for each in (value if several else [value])]
 
 
 def quantize(

@@ -22,6 +22,7 @@ _OF_TARGET = {"accel": BLUE, "cpu": ORANGE, "cuda": GREEN}
 # Kinds of instructions, in the order in which they are looked for: the first word of the text begins with one.
 _OF_INSTRUCTION = {"gemm": BLUE, "alu": PURPLE, "load": GREEN, "store": ORANGE}
 MOST_ARROWS = 400
+NAMED_LAYERS = 8
 
 
 def _axes(ax: Any, height: float = 3.6) -> Any:
@@ -70,15 +71,15 @@ def roofline(timings: Sequence[Mapping[str, Any]], ax: Any = None) -> Any:
     reach = [each["macs_per_byte"] for each in [*rows, *wholes]] or [ridge]
     x = np.geomspace(min(*reach, ridge) / 2, max(*reach, ridge) * 4, 64)
     ax.plot(x, np.minimum(peak, x * bytes_per_cycle), color=_foreground(), linewidth=1.5)
-    ax.annotate(f"{peak:g} MACs a cycle", (x[-1], peak), ha="right", va="bottom", fontsize=8)
-    ax.annotate(
+    ax.text(x[-1], 1.1 * peak, f"{peak:g} MACs a cycle", ha="right", fontsize=8)
+    ax.text(
+        x[0],
+        1.2 * x[0] * bytes_per_cycle,
         f"{bytes_per_cycle:g} bytes a cycle",
-        (x[0], x[0] * bytes_per_cycle),
-        va="bottom",
         fontsize=8,
-        rotation=30,
-        xytext=(6, 2),
-        textcoords="offset points",
+        rotation=np.degrees(np.arctan(bytes_per_cycle)),  # of the line, in the data's coordinates
+        rotation_mode="anchor",
+        transform_rotates_text=True,
     )
     most = max((row["cycles"] for row in rows), default=1)
     ax.scatter(
@@ -90,13 +91,17 @@ def roofline(timings: Sequence[Mapping[str, Any]], ax: Any = None) -> Any:
         linewidths=0,
         label="layer (area: cycles)",
     )
-    for row in sorted(rows, key=lambda each: -float(each["cycles"]))[:6]:
+    # Points of layers are close to each other: the names are in a column, in the order of the points' heights.
+    slowest = sorted(rows, key=lambda each: -float(each["cycles"]))[:NAMED_LAYERS]
+    for index, row in enumerate(sorted(slowest, key=lambda each: -float(each["macs_per_cycle"]))):
         ax.annotate(
-            row["name"],
+            _tail(row["name"]),
             (row["macs_per_byte"], row["macs_per_cycle"]),
             fontsize=8,
-            xytext=(6, -3),
-            textcoords="offset points",
+            va="center",
+            xytext=(1.03, 0.95 - index * 0.9 / NAMED_LAYERS),
+            textcoords="axes fraction",
+            arrowprops={"arrowstyle": "-", "color": _GRAY, "linewidth": 0.6, "relpos": (0, 0.5)},
         )
     ax.scatter(
         [each["macs_per_byte"] for each in wholes],
@@ -111,6 +116,11 @@ def roofline(timings: Sequence[Mapping[str, Any]], ax: Any = None) -> Any:
     ax.set_title("Roofline")
     ax.legend(loc="lower right", fontsize=8)
     return ax
+
+
+def _tail(name: str) -> str:
+    """A name, of which the end says most, in at most 32 characters."""
+    return name if len(name) <= 32 else "..." + name[-29:]
 
 
 def timeline(trace: Trace, ax: Any = None, begin: int = 0, end: Optional[int] = None) -> Any:

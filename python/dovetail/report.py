@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any, Dict
 
 from . import _call, plots, show
 from .show import page_of, report_html
+
+
+MOST_ENTRIES, MOST_CHARACTERS = 12, 40
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, (dict, list)):
+        what = "entries" if isinstance(value, dict) else "rows"
+        return f"{len(value)} {what}"
+    text = repr(value)
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 3]}..."
 
 
 class Report(Dict[str, Any]):
@@ -22,6 +34,10 @@ class Report(Dict[str, Any]):
         """Writes the page to a file."""
         show.write(path, self.page())
 
+    def save(self, path: _call.PathLike) -> None:
+        """Writes the report to a file: the page, where the name ends in `.html`, else JSON."""
+        show.write(path, self.page() if os.fspath(path).endswith(".html") else json.dumps(self, indent=1) + "\n")
+
     def plot(self, ax: Any = None) -> Any:
         """Plots what the report is about: the roofline of a simulated program or a trace, the front of a sweep, the
         time of each step of a run or profile. Needs matplotlib.
@@ -34,3 +50,9 @@ class Report(Dict[str, Any]):
 
     def _repr_html_(self) -> str:
         return report_html(self)
+
+    def __repr__(self) -> str:
+        """The kind, and each entry as a number, a text, or its length: `dict(report)` has all."""
+        rows = [f"{key}: {_short(value)}" for key, value in self.items() if key != "kind"]
+        shown = ", ".join(rows[:MOST_ENTRIES]) + (f", and {len(rows) - MOST_ENTRIES} more" * (len(rows) > MOST_ENTRIES))
+        return f"<dovetail.Report{' ' + str(self['kind']) if 'kind' in self else ''}: {shown}>"

@@ -17,7 +17,7 @@ from .compiler import TargetsLike, compile_options
 from .errors import Diagnostic, InputError, WorkError, bad_argument
 from .evaluation import collected
 from .hardware import Hardware, HardwareLike, hardware as as_hardware, hardware_text
-from .model import Model, ModelLike
+from .model import Model, ModelLike, models_of
 from .report import Report
 from .session import named_tensors
 from .tensors import borrow
@@ -124,7 +124,7 @@ class _Sweep:
 
     def take(self, _: Any, text: bytes, known: int) -> None:
         """Receives a point."""
-        point = _point(json.loads(text.decode(errors="replace")), bool(known))
+        point = _point(_call.read_json(text.decode(errors="replace")), bool(known))
         with self.changed:
             self.points.append(point)
             self.changed.notify_all()
@@ -232,6 +232,10 @@ class Exploration:
         pandas = importlib.import_module("pandas")
         return pandas.DataFrame([point.row() for point in self.wait().points])
 
+    def save(self, path: _call.PathLike) -> None:
+        """Writes the sweep's report: the page, where the name ends in `.html`, else JSON. Waits for all points."""
+        self.report.save(path)
+
     def plot(self, ax: Any = None) -> Any:
         """Plots the points and their front across the first two objectives, the third as color. Needs matplotlib.
         Waits for all points. Returns the matplotlib.axes.Axes."""
@@ -297,7 +301,7 @@ def _samples(models: Sequence[Model], samples: Any, tests: Any, labels: Any) -> 
 
 def _models(models: Any, weights: Optional[Sequence[float]], where: str) -> Tuple[List[Model], Any, Any]:
     """Models, and the arrays of their handles and weights for the library; null: no weights."""
-    opened = [Model(each) for each in (models if isinstance(models, (list, tuple)) else [models])]
+    opened = models_of(models)
     if weights is not None and len(weights) != len(opened):
         raise bad_argument(f"{where}: weights", f"there are {len(weights)}, of {len(opened)} models", "give one each")
     pointers = (ctypes.c_void_p * len(opened))(*(each._handle._as_parameter_ for each in opened))

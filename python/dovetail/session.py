@@ -15,6 +15,7 @@ from ._prototypes import DLManagedTensorVersioned, dvt_named_tensor, dvt_session
 from ._work import Progress, interruptible
 from .binding import SHORT_S, Binding
 from .bundle import Bundle
+from .errors import Diagnostic
 from .evaluation import Evaluation, Samples, evaluate
 from .own_target import Target
 from .report import Report
@@ -179,12 +180,29 @@ class Session:
         self._inputs: List[_Inputs] = []  # those that no run uses
         self._is_slow = True
 
-    def _check(self, status: Optional[int]) -> None:
+    def _check(self, status: Optional[int], inputs: Mapping[str, ArrayLike] = {}) -> None:
         if status:
             error = _call.error_of(status)
             for target in self._targets:
                 target.raise_cause(error)
-            raise error
+            raise type(error)([self._with_remedy(each, inputs) for each in error.diagnostics])
+
+    def _with_remedy(self, problem: Diagnostic, inputs: Mapping[str, ArrayLike]) -> Diagnostic:
+        """The diagnostic of an input with another batch, with what to do."""
+        info = next((each for each in self.bundle.inputs if problem.where == f"input {each.name}"), None)
+        if info is not None and len(self.bundle.describe()["shapes"]) > 1:
+            return problem
+        shape = getattr(inputs.get(info.name), "shape", None) if info is not None else None
+        if info is None or shape is None or not info.shape:
+            return problem
+        batch = info.shape[0]
+        if tuple(shape) == info.shape[1:] and batch == 1:
+            return problem._replace(hint="it lacks the axis of the batch: pass value[numpy.newaxis]")
+        if tuple(shape[1:]) != info.shape[1:] or len(shape) != len(info.shape):
+            return problem
+        several = "Session.evaluate(inputs, keep_outputs=True) runs many samples"
+        one = f"pass value[:{batch}]" if shape[0] > batch else f"give {batch}"
+        return problem._replace(hint=f"a run takes {batch} sample{'s' * (batch != 1)}: {one}; {several}")
 
     def _current(self) -> _SessionHandle:
         """The session of this process."""
@@ -232,7 +250,7 @@ class Session:
             self._is_slow = time.perf_counter() - start > SHORT_S
         self._inputs.append(fixed)
         if status:
-            self._check(status)
+            self._check(status, inputs)
         return take_tensors(out, self._outputs)
 
     def bind(
@@ -266,7 +284,7 @@ class Session:
     ) -> Dict[str, Any]:
         rows = named_tensors(inputs, f"{where}: inputs", self._dtypes, copy)
         out = ctypes.c_void_p()
-        self._check(self._stoppable(function, rows, len(rows), *more, ctypes.byref(out)))
+        self._check(self._stoppable(function, rows, len(rows), *more, ctypes.byref(out)), inputs)
         return dict(_call.taken_json(out))
 
     def profile(self, inputs: Mapping[str, ArrayLike], *, repeat: int = 10, copy: bool = False) -> Report:
@@ -322,8 +340,8 @@ class Session:
         """Runs many samples, and measures the accuracy. Needs the compiler.
 
         samples: arrays by name with any number of samples along the first axis, which are split into batches; or an
-            iterable of such dicts, or of pairs (dict, labels), for example a loader of batches. Arrays of the bundle's
-            own shape are the same in all runs.
+            iterable of such dicts, or of pairs (dict, labels), for example a loader of batches. For a bundle with one
+            input, an array stands for the dict. Arrays of the bundle's own shape are the same in all runs.
         labels: the class of each sample, integers; None: the accuracy is not measured.
         output: the output that scores the classes; None: the only one.
         keep_outputs: return the outputs of all samples.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import List, Mapping, Optional, Sequence, Union
 
+from .errors import bad_argument
+
 Extents = Union[int, Sequence[int]]
 """The value of a symbolic extent, or the shape of an input."""
 Shapes = Union[None, Mapping[str, Union[Extents, List[Extents]]], Sequence[str]]
@@ -13,7 +15,10 @@ Shapes = Union[None, Mapping[str, Union[Extents, List[Extents]]], Sequence[str]]
 def shape_texts(shapes: Shapes) -> Optional[Sequence[str]]:
     """{"batch": 4, "mask": (1, 16)} as ["batch=4", "mask=1x16"]; a list of several makes several programs."""
     if not isinstance(shapes, Mapping):
-        return shapes
+        if shapes is not None and not isinstance(shapes, (str, list, tuple)):
+            hint = 'give {"batch": 4} or {"image": (4, 3, 224, 224)}'
+            raise bad_argument("shapes", f"its type is {type(shapes).__name__}", hint)
+        return [shapes] if isinstance(shapes, str) else shapes
     lines: List[str] = []
     for name, value in shapes.items():
         for each in value if isinstance(value, list) else [value]:

@@ -66,9 +66,9 @@ std::string remedy(const isa::HardwareConfig& config, bool waves) {
   const auto named = isa::load_config(config.name);
   const bool is_named = named.ok() && *named == config;
   const auto tool = missing_rtl_tool();
-  return fmt::format("{}dovetail rtl build --hw {}{}",
-                     tool ? fmt::format("sudo apt-get install {}, then: ", *tool) : "", is_named ? config.name : "FILE",
-                     waves ? " --waves" : "") +
+  return fmt::format("{}`dovetail rtl build --hw {}{}`",
+                     tool ? fmt::format("`sudo apt-get install {}`, then ", *tool) : "",
+                     is_named ? config.name : "FILE", waves ? " --waves" : "") +
          (is_named ? "" : ", with the file that this configuration came from");
 }
 
@@ -107,6 +107,22 @@ Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, bool waves) {
           "each configuration, design and version of Verilator needs a separate model, and none of {} contains {}{}",
           fmt::join(names, ", "), expected, refused),
       remedy(config, waves)};
+}
+
+std::vector<std::string> built_rtl_models() {
+  std::vector<std::string> names;
+  if (!has_rtl_models()) return names;
+  for (const isa::HardwareConfig& config : isa::named_configs())
+    if (find_rtl_model(config, false).ok()) names.push_back(config.name);
+  return names;
+}
+
+bool has_rtl_models() {
+  return std::ranges::any_of(model_folders(), [](const Folder& folder) {
+    return std::ranges::any_of(entries_of(folder.path), [](const fs::path& path) {
+      return path.filename().string().starts_with("rtl-") && path.extension() == ".so";
+    });
+  });
 }
 
 }  // namespace dovetail::simulator

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "isa/config.h"
@@ -13,6 +15,11 @@ namespace dovetail::simulator {
 // model built with optimization is preferred. Models are code: in the kit and in the cache, a file that another user
 // may have written (base/user_folder.h) is ignored. Error: found in none of them.
 Result<std::filesystem::path> find_rtl_model(const isa::HardwareConfig& config, bool waves);
+
+// The named configurations that have such a model.
+std::vector<std::string> built_rtl_models();
+// Whether any folder has a model, of any configuration and design.
+bool has_rtl_models();
 
 // The default folder for models, in this user's cache. Error: there is none.
 Result<std::filesystem::path> rtl_model_cache();

@@ -38,7 +38,7 @@ struct Library {
 Result<std::shared_ptr<Library>> open(const std::filesystem::path& path) {
   const auto bad = [&](std::string why, Cause cause = Cause::input) {
     return Diagnostic{"cannot load the RTL model", path.string(), std::move(why),
-                      "build it again: dovetail rtl build --hw CONFIG", cause};
+                      "build it again: `dovetail rtl build --hw CONFIG`", cause};
   };
   // The loader would read beyond the end of a truncated file.
   if (auto damage = rtl_model_damage(path)) return bad(*std::move(damage));

@@ -108,7 +108,7 @@ def test_header(folder):
     alone = folder / "alone.c"
     alone.write_text("#include <dovetail.h>\n#include <dovetail.h>\nint main(void) { return dvt_version() == 0; }\n")
     strict = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-fsyntax-only", f"-I{HEADERS}", f"-I{SOURCE}"]
-    rows = re.findall(r'^    \{"([a-z-]+)", "(\w+)"\},$', (SOURCE / "capi" / "status.cpp").read_text(), re.MULTILINE)  # kMembers
+    rows = re.findall(r'^    \{"([a-z-]+)", "(\w+)"\},$', (SOURCE / "capi" / "names.cpp").read_text(), re.MULTILINE)  # kMembers
     words = set(re.findall(r"\w+", (HEADERS / "dovetail.h").read_text()))
     assert len(rows) > 20 and all(member in words for _, member in rows), [row for row in rows if row[1] not in words]
     compilers = [name for name in ("gcc", "clang") if shutil.which(name)]

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Hardware as a value."""
 import json
+import os
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
-from environment import DIGITS, HARDWARE
+from environment import DIGITS, HARDWARE, run
 
 import numpy as np
 
@@ -82,6 +84,28 @@ class Hardware(unittest.TestCase):
     def test_engines_and_targets(self):
         self.assertIn("cycle", [each["name"] for each in dovetail.engines()])
         self.assertIn("accel", [each["name"] for each in dovetail.targets()])
+
+    def test_rtl_models_that_are_built(self):
+        program = "import dovetail, json; print(json.dumps([e for e in dovetail.engines() if e['name'] == 'rtl'][0]))"
+        rtl = json.loads(run(program))
+        self.assertEqual(rtl["available"] or bool(rtl["missing"]), True)
+        self.assertLessEqual(set(rtl["models"]), {str(each) for each in dovetail.named_hardware()})
+        kit = pathlib.Path(dovetail.library_path).resolve().parent.parent
+        with tempfile.TemporaryDirectory() as folder:  # the same kit, without models
+            os.makedirs(f"{folder}/lib/dovetail")
+            os.symlink(kit / "share", f"{folder}/share")
+            names = {"XDG_CACHE_HOME": folder, "DOVETAIL_RTL_MODELS": folder, "DOVETAIL_PREFIX": folder}
+            with unittest.mock.patch.dict(os.environ, names):
+                rtl = json.loads(run(program))
+        self.assertEqual((rtl["available"], rtl["models"]), (False, []))
+        self.assertRegex(rtl["missing"], "`python -m dovetail rtl build --hw NAME` builds one|^no (verilator|g)")
+
+    def test_save(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "wide.json"
+            wide = dovetail.hardware("1x16x16-ext", inp_buffer_bytes=65536)
+            wide.save(path)
+            self.assertEqual(dovetail.hardware(path), wide)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Models: sources, options of compiling, quantizing, and what each says where something does not fit."""
 import io
+import json
 import os
 import pathlib
 import tempfile
@@ -8,12 +9,14 @@ import threading
 import time
 import unittest
 import unittest.mock
+import warnings
 
 from environment import DIGITS, HARDWARE, package
 
 import numpy as np
 
 import dovetail
+from dovetail import compiler
 
 INT8, FLOAT = DIGITS / "digits_int8.onnx", DIGITS / "digits_float.onnx"
 
@@ -105,7 +108,7 @@ class Models(unittest.TestCase):
         for targets in (None, 3, ["accel", 3], {"cpu": 1}):
             with self.subTest(targets), self.assertRaisesRegex(TypeError, "compile: targets must be str, or a list"):
                 dovetail.compile(INT8, targets)
-        for options in ({"with_passes": "fold_constants"}, {"level": 2}, {"strict": "yes"}, {"unknown": 1}):
+        for options in ({"with_passes": "nonesuch"}, {"level": 2}, {"strict": "yes"}, {"unknown": 1}):
             with self.subTest(str(options)), self.assertRaises((TypeError, dovetail.InputError)):
                 dovetail.compile(INT8, "cpu", **options)
 
@@ -116,7 +119,7 @@ class Models(unittest.TestCase):
         for call, named in (
             (lambda: dovetail.compile(INT8, "warp"), "value for `targets`"),
             (lambda: dovetail.compile(INT8, "cpu", place={"nonesuch": "cpu"}), "value for `place`"),
-            (lambda: dovetail.compile(INT8, "accel", HARDWARE, clock_mhz=1e9), "for example `clock_mhz` 333"),
+            (lambda: dovetail.compile(INT8, "accel", HARDWARE, clock_mhz=1e9), "for example `clock_mhz=333`"),
             (lambda: session.evaluate(images, labels - 99), "`labels`"),
             (lambda: session.evaluate(images, labels, output="nonesuch"), "value for `output`"),
             (lambda: session.run(wide), "or pass copy=True"),
@@ -130,7 +133,89 @@ class Models(unittest.TestCase):
         self.assertNotIn("copy=True", caught.exception.hint)
         with self.assertRaises(dovetail.InputError) as caught:
             dovetail.quantize(FLOAT, images, keep_float=["nonesuch"])
-        self.assertIn("`dovetail compile --dump import`", caught.exception.hint)
+        self.assertIn('`compile_stages` with `stages=["import"]` lists the nodes', caught.exception.hint)
+
+    def test_decisions(self):
+        found = dovetail.decisions(INT8, "accel,cpu", HARDWARE)
+        conv2 = {each.name: each for each in found if each.kernel == "conv2"}
+        self.assertEqual(conv2["slots_inp"].values, ("1", "2", "3", "4"))
+        self.assertEqual(conv2["stays"].values, ("weights", "inputs"))
+        other = next(each for each in conv2["slots_inp"].values if each != conv2["slots_inp"].chosen)
+        again = dovetail.decisions(INT8, "accel,cpu", HARDWARE, decide={"slots_inp": other})
+        self.assertEqual({each.chosen for each in again if each[:2] == ("conv2", "slots_inp")}, {other})
+        self.assertEqual(compiler._values("factors", "4:2"), ("4,1", "2,2", "1,4"))
+        self.assertEqual(compiler._values("either", "y,x|x,y"), ("y,x", "x,y"))
+        for decide, why, hint in (
+            ({"slot_inp": 1}, "decision of this name", "did you mean `slots_inp`?"),
+            ({"slots_inp": 9}, "value of the decision", "the values are 1, 2, 3, 4"),
+            ("slots_inp", "no value", "'slots_inp=VALUE'"),
+        ):
+            with self.subTest(decide), self.assertRaisesRegex(dovetail.InputError, why) as caught:
+                dovetail.compile(INT8, "accel,cpu", HARDWARE, decide=decide)
+            self.assertIn(hint, caught.exception.hint)
+            self.assertTrue("`decisions` lists" in caught.exception.hint or decide == "slots_inp")
+        with self.assertRaises(dovetail.InputError) as caught:
+            dovetail.compile(INT8, "accel", HARDWARE, decide={"nonesuch1": 1, "nonesuch2": 1})
+        self.assertEqual(len(caught.exception.diagnostics), 2)
+        for decide in ("stays=inputs", ["stays=inputs"]):
+            same = dovetail.decisions(INT8, "accel", HARDWARE, decide=decide)
+            self.assertEqual({each.chosen for each in same if each.name == "stays"}, {"inputs"})
+
+    def test_a_model_that_leaves_the_accelerator_warns(self):
+        with self.assertWarnsRegex(dovetail.PlacementWarning, "floating point.*`quantize`") as caught:
+            bundle = dovetail.compile(FLOAT, "accel", HARDWARE)
+        self.assertEqual(pathlib.Path(caught.filename).name, "test_model.py")
+        for report in (bundle.report, bundle.compile_report, dovetail.Bundle.load(bundle.to_bytes()).report):
+            self.assertIn("in floating point", report["left_accelerator"]["why"])
+            self.assertIn("`quantize`", report["left_accelerator"]["remedy"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            dovetail.compile(INT8, "accel", HARDWARE)
+            dovetail.compile(FLOAT, "cpu,accel", HARDWARE)
+
+    def test_models_and_bundles_are_not_confused(self):
+        quantized = dovetail.quantize(FLOAT, {"image": self.images[:8]})
+        self.assertEqual(repr(dovetail.Model(quantized)), repr(quantized.model))
+        self.assertEqual(dovetail.compare(quantized, "cpu", repeat=1)["kind"], "comparison")
+        bundle = dovetail.compile(quantized, "cpu")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "digits.dvt"
+            bundle.save(path)
+            for call, hint in (
+                (lambda: dovetail.compile(bundle, "cpu"), r"Bundle.session\(\) runs it"),
+                (lambda: dovetail.compile(path, "cpu"), r"dovetail.Session\(path\) runs it"),
+                (lambda: dovetail.Session(INT8), r"dovetail.compile\(model, targets\)"),
+                (lambda: dovetail.Session(quantized), r"dovetail.compile\(model, targets\)"),
+                (lambda: dovetail.Session(quantized.model), r"dovetail.compile\(model, targets\)"),
+            ):
+                with self.subTest(hint), self.assertRaisesRegex(dovetail.InputError, hint):
+                    call()
+
+    def test_misspelt_keywords(self):
+        bundle = dovetail.compile(INT8, "cpu")
+        for call, meant in (
+            (lambda: dovetail.compile(INT8, "cpu", hardwares=HARDWARE), r"compile\(\).*'hardware'"),
+            (lambda: dovetail.compile_stages(INT8, "cpu", recods="x"), r"compile_stages\(\).*'records'"),
+            (lambda: dovetail.decisions(INT8, "cpu", progres=False), r"decisions\(\).*'progress'"),
+            (lambda: dovetail.tune(INT8, "cpu", records="x", trails=3), r"tune\(\).*'trials'"),
+            (lambda: dovetail.tune(INT8, "cpu", records="x", tread=3), r"tune\(\).*'threads'"),
+            (lambda: dovetail.quantize(FLOAT, {}, measured_sample=3), r"quantize\(\).*'measured_samples'"),
+            (lambda: bundle.session(engin="cycle"), r"Session\(\).*'engine'"),
+            (lambda: bundle.session().evaluate({}, label=3), r"Session.evaluate\(\).*'labels'"),
+            (lambda: dovetail.loops.program("x", [], harware="x"), r"program\(\).*'hardware'"),
+        ):
+            with self.subTest(meant), self.assertRaisesRegex(TypeError, meant + r"\?$"):
+                call()
+
+    def test_results_are_saved(self):
+        quantized = dovetail.quantize(FLOAT, {"image": self.images[:8]})
+        with tempfile.TemporaryDirectory() as folder:
+            model, page, report = (pathlib.Path(folder) / name for name in ("q.onnx", "q.html", "q.json"))
+            quantized.save(model, page)
+            quantized.save(model, report)
+            self.assertEqual(model.read_bytes(), self.saved(quantized.model))
+            self.assertIn("<html", page.read_text())
+            self.assertEqual(json.loads(report.read_text()), quantized.report)
 
     def test_options_have_an_effect(self):
         placed = dovetail.compile(INT8, ["accel", "cpu"], HARDWARE, place={"conv1": "cpu"})
@@ -180,7 +265,10 @@ class Models(unittest.TestCase):
             (3, {}, "its type is int"),
             ("path", {}, "its type is str"),
             ({"nonesuch": self.images}, {}, "nonesuch"),
-            ([self.images[0, 0, 0]], {}, "image"),
+            ([self.images[0, 0, 0]], {}, "neither one sample's nor a batch's"),
+            ({}, {}, "there are none"),
+            ({"image": self.images[:0]}, {}, "there are none"),
+            ([self.images[:0]], {}, "there are none"),
             (image, {"calibration": "magic"}, "magic"),
             (image, {"tail": 0.1}, "percentiles alone"),
             (image, {"keep_float": ["nonesuch"]}, "nonesuch"),

@@ -5,7 +5,7 @@ import sys
 import tempfile
 import unittest
 
-from environment import DIGITS, HARDWARE, package
+from environment import DIGITS, HARDWARE, SOURCE, package
 
 import numpy as np
 
@@ -69,6 +69,20 @@ class Plots(unittest.TestCase):
         self.assertEqual(whole.get_offsets()[0][1], timing["roofline"]["macs_per_cycle"])
         self.assertEqual(ax.lines[0].get_ydata().max(), 256)
         self.assertEqual(ax.get_xscale(), "log")
+
+    def test_names_of_the_roofline_do_not_overlap(self):
+        package("matplotlib").use("Agg")
+        samples = {"image": np.load(SOURCE / "examples/first_week/samples.npy")}
+        model = dovetail.quantize(SOURCE / "examples/first_week/separable.onnx", samples)
+        ax = dovetail.compile(model, "accel,cpu").session(engine="cycle").trace(self.image).roofline()
+        self.addCleanup(package("matplotlib.pyplot").close, ax.figure)
+        ax.figure.canvas.draw()
+        # Of an annotation the box has its line: the text alone is compared.
+        texts = [super(type(each), each).get_window_extent() for each in ax.texts if "features" in each.get_text()]
+        self.assertGreater(len(texts), 4)
+        for index, one in enumerate(texts):
+            self.assertLess(one.x1, ax.figure.bbox.width)
+            self.assertFalse([other for other in texts[index + 1:] if one.overlaps(other)])
 
     def test_front(self):
         space = {"hardware": HARDWARE, "axes": {"bus_bytes": [8, 16], "clock_mhz": [200, 400]}}

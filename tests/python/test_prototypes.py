@@ -66,7 +66,18 @@ class Prototypes(unittest.TestCase):
                 known = hasattr(found, part) or part in getattr(found, "__annotations__", {})
                 self.assertTrue(known, (name, translated))
                 found = getattr(found, part, None)
-        self.assertEqual(python_names("dvt_session_create: options, threads"), "Session: threads")
+        for text, expected in (
+            ("dvt_session_create: options, threads", "Session: threads"),
+            ("`dvt_compile_stages` with `stages` import", '`compile_stages` with `stages=["import"]`'),
+            ("use `engine` cycle, whose", 'use `engine="cycle"`, whose'),
+            ("add {} to `targets`, omit `strict`", "add {} to `targets`, omit `strict`"),
+            ("`place` a/b=cpu", '`place={"a/b": "cpu"}`'),
+            ("`shapes` x=1x3x8 for it, or `shapes` N=4", '`shapes={"x": (1, 3, 8)}` for it, or `shapes={"N": 4}`'),
+            ("`decide` slots_inp=1", '`decide={"slots_inp": 1}`'),
+            ("`dovetail rtl build --hw tiny`", "`python -m dovetail rtl build --hw tiny`"),
+            ("from `dvt_hardware`", "from `named_hardware`"),
+        ):
+            self.assertEqual(python_names(text), expected)
 
     @unittest.skipUnless(shutil.which("cc"), "there is no C compiler")
     def test_structs_have_the_layout_of_c(self):

@@ -216,10 +216,36 @@ class Sessions(unittest.TestCase):
             with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
                 session.evaluate(samples, labels)
 
+    def test_forms_of_samples(self):
+        session, some, known = self.cpu.session(threads=1), self.images[:8], self.labels[:8]
+        right = session.evaluate({"image": some}, known).top1
+        for samples, labels in (
+            (some, known),
+            ((some, known), None),
+            (({"image": some}, known), None),
+            (zip(some, known), None),
+            ([[some[:4], known[:4]], [some[4:], known[4:]]], None),  # a list for each batch, as a loader of PyTorch
+        ):
+            found = session.evaluate(samples, labels)
+            self.assertEqual((found.samples, found.top1), (8, right))
+        with self.assertRaisesRegex(dovetail.InputError, r"evaluate\(samples, labels\)"):
+            session.evaluate(known, {"image": some})
+        with self.assertRaisesRegex(dovetail.InputError, "there are none"):
+            session.evaluate(some[:0], known[:0])
+
+    def test_hints_for_other_batches(self):
+        session = self.cpu.session(threads=1)
+        for call in (session.run, session.check, session.profile):
+            with self.assertRaisesRegex(dovetail.InputError, r"takes 1 sample: pass value\[:1\]; Session.evaluate"):
+                call({"image": self.images[:4]})
+            with self.assertRaisesRegex(dovetail.InputError, r"value\[numpy.newaxis\]"):
+                call({"image": self.images[0]})
+
     def test_arrays_without_names(self):
         session = self.cpu.session(threads=1)
         for call in (session.run, session.profile, session.check, session.bind, session.evaluate):
-            for wrong in ([self.images[:1]], self.images[:1], "image", 3):
+            arrays = () if call == session.evaluate else ([self.images[:1]], self.images[:1])
+            for wrong in (*arrays, "image", 3):
                 with self.subTest(f"{call} {type(wrong)}"), self.assertRaisesRegex(TypeError, "a dict of arrays by name"):
                     call(wrong)
 

@@ -130,6 +130,16 @@ class Show(unittest.TestCase):
                     text = self.shown(each)
                     for part in parts:
                         self.assertIn(part, text)
+            reports = (tuned, sweep.report, quantized.report, self.bundle.report, self.bundle.compile_report)
+            for each in (*reports, self.trace.report):
+                self.assertLess(len(repr(each)), 600)
+                self.assertLess(len(str(each)), 600)
+            self.assertRegex(repr(tuned), r"<dovetail.Report tune: .*tasks: \d rows")
+            for saved, report in ((sweep, sweep.report), (tuned, tuned)):
+                saved.save(f"{folder}/s.html")
+                self.assertEqual(pathlib.Path(f"{folder}/s.html").read_text(), report.page())
+                saved.save(f"{folder}/s.json")
+                self.assertEqual(json.loads(pathlib.Path(f"{folder}/s.json").read_text()), report)
             tuned.save_page(f"{folder}/t.html")
             self.assertEqual(pathlib.Path(f"{folder}/t.html").read_text(), tuned.page())
             self.trace.save_page(f"{folder}/x.html")

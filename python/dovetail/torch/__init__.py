@@ -9,6 +9,8 @@ Needs PyTorch with onnx and onnxscript, which its ONNX exporter uses. torchao is
 
 from typing import TYPE_CHECKING, Any
 
+from .._suggest import name_keywords as _name_keywords
+from ..compiler import compile as _compile
 from .biases import quantize_biases
 from .compiled import Compiled, compile
 from .dynamo import backend
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from .quantizer import DovetailQuantizer
 
 __all__ = ["Compiled", "DovetailQuantizer", "Exported", "backend", "compile", "export", "quantize_biases"]
+
+_name_keywords(globals(), ("compile", "export"), {"compile": _compile})
 
 
 def __getattr__(name: str) -> Any:

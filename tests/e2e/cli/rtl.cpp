@@ -134,7 +134,7 @@ TEST_CASE("engine rtl builds the model that it needs, with progress, unless buil
   files.hardware = folder / "mine.json";
   const Finished unnamed = simulate(files, "rtl", {"--no-build"});
   CHECK(unnamed.exit == 2);
-  CHECK_THAT(unnamed.error, ContainsSubstring("dovetail rtl build --hw FILE, with the file that this configuration "
+  CHECK_THAT(unnamed.error, ContainsSubstring("dovetail rtl build --hw FILE`, with the file that this configuration "
                                               "came from"));
   CHECK(tools.verilations() == 0);
 
