@@ -130,7 +130,9 @@ class Matmul {
     const std::int64_t steps = p_.depth / depth_;
     tile_ = sample_register_tile(c_, {p_.rows, p_.columns, steps, 1, dot_}, cpu_);
     element_bytes_ = size_bytes(p_.operands.left->dtype);
-    steps_ = sample_steps(c_, steps);
+    // A small tile's step has few products for the instructions of the loop.
+    constexpr std::int64_t kFewRegisters = 16, kUnrolled = 4;
+    steps_ = sample_steps(c_, steps, !dot_ && cpu_.vector_registers <= kFewRegisters ? kUnrolled : 1);
   }
 
   void lay_out() {

@@ -176,11 +176,15 @@ std::int64_t sample_rows(schedule::Context& c, std::int64_t extent, std::int64_t
   return c.sample("tile_rows", candidates, best);
 }
 
-std::int64_t sample_steps(schedule::Context& c, std::int64_t extent) {
+std::int64_t sample_steps(schedule::Context& c, std::int64_t extent, std::int64_t most) {
   std::vector<std::int64_t> candidates;
-  for (const std::int64_t steps : {1, 2, 4, 8})
-    if (extent % steps == 0) candidates.push_back(steps);
-  return candidates.size() == 1 ? 1 : c.sample("reduction_steps", candidates, 1);
+  std::int64_t analytic = 1;
+  for (const std::int64_t steps : {1, 2, 4, 8}) {
+    if (extent % steps != 0) continue;
+    candidates.push_back(steps);
+    if (steps <= most) analytic = steps;
+  }
+  return candidates.size() == 1 ? 1 : c.sample("reduction_steps", candidates, analytic);
 }
 
 void schedule_sums(schedule::Context& c, const std::string& main, const std::string& rows, const std::string& columns,

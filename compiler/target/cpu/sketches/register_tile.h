@@ -47,8 +47,8 @@ double least_cycles(const TiledProduct& product, const Cpu& cpu, const CyclesByC
 // Decides how many of `extent` neighbors a tile covers, at most `most`: with few idle ones in the last tile, else as
 // many as possible. The analytic choice is at most `fitting`.
 std::int64_t sample_rows(schedule::Context& c, std::int64_t extent, std::int64_t fitting, std::int64_t most);
-// Decides how many steps of a reduction over `extent` are unrolled; the analytic choice is one.
-std::int64_t sample_steps(schedule::Context& c, std::int64_t extent);
+// Decides how many steps of a reduction over `extent` are unrolled; the analytic choice is at most `most`.
+std::int64_t sample_steps(schedule::Context& c, std::int64_t extent, std::int64_t most = 1);
 
 // Schedules the loops inside the tile, for the sums of block `main` and their initialization in `main`.init: `rows` are
 // unrolled, and `columns` become lanes. With `dot`, the innermost loops of `main` are [vectors], lanes and bytes

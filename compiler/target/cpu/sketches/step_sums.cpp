@@ -25,7 +25,7 @@ constexpr std::int64_t kParallelProducts = 1 << 20;  // in one step; fewer are n
 struct StepSums {
   std::string block;
   Buffer values, weights;
-  Var row, column, k;
+  Var row = {}, column = {}, k = {};
   std::int64_t rows = 0, columns = 0, depth = 0, first = 0;
   bool bytes = false;
 };
