@@ -14,8 +14,16 @@ std::int64_t window_pushes(const ConvSpec& spec, const NdArray& weight, std::int
       taps > config.block_in)
     return 0;
   if (spec.kernel_w == 1) return spec.kernel_h;
-  const std::int64_t most = (config.block_in / spec.kernel_w - spec.kernel_h) / spec.stride_h + 1;
-  return (std::min(rows, most) - 1) * spec.stride_h + spec.kernel_h;
+  // The last tap is (kernel_w - 1) * pushes + kernel_h - 1.
+  const std::int64_t fitting = (config.block_in - spec.kernel_h) / (spec.kernel_w - 1),
+                     most = std::min(rows, (fitting - spec.kernel_h) / spec.stride_h + 1);
+  const auto pushes = [&](std::int64_t stripe) { return (stripe - 1) * spec.stride_h + spec.kernel_h; };
+  std::int64_t best = 1;
+  for (std::int64_t stripe = 2; stripe <= most; ++stripe) {
+    const auto steps = [&](std::int64_t of) { return (rows + of - 1) / of * pushes(of); };
+    if (steps(stripe) < steps(best)) best = stripe;
+  }
+  return pushes(best);
 }
 
 NdArray window_weights(const ConvSpec& spec, const NdArray& weight) {

@@ -93,9 +93,11 @@ TEST_CASE("accel: steps of WINDOW for each result") {
     convolution(maker, each, maker.input(input_shape(each)), draw);
     return test::run_on_accelerator(maker.graph, config, {{"x", draw.int8(input_shape(each))}}).windows;
   };
-  // Stripes of three rows push five, of which three have products; GEMM takes nine steps for each result.
-  CHECK(steps({16, 3, 3, 1, 1, 1, 1, 3, 8}) == 5 * 10);
-  CHECK(steps({16, 3, 3, 1, 1, 1, 1, 12, 8}) == 4 * 5 * 10);
+  // Stripes of four rows push six, of which four have products; GEMM takes nine steps for each result.
+  CHECK(steps({16, 3, 3, 1, 1, 1, 1, 4, 8}) == 6 * 10);
+  CHECK(steps({16, 3, 3, 1, 1, 1, 1, 8, 4}) == 2 * 6 * 6);
+  // Two stripes of three rows push fewer pixels than one of four and one of two.
+  CHECK(steps({16, 3, 3, 1, 1, 1, 1, 6, 8}) == 2 * 5 * 10);
   // The pixels of a last stripe of two rows are pushed at the distance of the others.
   CHECK(steps({16, 3, 3, 1, 1, 1, 1, 5, 8}) == 2 * 5 * 10);
   CHECK(steps({16, 3, 3, 2, 2, 0, 1, 9, 7}) == 2 * 5 * 7);
