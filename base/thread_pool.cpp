@@ -48,7 +48,8 @@ const std::vector<int>& allowed_processors() {
 }  // namespace
 
 // A loop is published by incrementing `epoch`. Chunks of iterations are handed out by an atomic counter, so that a late
-// thread gets fewer.
+// thread gets fewer. The caller waits only for workers that have entered the loop: one whose processor is busy with
+// other work may come when it has ended, and finds it closed.
 struct ThreadPool::State {
   std::vector<std::jthread> workers;
   int threads = 1;
@@ -66,7 +67,8 @@ struct ThreadPool::State {
   const std::function<void(std::int64_t, std::int64_t, int)>* body = nullptr;
   std::int64_t count = 0, piece = 1;
   std::atomic<std::int64_t> next{0};
-  std::atomic<int> working{0};
+  static constexpr std::uint32_t kClosed = 1U << 31;
+  std::atomic<std::uint32_t> inside{kClosed};  // workers in the loop, and whether further ones may enter it
   // Whether the caller sleeps while it waits for the workers; else it spins, as waking up costs time.
   bool sleeps() const { return placement == Placement::free; }
   std::atomic<bool> thrown{false};
@@ -90,6 +92,16 @@ struct ThreadPool::State {
     }
   }
 
+  bool enter() {
+    std::uint32_t workers_inside = inside.load(std::memory_order_relaxed);
+    while ((workers_inside & kClosed) == 0)
+      if (inside.compare_exchange_weak(workers_inside, workers_inside + 1, std::memory_order_acquire)) return true;
+    return false;
+  }
+  void leave() {
+    if (inside.fetch_sub(1, std::memory_order_release) == kClosed + 1 && sleeps()) inside.notify_one();
+  }
+
   void end() {
     stop = true;
     publish();
@@ -108,16 +120,17 @@ struct ThreadPool::State {
       }
       seen = epoch.load(std::memory_order_acquire);
       if (stop.load()) return;
+      if (!enter()) continue;
       work(thread);
-      if (working.fetch_sub(1, std::memory_order_release) == 1 && sleeps()) working.notify_one();
+      leave();
     }
   }
 
-  void wait_for_workers() {
-    int left = 0;
-    for (int spin = 0; (left = working.load(std::memory_order_acquire)) > 0; ++spin) {
+  void close_and_wait() {
+    std::uint32_t left = inside.fetch_or(kClosed, std::memory_order_acquire) | kClosed;
+    for (int spin = 0; left != kClosed; ++spin, left = inside.load(std::memory_order_acquire)) {
       if (spin < kSpins) pause();
-      else if (sleeps()) working.wait(left, std::memory_order_acquire);
+      else if (sleeps()) inside.wait(left, std::memory_order_acquire);
       else std::this_thread::yield();
     }
   }
@@ -191,10 +204,10 @@ void ThreadPool::parallel_for(std::int64_t count, const std::function<void(std::
   // One iteration per chunk if there are few; else several chunks per thread, to balance uneven speed.
   state_->piece = std::max<std::int64_t>(1, count / (static_cast<std::int64_t>(state_->threads) * 4));
   state_->next.store(0, std::memory_order_relaxed);
-  state_->working.store(static_cast<int>(state_->workers.size()), std::memory_order_relaxed);
+  state_->inside.store(0, std::memory_order_release);
   state_->publish();
   state_->work(0);
-  state_->wait_for_workers();
+  state_->close_and_wait();
   if (state_->thrown.exchange(false)) std::rethrow_exception(std::exchange(state_->exception, nullptr));
 }
 

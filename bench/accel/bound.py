@@ -17,6 +17,8 @@ class Machine:
     requant: bool
     saturate: bool
     overwrite: bool
+    window: bool = False
+    epilogue: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,10 +104,17 @@ def reset_steps(machine):
 
 def epilogue_cycles(layer, machine):
     """ALU cycles per element from its sum to the stored result: docs/explanation/accelerator-bound.md lists the passes."""
+    if within_products(layer, machine):
+        return 0
     if machine.requant:
         return 1 if machine.saturate else 3
     # Both include the clamp: 9 passes, or 11 with two limbs, plus a cycle for each vector operand other than constants.
     return 11 if layer.scales == "powers of two" else 13
+
+
+def within_products(layer, machine):
+    """Whether the layer's products end with their epilogue, so that no pass follows them."""
+    return machine.epilogue and layer.kind in ("conv", "average", "matmul") and not layer.pool
 
 
 def operand_cycles(multiplier, machine):
@@ -138,6 +147,8 @@ def constant_cycles(layer, machine):
     """Cycles of the compute queue for the constants of each channel, once per layer. LOAD ACC takes the cycles of the port,
     without latency. The alternative, which no program uses: a product of a constant row with weights loaded by the load
     queue yields 16 bits of each channel, so a word takes reset, product, shift and product."""
+    if within_products(layer, machine):
+        return 0  # loaded with the weights
     load = parts(machine.batch * machine.block_out * 4, machine.bus_bytes)
     products = 3 + reset_steps(machine)
     return parts(layer.o, machine.block_out) * epilogue_words(layer, machine) * min(load, products)
@@ -148,6 +159,22 @@ def maximum_cycles(layer, machine):
     direction."""
     columns = parts(layer.n, machine.batch) * layer.out_w * parts(layer.c, machine.block_out)
     return 2 * (layer.kernel - 1) * columns * (layer.h + layer.out_h)
+
+
+def window_steps(layer, machine):
+    """Steps of WINDOW for a block of channels of an image, None where it cannot compute the layer: each step pushes a pixel. In
+    stripes of rows, the window holds the pixels between the first and the last tap of a result, whose columns are as far apart
+    as the pixels that a stripe pushes for each."""
+    rows, columns = layer.kernel, layer.kernel_w or layer.kernel
+    depthwise = layer.groups == layer.c == layer.o and layer.groups > 1
+    if not machine.window or not depthwise or not 1 < layer.taps <= machine.block_in:
+        return None
+    pushes = lambda stripe: (stripe - 1) * layer.stride + rows
+    pixel_columns = (layer.out_w - 1) * layer.stride + columns
+    if columns == 1:
+        return pushes(layer.out_h) * layer.out_w
+    fits = [stripe for stripe in range(1, layer.out_h + 1) if stripe == 1 or (columns - 1) * pushes(stripe) + rows <= machine.block_in]
+    return min(parts(layer.out_h, stripe) * pushes(stripe) for stripe in fits) * pixel_columns
 
 
 def conv_steps(layer, machine):
@@ -184,6 +211,11 @@ def bound(layer, machine):
     reset = reset_steps(machine)
     if layer.kind in ("conv", "average"):
         steps = conv_steps(layer, machine)
+        products = results * (steps + reset)
+        pushed = window_steps(layer, machine)
+        if pushed is not None:
+            products = min(products, parts(layer.n, machine.batch) * parts(layer.o, machine.block_out) * pushed)
+            steps = 1  # one element of weights for all taps
         # An average has one weight and one scale for all channels.
         average = layer.kind == "average"
         blocks = 1 if average else parts(layer.o, machine.block_out) * steps
@@ -195,7 +227,7 @@ def bound(layer, machine):
             stored = parts(layer.n, machine.batch) * layer.pool.out_h * layer.pool.out_w * parts(layer.o, machine.block_out)
             maxima = maximum_cycles(layer.pool, machine)
             written = image(layer.o, layer.pool.out_h, layer.pool.out_w)
-        return Bound(results * (steps + reset), stored * epilogue_cycles(layer, machine) + maxima,
+        return Bound(products, stored * epilogue_cycles(layer, machine) + maxima,
                      0 if average else constant_cycles(layer, machine),
                      input_bytes(layer, machine, image) + weights + constants, written)
     if layer.kind == "matmul":

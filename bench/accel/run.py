@@ -4,8 +4,8 @@
 usage: run.py DOVETAIL FOLDER [--models DIR] [--only TEXT] [--batch N] [--check] [-o OUT.json]
 
 Models come from `dovetail zoo --int8` and are kept in FOLDER. Each network runs on the cycle simulator, with --check its
-values are compared with the reference, on 1x16x16-ext and 1x16x16, with memories of four kinds, and on 1x32x32 and 4x8x8
-with the first kind, with the slots chosen by the schedules and with one slot. Prints a table for each network, machine and
+values are compared with the reference, on 1x16x16-ext and 1x16x16, with memories of four kinds, and on 1x16x16-g2, 1x32x32 and
+4x8x8 with the first kind, with the slots chosen by the schedules and with one slot. Prints a table for each network, machine and
 memory. With --models, the networks are instead those of DIR/*/model.onnx that have an integer form; their layers come from that
 form.
 """
@@ -24,7 +24,7 @@ import networks
 NETWORKS = {"resnet18": networks.resnet18, "mobilenet_v2": networks.mobilenet_v2, "gpt_block": networks.gpt_block,
             "bert_base": networks.bert_base}
 WITH_BATCH = ("resnet18", "mobilenet_v2")
-MACHINES = ("1x16x16-ext", "1x16x16", "1x32x32", "4x8x8")
+MACHINES = ("1x16x16-ext", "1x16x16-g2", "1x16x16", "1x32x32", "4x8x8")
 WITH_ALL_MEMORIES = ("1x16x16-ext", "1x16x16")
 # name, --memory and --clock, bytes per cycle shared by reads and writes (None: not shared)
 DDR4_BYTES_PER_SECOND = 19.2e9
@@ -43,7 +43,7 @@ def call(words, **options):
 
 def machine_of(dovetail, name):
     facts = json.loads(call([dovetail, "hw", "show", name, "--json"]))
-    return bound.Machine(*(facts[key] for key in ("batch", "block_in", "block_out", "bus_bytes", "requant", "saturate", "overwrite")))
+    return bound.Machine(**{field.name: facts[field.name] for field in dataclasses.fields(bound.Machine)})
 
 
 def integer_form(dovetail, model, stage="integer"):
