@@ -90,7 +90,9 @@ Diagnostic not_taken(const std::string& name, const std::string& value, const st
   const auto bad = [&](std::string why, std::string hint) {
     return Diagnostic{"invalid value for --decide", name + "=" + value, std::move(why), std::move(hint)};
   };
-  const std::string listed = "`dovetail compile --dump trace` shows the decisions of each schedule and their values";
+  const std::string listed =
+      "`dovetail compile --dump trace` shows the decisions of each schedule and their values (one is taken in every "
+      "schedule that has its name)";
   if (names.empty()) return bad("no schedule of the model has decisions", "remove it; " + listed);
   if (!names.contains(name))
     return bad("no schedule of the model has a decision of this name",

@@ -35,6 +35,11 @@ std::string suggestion(std::string_view given, std::span<const std::string_view>
         best = candidate;
         best_distance = distance;
       }
+    // A name without its end, such as its unit.
+    constexpr std::size_t kShortestPart = 3;
+    const auto begins = [&](std::string_view candidate) { return candidate.starts_with(given); };
+    if (given.size() >= kShortestPart && best_distance > 2 && std::ranges::count_if(candidates, begins) == 1)
+      return fmt::format("did you mean `{}`?", *std::ranges::find_if(candidates, begins));
     if (best_distance <= std::max<std::size_t>(2, best.size() / 3)) return fmt::format("did you mean `{}`?", best);
   }
   return fmt::format("use one of {}", fmt::join(candidates, ", "));

@@ -32,7 +32,8 @@ Result<void> trace(Session& session, const Inputs& inputs, bool what_if, char** 
         if (!timed.ok()) return failed_work(timed.errors());
         if (timed->empty())
           return Diagnostic{"cannot trace", session.loaded().where, "nothing ran on the accelerator",
-                            "compile with accel first in the targets"};
+                            "compile with accel among the targets; if it is, the report's left_accelerator says why no "
+                            "node is there"};
         const driver::System& system = session.system();
         DOVETAIL_ASSIGN(const explore::EnergyTable table, explore::default_energy_table());
         DOVETAIL_ASSIGN(const auto energy, driver::energy_facts(program, run.steps, system, table));

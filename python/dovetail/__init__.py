@@ -19,7 +19,7 @@ from .comparison import compare
 from .compiler import Decision, Stage, compile, compile_stages, decisions, engines, peak, targets
 from .errors import Diagnostic, Error, InputError, InternalError, PlacementWarning, ResourceError, WorkError
 from .evaluation import Evaluation, measure
-from .facts import doctor, inspect, isa, operators, zoo, zoo_model
+from .facts import doctor, examples, inspect, isa, operators, zoo, zoo_model
 from .hardware import Hardware, hardware, named_hardware
 from .model import Model, Quantized, quantize
 from .own_target import Node, Region, Target
@@ -38,7 +38,7 @@ __all__ = [
     "Binding", "Bundle", "Decision", "Diagnostic", "Error", "Evaluation", "Exploration", "Hardware", "InputError",
     "InternalError", "Model", "Node", "PlacementWarning", "Point", "Program", "Quantized", "Records", "Region",
     "Report", "ResourceError", "Session", "Simulation", "Stage", "Target", "Tensor", "TensorInfo", "Trace", "WorkError",
-    "__version__", "compare", "compile", "compile_stages", "decisions", "doctor", "engines", "explore", "hardware",
+    "__version__", "compare", "compile", "compile_stages", "decisions", "doctor", "engines", "examples", "explore", "hardware",
     "has_compiler", "inspect", "isa", "library_path", "loops", "measure", "named_hardware", "operators", "peak",
     "quantize", "targets", "tune", "what_if", "zoo", "zoo_model",
 ]

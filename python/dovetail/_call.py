@@ -92,9 +92,18 @@ class Handle:
             self._free(self._as_parameter_)
 
 
+# What other tools, the command line and abbreviations call arguments.
+_OTHER_NAMES = {
+    "cpu_threads": "threads", "hw": "hardware", "num_threads": "threads", "opt_level": "level", "optimize": "level",
+    "shape": "shapes", "target": "targets",
+}
+
+
 def suggestion(given: Any, names: Iterable[str]) -> str:
     """"did you mean 'engine'?", or all names where none is similar."""
-    near = difflib.get_close_matches(str(given), list(names), 1)
+    names = list(names)
+    near = [name for name in [_OTHER_NAMES.get(str(given), "")] if name in names]
+    near = near or difflib.get_close_matches(str(given), names, 1)
     return f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(map(repr, names))}"
 
 

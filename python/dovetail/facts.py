@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 from . import _call
 from ._library import lib
 from ._prototypes import dvt_zoo_options
 from ._work import LongCall, Progress
+from .errors import Diagnostic, InputError
 from .hardware import HardwareLike, hardware_text
 from .model import Model
 from .report import Report
@@ -18,6 +20,21 @@ def zoo() -> List[Dict[str, Any]]:
     """The networks that `zoo_model` makes: "name", "summary", "parameters", "macs", and the extents "image" and
     "sequence" that may be chosen, with "standard", "least" and "greatest" (null: none). Needs the compiler."""
     return list(_call.json_of(lib.dvt_zoo))
+
+
+def examples() -> Path:
+    """The folder of the kit's examples: `digits` (networks and images), `first_week`, `explore` (spaces), `assembly`.
+
+    >>> dovetail.Model(dovetail.examples() / "digits/digits_float.onnx")
+
+    Raises InputError where the kit was installed without them.
+    """
+    for folder in Path(lib.path).resolve().parents:
+        path = folder / "share" / "dovetail" / "examples"
+        if path.is_dir():
+            return path
+    raise InputError([Diagnostic("cannot find the examples", lib.path, "no share/dovetail/examples is above the library",
+                                 "install dovetail-kit, or the kit's package")])
 
 
 def zoo_model(

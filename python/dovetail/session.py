@@ -15,7 +15,7 @@ from ._prototypes import DLManagedTensorVersioned, dvt_named_tensor, dvt_session
 from ._work import Progress, interruptible
 from .binding import SHORT_S, Binding
 from .bundle import Bundle
-from .errors import Diagnostic
+from .errors import Diagnostic, InputError
 from .evaluation import Evaluation, Samples, evaluate
 from .own_target import Target
 from .report import Report
@@ -187,6 +187,24 @@ class Session:
                 target.raise_cause(error)
             raise type(error)([self._with_remedy(each, inputs) for each in error.diagnostics])
 
+    def _check_order(self, inputs: Mapping[str, ArrayLike]) -> None:
+        """Error: an input has the extents of the model's, in another order."""
+        if not isinstance(inputs, Mapping) or len(self.bundle.describe()["shapes"]) > 1:
+            return
+        for info in self.bundle.inputs:
+            shape = getattr(inputs.get(info.name), "shape", None)
+            if not isinstance(shape, tuple) or shape == info.shape or sorted(shape) != sorted(info.shape):
+                continue
+            left, order = list(enumerate(shape)), []
+            for extent in info.shape:
+                place = next(each for each in left if each[1] == extent)
+                left.remove(place)
+                order.append(place[0])
+            raise InputError([
+                Diagnostic("cannot run", f"input {info.name}", f"its shape is {shape}, the model expects {info.shape}",
+                           f"pass numpy.ascontiguousarray(value.transpose{tuple(order)})")
+            ])
+
     def _with_remedy(self, problem: Diagnostic, inputs: Mapping[str, ArrayLike]) -> Diagnostic:
         """The diagnostic of an input with another batch, with what to do."""
         info = next((each for each in self.bundle.inputs if problem.where == f"input {each.name}"), None)
@@ -202,6 +220,7 @@ class Session:
             return problem
         several = "Session.evaluate(inputs, keep_outputs=True) runs many samples"
         one = f"pass value[:{batch}]" if shape[0] > batch else f"give {batch}"
+        several += f"; compile(..., shapes={{{info.name!r}: {tuple(shape)}}}) makes runs of {shape[0]}"
         return problem._replace(hint=f"a run takes {batch} sample{'s' * (batch != 1)}: {one}; {several}")
 
     def _current(self) -> _SessionHandle:
@@ -241,6 +260,7 @@ class Session:
         keep = fixed.set(inputs)
         rows, count = fixed.rows, fixed.count
         if keep is None:
+            self._check_order(inputs)
             rows, count = named_tensors(inputs, "Session.run: inputs", self._dtypes, copy), len(inputs)
         if self._is_slow:
             status = self._stoppable(lib.dvt_session_run, rows, count, ctypes.byref(out))

@@ -92,6 +92,10 @@ class Facts(unittest.TestCase):
         self.assertEqual(program.disassemble(), subprocess.run(disassemble, capture_output=True, text=True,
                                                                check=True).stdout)
 
+    def test_examples(self):
+        model = dovetail.Model(dovetail.examples() / "digits/digits_float.onnx")
+        self.assertIn("image: float32[1, 1, 8, 8]", repr(model))
+
     def test_a_model_of_the_zoo(self):
         model = dovetail.zoo_model("resnet8", batch=2)
         model.save(self.folder / "own.onnx")

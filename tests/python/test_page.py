@@ -12,7 +12,7 @@ from page_blocks import DIGITS_FILES, check_blocks, run
 PAGES = {
     "howto/python.md": DIGITS_FILES,
     "howto/schedule-by-hand.md": DIGITS_FILES,
-    "guide/first-week-python.md": {"examples": SOURCE / "examples"},
+    "guide/first-week-python.md": {},
 }
 
 

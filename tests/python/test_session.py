@@ -72,6 +72,18 @@ class Sessions(unittest.TestCase):
                 session.bind(inputs, outputs)
         np.testing.assert_array_equal(session.bind({"image": good}).run()["logits"], self.logits[:1])
 
+    def test_images_in_another_order_of_axes(self):
+        model = dovetail.zoo_model("resnet8")
+        session = dovetail.compile(model, "cpu").session(threads=1)
+        (image,) = session.bundle.inputs
+        value = np.zeros(image.shape, np.float32)
+        session.run({image.name: value})
+        for channels_last in (value.transpose(0, 2, 3, 1), np.ascontiguousarray(value.transpose(0, 2, 3, 1))):
+            with self.assertRaisesRegex(dovetail.InputError, r"value\.transpose\(0, 3, 1, 2\)"):
+                session.run({image.name: channels_last})
+        with self.assertRaisesRegex(dovetail.InputError, r"shapes=.*3, 32, 32"):
+            session.run({image.name: np.zeros((3, *image.shape[1:]), np.float32)})
+
     def test_bindings_of_one_session_keep_to_their_buffers(self):
         session = self.cpu.session(threads=1)
         bindings = [session.bind({"image": self.images[i : i + 1].copy()}) for i in range(8)]

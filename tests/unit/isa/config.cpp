@@ -192,4 +192,6 @@ TEST_CASE("suggestions follow the edit distance") {
   const std::string_view names[] = {"load", "store"};
   CHECK(suggestion("lod", names) == "did you mean `load`?");
   CHECK(suggestion("entirely", names) == "use one of load, store");
+  const std::string_view units[] = {"inp_buffer_bytes", "wgt_buffer_bytes"};
+  CHECK(suggestion("inp_buffer", units) == "did you mean `inp_buffer_bytes`?");
 }
