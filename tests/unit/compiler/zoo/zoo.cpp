@@ -29,7 +29,7 @@ struct Published {
 constexpr Published kPublished[] = {
     {"resnet18", 11.69, 1820},    {"resnet50", 25.56, 4100},  {"mobilenet_v1", 4.23, 569}, {"mobilenet_v2", 3.50, 300},
     {"squeezenet1.1", 1.24, 350}, {"vgg16", 138.36, 15500},   {"bert_base", 85.05, 11170}, {"gpt_block", 0.79, 52.4},
-    {"gpt2", 85.06, 11170},       {"bert_tiny", 0.397, 58.7}, {"vit_tiny", 5.72, 1260},    {"resnet8", 0.0782, 12.5},
+    {"gpt2", 85.06, 11170},       {"llama_block", 0.7255, 48.5}, {"stories15m", 15.19, 405.6}, {"bert_tiny", 0.397, 58.7}, {"vit_tiny", 5.72, 1260},    {"resnet8", 0.0782, 12.5},
     {"ds_cnn", 0.0238, 2.66},
 };
 
@@ -89,7 +89,7 @@ TEST_CASE("zoo: signals reach the output, and distinguish inputs") {
     Size image, sequence;
   };
   const auto [name, image, sequence] =
-      GENERATE(Case{"resnet8", {}, {}}, Case{"ds_cnn", {}, {}}, Case{"gpt_block", {}, 16}, Case{"bert_tiny", {}, 9},
+      GENERATE(Case{"resnet8", {}, {}}, Case{"ds_cnn", {}, {}}, Case{"gpt_block", {}, 16}, Case{"bert_tiny", {}, 9}, Case{"llama_block", {}, 16},
                Case{"vit_tiny", 32, {}}, Case{"mobilenet_v1", 96, {}}, Case{"mobilenet_v2", 32, {}},
                Case{"squeezenet1.1", 64, {}});
   INFO(name);
