@@ -164,8 +164,7 @@ graph::ValueId Builder::dense(const std::string& name, Value x, std::int64_t out
               {{"transB", std::int64_t{1}}}, {1, 0.5});
 }
 
-graph::ValueId Builder::linear(const std::string& name, Value x, std::int64_t outputs, double branch_scale,
-                               Bias adds) {
+graph::ValueId Builder::linear(const std::string& name, Value x, std::int64_t outputs, double branch_scale, Bias adds) {
   const std::int64_t inputs = shape(x).back();
   const std::string weight = name + ".weight", bias = name + ".bias";
   const double deviation = branch_scale / std::sqrt(static_cast<double>(inputs) * expected(x).mean_square);
@@ -271,10 +270,10 @@ graph::ValueId Builder::rotate(const std::string& name, Value x) {
   const Value negative = node("Neg", name + ".negative", {halves[1]}, {}, expected(x));
   const Value turned =
       node("Concat", name + ".turned", {negative, halves[0]}, {{"axis", std::int64_t{-1}}}, expected(x));
-  const Value straight = node("Mul", name + ".cos", {x, constant(name + ".cosines", std::move(cosines))}, {},
-                              expected(x)),
-              across = node("Mul", name + ".sin", {turned, constant(name + ".sines", std::move(sines))}, {},
-                            expected(x));
+  const Value straight =
+                  node("Mul", name + ".cos", {x, constant(name + ".cosines", std::move(cosines))}, {}, expected(x)),
+              across =
+                  node("Mul", name + ".sin", {turned, constant(name + ".sines", std::move(sines))}, {}, expected(x));
   return node("Add", name, {straight, across}, {}, expected(x));
 }
 

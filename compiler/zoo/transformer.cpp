@@ -9,9 +9,10 @@
 //  - vit_tiny: Dosovitskiy et al., "An Image is Worth 16x16 Words", ICLR 2021, section 3.1, in the size of DeiT-Ti
 //    (Touvron et al., "Training data-efficient image transformers", ICML 2021, table 1): 12 layers, hidden 192, 3
 //    heads.
-//  - stories15m: Karpathy, llama2.c, 2023: Touvron et al., "LLaMA: Open and Efficient Foundation Language Models", 2023,
-//    section 2.2, with 6 layers, hidden 288, 6 heads and 32,000 tokens. llama_block: one block of this form, hidden 256,
-//    4 heads that share keys and values in pairs (Ainslie et al., "GQA", EMNLP 2023, section 2.2).
+//  - stories15m: Karpathy, llama2.c, 2023: Touvron et al., "LLaMA: Open and Efficient Foundation Language Models",
+//  2023,
+//    section 2.2, with 6 layers, hidden 288, 6 heads and 32,000 tokens. llama_block: one block of this form, hidden
+//    256, 4 heads that share keys and values in pairs (Ainslie et al., "GQA", EMNLP 2023, section 2.2).
 // Inputs of bert_*, gpt*, stories15m and llama_block are embeddings, float32 [batch, sequence, hidden]: token lookup,
 // pooler, attention mask and, except for the last position of stories15m, the product with the vocabulary are not
 // included.
@@ -98,12 +99,12 @@ Value llama_layer(Builder& b, const std::string& name, Value x, const Llama& for
   const Value q = b.rotate(at + ".q", by_head(at + ".q", linear("attention.query", normal, hidden), form.heads)),
               k = b.rotate(at + ".k", by_head(at + ".k", linear("attention.key", normal, pairs * size), pairs)),
               v = by_head(at + ".v", linear("attention.value", normal, pairs * size), pairs);
-  const Value keys = b.transpose(at + ".k.by_column", b.repeat_heads(at + ".k.repeated", k, form.shared_by),
-                                 {0, 1, 3, 2});
+  const Value keys =
+      b.transpose(at + ".k.by_column", b.repeat_heads(at + ".k.repeated", k, form.shared_by), {0, 1, 3, 2});
   const Value context = weighted(b, at, b.matmul(at + ".scores", q, keys),
                                  b.repeat_heads(at + ".v.repeated", v, form.shared_by), size, Sees::past);
-  const Value middle =
-      b.add(name + "add1", x, linear("attention.output", b.reshape(at + ".merged", context, whole), hidden, kBranchScale));
+  const Value middle = b.add(
+      name + "add1", x, linear("attention.output", b.reshape(at + ".merged", context, whole), hidden, kBranchScale));
   const Value branch = b.rms_norm(name + "norm2", middle, kLlamaEpsilon);
   const Value gated = b.multiply(name + "gated", b.silu(name + "silu", linear("gate", branch, form.inner)),
                                  linear("up", branch, form.inner));
@@ -133,7 +134,7 @@ void stories15m(Builder& b, std::int64_t sequence) {
   constexpr std::int64_t kTokens = 32000;
   Value x = b.input("embeddings", {sequence, 288});
   for (int i = 0; i < 6; ++i) x = llama_layer(b, fmt::format("layer{}.", i + 1), x, {6, 1, 768});
-  x = b.take_position("last", b.rms_norm("norm", x, kLlamaEpsilon), sequence - 1);
+  x = b.rms_norm("norm", b.take_position("last", x, sequence - 1), kLlamaEpsilon);
   b.output(b.linear("logits", x, kTokens, 1, Bias::none));
 }
 
