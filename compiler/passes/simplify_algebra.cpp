@@ -177,6 +177,40 @@ bool not_twice(const Place& p) {
   return inner && p.pass(p.graph.node(*inner).inputs[0]);
 }
 
+// concat(-a, b) * c: the signs become those of the factors, as where halves of a vector are rotated.
+bool turn_factors(const Place& p) {
+  if (!p.is("Mul") || !p.floating() || p.node().inputs.size() != 2) return false;
+  const std::size_t side = p.graph.is_constant(p.in(1)) ? 0 : 1;
+  const auto joined = p.from(side, "Concat");
+  if (!joined || !p.graph.is_constant(p.in(1 - side)) || !used_once(p.graph, p.in(side)) || !p.keeps_type(p.in(side)))
+    return false;
+  const graph::Node concat = p.graph.node(*joined);
+  const Shape& shape = shape_of(p.graph, p.in(side));
+  NdArray factors = *p.graph.value(p.in(1 - side)).constant;
+  const std::int64_t rank = std::ssize(shape), given = graph::int_attribute(concat, "axis", 0),
+                     axis = given < 0 ? given + rank : given, own_axis = axis - rank + std::ssize(factors.shape());
+  if (own_axis < 0 || factors.shape()[static_cast<std::size_t>(own_axis)] != shape[static_cast<std::size_t>(axis)])
+    return false;
+  std::vector<ValueId> parts;
+  std::vector<NodeId> absorbed{*joined};
+  std::vector<bool> turned;  // by position along the axis
+  for (const ValueId part : concat.inputs) {
+    const auto negated = produced_by(p.graph, part, "Neg");
+    parts.push_back(negated ? p.graph.node(*negated).inputs[0] : part);
+    if (negated) absorbed.push_back(*negated);
+    turned.insert(turned.end(), static_cast<std::size_t>(shape_of(p.graph, part)[static_cast<std::size_t>(axis)]),
+                  negated.has_value());
+  }
+  if (absorbed.size() == 1) return false;
+  std::int64_t inner = 1;
+  for (std::int64_t d = own_axis + 1; d < std::ssize(factors.shape()); ++d)
+    inner *= factors.shape()[static_cast<std::size_t>(d)];
+  for (std::int64_t i = 0; i < factors.count(); ++i)
+    if (turned[static_cast<std::size_t>(i / inner) % turned.size()]) factors.set_double(i, -factors.as_double(i));
+  const ValueId whole = insert(p.graph, "Concat", concat.name, parts, concat.attributes, concat.origins);
+  return p.turn("Mul", {whole, p.graph.add_constant(p.node().name + "/turned", std::move(factors))}, {}, absorbed);
+}
+
 // ---- Order and chains
 // ----------------------------------------------------------------------------------------------------------------
 
@@ -342,6 +376,7 @@ constexpr AlgebraRule kAlgebraRules[] = {
     {"x + (-y) -> x - y", Level::exact, at<add_negated>},
     {"x - (-y) -> x + y", Level::exact, at<subtract_negated>},
     {"x - c -> x + (-c)", Level::exact, at<subtract_constant>},
+    {"concat(-a, b) * c -> concat(a, b) * c'", Level::exact, at<turn_factors>},
     {"|±x|, ||x|| -> |x|", Level::exact, at<absolute_of>},
     {"not not x -> x", Level::exact, at<not_twice>},
     {"(x * a) * b -> x * (a * b)", Level::exact, at<merge_constants>},  // integers, sums too; floats from `tolerant`
@@ -355,6 +390,8 @@ constexpr AlgebraRule kAlgebraRules[] = {
 }  // namespace
 
 std::span<const AlgebraRule> algebra_rules() { return kAlgebraRules; }
+
+bool turn_factors(Graph& graph, NodeId node) { return turn_factors(Place{graph, node, Level::exact}); }
 
 Result<PassOutcome> simplify_algebra(Graph& graph, const PassContext& context) {
   PassOutcome outcome;

@@ -16,4 +16,7 @@ struct AlgebraRule {
 };
 std::span<const AlgebraRule> algebra_rules();
 
+// The rule that moves signs of a Concat's operands into the constant factors of the product that reads it.
+bool turn_factors(graph::Graph& graph, graph::NodeId node);
+
 }  // namespace dovetail::passes

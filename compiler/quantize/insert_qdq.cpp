@@ -44,7 +44,9 @@ constexpr QuantizedOperator kQuantizedOperators[] = {
     {"DepthToSpace", Kind::mover},
     {"Div", Kind::function},
     {"Elu", Kind::pointwise},
+    {"Expand", Kind::mover},
     {"Flatten", Kind::mover},
+    {"Gather", Kind::mover},
     {"Gelu", Kind::pointwise},
     {"Gemm", Kind::weighted},
     {"GlobalAveragePool", Kind::pointwise},
@@ -75,6 +77,7 @@ constexpr QuantizedOperator kQuantizedOperators[] = {
     {"Sub", Kind::pointwise},
     {"Swish", Kind::function},
     {"Tanh", Kind::pointwise},
+    {"Tile", Kind::mover},
     {"ThresholdedRelu", Kind::function},
     {"Transpose", Kind::mover},
     {"Unsqueeze", Kind::mover},
@@ -219,16 +222,18 @@ class Finder {
       }
       return;
     }
-    // A constant other than a weight (a scale, a mask) is not an int8 tensor: only functions of one tensor allow it.
+    // A constant other than a weight or a factor (an addend, a mask) is not an int8 tensor: only functions of one
+    // tensor allow it.
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       if (!input.valid() || is_activation(graph_, input)) continue;
-      const bool weight = *kind == Kind::weighted && i > 0;
+      const bool weight = (*kind == Kind::weighted && i > 0) || node.op == "Mul";
       if (!weight && is_real(graph_, input) && element_count(graph_.value(input).type.shape) != 1) {
         places_.float_nodes.emplace_back(node.name, node.op);
         return;
       }
     }
+    if (node.op == "Mul") places_.factors.insert(id);
     for (const ValueId input : node.inputs)
       if (is_activation(graph_, input)) observe(input);
     const ValueId end = end_of(graph_, id);
@@ -302,6 +307,28 @@ class Inserter {
     const auto& [back, scale] = dequantized_.at(weight);
     graph_.edit(id)->inputs[1] = back;
     if (biased) quantize_bias(id, scale, x_scale);
+  }
+
+  // Constant factors of a Mul, with one scale.
+  void quantize_factors(NodeId id) {
+    const Node node = graph_.node(id);
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+      const ValueId factors = node.inputs[i];
+      if (!graph_.is_constant(factors) || !is_real(graph_, factors) || !scales_.count(node.inputs[1 - i])) continue;
+      const NdArray& real = *graph_.value(factors).constant;
+      if (real.count() == 1) continue;
+      if (!dequantized_.count(factors)) {
+        NdArray scale = weight_scales(real, std::nullopt);
+        raise(scale, nullptr, 1);
+        const std::string name = graph_.value(factors).name;
+        const ValueId steps = graph_.add_constant(steps_name(name), quantized(real, scale, 0)),
+                      back = graph_.add_value(name + "/real", graph_.value(factors).type);
+        add("DequantizeLinear", name + "/dequantize", {steps, graph_.add_constant(name + "/scale", scale)}, back, {},
+            node.origins);
+        dequantized_[factors] = {back, std::move(scale)};
+      }
+      graph_.edit(id)->inputs[i] = dequantized_.at(factors).value;
+    }
   }
 
  private:
@@ -461,12 +488,12 @@ void insert_qdq(Graph& graph, const Places& places, const std::map<ValueId, Quan
   const std::vector<NodeId> nodes = graph.topological_order();
   Inserter inserter(graph, weights);
   for (const auto& [value, q] : ranges) inserter.quantize_activation(value, q);
-  for (const NodeId id : nodes)
-    if (has_weight(graph.node(id))) {
-      if (std::none_of(places.float_nodes.begin(), places.float_nodes.end(),
-                       [&](const auto& each) { return each.first == graph.node(id).name; }))
-        inserter.quantize_weight(id);
-    }
+  for (const NodeId id : nodes) {
+    if (std::ranges::count(places.float_nodes, graph.node(id).name, &std::pair<std::string, std::string>::first) > 0)
+      continue;
+    if (has_weight(graph.node(id))) inserter.quantize_weight(id);
+    else if (places.factors.contains(id)) inserter.quantize_factors(id);
+  }
 }
 
 }  // namespace dovetail::quantize

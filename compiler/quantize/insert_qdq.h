@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Places {
   std::map<graph::ValueId, graph::ValueId> same_as;  // moved values: share the steps of another value
   // For each value of `observed` except inputs: the node that computes it, and the following nodes of the same place.
   std::map<graph::ValueId, graph::NodeId> made_by;
+  std::set<graph::NodeId> factors;  // products, whose constants of several numbers are int8, too
   std::vector<std::pair<std::string, std::string>> float_nodes;  // name and operator of nodes that stay float
 };
 

@@ -10,6 +10,7 @@
 #include "compiler/passes/fold_constants.h"
 #include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
+#include "compiler/passes/simplify_algebra.h"
 #include "compiler/quantize/compare.h"
 #include "compiler/quantize/correct_biases.h"
 #include "compiler/quantize/equalize.h"
@@ -27,13 +28,15 @@ using Ranges = std::map<ValueId, Quantization>;
 constexpr double kMostSaturated = 0.05, kMostCommon = 0.9;
 
 // Normalizations of several nodes become one node, without ranges of intermediate values; factors and addends are
-// folded into the weights before these are rounded.
+// folded into the weights before these are rounded, and signs into factors.
 Result<void> prepare(Graph& graph, const passes::PassContext& context) {
   DOVETAIL_TRY(passes::fold_constants(graph, context));
   DOVETAIL_TRY(passes::eliminate_identities(graph, context));
   DOVETAIL_TRY(passes::recognize_normalizations(graph, context));
   DOVETAIL_TRY(passes::fold_batch_norm(graph, context));
   DOVETAIL_TRY(passes::fold_scales(graph, context));
+  for (const NodeId id : graph.topological_order())
+    if (!graph.node(id).removed) passes::turn_factors(graph, id);
   hide_scores_by_condition(graph);
   DOVETAIL_TRY(passes::eliminate_dead_nodes(graph));
   return {};

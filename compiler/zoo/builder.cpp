@@ -16,6 +16,8 @@ constexpr double kBiasDeviation = 0.05;
 constexpr double kRectifiedMean =
     0.3183;  // the squared mean of a rectified normal number, relative to its mean square: 1/π
 constexpr double kGeluMeanSquare = 0.4252;  // of GELU after a normal number
+constexpr double kSiluMeanSquare = 0.3558;  // of SiLU after a normal number
+constexpr double kRotaryBase = 10000;
 
 Ints kernel_of(const Window& window) { return {window.rows, window.columns}; }
 Ints strides_of(const Window& window) { return {window.stride, window.stride}; }
@@ -162,14 +164,15 @@ graph::ValueId Builder::dense(const std::string& name, Value x, std::int64_t out
               {{"transB", std::int64_t{1}}}, {1, 0.5});
 }
 
-graph::ValueId Builder::linear(const std::string& name, Value x, std::int64_t outputs, double branch_scale) {
+graph::ValueId Builder::linear(const std::string& name, Value x, std::int64_t outputs, double branch_scale, Bias adds) {
   const std::int64_t inputs = shape(x).back();
   const std::string weight = name + ".weight", bias = name + ".bias";
   const double deviation = branch_scale / std::sqrt(static_cast<double>(inputs) * expected(x).mean_square);
   const Statistics result{branch_scale * branch_scale, 0.5};
   const Value product =
-      node("MatMul", name + ".matmul",
+      node("MatMul", adds == Bias::present ? name + ".matmul" : name,
            {x, parameter(weight, normal_array({inputs, outputs}, deviation, random(weight)))}, {}, result);
+  if (adds == Bias::none) return product;
   return node("Add", name,
               {product, parameter(bias, normal_array({outputs}, kBiasDeviation * branch_scale, random(bias)))}, {},
               result);
@@ -181,6 +184,22 @@ graph::ValueId Builder::layer_norm(const std::string& name, Value x, float epsil
   const Value shift = parameter(name + ".shift", normal_array(features, kBiasDeviation, random(name + ".shift")));
   return node("LayerNormalization", name, {x, scale, shift},
               {{"axis", std::int64_t{-1}}, {"epsilon", static_cast<double>(epsilon)}}, {1, 0.5});
+}
+
+graph::ValueId Builder::rms_norm(const std::string& name, Value x, float epsilon) {
+  const Value scale =
+      parameter(name + ".scale", uniform_array({shape(x).back()}, 900, 1100, 1, random(name + ".scale")));
+  return node("RMSNormalization", name, {x, scale},
+              {{"axis", std::int64_t{-1}}, {"epsilon", static_cast<double>(epsilon)}}, {1, 0.5});
+}
+
+graph::ValueId Builder::silu(const std::string& name, Value x) {
+  const Value gate = node("Sigmoid", name + ".sigmoid", {x}, {}, {0.29, 0});
+  return node("Mul", name, {x, gate}, {}, {expected(x).mean_square * kSiluMeanSquare, 0});
+}
+
+graph::ValueId Builder::multiply(const std::string& name, Value a, Value b) {
+  return node("Mul", name, {a, b}, {}, {expected(a).mean_square * expected(b).mean_square, 0.5});
 }
 
 graph::ValueId Builder::gelu(const std::string& name, Value x, Gelu form) {
@@ -234,6 +253,37 @@ graph::ValueId Builder::softmax(const std::string& name, Value x) {
   // For n scores of unit variance: the sum of squared probabilities is about e / n.
   const auto count = static_cast<double>(shape(x).back());
   return node("Softmax", name, {x}, {{"axis", std::int64_t{-1}}}, {std::min(1.0, 2.718 / count) / count, 0});
+}
+
+graph::ValueId Builder::rotate(const std::string& name, Value x) {
+  const std::int64_t positions = shape(x)[2], features = shape(x)[3], half = features / 2;
+  NdArray cosines(DType::float32, {positions, features}), sines(DType::float32, {positions, features});
+  for (std::int64_t p = 0; p < positions; ++p)
+    for (std::int64_t f = 0; f < features; ++f) {
+      const double exponent = static_cast<double>(f % half) / static_cast<double>(half),
+                   angle = static_cast<double>(p) * std::pow(kRotaryBase, -exponent);
+      const auto at = static_cast<std::size_t>(p * features + f);
+      cosines.data<float>()[at] = static_cast<float>(std::cos(angle));
+      sines.data<float>()[at] = static_cast<float>(std::sin(angle));
+    }
+  const std::vector<Value> halves = split_last_axis(name + ".halves", x, 2);
+  const Value negative = node("Neg", name + ".negative", {halves[1]}, {}, expected(x));
+  const Value turned =
+      node("Concat", name + ".turned", {negative, halves[0]}, {{"axis", std::int64_t{-1}}}, expected(x));
+  const Value straight =
+                  node("Mul", name + ".cos", {x, constant(name + ".cosines", std::move(cosines))}, {}, expected(x)),
+              across =
+                  node("Mul", name + ".sin", {turned, constant(name + ".sines", std::move(sines))}, {}, expected(x));
+  return node("Add", name, {straight, across}, {}, expected(x));
+}
+
+graph::ValueId Builder::repeat_heads(const std::string& name, Value x, std::int64_t times) {
+  if (times == 1) return x;
+  const Shape own = shape(x), repeated{own[0], own[1], times, own[2], own[3]};
+  const Value apart = reshape(name + ".apart", x, {own[0], own[1], 1, own[2], own[3]});
+  const Value extents = constant(name + ".extents", NdArray::from<std::int64_t>({5}, repeated));
+  return reshape(name, node("Expand", name + ".expanded", {apart, extents}, {}, expected(x)),
+                 {own[0], own[1] * times, own[2], own[3]});
 }
 
 graph::ValueId Builder::prepend_token(const std::string& name, Value x) {

@@ -53,9 +53,13 @@ class Builder {
   Value dense(const std::string& name, Value x, std::int64_t outputs);
 
   // x W + b on the last axis, as in transformers; the outputs' deviation is `branch_scale`.
-  Value linear(const std::string& name, Value x, std::int64_t outputs, double branch_scale = 1);
+  Value linear(const std::string& name, Value x, std::int64_t outputs, double branch_scale = 1,
+               Bias bias = Bias::present);
   Value layer_norm(const std::string& name, Value x, float epsilon);
+  Value rms_norm(const std::string& name, Value x, float epsilon);
   Value gelu(const std::string& name, Value x, Gelu form);
+  Value silu(const std::string& name, Value x);  // x * sigmoid(x)
+  Value multiply(const std::string& name, Value a, Value b);
   Value reshape(const std::string& name, Value x, const Shape& shape);
   Value transpose(const std::string& name, Value x, const std::vector<std::int64_t>& permutation);
   std::vector<Value> split_last_axis(const std::string& name, Value x, int parts);
@@ -65,6 +69,10 @@ class Builder {
   // Position j of the last axis is hidden from position i of the preceding one if j > i.
   Value hide_future(const std::string& name, Value x);
   Value softmax(const std::string& name, Value x);
+  // On [batch, heads, positions, features]: rotary position embedding of features i and i + features / 2, and each head
+  // `times` times, next to itself.
+  Value rotate(const std::string& name, Value x);
+  Value repeat_heads(const std::string& name, Value x, std::int64_t times);
   // On [batch, positions, features]: a learned position before the others, learned numbers added to all, one position.
   Value prepend_token(const std::string& name, Value x);
   Value add_positions(const std::string& name, Value x);

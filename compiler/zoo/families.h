@@ -18,6 +18,8 @@ void bert_base(Builder& b, std::int64_t size);
 void bert_tiny(Builder& b, std::int64_t size);
 void gpt2(Builder& b, std::int64_t size);
 void gpt_block(Builder& b, std::int64_t size);
+void llama_block(Builder& b, std::int64_t size);
+void stories15m(Builder& b, std::int64_t size);
 void vit_tiny(Builder& b, std::int64_t size);
 void ds_cnn(Builder& b, std::int64_t size);
 

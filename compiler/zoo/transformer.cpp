@@ -9,8 +9,13 @@
 //  - vit_tiny: Dosovitskiy et al., "An Image is Worth 16x16 Words", ICLR 2021, section 3.1, in the size of DeiT-Ti
 //    (Touvron et al., "Training data-efficient image transformers", ICML 2021, table 1): 12 layers, hidden 192, 3
 //    heads.
-// Inputs of bert_* and gpt* are embeddings, float32 [batch, sequence, hidden]: token lookup, pooler, attention mask and
-// the product with the vocabulary are not included.
+//  - stories15m: Karpathy, llama2.c, 2023: Touvron et al., "LLaMA: Open and Efficient Foundation Language Models",
+//  2023,
+//    section 2.2, with 6 layers, hidden 288, 6 heads and 32,000 tokens. llama_block: one block of this form, hidden
+//    256, 4 heads that share keys and values in pairs (Ainslie et al., "GQA", EMNLP 2023, section 2.2).
+// Inputs of bert_*, gpt*, stories15m and llama_block are embeddings, float32 [batch, sequence, hidden]: token lookup,
+// pooler, attention mask and, except for the last position of stories15m, the product with the vocabulary are not
+// included.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -24,6 +29,14 @@ using Value = Builder::Value;
 
 enum class Sees : std::uint8_t { everything, past };
 
+// The values, weighted by the scores of heads of `size` features: [batch, sequence, heads, size].
+Value weighted(Builder& b, const std::string& name, Value scores, Value v, std::int64_t size, Sees sees) {
+  scores = b.divide(name + ".scaled", scores, std::sqrt(static_cast<float>(size)));
+  if (sees == Sees::past) scores = b.hide_future(name + ".masked", scores);
+  const Value context = b.matmul(name + ".context", b.softmax(name + ".softmax", scores), v);
+  return b.transpose(name + ".by_position", context, {0, 2, 1, 3});
+}
+
 // Scaled dot-product attention (Vaswani et al., section 3.2) of queries, keys and values [batch, sequence, hidden].
 Value attention(Builder& b, const std::string& name, const std::vector<Value>& qkv, std::int64_t heads, Sees sees) {
   const Shape whole = b.shape(qkv[0]), split{whole[0], whole[1], heads, whole[2] / heads};
@@ -33,10 +46,7 @@ Value attention(Builder& b, const std::string& name, const std::vector<Value>& q
   };
   const Value q = by_head("q", qkv[0], {0, 2, 1, 3}), k = by_head("k", qkv[1], {0, 2, 3, 1}),
               v = by_head("v", qkv[2], {0, 2, 1, 3});
-  Value scores = b.divide(name + ".scaled", b.matmul(name + ".scores", q, k), std::sqrt(static_cast<float>(split[3])));
-  if (sees == Sees::past) scores = b.hide_future(name + ".masked", scores);
-  const Value context = b.matmul(name + ".context", b.softmax(name + ".softmax", scores), v);
-  return b.reshape(name + ".merged", b.transpose(name + ".by_position", context, {0, 2, 1, 3}), whole);
+  return b.reshape(name + ".merged", weighted(b, name, b.matmul(name + ".scores", q, k), v, split[3], sees), whole);
 }
 
 void bert(Builder& b, std::int64_t sequence, std::int64_t layers, std::int64_t hidden, std::int64_t heads) {
@@ -65,7 +75,41 @@ Value block(Builder& b, const std::string& name, Value x, std::int64_t heads, Se
   return b.add(name + "add2", middle, b.linear(name + "outer", y, hidden, kBranchScale));
 }
 
-constexpr float kGptEpsilon = 1e-5F, kVitEpsilon = 1e-6F;
+constexpr float kGptEpsilon = 1e-5F, kVitEpsilon = 1e-6F, kLlamaEpsilon = 1e-5F;
+
+struct Llama {
+  std::int64_t heads, shared_by, inner;  // heads of queries; how many of them share a head of keys and values
+};
+
+// Normalized before each branch by the root mean square, rotary positions, a product of two linear layers (SwiGLU).
+Value llama_layer(Builder& b, const std::string& name, Value x, const Llama& form) {
+  constexpr double kBranchScale = 0.5;
+  const Shape whole = b.shape(x);
+  const std::int64_t hidden = whole[2], size = hidden / form.heads;
+  const auto linear = [&](const char* part, Value from, std::int64_t outputs, double scale = 1) {
+    return b.linear(name + part, from, outputs, scale, Bias::none);
+  };
+  const auto by_head = [&](const std::string& part, Value from, std::int64_t heads) {
+    return b.transpose(part + ".by_head", b.reshape(part + ".split", from, {whole[0], whole[1], heads, size}),
+                       {0, 2, 1, 3});
+  };
+  const Value normal = b.rms_norm(name + "norm1", x, kLlamaEpsilon);
+  const std::string at = name + "attention";
+  const std::int64_t pairs = form.heads / form.shared_by;
+  const Value q = b.rotate(at + ".q", by_head(at + ".q", linear("attention.query", normal, hidden), form.heads)),
+              k = b.rotate(at + ".k", by_head(at + ".k", linear("attention.key", normal, pairs * size), pairs)),
+              v = by_head(at + ".v", linear("attention.value", normal, pairs * size), pairs);
+  const Value keys =
+      b.transpose(at + ".k.by_column", b.repeat_heads(at + ".k.repeated", k, form.shared_by), {0, 1, 3, 2});
+  const Value context = weighted(b, at, b.matmul(at + ".scores", q, keys),
+                                 b.repeat_heads(at + ".v.repeated", v, form.shared_by), size, Sees::past);
+  const Value middle = b.add(
+      name + "add1", x, linear("attention.output", b.reshape(at + ".merged", context, whole), hidden, kBranchScale));
+  const Value branch = b.rms_norm(name + "norm2", middle, kLlamaEpsilon);
+  const Value gated = b.multiply(name + "gated", b.silu(name + "silu", linear("gate", branch, form.inner)),
+                                 linear("up", branch, form.inner));
+  return b.add(name + "add2", middle, linear("down", gated, hidden, kBranchScale));
+}
 
 }  // namespace
 
@@ -80,6 +124,18 @@ void gpt2(Builder& b, std::int64_t sequence) {
   Value x = b.input("embeddings", {sequence, 768});
   for (int i = 0; i < 12; ++i) x = block(b, fmt::format("layer{}.", i + 1), x, 12, Sees::past, Gelu::tanh, kGptEpsilon);
   b.output(b.layer_norm("norm", x, kGptEpsilon));
+}
+
+void llama_block(Builder& b, std::int64_t sequence) {
+  b.output(llama_layer(b, "", b.input("hidden", {sequence, 256}), {4, 2, 688}));
+}
+
+void stories15m(Builder& b, std::int64_t sequence) {
+  constexpr std::int64_t kTokens = 32000;
+  Value x = b.input("embeddings", {sequence, 288});
+  for (int i = 0; i < 6; ++i) x = llama_layer(b, fmt::format("layer{}.", i + 1), x, {6, 1, 768});
+  x = b.rms_norm("norm", b.take_position("last", x, sequence - 1), kLlamaEpsilon);
+  b.output(b.linear("logits", x, kTokens, 1, Bias::none));
 }
 
 void vit_tiny(Builder& b, std::int64_t image) {

@@ -68,6 +68,13 @@ std::uint64_t MemoryImage::selection(const MoveSpec::Term& term) {
   return known->second;
 }
 
+std::uint64_t MemoryImage::factors(const std::string& name, NdArray array) {
+  const auto numbers = array.data<std::int8_t>();
+  const auto [known, added] = factors_.try_emplace({numbers.begin(), numbers.end()}, 0);
+  if (added) known->second = constant(name, std::move(array));
+  return known->second;
+}
+
 // Values that do not leave the region share memory by their live ranges; a value within another one has that value's
 // live range. A value with a border is live from the start, since the border is part of the image. Adjacent operations
 // may be interleaved, so that one stores while the one before still loads.

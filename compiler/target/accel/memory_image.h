@@ -30,13 +30,14 @@ class MemoryImage {
   // Allocates memory that is not shared.
   std::uint64_t allocate(std::int64_t bytes) { return space_.allocate(static_cast<std::uint64_t>(bytes)); }
   // Addresses of constants: a new constant; the identity and ones, shared by all operations; a selection, shared by
-  // equal selections.
+  // equal selections, and a tensor of factors, by equal tensors, as of all layers that rotate by position.
   std::uint64_t constant(const std::string& name, NdArray array);
   std::uint64_t table(const std::string& name, const NdArray& table);  // int8 [256]
   std::uint64_t identity();
   std::uint64_t identity_as_rows();
   std::uint64_t ones();  // an element of WGT
   std::uint64_t selection(const MoveSpec::Term& term);
+  std::uint64_t factors(const std::string& name, NdArray array);  // int8
 
   std::vector<bundle::Segment> take_segments() { return std::move(segments_); }
 
@@ -52,6 +53,7 @@ class MemoryImage {
   std::vector<bundle::Segment> segments_;
   std::optional<std::uint64_t> identity_, identity_as_rows_, ones_;
   std::map<std::vector<std::int64_t>, std::uint64_t> selections_;  // by MoveSpec::Term::channels
+  std::map<std::vector<std::int8_t>, std::uint64_t> factors_;      // by the packed tensor
 };
 
 // Packs arrays into elements of the accelerator's memories: weights, constants of channels, and by any index map.

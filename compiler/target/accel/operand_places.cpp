@@ -33,16 +33,28 @@ Places sum_constants(const Operation& operation, const AddOperation& add, const 
   return places;
 }
 
+// The elements of a tensor with this layout, without a border; `fill` in what pads its channels.
+NdArray in_blocks(const NdArray& tensor, const TensorLayout& layout, std::int8_t fill) {
+  NdArray blocks(DType::int8, {layout.padded_n(), layout.padded_c(), layout.h, layout.w});
+  const auto numbers = blocks.data<std::int8_t>();
+  std::ranges::fill(numbers, fill);
+  const bool image = tensor.rank() == 4 && layout.rows == 0;
+  const std::int64_t pixels = layout.h * layout.w;
+  for (std::int64_t e = 0; e < tensor.count(); ++e) {
+    const std::int64_t row = e / layout.c, n = image ? e / pixels / layout.c : row % layout.n,
+                       channel = image ? e / pixels % layout.c : e % layout.c,
+                       pixel = image ? e % pixels : row / layout.n;
+    numbers[static_cast<std::size_t>((n * layout.padded_c() + channel) * pixels + pixel)] =
+        static_cast<std::int8_t>(tensor.as_int64(e));
+  }
+  return blocks;
+}
+
 // The operand M of a softmax: `visible`, rows of a matrix with this layout.
 NdArray mask_of(const NdArray& visible, const TensorLayout& x) {
-  NdArray mask(DType::int8, x.program_shape());
-  const auto numbers = mask.data<std::int8_t>();
-  std::ranges::fill(numbers, softmax_mask(false));
-  for (std::int64_t e = 0; e < visible.count(); ++e) {
-    const std::int64_t pixel = e / x.c, n = pixel % x.n, at = (n * x.padded_c() + e % x.c) * x.w + pixel / x.n;
-    numbers[static_cast<std::size_t>(at)] = softmax_mask(visible.as_int64(e) != 0);
-  }
-  return mask;
+  NdArray mask(DType::int8, visible.shape());
+  for (std::int64_t e = 0; e < visible.count(); ++e) mask.set_int64(e, softmax_mask(visible.as_int64(e) != 0));
+  return in_blocks(mask, x, softmax_mask(false));
 }
 
 std::vector<Places> places_of(const Operation& operation, const ConvOperation& conv, MemoryImage& image) {
@@ -88,8 +100,14 @@ std::vector<Places> places_of(const Operation& operation, const ProductOperation
   const std::vector<std::int32_t> bias(static_cast<std::size_t>(config.block_out));
   const NdArray constants =
       epilogue_constants(product.spec.epilogue, config.batch, config.block_out, bias, std::array{product.scale});
+  const auto constant_operand = [&] {
+    TensorLayout layout = image.layout(operation.output);
+    layout.border = {};
+    return image.factors("factors of " + name,
+                         packed(in_blocks(*product.constant, layout, 0), layout.index_map(layout.block)));
+  };
   Places places{{"A", image.address(operation.inputs[0])},
-                {"B", image.address(operation.inputs[1])},
+                {"B", product.constant ? constant_operand() : image.address(operation.inputs[1])},
                 {"KA", center("a", product.a_zero_point)},
                 {"KB", center("b", product.b_zero_point)},
                 {"K", image.constant("constants of " + name, pack_constants(constants, config))}};

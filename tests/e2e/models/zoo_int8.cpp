@@ -22,11 +22,23 @@ struct ZooCase {
   std::int64_t image = 0;  // smaller than the standard, for the ordinary run
 };
 constexpr ZooCase kZooCases[] = {
-    {"resnet8", 1},           {"ds_cnn", 1},           {"gpt_block", 1},
-    {"bert_tiny", 1},         {"vit_tiny", 1, 64},     {"gpt2", 2},
-    {"squeezenet1.1", 1, 64}, {"mobilenet_v2", 1, 64}, {"mobilenet_v1", 1, 64},
-    {"resnet18", 2},          {"resnet50", 2},         {"mobilenet_v1", 2},
-    {"mobilenet_v2", 2},      {"squeezenet1.1", 2},    {"vgg16", 2},
+    {"resnet8", 1},
+    {"ds_cnn", 1},
+    {"gpt_block", 1},
+    {"bert_tiny", 1},
+    {"vit_tiny", 1, 64},
+    {"gpt2", 2},
+    {"llama_block", 1},
+    {"stories15m", 2},
+    {"squeezenet1.1", 1, 64},
+    {"mobilenet_v2", 1, 64},
+    {"mobilenet_v1", 1, 64},
+    {"resnet18", 2},
+    {"resnet50", 2},
+    {"mobilenet_v1", 2},
+    {"mobilenet_v2", 2},
+    {"squeezenet1.1", 2},
+    {"vgg16", 2},
     {"bert_base", 2},
 };
 

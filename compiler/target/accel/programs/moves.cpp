@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -244,23 +246,70 @@ class Planner {
 
 }  // namespace
 
+namespace {
+
+// Whether operands and result have one layout, and their last axis is one axis: computed element by element, or moved
+// along the last axis.
+bool shares_rows(const graph::Graph& graph, const graph::Node& node) {
+  static constexpr std::string_view kElementwise[] = {"dovetail.qadd", "dovetail.qclip", "dovetail.qmul",
+                                                      "dovetail.qtable"};
+  const auto shape = [&](graph::ValueId value) -> const Shape& { return graph.value(value).type.shape; };
+  if (std::ranges::find(kElementwise, node.op) != std::end(kElementwise)) return true;
+  if (node.op != "Slice" && node.op != "Concat") return false;
+  const Shape &x = shape(node.inputs[0]), &y = shape(node.outputs[0]);
+  return std::equal(x.begin(), x.end() - 1, y.begin(), y.end() - 1);
+}
+
+std::vector<graph::NodeId> neighbors(const graph::Graph& graph, graph::ValueId value) {
+  std::vector<graph::NodeId> nodes = graph.users(value);
+  if (const graph::NodeId producer = graph.value(value).producer; producer.valid()) nodes.push_back(producer);
+  return nodes;
+}
+
+bool works_on_rows(const graph::Node& node) {
+  if (node.op == "dovetail.qmatmul") return true;
+  if (node.op != "dovetail.qsoftmax" && node.op != "dovetail.qnormalize") return false;
+  const std::int64_t axis = graph::int_attribute(node, "axis", -1);
+  return axis == -1 || axis == 3;
+}
+
+// Whether the node moves its operand on to a product of two activations.
+bool moves_to_product(const graph::Graph& graph, const graph::Node& node) {
+  static constexpr std::string_view kMovers[] = {"Expand", "Reshape", "Transpose", "Unsqueeze"};
+  if (std::ranges::find(kMovers, node.op) == std::end(kMovers)) return false;
+  return std::ranges::any_of(graph.users(node.outputs[0]), [&](graph::NodeId id) {
+    return graph.node(id).op == "dovetail.qmatmul" || moves_to_product(graph, graph.node(id));
+  });
+}
+
+}  // namespace
+
 bool rows_are_pixels(const graph::Graph& graph, graph::ValueId value) {
   const std::size_t rank = graph.value(value).type.shape.size();
   if (rank != 2 && rank != 4) return rank > 2;
-  std::vector<const graph::Node*> nodes;
-  if (const graph::NodeId producer = graph.value(value).producer; producer.valid())
-    nodes.push_back(&graph.node(producer));
-  for (const graph::NodeId user : graph.users(value)) nodes.push_back(&graph.node(user));
-  if (std::ranges::any_of(nodes, [](const graph::Node* node) { return node->op == "dovetail.qmatmul"; })) return true;
-  const auto works_on_rows = [](const graph::Node* node) {
-    if (node->op != "dovetail.qsoftmax" && node->op != "dovetail.qnormalize") return false;
-    const std::int64_t axis = graph::int_attribute(*node, "axis", -1);
-    return axis == -1 || axis == 3;
-  };
-  const auto works_on_images = [](const graph::Node* node) {
-    return node->op == "dovetail.qconv" || node->op == "MaxPool";
-  };
-  return rank == 4 && std::ranges::any_of(nodes, works_on_rows) && std::ranges::none_of(nodes, works_on_images);
+  if (std::ranges::any_of(neighbors(graph, value),
+                          [&](graph::NodeId id) { return graph.node(id).op == "dovetail.qmatmul"; }))
+    return true;
+  if (rank == 2) return false;
+  std::vector<graph::ValueId> open{value};
+  std::set<graph::ValueId> seen{value};
+  bool any = false;
+  while (!open.empty()) {
+    const graph::ValueId at = open.back();
+    open.pop_back();
+    for (const graph::NodeId id : neighbors(graph, at)) {
+      const graph::Node& node = graph.node(id);
+      if (node.op == "dovetail.qconv" || node.op == "MaxPool") return false;
+      any = any || works_on_rows(node) || (graph.value(at).producer != id && moves_to_product(graph, node));
+      if (!shares_rows(graph, node)) continue;
+      for (const std::vector<graph::ValueId>* side : {&node.inputs, &node.outputs})
+        for (const graph::ValueId other : *side)
+          if (other.valid() && !graph.is_constant(other) && graph.value(other).type.shape.size() == 4 &&
+              seen.insert(other).second)
+            open.push_back(other);
+    }
+  }
+  return any;
 }
 
 ImageShape matrix_shape(std::int64_t rows, std::int64_t columns, std::int64_t batch) {

@@ -44,8 +44,9 @@ std::vector<loops::Program> programs_of(const AddOperation& add, const Layouts& 
 std::vector<loops::Program> programs_of(const ProductOperation& product, const Layouts& layouts) {
   ProductSpec spec = product.spec;
   spec.a = layouts.inputs[0];
-  spec.b = layouts.inputs[1];
   spec.y = layouts.output;
+  spec.b = product.constant ? layouts.output : layouts.inputs[1];
+  if (product.constant) spec.b.border = {};
   return {product_program(spec, layouts.config)};
 }
 std::vector<loops::Program> programs_of(const MaxPoolOperation& pool, const Layouts& layouts) {

@@ -279,22 +279,25 @@ Result<Operation> select_add(const Context& c) {
   return Operation{{c.id}, std::move(inputs), c.node().outputs[0], std::move(borders), std::move(operation)};
 }
 
-// Operand a is the one with the shape of the result.
+// Operand a is the one with the shape of the result, and not the constant.
 Result<Operation> select_product(const Context& c) {
-  if (c.constant(0) || c.constant(1)) return c.refuse("one of its operands is constant");
+  if (c.constant(0) && c.constant(1)) return c.refuse("both of its operands are constant");
   const ValueId result = c.node().outputs[0];
   const Shape& shape = c.graph.value(result).type.shape;
-  const std::size_t a = c.type(0).shape == shape ? 0 : 1, b = 1 - a;
+  const bool first = c.constant(0) || c.constant(1) ? c.constant(1) != nullptr : c.type(0).shape == shape;
+  const std::size_t a = first ? 0 : 1, b = 1 - a;
   ProductOperation operation;
-  operation.spec.vector_b = c.type(b).shape != shape;
+  if (const NdArray* constant = c.constant(b)) operation.constant = broadcast(*constant, shape);
+  operation.spec.vector_b = !operation.constant && c.type(b).shape != shape;
   const bool image = shape.size() == 4 && !rows_are_pixels(c.graph, result);
   if (c.type(a).shape != shape ||
       (operation.spec.vector_b && (!image || c.type(b).shape != Shape{shape[0], shape[1], 1, 1})))
     return c.refuse(
-        fmt::format("its operands have the shapes {} and {}; the accelerator multiplies equal shapes, or "
-                    "an image by a value for each of its channels",
+        fmt::format("its operands have the shapes {} and {}; the accelerator multiplies equal shapes, an "
+                    "image by a value for each of its channels, or a tensor by a constant",
                     to_string(c.type(0).shape), to_string(c.type(1).shape)));
-  const std::vector<ValueId> inputs{c.node().inputs[a], c.node().inputs[b]};
+  std::vector<ValueId> inputs{c.node().inputs[a]};
+  if (!operation.constant) inputs.push_back(c.node().inputs[b]);
   for (const ValueId input : inputs)
     if (!share_form(c, {input, result})) return c.refuse(kLayoutsDiffer);
   constexpr const char* kZeroPoints[] = {"a_zero_point", "b_zero_point"};
@@ -484,6 +487,7 @@ constexpr Row kRows[] = {
     {"piecewise linear table", "dovetail.qtable(x=_, table=#)", select_lines},
     {"softmax", "dovetail.qsoftmax(x=_, table=#, ...)", select_softmax, &isa::HardwareConfig::norm},
     {"normalization", "dovetail.qnormalize(x=_, scale=#, bias=#)", select_normalization, &isa::HardwareConfig::norm},
+    {"movement of two parts", "Concat(Slice(x=_, ...), Slice(x=_, ...))", select_movement},
     {"movement of parts", "Slice?(Reshape(Transpose(Reshape(x=_, ...)), ...), ...)", select_movement},
     {"movement", "Concat|DepthToSpace|Expand|Gather|Pad|Resize|Slice|SpaceToDepth|Tile", select_movement},
     {"convolution", "dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...)", select_conv},
@@ -491,8 +495,9 @@ constexpr Row kRows[] = {
     {"dense layer", "dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...)", select_gemm},
     {"transposition", "Reshape?(Transpose(Reshape?(Slice?(x=_, ...), ...)), ...)", select_transpose},
     {"movement of pixels", "Transpose(Reshape?(x=_, ...))", select_movement},
-    {"product of activations and movement", "Reshape?(Transpose?(dovetail.qmatmul(Transpose?(Reshape?(Slice?(a=_, ...), ...), ...), Transpose?(Reshape?(Slice?(b=_, ...), ...), ...))), ...)", select_matmul},
-    {"product of activations, operands moved", "dovetail.qmatmul(Transpose?(Reshape?(Slice?(a=_, ...), ...), ...), Transpose?(Reshape?(Slice?(b=_, ...), ...), ...))", select_matmul},
+    {"movement of rows", "Reshape(x=_, ...)", select_reshape},
+    {"product of activations and movement", "Reshape?(Transpose?(dovetail.qmatmul(Transpose?(Reshape?(Slice?(a=_, ...), ...), ...), Transpose?(Reshape?(Expand?(Reshape?(Transpose?(Reshape?(Slice?(b=_, ...), ...), ...), ...), ...), ...), ...))), ...)", select_matmul},
+    {"product of activations, operands moved", "dovetail.qmatmul(Transpose?(Reshape?(Slice?(a=_, ...), ...), ...), Transpose?(Reshape?(Expand?(Reshape?(Transpose?(Reshape?(Slice?(b=_, ...), ...), ...), ...), ...), ...), ...))", select_matmul},
     {"product of activations", "dovetail.qmatmul(a=_, b=_)", select_matmul},
 };
 // clang-format on

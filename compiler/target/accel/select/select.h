@@ -38,6 +38,7 @@ struct ProductOperation {
   ProductSpec spec;
   std::int32_t a_zero_point = 0, b_zero_point = 0;
   float scale = 1;
+  std::optional<NdArray> constant;  // operand b, int8 of the result's shape; else b is the operation's second input
 };
 struct ConvOperation {
   ConvSpec spec;                   // layouts not chosen yet

@@ -61,4 +61,14 @@ Result<Operation> select_movement(const Context& c) {
   return operation;
 }
 
+// Other reshapes move elements between channels and pixels; between operators of the host they move nothing.
+Result<Operation> select_reshape(const Context& c) {
+  const ValueId x = c.node().inputs[0], y = c.node().outputs[0];
+  const Shape &from = c.graph.value(x).type.shape, &to = c.graph.value(y).type.shape;
+  if (!rows_are_pixels(c.graph, x) || !rows_are_pixels(c.graph, y) || from.back() != to.back())
+    return c.refuse(
+        fmt::format("{} becomes {}, and the accelerator keeps rows of matrices", to_string(from), to_string(to)));
+  return select_movement(c);
+}
+
 }  // namespace dovetail::accel

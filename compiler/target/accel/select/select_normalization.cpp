@@ -31,6 +31,8 @@ OutputRange range_of(const Context& c) {
   return {c.attribute("y_zero_point", 0), c.attribute("y_min", -128), c.attribute("y_max", 127)};
 }
 
+}  // namespace
+
 // The constant with an element for each of the shape.
 NdArray broadcast(const NdArray& constant, const Shape& shape) {
   NdArray whole(constant.dtype(), shape);
@@ -48,8 +50,6 @@ NdArray broadcast(const NdArray& constant, const Shape& shape) {
   }
   return whole;
 }
-
-}  // namespace
 
 Result<Operation> select_softmax(const Context& c) {
   DOVETAIL_TRY(check_rows(c, c.attribute("axis", -1)));

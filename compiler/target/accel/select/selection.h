@@ -52,9 +52,13 @@ inline bool share_form(const Context& c, std::initializer_list<graph::ValueId> v
 
 inline constexpr const char* kLayoutsDiffer = "its operand and its result have different layouts";
 
+// The constant with an element for each of the shape.
+NdArray broadcast(const NdArray& constant, const Shape& shape);
+
 // Operators that copy int8 values and clamp or move them; functions of one value.
 Result<Operation> select_clip(const Context& c);
 Result<Operation> select_movement(const Context& c);
+Result<Operation> select_reshape(const Context& c);
 Result<Operation> select_table(const Context& c);
 Result<Operation> select_lines(const Context& c);
 // Functions of the channels of a pixel.

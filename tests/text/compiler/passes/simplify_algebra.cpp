@@ -169,8 +169,35 @@ TEST_CASE("simplify_algebra: every rule keeps the promise of its level") {
     }
   }
   for (const passes::AlgebraRule& rule : passes::algebra_rules())
-    if (rule.name != "maxpool of relu -> relu of maxpool" && rule.name != "cast of cast -> cast")
+    if (rule.name != "maxpool of relu -> relu of maxpool" && rule.name != "cast of cast -> cast" &&
+        rule.name != "concat(-a, b) * c -> concat(a, b) * c'")
       CHECK_THAT(std::string(seen.count(rule.name) ? rule.name : ""), Catch::Matchers::Equals(std::string(rule.name)));
+}
+
+TEST_CASE("simplify_algebra: signs of a Concat's operands become those of the factors") {
+  const std::string begin =
+      "graph g(%x: float32[2, 3], %y: float32[2, 3]) -> (%r)\n"
+      "  %n: float32[2, 3] = Neg(%x)\n";
+  RewriteCase columns(begin +
+                      "  constant %f: float32[6] = [1, 2, 3, 4, 5, 6]\n"
+                      "  %w: float32[2, 6] = Concat(%n, %y) {axis=-1}\n"
+                      "  %r: float32[2, 6] = Mul(%f, %w)\n");
+  CHECK(columns.apply(passes::simplify_algebra).nodes() ==
+        "%Concat_w: float32[2, 6] = Concat(%x, %y) {axis=-1}\n%r: float32[2, 6] = Mul(%Concat_w, %Mul_r/turned)\n");
+  columns.compare(test::kEqualOnSpecials);
+  RewriteCase rows(begin +
+                   "  constant %f: float32[4, 3] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]\n"
+                   "  %w: float32[4, 3] = Concat(%y, %n) {axis=0}\n"
+                   "  %r: float32[4, 3] = Mul(%w, %f)\n");
+  CHECK(rows.apply(passes::simplify_algebra).nodes() ==
+        "%Concat_w: float32[4, 3] = Concat(%y, %x) {axis=0}\n%r: float32[4, 3] = Mul(%Concat_w, %Mul_r/turned)\n");
+  rows.compare(test::kEqualOnSpecials);
+  // One factor serves both signs.
+  RewriteCase one(begin +
+                  "  constant %f: float32[2, 1] = [1, 2]\n"
+                  "  %w: float32[2, 6] = Concat(%n, %y) {axis=1}\n"
+                  "  %r: float32[2, 6] = Mul(%w, %f)\n");
+  CHECK(one.apply(passes::simplify_algebra).changes() == 0);
 }
 
 TEST_CASE("simplify_algebra: Relu is moved after MaxPool where no preceding node takes it") {

@@ -87,6 +87,34 @@ TEST_CASE("quantize: quantized places, shared steps, and nodes that stay float")
   CHECK(result.graph.value(result.graph.outputs[0]).name == "gelu");
 }
 
+TEST_CASE(
+    "quantize: constant factors of a product of one tensor are int8, with one scale and the signs of its halves") {
+  test::GraphMaker make;
+  const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
+  const ValueId mirrored =
+      make.node("Concat", "mirrored", {make.node("Neg", "negative", {x}), x}, {{"axis", std::int64_t{3}}});
+  make.output(make.node("Mul", "turned", {mirrored, make.constant("f", random({6, 12}, "f"))}));
+  auto result = quantize(make.graph, samples(4), {}, reference_forward());
+  if (!result) FAIL(to_string(result.errors()));
+  CHECK(result->float_nodes.empty());
+  graph::Graph& graph = result->graph;
+  REQUIRE(passes::lower_qdq(graph).ok());
+  int products = 0;
+  for (const graph::NodeId id : graph.live_nodes()) {
+    const graph::Node& node = graph.node(id);
+    INFO(node.name);
+    CHECK((node.op != "Mul" && node.op != "Neg"));
+    if (node.op != "dovetail.qmul") continue;
+    ++products;
+    const NdArray factors = random({6, 12}, "f"), &steps = *graph.value(node.inputs[1]).constant;
+    double largest = 0;
+    for (std::int64_t i = 0; i < factors.count(); ++i) largest = std::max(largest, std::abs(factors.as_double(i)));
+    for (std::int64_t i = 0; i < factors.count(); ++i)
+      CHECK(steps.as_double(i) == Approx(factors.as_double(i) / largest * (i % 12 < 6 ? -127 : 127)).margin(0.51));
+  }
+  CHECK(products == 1);
+}
+
 TEST_CASE("quantize: the report states the distance of the integers from the floats") {
   const Quantized result = quantized();
   CHECK(result.samples == 4);

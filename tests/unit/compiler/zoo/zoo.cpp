@@ -27,10 +27,11 @@ struct Published {
   double parameters, macs;
 };
 constexpr Published kPublished[] = {
-    {"resnet18", 11.69, 1820},    {"resnet50", 25.56, 4100},  {"mobilenet_v1", 4.23, 569}, {"mobilenet_v2", 3.50, 300},
-    {"squeezenet1.1", 1.24, 350}, {"vgg16", 138.36, 15500},   {"bert_base", 85.05, 11170}, {"gpt_block", 0.79, 52.4},
-    {"gpt2", 85.06, 11170},       {"bert_tiny", 0.397, 58.7}, {"vit_tiny", 5.72, 1260},    {"resnet8", 0.0782, 12.5},
-    {"ds_cnn", 0.0238, 2.66},
+    {"resnet18", 11.69, 1820},     {"resnet50", 25.56, 4100},    {"mobilenet_v1", 4.23, 569},
+    {"mobilenet_v2", 3.50, 300},   {"squeezenet1.1", 1.24, 350}, {"vgg16", 138.36, 15500},
+    {"bert_base", 85.05, 11170},   {"gpt_block", 0.79, 52.4},    {"gpt2", 85.06, 11170},
+    {"llama_block", 0.7255, 48.5}, {"stories15m", 15.19, 405.6}, {"bert_tiny", 0.397, 58.7},
+    {"vit_tiny", 5.72, 1260},      {"resnet8", 0.0782, 12.5},    {"ds_cnn", 0.0238, 2.66},
 };
 
 std::map<std::string, NdArray> inputs_of(const graph::Graph& graph, std::uint64_t seed) {
@@ -90,8 +91,8 @@ TEST_CASE("zoo: signals reach the output, and distinguish inputs") {
   };
   const auto [name, image, sequence] =
       GENERATE(Case{"resnet8", {}, {}}, Case{"ds_cnn", {}, {}}, Case{"gpt_block", {}, 16}, Case{"bert_tiny", {}, 9},
-               Case{"vit_tiny", 32, {}}, Case{"mobilenet_v1", 96, {}}, Case{"mobilenet_v2", 32, {}},
-               Case{"squeezenet1.1", 64, {}});
+               Case{"llama_block", {}, 16}, Case{"vit_tiny", 32, {}}, Case{"mobilenet_v1", 96, {}},
+               Case{"mobilenet_v2", 32, {}}, Case{"squeezenet1.1", 64, {}});
   INFO(name);
   const Reference reference = reference_of(made(name, {1, 1, image, sequence}));
   const std::vector<double> one = output_of(reference, inputs_of(reference.graph(), 1)),
@@ -105,8 +106,8 @@ TEST_CASE("zoo: signals reach the output, and distinguish inputs") {
   CHECK(deviation(difference) > 0.01 * deviation(one));
 }
 
-TEST_CASE("zoo: a position of the GPT block sees no later position") {
-  const Reference reference = reference_of(made("gpt_block", {1, 1, {}, 6}));
+TEST_CASE("zoo: a position of the GPT block and of the Llama block sees no later position") {
+  const Reference reference = reference_of(made(GENERATE("gpt_block", "llama_block"), {1, 1, {}, 6}));
   auto inputs = inputs_of(reference.graph(), 1);
   const std::vector<double> before = output_of(reference, inputs);
   constexpr std::size_t kHidden = 256;
