@@ -6,7 +6,8 @@ usage: peers.py DOVETAIL FOLDER --python PYTHON [--only NETWORK...] [--skip dove
 The networks come from `dovetail zoo NAME --int8`; they, their TFLite forms and the tools' settings are in FOLDER. PYTHON is that
 of an environment with `pip install ethos-u-vela scalesim onnx tflite flatbuffers "numpy<2.3"`: SCALE-Sim 3.0.0 fails with newer
 NumPy. Ours is compared with the reference at every tensor. Seconds are those of a whole command, from the network to the answer;
-SCALE-Sim takes up to half an hour for the largest. A file OUT.json that exists keeps its rows of other networks and tools.
+SCALE-Sim takes up to half an hour for a network and a dataflow. A file OUT.json that exists keeps its rows of other networks
+and tools.
 """
 
 import argparse
