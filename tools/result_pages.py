@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the pages of measured figures from bench/results/*.json.  usage: result_pages.py cpu|models|gpu|extensions|real
+"""Writes the pages of measured figures from bench/results/*.json.  usage: result_pages.py cpu|models|gpu|extensions|peers|real
 
 The page goes to stdout; ./dev gen writes docs/gen/results-NAME.md. A new result is a new file in bench/results, nothing else.
 """
@@ -212,6 +212,103 @@ def area_row(names, areas):
             str(areas["generic"]["logic_levels"])]
 
 
+# ---- Other accelerators ------------------------------------------------------------------------------------------------------------
+
+def peers():
+    text = banner("peers", "Results: other accelerators on the same networks", """Cycles of six int8 networks of `dovetail zoo`, batch 1, on accelerators with 256 multipliers: the kit's, Arm's Ethos-U by the
+estimate of its compiler vela, and a 16 x 16 systolic array by SCALE-Sim v3. `python3 bench/accel/peers.py` runs all three on the
+same layers. Multiplications are those of convolutions and dense layers, the same numbers for all three; vela also counts an
+element of a pooling's window, and `peers.py` checks that nothing else differs.""")
+    for name, document in results("*-peers")[:1]:
+        rows = {(row["network"], row["peer"]): row for row in document["rows"]}
+        networks = list(dict.fromkeys(row["network"] for row in document["rows"]))
+        multipliers, versions, memories = document["multipliers"], document["versions"], document["vela"]
+
+        def both(row, name):
+            return row[name] + row.get(f"depthwise_{name}", 0)
+
+        def cycles(row):
+            """SCALE-Sim's are without the first loads of each layer."""
+            return both(row, "cycles_after_prefetch") if row["tool"] == "scalesim" else row["cycles"]
+
+        # SCALE-Sim's row a second time, without its stalls.
+        for row in document["rows"]:
+            if row["peer"] == "weight-stationary":
+                rows[row["network"], "no stalls"] = {**row, "tool": "", "cycles": cycles(row) - both(row, "stalls")}
+        titles = {peer: peer for peer in (*document["hardware"], "U65-256, our memory", "U55-256, SRAM only")}
+        titles |= {"weight-stationary": "SCALE-Sim", "no stalls": "SCALE-Sim without stalls"}
+        head = ["network", *titles.values()]
+
+        def line(network, cell, columns=tuple(titles)):
+            return [network] + [cell(rows[network, peer]) if (network, peer) in rows else "–" for peer in columns]
+
+        text += f"\n[All figures and settings](../../bench/results/{name}.json).\n\n## Cycles\n\n"
+        text += table(head + ["multiplications"], [line(network, lambda row: f"{cycles(row):,}") + [f"{rows[network, '1x16x16']['macs']:,}"] for network in networks])
+        text += "\n## Multiplications a cycle, and their share of the peak\n\n"
+        text += table(head, [line(network, lambda row: f"{row['macs'] / cycles(row):.1f} ({100 * row['macs'] / cycles(row) / multipliers:.1f} %)") for network in networks])
+        text += """
+## What is modeled
+
+- *Ours*: the cycle engine, which the SystemC platform and the RTL match. Every value is computed, and every tensor is equal
+  to the reference. Additions, poolings, constants and all traffic count. The host's quantization of the input does not. Both
+  machines have ports of 16 bytes, one to read and one to write, the memory `ideal:latency=64`, and 448 KiB for inputs,
+  weights, accumulators and results.
+- *Ethos-U*: vela estimates cycles and computes no values; its report recommends Arm's model or an FPGA for real figures.
+  Additions and poolings count. Weights are compressed without loss, so their bytes depend on the values, which are
+  pseudo-random here. «Our memory» is a setting that Arm does not ship: 16 bytes a cycle, latency 64, 448 KiB on the chip.
+  «SRAM only» has all weights and tensors on the chip. The memories that Arm describes are below.
+- *SCALE-Sim*: convolutions and dense layers only, no values, additions, poolings or requantization, latency 1. Inputs,
+  weights and results have 16 bytes a cycle each, so reads have twice the bandwidth of ours. The buffers are our INP, WGT
+  and ACC. It has one order of loops for each dataflow and does not tile for the buffers, so inputs are loaded again for
+  each 16 filters: a 3x3 convolution of 128 to 128 channels on 28x28 images stalls for 258,780 of 736,859 cycles with 32 KiB
+  for inputs, and never with 512 KiB. The tables above are weight-stationary. They omit each layer's first loads, which
+  SCALE-Sim does not overlap with the layer before. A depthwise layer is computed channel by channel, on one column of the
+  array.
+- *Gemmini* is missing: no source that could be read states the cycles of one of these networks on its 16 x 16 array.
+- TFLite's padding shifts the windows of some layers with stride 2 by a pixel, and SqueezeNet's concatenations requantize
+  before rather than after joining. Neither changes a shape or a number of multiplications.
+
+## Ethos-U with other memories
+
+All cycles, and vela's figure for the unit without waiting for memory:
+
+"""
+        text += table(["network"] + [f"{peer}{what}" for peer in memories for what in ("", ": unit")],
+                      [[network] + [f"{rows[network, peer][key]:,}" for peer in memories for key in ("cycles", "npu_cycles")] for network in networks])
+        text += "\n## SCALE-Sim's parts\n\nThe output-stationary dataflow was run for the networks that have a row.\n\n"
+        lines = []
+        for network in networks:
+            for peer in ("weight-stationary", "output-stationary"):
+                row = rows.get((network, peer))
+                if row:
+                    stalls = both(row, "stalls")
+                    lines.append([network, peer, f"{cycles(row) - stalls:,}", f"{stalls:,}", f"{both(row, 'cycles'):,}",
+                                  f"{row.get('depthwise_cycles_after_prefetch', 0):,}", f"{row['seconds']:.0f}"])
+        text += table(["network", "dataflow", "compute cycles", "stalls", "all, with first loads", "of depthwise layers, without them", "seconds"], lines)
+        text += "\n## Seconds to the answer\n\nOf the whole command, on two shared cores. Ours compiles the network and computes its values; `--check`, which runs the\nreference too, is not in it.\n\n"
+        timed = tuple(titles)[:-1]
+        text += table(["network"] + [titles[peer] for peer in timed], [line(network, lambda row: f"{row['seconds']:.1f}", timed) for network in networks])
+        text += f"""
+## How each was run
+
+Versions: dovetail {versions['dovetail']}, ethos-u-vela {versions['ethos-u-vela']}, scalesim {versions['scalesim']} with NumPy {versions['numpy']}.
+
+```
+"""
+        for hardware in document["hardware"].values():
+            text += f"dovetail run NAME.onnx --target accel,cpu --hw {hardware} --engine cycle --memory {document['memory']} --check\n"
+        for chosen in memories.values():
+            text += f"vela NAME.tflite --accelerator-config {chosen['accelerator']} --config {chosen['config']} --system-config {chosen['system']} --memory-mode {chosen['memory']}\n"
+        text += """python bench/accel/peers/run_scalesim.py NAME.json ws.cfg FOLDER
+python bench/accel/peers/run_scalesim.py NAME.json os.cfg FOLDER
+```
+
+`bench/accel/peers/export_tflite.py` writes NAME.tflite and NAME.json from NAME.onnx. `peers.py` holds the settings
+`equal.ini`, `ws.cfg` and `os.cfg`; the kit itself needs none of these packages.
+"""
+    return text
+
+
 # ---- Trained models from published packages ----------------------------------------------------------------------------------------
 
 def real():
@@ -251,7 +348,7 @@ time. The difference is relative to an output's largest value.""")
     return text + table(["model", "cycles", "regions", "steps on the host", "multiplications on the accelerator", "different elements, or the error", "not quantized, since"], lines)
 
 
-PAGES = {"cpu": cpu, "models": models, "gpu": gpu, "extensions": extensions, "real": real}
+PAGES = {"cpu": cpu, "models": models, "gpu": gpu, "extensions": extensions, "peers": peers, "real": real}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in PAGES:

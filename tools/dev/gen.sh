@@ -20,6 +20,7 @@ docs/gen/results-cpu.md tools/result_pages.py cpu
 docs/gen/results-models.md tools/result_pages.py models
 docs/gen/results-gpu.md tools/result_pages.py gpu
 docs/gen/results-extensions.md tools/result_pages.py extensions
+docs/gen/results-peers.md tools/result_pages.py peers
 docs/gen/results-real.md tools/result_pages.py real
 LIST
 }
