@@ -53,8 +53,8 @@ constexpr Row kMembers[] = {
     {"until", "until"},
 };
 
-// How commands in diagnostics begin, and what stands for them, longer beginnings first. Where the latter ends in a
-// space, the rest of the command follows it.
+// The beginnings of commands in diagnostics, longer ones first, each with its replacement. The rest of the command
+// follows a replacement that ends in a space.
 constexpr Row kCommands[] = {
     {"asm", "`dvt_program_assemble`"},
     {"compare", "`dvt_compare`"},

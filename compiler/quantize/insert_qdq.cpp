@@ -298,8 +298,9 @@ class Inserter {
       graph::Attributes attributes;
       if (per_channel) attributes["axis"] = axis;
       const std::string name = graph_.value(weight).name;
+      NdArray bytes = quantized(real, scale, axis);  // before adding values, which moves the graph's own
       const ValueId scales = graph_.add_constant(name + "/scale", scale),
-                    steps = graph_.add_constant(steps_name(name), quantized(real, scale, axis)),
+                    steps = graph_.add_constant(steps_name(name), std::move(bytes)),
                     back = graph_.add_value(name + "/real", graph_.value(weight).type);
       add("DequantizeLinear", name + "/dequantize", {steps, scales}, back, attributes, node.origins);
       dequantized_[weight] = {back, std::move(scale)};

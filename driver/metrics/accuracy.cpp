@@ -1,5 +1,8 @@
 // Top-1 and top-5 of the scores of classes. Labels: integers, one for each sample. The scores of a sample's classes are
-// all elements of its row; of equal scores the first counts.
+// all elements of its row; of equal scores the first counts. NaN ranks before all numbers, and no label that has it is
+// right.
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "driver/metrics/kinds.h"
@@ -26,10 +29,10 @@ Result<std::vector<Figure>> measure_accuracy(const Metric& metric, const MetricI
                         "--output NAME chooses the output");
     // The label's rank: the number of scores that are larger, or equal and before it.
     const double own = scores.as_double(i * classes + label);
-    std::int64_t before = 0;
+    std::int64_t before = std::isnan(own) ? classes : 0;
     for (std::int64_t c = 0; c < classes; ++c) {
       const double score = scores.as_double(i * classes + c);
-      before += score > own || (score == own && c < label);
+      before += std::isnan(score) || score > own || (score == own && c < label);
     }
     top1 += before == 0;
     top5 += before < 5;

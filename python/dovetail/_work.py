@@ -88,7 +88,8 @@ class _Job:
             self.result = _registered(self.call, self.stop)
         except BaseException as error:  # it continues in the main thread
             self.error = error
-        self.ended.set()
+        finally:
+            self.ended.set()
 
     def drop(self) -> None:
         """Stops the call, and returns when it has ended."""
@@ -105,8 +106,9 @@ def interruptible(call: Callable[[], Value], stop: Callable[[], None]) -> Value:
     if threading.current_thread() is not threading.main_thread():
         return _registered(call, stop)
     job = _Job(call, stop)
+    thread = threading.Thread(target=job.run, name="dovetail", daemon=True)
     try:
-        threading.Thread(target=job.run, name="dovetail", daemon=True).start()
+        thread.start()
     except RuntimeError:  # the interpreter ends, or the system gives no thread
         return _registered(call, stop)
     except BaseException:
@@ -114,7 +116,8 @@ def interruptible(call: Callable[[], Value], stop: Callable[[], None]) -> Value:
         raise
     try:
         while not job.ended.wait(WAIT_S):
-            pass
+            if not thread.is_alive() and not job.ended.is_set():
+                raise MemoryError("the thread of the call ended before it had begun")
     except BaseException:
         while True:
             try:

@@ -18,6 +18,19 @@ if TYPE_CHECKING:
 SHORT_S = 0.02
 
 
+class _Buffers(Dict[str, Any]):
+    """Bound buffers, which cannot be replaced: the library has their addresses."""
+
+    def __init__(self, buffers: Dict[str, Any], name: str) -> None:
+        super().__init__(buffers)
+        self._name = name
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        shown = f"binding.{self._name}[{key!r}]"
+        raise bad_argument(f"Binding.{self._name}", "a bound buffer cannot be replaced",
+                           f"write {shown}[...] = value, or bind another array with Session.bind")
+
+
 class Binding:
     """A session's inputs and outputs, bound to buffers once and run many times. `Session.bind` makes it.
 
@@ -38,8 +51,12 @@ class Binding:
         self._session = session
         self._identity = object()
         self._views: List[Tuple[Any, bytes, Borrowed]] = []
-        self.inputs = self._buffers("input", session.bundle.inputs, inputs, lib.dvt_session_bind_input)
-        self.outputs = self._buffers("output", session.bundle.outputs, outputs, lib.dvt_session_bind_output)
+        self.inputs = _Buffers(
+            self._buffers("input", session.bundle.inputs, inputs, lib.dvt_session_bind_input), "inputs"
+        )
+        self.outputs = _Buffers(
+            self._buffers("output", session.bundle.outputs, outputs, lib.dvt_session_bind_output), "outputs"
+        )
         with session._lock:
             self._attach()
 

@@ -84,6 +84,25 @@ class Sessions(unittest.TestCase):
         with self.assertRaisesRegex(dovetail.InputError, r"shapes=.*3, 32, 32"):
             session.run({image.name: np.zeros((3, *image.shape[1:]), np.float32)})
 
+    def test_a_bound_buffer_is_not_replaced(self):
+        binding = self.cpu.session(threads=1).bind()
+        for buffers, name in ((binding.inputs, "image"), (binding.outputs, "logits")):
+            with self.assertRaisesRegex(dovetail.InputError, rf"\['{name}'\]\[\.\.\.\] = value"):
+                buffers[name] = np.zeros_like(buffers[name])
+
+    def test_a_thread_that_dies_before_its_call(self):
+        from dovetail import _work
+
+        def die(job):
+            raise SystemExit
+
+        run, _work._Job.run = _work._Job.run, die
+        try:
+            with self.assertRaises(MemoryError):
+                _work.interruptible(lambda: 1, lambda: None)
+        finally:
+            _work._Job.run = run
+
     def test_bindings_of_one_session_keep_to_their_buffers(self):
         session = self.cpu.session(threads=1)
         bindings = [session.bind({"image": self.images[i : i + 1].copy()}) for i in range(8)]

@@ -176,6 +176,29 @@ TEST_CASE("quantize: a channel of tiny weights keeps its bias, and the convoluti
   }
 }
 
+// Values that the weight's DequantizeLinear adds must not move the weight that is quantized.
+TEST_CASE("quantize: weights of every size after an intermediate tensor") {
+  for (int layers = 1; layers < 12; ++layers) {
+    test::GraphMaker make;
+    ValueId x = make.node("GlobalAveragePool", "pooled", {make.input("x", DType::float32, {1, 4, 6, 6})});
+    for (int i = 0; i < layers; ++i)
+      x = make.node("ConvTranspose", "up" + std::to_string(i),
+                    {x, make.constant("w" + std::to_string(i), random({4, 4, 3, 3}, "w"))}, {{"pads", Ints{1, 1, 1, 1}}});
+    make.output(x);
+    const auto result = quantize(make.graph, samples(2), {}, reference_forward());
+    REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
+    int found = 0;
+    for (const graph::Value& value : result->graph.values)
+      if (value.constant && value.constant->dtype() == DType::int8 && value.constant->count() == 144) {
+        ++found;
+        std::int64_t largest = 0;
+        for (std::int64_t i = 0; i < 144; ++i) largest = std::max(largest, std::abs(value.constant->as_int64(i)));
+        CHECK(largest == 127);
+      }
+    CHECK(found == layers);
+  }
+}
+
 TEST_CASE("quantize: nodes may be kept in float") {
   Options options;
   options.keep_float = {"conv_node"};

@@ -48,6 +48,12 @@ TEST_CASE("metric accuracy: top-1 and top-5, the first among equal scores") {
   CHECK(figures_of("accuracy", {{"y", floats({1, 2}, {1, 2})}}, ints({1}, {1})).size() == 1);
 
   CHECK_THAT(errors_of("accuracy", scores, ints({2}, {0, 1})), ContainsSubstring("there are 2 labels"));
+  // No sample with NaN is right, whatever its label.
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const int label : {0, 1})
+    CHECK(figures_of("accuracy", {{"y", floats({3, 2}, {nan, nan, nan, 1, 1, nan})}}, ints({3}, {label, label, label}))
+              .at(0)
+              .value == 0);
   CHECK_THAT(errors_of("accuracy", scores, ints({3}, {0, 7, 1})),
              ContainsSubstring("label 7 of sample 1 is not from 0 to 6"));
   CHECK_THAT(errors_of("accuracy", scores, floats({3}, {0, 1, 2})), ContainsSubstring("they are not integers"));
