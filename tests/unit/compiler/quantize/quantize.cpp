@@ -183,7 +183,8 @@ TEST_CASE("quantize: weights of every size after an intermediate tensor") {
     ValueId x = make.node("GlobalAveragePool", "pooled", {make.input("x", DType::float32, {1, 4, 6, 6})});
     for (int i = 0; i < layers; ++i)
       x = make.node("ConvTranspose", "up" + std::to_string(i),
-                    {x, make.constant("w" + std::to_string(i), random({4, 4, 3, 3}, "w"))}, {{"pads", Ints{1, 1, 1, 1}}});
+                    {x, make.constant("w" + std::to_string(i), random({4, 4, 3, 3}, "w"))},
+                    {{"pads", Ints{1, 1, 1, 1}}});
     make.output(x);
     const auto result = quantize(make.graph, samples(2), {}, reference_forward());
     REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
