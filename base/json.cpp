@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include "base/json_problem.h"
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -25,14 +27,19 @@ std::string line_and_column(std::string_view text, std::size_t offset) {
 
 // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..." -> "syntax error ..."
 std::string without_prefix(std::string message) {
-  const std::size_t id_end = message.find("] ");
-  if (id_end != std::string::npos) message.erase(0, id_end + 2);
+  message = json_problem(std::move(message));
   const std::size_t place_end = message.find(": ");
   if (message.starts_with("parse error") && place_end != std::string::npos) message.erase(0, place_end + 2);
   return message;
 }
 
 }  // namespace
+
+std::string json_problem(std::string message) {
+  const std::size_t id_end = message.find("] ");
+  if (id_end != std::string::npos) message.erase(0, id_end + 2);
+  return message;
+}
 
 Result<Json> parse_json(std::string_view text, std::string_view where) {
   Diagnostics problems;

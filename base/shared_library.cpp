@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include <dlfcn.h>
@@ -20,10 +21,16 @@ void* load_object(const std::string& path, Diagnostic& problem) {
   errno = 0;
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle != nullptr) return handle;
-  const Cause cause = cause_of(errno);
-  const char* const why = ::dlerror();
-  problem = {"cannot load the shared object", path, why != nullptr ? why : "the loader gives no reason",
-             "build the shared object again", cause};
+  Cause cause = cause_of(errno);
+  const char* const reason = ::dlerror();
+  const std::string why = reason != nullptr ? reason : "the loader gives no reason";
+  // The loader's own calls may have changed errno since.
+  for (const int error : {EMFILE, ENFILE, ENOMEM})
+    if (why.ends_with(std::strerror(error))) cause = Cause::resource;
+  problem = {"cannot load the shared object", path, why,
+             cause == Cause::resource ? "close sessions and files, or raise the limits (`ulimit -a`)"
+                                      : "build the shared object again",
+             cause};
   return nullptr;
 }
 

@@ -13,7 +13,7 @@ namespace dovetail::capi {
 
 namespace {
 
-constexpr const char* kWhyStopped = "the caller's function `cancelled` asked for it";
+constexpr const char* kWhyStopped = "the caller asked to stop";
 constexpr const char* kStoppedHint = "call again to do the work";
 
 std::int64_t clamped(std::uint64_t steps) {

@@ -72,6 +72,7 @@ constexpr Row kCommands[] = {
     {"records import", "`dvt_records_import`"},
     {"records list", "`dvt_records_list`"},
     {"records merge", "`dvt_records_merge`"},
+    {"simulate --place", "`dvt_program_simulate` with arrays"},
     {"run --check", "`dvt_session_check`"},
     {"run --cpu ", "`dvt_compile` with --cpu "},
     {"tune", "`dvt_tune`"},

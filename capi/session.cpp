@@ -69,7 +69,7 @@ Result<SessionSettings> settings_of(const dvt_session_options* given, std::strin
                         fmt::format("engine {} has no clock, and would ignore memory, clock_mhz and "
                                     "accelerators",
                                     settings.engine),
-                        "leave them zero, or use engine cycle");
+                        "leave them out, or use engine cycle");
   DOVETAIL_ASSIGN(settings.callbacks, Callbacks::of(options.callbacks, fmt::format("{}, callbacks", argument)));
   DOVETAIL_ASSIGN(settings.own_targets, own_targets_of(options.own_targets, options.own_target_count,
                                                        fmt::format("{}, own_targets", argument)));

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/hash.h"
+#include "base/json_problem.h"
 #include "base/kit_folder.h"
 #include "base/temporary.h"
 #include "base/text_stream.h"
@@ -394,7 +395,7 @@ Result<Area> area_from_json(const Json& json, std::string_view where) {
                         "measure it again: `dovetail hw area CONFIG --flow FLOW --run --json`"};
     return area;
   } catch (const Json::exception& error) {
-    return Diagnostic{"cannot read an area", std::string(where), error.what(),
+    return Diagnostic{"cannot read an area", std::string(where), json_problem(error.what()),
                       "measure it again: `dovetail hw area CONFIG --flow FLOW --run --json`"};
   }
 }

@@ -26,8 +26,8 @@ Result<Device*> find_device(const Devices& devices, std::size_t given, const bun
                     names.empty()
                         ? "the step's code is for a device that is not part of the kit, and no device was given"
                         : fmt::format("the devices given are {}", fmt::join(names, ", ")),
-                    "run the bundle with a program that passes its device to the executor (ExecutorOptions::devices), "
-                    "or compile without that target"};
+                    "pass the target's device to the session (`own_targets`) or, in C++, to the executor "
+                    "(ExecutorOptions::devices), or compile without that target"};
 }
 
 Result<DeviceProgram> load(Device& device, const bundle::Bundle& bundle) {

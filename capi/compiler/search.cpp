@@ -216,12 +216,12 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
     return bad_argument("dvt_explore: options, samples",
                         space.has_numerics() ? "it is null, and the space has numeric choices"
                                              : "the space has no numeric choices: the models are used as they are",
-                        space.has_numerics() ? "give samples of each model, which calibrate it" : "set it to null");
+                        space.has_numerics() ? "give samples of each model, which calibrate it" : "leave it out");
   Sweep sweep{std::move(area), std::move(energy), std::move(space)};
   DOVETAIL_ASSIGN(sweep.models, driver::ExploreModels::make(
                                     sweep.space, files, numeric, sweep.area, sweep.energy,
                                     [&](std::string_view step) { callbacks.log(DVT_LOG_NOTE, std::string(step)); }));
-  DOVETAIL_TRY(driver::make_result_folder("folder", given.folder));
+  DOVETAIL_TRY(driver::make_result_folder("`folder`", given.folder));
   DOVETAIL_ASSIGN(explore::PointsFile points,
                   explore::PointsFile::open(std::filesystem::path(given.folder) / "points.db", sweep.identity()));
   Work work;

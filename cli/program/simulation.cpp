@@ -70,7 +70,7 @@ Simulation::Simulation(const ProgramInput& input, SimulationOptions options)
 Result<std::unique_ptr<Simulation>> Simulation::make(const ProgramInput& input, SimulationOptions options) {
   if (!input.has_image)
     return Diagnostic{"cannot simulate", input.name, "the program has no data in DRAM",
-                      "place arrays in memory (--place), or write .data and .space lines"};
+                      "place arrays in memory (`dovetail simulate --place`), or write .data and .space lines"};
   if (options.until) DOVETAIL_TRY(driver::refuse_several(options.system, "--until"));
   DOVETAIL_TRY(check_program_base(input));
   simulator::EngineOptions& engine = options.engine_options;

@@ -8,6 +8,7 @@
 
 #include "base/expected_file.h"
 #include "base/file.h"
+#include "base/json_problem.h"
 #include "base/npy.h"
 #include "base/printable.h"
 #include "base/text_table.h"
@@ -164,7 +165,8 @@ Result<Description> describe_page(std::string_view text, const std::string& path
     return Description{fmt::format("page          of {}, memory {}\n\n{}", title, memory, table.to_string()),
                        {{"kind", "page"}, {"title", title}, {"memory", memory}, {"programs", programs}}};
   } catch (const Json::exception& error) {
-    return Diagnostic{"cannot inspect", path, fmt::format("the page's data is not valid: {}", error.what()),
+    return Diagnostic{"cannot inspect", path,
+                      fmt::format("the page's data is not valid: {}", json_problem(error.what())),
                       "write the page again with --html"};
   }
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/json_problem.h"
 #include "cli/report/comparison_text.h"
 #include "cli/report/quantize_report.h"
 #include "cli/report/tune_report.h"
@@ -54,8 +55,8 @@ Result<std::string> page_of(const Json& report, std::string_view where) {
     return row->page(report, where);
   } catch (const Json::exception& error) {
     return Diagnostic{"cannot make a page", std::string(where),
-                      fmt::format("the file is not a report of the kind {}: {}", row->kind, error.what()),
-                      "give the JSON as the kit made it"};
+                      fmt::format("the report is not one of the kind {}: {}", row->kind, json_problem(error.what())),
+                      "give all of a report that the kit made"};
   }
 }
 

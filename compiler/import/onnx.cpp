@@ -181,6 +181,7 @@ Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptio
 }
 
 std::filesystem::path external_data_folder(const std::filesystem::path& path) {
+  if (path.parent_path() == "/proc/self/fd") return {};
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 

@@ -75,7 +75,7 @@ struct OnnxOutline {
 };
 Result<OnnxOutline> outline_onnx(std::span<const std::byte> bytes, std::string_view where);
 
-// The folder that must contain the external tensors of a model file: its own.
+// The folder that must contain the external tensors of a model file: its own; empty: a file descriptor, which has none.
 std::filesystem::path external_data_folder(const std::filesystem::path& path);
 
 // A serialized TensorProto (.pb test data).

@@ -299,7 +299,8 @@ class Reader {
           refused != nullptr ? refused->hint
           : op.find('.') != std::string::npos
               ? "docs/reference/import.md lists the supported operators of other domains; export with ONNX operators"
-              : "add it in compiler/ops, or rewrite the model without it";
+              : "rewrite the model with the operators of docs/reference/import.md, or add this one "
+                "(docs/howto/adding-an-operator.md)";
       report("",
              fmt::format("operator {} is not supported{}{}; {} node{}: {}{}", op, refused != nullptr ? ": " : "",
                          refused != nullptr ? refused->why : "", nodes.size(), nodes.size() == 1 ? "" : "s",

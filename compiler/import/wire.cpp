@@ -58,7 +58,7 @@ namespace {
 using Wire = protozero::pbf_wire_type;
 
 // Messages nest five deep, and three more for each subgraph in a subgraph; deeper ones mean a damaged file.
-constexpr int kDeepest = 32;
+constexpr int kDeepest = 64;
 struct TooDeep : protozero::exception {};
 
 template <typename T>

@@ -19,14 +19,14 @@ Result<std::vector<Figure>> measure_accuracy(const Metric& metric, const MetricI
     return bad_labels(metric,
                       fmt::format("there are {} labels, and the output is {}", labels.count(),
                                   type_text(scores.dtype(), scores.shape())),
-                      "give one label for each sample; --output NAME chooses the output");
+                      "give one label for each sample, or choose another output with --output");
   const std::int64_t classes = labels.count() == 0 ? 0 : scores.count() / labels.count();
   std::int64_t top1 = 0, top5 = 0;
   for (std::int64_t i = 0; i < labels.count(); ++i) {
     const std::int64_t label = labels.as_int64(i);
     if (label < 0 || label >= classes)
-      return bad_labels(metric, fmt::format("label {} of sample {} is not from 0 to {}", label, i, classes - 1),
-                        "--output NAME chooses the output");
+      return bad_labels(metric, fmt::format("label {} of sample {} is outside 0 to {}", label, i, classes - 1),
+                        "give indices of classes, or choose another output with --output");
     // The label's rank: the number of scores that are larger, or equal and before it.
     const double own = scores.as_double(i * classes + label);
     std::int64_t before = std::isnan(own) ? classes : 0;

@@ -17,7 +17,7 @@ Result<std::vector<Figure>> measure_errors(const Metric& metric, const MetricInp
     return bad_labels(metric,
                       fmt::format("they are {}, and the output is {}", type_text(labels.dtype(), labels.shape()),
                                   type_text(output->dtype(), output->shape())),
-                      "give a number for each element; --output NAME chooses the output");
+                      "give a number for each element, or choose another output with --output");
   const auto count = static_cast<double>(labels.count());
   double mean = 0;
   for (std::int64_t i = 0; i < labels.count(); ++i) mean += labels.as_double(i) / count;

@@ -1,5 +1,6 @@
 // Masks of classes (semantic segmentation). The output has the scores of each class along its second axis, or one
-// probability for each pixel (classes 0 and 1), or the classes themselves. Labels: integers, one for each pixel.
+// probability for each pixel (classes 0 and 1), or the classes themselves. Labels: integers, one for each pixel. A
+// pixel with a score that is NaN has no class, and no label is right for it.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -13,6 +14,8 @@ namespace dovetail::driver {
 
 namespace {
 
+constexpr std::int64_t kNoClass = -1;
+
 // The class of each pixel, in the order of the labels.
 std::vector<std::int64_t> classes_of_scores(const NdArray& scores) {
   const std::int64_t samples = scores.shape()[0], classes = scores.shape()[1],
@@ -22,9 +25,12 @@ std::vector<std::int64_t> classes_of_scores(const NdArray& scores) {
     for (std::int64_t p = 0; p < pixels; ++p) {
       const auto score = [&](std::int64_t c) { return scores.as_double((n * classes + c) * pixels + p); };
       std::int64_t best = 0;
-      for (std::int64_t c = 1; c < classes; ++c)
+      bool is_nan = false;
+      for (std::int64_t c = 0; c < classes; ++c) {
+        is_nan |= std::isnan(score(c));
         if (score(c) > score(best)) best = c;
-      found[static_cast<std::size_t>(n * pixels + p)] = best;
+      }
+      found[static_cast<std::size_t>(n * pixels + p)] = is_nan ? kNoClass : best;
     }
   return found;
 }
@@ -41,8 +47,11 @@ Result<std::vector<Figure>> measure_masks(const Metric& metric, const MetricInpu
   if (output->count() == labels.count() && output->rank() > 0 && labels.rank() > 0 &&
       output->shape()[0] == labels.shape()[0]) {
     const bool scores = is_floating(output->dtype());
-    for (std::int64_t i = 0; i < labels.count(); ++i)
-      found.push_back(scores ? static_cast<std::int64_t>(output->as_double(i) > threshold) : output->as_int64(i));
+    for (std::int64_t i = 0; i < labels.count(); ++i) {
+      if (!scores) found.push_back(output->as_int64(i));
+      else if (std::isnan(output->as_double(i))) found.push_back(kNoClass);
+      else found.push_back(static_cast<std::int64_t>(output->as_double(i) > threshold));
+    }
   } else if (output->rank() >= 3 && output->shape()[0] == labels.shape()[0] &&
              output->count() == labels.count() * output->shape()[1]) {
     found = classes_of_scores(*output);
@@ -50,7 +59,7 @@ Result<std::vector<Figure>> measure_masks(const Metric& metric, const MetricInpu
     return bad_labels(metric,
                       fmt::format("they are {}, and the output is {}", type_text(labels.dtype(), labels.shape()),
                                   type_text(output->dtype(), output->shape())),
-                      "give the class of each pixel; --output NAME chooses the output, whose second axis has the "
+                      "give the class of each pixel, or choose another output with --output: its second axis has the "
                       "scores of the classes");
   }
   // For each class: the pixels that have it in both output and labels (intersection), and in at least one of them
@@ -65,7 +74,8 @@ Result<std::vector<Figure>> measure_masks(const Metric& metric, const MetricInpu
   for (std::int64_t i = 0; i < labels.count(); ++i) {
     const std::int64_t label = labels.as_int64(i), own = found[static_cast<std::size_t>(i)];
     if (metric.options.contains("ignore") && label == ignore) continue;
-    for (const std::int64_t value : {label, own})
+    const bool has_class = !is_floating(output->dtype()) || own != kNoClass;
+    for (const std::int64_t value : {label, has_class ? own : 0})
       if (value < 0 || value >= kMostClasses)
         return bad_labels(metric, fmt::format("a pixel has the class {}", value),
                           "classes are 0, 1, ...; leave a label out with iou:ignore=LABEL");
@@ -74,7 +84,7 @@ Result<std::vector<Figure>> measure_masks(const Metric& metric, const MetricInpu
     right += label == own;
     both[static_cast<std::size_t>(label)] += label == own;
     ++either[static_cast<std::size_t>(label)];
-    if (label != own) ++either[static_cast<std::size_t>(own)];
+    if (label != own && has_class) ++either[static_cast<std::size_t>(own)];
   }
   double sum = 0;
   std::int64_t classes = 0;

@@ -1,7 +1,9 @@
 // Sequences from networks trained with connectionist temporal classification (Graves et al., ICML 2006): the best class
 // of each step, with repetitions merged and blanks removed. The output has the scores of each step's classes, or the
-// classes themselves. Labels: integers [samples, length], the shorter ones filled up with negatives.
+// classes themselves. Labels: integers [samples, length], the shorter ones filled up with negatives. A step with a
+// score that is NaN is a symbol that no label has.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -15,6 +17,7 @@ namespace dovetail::driver {
 namespace {
 
 using Sequence = std::vector<std::int64_t>;
+constexpr std::int64_t kNoSymbol = -1;
 
 // Extents of 1 after the first axis do not count: outputs [steps, 1, classes] are stacked to [samples, steps, 1,
 // classes].
@@ -32,9 +35,12 @@ Sequence decode(const NdArray& output, std::int64_t sample, std::int64_t steps, 
   for (std::int64_t t = 0; t < steps; ++t) {
     const std::int64_t at = (sample * steps + t) * classes;
     std::int64_t best = 0;
-    if (classes == 1) best = output.as_int64(at);
-    for (std::int64_t c = 1; c < classes; ++c)
-      if (output.as_double(at + c) > output.as_double(at + best)) best = c;
+    if (!is_floating(output.dtype())) best = output.as_int64(at);
+    for (std::int64_t c = 0; is_floating(output.dtype()) && c < classes && best != kNoSymbol; ++c) {
+      const double score = output.as_double(at + c);
+      if (std::isnan(score)) best = kNoSymbol;
+      else if (score > output.as_double(at + best)) best = c;
+    }
     if (best != blank && best != previous) symbols.push_back(best);
     previous = best;
   }
@@ -72,8 +78,8 @@ Result<std::vector<Figure>> measure_sequences(const Metric& metric, const Metric
     return bad_labels(metric,
                       fmt::format("they are {}, and the output is {}", type_text(labels.dtype(), labels.shape()),
                                   type_text(output->dtype(), output->shape())),
-                      "the output needs [samples, steps, classes], or integers [samples, steps]; --output NAME "
-                      "chooses it");
+                      "the output needs [samples, steps, classes], or integers [samples, steps]; choose another "
+                      "one with --output");
   const std::int64_t samples = shape[0], steps = shape[1], classes = scores ? shape[2] : 1, length = labels.shape()[1];
   if (scores && (blank < 0 || blank >= classes))
     return bad_labels(metric, fmt::format("the blank is {}, and there are {} classes", blank, classes),

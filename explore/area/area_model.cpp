@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/json_problem.h"
 #include "isa/spec/config.h"
 #include "simulator/rtl/find.h"
 
@@ -185,7 +186,7 @@ Result<std::vector<SynthesisRun>> synthesis_runs_from_json(const Json& json, std
       runs.push_back(std::move(run));
     }
   } catch (const Json::exception& error) {
-    return bad_file(where, error.what());
+    return bad_file(where, json_problem(error.what()));
   }
   return runs;
 }
@@ -205,7 +206,7 @@ Result<Technology> technology_from_json(const Json& json, std::string_view where
     }
     return technology;
   } catch (const Json::exception& error) {
-    return bad_file(where, error.what());
+    return bad_file(where, json_problem(error.what()));
   }
 }
 

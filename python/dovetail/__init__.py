@@ -10,6 +10,7 @@ Importing opens the kit's shared library (`dovetail.library_path`). With the lib
 """
 
 from . import loops
+from ._call import suggestion as _suggestion
 from ._library import has_compiler, version as __version__
 from ._library import lib as _lib
 from ._suggest import name_keywords as _name_keywords
@@ -42,6 +43,14 @@ __all__ = [
     "has_compiler", "inspect", "isa", "library_path", "loops", "measure", "named_hardware", "operators", "peak",
     "quantize", "targets", "tune", "what_if", "zoo", "zoo_model",
 ]
+
+
+
+def __getattr__(name: str) -> object:
+    meant = {"load": "Session(path) runs a bundle, Bundle.load(path) reads one, Model(path) reads a model",
+             "run": "compile(model, targets).session().run(inputs) runs a model"}
+    raise AttributeError(f"dovetail has no {name}; {meant.get(name) or _suggestion(name, __all__)}")
+
 
 _name_keywords(vars(loops), ("Loops", "program"), {})
 _name_keywords(globals(), __all__, dict.fromkeys(("compare", "compile_stages", "decisions", "tune"), compile))

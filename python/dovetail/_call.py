@@ -85,7 +85,7 @@ class Handle:
         self._as_parameter_: int = out.value
 
     def __reduce__(self) -> Any:
-        raise TypeError("an object of the library cannot be copied or pickled; Bundle.to_bytes gives its bytes")
+        raise TypeError("this object cannot be copied or pickled: make it again from its file")
 
     def __del__(self) -> None:
         if hasattr(self, "_as_parameter_"):
@@ -111,7 +111,10 @@ def text(value: str, where: str) -> bytes:
     """The bytes of a text. Error: not a text, or one that C would cut at a zero byte."""
     if not isinstance(value, str):
         raise TypeError(f"{where} must be str, not {type(value).__name__}")
-    encoded = value.encode(errors="surrogateescape")
+    try:
+        encoded = value.encode(errors="surrogateescape")
+    except UnicodeEncodeError as error:
+        raise bad_argument(where, f"{value!r} is not Unicode text", f"remove {value[error.start]!r}") from None
     if b"\0" in encoded:
         raise bad_argument(where, f"{value!r} contains a zero byte", "remove it")
     return encoded
@@ -138,7 +141,7 @@ def number(value: Any, kind: Any, where: str) -> Any:
 def enumeration(kind: str, value: str, where: str) -> int:
     """The number of an enumeration's value. `kind`: "dvt_level"."""
     values = ENUMERATIONS[kind]
-    if value not in values:
+    if not isinstance(value, str) or value not in values:
         raise bad_argument(where, f"{value!r} is unknown", suggestion(value, values))
     return values[value]
 
@@ -181,6 +184,9 @@ def options(kind: Type[Struct], where: str, **members: Any) -> Struct:
 
 def own_targets(targets: Sequence[Any]) -> Dict[str, Any]:
     """The two members of options for the caller's targets."""
+    for each in targets:
+        if not hasattr(each, "table") or isinstance(each, type):
+            raise TypeError(f"a target must be an object of a class derived from dovetail.Target, not {each!r}")
     if not targets:
         return {}
     pointers = (ctypes.POINTER(dvt_target) * len(targets))(*(ctypes.pointer(each.table) for each in targets))
@@ -214,6 +220,8 @@ def key_values(values: Union[None, Mapping[str, Any], Sequence[str]], where: str
     if isinstance(values, Mapping):
         return [f"{key}={value}" for key, value in values.items()]
     rows = [values] if isinstance(values, str) else values
+    if rows is not None and not (isinstance(rows, (list, tuple)) and all(isinstance(row, str) for row in rows)):
+        raise TypeError(f"{where} must be a dict, for example {{'conv1': value}}, not {values!r}")
     for row in rows or ():
         if isinstance(row, str) and "=" not in row:
             raise bad_argument(where, f"{row!r} has no value", f"give {{{row!r}: value}}, or {row + '=VALUE'!r}")

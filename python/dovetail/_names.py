@@ -71,4 +71,5 @@ def python_names(text: str) -> str:
     if "dvt_" in text or "DVT_" in text:
         text = re.sub(r"\b(?:dvt|DVT)_\w+", _python_name, text).replace(": options, ", ": ")
     text = _WITH_VALUE.sub(_with_value, text).replace("`dovetail ", "`python -m dovetail ")
+    text = text.replace("give as many extents as the model", "give a tuple of as many extents (a list is several shapes)")
     return text.replace('`compile_stages` with `stages=["trace"]` shows', "`decisions` lists")

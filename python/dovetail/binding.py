@@ -6,6 +6,8 @@ import ctypes
 import time
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Tuple
 
+import numpy as np
+
 from . import _call
 from ._library import lib
 from .errors import bad_argument
@@ -57,8 +59,18 @@ class Binding:
         self.outputs = _Buffers(
             self._buffers("output", session.bundle.outputs, outputs, lib.dvt_session_bind_output), "outputs"
         )
+        self._check_apart()
         with session._lock:
             self._attach()
+
+    def _check_apart(self) -> None:
+        """Error: the memory of an output is also that of another buffer."""
+        rows = [(name.decode(errors="replace"), view.array) for _, name, view in self._views]
+        for index, (name, array) in list(enumerate(rows))[len(self.inputs) :]:
+            for other, its in rows[:index]:
+                if np.shares_memory(array, its):
+                    raise bad_argument("Session.bind: outputs", f"{name} shares memory with {other}",
+                                       "give each its own array; copy an output into an input between runs")
 
     def _buffers(
         self, kind: str, infos: Tuple[TensorInfo, ...], given: Mapping[str, ArrayLike], bind: Any

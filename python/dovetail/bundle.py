@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 _COMPILE = "dovetail.compile(model, targets).session() runs it"
 
 
+def _unpickled(content: bytes, trust: str, name: str, compiled: Optional[Dict[str, Any]]) -> Bundle:
+    bundle = Bundle.load(content, trust=trust, name=name)
+    bundle.compile_report = None if compiled is None else Report(compiled)
+    return bundle
+
+
 class Bundle:
     """A compiled model: code, constants, memory plan. `dovetail.compile` makes one, `Bundle.load` reads one.
 
@@ -83,6 +89,14 @@ class Bundle:
                 hint = f"the file is a model: {_COMPILE}"
                 raise InputError([each._replace(hint=hint) for each in error.diagnostics]) from None
         return cls(_call.Handle(lib.dvt_bundle_free, out))
+
+    def __reduce__(self) -> Any:
+        """Pickled as its bytes. Machine code that may run here may run where they are loaded, as reading a pickle runs
+        what is in it."""
+        if self._own_targets:
+            raise TypeError("a bundle with steps of the caller's targets cannot be copied or pickled: use Bundle.to_bytes")
+        trust = "always" if self.describe()["may_run"] else "never"
+        return _unpickled, (self.to_bytes(), trust, self.name, self.compile_report)
 
     def save(self, path: _call.PathLike) -> None:
         """Writes the file, whose name ends in `.dvt`. Machine code that this process compiled is recorded as this

@@ -159,6 +159,9 @@ def evaluate(
         if labels is not None:
             raise bad_argument(f"{where}: labels", "the samples are an iterable", "let it yield pairs (dict, labels)")
         what, all, batches = "batches", len(samples) if isinstance(samples, Sized) else 0, iter(samples)
+    names = [info.name for info in session.bundle.outputs]
+    if output is not None and output not in names:
+        raise bad_argument(f"{where}: output", f"there is no output {output!r}", _call.suggestion(output, names))
     scored = None if output is None else _call.text(output, f"{where}: output")
     reports: List[Dict[str, Any]] = []
     kept: Dict[str, List[Any]] = {}
@@ -207,6 +210,9 @@ def collected(inputs: List[Tuple[str, int]], samples: Any, where: str) -> Dict[s
     columns: Dict[str, List[Any]] = {}
     for sample in samples:
         if not isinstance(sample, Mapping):
+            if isinstance(sample, (tuple, list)) and len(sample) == 2 and np.shape(sample[0]) != np.shape(sample[1]):
+                why = "an item is a pair, as of samples and labels, and labels are not needed"
+                raise bad_argument(where, why, "give (x for x, _ in loader)")
             if len(inputs) != 1:
                 names = ", ".join(axes)
                 raise bad_argument(where, f"a sample is one array, and the inputs are {names}", "yield dicts")
@@ -219,6 +225,11 @@ def collected(inputs: List[Tuple[str, int]], samples: Any, where: str) -> Dict[s
             columns.setdefault(name, []).append(array[np.newaxis] if array.ndim + 1 == axes.get(name) else array)
     if not columns or all(len(each) == 0 for arrays in columns.values() for each in arrays):
         raise bad_argument(where, "there are none", "give at least one")
+    for name, arrays in columns.items():
+        shapes = {array.shape[1:] for array in arrays}
+        if len(shapes) > 1:
+            why = f"the samples of {name} have the shapes {', '.join(map(str, sorted(shapes)))}"
+            raise bad_argument(where, why, "give samples of one shape")
     return {name: np.concatenate(arrays) for name, arrays in columns.items()}
 
 

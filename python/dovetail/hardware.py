@@ -125,6 +125,8 @@ def hardware(name: HardwareLike = "1x16x16", **parameters: Any) -> Hardware:
         return name.replace(**parameters) if parameters else name
     if isinstance(name, Mapping):
         return _of_json({**name, **parameters})
+    if not isinstance(name, (str, os.PathLike)):
+        raise TypeError(f"hardware: name must be a name, a path, a dict or a Hardware, not {type(name).__name__}")
     return Hardware(os.fspath(name), parameters)
 
 
@@ -155,4 +157,8 @@ def hardware_text(value: Optional[HardwareLike], where: str) -> Optional[bytes]:
     """The text for the library; None: not given."""
     if isinstance(value, (Hardware, Mapping)):
         return _call.text(str(hardware(value)), where)
-    return None if value is None else _call.path_text(value, where)
+    if value is None:
+        return None
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{where} must be a name, a path, a dict or a Hardware, not {type(value).__name__}")
+    return _call.path_text(value, where)

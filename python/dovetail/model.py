@@ -156,7 +156,7 @@ def quantize(
     """
     model = Model(model)
     call = LongCall("quantize", progress)
-    rows = named_tensors(collected(model.input_axes(), samples, "quantize: samples"), "quantize: samples")
+    rows = named_tensors(collected(model.input_axes(), samples, "quantize: samples"), "quantize: samples", copy=True)
     options = _call.options(
         dvt_quantize_options,
         "quantize",

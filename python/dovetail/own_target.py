@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
 
 from . import _call
 from ._library import lib
@@ -93,9 +96,11 @@ class Region:
         return f"<dovetail.Region {self.name}: {operators}>"
 
 
-def _array(tensor: Any) -> Any:
+def _array(tensor: Any, writable: bool = False) -> Any:
     """An array on memory of the library."""
-    return array_at((tensor.data or 0) + tensor.byte_offset, dtype_name(tensor.dtype), shape_of(tensor), None)
+    array = array_at((tensor.data or 0) + tensor.byte_offset, dtype_name(tensor.dtype), shape_of(tensor), None)
+    (array.bits() if isinstance(array, Tensor) else array).flags.writeable = writable
+    return array
 
 
 class Target:
@@ -136,8 +141,8 @@ class Target:
         return code
 
     def run(self, kernel: Any, arguments: List[Any], results: List[Any]) -> None:
-        """Computes the results, arrays that are written in place, from the arguments. The arrays are valid during the
-        call."""
+        """Computes the results, arrays that are written in place, from the arguments, which are read-only. The arrays
+        are valid during the call."""
         raise NotImplementedError(f"target {self.name} runs no code")
 
     def unload(self, kernel: Any) -> None:
@@ -164,7 +169,7 @@ class Target:
         if own.refuse is not Target.refuse:
             table.refuse = self._function("refuse", self._refuse)
         if own.seconds is not Target.seconds:
-            table.seconds = self._function("seconds", lambda _, match: self._with_region(self.seconds, match), 0.0)
+            table.seconds = self._function("seconds", self._seconds, 0.0)
         table.generate = self._function("generate", self._generate)
         table.load = self._function("load", self._load)
         table.run = self._function("run", self._run)
@@ -201,6 +206,12 @@ class Target:
     def _refuse(self, _: Any, match: int) -> Optional[int]:
         return self._text(self._with_region(self.refuse, match))
 
+    def _seconds(self, _: Any, match: int) -> float:
+        seconds = self._with_region(self.seconds, match)
+        if isinstance(seconds, (int, float, np.number)) and 0 <= seconds < math.inf:
+            return float(seconds)
+        raise bad_argument(f"target {self.name}: seconds", f"it returned {seconds!r}", "return seconds, 0 or more")
+
     def _generate(self, _: Any, region: int, write: Any, code: int) -> None:
         made = bytes(self._with_region(self.generate, region))
         write(code, made, len(made))
@@ -221,7 +232,7 @@ class Target:
         self.run(
             self._kernels[kernel],
             [_array(arguments[index]) for index in range(count)],
-            [_array(results[index]) for index in range(result_count)],
+            [_array(results[index], writable=True) for index in range(result_count)],
         )
 
     def _unload(self, _: Any, kernel: int) -> None:

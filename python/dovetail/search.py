@@ -61,7 +61,7 @@ def tune(
         early_stop=-1 if early_stop == 0 else _call.at_least_one(early_stop, "tune: early_stop"),
         batch=_call.at_least_one(batch, "tune: batch"),
         seed=_call.at_least_one(seed, "tune: seed"),
-        seconds=seconds,
+        seconds=_call.above_zero(seconds, "tune: seconds"),
     )
     report = ctypes.c_void_p()
     call.run(lib.dvt_tune, Model(model)._handle, compiling, tuning, ctypes.byref(report))
@@ -268,9 +268,14 @@ def _space_text(space: Union[Mapping[str, Any], _call.PathLike]) -> str:
     try:
         with open(space, encoding="utf-8") as file:
             return file.read()
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         hint = "give a dict, JSON text, or the path of a JSON file"
-        raise InputError([Diagnostic("cannot read the space", os.fspath(space), str(error.strerror), hint)]) from error
+        why = str(error.strerror) if isinstance(error, OSError) else "it is not text"
+        raise InputError([Diagnostic("cannot read the space", os.fspath(space), why, hint)]) from error
+
+
+def _tensors(model: Model, samples: Any, where: str) -> Any:
+    return named_tensors(collected(model.input_axes(), samples, where), where, copy=True)
 
 
 def _samples(models: Sequence[Model], samples: Any, tests: Any, labels: Any) -> Any:
@@ -285,11 +290,11 @@ def _samples(models: Sequence[Model], samples: Any, tests: Any, labels: Any) -> 
     if any(len(column) != len(models) for column in columns):
         raise bad_argument("explore: samples", f"they are not lists of {len(models)}", "give a row for each model")
     for index, (row, model) in enumerate(zip(rows, models)):
-        each = named_tensors(collected(model.input_axes(), columns[0][index], "explore: samples"), "explore: samples")
+        each = _tensors(model, columns[0][index], "explore: samples")
         row.samples, row.sample_count = ctypes.cast(each, type(row.samples)), len(each)
         rows.keep.append(each)
         if tests is not None:
-            each = named_tensors(collected(model.input_axes(), columns[1][index], "explore: tests"), "explore: tests")
+            each = _tensors(model, columns[1][index], "explore: tests")
             row.tests, row.test_count = ctypes.cast(each, type(row.tests)), len(each)
             rows.keep.append(each)
         if labels is not None:
@@ -302,6 +307,8 @@ def _samples(models: Sequence[Model], samples: Any, tests: Any, labels: Any) -> 
 def _models(models: Any, weights: Optional[Sequence[float]], where: str) -> Tuple[List[Model], Any, Any]:
     """Models, and the arrays of their handles and weights for the library; null: no weights."""
     opened = models_of(models)
+    if not opened:
+        raise bad_argument(f"{where}: models", "there are none", "give at least one")
     if weights is not None and len(weights) != len(opened):
         raise bad_argument(f"{where}: weights", f"there are {len(weights)}, of {len(opened)} models", "give one each")
     pointers = (ctypes.c_void_p * len(opened))(*(each._handle._as_parameter_ for each in opened))

@@ -168,6 +168,9 @@ class Session:
         self._outputs = [info.name for info in self.bundle.outputs]
         self._open()
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a session cannot be copied or pickled: send its bundle, and make a session of it there")
+
     def _open(self) -> None:
         out = ctypes.c_void_p()
         with _fork.locking("Session"):

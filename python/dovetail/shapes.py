@@ -22,6 +22,9 @@ def shape_texts(shapes: Shapes) -> Optional[Sequence[str]]:
     lines: List[str] = []
     for name, value in shapes.items():
         for each in value if isinstance(value, list) else [value]:
-            extents = [each] if isinstance(each, int) else each
+            extents = [each] if hasattr(each, "__index__") else each
+            if any(not hasattr(extent, "__index__") or extent.__index__() < 1 for extent in extents):
+                hint = 'give integers of at least 1: {"batch": 4} or {"image": (4, 3, 224, 224)}'
+                raise bad_argument("shapes", f"{name!r} is {each!r}", hint)
             lines.append(f"{name}={'x'.join(map(str, extents))}")
     return lines

@@ -8,13 +8,17 @@ notebook.
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import math
+import os
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from . import _call
 from ._library import has_compiler, lib
+from .errors import OF_CAUSE, Diagnostic
 
 if TYPE_CHECKING:
     from .bundle import Bundle
@@ -157,9 +161,14 @@ def page_of(report: str) -> str:
 
 
 def write(path: _call.PathLike, text: str) -> None:
-    """Writes a text file."""
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    """Writes a text file, and makes its folder where it does not exist."""
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        cause = "resource" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.EIO) else "input"
+        row = Diagnostic("cannot write file", os.fspath(path), str(error.strerror), "check the path and its permissions", cause)
+        raise OF_CAUSE[cause]([row]) from error
 
 
 def framed(page: str, height: int = 560) -> str:

@@ -72,7 +72,8 @@ class Trace:
         try:
             self._read(json.loads(text))
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise bad_argument("Trace: text", f"it is not a trace file: {error!r}", "give what --trace wrote") from None
+            why = f"it is not the text of a trace file: {error}"
+            raise bad_argument("Trace: text", why, "give what `Trace.save` or `dovetail run --trace` wrote") from None
 
     def _read(self, file: Mapping[str, Any]) -> None:
         self.layers = tuple(file["sources"])

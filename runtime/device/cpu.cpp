@@ -127,9 +127,11 @@ class CpuDevice : public Device {
                          "compile with --cpu native on this machine, or with --cpu baseline");
     auto loaded = SharedLibrary::load(module.code, "dovetail-kernels");
     if (loaded.ok()) return loaded;
+    const Diagnostic& error = loaded.errors().front();
     Diagnostic problem =
-        cannot_load(bundle, loaded.errors().front().why, "make the bundle again with `dovetail compile`");
-    problem.cause = cause_of(loaded.errors());
+        cannot_load(bundle, error.why,
+                    error.cause == Cause::resource ? error.hint : "make the bundle again with `dovetail compile`");
+    problem.cause = error.cause;
     return problem;
   }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <optional>
 
+#include "base/json_problem.h"
 #include "isa/verify/token_machine.h"
 
 namespace dovetail::simulator {
@@ -164,7 +165,7 @@ Result<Trace> trace_from_json(const Json& json, std::string_view where) {
     return Diagnostic{"cannot read the trace", fmt::format("{}, {}", where, place), error.why,
                       "write the trace again with --trace"};
   } catch (const Json::exception& error) {
-    return Diagnostic{"cannot read the trace", fmt::format("{}, {}", where, place), error.what(),
+    return Diagnostic{"cannot read the trace", fmt::format("{}, {}", where, place), json_problem(error.what()),
                       "write the trace again with --trace"};
   }
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_problem.h"
 #include "isa/codec.h"
 #include "simulator/trace/base64.h"
 
@@ -65,7 +66,7 @@ Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, c
       programs.push_back(std::move(program));
     }
   } catch (const Json::exception& error) {
-    return bad(error.what());
+    return bad(json_problem(error.what()));
   }
   place = "programs";
   if (launch != trace.launches.size())

@@ -398,7 +398,7 @@ static void loops(void) {
   dvt_loops* endless = NULL;
   if (OK(dvt_loops_parse("program endless { output y: int32[1] for i in 1000000000000 { block b { reduce r in "
                          "1000000000000 = i init { y[0] = 0 } y[0] = y[0] + 1 } } }", &options, &endless)))
-    FAILS(DVT_CAUSE_WORK, "cancelled", dvt_loops_run(endless, NULL, 0, &calls, &outputs));
+    FAILS(DVT_CAUSE_WORK, "the caller asked to stop", dvt_loops_run(endless, NULL, 0, &calls, &outputs));
   dvt_loops_free(endless);
   CHECK(outputs == NULL && bundle == NULL && none == NULL);
 

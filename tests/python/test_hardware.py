@@ -45,6 +45,9 @@ class Hardware(unittest.TestCase):
         ):
             with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
                 dovetail.hardware(name, **parameters)
+        for wrong in (None, 3):
+            with self.assertRaisesRegex(TypeError, "name must be a name, a path, a dict or a Hardware"):
+                dovetail.hardware(wrong)
 
     def test_json_and_back(self):
         for base in dovetail.named_hardware():

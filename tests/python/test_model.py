@@ -121,7 +121,7 @@ class Models(unittest.TestCase):
             (lambda: dovetail.compile(INT8, "cpu", place={"nonesuch": "cpu"}), "value for `place`"),
             (lambda: dovetail.compile(INT8, "accel", HARDWARE, clock_mhz=1e9), "for example `clock_mhz=333`"),
             (lambda: session.evaluate(images, labels - 99), "`labels`"),
-            (lambda: session.evaluate(images, labels, output="nonesuch"), "value for `output`"),
+            (lambda: session.evaluate(images, labels, output="nonesuch"), "there is no output 'nonesuch'"),
             (lambda: session.run(wide), "or pass copy=True"),
         ):
             with self.subTest(named), self.assertRaises(dovetail.InputError) as caught:
@@ -247,6 +247,7 @@ class Models(unittest.TestCase):
             iter(batches),
             (each for each in self.images[:40]),  # without the axis of the batch
             (each[np.newaxis].astype(np.float32) for each in self.images[:40]),
+            {"image": np.repeat(self.images[:40], 2, axis=3)[..., ::2]},  # not contiguous
         ):
             self.assertEqual(self.saved(dovetail.quantize(FLOAT, samples).model), expected)
         accuracy = dovetail.compile(whole, "cpu").session().evaluate({"image": self.images}, self.labels).accuracy
@@ -269,6 +270,8 @@ class Models(unittest.TestCase):
             ({}, {}, "there are none"),
             ({"image": self.images[:0]}, {}, "there are none"),
             ([self.images[:0]], {}, "there are none"),
+            ([(self.images[:4], self.labels[:4])], {}, r"give \(x for x, _ in loader\)"),
+            ([self.images[:4], np.zeros((4, 1, 8, 9), np.float32)], {}, "give samples of one shape"),
             (image, {"calibration": "magic"}, "magic"),
             (image, {"tail": 0.1}, "percentiles alone"),
             (image, {"keep_float": ["nonesuch"]}, "nonesuch"),

@@ -105,6 +105,20 @@ class OwnTargets(unittest.TestCase):
         self.assertIn("it is not an Add", str(bundle.compile_report["placement"]))
         self.check(bundle.session())
 
+    def test_seconds_that_are_none(self):
+        for wrong in (None, "1", -1, float("nan"), float("inf")):
+            own = type("Wrong", (Doubler,), {"seconds": lambda self, region: wrong})()
+            with self.subTest(wrong), self.assertRaisesRegex(dovetail.InputError, "return seconds, 0 or more"):
+                dovetail.compile(self.model, [own, "cpu"], offload="cost")
+
+    def test_arguments_are_read_only(self):
+        class Writes(Doubler):
+            def run(self, kernel, arguments, results):
+                arguments[0][...] = 0
+
+        with self.assertRaisesRegex(dovetail.WorkError, "read-only"):
+            dovetail.compile(self.model, [Writes(), "cpu"]).session().run(self.inputs)
+
     def test_functions_that_raise(self):
         class Fails(Doubler):
             def __init__(self, where, error):
@@ -188,6 +202,9 @@ class OwnTargets(unittest.TestCase):
 
         with self.assertRaisesRegex(dovetail.InputError, "1000000"):
             dovetail.compile(self.model, [Asks(), "cpu"])
+        for wrong in (Doubler, "doubler"):
+            with self.assertRaisesRegex(TypeError, "derived from dovetail.Target"):
+                dovetail.compile(self.model, [Doubler(), "cpu"]).session(own_targets=[wrong])
         own = Doubler()
         self.check(dovetail.compile(self.model, [own, "cpu"]).session())
         with self.assertRaisesRegex(dovetail.InputError, "used after the call"):

@@ -122,9 +122,15 @@ class Searches(unittest.TestCase):
             (SPACE, {"weights": [1, 2]}, "there are 2, of 1 models"),
             (SPACE, {"weights": [-1]}, "it is -1"),
             (SPACE, {"jobs": -1}, "jobs"),
+            (MODEL, {}, "it is not text|give a dict"),
         ):
             with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
                 dovetail.explore(MODEL, space, self.folder / "sweep", **options).wait()
+        with self.assertRaisesRegex(dovetail.InputError, "models.*there are none"):
+            dovetail.explore([], SPACE, self.folder / "sweep")
+        for seconds in (-1, float("nan")):
+            with self.assertRaisesRegex(dovetail.InputError, "seconds"):
+                dovetail.tune(MODEL, "cpu", records=self.folder / "none.db", seconds=seconds)
         with self.assertRaisesRegex(dovetail.InputError, "no such file"):
             dovetail.explore("nonesuch.onnx", SPACE, self.folder / "sweep")
 

@@ -2,7 +2,9 @@
 """Sessions: bound buffers, reports, threads, the order in which objects are freed."""
 import copy
 import gc
+import os
 import pickle
+import resource
 import threading
 import time
 import unittest
@@ -311,12 +313,43 @@ class Sessions(unittest.TestCase):
                 del each
                 gc.collect()
 
-    def test_objects_of_the_library_are_not_copied(self):
-        for each in (self.cpu, self.cpu.session(), dovetail.Model(DIGITS / "digits_int8.onnx")):
+    def test_sessions_and_models_are_not_copied(self):
+        for each in (self.cpu.session(), dovetail.Model(DIGITS / "digits_int8.onnx")):
             for function in (copy.deepcopy, pickle.dumps):
-                with self.assertRaises((TypeError, ValueError)):
+                with self.assertRaisesRegex(TypeError, "cannot be copied or pickled"):
                     function(each)
-        self.assertEqual(copy.copy(self.cpu).to_bytes(), self.cpu.to_bytes())
+
+    def test_bundles_are_copied_and_pickled(self):
+        for bundle in (self.cpu, self.accel):
+            for other in (copy.copy(bundle), copy.deepcopy(bundle), pickle.loads(pickle.dumps(bundle))):
+                self.assertEqual(other.to_bytes(), bundle.to_bytes())
+                self.assertEqual(other.compile_report, bundle.compile_report)
+                outputs = other.session(threads=1).run({"image": self.images[:1]})
+                np.testing.assert_array_equal(outputs["logits"][0], self.logits[0])
+        # Code that may not run is not trusted because it was pickled.
+        untrusted = dovetail.Bundle.load(self.cpu.to_bytes(), trust="never")
+        with self.assertRaisesRegex(dovetail.InputError, "may not run"):
+            pickle.loads(pickle.dumps(untrusted)).session()
+
+    def test_outputs_that_share_memory(self):
+        session = self.cpu.session(threads=1)
+        memory = np.zeros(64 + 10, np.float32)
+        image, logits = memory[:64].reshape(1, 1, 8, 8), memory[60:70].reshape(1, 10)
+        with self.assertRaisesRegex(dovetail.InputError, "logits shares memory with image"):
+            session.bind({"image": image}, {"logits": logits})
+
+    def test_no_file_descriptor_is_left(self):
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        sessions = []
+        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 8, limits[1]))
+        try:
+            with self.assertRaisesRegex(dovetail.ResourceError, "close sessions and files"):
+                for _ in range(20):
+                    sessions.append(self.cpu.session(threads=1))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        sessions.clear()
+        self.assertEqual(self.cpu.session(threads=1).run({"image": self.images[:1]})["logits"].shape, (1, 10))
 
     def test_memory_does_not_grow(self):
         program = f"""

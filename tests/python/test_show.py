@@ -226,7 +226,7 @@ class Traces(unittest.TestCase):
         with self.assertRaisesRegex(dovetail.InputError, "nothing ran on the accelerator"):
             dovetail.compile(DIGITS / "digits_int8.onnx", "cpu").session(engine="cycle").trace(image)
         for text in ("", "{}", "[]", json.dumps({"sources": [], "launches": [{}], "traceEvents": []})):
-            with self.assertRaisesRegex(dovetail.InputError, "not a trace file"):
+            with self.assertRaisesRegex(dovetail.InputError, "not the text of a trace file"):
                 dovetail.Trace(text)
 
 

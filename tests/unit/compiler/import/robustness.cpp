@@ -69,7 +69,7 @@ TEST_CASE("robustness: all errors are reported at once, with nodes and remedies"
   CHECK_THAT(text, ContainsSubstring("initializer quarter") &&
                        ContainsSubstring("element type float8e4m3fn (17) is not supported"));
   CHECK_THAT(text, ContainsSubstring("operator Mystery is not supported; 2 nodes: m1, m2") &&
-                       ContainsSubstring("add it in compiler/ops, or rewrite the model without it"));
+                       ContainsSubstring("rewrite the model with the operators of docs/reference/import.md"));
   CHECK_THAT(text, ContainsSubstring("operator StringNormalizer is not supported: it works on strings"));
 }
 

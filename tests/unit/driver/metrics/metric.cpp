@@ -55,7 +55,7 @@ TEST_CASE("metric accuracy: top-1 and top-5, the first among equal scores") {
               .at(0)
               .value == 0);
   CHECK_THAT(errors_of("accuracy", scores, ints({3}, {0, 7, 1})),
-             ContainsSubstring("label 7 of sample 1 is not from 0 to 6"));
+             ContainsSubstring("label 7 of sample 1 is outside 0 to 6"));
   CHECK_THAT(errors_of("accuracy", scores, floats({3}, {0, 1, 2})), ContainsSubstring("they are not integers"));
   const Outputs two{{"a", floats({1, 2}, {1, 2})}, {"b", floats({1, 2}, {2, 1})}};
   CHECK_THAT(errors_of("accuracy", two, ints({1}, {1})), ContainsSubstring("the model has 2 outputs: a, b"));
@@ -76,6 +76,17 @@ TEST_CASE("metric iou: classes of scores, of probabilities, and given classes") 
   figures = figures_of("iou:ignore=2", scores, labels);
   CHECK(figures[0].value == Approx(0.5));
   CHECK(figures[1].text == "2 of 3, 66.67 %");
+  // A pixel with NaN has no class: 1/2 for class 0, 1/2 for class 1, 0 for class 2.
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Outputs with_nan{{"y", floats({1, 3, 2, 2}, {5, 5, 0, nan, 1, 1, 9, 9, 0, 0, 3, 3})}};
+  figures = figures_of("iou", with_nan, labels);
+  CHECK(figures[0].value == Approx((0.5 + 0.5) / 3));
+  figures = figures_of("iou", with_nan, ints({1, 2, 2}, {0, 0, 1, 1}));
+  CHECK(figures[0].value == Approx((1 + 0.5) / 2));
+  CHECK(figures[1].text == "3 of 4, 75.00 %");
+  for (const int label : {0, 1})
+    CHECK(figures_of("iou", {{"y", floats({1, 1}, {nan})}}, ints({1, 1}, {label})).at(1).value == 0);
+  CHECK_THAT(errors_of("iou", {{"y", ints({1, 1}, {-1})}}, ints({1, 1}, {0})), ContainsSubstring("has the class -1"));
   const Outputs probabilities{{"y", floats({2, 1, 2}, {0.2F, 0.7F, 0.4F, 0.9F})}};
   CHECK(figures_of("iou", probabilities, ints({2, 2}, {0, 1, 1, 1}))[1].part == 3);
   CHECK(figures_of("iou:threshold=0.3", probabilities, ints({2, 2}, {0, 1, 1, 1}))[1].part == 4);
@@ -106,6 +117,11 @@ TEST_CASE("metric ctc: repetitions joined, blanks removed, edits counted") {
   const std::vector<std::int64_t> best{1, 1, 0, 1, 2, 2, 0, 0, 2, 1};
   for (std::size_t i = 0; i < best.size(); ++i) scores[i * 3 + static_cast<std::size_t>(best[i])] = 1;
   CHECK(figures_of("ctc", {{"y", floats({2, 5, 1, 3}, scores)}}, ints({2, 4}, {1, 1, 2, -1, 2, 1, 1, 2}))[1].part == 2);
+  // Steps a NaN a: a symbol that no label has is between them, whatever the label.
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Outputs with_nan{{"y", floats({1, 3, 3}, {0, 1, 0, nan, nan, nan, 0, 1, 0})}};
+  CHECK(figures_of("ctc", with_nan, ints({1, 2}, {1, 1}))[1].part == 1);
+  CHECK(figures_of("ctc", with_nan, ints({1, 3}, {1, 2, 1}))[1].part == 1);
   figures = figures_of("ctc:blank=2", steps, ints({2, 3}, {1, 0, 1, 0, 1, -1}));
   CHECK(figures[0].part == 2);
   CHECK_THAT(errors_of("ctc:blank=3", {{"y", floats({2, 5, 3}, scores)}}, ints({2, 1}, {1, 1})),
