@@ -7,6 +7,7 @@ the library is needed. A public name without a docstring is an error.
 
 import ast
 import re
+import string
 import sys
 import textwrap
 from pathlib import Path
@@ -59,8 +60,8 @@ def escaped(text):
     return "".join(part if part.startswith("`") else part.replace("<", "&lt;").replace("*", "\\*") for part in parts)
 
 
-def markdown(docstring):
-    """The paragraphs of a docstring: prose, examples, and lists of arguments."""
+def markdown(docstring, kinds={}):
+    """The paragraphs of a docstring: prose, examples, and lists of arguments, or of attributes. kinds: their types."""
     blocks = []
     for paragraph in re.split(r"\n\s*\n", docstring.strip()):
         lines = paragraph.splitlines()
@@ -82,7 +83,8 @@ def markdown(docstring):
             if is_entry:
                 names, _, rest = text.partition(": ")
                 code = ", ".join(f"`{name}`" for name in names.split(", "))
-                listed.append(filled(f"{code}: {rest}", "- ", "  "))
+                kind = f" (`{kinds[names]}`)" if names in kinds else ""
+                listed.append(filled(f"{code}{kind}: {rest}", "- ", "  "))
                 continue
             if listed:
                 blocks.append("\n".join(listed))
@@ -129,31 +131,13 @@ def decorated(function, name):
     return any(ast.unparse(each) == name for each in function.decorator_list)
 
 
-def described(body):
-    """[(name, annotation, docstring)] of assignments that a string follows."""
-    rows = []
-    for first, second in zip(body, body[1:]):
-        if not (
-            isinstance(second, ast.Expr)
-            and isinstance(second.value, ast.Constant)
-            and isinstance(second.value.value, str)
-        ):
-            continue
-        if isinstance(first, ast.AnnAssign):
-            target, kind = first.target, shown(first.annotation)
-        elif isinstance(first, ast.Assign):
-            target, kind = first.targets[0], None
-        else:
-            continue
-        name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
-        if name and not name.startswith("_"):
-            rows.append((name, kind, ast_clean(second.value.value)))
-    return rows
-
-
-def ast_clean(text):
-    first, _, rest = text.partition("\n")
-    return first + "\n" + textwrap.dedent(rest) if rest else first
+def attributes_of(node, docstring):
+    """{name: type} of the attributes that a class declares, each of which its docstring describes."""
+    kinds = {each.target.id: shown(each.annotation) for each in node.body if isinstance(each, ast.AnnAssign)}
+    for name in kinds:
+        if not re.search(rf"^{name}: ", docstring, re.MULTILINE):
+            fail(f"the docstring of {node.name} does not describe {name}")
+    return kinds
 
 
 def section(title, code, docstring):
@@ -173,30 +157,18 @@ def class_text(node):
     parts = [
         f"### {node.name}",
         f"```python\nclass {node.name}{f'({bases})' if bases else ''}\n```",
-        markdown(docstring),
+        markdown(docstring, attributes_of(node, docstring)),
     ]
     methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
-    attributes = described(node.body)
-    if bases == "NamedTuple":  # every field, documented or not
-        documented = {name: docs for name, _, docs in attributes}
-        attributes = [
-            (each.target.id, shown(each.annotation), documented.get(each.target.id, ""))
-            for each in node.body
-            if isinstance(each, ast.AnnAssign)
-        ]
-    for method in methods:
-        if decorated(method, "property") and not method.name.startswith("_"):
-            text = ast.get_docstring(method) or fail(f"{node.name}.{method.name} has no docstring")
-            attributes.append((method.name, shown(method.returns), text))
-    if attributes:
-        parts.append(
-            "\n".join(
-                filled(
-                    f"`{name}`{f': `{kind}`' if kind else ''}{'. ' if text else ''}{linked(escaped(text))}", "- ", "  "
-                )
-                for name, kind, text in attributes
-            )
-        )
+    properties = [each for each in methods if decorated(each, "property") and not each.name.startswith("_")]
+    lines = []
+    for each in properties:
+        text = ast.get_docstring(each) or fail(f"{node.name}.{each.name} has no docstring")
+        text = text[0].lower() + text[1:] if text[1:2] in " " + string.ascii_lowercase else text
+        lines.append(filled(f"`{each.name}` (`{shown(each.returns)}`): {linked(escaped(text))}", "- ", "  "))
+    if lines:
+        is_list = parts[-1].rpartition("\n\n")[2].startswith("- ")
+        parts.append("\n".join([parts.pop()] * is_list + lines))
     init = next((each for each in methods if each.name == "__init__"), None)
     if init and not (ast.get_docstring(init) or "").startswith("For this package"):
         parts.append(function_text(init, node.name, f"#### {node.name}()", True))

@@ -5,8 +5,11 @@
 >>> session = bundle.session(engine="cycle")
 >>> session.run({"image": numpy.zeros((1, 1, 8, 8), numpy.float32)})
 
-Importing opens the kit's shared library (`dovetail.library_path`). With the library that only runs bundles,
-`dovetail.has_compiler` is False, and functions that need the compiler raise InputError.
+Importing opens the kit's shared library.
+
+library_path: the path of that library.
+has_compiler: False with the library that only runs bundles: functions that need the compiler then raise InputError.
+__version__: the version of the kit.
 """
 
 from . import loops

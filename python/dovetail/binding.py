@@ -41,12 +41,14 @@ class Binding:
     >>> binding.run()["logits"]
 
     A session may have several; each runs on its own buffers.
+
+    inputs: the buffers that are read, by name: those that were given, and those that were allocated, arrays of the
+        bundle's types and shapes.
+    outputs: the buffers that are written, by name, likewise.
     """
 
     inputs: Dict[str, Any]
-    """The buffers that are read, by name: those that were given, and those that were allocated."""
     outputs: Dict[str, Any]
-    """The buffers that are written, by name."""
 
     def __init__(self, session: Session, inputs: Mapping[str, ArrayLike], outputs: Mapping[str, ArrayLike]) -> None:
         """For this package: users call `Session.bind`."""

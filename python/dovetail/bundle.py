@@ -30,14 +30,15 @@ class Bundle:
     """A compiled model: code, constants, memory plan. `dovetail.compile` makes one, `Bundle.load` reads one.
 
     Immutable, and usable from several threads.
+
+    inputs: name, type and shape of each input; of the first program, where the bundle has several.
+    outputs: name, type and shape of each output.
+    compile_report: what `dovetail compile --json` prints (docs/schema/compile.json); None for a bundle that was loaded.
     """
 
     inputs: Tuple[TensorInfo, ...]
-    """Name, type and shape of each input; of the first program, where the bundle has several."""
     outputs: Tuple[TensorInfo, ...]
-    """Name, type and shape of each output."""
     compile_report: Optional[Report]
-    """What `dovetail compile --json` prints (docs/schema/compile.json); None of a bundle that was loaded."""
 
     def __init__(
         self, handle: _call.Handle, compiled: Optional[Dict[str, Any]] = None, own_targets: Sequence[Any] = ()
@@ -158,5 +159,5 @@ class Bundle:
     def __repr__(self) -> str:
         about = self.describe()
         targets = ", ".join(f"{name} {count}" for name, count in about["targets"].items())
-        ins, outs = (", ".join(map(repr, each)) for each in (self.inputs, self.outputs))
+        ins, outs = (", ".join(map(str, each)) for each in (self.inputs, self.outputs))
         return f"<dovetail.Bundle {about['name']}: {ins} -> {outs}; steps: {targets}>"

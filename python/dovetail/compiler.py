@@ -165,8 +165,9 @@ def compile(
     threads: threads that will run the kernels, which select records; 0: one per processor.
     records: the database of `dovetail.tune`.
     counted_candidates: schedules of each layer whose cycles are counted.
-    place: targets of nodes, {"conv1": "cpu"}. decide: decisions of schedules, {"NAME": value}, which
-        `dovetail.decisions` lists.
+    place: targets of nodes, {"conv1": "cpu"}.
+    decide: decisions of schedules, {"tile_x": 2}, which `dovetail.decisions` lists. Each holds for every layer whose
+        schedule has a decision of this name and value; `tune` decides for each layer.
     shapes: symbolic extents and shapes of inputs, {"batch": 1, "x": (1, 3, 224, 224)}; a list of them, {"batch": [1,
         8]}, makes several programs.
     with_passes, without_passes: graph passes to add and to leave out.
@@ -216,15 +217,18 @@ def compile(
 
 
 class Decision(NamedTuple):
-    """A decision of a schedule, which `compile(decide={name: value})` makes."""
+    """A decision of a schedule, which `compile(decide={name: value})` makes.
+
+    kernel: the layer or kernel whose schedule makes it.
+    name: its name, for example "tile_x" (docs/reference/schedules.md). Several kernels may have decisions of this name.
+    values: all values, as texts; some may not fit other decisions.
+    chosen: the value that the compiler chose.
+    """
 
     kernel: str
-    """The layer or kernel whose schedule makes it."""
     name: str
     values: Tuple[str, ...]
-    """All values, as texts; some may not fit other decisions."""
     chosen: str
-    """The value that the compiler chose."""
 
 
 def _values(rule: str, space: str) -> Tuple[str, ...]:
@@ -261,7 +265,7 @@ def decisions(
 
     model, targets, hardware, options: those of `compile`; with `decide`, what is chosen then.
 
-    `decide` sets a decision in every schedule that has its name and value. Ctrl-C stops it.
+    Ctrl-C stops it.
     """
     found: List[Decision] = []
     for stage in compile_stages(model, targets, hardware, ["trace"], progress=progress, **options):
@@ -276,7 +280,11 @@ def decisions(
 
 
 class Stage(NamedTuple):
-    """What a stage of the compiler made."""
+    """What a stage of the compiler made.
+
+    name: the stage, as `compile_stages(stages=...)` takes it.
+    text: what it made: a graph, loop programs, instructions.
+    """
 
     name: str
     text: str

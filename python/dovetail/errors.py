@@ -11,14 +11,20 @@ from typing import Dict, NamedTuple, Sequence, Tuple, Type
 
 
 class Diagnostic(NamedTuple):
-    """One problem: what failed, where, the violated rule, and the remedy. All are texts, "" where there is nothing."""
+    """One problem. All members are texts, "" where there is nothing to say.
+
+    what: what failed.
+    where: the file, node or argument.
+    why: the violated rule.
+    hint: the remedy.
+    cause: "input", "work", "resource" or "internal", as the classes of errors.
+    """
 
     what: str
     where: str
     why: str
     hint: str
     cause: str = "input"
-    """ "input", "work", "resource" or "internal"."""
 
     def __str__(self) -> str:
         text = self.what + (f" ({self.where})" if self.where else "") + (f": {self.why}" if self.why else "")
@@ -32,10 +38,11 @@ class Error(Exception):
     ...     dovetail.compile("missing.onnx", "cpu")
     ... except dovetail.Error as error:
     ...     print(error.diagnostics[0].why)
+
+    diagnostics: all problems that the call found, at least one.
     """
 
     diagnostics: Tuple[Diagnostic, ...]
-    """All that the call found, at least one."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         """For this package: its calls raise it."""

@@ -25,20 +25,24 @@ Samples = Union[Mapping[str, ArrayLike], Iterable[Batch]]
 
 
 class Evaluation(NamedTuple):
-    """What a session did with many samples."""
+    """What a session did with many samples.
+
+    samples: their number.
+    runs: runs of the bundle, one for each batch.
+    seconds: the time of all runs on this machine, which simulates the accelerator.
+    cycles: of the accelerator, all runs together; None where the engine counts none.
+    top1: samples whose best class is the label; None without labels.
+    top5: samples whose label is among the best five; None without labels, or with five classes or fewer.
+    outputs: arrays by name, of all samples along the first axis; empty without `keep_outputs`.
+    """
 
     samples: int
     runs: int
-    """Runs of the bundle, one for each batch."""
     seconds: float
     cycles: Optional[int]
-    """Of the accelerator, all runs together; None where the engine counts none."""
     top1: Optional[int]
-    """Samples whose best class is the label; None without labels."""
     top5: Optional[int]
-    """Samples whose label is among the best five; None without labels, or with five classes or fewer."""
     outputs: Dict[str, Any]
-    """The outputs of all samples, where they were asked for."""
 
     @property
     def accuracy(self) -> Optional[float]:

@@ -22,7 +22,8 @@ def _word(value: Any) -> str:
 class Hardware:
     """A configuration of the hardware: every parameter is an attribute. Immutable; equal where all parameters are.
 
-    `dovetail.hardware` makes one; it is accepted wherever a hardware is.
+    `dovetail.hardware` makes one; it is accepted wherever a hardware is. docs/gen/isa.md has the parameters with ranges
+    and units; those of the system are clock_mhz, memory, memory_clock_mhz and accelerators, None where not set.
 
     >>> wide = dovetail.hardware("1x16x16-ext", inp_buffer_bytes=65536)
     >>> wide.block_in, wide.inp_buffer_bytes

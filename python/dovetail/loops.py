@@ -55,6 +55,10 @@ class Expr:
 
     `+ - *`, `//` and `%` (which round to minus infinity), `/` of floats, `<< >> & | ^ ~`, comparisons. Numbers take the
     type of the other operand; other types must be equal, so convert with `astype`.
+
+    text: as in the text of a program (docs/reference/loop-programs.md).
+    dtype: the type of the value, for example "int32".
+    buffers: those whose elements it reads.
     """
 
     __slots__ = ("text", "dtype", "buffers")
@@ -191,7 +195,11 @@ def _expr(value: Operand, dtype: str) -> Expr:
 
 
 class Axis(Expr):
-    """An index: of an axis of a result, or of a reduction (`loops.axis`)."""
+    """An index: of an axis of a result, or of a reduction (`loops.axis`).
+
+    name: the end of its loop's name, BUFFER.NAME.
+    extent: the index runs from 0 to extent − 1.
+    """
 
     __slots__ = ("name", "extent")
 
@@ -201,7 +209,12 @@ class Axis(Expr):
 
 
 class Reduction:
-    """A sum, maximum or minimum over axes: the whole value of a `compute`."""
+    """A sum, maximum or minimum over axes: the whole value of a `compute`.
+
+    kind: "sum", "max" or "min".
+    value: what is combined.
+    axes: the axes that it is combined over.
+    """
 
     __slots__ = ("value", "axes", "kind")
 
@@ -228,7 +241,12 @@ class Reduction:
 
 
 class Buffer:
-    """A tensor of a program. Indexing it gives an element: `x[i, j + 1]`."""
+    """A tensor of a program. Indexing it gives an element: `x[i, j + 1]`.
+
+    name: in the program, and of the array that `Loops.run` takes or returns.
+    dtype: the type of an element, for example "int8".
+    shape: the extents.
+    """
 
     __slots__ = ("name", "dtype", "shape", "_axes", "_value")
 
@@ -592,7 +610,7 @@ class Loops(Primitives):
         return self.text
 
     def __repr__(self) -> str:
-        ins, outs = (", ".join(map(repr, each)) for each in (self.inputs, self.outputs))
+        ins, outs = (", ".join(map(str, each)) for each in (self.inputs, self.outputs))
         steps = self.trace.count("\n")
         return f"<dovetail.loops.Loops {self.describe()['name']}: {ins} -> {outs}; {steps} steps>"
 

@@ -84,11 +84,15 @@ class Model:
 
 
 class Quantized(NamedTuple):
-    """What `quantize` made."""
+    """What `quantize` made.
+
+    model: the int8 model, in QDQ form.
+    report: the tensors and layers, as `dovetail quantize --json` prints them (docs/schema/quantize.json). Figures in
+        "_db" are ratios of signal to error in decibels.
+    """
 
     model: Model
     report: Report
-    """The tensors and layers, as `dovetail quantize --json` prints them (docs/schema/quantize.json)."""
 
     def save(self, path: _call.PathLike, report: Optional[_call.PathLike] = None) -> None:
         """Writes the model's file.

@@ -17,14 +17,19 @@ from .tensors import Tensor, TensorInfo, array_at, dtype_name, shape_of
 
 
 class Node(NamedTuple):
-    """An operation of a region."""
+    """An operation of a region.
+
+    name: the node's name in the model.
+    operator: of ONNX, "Conv", or of the kit, "dovetail.qconv".
+    attributes: by name: numbers, texts, lists.
+    inputs: the numbers of values in the graph, for `Region.value`; None: omitted.
+    outputs: likewise.
+    """
 
     name: str
     operator: str
-    """Of ONNX, "Conv", or of the kit, "dovetail.qconv"."""
     attributes: Dict[str, Any]
     inputs: Tuple[Optional[int], ...]
-    """Values, by their numbers in the graph; None: omitted."""
     outputs: Tuple[int, ...]
 
 
@@ -116,12 +121,13 @@ class Target:
 
     The compiler calls `refuse`, `seconds` and `generate`; a session calls `load`, `run` and `unload`, all of them one
     at a time. An exception of one of them fails the compilation or the run, whose error has it as `__cause__`.
+
+    name: in `compile(targets=...)`, and in bundles.
+    patterns: what it may take, for example "Relu?(Add~(MatMul(_, #), #))" (docs/howto/adding-a-target.md).
     """
 
     name: str = ""
-    """In `compile(targets=...)`, and in bundles."""
     patterns: Sequence[str] = ()
-    """What it may take, for example "Relu?(Add~(MatMul(_, #), #))" (docs/howto/adding-a-target.md)."""
 
     def refuse(self, region: Region) -> Optional[str]:
         """Why it does not take this match, for the report; None: it does."""

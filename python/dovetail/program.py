@@ -31,14 +31,16 @@ Bytes = Union[bytes, bytearray, memoryview, "npt.NDArray[np.uint8]"]
 
 
 class Simulation:
-    """What a simulation gave. A notebook shows its cycles, or its counters where the engine has no clock."""
+    """What a simulation gave. A notebook shows its cycles, or its counters where the engine has no clock.
+
+    outputs: arrays by the texts of the places that were asked for.
+    report: what `dovetail simulate --json` prints (docs/schema/simulate.json).
+    trace: the events of all instructions; None without `trace=True`.
+    """
 
     outputs: Dict[str, Any]
-    """The places that were asked for, by their texts."""
     report: Report
-    """What `dovetail simulate --json` prints (docs/schema/simulate.json)."""
     trace: Optional[Trace]
-    """The events, if they were asked for."""
 
     def __init__(self, outputs: Dict[str, Any], report: Report, trace: Optional[Trace]) -> None:
         """For this module: users call `Program.simulate`."""
@@ -66,21 +68,23 @@ class Program:
     """A program of the accelerator: assembly text, or raw instructions. Immutable. Needs the compiler.
 
     `Bundle.programs` gives those of a compiled model.
+
+    name: in diagnostics and reports.
+    text: the program as assembly: as it was given, or disassembled.
+    instructions: the encoded instructions: uint8, a row for each.
+    uops: the encoded micro-ops of the text's .uop lines: uint8, a row for each.
+    image: the memory that the program begins with, at the address `map["image"]["base"]`: uint8, one axis.
+    map: "hardware", "instructions" (their number), "launches", "image" ("base", "bytes"), "symbols" (the names of data
+        and labels: "name", "kind", "value", "bytes", "type", "shape") and "source" (the lines of the instructions), as
+        `dovetail asm --map` writes them.
     """
 
     name: str
     text: str
-    """The program as assembly: as it was given, or disassembled."""
     instructions: npt.NDArray[np.uint8]
-    """The encoded instructions, a row each."""
     uops: npt.NDArray[np.uint8]
-    """The encoded micro-ops of the text's .uop lines, a row each."""
     image: npt.NDArray[np.uint8]
-    """The memory that the program begins with, at `map["image"]["base"]`."""
     map: Dict[str, Any]
-    """"hardware", "instructions" (their number), "launches", "image" ("base", "bytes"), "symbols" (the names of data
-    and labels: "name", "kind", "value", "bytes", "type", "shape") and "source" (the lines of the instructions), as
-    `dovetail asm --map` writes them."""
 
     def __init__(
         self,

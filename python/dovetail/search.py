@@ -69,22 +69,25 @@ def tune(
 
 
 class Point(NamedTuple):
-    """A design point of a sweep."""
+    """A design point of a sweep.
+
+    machine: the hardware, as `dovetail.hardware` takes it.
+    state: "measured", "pruned" (it cannot be on the front) or "infeasible".
+    chosen: the value of each axis of the space.
+    values: "latency_ms", "area_mm2", "energy_mj", "power_w", "gates" and so on (docs/schema/point.json); empty if it was
+        not measured.
+    why: why it was not measured; "" if it was.
+    models: cycles, energy and bytes of each model (docs/schema/point.json).
+    known: whether an earlier call measured it.
+    """
 
     machine: str
-    """The hardware, as `dovetail.hardware` takes it."""
     state: str
-    """"measured", "pruned" (it cannot be on the front) or "infeasible"."""
     chosen: Dict[str, Any]
-    """The value of each axis of the space."""
     values: Dict[str, float]
-    """"latency_ms", "area_mm2", "energy_mj", "power_w", "gates" and so on; empty if it was not measured."""
     why: str
-    """Why it was not measured."""
     models: List[Dict[str, Any]]
-    """Cycles, energy and bytes of each model."""
     known: bool
-    """Whether an earlier call measured it."""
 
     @property
     def hardware(self) -> Hardware:

@@ -129,7 +129,13 @@ class Session:
     It may be used from several threads: runs of one session wait for each other; use a session for each thread to run
     in parallel. In a forked process it makes its devices again. Ctrl-C stops a run, after which the session may run
     again; a kernel in machine code first runs to its end.
+
+    bundle: what it runs; `session.bundle.inputs` has the names, types and shapes of the inputs.
+    engine: what runs the accelerator's programs: "functional", "cycle", "systemc" or "rtl".
     """
+
+    bundle: Bundle
+    engine: str
 
     def __init__(
         self,

@@ -190,7 +190,7 @@ def _bar(share: float) -> _Html:
 
 
 def _infos(infos: Iterable[TensorInfo]) -> str:
-    return ", ".join(f"{info.name}: {info.dtype}{list(info.shape)}" for info in infos)
+    return ", ".join(map(str, infos))
 
 
 def bundle_html(bundle: Bundle) -> str:

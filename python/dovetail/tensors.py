@@ -41,15 +41,23 @@ _HOST = (1, 3)  # kDLCPU, kDLCUDAHost
 
 
 class TensorInfo(NamedTuple):
-    """An input or output: name, type and shape."""
+    """An input or output.
+
+    name: its name in the model.
+    dtype: for example "float32", or "bfloat16", which NumPy lacks.
+    shape: the extents; () of a scalar.
+    """
 
     name: str
     dtype: str
-    """For example "float32", or "bfloat16", which NumPy lacks."""
     shape: Tuple[int, ...]
 
+    def __str__(self) -> str:
+        """For example "image: float32[1, 1, 8, 8]"."""
+        return f"{self.name}: {self.dtype}{list(self.shape)}"
+
     def __repr__(self) -> str:
-        return f"<{self.name}: {self.dtype}{list(self.shape)}>"
+        return f"<{self}>"
 
     @property
     def nbytes(self) -> int:
@@ -76,9 +84,11 @@ class Tensor:
     """A tensor in the host's memory, for the element type that NumPy lacks: bfloat16.
 
     It offers DLPack, so `torch.from_dlpack(tensor)` shares its memory. `numpy()` converts to float32.
+
+    dtype: "bfloat16".
     """
 
-    dtype = "bfloat16"
+    dtype: str = "bfloat16"
 
     def __init__(self, bits: "npt.NDArray[np.uint16]") -> None:
         """`bits`: the elements' bits. The tensor shares their memory."""

@@ -40,26 +40,28 @@ class Trace:
     >>> trace.plot()
 
     A notebook shows it as the kit's page: timeline, use of the cycles, roofline, layers.
+
+    text: the trace file, JSON. ui.perfetto.dev opens it.
+    report: "latency", "energy", and of each program of the accelerator, in "programs", the "timing": cycles, bounds,
+        roofline, layers, and with `what_if` the cycles on other hardware (docs/schema/run.json).
+    layers: the model's nodes; the number of an event's layer is a position in it. The first is "": not known.
+    cycles: of all launches, which follow each other.
+    events: a structured array with a row for each instruction, in program order: "launch"; "instruction", its number in
+        the program; "unit", 0 load, 1 compute, 2 store; the cycles of "issue", "start" and "end" (its last cycle) from
+        the start of the first launch; "cause", why it did not start a cycle earlier: 0 none, 1 fetch, 2 unit, 3 drain,
+        4 token_prev, 5 token_next (docs/reference/timing.md); "layer", a position in `layers`.
+    instructions: the text of each event's instruction.
+    tokens: a structured array with a row for each dependency token: the units that it goes "from" and "to", and the
+        cycles at which it was "pushed" and "popped".
     """
 
     text: str
-    """The trace file. ui.perfetto.dev opens it."""
     report: Report
-    """"latency", "energy", and of each program of the accelerator the "timing": cycles, bounds, roofline, layers,
-    and with `what_if` the cycles on other hardware (docs/schema/run.json)."""
     layers: Tuple[str, ...]
-    """The model's nodes; the number of an event's layer is a position in it. The first is "": not known."""
     cycles: int
-    """Of all launches, which follow each other."""
     events: np.ndarray[Any, Any]
-    """A structured array with a row for each instruction, in program order: "launch", "instruction" (its number in
-    the program), "unit" (of `UNITS`), the cycles of "issue", "start" and "end" from the start of the first launch,
-    "cause" (of `CAUSES`) and "layer" (of `layers`)."""
     instructions: Tuple[str, ...]
-    """The text of each event's instruction."""
     tokens: np.ndarray[Any, Any]
-    """A structured array with a row for each dependency token: the units that it goes "from" and "to", and the
-    cycles at which it was "pushed" and "popped"."""
 
     def __init__(self, text: str, report: Optional[Mapping[str, Any]] = None) -> None:
         """text: a trace file, as `dovetail run --trace` writes it.

@@ -55,8 +55,8 @@ class Digits(unittest.TestCase):
             dovetail.measure("fid", {"y": scores}, labels)
 
     def test_it_says_what_it_is(self):
-        self.assertEqual(repr(self.accel), "<dovetail.Bundle digits_int8: <image: float32[1, 1, 8, 8]> -> "
-                                           "<logits: float32[1, 10]>; steps: accel 1, cpu 4>")
+        self.assertEqual(repr(self.accel), "<dovetail.Bundle digits_int8: image: float32[1, 1, 8, 8] -> "
+                                           "logits: float32[1, 10]; steps: accel 1, cpu 4>")
         self.assertEqual(repr(self.accel.session(engine="cycle")), "<dovetail.Session of digits_int8, engine cycle>")
         self.assertEqual(repr(dovetail.Model(DIGITS / "digits_int8.onnx")),
                          "<dovetail.Model digits_int8: image: float32[1, 1, 8, 8] -> logits: float32[1, 10]; 49 nodes>")

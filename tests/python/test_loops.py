@@ -96,8 +96,8 @@ class Write(unittest.TestCase):
         self.assertEqual(str(again), program.text)
         self.assertEqual(program.blocks, ("y",))
         self.assertEqual(program.loops, ("y.i", "y.j", "y.k"))
-        self.assertEqual(repr(program), "<dovetail.loops.Loops product: <x: int8[16, 32]>, <w: int8[32, 32]> -> "
-                                        "<y: int32[16, 32]>; 0 steps>")
+        self.assertEqual(repr(program), "<dovetail.loops.Loops product: x: int8[16, 32], w: int8[32, 32] -> "
+                                        "y: int32[16, 32]; 0 steps>")
 
 
 class Schedule(unittest.TestCase):
