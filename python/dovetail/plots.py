@@ -89,7 +89,7 @@ def roofline(timings: Sequence[Mapping[str, Any]], ax: Any = None) -> Any:
         s=[20 + 180 * row["cycles"] / most for row in rows],
         alpha=0.9,
         linewidths=0,
-        label="layer (area: cycles)",
+        label="layer (area: cycles)" + f"; the {NAMED_LAYERS} slowest are named" * (len(rows) > NAMED_LAYERS),
     )
     # Points of layers are close to each other: the names are in a column, in the order of the points' heights.
     slowest = sorted(rows, key=lambda each: -float(each["cycles"]))[:NAMED_LAYERS]

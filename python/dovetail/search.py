@@ -330,8 +330,13 @@ def what_if(
 
     models: one model, or a list. weights: of the models, above 0.
 
-    Returns "clock_mhz", "memory", "encoding" and "values" of the hardware, and "steps", each with its "change", its
-    "encoding" and "values": latency, area, energy (docs/schema/what-if.json). Ctrl-C stops it.
+    Returns "clock_mhz", "memory", "encoding" and "values" of the hardware, and "steps", the fastest first, each with its
+    "change", its "encoding" and "values": latency, area, energy (docs/schema/what-if.json); "why" where it has none.
+    Ctrl-C stops it.
+
+    A step may cost cycles. With the encoding "wide" instructions are twice as long, and take longer to fetch; layers
+    that do not fill a larger batch or block multiply more zeros; where one unit reads further ahead, another waits for
+    the port.
     """
     call = LongCall("what_if", progress)
     opened, pointers, shares = _models(models, weights, "what_if")

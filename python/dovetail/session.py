@@ -328,7 +328,8 @@ class Session:
         """Runs once on an engine with a clock, and keeps what each instruction of the accelerator did. Needs the
         compiler.
 
-        what_if: also time the same instructions on other hardware, for the page and the report.
+        what_if: also time the same instructions on other hardware, for the page and the report. A change may cost
+            cycles: where one unit reads further ahead, another waits for the port (`dovetail.what_if` compiles anew).
 
         Raises InputError for an engine without a clock, and where nothing runs on the accelerator. The session's
         `report` then needs another `run`.

@@ -315,6 +315,19 @@ def timing_html(timing: Mapping[str, Any], title: str) -> str:
     )
 
 
+def _what_if_html(report: Mapping[str, Any]) -> str:
+    """What each step changes, in percent of the values of the hardware as it is."""
+    base = report["values"]
+    titles = {"latency_ms": "latency, ms", "area_mm2": "area, mm²", "energy_mj": "energy, mJ"}
+    rows: List[Sequence[Cell]] = [("(as it is)", *(base[key] for key in titles), None)]
+    for step in report["steps"]:
+        values = step.get("values")
+        changes = [f"{values[key] / base[key] - 1:+.1%}" if values else None for key in titles]
+        encoding = None if step["encoding"] == report["encoding"] else f"{step['encoding']} instructions"
+        rows.append((step["change"], *changes, step.get("why") or encoding))
+    return panel(f"What if {report['machine']} had more", table(("change", *titles.values(), "note"), rows))
+
+
 def _counters(report: Mapping[str, Any]) -> str:
     counters = report.get("counters") or {}
     plain = [(key, value) for key, value in counters.items() if value and not isinstance(value, (dict, list))]
@@ -370,6 +383,8 @@ def report_html(report: Mapping[str, Any]) -> str:
             return page
     if kind in ("session-run", "session-profile"):
         return _run_html(report)
+    if kind == "what-if":
+        return _what_if_html(report)
     if kind == "session-trace":
         return "".join(timing_html(each["timing"], each["name"]) for each in report["programs"])
     if report.get("timing"):

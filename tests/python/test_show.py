@@ -105,6 +105,7 @@ class Show(unittest.TestCase):
             (self.session.evaluate(self.image, np.array([0])), ("Evaluation", "1 in 1 runs", "1 of 1, 100.00%")),
             (self.trace.report, ("conv1", "of the tightest bound", "a port of 16 bytes")),
             (self.bundle.compile_report, ("compile", "targets: 2")),
+            (dovetail.what_if(self.model, HARDWARE), ("What if 1x16x16-ext", "bus_bytes=16 -", "wide instructions")),
             (dovetail.Report(self.session.energy()), ("joules", "parts")),
         ):
             with self.subTest(type(each).__name__):
