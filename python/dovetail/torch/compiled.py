@@ -26,13 +26,16 @@ class Compiled:
 
     Tensors are passed through DLPack without a copy. They are in the host's memory, contiguous, of the types and shapes
     of the example arguments. Results own their memory and have no gradient.
+
+    model: the model that was compiled, ONNX.
+    bundle: what `dovetail.compile` made of it.
+    session: what runs it, with the options `engine` and `threads` of `compile`.
     """
 
     def __init__(self, exported: Exported, model: bytes, bundle: Bundle, session: Session) -> None:
         """For this package: users call `dovetail.torch.compile`."""
         self._exported = exported
         self.model: bytes = model
-        """The model that was compiled: ONNX."""
         self.bundle: Bundle = bundle
         self.session: Session = session
         self._dtypes = {info.name: getattr(torch, info.dtype) for info in bundle.inputs}

@@ -63,7 +63,7 @@ class DovetailQuantizer(Quantizer):  # type: ignore[misc]
     Activations are int8 with a zero point. Weights are symmetric int8, -127 to 127, with a scale for each output
     channel. A product, a sum or an average is one result with the normalization, ReLU or clamp after it. Operators that
     move or select values (pooling by maximum, concatenation, reshaping) share one scale between operands and results.
-    Other operators (Softmax, LayerNorm) stay float.
+    Other operators (LayerNorm, bilinear interpolation) stay float.
     """
 
     def __init__(
