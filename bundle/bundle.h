@@ -87,6 +87,13 @@ struct OutputExtent {
   bool operator==(const OutputExtent&) const = default;
 };
 
+// A state: what a run gives for `output` is what the next run reads as `input`, unless the caller gives another value.
+// The first run reads zeros.
+struct State {
+  TensorIndex input = 0, output = 0;  // of the same type and shape
+  bool operator==(const State&) const = default;
+};
+
 // Whether machine code in a bundle may run: it can do everything that the user can. Code that this process has compiled
 // is trusted. For a file, the code that reads it decides, since it knows the file's origin.
 enum class MachineCode {
@@ -99,6 +106,7 @@ struct Bundle {
   std::vector<Tensor> tensors;
   std::vector<TensorIndex> inputs, outputs;
   std::vector<OutputExtent> extents;                       // of outputs; at most one per output
+  std::vector<State> states;                               // at most one per input, and per output
   std::vector<Step> steps;                                 // in execution order
   std::vector<MemorySpace> spaces = {{"host", "memory"}};  // the first is the host's
   std::vector<Module> modules;                             // at most one per target

@@ -1,9 +1,8 @@
 // The format of a bundle file: header, manifest and blobs. All integers little-endian.
 //
 //   0  "DOVETAIL"            8 bytes
-//   8  format version        uint32: 4 where there are programs of steps or extents of outputs, which readers of 3 do
-//   not
-//                            know, else 3
+//   8  format version        uint32: 5 where there are states, else 4 where there are programs of steps or extents of
+//                            outputs, else 3: readers of an older version do not know these
 //  12  CRC-32                uint32, of every byte from 16 to the end
 //  16  manifest size         uint64, bytes
 //  24  manifest              JSON; its "blobs" lists the size of every blob
@@ -18,6 +17,7 @@
 //   inputs         [tensor]
 //   outputs        [tensor]
 //   extents        [{output: tensor, axis, extent: tensor}], where there are any
+//   states         [{input: tensor, output: tensor}], where there are any
 //   steps          [{name, target, origins, arguments: [tensor], results: [tensor], code: blob, data: [blob],
 //                    [programs: [an object with all of these]]}]
 //   modules        [{target, made_for, code: blob}]
@@ -41,7 +41,7 @@ inline const ExpectedFile kExpected{"a bundle", [](std::span<const std::byte> so
                                       return std::ranges::equal(so_far.first(kMagic.size()),
                                                                 std::as_bytes(std::span(kMagic)));
                                     }};
-inline constexpr std::uint32_t kOldestVersion = 3, kVersion = 4;
+inline constexpr std::uint32_t kOldestVersion = 3, kVersion = 5;
 inline constexpr std::size_t kVersionOffset = 8;
 inline constexpr std::size_t kChecksumOffset = 12;
 inline constexpr std::size_t kManifestSizeOffset = 16;

@@ -94,6 +94,9 @@ class Reader {
       for (const CheckedJson& row : extents->items())
         bundle.extents.push_back(
             {read_index(row.at("output")), row.at("axis").integer(0, kMaxTensorBytes), read_index(row.at("extent"))});
+    if (const auto states = manifest.find("states"))
+      for (const CheckedJson& row : states->items())
+        bundle.states.push_back({read_index(row.at("input")), read_index(row.at("output"))});
     for (const CheckedJson& step : manifest.at("steps").items())
       if (errors_.empty()) bundle.steps.push_back(read_step(step, depth));
     for (const CheckedJson& module : manifest.at("modules").items())

@@ -103,9 +103,21 @@ Json to_json(const Bundle& bundle, BlobWriter& blobs) {
   for (const OutputExtent& row : bundle.extents)
     extents.push_back({{"output", row.output}, {"axis", row.axis}, {"extent", row.extent}});
   if (!extents.empty()) manifest["extents"] = extents;
+  Json states = Json::array();
+  for (const State& row : bundle.states) states.push_back({{"input", row.input}, {"output", row.output}});
+  if (!states.empty()) manifest["states"] = states;
   for (const Bundle& other : bundle.other_shapes) others.push_back(to_json(other, blobs));
   if (!others.empty()) manifest["other_shapes"] = others;
   return manifest;
+}
+
+// The oldest version whose readers know everything in the bundle.
+std::uint32_t version_of(const Bundle& bundle) {
+  if (!bundle.states.empty()) return 5;
+  const auto programs = all_programs(bundle);
+  const bool newer = programs.size() > 1 + bundle.other_shapes.size() ||
+                     std::ranges::any_of(programs, [](const Bundle* program) { return !program->extents.empty(); });
+  return newer ? 4 : 3;
 }
 
 }  // namespace
@@ -127,10 +139,7 @@ Serialized serialize_in_pieces(const Bundle& bundle) {
   std::vector<std::byte>& head = file.between;
   const auto magic = std::as_bytes(std::span(format::kMagic));
   head.assign(magic.begin(), magic.end());
-  const auto programs = all_programs(bundle);
-  const bool newer = programs.size() > 1 + bundle.other_shapes.size() ||
-                     std::ranges::any_of(programs, [](const Bundle* program) { return !program->extents.empty(); });
-  append_little_endian(head, newer ? format::kVersion : format::kOldestVersion);
+  append_little_endian(head, version_of(bundle));
   append_little_endian(head, std::uint32_t{0});  // the checksum, filled in last
   append_little_endian(head, std::uint64_t{text.size()});
   head.resize(format::kHeaderBytes + text.size());

@@ -43,6 +43,7 @@ class Verifier {
       if (!outputs.insert(output).second) fail(fmt::format("tensor {} is listed twice", tensor_text(output)));
     }
     check_extents();
+    check_states();
     if (problems_.empty()) check_memory();
     if (problems_.empty()) check_programs();
     return std::move(problems_);
@@ -152,6 +153,30 @@ class Verifier {
     }
   }
 
+  void check_states() {
+    step_ = "states";
+    std::set<TensorIndex> known;
+    for (const State& row : bundle_.states) {
+      if (std::ranges::find(bundle_.inputs, row.input) == bundle_.inputs.end() ||
+          std::ranges::find(bundle_.outputs, row.output) == bundle_.outputs.end()) {
+        fail(fmt::format("a state is from input {} to output {}, but is not both", tensor_text(row.input),
+                         tensor_text(row.output)));
+        continue;
+      }
+      if (!in_range(row.input) || !in_range(row.output)) continue;  // already reported
+      const Tensor &input = bundle_.tensors[static_cast<std::size_t>(row.input)],
+                   &output = bundle_.tensors[static_cast<std::size_t>(row.output)];
+      if (!known.insert(row.input).second || (row.output != row.input && !known.insert(row.output).second))
+        fail(
+            fmt::format("the state from \"{}\" to \"{}\" shares a tensor with another state", input.name, output.name));
+      if (input.dtype != output.dtype || input.shape != output.shape)
+        fail(fmt::format("the state \"{}\" is {}{}, and its output \"{}\" is {}{}", input.name, name(input.dtype),
+                         to_string(input.shape), output.name, name(output.dtype), to_string(output.shape)));
+      if (std::ranges::find(bundle_.extents, row.output, &OutputExtent::output) != bundle_.extents.end())
+        fail(fmt::format("the state's output \"{}\" has an extent that depends on values", output.name));
+    }
+  }
+
   void check_programs() {
     for (std::size_t i = 0; i < bundle_.steps.size(); ++i) {
       const Step& step = bundle_.steps[i];
@@ -164,6 +189,7 @@ class Verifier {
         const Bundle& program = step.programs[p];
         if (!program.other_shapes.empty()) fail(fmt::format("programs[{}] has programs for other shapes", p));
         if (!program.extents.empty()) fail(fmt::format("programs[{}] has outputs whose extents depend on values", p));
+        if (!program.states.empty()) fail(fmt::format("programs[{}] has states", p));
         for (Diagnostic& problem : Verifier(program, depth_ + 1).run()) {
           problem.where = fmt::format("{}, programs[{}], {}", step_, p, problem.where);
           problems_.push_back(std::move(problem));

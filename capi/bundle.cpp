@@ -49,6 +49,9 @@ Result<Json> describe(const LoadedBundle& loaded) {
   }
   Json shapes = Json::array({tensors_json(bundle, bundle.inputs)});
   for (const bundle::Bundle& other : bundle.other_shapes) shapes.push_back(tensors_json(other, other.inputs));
+  Json states = Json::object();
+  for (const bundle::State& state : bundle.states)
+    states[tensor_at(bundle, state.input).name] = tensor_at(bundle, state.output).name;
   return Json{{"name", bundle.name},
               {"inputs", tensors_json(bundle, bundle.inputs)},
               {"outputs", tensors_json(bundle, bundle.outputs)},
@@ -58,6 +61,7 @@ Result<Json> describe(const LoadedBundle& loaded) {
               {"machine_code", loaded.machine_code},
               {"may_run", loaded.why_not.empty()},
               {"shapes", shapes},
+              {"states", std::move(states)},
               {"report", bundle.report}};
 }
 

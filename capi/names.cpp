@@ -42,6 +42,7 @@ constexpr Row kMembers[] = {
     {"repeat", "repeat"},
     {"samples", "samples"},
     {"shape", "shapes"},
+    {"state", "states"},
     {"stop-after", "stop_after"},
     {"strategy", "strategy"},
     {"strict", "strict"},

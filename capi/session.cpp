@@ -46,6 +46,10 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+bool is_state(const bundle::Bundle& bundle, bundle::TensorIndex input) {
+  return std::ranges::find(bundle.states, input, &bundle::State::input) != bundle.states.end();
+}
+
 double percentile(std::vector<double> values, double share) {
   std::ranges::sort(values);
   return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
@@ -107,7 +111,19 @@ Result<void> Session::make_ready() {
     options.devices.push_back(std::move(device));
   }
   DOVETAIL_ASSIGN(executor_, runtime::Executor::make(loaded_->bundle, make_simulator, options));
+  executor_->set_states(std::move(states_));
+  states_.clear();
   return {};
+}
+
+Session::KeptStates::KeptStates(Session& session, bool keeps) : session_(session) {
+  if (keeps && !session.loaded_->bundle.states.empty()) values_ = session.states_now();
+}
+
+Session::KeptStates::~KeptStates() {
+  if (!values_) return;
+  if (session_.executor_) session_.executor_->set_states(*std::move(values_));
+  else session_.states_ = *std::move(values_);
 }
 
 Session::Call::Call(Session& session) : session_(session) {
@@ -141,8 +157,59 @@ void Session::stop() {
   for (Work* work : running_) work->stop(kWhyStopped, kStoppedHint);
 }
 
+void Session::drop_executor() {
+  if (executor_) states_ = executor_->states();
+  executor_.reset();
+}
+
 void Session::drop_stopped() {
-  if (work_->stopped()) executor_.reset();
+  if (work_->stopped()) drop_executor();
+}
+
+std::map<std::string, NdArray> Session::states_now() const {
+  std::map<std::string, NdArray> values;
+  const std::map<std::string, NdArray>& known = executor_ ? executor_->states() : states_;
+  for (const bundle::State& state : loaded_->bundle.states) {
+    const bundle::Tensor& tensor = tensor_at(loaded_->bundle, state.input);
+    const auto found = known.find(tensor.name);
+    values.emplace(tensor.name, found != known.end() ? found->second : NdArray(tensor.dtype, tensor.shape));
+  }
+  return values;
+}
+
+std::vector<std::pair<std::string, NdArray>> Session::states() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::pair<std::string, NdArray>> values;
+  for (auto& [name, value] : states_now()) values.emplace_back(name, value);
+  return values;
+}
+
+Result<void> Session::set_states(const Inputs& values) {
+  const auto takes = [&](const bundle::Bundle& program, const std::string& name, const NdArray& value) {
+    return std::ranges::any_of(program.states, [&](const bundle::State& state) {
+      const bundle::Tensor& tensor = tensor_at(program, state.input);
+      return tensor.name == name && tensor.dtype == value.dtype() && tensor.shape == value.shape();
+    });
+  };
+  std::vector<std::string> known;
+  for (const bundle::State& state : loaded_->bundle.states) {
+    const bundle::Tensor& tensor = tensor_at(loaded_->bundle, state.input);
+    known.push_back(fmt::format("{}: {}{}", tensor.name, name(tensor.dtype), to_string(tensor.shape)));
+  }
+  for (const auto& [name, value] : values) {
+    if (takes(loaded_->bundle, name, value) ||
+        std::ranges::any_of(loaded_->bundle.other_shapes,
+                            [&, &name = name, &value = value](const auto& other) { return takes(other, name, value); }))
+      continue;
+    return Diagnostic{
+        "cannot set a state", name,
+        fmt::format("the value is {}{}", dovetail::name(value.dtype()), to_string(value.shape())),
+        known.empty() ? "the bundle has no states" : fmt::format("the states are {}", fmt::join(known, ", "))};
+  }
+  const std::scoped_lock lock(mutex_);
+  if (executor_) executor_->set_states(values);
+  else states_ = values;
+  return {};
 }
 
 Result<void> Session::may_run() {
@@ -169,9 +236,10 @@ Result<runtime::RunResult> Session::run_locked(const Inputs& inputs, const runti
   return result;
 }
 
-Result<runtime::RunResult> Session::run(const Inputs& inputs, const runtime::RunOptions& options) {
+Result<runtime::RunResult> Session::run(const Inputs& inputs, const runtime::RunOptions& options, Keep keep) {
   const std::scoped_lock lock(mutex_);
   const auto start = Clock::now();
+  const KeptStates kept(*this, keep == Keep::states);
   DOVETAIL_ASSIGN(runtime::RunResult result, run_locked(inputs, options));
   last_seconds_ = seconds_since(start);
   last_.emplace(runtime::RunResult{{}, {}, result.steps, result.counters, result.launched});
@@ -233,6 +301,10 @@ Result<void> Session::run_bound() {
   const bundle::Bundle& program = loaded_->bundle;
   std::vector<std::span<const std::byte>> inputs;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i] && is_state(program, program.inputs[i])) {
+      inputs.emplace_back();
+      continue;
+    }
     if (!inputs_[i])
       return Diagnostic{"cannot run", tensor_at(program, program.inputs[i]).name, "the input is not bound",
                         "bind it with dvt_session_bind_input"};
@@ -283,7 +355,8 @@ Result<void> Session::with_last_run(
     const std::function<Result<void>(const bundle::Bundle& program, const runtime::RunResult& run)>& use) const {
   const std::scoped_lock lock(mutex_);
   if (!last_ || !executor_)
-    return Diagnostic{"there is nothing to report", loaded_->where, "no dvt_session_run has ended",
+    return Diagnostic{"there is nothing to report", loaded_->where,
+                      "no dvt_session_run has ended since the session was made, traced or stopped",
                       "run the session first"};
   return use(executor_->program(), *last_);
 }
@@ -304,6 +377,7 @@ Result<Json> Session::report() const {
 
 Result<Json> Session::profile(const Inputs& inputs, std::int64_t repeat) {
   const std::scoped_lock lock(mutex_);
+  const KeptStates kept(*this, true);
   DOVETAIL_ASSIGN(runtime::RunResult last, run_locked(inputs, {}));
   std::vector<double> whole;
   std::vector<std::vector<double>> of_step(last.steps.size());
@@ -334,8 +408,9 @@ Result<void> Session::trace(const Inputs& inputs, const UseRun& use) {
   if (!runtime::has_clock(settings_.engine))
     return Diagnostic{"cannot trace", loaded_->where, fmt::format("engine {} has no clock", settings_.engine),
                       "make a session with engine cycle"};
+  const KeptStates kept(*this, true);
   // This executor records events. The next run creates one that does not.
-  executor_.reset();
+  drop_executor();
   engine_options_.trace = true;
   const auto run = [&]() -> Result<void> {
     DOVETAIL_ASSIGN(const runtime::RunResult result, run_locked(inputs, {}));
@@ -344,7 +419,7 @@ Result<void> Session::trace(const Inputs& inputs, const UseRun& use) {
   };
   const Result<void> done = run();
   engine_options_.trace = false;
-  executor_.reset();
+  drop_executor();
   return done;
 }
 
@@ -376,9 +451,27 @@ dvt_status* dvt_session_run(dvt_session* session, const dvt_named_tensor* inputs
     DOVETAIL_TRY(require(session, "dvt_session_run: session"));
     DOVETAIL_ASSIGN(const Inputs arrays, arrays_of(inputs, count, "dvt_session_run: inputs"));
     const capi::Session::Call call(*session->session);
-    DOVETAIL_ASSIGN(runtime::RunResult result, session->session->run(arrays));
+    DOVETAIL_ASSIGN(runtime::RunResult result, session->session->run(arrays, {.copy_states = false}));
     DOVETAIL_ASSIGN(*outputs, tensors_of(session->session->outputs_of(result), session->session->settings().callbacks));
     return {};
+  });
+}
+
+dvt_status* dvt_session_states(dvt_session* session, dvt_tensors** values) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(values, "dvt_session_states: values"));
+    *values = nullptr;
+    DOVETAIL_TRY(require(session, "dvt_session_states: session"));
+    DOVETAIL_ASSIGN(*values, tensors_of(session->session->states(), session->session->settings().callbacks));
+    return {};
+  });
+}
+
+dvt_status* dvt_session_set_states(dvt_session* session, const dvt_named_tensor* values, size_t count) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(session, "dvt_session_set_states: session"));
+    DOVETAIL_ASSIGN(const Inputs arrays, arrays_of(values, count, "dvt_session_set_states: values"));
+    return session->session->set_states(arrays);
   });
 }
 

@@ -49,7 +49,13 @@ class Session {
   const driver::System& system() const { return system_; }
   const SessionSettings& settings() const { return settings_; }
 
-  Result<runtime::RunResult> run(const Inputs& inputs, const runtime::RunOptions& options = {});
+  enum class Keep { nothing, states };  // what is after the run as it was before
+  Result<runtime::RunResult> run(const Inputs& inputs, const runtime::RunOptions& options = {},
+                                 Keep keep = Keep::nothing);
+  // What the next run reads, by input.
+  std::vector<std::pair<std::string, NdArray>> states() const;
+  // Those that are not given are zeros.
+  Result<void> set_states(const Inputs& values);
   // The run's outputs, in the bundle's order.
   std::vector<std::pair<std::string, NdArray>> outputs_of(runtime::RunResult& result) const;
 
@@ -100,11 +106,26 @@ class Session {
     AlignedBytes aligned;  // a copy of an input whose address does not suit kernels
   };
 
+  // Sets the states again as they were. Its life is under the lock.
+  class KeptStates {
+   public:
+    KeptStates(Session& session, bool keeps);
+    ~KeptStates();
+    KeptStates(const KeptStates&) = delete;
+    KeptStates& operator=(const KeptStates&) = delete;
+
+   private:
+    Session& session_;
+    std::optional<std::map<std::string, NdArray>> values_;
+  };
+
   Session(std::shared_ptr<const LoadedBundle> loaded, SessionSettings settings)
       : loaded_(std::move(loaded)), settings_(std::move(settings)) {}
   // After a stopped run, drops the executor and its Work, since a stopped Work stays stopped; the next run creates new
   // ones.
   void drop_stopped();
+  void drop_executor();  // keeps its states for the next one
+  std::map<std::string, NdArray> states_now() const;
   // Error: the caller has stopped this call.
   Result<void> may_run();
   Result<void> make_ready();
@@ -119,6 +140,7 @@ class Session {
   mutable std::mutex mutex_;  // protects the following members
   std::unique_ptr<Work> work_;
   std::optional<runtime::Executor> executor_;
+  std::map<std::string, NdArray> states_;   // while there is no executor
   std::optional<runtime::RunResult> last_;  // without outputs
   double last_seconds_ = 0;
   std::vector<std::optional<Bound>> inputs_, outputs_;  // in the bundle's order

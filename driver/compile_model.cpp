@@ -176,6 +176,69 @@ Result<bundle::Bundle> with_other_shapes(const ModelOptions& options, const Comp
   return combine_shapes(std::move(programs));
 }
 
+Result<bundle::TensorIndex> find_tensor(const bundle::Bundle& bundle, const std::vector<bundle::TensorIndex>& among,
+                                        std::string_view kind, const std::string& name) {
+  std::vector<std::string> names;
+  for (const bundle::TensorIndex index : among) names.push_back(bundle.tensors[static_cast<std::size_t>(index)].name);
+  DOVETAIL_ASSIGN(const std::string found, match_name("--state", kind, names, name));
+  return among[static_cast<std::size_t>(std::ranges::find(names, found) - names.begin())];
+}
+
+// "past.*" = "present.*" for every input that begins with "past.".
+Result<std::map<std::string, std::string>> expanded(const std::map<std::string, std::string>& states,
+                                                    const bundle::Bundle& bundle) {
+  std::map<std::string, std::string> all;
+  for (const auto& [from, to] : states) {
+    const std::size_t star = from.find('*'), place = to.find('*');
+    const std::string head = from.substr(0, star), tail = star == from.npos ? "" : from.substr(star + 1);
+    const std::size_t known = all.size();
+    if (star == from.npos || place == to.npos) {
+      all.emplace(from, to);
+      continue;
+    }
+    for (const bundle::TensorIndex input : bundle.inputs) {
+      const std::string& name = bundle.tensors[static_cast<std::size_t>(input)].name;
+      if (name.size() < head.size() + tail.size() || !name.starts_with(head) || !name.ends_with(tail)) continue;
+      all.emplace(name, std::string(to).replace(place, 1, name.substr(star, name.size() - head.size() - tail.size())));
+    }
+    if (all.size() > known) continue;
+    std::vector<std::string> names;
+    for (const bundle::TensorIndex input : bundle.inputs)
+      names.push_back(bundle.tensors[static_cast<std::size_t>(input)].name);
+    return Diagnostic{"invalid value for --state", fmt::format("{}={}", from, to), "no input has such a name",
+                      fmt::format("the inputs are {}", fmt::join(names, ", "))};
+  }
+  return all;
+}
+
+// Makes the inputs that `given` names states of the bundle and of its programs for other shapes.
+Result<void> add_states(const std::map<std::string, std::string>& given, bundle::Bundle& bundle) {
+  DOVETAIL_ASSIGN(const auto states, expanded(given, bundle));
+  Diagnostics problems;
+  for (const auto& [from, to] : states) {
+    DOVETAIL_ASSIGN(const bundle::TensorIndex input, find_tensor(bundle, bundle.inputs, "input", from));
+    DOVETAIL_ASSIGN(const bundle::TensorIndex output, find_tensor(bundle, bundle.outputs, "output", to));
+    const bundle::Tensor &in = bundle.tensors[static_cast<std::size_t>(input)],
+                         &out = bundle.tensors[static_cast<std::size_t>(output)];
+    const auto bad = [&](std::string why, std::string hint) {
+      problems.push_back(
+          {"invalid value for --state", fmt::format("{}={}", from, to), std::move(why), std::move(hint)});
+    };
+    if (in.dtype != out.dtype || in.shape != out.shape)
+      bad(fmt::format("the input is {}{}, and the output is {}{}", name(in.dtype), to_string(in.shape), name(out.dtype),
+                      to_string(out.shape)),
+          "a state keeps its type and shape: write into a cache of fixed length (TensorScatter, ScatterElements)");
+    else if (std::ranges::find(bundle.extents, output, &bundle::OutputExtent::output) != bundle.extents.end())
+      bad("the output's extent depends on values", "a state keeps its shape");
+    else if (std::ranges::find(bundle.states, output, &bundle::State::output) != bundle.states.end())
+      bad("the output is that of another state", "give each state an output");
+    else bundle.states.push_back({input, output});
+  }
+  if (!problems.empty()) return problems;
+  for (bundle::Bundle& other : bundle.other_shapes) DOVETAIL_TRY(add_states(given, other));
+  return {};
+}
+
 // `model` has targets, hardware and system.
 Result<CompiledModel> compile_anew(const ModelOptions& options, CompileOptions compile, CompiledModel model) {
   const auto start = std::chrono::steady_clock::now();
@@ -194,6 +257,7 @@ Result<CompiledModel> compile_anew(const ModelOptions& options, CompileOptions c
     if (options.shapes.size() > 1) {
       DOVETAIL_ASSIGN(model.compiled.bundle, with_other_shapes(options, compile, std::move(model.compiled.bundle)));
     }
+    DOVETAIL_TRY(add_states(options.states, model.compiled.bundle));
   }
 
   Json& report = model.compiled.bundle.report;

@@ -123,6 +123,7 @@ Result<CompiledCache> CompiledCache::of(const ModelOptions& options, const Compi
                      {"check_bounds", options.check_bounds},
                      {"place", options.place},
                      {"shapes", options.shapes},
+                     {"states", options.states},
                      {"passes", {options.with_passes, options.without_passes}},
                      {"decide", options.decide},
                      {"loop_limit", options.loop_limit},

@@ -90,9 +90,9 @@ std::map<std::string, NdArray> Samples::inputs(std::int64_t run) const {
 
 NdArray Samples::stacked(const std::vector<NdArray>& results) const {
   const NdArray& one = results.front();
-  if (results.size() == 1 && runs_ == 1) return one;
   Shape shape = one.shape();
-  const bool by_rows = !shape.empty() && shape[0] == batch_;
+  const bool by_rows = !many_.empty() && !shape.empty() && shape[0] == batch_;
+  if (runs_ == 1 && !by_rows) return one;
   if (by_rows) shape[0] = rows_;
   else shape.insert(shape.begin(), static_cast<std::int64_t>(results.size()));
   NdArray all(one.dtype(), shape);

@@ -97,6 +97,13 @@ Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::map<std
   for (const bundle::TensorIndex index : program.inputs) {
     const bundle::Tensor& tensor = program.tensors[static_cast<std::size_t>(index)];
     if (inputs.tensors.contains(tensor.name)) continue;
+    if (std::ranges::find(program.states, index, &bundle::State::input) != program.states.end()) {
+      inputs.tensors.emplace(tensor.name, NdArray(tensor.dtype, tensor.shape));
+      inputs.announcements.push_back(
+          fmt::format("{}: {} of zeros, the first value of the state (--input {}=FILE sets it)", tensor.name,
+                      type_text(tensor.dtype, tensor.shape), plain_name(tensor.name)));
+      continue;
+    }
     inputs.tensors.emplace(tensor.name, random_array(tensor, seed));
     inputs.announcements.push_back(fmt::format("{}: {} of random values, seed {} (--input {}=FILE sets it)",
                                                tensor.name, type_text(tensor.dtype, tensor.shape), seed,

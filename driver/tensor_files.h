@@ -31,8 +31,8 @@ struct RunInputs {
 const bundle::Bundle& program_for(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& given);
 // Reads inputs from `files`, by names as for match_name(). Inputs without a file get pseudo-random values that depend
 // only on `seed` and their name: floats uniform in [-1, 1), 8-bit integers over their range, others in [-128, 127],
-// random bools. Errors include arrays that do not fit the program; with Rows::many the caller checks them with Samples
-// (driver/samples.h).
+// random bools. States (bundle::State) without a file are zeros. Errors include arrays that do not fit the program;
+// with Rows::many the caller checks them with Samples (driver/samples.h).
 enum class Rows { as_taken, many };
 // `preprocess` turns pictures into inputs (driver/sample_files.h).
 Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::map<std::string, std::string>& files,

@@ -43,7 +43,9 @@ void Facts::add(const Expr& large, const Expr& small, std::int64_t margin) {
   Linear fact = linear_form(simplify(large, *bounds_));
   fact.add(linear_form(simplify(small, *bounds_)), -1);
   fact.add(linear_form(int_imm(margin)), -1);
-  if (!range_of(fact, *bounds_)) return;
+  const auto range = range_of(fact, *bounds_);
+  if (!range) return;
+  never_ |= !range->assumed && range->max < 0;
   facts_.push_back(fact);
   // The same fact without common factors, quotients and terms that have no effect, which is the form of other indices.
   const Expr tight = simplify(binary(BinaryOp::ge, to_expr(fact), int_imm(0)), *bounds_);
@@ -121,9 +123,10 @@ bool Facts::prove(const Linear& linear, int depth) const {
   return bounded && prove(*bounded, depth - 1);
 }
 
-bool Facts::non_negative(const Linear& linear) const { return prove(linear, kDepth); }
+bool Facts::non_negative(const Linear& linear) const { return never_ || prove(linear, kDepth); }
 
 bool Facts::in_range(const Expr& expr, std::int64_t extent) const {
+  if (never_) return true;
   const Range range = range_of(expr, *bounds_);
   if (range.within(0, extent - 1)) return true;
   const Linear form = linear_form(expr);

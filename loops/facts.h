@@ -36,6 +36,7 @@ class Facts {
 
   const Bounds* bounds_;
   std::vector<Linear> facts_;  // each is >= 0
+  bool never_ = false;         // no values in the bounds satisfy the facts: what is under them is not reached
 };
 
 }  // namespace dovetail::loops

@@ -25,12 +25,18 @@ std::string shapes_of(const bundle::Bundle& bundle, std::string_view input) {
 }  // namespace
 
 Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& inputs) {
+  const auto is_state = [&](bundle::TensorIndex index) {
+    return std::ranges::find(bundle.states, index, &bundle::State::input) != bundle.states.end();
+  };
+  std::size_t found = 0;
   const auto fits = [&](bundle::TensorIndex index) {
     const bundle::Tensor& tensor = bundle.tensors[static_cast<std::size_t>(index)];
     const auto given = inputs.find(tensor.name);
-    return given != inputs.end() && given->second.dtype() == tensor.dtype && given->second.shape() == tensor.shape;
+    if (given == inputs.end()) return is_state(index);
+    ++found;
+    return given->second.dtype() == tensor.dtype && given->second.shape() == tensor.shape;
   };
-  if (inputs.size() == bundle.inputs.size() && std::ranges::all_of(bundle.inputs, fits)) return {};
+  if (std::ranges::all_of(bundle.inputs, fits) && found == inputs.size()) return {};
   Diagnostics problems;
   std::vector<std::string> names;
   for (const bundle::TensorIndex index : bundle.inputs) {
@@ -39,6 +45,7 @@ Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::stri
     names.push_back(tensor.name);
     const auto given = inputs.find(tensor.name);
     if (given == inputs.end()) {
+      if (is_state(index)) continue;
       problems.push_back({"cannot run " + bundle.name, "input " + tensor.name, "the input is missing",
                           fmt::format("give it as {}", expected)});
     } else if (given->second.dtype() != tensor.dtype || given->second.shape() != tensor.shape) {

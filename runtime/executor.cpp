@@ -27,7 +27,8 @@ struct Executor::State {
   Work* work = nullptr;
   // The bundle's program, then those for other shapes, created when first used.
   std::vector<std::unique_ptr<ReadyProgram>> programs;
-  ReadyProgram* last = nullptr;  // the program that ran last
+  ReadyProgram* last = nullptr;                  // the program that ran last
+  std::map<std::string, NdArray> states, spare;  // what the next run reads, and memory for what it gives
 };
 
 namespace {
@@ -60,6 +61,42 @@ Result<NdArray> copy_output(const bundle::Bundle& bundle, TensorMemory& memory, 
     output = first_along(output, axis, count);
   }
   return output;
+}
+
+const bundle::Tensor& executor_tensor(const bundle::Bundle& bundle, bundle::TensorIndex index) {
+  return bundle.tensors[static_cast<std::size_t>(index)];
+}
+
+bool is_of_state(const bundle::Bundle& bundle, bundle::TensorIndex output) {
+  return std::ranges::find(bundle.states, output, &bundle::State::output) != bundle.states.end();
+}
+
+// The value that a run reads; zeros if there is none yet.
+Result<std::span<const std::byte>> state_value(std::map<std::string, NdArray>& states, const bundle::Tensor& tensor) {
+  const auto [entry, is_new] = states.try_emplace(tensor.name, tensor.dtype, tensor.shape);
+  const NdArray& value = entry->second;
+  if (value.dtype() == tensor.dtype && value.shape() == tensor.shape) return value.bytes();
+  return Diagnostic{"cannot run", fmt::format("state {}", tensor.name),
+                    fmt::format("its value is {}{}, but the program reads {}{}", name(value.dtype()),
+                                to_string(value.shape()), name(tensor.dtype), to_string(tensor.shape)),
+                    "give a value of that type and shape"};
+}
+
+// Keeps what the run has given. All of it is copied before any state changes, since an output may be an input.
+Result<void> keep_states(const bundle::Bundle& bundle, TensorMemory& memory, std::map<std::string, NdArray>& states,
+                         std::map<std::string, NdArray>& spare) {
+  for (const bundle::State& state : bundle.states) {
+    DOVETAIL_TRY(memory.fetch(state.output));
+    const bundle::Tensor& tensor = executor_tensor(bundle, state.input);
+    NdArray& next = spare[tensor.name];
+    if (next.dtype() != tensor.dtype || next.shape() != tensor.shape) next = NdArray(tensor.dtype, tensor.shape);
+    std::ranges::copy(memory.read(state.output), next.bytes().begin());
+  }
+  for (const bundle::State& state : bundle.states) {
+    const std::string& name = executor_tensor(bundle, state.input).name;
+    std::swap(states[name], spare[name]);
+  }
+  return {};
 }
 
 std::optional<bundle::TensorIndex> find_output(const bundle::Bundle& bundle, std::string_view name) {
@@ -134,7 +171,17 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
   state_->last = &program;
   TensorMemory& memory = program.memory;
   if (state_->work != nullptr) DOVETAIL_TRY(state_->work->expect(bundle.name, program.estimate_work()));
-  DOVETAIL_TRY(memory.begin(inputs));
+  std::vector<std::span<const std::byte>> bytes;
+  for (const bundle::TensorIndex input : bundle.inputs) {
+    const bundle::Tensor& tensor = executor_tensor(bundle, input);
+    const auto given = inputs.find(tensor.name);
+    if (given != inputs.end()) {
+      bytes.push_back(given->second.bytes());
+    } else {
+      DOVETAIL_ASSIGN(bytes.emplace_back(), state_value(state_->states, tensor));
+    }
+  }
+  DOVETAIL_TRY(memory.begin(bytes));
 
   RunResult result;
   const bool together = program.sequence != nullptr && !options.keep_tensors;
@@ -167,10 +214,11 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
       if (const auto on_device = program.steps[s].kernel->device_seconds()) result.steps[s].seconds = *on_device;
   for (const bundle::TensorIndex output : bundle.outputs) {
     DOVETAIL_TRY(memory.fetch(output));
-    if (!options.copy_outputs) continue;
+    if (!options.copy_outputs || (!options.copy_states && is_of_state(bundle, output))) continue;
     DOVETAIL_ASSIGN(NdArray copy, copy_output(bundle, memory, output));
     result.outputs.emplace(bundle.tensors[static_cast<std::size_t>(output)].name, std::move(copy));
   }
+  DOVETAIL_TRY(keep_states(bundle, memory, state_->states, state_->spare));
   return result;
 }
 
@@ -178,10 +226,20 @@ Result<void> Executor::run_in_place(std::span<const std::span<const std::byte>> 
   ReadyProgram& program = *state_->programs.front();
   state_->last = &program;
   if (state_->work != nullptr) DOVETAIL_TRY(state_->work->expect(program.bundle.name, program.estimate_work()));
-  DOVETAIL_TRY(program.memory.begin(inputs));
+  std::vector<std::span<const std::byte>> bytes(inputs.begin(), inputs.end());
+  for (const bundle::State& state : program.bundle.states) {
+    const auto position = std::ranges::find(program.bundle.inputs, state.input) - program.bundle.inputs.begin();
+    if (auto& own = bytes[static_cast<std::size_t>(position)]; own.data() == nullptr) {
+      DOVETAIL_ASSIGN(own, state_value(state_->states, executor_tensor(program.bundle, state.input)));
+    }
+  }
+  DOVETAIL_TRY(program.memory.begin(bytes));
   DOVETAIL_TRY(run_steps(program));
   for (const bundle::TensorIndex output : program.bundle.outputs) DOVETAIL_TRY(program.memory.fetch(output));
-  return {};
+  return keep_states(program.bundle, program.memory, state_->states, state_->spare);
 }
+
+const std::map<std::string, NdArray>& Executor::states() const { return state_->states; }
+void Executor::set_states(std::map<std::string, NdArray> values) { state_->states = std::move(values); }
 
 }  // namespace dovetail::runtime

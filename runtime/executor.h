@@ -52,8 +52,9 @@ struct RunOptions {
   bool keep_tensors = false;
   // If false, steps are not timed, and RunResult::steps stays empty.
   bool time_steps = true;
-  bool copy_outputs =
-      true;  // if false, RunResult::outputs stays empty, and Executor::output gives access to them in place
+  // If false, RunResult::outputs stays empty, and Executor::output gives access to them in place.
+  bool copy_outputs = true;
+  bool copy_states = true;  // if false, RunResult::outputs has no outputs of states
 };
 int default_threads();  // one per processor that this process may use
 struct ExecutorOptions {
@@ -68,7 +69,8 @@ struct ExecutorOptions {
   std::vector<std::shared_ptr<Device>> devices = {};
 };
 
-// Reports missing, superfluous, wrongly typed or shaped inputs, all together. Executor::run does the same first.
+// Reports missing, superfluous, wrongly typed or shaped inputs, all together; states may be missing. Executor::run does
+// the same first.
 Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& inputs);
 
 class Executor {
@@ -79,13 +81,19 @@ class Executor {
                                const ExecutorOptions& options = {});
 
   // `inputs` by name; in a bundle for several shapes, the program for their shapes runs. Missing, superfluous, wrongly
-  // typed or shaped ones are diagnosed together. Every run begins with SRAM as after power-up and the initial image of
-  // the compiler. Not thread-safe: simulators and tensor memory are reused from run to run.
+  // typed or shaped ones are diagnosed together. A state that is missing has the value of the run before, which is kept
+  // if this run fails. Every run begins with SRAM as after power-up and the initial image of the compiler. Not
+  // thread-safe: simulators and tensor memory are reused from run to run.
   Result<RunResult> run(const std::map<std::string, NdArray>& inputs, const RunOptions& options = {});
 
   // Runs the first program on the bytes of its inputs, in their order, without copies and measurements; output() then
-  // gives access to the outputs. The bytes have the inputs' sizes, and begin at multiples of bundle::kTensorAlignment.
+  // gives access to the outputs. The bytes have the inputs' sizes, and begin at multiples of bundle::kTensorAlignment;
+  // null: the value of the state that the input is.
   Result<void> run_in_place(std::span<const std::span<const std::byte>> inputs);
+
+  // The values of the states that the next run reads, by input. Those that no run has given yet are not in it: zeros.
+  const std::map<std::string, NdArray>& states() const;
+  void set_states(std::map<std::string, NdArray> values);
 
   // An output of the last run, valid until the next; the whole tensor, including elements beyond an extent that depends
   // on values (bundle::OutputExtent). Precondition: a graph output of that name that a step has computed.

@@ -1,6 +1,7 @@
 #include "capi/compiler/model.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <utility>
 
@@ -78,7 +79,8 @@ std::vector<std::string> texts_of(const dvt_texts& texts) { return {texts.items,
 
 Result<CompileSettings> compile_settings_of(const Model& model, const dvt_compile_options* given,
                                             std::string_view argument) {
-  DOVETAIL_ASSIGN(const dvt_compile_options options, options_of(given, argument));
+  DOVETAIL_ASSIGN(const dvt_compile_options options,
+                  options_of(given, argument, offsetof(dvt_compile_options, states)));
   const auto member = [&](std::string_view name) { return fmt::format("{}, {}", argument, name); };
   DOVETAIL_TRY(check_value(options.level, DVT_LEVEL_DEFAULT, DVT_LEVEL_FAST, member("level")));
   DOVETAIL_TRY(check_value(options.offload, DVT_OFFLOAD_POSSIBLE, DVT_OFFLOAD_COST, member("offload")));
@@ -89,7 +91,8 @@ Result<CompileSettings> compile_settings_of(const Model& model, const dvt_compil
   DOVETAIL_TRY(check_value(options.loop_limit, 0, ops::kMostIterations, member("loop_limit")));
   for (const auto& [texts, name] :
        {std::pair(&options.place, "place"), std::pair(&options.shapes, "shapes"), std::pair(&options.decide, "decide"),
-        std::pair(&options.with_passes, "with_passes"), std::pair(&options.without_passes, "without_passes")})
+        std::pair(&options.states, "states"), std::pair(&options.with_passes, "with_passes"),
+        std::pair(&options.without_passes, "without_passes")})
     DOVETAIL_TRY(check_texts(*texts, member(name)));
 
   CompileSettings settings;
@@ -120,6 +123,7 @@ Result<CompileSettings> compile_settings_of(const Model& model, const dvt_compil
   if (options.counted_candidates > 0) to.counted_candidates = options.counted_candidates;
   if (options.loop_limit > 0) to.loop_limit = options.loop_limit;
   DOVETAIL_ASSIGN(to.place, cli::parse_assignments("place", texts_of(options.place)));
+  DOVETAIL_ASSIGN(to.states, cli::parse_assignments("states", texts_of(options.states)));
   DOVETAIL_ASSIGN(to.shapes, cli::parse_shapes(texts_of(options.shapes)));
   DOVETAIL_ASSIGN(to.decide, cli::parse_assignments("decide", texts_of(options.decide)));
   to.with_passes = texts_of(options.with_passes);

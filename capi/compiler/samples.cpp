@@ -44,6 +44,10 @@ Result<Evaluation> evaluate(Session& session, Inputs tensors, const std::optiona
   if (!bundle.other_shapes.empty())
     return Diagnostic{"cannot evaluate", session.loaded().where, "the bundle has programs for several shapes",
                       "compile the model for one shape"};
+  if (!bundle.states.empty())
+    return Diagnostic{"cannot evaluate", session.loaded().where,
+                      "the bundle has states, and samples do not follow each other",
+                      "compile the model without states, or run the session on each sample"};
   DOVETAIL_ASSIGN(const driver::Samples samples, driver::Samples::make(bundle, std::move(tensors)));
   std::map<std::string, std::vector<NdArray>> results;
   std::optional<std::uint64_t> cycles = 0;

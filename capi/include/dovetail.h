@@ -41,7 +41,7 @@ extern "C" {
 
 /* The version of this header. */
 #define DVT_VERSION_MAJOR 1
-#define DVT_VERSION_MINOR 0
+#define DVT_VERSION_MINOR 1
 
 /* The version of the interface of the library: (major << 16) | minor. */
 DVT_API uint32_t dvt_version(void);
@@ -175,9 +175,10 @@ DVT_API size_t dvt_bundle_output_count(const dvt_bundle* bundle);
 /* `info->struct_size` is set by the caller. A shape is that of the bundle's first program. */
 DVT_API dvt_status* dvt_bundle_input(const dvt_bundle* bundle, size_t index, dvt_tensor_info* info);
 DVT_API dvt_status* dvt_bundle_output(const dvt_bundle* bundle, size_t index, dvt_tensor_info* info);
-/* {"name", "inputs", "outputs", "targets", "hardware", "steps", "machine_code", "may_run", "shapes", "report"}. Inputs
- * and outputs have "name", "dtype" and "shape"; "targets" counts the steps of each target; "shapes" lists the inputs of
- * all programs; "report" is the compiler's. */
+/* {"name", "inputs", "outputs", "targets", "hardware", "steps", "machine_code", "may_run", "shapes", "states",
+ * "report"}. Inputs and outputs have "name", "dtype" and "shape"; "targets" counts the steps of each target; "states"
+ * has the output of each input that is a state; "shapes" lists the inputs of all programs; "report" is the compiler's.
+ */
 DVT_API dvt_status* dvt_bundle_describe(const dvt_bundle* bundle, char** json);
 
 /* ---- A caller's own target ---- */
@@ -233,10 +234,19 @@ typedef struct dvt_session_options {
 DVT_API dvt_status* dvt_session_create(const dvt_bundle* bundle, const dvt_session_options* options, dvt_session** out);
 DVT_API void dvt_session_free(dvt_session* session);
 
-/* Runs on the inputs, all of which are given, in any order. The outputs are copies, which outlive the session. In a
- * bundle for several shapes the program for the given shapes runs. */
+/* Runs on the inputs, all of which are given but states, in any order. The outputs are copies, which outlive the
+ * session. In a bundle for several shapes the program for the given shapes runs. */
 DVT_API dvt_status* dvt_session_run(dvt_session* session, const dvt_named_tensor* inputs, size_t count,
                                     dvt_tensors** outputs);
+
+/* Of a bundle with states (dvt_compile_options): an input that is a state and is not given or bound has the value of
+ * the session's last run, of the first one zeros. dvt_session_run does not return the outputs of states. A run that
+ * fails keeps them as they were; dvt_session_profile, _trace and _check do not change them.
+ * `values` receives copies of what the next run will read, by input. Since 1.1. */
+DVT_API dvt_status* dvt_session_states(dvt_session* session, dvt_tensors** values);
+/* Sets states, by input; those that are not given are zeros. Since 1.1. Error: no state of that name, type and shape.
+ */
+DVT_API dvt_status* dvt_session_set_states(dvt_session* session, const dvt_named_tensor* values, size_t count);
 
 /* Binds a tensor to an input or output, until it is bound again or unbound with a null tensor: each
  * dvt_session_run_bound reads or writes its memory, which the caller keeps. The view is copied, its memory is not.
@@ -344,6 +354,7 @@ typedef struct dvt_compile_options {
   const dvt_callbacks* callbacks;
   const dvt_target* const* own_targets; /* the caller's, which `targets` may name; own_target_count of them */
   size_t own_target_count;
+  dvt_texts states; /* "INPUT=OUTPUT", or "past.*=present.*": the output of a run is the input of the next. Since 1.1 */
 } dvt_compile_options;
 
 /* Imports and compiles. The bundle's machine code may run in this process. `json` receives what `dovetail compile

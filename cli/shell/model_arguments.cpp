@@ -49,6 +49,9 @@ void ModelArguments::declare(Options& options) {
   options.values("--shape", "NAME=SHAPE", shapes,
                  "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable, and with "
                  "several shapes for one name the bundle has a program for each shape");
+  options.values("--state", "INPUT=OUTPUT", states,
+                 "make the input a state: each run reads what the run before gave for the output, the first one zeros "
+                 "(docs/howto/states.md); past.*=present.* stands for all of these; repeatable");
   options.value("--loop-limit", "N", loop_limit,
                 fmt::format("maximum iterations of a Loop whose condition or trip count depends on values, if no "
                             "constant trip count limits it; one more ends the run with exit code 1 (default {})",
@@ -91,6 +94,7 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
   if (cache) given.emplace_back("--cache");
   if (!place.empty()) given.emplace_back("--place");
   if (!shapes.empty()) given.emplace_back("--shape");
+  if (!states.empty()) given.emplace_back("--state");
   if (loop_limit) given.emplace_back("--loop-limit");
   if (strict) given.emplace_back("--strict");
   if (level != "2") given.emplace_back("-O");
@@ -146,6 +150,7 @@ Result<driver::ModelOptions> ModelArguments::parse() const {
   }
   DOVETAIL_ASSIGN(options.system, system.parse());
   DOVETAIL_ASSIGN(options.shapes, parse_shapes(shapes));
+  DOVETAIL_ASSIGN(options.states, parse_assignments("--state", states));
   if (loop_limit) {
     DOVETAIL_ASSIGN(options.loop_limit, parse_count("--loop-limit", *loop_limit, 1, ops::kMostIterations));
   }

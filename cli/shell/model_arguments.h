@@ -16,7 +16,7 @@ struct ModelArguments {
   std::string model;
   std::optional<std::string> targets, hardware;
   std::string cpu = "native", gpu = std::string(cuda::kDefaultArchitectures);
-  std::vector<std::string> place, shapes, with_passes, without_passes, decide;
+  std::vector<std::string> place, shapes, states, with_passes, without_passes, decide;
   std::string level = "2";
   bool strict = false, cache = false, tf32 = false, check_bounds = false;
   std::string offload = "possible";

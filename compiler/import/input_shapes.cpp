@@ -146,12 +146,20 @@ class Binder {
              "give as many extents as the model");
       return;
     }
-    for (std::size_t axis = 0; axis < rank; ++axis)
-      if (const onnx::Dimension& dimension = declared.dims()[axis];
-          is_known(dimension) && dimension.value != given[axis])
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      const onnx::Dimension& dimension = declared.dims()[axis];
+      if (is_known(dimension) && dimension.value != given[axis])
         report(name,
                fmt::format("axis {} is set to {}, but the model fixes it to {}", axis, given[axis], *dimension.value),
                "set only symbolic extents");
+      const std::string by_name = symbol(dimension);
+      if (const auto set = options_.shapes.find(by_name);
+          !by_name.empty() && set != options_.shapes.end() && set->second != Shape{given[axis]})
+        report(name,
+               fmt::format("axis {} is set to {}, but {}, which it is, is set to {}", axis, given[axis], by_name,
+                           to_string(set->second)),
+               "set one of them");
+    }
   }
 
   void add_unbound(const std::string& text) { unbound_ += (unbound_.empty() ? "" : ", ") + text; }

@@ -28,8 +28,11 @@ Result<void> Schedule::apply(Step step) {
   }
   if (step.arguments.size() < primitive->min_arguments || step.arguments.size() > primitive->max_arguments)
     return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
-                      fmt::format("{} needs {} to {} arguments, not {}", primitive->name, primitive->min_arguments,
-                                  primitive->max_arguments, step.arguments.size()),
+                      fmt::format("{} needs {} arguments, not {}", primitive->name,
+                                  primitive->min_arguments == primitive->max_arguments
+                                      ? fmt::format("{}", primitive->min_arguments)
+                                      : fmt::format("{} to {}", primitive->min_arguments, primitive->max_arguments),
+                                  step.arguments.size()),
                       fmt::format("write `{}`", primitive->text)};
   if (!step.results.empty() && step.results.size() != primitive->results)
     return Diagnostic{

@@ -255,8 +255,9 @@ graph::ValueId Builder::softmax(const std::string& name, Value x) {
   return node("Softmax", name, {x}, {{"axis", std::int64_t{-1}}}, {std::min(1.0, 2.718 / count) / count, 0});
 }
 
-graph::ValueId Builder::rotate(const std::string& name, Value x) {
-  const std::int64_t positions = shape(x)[2], features = shape(x)[3], half = features / 2;
+graph::ValueId Builder::rotate(const std::string& name, Value x, const std::optional<Decoding>& decoding) {
+  const std::int64_t positions = decoding ? decoding->positions : shape(x)[2], features = shape(x)[3],
+                     half = features / 2;
   NdArray cosines(DType::float32, {positions, features}), sines(DType::float32, {positions, features});
   for (std::int64_t p = 0; p < positions; ++p)
     for (std::int64_t f = 0; f < features; ++f) {
@@ -270,10 +271,16 @@ graph::ValueId Builder::rotate(const std::string& name, Value x) {
   const Value negative = node("Neg", name + ".negative", {halves[1]}, {}, expected(x));
   const Value turned =
       node("Concat", name + ".turned", {negative, halves[0]}, {{"axis", std::int64_t{-1}}}, expected(x));
+  const auto factors = [&](const std::string& part, NdArray table) {
+    const Value all = constant(part, std::move(table));
+    if (!decoding) return all;
+    const Value row = node("Gather", part + ".row", {all, decoding->position}, {{"axis", std::int64_t{0}}}, {});
+    return reshape(part + ".rows", row, {shape(x)[0], 1, 1, features});
+  };
   const Value straight =
-                  node("Mul", name + ".cos", {x, constant(name + ".cosines", std::move(cosines))}, {}, expected(x)),
+                  node("Mul", name + ".cos", {x, factors(name + ".cosines", std::move(cosines))}, {}, expected(x)),
               across =
-                  node("Mul", name + ".sin", {turned, constant(name + ".sines", std::move(sines))}, {}, expected(x));
+                  node("Mul", name + ".sin", {turned, factors(name + ".sines", std::move(sines))}, {}, expected(x));
   return node("Add", name, {straight, across}, {}, expected(x));
 }
 
@@ -284,6 +291,29 @@ graph::ValueId Builder::repeat_heads(const std::string& name, Value x, std::int6
   const Value extents = constant(name + ".extents", NdArray::from<std::int64_t>({5}, repeated));
   return reshape(name, node("Expand", name + ".expanded", {apart, extents}, {}, expected(x)),
                  {own[0], own[1] * times, own[2], own[3]});
+}
+
+Builder::Decoding Builder::decode(std::int64_t positions) {
+  model_.graph.inputs.push_back(value("position", {DType::int64, {choices_.batch}}, {}));
+  return {model_.graph.inputs.back(), positions};
+}
+
+graph::ValueId Builder::cache(const std::string& name, Value x, const Decoding& decoding) {
+  const Value past = input("past." + name, {shape(x)[1], decoding.positions, shape(x)[3]});
+  const Value present =
+      node("TensorScatter", "present." + name, {past, x, decoding.position}, {{"axis", std::int64_t{2}}}, expected(x));
+  output(present);
+  return present;
+}
+
+graph::ValueId Builder::hide_unwritten(const std::string& name, Value x, const Decoding& decoding) {
+  NdArray numbers(DType::int64, {decoding.positions});
+  for (std::int64_t i = 0; i < decoding.positions; ++i) numbers.set_int64(i, i);
+  const Value at = reshape(name + ".position", decoding.position, {choices_.batch, 1, 1, 1});
+  const Value visible =
+      node("LessOrEqual", name + ".visible", {constant(name + ".positions", std::move(numbers)), at}, {}, {});
+  const Value lowest = constant(name + ".lowest", NdArray::scalar(std::numeric_limits<float>::lowest()));
+  return node("Where", name, {visible, x, lowest}, {}, expected(x));
 }
 
 graph::ValueId Builder::prepend_token(const std::string& name, Value x) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,10 +70,20 @@ class Builder {
   // Position j of the last axis is hidden from position i of the preceding one if j > i.
   Value hide_future(const std::string& name, Value x);
   Value softmax(const std::string& name, Value x);
+  // A decoder that gets one position at a time: an input int64 [batch], and how many positions its caches have.
+  struct Decoding {
+    Value position;
+    std::int64_t positions = 0;
+  };
   // On [batch, heads, positions, features]: rotary position embedding of features i and i + features / 2, and each head
-  // `times` times, next to itself.
-  Value rotate(const std::string& name, Value x);
+  // `times` times, next to itself. `decoding`: x has one position, that of the input.
+  Value rotate(const std::string& name, Value x, const std::optional<Decoding>& decoding = {});
   Value repeat_heads(const std::string& name, Value x, std::int64_t times);
+  Decoding decode(std::int64_t positions);
+  // The past values [batch, heads, positions, features], an input, with those of this position written: an output.
+  Value cache(const std::string& name, Value x, const Decoding& decoding);
+  // On scores [batch, heads, 1, positions]: hides the positions after the input's.
+  Value hide_unwritten(const std::string& name, Value x, const Decoding& decoding);
   // On [batch, positions, features]: a learned position before the others, learned numbers added to all, one position.
   Value prepend_token(const std::string& name, Value x);
   Value add_positions(const std::string& name, Value x);

@@ -20,6 +20,7 @@ void gpt2(Builder& b, std::int64_t size);
 void gpt_block(Builder& b, std::int64_t size);
 void llama_block(Builder& b, std::int64_t size);
 void stories15m(Builder& b, std::int64_t size);
+void stories15m_decode(Builder& b, std::int64_t size);
 void vit_tiny(Builder& b, std::int64_t size);
 void ds_cnn(Builder& b, std::int64_t size);
 

@@ -1,5 +1,8 @@
 #include "compiler/zoo/inputs.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "compiler/zoo/weights.h"
@@ -43,6 +46,15 @@ void fill_rows(NdArray& rows, Random& random) {
     value = static_cast<float>(kRow * common[i++ % common.size()] + kRowNoise * random.normal());
 }
 
+// Positions that the caches have, which are inputs [batch, heads, positions, features].
+void fill_positions(NdArray& positions, const graph::Graph& graph, Random& random) {
+  std::int64_t count = 1;
+  for (const graph::ValueId id : graph.inputs)
+    if (const Shape& shape = graph.value(id).type.shape; shape.size() == 4) count = shape[2];
+  for (std::int64_t& value : positions.data<std::int64_t>())
+    value = std::min(count - 1, static_cast<std::int64_t>(std::abs(random.normal()) / 2 * static_cast<double>(count)));
+}
+
 }  // namespace
 
 std::map<std::string, NdArray> sample_inputs(const graph::Graph& graph, std::uint64_t seed, int sample) {
@@ -51,7 +63,9 @@ std::map<std::string, NdArray> sample_inputs(const graph::Graph& graph, std::uin
     const graph::Value& value = graph.value(id);
     NdArray array(value.type.dtype, value.type.shape);
     Random random(seed, fmt::format("input {} of sample {}", value.name, sample));
-    if (array.rank() == 4) {
+    if (array.dtype() == DType::int64) {
+      fill_positions(array, graph, random);
+    } else if (array.rank() == 4) {
       fill_image(array, random);
     } else {
       fill_rows(array, random);

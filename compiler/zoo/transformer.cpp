@@ -17,6 +17,7 @@
 // pooler, attention mask and, except for the last position of stories15m, the product with the vocabulary are not
 // included.
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -27,12 +28,16 @@ namespace {
 
 using Value = Builder::Value;
 
+using Decoding = std::optional<Builder::Decoding>;
+
 enum class Sees : std::uint8_t { everything, past };
 
 // The values, weighted by the scores of heads of `size` features: [batch, sequence, heads, size].
-Value weighted(Builder& b, const std::string& name, Value scores, Value v, std::int64_t size, Sees sees) {
+Value weighted(Builder& b, const std::string& name, Value scores, Value v, std::int64_t size, Sees sees,
+               const Decoding& decoding = {}) {
   scores = b.divide(name + ".scaled", scores, std::sqrt(static_cast<float>(size)));
-  if (sees == Sees::past) scores = b.hide_future(name + ".masked", scores);
+  if (decoding) scores = b.hide_unwritten(name + ".masked", scores, *decoding);
+  else if (sees == Sees::past) scores = b.hide_future(name + ".masked", scores);
   const Value context = b.matmul(name + ".context", b.softmax(name + ".softmax", scores), v);
   return b.transpose(name + ".by_position", context, {0, 2, 1, 3});
 }
@@ -82,7 +87,8 @@ struct Llama {
 };
 
 // Normalized before each branch by the root mean square, rotary positions, a product of two linear layers (SwiGLU).
-Value llama_layer(Builder& b, const std::string& name, Value x, const Llama& form) {
+// `decoding`: x is one position, and the keys and values of the others are in caches.
+Value llama_layer(Builder& b, const std::string& name, Value x, const Llama& form, const Decoding& decoding = {}) {
   constexpr double kBranchScale = 0.5;
   const Shape whole = b.shape(x);
   const std::int64_t hidden = whole[2], size = hidden / form.heads;
@@ -96,13 +102,18 @@ Value llama_layer(Builder& b, const std::string& name, Value x, const Llama& for
   const Value normal = b.rms_norm(name + "norm1", x, kLlamaEpsilon);
   const std::string at = name + "attention";
   const std::int64_t pairs = form.heads / form.shared_by;
-  const Value q = b.rotate(at + ".q", by_head(at + ".q", linear("attention.query", normal, hidden), form.heads)),
-              k = b.rotate(at + ".k", by_head(at + ".k", linear("attention.key", normal, pairs * size), pairs)),
-              v = by_head(at + ".v", linear("attention.value", normal, pairs * size), pairs);
+  const auto cached = [&](const char* part, Value from) {
+    return decoding ? b.cache(name + part, from, *decoding) : from;
+  };
+  const Value q = by_head(at + ".q", linear("attention.query", normal, hidden), form.heads),
+              own_k = by_head(at + ".k", linear("attention.key", normal, pairs * size), pairs),
+              own_v = by_head(at + ".v", linear("attention.value", normal, pairs * size), pairs);
+  const Value turned_q = b.rotate(at + ".q", q, decoding), k = cached("key", b.rotate(at + ".k", own_k, decoding)),
+              v = cached("value", own_v);
   const Value keys =
       b.transpose(at + ".k.by_column", b.repeat_heads(at + ".k.repeated", k, form.shared_by), {0, 1, 3, 2});
-  const Value context = weighted(b, at, b.matmul(at + ".scores", q, keys),
-                                 b.repeat_heads(at + ".v.repeated", v, form.shared_by), size, Sees::past);
+  const Value context = weighted(b, at, b.matmul(at + ".scores", turned_q, keys),
+                                 b.repeat_heads(at + ".v.repeated", v, form.shared_by), size, Sees::past, decoding);
   const Value middle = b.add(
       name + "add1", x, linear("attention.output", b.reshape(at + ".merged", context, whole), hidden, kBranchScale));
   const Value branch = b.rms_norm(name + "norm2", middle, kLlamaEpsilon);
@@ -130,12 +141,18 @@ void llama_block(Builder& b, std::int64_t sequence) {
   b.output(llama_layer(b, "", b.input("hidden", {sequence, 256}), {4, 2, 688}));
 }
 
-void stories15m(Builder& b, std::int64_t sequence) {
+void stories(Builder& b, Value x, const Decoding& decoding) {
   constexpr std::int64_t kTokens = 32000;
-  Value x = b.input("embeddings", {sequence, 288});
-  for (int i = 0; i < 6; ++i) x = llama_layer(b, fmt::format("layer{}.", i + 1), x, {6, 1, 768});
-  x = b.rms_norm("norm", b.take_position("last", x, sequence - 1), kLlamaEpsilon);
+  for (int i = 0; i < 6; ++i) x = llama_layer(b, fmt::format("layer{}.", i + 1), x, {6, 1, 768}, decoding);
+  x = b.rms_norm("norm", b.take_position("last", x, b.shape(x)[1] - 1), kLlamaEpsilon);
   b.output(b.linear("logits", x, kTokens, 1, Bias::none));
+}
+
+void stories15m(Builder& b, std::int64_t sequence) { stories(b, b.input("embeddings", {sequence, 288}), {}); }
+
+void stories15m_decode(Builder& b, std::int64_t positions) {
+  const Value x = b.input("embedding", {1, 288});
+  stories(b, x, b.decode(positions));
 }
 
 void vit_tiny(Builder& b, std::int64_t image) {

@@ -14,7 +14,7 @@ namespace {
 constexpr Range kNone{}, kImageNet{224, 32, 1024}, kCifar{32, 8, 1024};
 
 // clang-format off
-constexpr std::array<Row, 15> kRows{{
+constexpr std::array<Row, 16> kRows{{
     {"resnet18", "residual net, basic blocks; ImageNet", kImageNet, kNone, 11689512, 1814073344, resnet18},
     {"resnet50", "residual net, bottlenecks, strides in the 3x3 convolutions; ImageNet", kImageNet, kNone, 25557032, 4089184256, resnet50},
     {"mobilenet_v1", "depthwise-separable convolutions; ImageNet", kImageNet, kNone, 4231976, 568740352, mobilenet_v1},
@@ -26,6 +26,7 @@ constexpr std::array<Row, 15> kRows{{
     {"gpt2", "transformer decoder, 12 layers, causal attention; takes embeddings", kNone, {128, 1, 1024}, 85056000, 11173625856, gpt2},
     {"llama_block", "one Llama block, grouped queries, causal attention, hidden 256; takes embeddings", kNone, {64, 1, 1024}, 725504, 48496640, llama_block},
     {"stories15m", "Llama decoder, 6 layers, hidden 288, logits of the last position; takes embeddings", kNone, {64, 1, 1024}, 15191712, 405577728, stories15m},
+    {"stories15m_decode", "stories15m for one position, with the keys and values of 256 in caches; takes an embedding", kNone, {256, 1, 1024}, 15191712, 16072704, stories15m_decode},
     {"bert_tiny", "transformer encoder, 2 layers, hidden 128; takes embeddings", kNone, {128, 1, 512}, 396544, 58720256, bert_tiny},
     {"vit_tiny", "vision transformer, 12 layers, hidden 192, patches of 16 x 16; ImageNet", kImageNet, kNone, 5717416, 1253683200, vit_tiny},
     {"resnet8", "MLPerf Tiny image classification; CIFAR-10", kCifar, kNone, 78186, 12501632, resnet8},

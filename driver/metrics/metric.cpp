@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -117,7 +118,9 @@ Result<const NdArray*> output_named(const MetricInputs& inputs, const std::strin
 }
 
 Result<double> number_option(const Metric& metric, const std::string& name, double otherwise) {
-  return option_value(metric, name, otherwise, "a number");
+  DOVETAIL_ASSIGN(const double value, option_value(metric, name, otherwise, "a number"));
+  if (std::isnan(value)) return bad_metric(metric.name, fmt::format("{} is not a number", name), "give a number");
+  return value;
 }
 
 Result<std::int64_t> integer_option(const Metric& metric, const std::string& name, std::int64_t otherwise) {

@@ -72,8 +72,8 @@ Result<std::vector<Figure>> measure_sequences(const Metric& metric, const Metric
   if (is_floating(labels.dtype()) || labels.rank() != 2)
     return bad_labels(metric, fmt::format("they are {}", type_text(labels.dtype(), labels.shape())),
                       "give integers [samples, length], the shorter ones filled up with -1");
-  const Shape shape = without_units(output->shape());
   const bool scores = is_floating(output->dtype());
+  const Shape shape = output->shape().size() == (scores ? 3U : 2U) ? output->shape() : without_units(output->shape());
   if (shape.size() != (scores ? 3 : 2) || shape[0] != labels.shape()[0])
     return bad_labels(metric,
                       fmt::format("they are {}, and the output is {}", type_text(labels.dtype(), labels.shape()),

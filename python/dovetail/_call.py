@@ -85,7 +85,7 @@ class Handle:
         self._as_parameter_: int = out.value
 
     def __reduce__(self) -> Any:
-        raise TypeError("this object cannot be copied or pickled: make it again from its file")
+        raise TypeError("an object of the library cannot be copied or pickled: make it again where it is needed")
 
     def __del__(self) -> None:
         if hasattr(self, "_as_parameter_"):
@@ -221,7 +221,7 @@ def key_values(values: Union[None, Mapping[str, Any], Sequence[str]], where: str
         return [f"{key}={value}" for key, value in values.items()]
     rows = [values] if isinstance(values, str) else values
     if rows is not None and not (isinstance(rows, (list, tuple)) and all(isinstance(row, str) for row in rows)):
-        raise TypeError(f"{where} must be a dict, for example {{'conv1': value}}, not {values!r}")
+        raise TypeError(f"{where} must be a dict of values by name, not {values!r}")
     for row in rows or ():
         if isinstance(row, str) and "=" not in row:
             raise bad_argument(where, f"{row!r} has no value", f"give {{{row!r}: value}}, or {row + '=VALUE'!r}")

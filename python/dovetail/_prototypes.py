@@ -6,7 +6,7 @@ from ctypes import (
 )
 from typing import Any, Dict, List, Tuple
 
-VERSION = (1, 0)  # of the header
+VERSION = (1, 1)  # of the header
 
 # The values of the enumerations, by the C type and by the name that this package takes.
 ENUMERATIONS: Dict[str, Dict[str, int]] = {
@@ -171,6 +171,7 @@ class dvt_compile_options(Structure):
         ("callbacks", POINTER(dvt_callbacks)),
         ("own_targets", POINTER(POINTER(dvt_target))),
         ("own_target_count", c_size_t),
+        ("states", dvt_texts),
     ]
 
 
@@ -336,6 +337,8 @@ RUNTIME: Dict[str, Tuple[Any, List[Any]]] = {
     "dvt_session_create": (c_void_p, [c_void_p, POINTER(dvt_session_options), POINTER(c_void_p)]),
     "dvt_session_free": (None, [c_void_p]),
     "dvt_session_run": (c_void_p, [c_void_p, POINTER(dvt_named_tensor), c_size_t, POINTER(c_void_p)]),
+    "dvt_session_states": (c_void_p, [c_void_p, POINTER(c_void_p)]),
+    "dvt_session_set_states": (c_void_p, [c_void_p, POINTER(dvt_named_tensor), c_size_t]),
     "dvt_session_bind_input": (c_void_p, [c_void_p, c_char_p, POINTER(DLTensor)]),
     "dvt_session_bind_output": (c_void_p, [c_void_p, c_char_p, POINTER(DLTensor)]),
     "dvt_session_run_bound": (c_void_p, [c_void_p]),

@@ -83,7 +83,10 @@ class Binding:
             why = f"there is no {kind} {min(unknown)!r}"
             raise bad_argument(f"Session.bind: {kind}s", why, f"name one of: {names}")
         buffers: Dict[str, Any] = {}
+        states = self._session.bundle.states
         for info in infos:
+            if info.name not in given and info.name in (states if kind == "input" else states.values()):
+                continue
             buffer = given[info.name] if info.name in given else aligned(info.dtype, info.shape)
             where = f"Session.bind: {kind}s, {info.name}"
             view = borrow(buffer, where, dtype=info.dtype, copy=None)

@@ -47,6 +47,7 @@ class Bundle:
         self._handle = handle
         self.compile_report = None if compiled is None else Report(compiled)
         self._own_targets = tuple(own_targets)
+        self._states: Optional[Dict[str, str]] = None
         self.inputs = self._infos(lib.dvt_bundle_input_count, lib.dvt_bundle_input)
         self.outputs = self._infos(lib.dvt_bundle_output_count, lib.dvt_bundle_output)
 
@@ -91,6 +92,10 @@ class Bundle:
                 raise InputError([each._replace(hint=hint) for each in error.diagnostics]) from None
         return cls(_call.Handle(lib.dvt_bundle_free, out))
 
+    def __getattr__(self, name: str) -> Any:
+        meant = ": bundle.session() makes a session, whose method it is" if name in ("run", "bind", "evaluate") else ""
+        raise AttributeError(f"a bundle has no {name}{meant}")
+
     def __reduce__(self) -> Any:
         """Pickled as its bytes. Machine code that may run here may run where they are loaded, as reading a pickle runs
         what is in it."""
@@ -115,8 +120,15 @@ class Bundle:
 
     def describe(self) -> Dict[str, Any]:
         """"name", "inputs", "outputs", "targets" (the steps of each), "hardware", "steps", "machine_code", "may_run",
-        "shapes" (the inputs of all programs) and "report"."""
+        "shapes" (the inputs of all programs), "states" and "report"."""
         return dict(_call.json_of(lib.dvt_bundle_describe, self._handle))
+
+    @property
+    def states(self) -> Dict[str, str]:
+        """The inputs that are states, each with the output that is its value in the next run of a session."""
+        if self._states is None:
+            self._states = dict(self.describe()["states"])
+        return dict(self._states)
 
     @property
     def name(self) -> str:

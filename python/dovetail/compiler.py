@@ -25,6 +25,9 @@ KeyValues = Union[None, Mapping[str, Any], Sequence[str]]
 """{"conv1": "cpu"} or ["conv1=cpu"]."""
 
 
+_LEVELS: Dict[Any, str] = {0: "needed", 1: "exact", 2: "tolerant", 3: "fast"}  # as of -O
+
+
 def targets() -> List[Dict[str, Any]]:
     """The targets of the compiler: "name", "description", "available", and "missing", what an unavailable one lacks."""
     return list(_call.json_of(lib.dvt_targets))
@@ -53,7 +56,7 @@ def compile_options(
     accelerators: Optional[int] = None,
     cpu: Optional[str] = None,
     gpu: Optional[str] = None,
-    level: str = "default",
+    level: Union[str, int] = "default",
     offload: str = "possible",
     strict: bool = False,
     tf32: bool = False,
@@ -65,6 +68,7 @@ def compile_options(
     loop_limit: Optional[int] = None,
     place: KeyValues = None,
     shapes: Shapes = None,
+    states: KeyValues = None,
     decide: KeyValues = None,
     with_passes: Sequence[str] = (),
     without_passes: Sequence[str] = (),
@@ -84,7 +88,7 @@ def compile_options(
         accelerators=_call.at_least_one(accelerators, f"{where}: accelerators"),
         cpu=cpu,
         gpu=gpu,
-        level=_call.enumeration("dvt_level", level, f"{where}: level"),
+        level=_call.enumeration("dvt_level", _LEVELS.get(level, level), f"{where}: level"),
         offload=_call.enumeration("dvt_offload", offload, f"{where}: offload"),
         strict=strict,
         tf32=tf32,
@@ -96,6 +100,7 @@ def compile_options(
         loop_limit=_call.at_least_one(loop_limit, f"{where}: loop_limit"),
         place=_call.key_values(place, f"{where}: place"),
         shapes=shape_texts(shapes),
+        states=_call.key_values(states, f"{where}: states"),
         decide=_call.key_values(decide, f"{where}: decide"),
         with_passes=with_passes,
         without_passes=without_passes,
@@ -129,7 +134,7 @@ def compile(
     accelerators: Optional[int] = None,
     cpu: Optional[str] = None,
     gpu: Optional[str] = None,
-    level: str = "default",
+    level: Union[str, int] = "default",
     offload: str = "possible",
     strict: bool = False,
     tf32: bool = False,
@@ -141,6 +146,7 @@ def compile(
     loop_limit: Optional[int] = None,
     place: KeyValues = None,
     shapes: Shapes = None,
+    states: KeyValues = None,
     decide: KeyValues = None,
     with_passes: Sequence[str] = (),
     without_passes: Sequence[str] = (),
@@ -156,8 +162,8 @@ def compile(
     hardware: the accelerator: a name, a JSON file, "NAME,key=value,...", or a Hardware; None: "1x16x16".
     memory, clock_mhz, accelerators: of the accelerator's system; None: the hardware's.
     cpu: the class of processor; None: "native". gpu: GPU architectures.
-    level: "needed" (-O 0: only what running needs), "exact" (-O 1: what keeps every bit), "tolerant" (-O 2, the
-        default: what stays within the operators' tolerance), "fast" (-O 3: what trades accuracy for speed).
+    level: "needed" (0: only what running needs), "exact" (1: what keeps every bit), "tolerant" (2, the
+        default: what stays within the operators' tolerance), "fast" (3: what trades accuracy for speed).
     offload: "possible" (a region leaves later targets unless its borders alone cost more than it costs there),
         "always", "cost" (only if it saves more than its borders cost).
     strict: refuse nodes that no listed target supports. tf32: tensor cores may round the factors of float32 products.
@@ -170,6 +176,8 @@ def compile(
         schedule has a decision of this name and value; `tune` decides for each layer.
     shapes: symbolic extents and shapes of inputs, {"batch": 1, "x": (1, 3, 224, 224)}; a list of them, {"batch": [1,
         8]}, makes several programs.
+    states: inputs, each with the output that is its value in the next run of a session, {"past": "present"}, or
+        {"past.*": "present.*"} for all of these (docs/howto/states.md).
     with_passes, without_passes: graph passes to add and to leave out.
     progress: None: a bar of tqdm, where tqdm is and someone watches; False: nothing; or a function (what, done, all).
 
@@ -201,6 +209,7 @@ def compile(
         loop_limit=loop_limit,
         place=place,
         shapes=shapes,
+        states=states,
         decide=decide,
         with_passes=with_passes,
         without_passes=without_passes,

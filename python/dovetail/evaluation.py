@@ -89,6 +89,10 @@ def _split(session: Session, samples: Mapping[str, ArrayLike], labels: Any, copy
     if not split or any(not arrays[name].shape for name in split):
         first = next((each.shape[0] for each in arrays.values() if each.shape), 1)
         return first, iter([(arrays, labels) if labels is not None else arrays])
+    counts = {name: arrays[name].shape[0] for name in split}
+    if len(set(counts.values())) > 1:
+        text = ", ".join(f"{count} of {name}" for name, count in counts.items())
+        raise bad_argument("Session.evaluate: samples", f"there are {text}", "give each input the same number")
     count, batch = arrays[split[0]].shape[0], max(1, shapes[split[0]][0])
     if count == 0:
         raise bad_argument(f"Session.evaluate: samples, {split[0]}", "there are none", "give at least one")
@@ -107,6 +111,9 @@ def _joined(parts: List[Any], shape: Tuple[int, ...], batch: int) -> Any:
     bits = [part.bits() if isinstance(part, Tensor) else part for part in parts]
     if shape[:1] != (batch,):  # one result for each run: of several, along a new axis
         bits = [part if part.ndim > len(shape) else part[np.newaxis] for part in bits]
+    if len({part.shape[1:] for part in bits}) > 1:
+        raise bad_argument("Session.evaluate: keep_outputs", "the shape of an output depends on values",
+                           "run the session on each sample")
     array = np.concatenate(bits)
     return Tensor(array) if isinstance(parts[0], Tensor) else array
 
@@ -173,6 +180,8 @@ def evaluate(
     with closing(progress_function(progress, "evaluate")) as report:
         for batch in batches:
             values, classes = batch if isinstance(batch, (tuple, list)) and len(batch) == 2 else (batch, None)
+            if reports and (classes is None) != ("accuracy" not in reports[0] or reports[0]["accuracy"] is None):
+                raise bad_argument(f"{where}: labels", "some batches have labels, and others none", "give all of them labels")
             named = _by_name(inputs, values, f"{where}: samples")
             rows = named_tensors(named, f"{where}: samples", session._dtypes, copy)
             known = None if classes is None else borrow(np.atleast_1d(classes), f"{where}: labels", copy=True)
@@ -221,6 +230,9 @@ def collected(inputs: List[Tuple[str, int]], samples: Any, where: str) -> Dict[s
                 names = ", ".join(axes)
                 raise bad_argument(where, f"a sample is one array, and the inputs are {names}", "yield dicts")
             sample = {inputs[0][0]: sample}
+        missing = {name for name, _ in inputs} - sample.keys()
+        if missing:
+            raise bad_argument(where, f"a sample has no {min(missing)!r}", "give each sample all inputs")
         for name, value in sample.items():
             array = np.asarray(borrow(value, f"{where}, {name}", copy=True).array)
             if array.ndim not in (axes.get(name, array.ndim), axes.get(name, array.ndim) - 1):

@@ -21,6 +21,8 @@ import inspect
 import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
+import numpy as np
+
 from . import _call
 from ._library import lib
 from ._primitives import Primitives, Word
@@ -184,6 +186,9 @@ def _expr(value: Operand, dtype: str) -> Expr:
         return value
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         return Expr("true" if value else "false", "bool")
+    if not isinstance(value, (int, float, np.number)):
+        hint = "use numbers and expressions; loops.apply has functions"
+        raise bad_argument(repr(value), f"a number of type {dtype} is needed", hint)
     if dtype in _FLOATS:
         number = float(value)
         text = {"inf": "inf", "-inf": "-inf", "nan": "nan"}.get(repr(number), repr(number))
@@ -191,7 +196,8 @@ def _expr(value: Operand, dtype: str) -> Expr:
     index = getattr(value, "__index__", None)
     if index is None:
         raise bad_argument(repr(value), f"a number of type {dtype} is needed", "convert the other operand with astype")
-    return Expr(f"{dtype}({index()})", dtype)
+    number = index()
+    return Expr(f"{dtype}({number - (1 << 64) if dtype == 'uint64' and number >= 1 << 63 else number})", dtype)
 
 
 class Axis(Expr):

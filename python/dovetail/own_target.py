@@ -219,7 +219,10 @@ class Target:
         raise bad_argument(f"target {self.name}: seconds", f"it returned {seconds!r}", "return seconds, 0 or more")
 
     def _generate(self, _: Any, region: int, write: Any, code: int) -> None:
-        made = bytes(self._with_region(self.generate, region))
+        made = self._with_region(self.generate, region)
+        if not isinstance(made, (bytes, bytearray, memoryview)):
+            raise bad_argument(f"target {self.name}: generate", f"it returned {type(made).__name__}", "return bytes")
+        made = bytes(made)
         write(code, made, len(made))
 
     def _load(self, _: Any, code: int, size: int, why: Any) -> Optional[int]:

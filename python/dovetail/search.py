@@ -14,7 +14,7 @@ from ._library import lib
 from ._prototypes import dvt_explore_options, dvt_model_samples, dvt_tune_options
 from ._work import WAIT_S, LongCall, Progress
 from .compiler import TargetsLike, compile_options
-from .errors import Diagnostic, InputError, WorkError, bad_argument
+from .errors import Diagnostic, InputError, ResourceError, WorkError, bad_argument
 from .evaluation import collected
 from .hardware import Hardware, HardwareLike, hardware as as_hardware, hardware_text
 from .model import Model, ModelLike, models_of
@@ -163,7 +163,11 @@ class Exploration:
         self._thread = threading.Thread(
             target=self._sweep.run, args=(call, arguments, options, keep), name="dovetail explore", daemon=True
         )
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            hint = "end other threads and processes, or raise the limits (`ulimit -a`)"
+            raise ResourceError([Diagnostic("cannot explore", "explore", str(error), hint, "resource")]) from error
 
     @property
     def points(self) -> List[Point]:

@@ -19,7 +19,7 @@ from .errors import Diagnostic, InputError
 from .evaluation import Evaluation, Samples, evaluate
 from .own_target import Target
 from .report import Report
-from .tensors import ArrayLike, array_at, borrow, dtype_name, numpy_type, shape_of, view_of
+from .tensors import ArrayLike, TensorInfo, array_at, borrow, dtype_name, numpy_type, shape_of, view_of
 from .trace import Trace
 
 _Managed = ctypes.POINTER(DLManagedTensorVersioned)
@@ -37,6 +37,8 @@ class _Exported:
         self.managed = managed
 
     def __del__(self) -> None:
+        if not hasattr(self, "managed"):  # Ctrl-C ended the constructor
+            return
         managed = self.managed.contents
         managed.deleter(ctypes.addressof(managed))
 
@@ -75,11 +77,11 @@ def named_tensors(
 class _Inputs:
     """The arguments of a run, made once: of arrays that fit, only the address changes from run to run."""
 
-    def __init__(self, bundle: Bundle) -> None:
-        self.count = len(bundle.inputs)
+    def __init__(self, infos: Sequence[TensorInfo]) -> None:
+        self.count = len(infos)
         self.rows: Any = (dvt_named_tensor * self.count)()
         self.inputs: List[Tuple[str, Any, Tuple[int, ...], int, Any]] = []
-        for row, info in zip(self.rows, bundle.inputs):
+        for row, info in zip(self.rows, infos):
             kind = numpy_type(info.dtype)
             view = view_of(None, info.dtype, info.shape)
             row.name, row.tensor = _call.text(info.name, "Session.run: inputs"), ctypes.pointer(view)
@@ -171,11 +173,23 @@ class Session:
             **_call.own_targets(self._targets),
         )
         self._dtypes = {info.name: info.dtype for info in self.bundle.inputs}
-        self._outputs = [info.name for info in self.bundle.outputs]
+        states = self.bundle.states
+        self._given = [info for info in self.bundle.inputs if info.name not in states]
+        self._outputs = [info.name for info in self.bundle.outputs if info.name not in states.values()]
         self._open()
 
     def __reduce__(self) -> Any:
         raise TypeError("a session cannot be copied or pickled: send its bundle, and make a session of it there")
+
+    @property
+    def inputs(self) -> Tuple[TensorInfo, ...]:
+        """`bundle.inputs`."""
+        return self.bundle.inputs
+
+    @property
+    def outputs(self) -> Tuple[TensorInfo, ...]:
+        """`bundle.outputs`."""
+        return self.bundle.outputs
 
     def _open(self) -> None:
         out = ctypes.c_void_p()
@@ -251,13 +265,14 @@ class Session:
         return interruptible(call, lambda: lib.dvt_session_stop(handle))
 
     def run(self, inputs: Mapping[str, ArrayLike], *, copy: bool = False) -> Dict[str, Any]:
-        """Runs on the inputs, all of which are given.
+        """Runs on the inputs, all of which are given; a state that is not has its value of the last run, or zeros.
 
         inputs: an array for each name. Its type is the input's; its shape too, or that of another program of the
             bundle. Anything that would need a copy (another type, not contiguous, another byte order) is an InputError
             unless `copy` is True.
 
-        Returns the outputs by name: NumPy arrays, or a Tensor where NumPy lacks the type. They outlive the session.
+        Returns the outputs by name, without those of states: NumPy arrays, or a Tensor where NumPy lacks the type. They
+        outlive the session.
         Raises InputError for inputs that do not fit, WorkError where a step fails.
         """
         handle = self._current()
@@ -265,7 +280,7 @@ class Session:
         try:
             fixed = self._inputs.pop()
         except IndexError:
-            fixed = _Inputs(self.bundle)
+            fixed = _Inputs(self._given)
         keep = fixed.set(inputs)
         rows, count = fixed.rows, fixed.count
         if keep is None:
@@ -288,14 +303,28 @@ class Session:
         """Binds buffers to inputs and outputs, for many runs: `binding.run()` reads and writes them.
 
         inputs, outputs: buffers by name, of exactly the type and shape of the bundle's first program, read and written
-            in place. The others are allocated, filled with zeros, at addresses that are multiples of 64. An input at
-            another address is copied at each run.
+            in place. The others are allocated, filled with zeros, at addresses that are multiples of 64; states and
+            their outputs are not. An input at another address is copied at each run.
 
         Raises InputError for a name, type, shape or layout that does not fit, and for an output whose extent depends
         on values.
         """
         given = ({} if each is None else each for each in (inputs, outputs))
         return Binding(self, *given)
+
+    @property
+    def states(self) -> Dict[str, Any]:
+        """The values of the states that the next run reads, by input: copies. A run that fails keeps them; `profile`,
+        `trace` and `check` do not change them; in a forked process they are zeros."""
+        out = ctypes.c_void_p()
+        _call.check(lib.dvt_session_states(self._current(), ctypes.byref(out)))
+        return take_tensors(out)
+
+    def set_states(self, values: Optional[Mapping[str, ArrayLike]] = None, *, copy: bool = False) -> None:
+        """Sets states, by input; those that are not given are zeros, as at first. Raises InputError for a value that is
+        not of a state's type and shape."""
+        rows = named_tensors(values or {}, "Session.set_states: values", self._dtypes, copy)
+        _call.check(lib.dvt_session_set_states(self._current(), rows, len(rows)))
 
     def stop(self) -> None:
         """Stops the calls on this session that are in progress in other threads: they raise WorkError, and the session

@@ -218,6 +218,21 @@ def _array_of(value: ArrayLike, where: str, copy: bool, or_copy: str) -> Tuple[n
     return array, array.dtype.name, array.flags.writeable
 
 
+def _converted(array: npt.NDArray[Any], dtype: str, where: str) -> npt.NDArray[Any]:
+    """A copy of another type. Raises InputError where a value is outside its range."""
+    kind = _NUMPY[dtype]
+    with np.errstate(over="ignore"):
+        copied = array.astype(kind)
+    if kind.kind in "iu":
+        fits = bool((copied == array).all()) and (kind.kind == "i" or not (array < 0).any())
+    else:
+        fits = kind.kind != "f" or bool((np.isfinite(copied) | ~np.isfinite(array)).all())
+    if not fits:
+        raise bad_argument(where, f"its type is {array.dtype.name}, and a value is outside the range of {dtype}",
+                           "give values of that range")
+    return copied
+
+
 def borrow(value: ArrayLike, where: str, *, dtype: Optional[str] = None, copy: Optional[bool] = False) -> Borrowed:
     """A view of a value. `dtype`: the type that it must have; None: its own. `copy`: whether a copy may be made; None:
     the function has no option for it.
@@ -235,7 +250,7 @@ def borrow(value: ArrayLike, where: str, *, dtype: Optional[str] = None, copy: O
             raise bad_argument(where, why, f"convert it{or_copy}")
         if "bfloat16" in (own, dtype) or not np.can_cast(array.dtype, _NUMPY[dtype], "same_kind"):
             raise bad_argument(where, f"{why}: such a copy would change values", "convert it as you mean it")
-        array, own = array.astype(_NUMPY[dtype]), dtype
+        array, own = _converted(array, dtype, where), dtype
     wrong = _wrong_layout(array)
     if wrong is not None:
         if not copy:

@@ -51,7 +51,7 @@ static int run_images(dvt_session* session, int begin, int end) {
 }
 
 static void nulls(void) {
-  CHECK(dvt_version() == (1u << 16) && strlen(dvt_kit_version()) > 0);
+  CHECK(dvt_version() == ((1u << 16) | 1u) && strlen(dvt_kit_version()) > 0);
   CHECK(dvt_status_cause(NULL) == DVT_CAUSE_NONE && dvt_status_count(NULL) == 0);
   CHECK(strcmp(dvt_status_json(NULL), "[]") == 0 && strcmp(dvt_status_what(NULL, 0), "") == 0);
   CHECK(strcmp(dvt_status_text(NULL), "") == 0 && strcmp(dvt_status_where(NULL, 1), "") == 0);
@@ -87,6 +87,9 @@ static void nulls(void) {
   FAILS(DVT_CAUSE_INPUT, null, dvt_session_bind_input(NULL, "x", NULL));
   FAILS(DVT_CAUSE_INPUT, null, dvt_session_bind_output(NULL, "x", NULL));
   FAILS(DVT_CAUSE_INPUT, null, dvt_session_run_bound(NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_session_states(NULL, &tensors));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_session_states(NULL, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_session_set_states(NULL, NULL, 0));
   FAILS(DVT_CAUSE_INPUT, null, dvt_session_report(NULL, &json));
   FAILS(DVT_CAUSE_INPUT, null, dvt_session_profile(NULL, NULL, 0, 1, &json));
   FAILS(DVT_CAUSE_INPUT, null, dvt_tensors_export(NULL, 0, &managed));
@@ -283,6 +286,14 @@ static void bound(const char* path, const char* engine) {
   OK(dvt_session_run_bound(session));
   OK(dvt_session_bind_input(session, input_name, NULL));
   FAILS(DVT_CAUSE_INPUT, "not bound", dvt_session_run_bound(session));
+  // A bundle without states.
+  dvt_tensors* states = NULL;
+  OK(dvt_session_states(session, &states));
+  CHECK(dvt_tensors_count(states) == 0);
+  dvt_tensors_free(states);
+  OK(dvt_session_set_states(session, NULL, 0));
+  const dvt_named_tensor none = {output_name, &output};
+  FAILS(DVT_CAUSE_INPUT, "the bundle has no states", dvt_session_set_states(session, &none, 1));
   dvt_session_free(session);
   dvt_bundle_free(bundle);
 }

@@ -39,6 +39,8 @@ class Write(unittest.TestCase):
             loops.compute("total", (3,), lambda i: loops.sum(a[i, r], r)),
             loops.compute("most", (3,), lambda i: loops.max_over(a[i, r], r)),
             loops.compute("least", (4,), lambda i: loops.min_over(b[r], r)),
+            loops.compute("least_unsigned", (1,), lambda i: loops.min_over(a[0, r].astype("uint64"), r)),
+            loops.compute("large", (1,), lambda i: a[0, 0].astype("uint64") + (1 << 63)),
             loops.compute("seven", (2,), lambda i: 7, dtype="uint8"),
             loops.compute("half", (4,), lambda i: b[i].astype("float16")),
             loops.compute("same", (4,), lambda i: loops.bitcast("int32", b[i])),
@@ -56,7 +58,8 @@ class Write(unittest.TestCase):
             "chosen": np.array([-1.5, y[1], y[2], -1.5], np.float32), "shifted": np.append(np.float32(0), y[:3]),
             "clamped": np.clip(y, -1, 1), "total": x.sum(1), "most": x.max(1), "least": np.full(4, y.min()),
             "seven": np.full(2, 7, np.uint8), "half": y.astype(np.float16), "same": y.view(np.int32),
-            "where": np.arange(4) * 11,
+            "where": np.arange(4) * 11, "least_unsigned": np.array([(1 << 64) - 5], np.uint64),
+            "large": np.array([(1 << 63) - 5], np.uint64),
         }
         self.assertEqual(set(got), set(expected))
         for name, array in expected.items():

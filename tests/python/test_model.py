@@ -108,7 +108,7 @@ class Models(unittest.TestCase):
         for targets in (None, 3, ["accel", 3], {"cpu": 1}):
             with self.subTest(targets), self.assertRaisesRegex(TypeError, "compile: targets must be str, or a list"):
                 dovetail.compile(INT8, targets)
-        for options in ({"with_passes": "nonesuch"}, {"level": 2}, {"strict": "yes"}, {"unknown": 1}):
+        for options in ({"with_passes": "nonesuch"}, {"level": 4}, {"strict": "yes"}, {"unknown": 1}):
             with self.subTest(str(options)), self.assertRaises((TypeError, dovetail.InputError)):
                 dovetail.compile(INT8, "cpu", **options)
 
@@ -271,6 +271,7 @@ class Models(unittest.TestCase):
             ({"image": self.images[:0]}, {}, "there are none"),
             ([self.images[:0]], {}, "there are none"),
             ([(self.images[:4], self.labels[:4])], {}, r"give \(x for x, _ in loader\)"),
+            ([{"image": self.images[:4]}, {}], {}, "a sample has no 'image'"),
             ([self.images[:4], np.zeros((4, 1, 8, 9), np.float32)], {}, "give samples of one shape"),
             (image, {"calibration": "magic"}, "magic"),
             (image, {"tail": 0.1}, "percentiles alone"),

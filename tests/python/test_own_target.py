@@ -111,6 +111,11 @@ class OwnTargets(unittest.TestCase):
             with self.subTest(wrong), self.assertRaisesRegex(dovetail.InputError, "return seconds, 0 or more"):
                 dovetail.compile(self.model, [own, "cpu"], offload="cost")
 
+    def test_code_that_is_not_bytes(self):
+        own = type("Wrong", (Doubler,), {"generate": lambda self, region: None})()
+        with self.assertRaisesRegex(dovetail.Error, "it returned NoneType"):
+            dovetail.compile(self.model, [own, "cpu"])
+
     def test_arguments_are_read_only(self):
         class Writes(Doubler):
             def run(self, kernel, arguments, results):

@@ -245,9 +245,32 @@ class Sessions(unittest.TestCase):
             ({"image": self.images.astype(np.float64)}, None, "its type is float64"),
             (batches, self.labels, "the samples are an iterable"),
             ({"nonesuch": self.images}, None, "nonesuch"),
+            ([batches[0], batches[1][0]], None, "some batches have labels"),
+            ([batches[0][0], batches[1]], None, "some batches have labels"),
         ):
             with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
                 session.evaluate(samples, labels)
+
+    def test_evaluate_fewer_samples_than_a_batch(self):
+        model = dovetail.zoo_model("resnet8", batch=5)
+        session = dovetail.compile(model, "cpu").session(threads=1)
+        (image,), (scores,) = session.inputs, session.outputs
+        samples = np.random.default_rng(1).standard_normal((13, *image.shape[1:])).astype(np.float32)
+        expected = session.evaluate(samples[:10], keep_outputs=True).outputs[scores.name]
+        for some in (samples[:13], samples[:3], [samples[i : i + 1] for i in range(3)]):
+            found = session.evaluate(some, keep_outputs=True)
+            self.assertEqual(found.samples, len(some))
+            self.assertEqual(found.outputs[scores.name].shape, (len(some), 10))
+            np.testing.assert_allclose(found.outputs[scores.name][:10], expected[: len(some)], atol=1e-4)
+        found = session.evaluate(samples, expected.argmax(1)[[*range(10), 0, 0, 0]])
+        self.assertGreaterEqual(found.top1, 10)
+
+    def test_inputs_of_unequal_counts(self):
+        session = dovetail.compile(dovetail.zoo_model("stories15m_decode", sequence=2), "cpu").session(threads=1)
+        values = {info.name: np.zeros((6, *info.shape[1:]), info.dtype) for info in session.inputs}
+        values["embedding"] = np.zeros((12, 1, 288), np.float32)
+        with self.assertRaisesRegex(dovetail.InputError, "give each input the same number"):
+            session.evaluate(values)
 
     def test_forms_of_samples(self):
         session, some, known = self.cpu.session(threads=1), self.images[:8], self.labels[:8]

@@ -169,6 +169,14 @@ class Tensors(unittest.TestCase):
         self.assertEqual(model.inputs[0].dtype, "float32")
         with self.assertRaisesRegex(dovetail.InputError, "such a copy would change values"):
             dovetail.tensors.borrow(np.zeros(3, np.float32), "x", dtype="int8", copy=True)
+        for value, dtype in (([300, 1], "int8"), ([-129], "int8"), ([1 << 40], "int32")):
+            with self.assertRaisesRegex(dovetail.InputError, f"outside the range of {dtype}"):
+                dovetail.tensors.borrow(np.array(value, np.int64), "x", dtype=dtype, copy=True)
+        for value, dtype in (([1e300], "float32"), ([70000.0, np.nan], "float16")):
+            with self.assertRaisesRegex(dovetail.InputError, f"outside the range of {dtype}"):
+                dovetail.tensors.borrow(np.array(value), "x", dtype=dtype, copy=True)
+        for value, dtype in ((np.array([np.inf, np.nan, 1e-300]), "float32"), (np.array([-128, 127]), "int8")):
+            np.testing.assert_array_equal(dovetail.tensors.borrow(value, "x", dtype=dtype, copy=True).array, value.astype(dtype))
         borrowed = dovetail.tensors.borrow(np.zeros(3, np.int8), "x", dtype="float32", copy=True)
         self.assertEqual(borrowed.dtype, "float32")
 

@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "bundle/format.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/bundle/sample.h"
@@ -28,6 +29,19 @@ TEST_CASE("a bundle is read back as it was written") {
     CHECK(step.code == expected.code);
     CHECK(step.data == expected.data);
   }
+}
+
+TEST_CASE("states are read back, and only a bundle with states needs their format") {
+  bundle::Bundle original = test::sample_bundle();
+  const auto version = [&] {
+    return std::to_integer<int>(bundle::serialize(original)[bundle::format::kVersionOffset]);
+  };
+  CHECK(version() == 3);
+  original.states = {{0, 4}};
+  CHECK(version() == 5);
+  const auto parsed = bundle::parse(bundle::serialize(original), "test", bundle::MachineCode::untrusted);
+  REQUIRE((parsed.ok() ? "" : to_string(parsed.errors())) == "");
+  CHECK(parsed->states == original.states);
 }
 
 TEST_CASE("large pieces of a bundle are written in place, small ones are collected between them") {

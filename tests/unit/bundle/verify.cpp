@@ -38,6 +38,21 @@ TEST_CASE("order: every tensor is defined once, before it is used") {
   CHECK_THAT(errors_of([](auto& b) { b.outputs = {4, 4}; }), ContainsSubstring("tensor \"y\" is listed twice"));
 }
 
+TEST_CASE("states: from an input to an output of its type and shape, each once") {
+  CHECK(errors_of([](auto& b) { b.states = {{0, 4}}; }) == "");
+  for (const bundle::State wrong : {bundle::State{1, 4}, {0, 1}, {-1, 4}, {0, 99}})
+    CHECK_THAT(errors_of([&](auto& b) { b.states = {wrong}; }), ContainsSubstring("but is not both"));
+  CHECK_THAT(errors_of([](auto& b) {
+               b.states = {{0, 4}, {0, 4}};
+             }),
+             ContainsSubstring("the state from \"x\" to \"y\" shares a tensor with another state"));
+  CHECK_THAT(errors_of([](auto& b) {
+               b.tensors[4].shape = {16, 1};
+               b.states = {{0, 4}};
+             }),
+             ContainsSubstring("the state \"x\" is int8[1, 16], and its output \"y\" is int8[16, 1]"));
+}
+
 TEST_CASE("steps name a target; each module names another one") {
   CHECK_THAT(errors_of([](auto& b) { b.steps[2].target = ""; }),
              ContainsSubstring("steps[2] \"twice\"): the target is missing"));

@@ -49,7 +49,9 @@ TEST_CASE("one batch is one run, with the program's inputs") {
   CHECK(samples->runs() == 1);
   CHECK(samples->rows() == 2);
   CHECK(samples->stacked({rows(2)}) == rows(2));
-  CHECK(Samples::make(program({{2, 2}}), {{"a", rows(1)}})->inputs(0).at("a").shape() == Shape{2, 2});
+  const auto one = Samples::make(program({{2, 2}}), {{"a", rows(1)}});
+  CHECK(one->inputs(0).at("a").shape() == Shape{2, 2});
+  CHECK(one->stacked({rows(2)}) == rows(1));  // without the row that fills the batch
 }
 
 TEST_CASE("a batch of no rows is one run") {

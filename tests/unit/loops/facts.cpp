@@ -16,3 +16,15 @@ TEST_CASE("a condition on a split index bounds its simplified quotient") {
   CHECK(facts.in_range(simplify(floor_div(index, 8), bounds), 2));
   CHECK(!facts.in_range(ref(o), 7));
 }
+
+TEST_CASE("under a condition that never holds, everything is in range") {
+  const Var o = make_var("o");
+  const Bounds bounds{{o.get(), {0, 3}}};
+  Facts facts(bounds);
+  facts.assume(binary(BinaryOp::ge, ref(o) - 4, int_imm(0)));
+  CHECK(facts.in_range(int_imm(-1), 1));
+  Facts others(bounds);
+  others.assume(binary(BinaryOp::ge, ref(o) - 3, int_imm(0)));  // holds for one value
+  CHECK(!others.in_range(int_imm(-1), 1));
+  CHECK(others.in_range(ref(o), 4));
+}

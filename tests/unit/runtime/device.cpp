@@ -88,7 +88,7 @@ TEST_CASE("a missing device, and code that a device refuses, are errors") {
   CHECK_THAT(to_string(none.errors()),
              ContainsSubstring(
                  "no device \"scaler\" (step scale): the step's code is for a device that is not part of the kit, and "
-                 "no device was given. Hint: run the bundle with a program that passes its device to the executor"));
+                 "no device was given. Hint: pass the target's device to the session"));
   CHECK_THAT(to_string(other.errors()), ContainsSubstring("the devices given are other"));
   bundle::Bundle empty = test::sample_bundle_with_scaler();
   empty.steps[2].code.clear();

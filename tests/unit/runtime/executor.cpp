@@ -55,6 +55,38 @@ TEST_CASE("a run without timing of steps has the same results, wherever its inpu
   }
 }
 
+TEST_CASE("a state that is not given has its value of the run before") {
+  bundle::Bundle bundle = test::sample_bundle();
+  bundle.states = {{bundle.inputs[0], bundle.outputs[0]}};
+  runtime::Executor executor = make(std::move(bundle));
+  const auto next = [&](const std::map<std::string, NdArray>& inputs = {}) {
+    const auto result = executor.run(inputs);
+    REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
+    CHECK(executor.states().at("x") == result->outputs.at("y"));
+    return result->outputs.at("y").as_int64(5);
+  };
+  CHECK(executor.states().empty());
+  CHECK(next() == 8);  // y = (x + 4) * 2, from zeros
+  CHECK(next() == 24);
+  CHECK(next({{"x", ramp()}}) == 2);  // given: -3
+  CHECK(next() == 12);
+  // A run that fails, and one for other names, leave the state.
+  CHECK_FALSE(executor.run({{"x", NdArray(DType::int8, {16})}}).ok());
+  CHECK_FALSE(executor.run({{"z", ramp()}}).ok());
+  CHECK(executor.states().at("x").as_int64(5) == 12);
+  // In place: null bytes are the state's.
+  REQUIRE(executor.run_in_place(std::vector<std::span<const std::byte>>{{}}).ok());
+  CHECK(executor.states().at("x").as_int64(5) == 32);
+  const NdArray given = ramp();
+  REQUIRE(executor.run_in_place(std::vector<std::span<const std::byte>>{given.bytes()}).ok());
+  CHECK(next() == 12);
+  CHECK_FALSE(executor.run({}, {.copy_states = false})->outputs.contains("y"));
+  executor.set_states({{"x", NdArray(DType::int8, {2})}});
+  CHECK_THAT(to_string(executor.run({}).errors()), ContainsSubstring("its value is int8[2], but the program reads"));
+  executor.set_states({});
+  CHECK(next() == 8);
+}
+
 TEST_CASE("tensors are kept on request") {
   const auto result = make().run({{"x", ramp()}}, {.keep_tensors = true});
   REQUIRE(result.ok());

@@ -36,7 +36,7 @@ TEST_CASE("schedule refusals: names and arguments") {
   check_refused(kRefusalsGrid, "split i 2 -> n n", "both new loops have the same name");
   check_refused(kRefusalsGrid, "split i 2 -> 3 n", "«3» is not a name");
   check_refused(kRefusalsGrid, "split i 2 -> n", "split has 2 results, not 1");
-  check_refused(kRefusalsGrid, "split i", "split needs 2 to 2 arguments, not 1");
+  check_refused(kRefusalsGrid, "split i", "split needs 2 arguments, not 1");
   check_refused(kRefusalsGrid, "annotate q a 1", "program p has no loop of this name");
 }
 

@@ -124,6 +124,8 @@ TEST_CASE("metric ctc: repetitions joined, blanks removed, edits counted") {
   CHECK(figures_of("ctc", with_nan, ints({1, 3}, {1, 2, 1}))[1].part == 1);
   figures = figures_of("ctc:blank=2", steps, ints({2, 3}, {1, 0, 1, 0, 1, -1}));
   CHECK(figures[0].part == 2);
+  CHECK(figures_of("ctc", {{"y", floats({2, 1, 3}, {0, 1, 0, 0, 0, 1})}}, ints({2, 1}, {1, 2}))[0].part ==
+        2);  // a step
   CHECK_THAT(errors_of("ctc:blank=3", {{"y", floats({2, 5, 3}, scores)}}, ints({2, 1}, {1, 1})),
              ContainsSubstring("the blank is 3, and there are 3 classes"));
   CHECK_THAT(errors_of("ctc", {{"y", floats({2, 5}, std::vector<float>(10))}}, ints({2, 1}, {1, 1})),
@@ -188,6 +190,8 @@ TEST_CASE("metrics are named with their options") {
   CHECK_THAT(errors_of("fid", {}, ints({0}, {})), ContainsSubstring("the metrics are accuracy, iou, error, ctc, map"));
   CHECK_THAT(errors_of("iou:blank=1", {}, ints({0}, {})), ContainsSubstring("its options are ignore, threshold"));
   CHECK_THAT(errors_of("error:x=1", {}, ints({0}, {})), ContainsSubstring("it has no options"));
+  CHECK_THAT(errors_of("iou:threshold=nan", {{"y", floats({1, 1}, {1})}}, ints({1, 1}, {1})),
+             ContainsSubstring("threshold is not a number"));
   CHECK_THAT(errors_of("iou:threshold=high", {{"y", floats({1, 1}, {1})}}, ints({1, 1}, {1})),
              ContainsSubstring("threshold is \"high\", but must be a number"));
 }
