@@ -89,6 +89,7 @@ Result<QuantizeSums> QuantizeSums::of(const QuantizeInputs& inputs, std::functio
                      {"method", quantize::name(options.method)},
                      {"tail", options.tail},
                      {"weights", static_cast<int>(options.weights)},
+                     {"weight_bits", options.weight_bits},
                      {"grid", {static_cast<int>(options.grid.zero_point), static_cast<int>(options.grid.scales)}},
                      {"keep_float", options.keep_float},
                      {"equalize", options.equalize},

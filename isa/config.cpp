@@ -90,7 +90,7 @@ std::int64_t HardwareConfig::element_bytes(Memory memory) const {
 std::int64_t HardwareConfig::depth(Memory memory) const {
   DOVETAIL_CHECK(spec::is_memory(memory), fmt::format("memory id {}", static_cast<int>(memory)));
   const spec::MemoryInfo& buffer = spec::info(spec::info(memory).buffer);
-  if (!spec::is_enabled(buffer, *this)) return 0;
+  if (!spec::is_enabled(spec::info(memory), *this)) return 0;
   return buffer.buffer_bytes == nullptr ? 1 : this->*buffer.buffer_bytes / buffer.element_bytes(*this);
 }
 
@@ -126,6 +126,9 @@ Result<void> validate(const HardwareConfig& config) {
     errors.push_back({what(config), "norm",
                       "`requant` is off, but the results of RECIP and RSQRT are scales for requantization",
                       "turn `requant` on, or `norm` off"});
+  if (config.weights4 && config.block_in * config.block_out < 2)
+    errors.push_back({what(config), "weights4", "block_in and block_out are 1: an element of WGT4 has half a byte",
+                      "raise one of the blocks to 2 or more, or turn `weights4` off"});
   if (!errors.empty()) return errors;
   return {};
 }

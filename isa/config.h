@@ -15,7 +15,7 @@
 namespace dovetail::isa {
 
 // The on-chip and DRAM element kinds that an instruction can name; the values are the encoding (docs/gen/isa.md).
-enum class Memory : std::uint8_t { uop = 0, wgt = 1, inp = 2, acc = 3, out = 4, acc8 = 5, tab = 6 };
+enum class Memory : std::uint8_t { uop = 0, wgt = 1, inp = 2, acc = 3, out = 4, acc8 = 5, tab = 6, wgt4 = 7 };
 
 enum class Encoding : std::uint8_t {
   compact,  // 128-bit instructions, 32-bit micro-ops: VTA's own
@@ -40,7 +40,7 @@ struct HardwareConfig {
   std::int64_t instruction_bytes() const;           // 16 or 32
   std::int64_t uop_bytes() const;                   // 4 or 8
   std::int64_t element_bytes(Memory memory) const;  // in DRAM
-  std::int64_t depth(Memory memory) const;          // elements on chip; acc8 and out: as acc; 0: off
+  std::int64_t depth(Memory memory) const;          // elements on chip, of the memory's buffer; 0: off
   std::int64_t macs_per_uop() const { return batch * block_in * block_out; }
   // The longest burst: the beat buffer must have room for all of it.
   std::int64_t longest_burst_beats() const { return burst_beats < outstanding_beats ? burst_beats : outstanding_beats; }

@@ -10,8 +10,10 @@ namespace dovetail::isa {
 Queue Instruction::queue() const {
   switch (opcode()) {
     case Opcode::load: {
-      const Memory memory = std::get<Load>(body).memory;
-      return spec::is_memory(memory) ? spec::info(memory).load_queue : Queue::compute;
+      const Load& load = std::get<Load>(body);
+      // The id of WGT4 names no memory in designs without it, where such a NOP goes to compute.
+      if (!spec::is_memory(load.memory) || (load.memory == Memory::wgt4 && load.x_size == 0)) return Queue::compute;
+      return spec::info(load.memory).load_queue;
     }
     case Opcode::store: return Queue::store;
     case Opcode::gemm:

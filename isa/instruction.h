@@ -35,6 +35,7 @@ struct Transfer {
   std::uint64_t dram_base = 0;                                       // physical byte address / element bytes
   std::uint32_t y_size = 0, x_size = 0, x_stride = 0;                // elements
   std::uint32_t y_pad_0 = 0, y_pad_1 = 0, x_pad_0 = 0, x_pad_1 = 0;  // top, bottom, left, right
+  bool offset = false;  // extension: the register OFFSET is added to the address (isa/offset.h)
   bool operator==(const Transfer&) const = default;
 };
 struct Load : Transfer {
@@ -88,7 +89,7 @@ struct Instruction {
   std::variant<Load, Store, Gemm, Finish, Alu, Window, GemmQ> body;  // alternatives in opcode order
 
   Opcode opcode() const { return static_cast<Opcode>(body.index()); }
-  Queue queue() const;  // INP and WGT loads: load; STORE: store; everything else: compute
+  Queue queue() const;  // INP, WGT and WGT4 loads: load; STORE: store; everything else: compute
   bool operator==(const Instruction&) const = default;
 };
 

@@ -60,6 +60,7 @@ struct VerifyOptions {
   std::optional<DramImage> dram =
       std::nullopt;  // contains the micro-ops; without it GEMM and ALU may access any element
   std::optional<std::uint64_t> program_base = std::nullopt;  // address of the program in DRAM, if a STORE may reach it
+  std::uint64_t offset = 0;                                  // the register OFFSET; precondition: check_offset()
   std::size_t max_findings = 64;  // in the order of instructions; further ones are counted, not described
 };
 

@@ -2,7 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "isa/offset.h"
+
 namespace dovetail::simulator {
+
+std::span<const isa::Instruction> Simulator::at_offset(const isa::HardwareConfig& config,
+                                                       std::span<const isa::Instruction> program) {
+  if (offset_ == 0) return program;
+  moved_ = isa::at_offset(config, program, offset_);
+  return moved_;
+}
 
 Result<Counters> run_program(Simulator& simulator, const isa::Codec& codec, std::span<const std::byte> program,
                              std::string_view where, std::span<const isa::Launch> launches, Dram& dram) {

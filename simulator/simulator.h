@@ -46,6 +46,19 @@ class Simulator {
 
   // Resets SRAM to its state after power-up.
   virtual void reset() = 0;
+
+  // The register OFFSET in later launches; 0 until then. Precondition: isa::check_offset().
+  void set_offset(std::uint64_t bytes) { offset_ = bytes; }
+
+ protected:
+  std::uint64_t offset() const { return offset_; }
+  // What the launch does at OFFSET; valid until the next call.
+  std::span<const isa::Instruction> at_offset(const isa::HardwareConfig& config,
+                                              std::span<const isa::Instruction> program);
+
+ private:
+  std::uint64_t offset_ = 0;
+  std::vector<isa::Instruction> moved_;  // the result of at_offset(), unless it is its argument
 };
 
 // Decodes a raw program and runs `launches` in order, or one launch of all instructions if there is none. Returns the

@@ -229,7 +229,9 @@ Result<void> simulate(const Program& program, const dvt_simulate_options& given,
     options.reads_sram = true;
   }
   DOVETAIL_ASSIGN(const SessionSettings settings, settings_of(given.session, "dvt_program_simulate: options, session"));
-  DOVETAIL_ASSIGN(const cli::ProgramInput input, input_of(program, inputs, places));
+  DOVETAIL_ASSIGN(cli::ProgramInput input, input_of(program, inputs, places));
+  DOVETAIL_TRY(cli::set_offset(input, given.offset));
+  if (given.until != nullptr) cli::settle_offset(input);
   options.engine = settings.engine;
   DOVETAIL_ASSIGN(options.system,
                   driver::resolve_system(input.machine.system, input.machine.hardware.name, settings.system));

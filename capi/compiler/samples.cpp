@@ -91,6 +91,10 @@ Result<quantize::Options> quantize_options_of(const dvt_quantize_options& given,
     options.tail = given.tail;
   }
   if (given.per_tensor != 0) options.weights = quantize::WeightScales::per_tensor;
+  if (given.weight_bits != 0 && given.weight_bits != 4 && given.weight_bits != 8)
+    return bad_argument("dvt_quantize: options, weight_bits", fmt::format("it is {}", given.weight_bits),
+                        "use 4, or 8 (or 0) for int8");
+  if (given.weight_bits != 0) options.weight_bits = given.weight_bits;
   if (given.powers_of_two != 0) options.grid.scales = quantize::Scales::power_of_two;
   if (given.symmetric != 0) options.grid.zero_point = quantize::ZeroPoint::middle;
   options.keep_float = texts_of(given.keep_float);

@@ -41,7 +41,8 @@ class Debug : public Command {
   }
 
   Result<Exit> run() override {
-    DOVETAIL_ASSIGN(const ProgramInput input, read());
+    DOVETAIL_ASSIGN(ProgramInput input, read());
+    settle_offset(input);
     DOVETAIL_ASSIGN(const driver::SystemChanges changes, system_.parse());
     DOVETAIL_ASSIGN(
         const driver::System system,

@@ -134,6 +134,8 @@ class Quantize : public Command {
                   "for percentile: the share of values that is cut at each end (default 0.00001)");
     options.value("--weights", "SCALES", weights_, "per-channel (default) or per-tensor")
         .choices({"per-channel", "per-tensor"});
+    options.value("--weight-bits", "N", weight_bits_, "8 (default), or 4: for hardware that loads weights of 4 bits")
+        .choices({"8", "4"});
     options.flag("--powers-of-two", powers_, "use scales that are powers of two, for hardware that only shifts");
     options.flag("--symmetric", symmetric_, "use 0 for all zero points, for hardware without zero points");
     options.values("--keep-float", "NODE", kept_, "do not quantize this node; repeatable");
@@ -231,6 +233,10 @@ class Quantize : public Command {
     else if (weights_ != "per-channel")
       return Diagnostic{"invalid value for --weights", weights_, "the choice is unknown",
                         "give per-channel or per-tensor"};
+    DOVETAIL_ASSIGN(const std::int64_t bits, parse_count("--weight-bits", weight_bits_, 4, 8));
+    if (bits != 4 && bits != 8)
+      return Diagnostic{"invalid value for --weight-bits", weight_bits_, "the choice is unknown", "give 8 or 4"};
+    options.weight_bits = static_cast<int>(bits);
     if (powers_) options.grid.scales = quantize::Scales::power_of_two;
     if (symmetric_) options.grid.zero_point = quantize::ZeroPoint::middle;
     options.keep_float = kept_;
@@ -244,7 +250,8 @@ class Quantize : public Command {
   }
 
   std::string settings() const {
-    return fmt::format("{}, weights {}{}{}{}{}", method_.value_or("min-max"), weights_,
+    return fmt::format("{}, weights {}{}{}{}{}{}", method_.value_or("min-max"), weights_,
+                       weight_bits_ == "8" ? "" : fmt::format(" of {} bits", weight_bits_),
                        powers_ ? ", powers of two" : "", symmetric_ ? ", symmetric" : "",
                        equalize_ ? ", equalized" : "", correct_ ? ", biases corrected" : "");
   }
@@ -278,7 +285,8 @@ class Quantize : public Command {
   }
 
   LimitArguments limit_;
-  std::string model_, output_, samples_, weights_ = "per-channel", layers_ = "8", worst_layers_ = "10";
+  std::string model_, output_, samples_, weights_ = "per-channel", weight_bits_ = "8", layers_ = "8",
+                                         worst_layers_ = "10";
   std::optional<std::string> preprocess_, method_, tail_, memory_limit_, report_, html_;
   std::vector<std::string> shapes_, kept_;
   bool powers_ = false, symmetric_ = false, equalize_ = false, correct_ = false, json_ = false, from_start_ = false;

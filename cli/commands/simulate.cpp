@@ -88,7 +88,8 @@ class Simulate : public Command {
   Result<Exit> run() override {
     DOVETAIL_TRY(system_.check_engine(engine_, false));
     DOVETAIL_ASSIGN(const auto sram_files, sram_files_of(sram_out_));
-    DOVETAIL_ASSIGN(const ProgramInput input, read_program_input(input_, "simulate", outputs_));
+    DOVETAIL_ASSIGN(ProgramInput input, read_program_input(input_, "simulate", outputs_));
+    if (until_) settle_offset(input);
     DOVETAIL_ASSIGN(const driver::SystemChanges changes, system_.parse());
     DOVETAIL_ASSIGN(
         const driver::System system,

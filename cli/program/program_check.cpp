@@ -13,6 +13,7 @@ isa::VerifyReport verify_input(const ProgramInput& input) {
   options.launches = input.launches;
   if (input.has_image) options.dram = isa::DramImage{input.dram.base, input.dram.bytes};
   options.program_base = input.program_base;
+  options.offset = input.offset;
   return isa::verify(input.machine.hardware, input.program, options);
 }
 

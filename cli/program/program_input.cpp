@@ -10,6 +10,7 @@
 #include "cli/program/program_file.h"
 #include "cli/shell/arguments.h"
 #include "cli/shell/standard_streams.h"
+#include "isa/offset.h"
 
 namespace dovetail::cli {
 
@@ -71,6 +72,8 @@ void ProgramArguments::declare(Options& options) {
   options.value("--program-base", "ADDR", program_base,
                 "physical address of the program: for engines that fetch it, and\n"
                 "to find a STORE that reaches it");
+  options.value("--offset", "BYTES", offset,
+                "the register OFFSET, which LOADs and STOREs with `offset` add to their address (default 0)");
   options.values("--launch", "BEGIN:COUNT", launches,
                  "run these instructions to completion; repeatable, in order, over one SRAM and\n"
                  "DRAM state (default: the text's .launch, or one launch of all)");
@@ -149,6 +152,17 @@ Result<ProgramInput> program_of(std::vector<isa::Instruction> program, const std
   return input;
 }
 
+Result<void> set_offset(ProgramInput& input, std::uint64_t offset) {
+  DOVETAIL_TRY(isa::check_offset(input.machine.hardware, offset));
+  input.offset = offset;
+  return {};
+}
+
+void settle_offset(ProgramInput& input) {
+  input.program = isa::at_offset(input.machine.hardware, input.program, input.offset);
+  input.offset = 0;
+}
+
 Result<void> set_launches(ProgramInput& input, const std::vector<std::string>& texts) {
   if (texts.empty() && !input.launches.empty()) return {};
   DOVETAIL_ASSIGN(input.launches, parse_launches(texts, input.program.size()));
@@ -186,6 +200,10 @@ Result<ProgramInput> read_program_input(const ProgramArguments& arguments, std::
   DOVETAIL_TRY(set_launches(input, arguments.launches));
   if (arguments.program_base) {
     DOVETAIL_ASSIGN(input.program_base, parse_address("--program-base", *arguments.program_base));
+  }
+  if (arguments.offset) {
+    DOVETAIL_ASSIGN(const std::uint64_t offset, parse_address("--offset", *arguments.offset));
+    DOVETAIL_TRY(set_offset(input, offset));
   }
   if (arguments.dram_base && !arguments.dram)
     return Diagnostic{fmt::format("bad usage of `dovetail {}`", command), "--dram-base", "the option needs --dram",

@@ -22,7 +22,7 @@ namespace dovetail::cli {
 
 struct ProgramArguments {
   std::string program;
-  std::optional<std::string> hardware, dram, dram_base, program_base, map;
+  std::optional<std::string> hardware, dram, dram_base, program_base, offset, map;
   std::vector<std::string> launches, placements;
 
   void declare(Options& options);
@@ -39,6 +39,7 @@ struct ProgramInput {
   SourceLines source = {};
   std::vector<isa::ImageItem> items = {};                    // .uop, .data and .space lines
   std::optional<std::uint64_t> program_base = std::nullopt;  // address of the program, for engines that fetch it
+  std::uint64_t offset = 0;                                  // the register OFFSET, as check_offset() allows it
 };
 
 // Whether a path names assembly text: it ends in .s or .asm.
@@ -63,6 +64,10 @@ Result<ProgramInput> program_of(isa::Assembly assembly, const std::string& name,
 // instructions.
 Result<ProgramInput> program_of(std::vector<isa::Instruction> program, const std::string& name,
                                 const isa::Machine& machine, const std::optional<ProgramMap>& map);
+// Sets the register OFFSET. Error: the hardware cannot have this value.
+Result<void> set_offset(ProgramInput& input, std::uint64_t offset);
+// The input with `offset` added to the addresses instead, for users that show or follow addresses.
+void settle_offset(ProgramInput& input);
 // Sets the launches: `texts`, "BEGIN:COUNT" each; none: those that the program has, or one launch of all instructions.
 Result<void> set_launches(ProgramInput& input, const std::vector<std::string>& texts);
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "isa/codec.h"
+#include "isa/offset.h"
 #include "isa/spec/memories.h"
 #include "runtime/executor.h"
 #include "simulator/cycle/what_if.h"
@@ -51,7 +52,7 @@ Result<void> check_program_base(const ProgramInput& input) {
 
 Result<isa::Memory> parse_sram(std::string_view option, std::string_view name) {
   const auto row = std::ranges::find(isa::spec::kMemories, name, &isa::spec::MemoryInfo::name);
-  if (row == isa::spec::kMemories.end() || row->id == isa::Memory::acc8)
+  if (row == isa::spec::kMemories.end() || row->id == isa::Memory::acc8 || row->id == isa::Memory::wgt4)
     return Diagnostic{fmt::format("invalid value for {}", option), std::string(name),
                       fmt::format("there is no memory `{}`", name), "the memories are acc, out, inp, wgt, uop and tab"};
   return row->id;
@@ -85,6 +86,7 @@ Result<std::unique_ptr<Simulation>> Simulation::make(const ProgramInput& input, 
   }
   DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(own.engine, own.engine_options));
   DOVETAIL_ASSIGN(simulation->simulator_, make_simulator(simulation->config()));
+  simulation->simulator_->set_offset(input.offset);
   if (own.reads_sram && simulation->sram() == nullptr)
     return Diagnostic{"cannot read on-chip memories", input.name,
                       fmt::format("engine {} does not show its on-chip memories", own.engine),
@@ -120,8 +122,8 @@ Result<void> Simulation::run_launches() {
   seconds_ = seconds_since(start);
   if (!options_.what_if || timed_.traces.empty()) return {};
   simulator::Dram image = input_.dram;
-  DOVETAIL_ASSIGN(timed_.what_if,
-                  simulator::what_if(config(), options_.engine_options, input_.program, input_.launches, image));
+  const auto moved = isa::at_offset(config(), input_.program, input_.offset);
+  DOVETAIL_ASSIGN(timed_.what_if, simulator::what_if(config(), options_.engine_options, moved, input_.launches, image));
   return {};
 }
 

@@ -13,7 +13,7 @@ namespace dovetail::cli {
 
 std::optional<isa::Memory> sram_named(std::string_view text) {
   for (const isa::spec::MemoryInfo& row : isa::spec::kMemories)
-    if (row.name == text && row.id != isa::Memory::acc8) return row.id;
+    if (row.name == text && row.id != isa::Memory::acc8 && row.id != isa::Memory::wgt4) return row.id;
   return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -295,6 +296,7 @@ class Inserter {
       NdArray scale = weight_scales(real, per_channel ? std::optional(axis) : std::nullopt);
       raise(scale, biased ? &*graph_.value(node.inputs[2]).constant : nullptr, x_scale);
       if (weights_.steps == Scales::power_of_two) scale = powers_of_two(real, scale, axis);
+      else if (weights_.bits < 8) scale = clipped(real, scale, axis);
       graph::Attributes attributes;
       if (per_channel) attributes["axis"] = axis;
       const std::string name = graph_.value(weight).name;
@@ -345,14 +347,14 @@ class Inserter {
     graph_.add_node(std::move(node));
   }
 
-  // max|w| / 127.
-  static NdArray weight_scales(const NdArray& weight, std::optional<std::int64_t> axis) {
+  // max|w| / most.
+  NdArray weight_scales(const NdArray& weight, std::optional<std::int64_t> axis) const {
     NdArray scale(DType::float32, axis ? Shape{weight.shape()[static_cast<std::size_t>(*axis)]} : Shape{});
     for (std::int64_t i = 0; i < weight.count(); ++i) {
       const std::int64_t slice = axis ? slice_of(weight, *axis, i) : 0;
       scale.set_double(slice, std::max(scale.as_double(slice), std::abs(weight.as_double(i))));
     }
-    for (std::int64_t i = 0; i < scale.count(); ++i) scale.set_double(i, scale.as_double(i) / 127);
+    for (std::int64_t i = 0; i < scale.count(); ++i) scale.set_double(i, scale.as_double(i) / weights_.most());
     return scale;
   }
 
@@ -377,36 +379,58 @@ class Inserter {
 
   // For each scale, the power of two above it or below it (which clips the largest weights), whichever has the smaller
   // error.
-  static NdArray powers_of_two(const NdArray& weight, const NdArray& scale, std::int64_t axis) {
+  NdArray powers_of_two(const NdArray& weight, const NdArray& scale, std::int64_t axis) const {
     NdArray above = scale, below = scale;
     for (std::int64_t i = 0; i < scale.count(); ++i) {
       const float power = next_power_of_two(static_cast<float>(scale.as_double(i)));
       above.set_double(i, power);
       below.set_double(i, std::isnormal(power / 2) ? power / 2 : power);
     }
-    const auto errors = [&](const NdArray& scales) {
+    return least_errors(weight, {above, below}, axis);
+  }
+
+  // For each scale, the fraction of it with the smallest error: with few steps, clipping the largest weights of a slice
+  // costs less than coarse steps for all others.
+  NdArray clipped(const NdArray& weight, const NdArray& scale, std::int64_t axis) const {
+    constexpr int kParts = 20, kLeast = 10;
+    std::vector<NdArray> scales;
+    for (int part = kParts; part >= kLeast; --part) {
+      scales.push_back(scale);
+      for (std::int64_t i = 0; i < scale.count(); ++i)
+        if (const auto less = static_cast<float>(scale.as_double(i) * part / kParts); std::isnormal(less))
+          scales.back().set_double(i, less);
+    }
+    return least_errors(weight, scales, axis);
+  }
+
+  // Of each slice, the first of its scales with the least square error.
+  NdArray least_errors(const NdArray& weight, const std::vector<NdArray>& choices, std::int64_t axis) const {
+    NdArray best = choices.front();
+    std::vector<double> least(static_cast<std::size_t>(best.count()), std::numeric_limits<double>::infinity());
+    for (const NdArray& scales : choices) {
       const NdArray steps = quantized(weight, scales, axis);
-      std::vector<double> sums(static_cast<std::size_t>(scales.count()));
+      std::vector<double> sums(least.size());
       for (std::int64_t i = 0; i < weight.count(); ++i) {
         const std::int64_t slice = scales.rank() == 0 ? 0 : slice_of(weight, axis, i);
         const double error = weight.as_double(i) - steps.as_double(i) * scales.as_double(slice);
         sums[static_cast<std::size_t>(slice)] += error * error;
       }
-      return sums;
-    };
-    const std::vector<double> of_above = errors(above), of_below = errors(below);
-    for (std::int64_t i = 0; i < scale.count(); ++i)
-      if (of_below[static_cast<std::size_t>(i)] < of_above[static_cast<std::size_t>(i)])
-        above.set_double(i, below.as_double(i));
-    return above;
+      for (std::size_t i = 0; i < least.size(); ++i)
+        if (sums[i] < least[i]) {
+          least[i] = sums[i];
+          best.set_double(static_cast<std::int64_t>(i), scales.as_double(static_cast<std::int64_t>(i)));
+        }
+    }
+    return best;
   }
 
-  static NdArray quantized(const NdArray& real, const NdArray& scale, std::int64_t axis) {
+  NdArray quantized(const NdArray& real, const NdArray& scale, std::int64_t axis) const {
+    const double most = weights_.most();
     NdArray steps(DType::int8, real.shape());
     for (std::int64_t i = 0; i < real.count(); ++i) {
       const double step =
           std::nearbyint(real.as_double(i) / scale.as_double(scale.rank() == 0 ? 0 : slice_of(real, axis, i)));
-      steps.set_int64(i, static_cast<std::int64_t>(std::clamp(step, -127.0, 127.0)));
+      steps.set_int64(i, static_cast<std::int64_t>(std::clamp(step, -most, most)));
     }
     return steps;
   }

@@ -34,11 +34,13 @@ enum class WeightScales : std::uint8_t { per_tensor, per_channel };
 struct WeightGrid {
   WeightScales scales = WeightScales::per_channel;
   Scales steps = Scales::any;  // for powers of two: the one with the least square error
+  int bits = 8;                // 4: weights from -7 to 7, for hardware that loads int4
+  int most() const { return (1 << (bits - 1)) - 1; }
 };
 
 // Float values keep their names; the int8 value is called "<name>/steps", and a graph output's name moves to the
-// dequantized value. Weights: int8, symmetric, ±127; biases of Conv and Gemm: int32 in steps of the product of scales,
-// if they fit.
+// dequantized value. Weights: int8, symmetric, ±grid.most(); biases of Conv and Gemm: int32 in steps of the product of
+// scales, if they fit.
 void insert_qdq(graph::Graph& graph, const Places& places,
                 const std::map<graph::ValueId, passes::qdq::Quantization>& ranges, const WeightGrid& weights);
 

@@ -119,7 +119,7 @@ Ranges ranges_of(const Graph& model, const Places& places, const std::map<ValueI
 Result<Graph> quantized_graph(const Graph& model, const Places& places, const Ranges& ranges, const Runs& runs,
                               const Options& options, const MakeForward& make_forward,
                               std::vector<std::string>& corrected) {
-  const WeightGrid weights{options.weights, options.grid.scales};
+  const WeightGrid weights{options.weights, options.grid.scales, options.weight_bits};
   Graph graph = model;
   insert_qdq(graph, places, ranges, weights);
   if (options.correct_biases) {

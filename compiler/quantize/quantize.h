@@ -26,6 +26,7 @@ struct Options {
   Method method = Method::min_max;
   double tail = 1e-5;  // for Method::percentile, at each end
   WeightScales weights = WeightScales::per_channel;
+  int weight_bits = 8;                  // or 4
   Grid grid;                            // for activations; its scales also for weights
   std::vector<std::string> keep_float;  // nodes
   bool equalize = false;                // equalize.h

@@ -19,6 +19,11 @@ int dovetail_probe(const struct dovetail_device* device, uint32_t config) {
   return get(device, DOVETAIL_REG_CONFIG) == config ? DOVETAIL_OK : DOVETAIL_OTHER_CONFIG;
 }
 
+void dovetail_set_offset(const struct dovetail_device* device, uint64_t offset) {
+  set(device, DOVETAIL_REG_OFFSET_LO, (uint32_t)offset);
+  set(device, DOVETAIL_REG_OFFSET_HI, (uint32_t)(offset >> 32));
+}
+
 int dovetail_start(const struct dovetail_device* device, uint64_t program_base, struct dovetail_launch launch) {
   if (FIELD(get(device, DOVETAIL_REG_STATUS), STATUS_BUSY)) return DOVETAIL_BUSY;
   set(device, DOVETAIL_REG_PROGRAM_BASE_LO, (uint32_t)program_base);

@@ -40,6 +40,9 @@ struct dovetail_error {
 /* Whether the device is an accelerator that runs programs for `config` (the register CONFIG). */
 int dovetail_probe(const struct dovetail_device* device, uint32_t config);
 
+/* The register OFFSET in later launches, in bytes; only designs with the extension `offset` have it. */
+void dovetail_set_offset(const struct dovetail_device* device, uint64_t offset);
+
 /* Starts a launch of the program at `program_base`, a physical address. */
 int dovetail_start(const struct dovetail_device* device, uint64_t program_base, struct dovetail_launch launch);
 

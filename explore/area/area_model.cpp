@@ -48,6 +48,9 @@ double epilogue(const HardwareConfig& c) { return c.epilogue ? 1 : 0; }
 // STORE's clamp comes after the choice among more results.
 double long_clamp(const HardwareConfig& c) { return c.saturate && (c.epilogue || c.norm) ? 1 : 0; }
 double norm(const HardwareConfig& c) { return c.norm ? 1 : 0; }
+double int4_weights(const HardwareConfig& c) { return c.weights4 ? weights(c) : 0; }
+// Bits that are added to an address.
+double offset_address(const HardwareConfig& c) { return c.offset ? static_cast<double>(c.address_bits) : 0; }
 double bus_log(const HardwareConfig& c) { return log2_of(c.bus_bytes); }
 double address(const HardwareConfig& c) { return static_cast<double>(c.address_bits); }
 double burst(const HardwareConfig& c) { return bits_for(c.longest_burst_beats()); }
@@ -76,16 +79,17 @@ const std::vector<BlockRow>& block_table() {
        {one, lanes, requant_lanes, table_lanes, norm_lanes}},
       {"u_compute",
        {"u_compute/u_gemm", "u_compute/u_alu"},
-       {one, lanes, inputs, weights, bus, address, burst, outstanding, all_indices, requant, wide, epilogue_lanes,
-        norm},
+       {one, lanes, inputs, weights, bus, address, burst, outstanding, all_indices, requant, wide, epilogue_lanes, norm,
+        offset_address},
        {one, lanes, inputs, weights, bus, address, outstanding, all_indices, requant, wide, epilogue_lanes, norm}},
       {"u_load",
        {},
-       {one, weights, inputs, bus, bus_log, address, burst, outstanding, all_indices, wide},
+       {one, weights, inputs, bus, bus_log, address, burst, outstanding, all_indices, wide, int4_weights,
+        offset_address},
        {one, weights, inputs, bus, address, burst, outstanding, all_indices, wide}},
       {"u_store",
        {},
-       {one, lanes, saturate_lanes, bus, bus_log, address, burst, outstanding, acc_index, wide},
+       {one, lanes, saturate_lanes, bus, bus_log, address, burst, outstanding, acc_index, wide, offset_address},
        {one, lanes, saturate_lanes, bus, address, burst, outstanding, acc_index, wide}},
       {"u_fetch",
        {},
@@ -93,8 +97,8 @@ const std::vector<BlockRow>& block_table() {
        {one, bus, address, burst, outstanding, commands, wide}},
       {"",
        {"u_compute", "u_load", "u_store", "u_fetch"},
-       {one, bus, bus_log, address, burst, outstanding, commands, tokens, wide},
-       {one, bus, address, burst, outstanding, commands, tokens, wide}},
+       {one, bus, bus_log, address, burst, outstanding, commands, tokens, wide, offset_address},
+       {one, bus, address, burst, outstanding, commands, tokens, wide, offset_address}},
   };
   return rows;
 }

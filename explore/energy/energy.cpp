@@ -28,7 +28,8 @@ ChipMemory sram_shape(const isa::HardwareConfig& config, isa::Memory memory) {
   const auto elements = as_double(config.depth(memory));
   switch (memory) {
     case isa::Memory::uop: return {elements, as_double(8 * config.uop_bytes())};
-    case isa::Memory::wgt: return {elements, as_double(8 * config.block_out * config.block_in)};
+    case isa::Memory::wgt:
+    case isa::Memory::wgt4: return {elements, as_double(8 * config.block_out * config.block_in)};
     case isa::Memory::inp: return {elements, as_double(8 * config.batch * config.block_in)};
     case isa::Memory::acc:
     case isa::Memory::acc8: return {elements, as_double(32 * config.batch * config.block_out)};

@@ -12,16 +12,16 @@ namespace dovetail::explore {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kKeys{"calibration", "scales", "weight_scales", "symmetric"};
+constexpr std::array<std::string_view, 5> kKeys{"calibration", "scales", "weight_scales", "weight_bits", "symmetric"};
 constexpr std::array<std::string_view, 4> kMethods{"min-max", "percentile", "entropy", "mse"};
 constexpr std::array<std::string_view, 2> kScales{"any", "power-of-two"}, kWeights{"per-channel", "per-tensor"};
 
 }  // namespace
 
 std::string Numerics::text() const {
-  return fmt::format("{}-{}-{}{}", name(calibration), kScales[static_cast<std::size_t>(scales)],
+  return fmt::format("{}-{}-{}{}{}", name(calibration), kScales[static_cast<std::size_t>(scales)],
                      weights == quantize::WeightScales::per_channel ? kWeights[0] : kWeights[1],
-                     symmetric ? "-symmetric" : "");
+                     weight_bits == 8 ? "" : fmt::format("-{}bit", weight_bits), symmetric ? "-symmetric" : "");
 }
 
 std::string Numerics::options() const {
@@ -29,6 +29,7 @@ std::string Numerics::options() const {
   if (calibration != quantize::Method::min_max) text += fmt::format(" --calibration {}", name(calibration));
   if (scales == quantize::Scales::power_of_two) text += " --powers-of-two";
   if (weights == quantize::WeightScales::per_tensor) text += " --weights per-tensor";
+  if (weight_bits != 8) text += fmt::format(" --weight-bits {}", weight_bits);
   if (symmetric) text += " --symmetric";
   return text;
 }
@@ -45,6 +46,11 @@ Result<void> set(Numerics& numerics, std::string_view parameter, const Json& val
   if (parameter == "symmetric") {
     if (!value.is_boolean()) return bad("write true or false");
     numerics.symmetric = value.get<bool>();
+    return {};
+  }
+  if (parameter == "weight_bits") {
+    if (value != 4 && value != 8) return bad("write 8 or 4");
+    numerics.weight_bits = value.get<int>();
     return {};
   }
   const std::string word = value.is_string() ? value.get<std::string>() : value.dump();

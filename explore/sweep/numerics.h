@@ -17,6 +17,7 @@ struct Numerics {
   quantize::Method calibration = quantize::Method::min_max;
   quantize::Scales scales = quantize::Scales::any;
   quantize::WeightScales weights = quantize::WeightScales::per_channel;
+  int weight_bits = 8;
   bool symmetric = false;
 
   bool operator==(const Numerics&) const = default;
@@ -27,7 +28,7 @@ struct Numerics {
   std::string options() const;
 };
 
-// The keys of numeric choices on a space's axes: "calibration", "scales", "weight_scales", "symmetric".
+// The keys of numeric choices on a space's axes: "calibration", "scales", "weight_scales", "weight_bits", "symmetric".
 std::span<const std::string_view> numeric_keys();
 bool is_numeric(std::string_view parameter);
 // Error: a value that the parameter does not have. Precondition: is_numeric(parameter).

@@ -63,6 +63,7 @@ Result<std::vector<NumericChoice>> quantize(std::span<const FloatModel> models, 
       quantize::Options options;
       options.method = choice.numerics.calibration;
       options.weights = choice.numerics.weights;
+      options.weight_bits = choice.numerics.weight_bits;
       options.grid.scales = choice.numerics.scales;
       if (choice.numerics.symmetric) options.grid.zero_point = quantize::ZeroPoint::middle;
       DOVETAIL_ASSIGN(const quantize::Quantized quantized,

@@ -31,6 +31,8 @@ package dovetail_isa_pkg;
   localparam int unsigned TABLE_ENABLED = 0;  // memory TAB and ALU operations TABLE and TABLEU: a function of 8 bits as a table of 256 entries of 16 bits
   localparam int unsigned EPILOGUE_ENABLED = 0;  // instruction GEMMQ, and WINDOW with requant: products are requantized on their way to OUT; needs requant and block_in >= 16
   localparam int unsigned NORM_ENABLED = 0;  // ALU operations REQUANT8, SQADD, RMAX, RADD, RECIP and RSQRT: softmax and normalization; needs requant
+  localparam int unsigned WEIGHTS4_ENABLED = 0;  // memory WGT4: LOAD reads weights of 4 bits, two a byte, and widens them to int8 in WGT
+  localparam int unsigned OFFSET_ENABLED = 0;  // LOAD and STORE may add the register OFFSET to their DRAM address: one program for every place of its data
   localparam int unsigned LONGEST_BURST_BEATS = 32;  // beats: BURST_BEATS, limited to what a beat buffer holds
   localparam int unsigned WIDE_ENCODING = 0;  // 256-bit instructions and 64-bit micro-ops
   localparam int unsigned INSTRUCTION_BITS = 128;
@@ -64,6 +66,8 @@ package dovetail_isa_pkg;
   localparam int unsigned TAB_ELEMENT_BYTES_LOG2 = 9;
   localparam int unsigned TAB_DEPTH = 0;  // the table that TABLE and TABLEU read on chip
   localparam int unsigned TAB_DEPTH_LOG2 = 0;
+  localparam int unsigned WGT4_ELEMENT_BYTES = 128;  // in DRAM: block_out * block_in / 2
+  localparam int unsigned WGT4_ELEMENT_BYTES_LOG2 = 7;
 
   // Encodings.
   typedef enum logic [2:0] {
@@ -83,7 +87,8 @@ package dovetail_isa_pkg;
     MEMORY_ACC = 3'd3,
     MEMORY_OUT = 3'd4,
     MEMORY_ACC8 = 3'd5,
-    MEMORY_TAB = 3'd6
+    MEMORY_TAB = 3'd6,
+    MEMORY_WGT4 = 3'd7
   } memory_e;
 
   typedef enum logic [3:0] {
@@ -155,6 +160,9 @@ package dovetail_isa_pkg;
   localparam int unsigned LOAD_X_PAD_0_WIDTH = 4;
   localparam int unsigned LOAD_X_PAD_1_LSB = 124;  // zero elements right of each row (LOAD only)
   localparam int unsigned LOAD_X_PAD_1_WIDTH = 4;
+  localparam int unsigned LOAD_OFFSET_LSB = 63;  // add the register OFFSET to the DRAM address
+  localparam int unsigned LOAD_OFFSET_WIDTH = 1;
+  localparam int unsigned LOAD_OFFSET_PRESENT = 0;  // 0: the bit is reserved or belongs to another field
   localparam logic [127:0] LOAD_RESERVED = 128'h0000000000000000_fc00000000000000;  // bits that must be 0
   typedef struct packed {
     logic [3:0] x_pad_1;
@@ -209,6 +217,9 @@ package dovetail_isa_pkg;
   localparam int unsigned STORE_SATURATE_LSB = 58;  // clamp to the output width instead of keeping the low bits
   localparam int unsigned STORE_SATURATE_WIDTH = 1;
   localparam int unsigned STORE_SATURATE_PRESENT = 0;  // 0: the bit is reserved or belongs to another field
+  localparam int unsigned STORE_OFFSET_LSB = 63;  // add the register OFFSET to the DRAM address
+  localparam int unsigned STORE_OFFSET_WIDTH = 1;
+  localparam int unsigned STORE_OFFSET_PRESENT = 0;  // 0: the bit is reserved or belongs to another field
   localparam logic [127:0] STORE_RESERVED = 128'h0000000000000000_fc00000000000000;  // bits that must be 0
   typedef struct packed {
     logic [3:0] x_pad_1;
@@ -702,7 +713,7 @@ package dovetail_isa_pkg;
   localparam int unsigned REG_ID_ID_WIDTH = 32;
   localparam logic [11:0] REG_VERSION_OFFSET = 12'h030;  // register map version
   localparam logic [31:0] REG_VERSION_RESET = 32'h00010001;
-  localparam int unsigned REG_VERSION_MINOR_LSB = 0;  // RO: raised when registers are added
+  localparam int unsigned REG_VERSION_MINOR_LSB = 0;  // RO: raised when registers are added to every design
   localparam int unsigned REG_VERSION_MINOR_WIDTH = 16;
   localparam int unsigned REG_VERSION_MAJOR_LSB = 16;  // RO: raised when a driver must change
   localparam int unsigned REG_VERSION_MAJOR_WIDTH = 16;
@@ -730,6 +741,10 @@ package dovetail_isa_pkg;
   localparam int unsigned REG_CONFIG_TABLE_WIDTH = 1;
   localparam int unsigned REG_CONFIG_NORM_LSB = 22;  // RO: extension `norm`
   localparam int unsigned REG_CONFIG_NORM_WIDTH = 1;
+  localparam int unsigned REG_CONFIG_WEIGHTS4_LSB = 23;  // RO: extension `weights4`
+  localparam int unsigned REG_CONFIG_WEIGHTS4_WIDTH = 1;
+  localparam int unsigned REG_CONFIG_OFFSET_LSB = 24;  // RO: extension `offset`
+  localparam int unsigned REG_CONFIG_OFFSET_WIDTH = 1;
   localparam logic [11:0] REG_TOKENS_LOAD_OFFSET = 12'h038;  // what the last launch left over; valid while STATUS reports leftover_tokens
   localparam logic [31:0] REG_TOKENS_LOAD_RESET = 32'h00000000;
   localparam int unsigned REG_TOKENS_LOAD_LOAD_TO_COMPUTE_LSB = 0;  // RO: tokens in the FIFO load -> compute, at most 65535
@@ -742,5 +757,13 @@ package dovetail_isa_pkg;
   localparam int unsigned REG_TOKENS_STORE_COMPUTE_TO_STORE_WIDTH = 16;
   localparam int unsigned REG_TOKENS_STORE_STORE_TO_COMPUTE_LSB = 16;  // RO: tokens in the FIFO store -> compute
   localparam int unsigned REG_TOKENS_STORE_STORE_TO_COMPUTE_WIDTH = 16;
+  localparam logic [11:0] REG_OFFSET_LO_OFFSET = 12'h040;  // added to the addresses of a launch's transfers; change only while not busy
+  localparam logic [31:0] REG_OFFSET_LO_RESET = 32'h00000000;
+  localparam int unsigned REG_OFFSET_LO_BYTES_LSB = 0;  // RW: bits 0-31 of what a LOAD or STORE with `offset` adds to its address, rounded down to whole elements; bits from address_bits on read as 0
+  localparam int unsigned REG_OFFSET_LO_BYTES_WIDTH = 32;
+  localparam logic [11:0] REG_OFFSET_HI_OFFSET = 12'h044;  // added to the addresses of a launch's transfers; change only while not busy
+  localparam logic [31:0] REG_OFFSET_HI_RESET = 32'h00000000;
+  localparam int unsigned REG_OFFSET_HI_BYTES_LSB = 0;  // RW: bits 32-63
+  localparam int unsigned REG_OFFSET_HI_BYTES_WIDTH = 32;
 
 endpackage : dovetail_isa_pkg

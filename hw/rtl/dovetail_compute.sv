@@ -19,6 +19,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   input  logic                halt_i,
   output logic                idle_o,
   output error_t              error_o,
+  input  logic [ADDRESS_BITS-1:0] offset_i,  // the register OFFSET
   // Command queue; an instruction leaves the queue when it starts.
   input  command_t            command_i,
   // Token FIFOs to load (the previous queue) and store (the next).
@@ -107,6 +108,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .flush_i,
     .halt_i,
     .error_o,
+    .offset_i,
     .start_i    (start_o && head_kind == KindSerial),
     .command_i,
     .busy_o     (serial_busy),

@@ -12,6 +12,7 @@ module dovetail_drain import dovetail_isa_pkg::*; #(
   // The LOAD to drain; its x_size is not 0.
   input  logic                            start_i,
   input  load_t                           instr_i,
+  input  logic [LaneWidth-1:0]            first_lane_i,  // the first element in DRAM, modulo a beat
   input  logic [LaneWidth-1:0]            lane_last_i,  // elements in a beat - 1
   input  logic [9:0]                      beat_last_i,  // beats of an element - 1
   output logic                            active_o,
@@ -63,7 +64,7 @@ module dovetail_drain import dovetail_isa_pkg::*; #(
     else if (last_o) active_q <= 1'b0;
   end
 
-  assign first_lane = LaneWidth'(instr_i.dram_base) & lane_last_i;
+  assign first_lane = first_lane_i & lane_last_i;
 
   always_ff @(posedge clk_i) begin
     if (start_i) begin

@@ -35,7 +35,8 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   localparam int unsigned LineBits = Beats > 1 ? (Beats - 1) * BusBits : BusBits;
   localparam int unsigned LaneWidth = BusLog2 + 1;
   localparam logic [15:0] AluOps = ALU_SET_ENABLED;
-  localparam logic [2:0] LastMemory = TABLE_ENABLED != 0 ? MEMORY_TAB : MEMORY_ACC8;
+  // By memory id: all but OUT, and those of extensions that are on.
+  localparam logic [7:0] Loadable = {WEIGHTS4_ENABLED != 0, TABLE_ENABLED != 0, 6'b101111};
 
   logic                 buffer_valid, buffer_pop, complete, bad_resp, illegal, slot;
   beat_t                buffer;
@@ -111,7 +112,8 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   assign alu          = instr_o;
   assign alu_op       = {NORM_ENABLED != 0 && instr_o[ALU_ALU_OPCODE_HIGH_LSB], alu.alu_opcode};
   assign nop          = load.x_size == '0;
-  assign operand_load = load.memory == MEMORY_INP || load.memory == MEMORY_WGT;
+  assign operand_load = load.memory == MEMORY_INP || load.memory == MEMORY_WGT ||
+                        (WEIGHTS4_ENABLED != 0 && load.memory == MEMORY_WGT4 && !nop);
   always_comb begin
     queue   = 3'b010;
     illegal = 1'b0;
@@ -119,7 +121,7 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
       OPCODE_LOAD: begin
         if (operand_load) queue = 3'b001;
         illegal = (instr_o & LOAD_RESERVED) != '0 ||
-                  (!nop && (load.memory == MEMORY_OUT || load.memory > LastMemory));
+                  (!nop && !Loadable[load.memory]);
       end
       OPCODE_STORE: begin
         queue   = 3'b100;

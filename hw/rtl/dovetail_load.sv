@@ -1,4 +1,4 @@
-// Executes LOADs of INP and WGT: requests run ahead; the writes into the SRAMs are in order.
+// Executes LOADs of INP, WGT and WGT4: requests run ahead; the writes into the SRAMs are in order.
 // docs/reference/timing.md, section 8.
 module dovetail_load import dovetail_isa_pkg::*; #(
   localparam int unsigned InpBits = 8 * INP_ELEMENT_BYTES,
@@ -10,6 +10,7 @@ module dovetail_load import dovetail_isa_pkg::*; #(
   input  logic                      halt_i,
   output logic                      idle_o,
   output error_t                    error_o,
+  input  logic [ADDRESS_BITS-1:0]   offset_i,  // the register OFFSET
   // Command queue; an instruction leaves the queue when it starts.
   input  command_t                  command_i,
   // Token FIFOs to compute, the next queue.
@@ -81,6 +82,7 @@ module dovetail_load import dovetail_isa_pkg::*; #(
     .flush_i,
     .halt_i,
     .error_o,
+    .offset_i,
     .request_start_i(start_o),
     .request_instr_i(head),
     .requesting_o   (requesting),
@@ -115,14 +117,15 @@ module dovetail_load import dovetail_isa_pkg::*; #(
 
   always_ff @(posedge clk_i) begin
     if (drain_start) begin
-      is_wgt_q    <= next.memory == MEMORY_WGT;
+      is_wgt_q    <= next.memory == MEMORY_WGT ||
+                     (WEIGHTS4_ENABLED != 0 && next.memory == MEMORY_WGT4);
       push_next_q <= next.push_next;
     end
   end
 
   // ---- SRAM -------------------------------------------------------------------------------------
   logic [InpBits-1:0] inp_element;
-  logic [WgtBits-1:0] wgt_element;
+  logic [WgtBits-1:0] wgt_element, weights;
   dovetail_element #(
     .LineBits(LineBits),
     .Bits    (InpBits)
@@ -141,10 +144,37 @@ module dovetail_load import dovetail_isa_pkg::*; #(
     .lane_i   (lane),
     .element_o(wgt_element)
   );
+  if (WEIGHTS4_ENABLED != 0) begin : gen_weights4
+    localparam int unsigned Wgt4Bits = WgtBits / 2;
+    logic                is_wgt4_q;
+    logic [Wgt4Bits-1:0] wgt4_element;
+    always_ff @(posedge clk_i) begin
+      if (drain_start) is_wgt4_q <= next.memory == MEMORY_WGT4;
+    end
+    dovetail_element #(
+      .LineBits(LineBits),
+      .Bits    (Wgt4Bits)
+    ) u_wgt4 (
+      .beat_i   (data),
+      .line_i   (line),
+      .lane_i   (lane),
+      .element_o(wgt4_element)
+    );
+    always_comb begin
+      weights = wgt_element;
+      if (is_wgt4_q) begin
+        for (int unsigned l = 0; l < WGT_ELEMENT_BYTES; l++) begin
+          weights[l*8+:8] = {{4{wgt4_element[l*4+3]}}, wgt4_element[l*4+:4]};
+        end
+      end
+    end
+  end else begin : gen_weights8
+    assign weights = wgt_element;
+  end
   assign inp_we_o   = write && !is_wgt_q;
   assign wgt_we_o   = write && is_wgt_q;
   assign inp_addr_o = addr[INP_DEPTH_LOG2-1:0];
   assign wgt_addr_o = addr[WGT_DEPTH_LOG2-1:0];
   assign inp_data_o = pad ? '0 : inp_element;
-  assign wgt_data_o = pad ? '0 : wgt_element;
+  assign wgt_data_o = pad ? '0 : weights;
 endmodule

@@ -18,6 +18,7 @@ module dovetail_regs import dovetail_isa_pkg::*; (
   // Control and status of the launch.
   output logic        start_o,
   output logic [63:0] program_base_o,
+  output logic [ADDRESS_BITS-1:0] offset_o,  // 0 without the extension
   output logic [31:0] begin_o,
   output logic [31:0] count_o,
   input  logic        busy_i,
@@ -31,7 +32,7 @@ module dovetail_regs import dovetail_isa_pkg::*; (
   localparam logic [1:0] Okay = 2'b00;
   localparam logic [1:0] SlvErr = 2'b10;
 
-  logic [63:0] program_base_q, cycles_q;
+  logic [63:0] program_base_q, cycles_q, offset;
   logic [31:0] begin_q, count_q, error_index_q;
   logic [1:0]  enable_q, status_q;
   logic        done_q, error_q, start_q, bvalid_q, rvalid_q;
@@ -62,6 +63,7 @@ module dovetail_regs import dovetail_isa_pkg::*; (
       REG_PROGRAM_BASE_HI_OFFSET, REG_INSTRUCTION_BEGIN_OFFSET, REG_INSTRUCTION_COUNT_OFFSET,
       REG_CYCLES_LO_OFFSET, REG_CYCLES_HI_OFFSET, REG_ID_OFFSET, REG_VERSION_OFFSET,
       REG_CONFIG_OFFSET, REG_TOKENS_LOAD_OFFSET, REG_TOKENS_STORE_OFFSET: ;
+      REG_OFFSET_LO_OFFSET, REG_OFFSET_HI_OFFSET: known_write = OFFSET_ENABLED != 0;
       default: known_write = 1'b0;
     endcase
   end
@@ -86,6 +88,14 @@ module dovetail_regs import dovetail_isa_pkg::*; (
       REG_CONFIG_OFFSET: rdata = REG_CONFIG_RESET;
       REG_TOKENS_LOAD_OFFSET: rdata = tokens_i[31:0];
       REG_TOKENS_STORE_OFFSET: rdata = tokens_i[63:32];
+      REG_OFFSET_LO_OFFSET: begin
+        rdata = offset[31:0];
+        if (OFFSET_ENABLED == 0) rresp = SlvErr;
+      end
+      REG_OFFSET_HI_OFFSET: begin
+        rdata = offset[63:32];
+        if (OFFSET_ENABLED == 0) rresp = SlvErr;
+      end
       default: rresp = SlvErr;
     endcase
   end
@@ -155,6 +165,22 @@ module dovetail_regs import dovetail_isa_pkg::*; (
       end
     end
   end
+
+  // ---- OFFSET -----------------------------------------------------------------------------------
+  if (OFFSET_ENABLED != 0) begin : gen_offset
+    logic [ADDRESS_BITS-1:0] offset_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) offset_q <= '0;
+      else if (write && aw_i.addr == REG_OFFSET_LO_OFFSET)
+        offset_q <= ADDRESS_BITS'({offset[63:32], merge(offset[31:0], w_i.data, mask)});
+      else if (write && aw_i.addr == REG_OFFSET_HI_OFFSET)
+        offset_q <= ADDRESS_BITS'({merge(offset[63:32], w_i.data, mask), offset[31:0]});
+    end
+    assign offset = 64'(offset_q);
+  end else begin : gen_no_offset
+    assign offset = '0;
+  end
+  assign offset_o       = ADDRESS_BITS'(offset);
 
   assign start_o        = start_q;
   assign program_base_o = program_base_q;

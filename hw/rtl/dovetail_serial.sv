@@ -12,6 +12,7 @@ module dovetail_serial import dovetail_isa_pkg::*; #(
   input  logic                      flush_i,
   input  logic                      halt_i,
   output error_t                    error_o,
+  input  logic [ADDRESS_BITS-1:0]   offset_i,  // the register OFFSET
   // The head of the command queue; start_i: it starts in this cycle.
   input  logic                      start_i,
   input  command_t                  command_i,
@@ -64,6 +65,7 @@ module dovetail_serial import dovetail_isa_pkg::*; #(
     .flush_i,
     .halt_i,
     .error_o,
+    .offset_i,
     .request_start_i(start_i),
     .request_instr_i(head),
     .requesting_o   (),

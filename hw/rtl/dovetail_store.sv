@@ -14,6 +14,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   output logic                idle_o,
   output logic                quiet_o,
   output error_t              error_o,
+  input  logic [AddrWidth-1:0] offset_i,  // the register OFFSET
   // Command queue; an instruction leaves the queue when it starts.
   input  command_t            command_i,
   // Token FIFOs to compute, the previous queue.
@@ -52,14 +53,21 @@ module dovetail_store import dovetail_isa_pkg::*; #(
 
   // ---- Start ------------------------------------------------------------------------------------
   store_t               head;
-  logic [AddrWidth-1:0] head_base, head_stride, head_row;
+  logic [AddrWidth-1:0] head_base, own_base, head_stride, head_row;
   logic                 head_moves, busy_q, filling_q, push_prev_q, saturate_q, filled;
   logic [31:0]          index_q;
 
   assign head        = command_i.instr;
-  assign head_base   = AddrWidth'(head.dram_base);
+  assign own_base    = AddrWidth'(head.dram_base);
   assign head_stride = AddrWidth'(head.x_stride);
   assign head_row    = AddrWidth'(head.x_size);
+  if (OFFSET_ENABLED != 0) begin : gen_offset
+    assign head_base = command_i.instr[STORE_OFFSET_LSB] ? own_base + (offset_i >> OutLog2) : own_base;
+  end else begin : gen_fixed
+    logic unused;
+    assign unused    = ^offset_i;
+    assign head_base = own_base;
+  end
   assign head_moves  = head.x_size != '0 && head.y_size != '0;
 
   assign start_o = command_i.valid && !halt_i && !busy_q &&

@@ -65,6 +65,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
   // ---- Launch -----------------------------------------------------------------------------------
   logic        start, busy_q, halt_q, flush, finished, left_over, stopped;
   logic [63:0] program_base;
+  logic [AddrWidth-1:0] offset;
   logic [31:0] launch_begin, launch_count;
   logic [31:0] instr_index;  // the next to issue; at the end, one past the last
   logic [63:0] cycle_q;
@@ -142,6 +143,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .interrupt_o,
     .start_o       (start),
     .program_base_o(program_base),
+    .offset_o      (offset),
     .begin_o       (launch_begin),
     .count_o       (launch_count),
     .busy_i        (busy_q),
@@ -267,6 +269,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .halt_i           (halt_q),
     .idle_o           (load_idle),
     .error_o          (load_error),
+    .offset_i         (offset),
     .command_i        (load_head),
     .tokens_i         ({token_available[1], token_room[0]}),
     .tokens_o         ({token_pop[1], token_push[0]}),
@@ -315,6 +318,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .halt_i          (halt_q),
     .idle_o          (compute_idle),
     .error_o         (compute_error),
+    .offset_i        (offset),
     .command_i       (compute_head),
     .prev_i          ({token_available[0], token_room[1]}),
     .prev_o          ({token_pop[0], token_push[1]}),
@@ -345,6 +349,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .idle_o           (store_idle),
     .quiet_o          (write_quiet),
     .error_o          (store_error),
+    .offset_i         (offset),
     .command_i        (store_head),
     .tokens_i         ({token_available[2], token_room[3]}),
     .tokens_o         ({token_pop[2], token_push[3]}),

@@ -2,7 +2,7 @@
 // and iterates over the elements that a LOAD writes on chip, the same one or an earlier one.
 // docs/reference/timing.md, sections 3 and 8.
 module dovetail_transfer import dovetail_isa_pkg::*; #(
-  parameter bit Operands = 1'b0,         // LOADs of INP and WGT; otherwise of the others
+  parameter bit Operands = 1'b0,         // LOADs of INP, WGT and WGT4; otherwise of the others
   parameter int unsigned LineBits = 64,  // beats before an element's last; at least one beat
   localparam int unsigned AddrWidth = ADDRESS_BITS,
   localparam int unsigned LaneWidth = BUS_BYTES_LOG2 + 1
@@ -12,6 +12,7 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
   input  logic                            flush_i,
   input  logic                            halt_i,
   output error_t                          error_o,
+  input  logic [AddrWidth-1:0]            offset_i,  // the register OFFSET; 0 without the extension
   // The instruction whose rows are requested; no rows if it is not a LOAD.
   input  logic                            request_start_i,  // only while not requesting
   input  load_t                           request_instr_i,
@@ -44,9 +45,14 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
   function is_tab(input logic [2:0] memory);
     is_tab = TABLE_ENABLED != 0 && memory == MEMORY_TAB;
   endfunction
+  function is_wgt4(input logic [2:0] memory);
+    is_wgt4 = WEIGHTS4_ENABLED != 0 && memory == MEMORY_WGT4;
+  endfunction
   function [4:0] element_log2(input logic [2:0] memory);
     if (Operands) begin
-      element_log2 = memory == MEMORY_WGT ? 5'(WGT_ELEMENT_BYTES_LOG2) : 5'(INP_ELEMENT_BYTES_LOG2);
+      element_log2 = memory == MEMORY_WGT ? 5'(WGT_ELEMENT_BYTES_LOG2) :
+                     is_wgt4(memory)      ? 5'(WGT4_ELEMENT_BYTES_LOG2) :
+                                            5'(INP_ELEMENT_BYTES_LOG2);
     end else begin
       element_log2 = memory == MEMORY_UOP  ? 5'(UOP_ELEMENT_BYTES_LOG2) :
                      memory == MEMORY_ACC8 ? 5'(ACC8_ELEMENT_BYTES_LOG2) :
@@ -58,6 +64,7 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
   function [AddrWidth-1:0] bytes_of(input logic [2:0] memory, input logic [AddrWidth-1:0] elements);
     if (Operands) begin
       bytes_of = memory == MEMORY_WGT ? elements << WGT_ELEMENT_BYTES_LOG2 :
+                 is_wgt4(memory)      ? elements << WGT4_ELEMENT_BYTES_LOG2 :
                                         elements << INP_ELEMENT_BYTES_LOG2;
     end else begin
       bytes_of = memory == MEMORY_UOP  ? elements << UOP_ELEMENT_BYTES_LOG2 :
@@ -69,7 +76,7 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
 
   // ---- Requests ---------------------------------------------------------------------------------
   logic                 requests, beat_valid, beat_pop;
-  logic [AddrWidth-1:0] addr, row_bytes, stride;
+  logic [AddrWidth-1:0] addr, moved, row_bytes, stride;
   beat_t                beat;
 
   assign requests  = request_instr_i.opcode == OPCODE_LOAD &&
@@ -77,6 +84,17 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
   assign addr      = bytes_of(request_instr_i.memory, AddrWidth'(request_instr_i.dram_base));
   assign row_bytes = bytes_of(request_instr_i.memory, AddrWidth'(request_instr_i.x_size));
   assign stride    = bytes_of(request_instr_i.memory, AddrWidth'(request_instr_i.x_stride));
+  if (OFFSET_ENABLED != 0) begin : gen_offset
+    logic [INSTRUCTION_BITS-1:0] bits;
+    logic [AddrWidth-1:0]        part;  // of an element, which the offset drops
+    assign bits  = request_instr_i;
+    assign part  = ~(~AddrWidth'(0) << element_log2(request_instr_i.memory));
+    assign moved = bits[LOAD_OFFSET_LSB] ? addr + (offset_i & ~part) : addr;
+  end else begin : gen_fixed
+    logic unused;
+    assign unused = ^offset_i;
+    assign moved  = addr;
+  end
 
   dovetail_reader #(
     .CountWidth(LOAD_Y_SIZE_WIDTH)
@@ -85,7 +103,7 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
     .rst_ni,
     .flush_i,
     .start_i    (request_start_i && requests),
-    .addr_i     (addr),
+    .addr_i     (moved),
     .row_bytes_i(row_bytes),
     .stride_i   (stride),
     .rows_i     (request_instr_i.y_size),
@@ -102,12 +120,22 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
   // ---- Slots ------------------------------------------------------------------------------------
   logic        drains, last, done_q;
   logic [4:0]  drain_log2;
+  logic [LaneWidth-1:0] first_lane;
   logic [31:0] index_q;
 
   assign drains     = drain_instr_i.opcode == OPCODE_LOAD && drain_instr_i.x_size != '0 &&
                       (drain_instr_i.y_size != '0 || drain_instr_i.y_pad_0 != '0 ||
                        drain_instr_i.y_pad_1 != '0);
   assign drain_log2 = element_log2(drain_instr_i.memory);
+
+  if (OFFSET_ENABLED != 0) begin : gen_first_lane
+    logic [INSTRUCTION_BITS-1:0] bits;
+    assign bits       = drain_instr_i;
+    assign first_lane = LaneWidth'(drain_instr_i.dram_base) +
+                        (bits[LOAD_OFFSET_LSB] ? LaneWidth'(offset_i >> drain_log2) : '0);
+  end else begin : gen_own_lane
+    assign first_lane = LaneWidth'(drain_instr_i.dram_base);
+  end
 
   dovetail_drain #(
     .LineBits(LineBits)
@@ -118,6 +146,7 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
     .start_i     (drain_start_i && drains),
     .instr_i     (drain_instr_i),
     // One of the two is 0: an element is within a beat, or fills beats.
+    .first_lane_i(first_lane),
     .lane_last_i (LaneWidth'((BUS_BYTES - 1) >> drain_log2)),
     .beat_last_i (10'(~(~32'd0 << drain_log2) >> BUS_BYTES_LOG2)),
     .active_o,

@@ -33,7 +33,8 @@ void vl_stop(const char* file, int line, const char* hierarchy) {
 namespace {
 
 constexpr std::uint32_t kControl = 0x00, kStatus = 0x04, kErrorInstruction = 0x08, kProgramBaseLo = 0x14,
-                        kProgramBaseHi = 0x18, kInstructionBegin = 0x1c, kInstructionCount = 0x20;
+                        kProgramBaseHi = 0x18, kInstructionBegin = 0x1c, kInstructionCount = 0x20, kOffsetLo = 0x40,
+                        kOffsetHi = 0x44;
 // With no memory access outstanding and no unit busy, all remaining activity ends within a few
 // cycles.
 constexpr std::uint64_t kQuietCycles = 1000;
@@ -212,6 +213,9 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
   memory_->begin(what);
   write_register(kProgramBaseLo, static_cast<std::uint32_t>(what.program_base));
   write_register(kProgramBaseHi, static_cast<std::uint32_t>(what.program_base >> 32));
+  // Other designs answer with an error, and OFFSET is 0.
+  write_register(kOffsetLo, static_cast<std::uint32_t>(what.offset));
+  write_register(kOffsetHi, static_cast<std::uint32_t>(what.offset >> 32));
   write_register(kInstructionBegin, what.begin);
   write_register(kInstructionCount, what.count);
   begin_write(kControl, 1, 0xf);  // the next cycle is the launch's first

@@ -42,6 +42,14 @@ inline void load_acc8(std::span<std::int32_t> lanes, std::span<const std::byte> 
   for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i] = static_cast<std::int8_t>(element[i]);
 }
 
+// A WGT4 element: two int4 lanes a byte, the first in the low bits, sign-extended.
+inline void load_wgt4(std::span<std::int8_t> lanes, std::span<const std::byte> element) {
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const unsigned bits = std::to_integer<unsigned>(element[i / 2]) >> (4 * (i % 2)) & 15;
+    lanes[i] = static_cast<std::int8_t>(static_cast<int>(bits ^ 8) - 8);
+  }
+}
+
 // An ACC element: little-endian int32 lanes.
 inline void load_acc(std::span<std::int32_t> lanes, std::span<const std::byte> element) {
   for (std::size_t i = 0; i < lanes.size(); ++i) {

@@ -102,12 +102,17 @@ inline constexpr std::tuple kTransferFields{
     Field{FieldSpec{"x_pad_0", kPad, "zero elements left of each row (LOAD only)"}, &Transfer::x_pad_0},
     Field{FieldSpec{"x_pad_1", kPad, "zero elements right of each row (LOAD only)"}, &Transfer::x_pad_1},
 };
-inline constexpr std::tuple kLoadFields = kTransferFields;
+inline constexpr std::tuple kOffsetFields{
+    Field{FieldSpec{"offset", kFlag, "add the register OFFSET to the DRAM address", 63, &HardwareConfig::offset},
+          &Transfer::offset},
+};
+inline constexpr std::tuple kLoadFields = std::tuple_cat(kTransferFields, kOffsetFields);
 inline constexpr std::tuple kStoreFields = std::tuple_cat(
     kTransferFields,
     std::tuple{Field{FieldSpec{"saturate", kFlag, "clamp to the output width instead of keeping the low bits", 58,
                                &HardwareConfig::saturate},
-                     &Store::saturate}});
+                     &Store::saturate}},
+    kOffsetFields);
 
 inline constexpr std::tuple kLoopFields{
     Field{FieldSpec{"uop_begin", kUopIndex, "first micro-op"}, &UopLoop::uop_begin},
@@ -258,8 +263,8 @@ struct Reservation {
   std::string_view purpose;
 };
 inline constexpr std::array kReservations{
-    Reservation{Opcode::load, 58, 63, "pad value, store into INP"},
-    Reservation{Opcode::store, 59, 63, "requantizing store"},
+    Reservation{Opcode::load, 58, 62, "pad value, store into INP"},
+    Reservation{Opcode::store, 59, 62, "requantizing store"},
 };
 
 }  // namespace dovetail::isa::spec

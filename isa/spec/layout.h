@@ -111,11 +111,13 @@ constexpr bool fits_compact(const HardwareConfig& config) {
   const DepthsLog2 depths = depths_log2(config, Encoding::compact);
   for (const int depth : {depths.uop, depths.inp, depths.wgt, depths.acc})
     if (depth > kSramBase.compact) return false;
-  // The smallest elements need the largest dram_base: micro-ops, INP, OUT.
+  // The smallest elements need the largest dram_base: micro-ops, INP, OUT, WGT4.
   const int batch = log2_of(config.batch);
   for (const int element_log2 :
        {log2_of(kCompactUopBits / 8), batch + log2_of(config.block_in), batch + log2_of(config.block_out)})
     if (config.address_bits > kDramBase.compact + element_log2) return false;
+  if (config.weights4 && config.address_bits > kDramBase.compact + log2_of(config.block_in * config.block_out / 2))
+    return false;
   return true;
 }
 

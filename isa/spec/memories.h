@@ -1,6 +1,7 @@
 // The memories that an instruction can name: identity, on-chip buffer, element size, and the queue of a load.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -12,9 +13,9 @@ namespace dovetail::isa::spec {
 
 struct MemoryInfo {
   Memory id;
-  std::string_view name;                                 // in assembly, reports and traces
-  bool loadable, storable;                               // by LOAD and by STORE
-  Queue load_queue;                                      // queue of a LOAD that names it, including NOPs
+  std::string_view name;    // in assembly, reports and traces
+  bool loadable, storable;  // by LOAD and by STORE
+  Queue load_queue;         // queue of a LOAD that names it, including NOPs but those of WGT4
   std::int64_t (*element_bytes)(const HardwareConfig&);  // in DRAM
   std::string_view element_rule;                         // the same as text
   std::string_view layout;                               // layout of an element in DRAM and on chip
@@ -54,6 +55,11 @@ inline constexpr std::array kMemories{
                [](const HardwareConfig&) { return kTableEntries * kTableEntryBytes; }, "512",
                "16 bits [256], little-endian", Memory::tab, nullptr, "the table that TABLE and TABLEU read",
                &HardwareConfig::table, false},
+    MemoryInfo{Memory::wgt4, "wgt4", true, false, Queue::load,
+               [](const HardwareConfig& c) { return std::max<std::int64_t>(c.block_out * c.block_in / 2, 1); },
+               "block_out * block_in / 2",
+               "int4 [block_out][block_in] in DRAM, two a byte, the first in the low bits, sign-extended into WGT",
+               Memory::wgt, &HardwareConfig::wgt_buffer_bytes, "weight tiles from int4", &HardwareConfig::weights4},
 };
 
 static_assert(

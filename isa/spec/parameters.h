@@ -31,5 +31,7 @@
   ROW(window, "instruction WINDOW: depthwise products of the last INP elements; needs block_in = block_out") \
   ROW(table, "memory TAB and ALU operations TABLE and TABLEU: a function of 8 bits as a table of 256 entries of 16 bits") \
   ROW(epilogue, "instruction GEMMQ, and WINDOW with requant: products are requantized on their way to OUT; needs requant and block_in >= 16") \
-  ROW(norm, "ALU operations REQUANT8, SQADD, RMAX, RADD, RECIP and RSQRT: softmax and normalization; needs requant")
+  ROW(norm, "ALU operations REQUANT8, SQADD, RMAX, RADD, RECIP and RSQRT: softmax and normalization; needs requant") \
+  ROW(weights4, "memory WGT4: LOAD reads weights of 4 bits, two a byte, and widens them to int8 in WGT") \
+  ROW(offset, "LOAD and STORE may add the register OFFSET to their DRAM address: one program for every place of its data")
 // clang-format on

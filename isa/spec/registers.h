@@ -41,7 +41,11 @@ struct Register {
   std::span<const RegisterField> fields;  // the other bits read as 0
   std::uint32_t (*reset)(const HardwareConfig&);
   std::string_view doc;
+  bool HardwareConfig::*enabled_by = nullptr;  // nullptr: in every design; otherwise the offset is not in the map
 };
+constexpr bool is_enabled(const Register& row, const HardwareConfig& config) {
+  return row.enabled_by == nullptr || config.*row.enabled_by;
+}
 
 enum class ErrorCode : std::uint8_t {
   none = 0,
@@ -121,7 +125,7 @@ inline constexpr std::array kIdFields{
     RegisterField{"id", 0, 32, Access::read_only, "0x4c545644: \"DVTL\""},
 };
 inline constexpr std::array kVersionFields{
-    RegisterField{"minor", 0, 16, Access::read_only, "raised when registers are added"},
+    RegisterField{"minor", 0, 16, Access::read_only, "raised when registers are added to every design"},
     RegisterField{"major", 16, 16, Access::read_only, "raised when a driver must change"},
 };
 inline constexpr std::array kConfigFields{
@@ -136,6 +140,8 @@ inline constexpr std::array kConfigFields{
     RegisterField{"epilogue", 20, 1, Access::read_only, "extension `epilogue`"},
     RegisterField{"table", 21, 1, Access::read_only, "extension `table`"},
     RegisterField{"norm", 22, 1, Access::read_only, "extension `norm`"},
+    RegisterField{"weights4", 23, 1, Access::read_only, "extension `weights4`"},
+    RegisterField{"offset", 24, 1, Access::read_only, "extension `offset`"},
 };
 inline constexpr std::array kTokensLoadFields{
     RegisterField{"load_to_compute", 0, 16, Access::read_only, "tokens in the FIFO load -> compute, at most 65535"},
@@ -144,6 +150,15 @@ inline constexpr std::array kTokensLoadFields{
 inline constexpr std::array kTokensStoreFields{
     RegisterField{"compute_to_store", 0, 16, Access::read_only, "tokens in the FIFO compute -> store"},
     RegisterField{"store_to_compute", 16, 16, Access::read_only, "tokens in the FIFO store -> compute"},
+};
+inline constexpr std::array kOffsetLoFields{
+    RegisterField{
+        "bytes", 0, 32, Access::read_write,
+        "bits 0-31 of what a LOAD or STORE with `offset` adds to its address, rounded down to whole elements; "
+        "bits from address_bits on read as 0"},
+};
+inline constexpr std::array kOffsetHiFields{
+    RegisterField{"bytes", 0, 32, Access::read_write, "bits 32-63"},
 };
 
 constexpr std::uint32_t zero(const HardwareConfig&) { return 0; }
@@ -154,7 +169,8 @@ inline std::uint32_t config_register(const HardwareConfig& config) {
   return log2(config.batch) | log2(config.block_in) << 4 | log2(config.block_out) << 8 |
          (config.encoding() == Encoding::wide ? 1u << 12 : 0u) | (config.requant ? 1u << 16 : 0u) |
          (config.saturate ? 1u << 17 : 0u) | (config.overwrite ? 1u << 18 : 0u) | (config.window ? 1u << 19 : 0u) |
-         (config.epilogue ? 1u << 20 : 0u) | (config.table ? 1u << 21 : 0u) | (config.norm ? 1u << 22 : 0u);
+         (config.epilogue ? 1u << 20 : 0u) | (config.table ? 1u << 21 : 0u) | (config.norm ? 1u << 22 : 0u) |
+         (config.weights4 ? 1u << 23 : 0u) | (config.offset ? 1u << 24 : 0u);
 }
 
 // clang-format off
@@ -175,6 +191,8 @@ inline constexpr std::array kRegisters{
     Register{"CONFIG", 0x34, kConfigFields, config_register, "the design point, for drivers to compare with the program's"},
     Register{"TOKENS_LOAD", 0x38, kTokensLoadFields, zero, "what the last launch left over; valid while STATUS reports leftover_tokens"},
     Register{"TOKENS_STORE", 0x3c, kTokensStoreFields, zero, "what the last launch left over; valid while STATUS reports leftover_tokens"},
+    Register{"OFFSET_LO", 0x40, kOffsetLoFields, zero, "added to the addresses of a launch's transfers; change only while not busy", &HardwareConfig::offset},
+    Register{"OFFSET_HI", 0x44, kOffsetHiFields, zero, "added to the addresses of a launch's transfers; change only while not busy", &HardwareConfig::offset},
 };
 // clang-format on
 

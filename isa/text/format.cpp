@@ -26,6 +26,7 @@ void put_transfer(Text& text, std::string_view mnemonic, const Transfer& transfe
       transfer.dram_base, transfer.y_size, transfer.x_size, transfer.x_stride);
   if (transfer.y_pad_0 != 0 || transfer.y_pad_1 != 0 || transfer.x_pad_0 != 0 || transfer.x_pad_1 != 0)
     put(text, " pad={},{},{},{}", transfer.y_pad_0, transfer.y_pad_1, transfer.x_pad_0, transfer.x_pad_1);
+  if (transfer.offset) put(text, " offset");
 }
 
 void put_factors(Text& text, std::string_view name, std::uint32_t out, std::uint32_t in) {

@@ -10,8 +10,7 @@
 
 namespace dovetail::isa::text {
 
-// A NOP (x_size 0) may carry a memory id that names no memory.
-inline constexpr std::array<std::string_view, 8> kMemoryNames{"uop", "wgt", "inp", "acc", "out", "acc8", "tab", "mem7"};
+inline constexpr std::array<std::string_view, 8> kMemoryNames{"uop", "wgt", "inp", "acc", "out", "acc8", "tab", "wgt4"};
 
 // The operand name of the immediate field if use_imm is 0: the bits are a parameter, or without meaning.
 constexpr std::string_view word_without_use_imm(AluOp op) {
@@ -37,7 +36,7 @@ instruction = mnemonic {operand} {flag}         operands and flags in any order,
 flag        = "pop_prev" | "pop_next" | "push_prev" | "push_next"
 mnemonic    = "load." memory | "store." memory | "nop." memory | "gemm" | "gemmq" | "window"
             | "alu." operation | "finish"
-memory      = "uop" | "wgt" | "inp" | "acc" | "out" | "acc8" | "tab" | "mem7"
+memory      = "uop" | "wgt" | "inp" | "acc" | "out" | "acc8" | "tab" | "wgt4"
 operation   = ALU_OPERATIONS
 N           = number, or an expression of numbers and names: brackets, | ^ & << >> + - * / %, unary - + ~,
               min(a,b) max(a,b) ceildiv(a,b) align(a,b); without blanks outside of brackets
@@ -52,6 +51,7 @@ operands of load and store:
   stride=N            elements from row to row in DRAM; X where missing
   pad=T,B,L,R         rows above and below, elements left and right; 0 where missing
   saturate            store, extension `saturate`
+  offset              extension `offset`: the register OFFSET is added to the DRAM address
 operands of gemm, gemmq, window and alu:
   uop=B:E             micro-ops B up to E, exclusive; required. With an epilogue, micro-op E names its parameters
   iter=OUTxIN         trips of the two loops, or iter=OUT,IN; 1x1 where missing
@@ -62,8 +62,8 @@ operands of gemm, gemmq, window and alu:
   imm=N               alu: the second operand is N, signed, in the range of the field `imm`
 ALU_PARAMETERS  unused_imm=N        alu without imm: the bits of the immediate field, which have no effect
 
-`nop.M` is `load.M` (`nop.out`: `store.out`) with every operand 0: it only moves tokens. mem7 is an id that names no memory; only a load or
-store of x size 0 may carry it. Without `.config` the default configuration holds, or the one of the command line; a file that has the
+`nop.M` is `load.M` (`nop.out`: `store.out`) with every operand 0: it only moves tokens, in the queue of its
+memory; nop.wgt4, in that of compute. Without `.config` the default configuration holds, or the one of the command line; a file that has the
 line and disagrees with the command line is refused. `.config` comes before every line that depends on it.)";
 
 // The whole grammar, including the entries from the table of ALU operations.

@@ -56,6 +56,7 @@ void read_transfer(Operands& operands, const HardwareConfig& config, Transfer& t
   operands.require(operands.numbers("size", 'x', "YxX", {&transfer.y_size, &transfer.x_size}), "size", "YxX");
   if (!operands.number("stride", transfer.x_stride)) transfer.x_stride = transfer.x_size;
   operands.numbers("pad", ',', "T,B,L,R", {&transfer.y_pad_0, &transfer.y_pad_1, &transfer.x_pad_0, &transfer.x_pad_1});
+  operands.flag("offset", transfer.offset);
 }
 
 void read_loop(Operands& operands, UopLoop& loop) {

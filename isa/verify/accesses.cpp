@@ -106,12 +106,8 @@ std::span<const SramAccess> AccessFinder::find(const Instruction& instruction,
     if (run.begin < run.end) append(memory, kind).runs.push_back(run);
   };
   if (const auto* load = std::get_if<Load>(&instruction.body)) {
-    if (load->memory == Memory::inp || load->memory == Memory::wgt)
-      transfer(load->memory, AccessKind::write, load->sram_base, semantics::loaded_elements(*load));
-    else if (load->memory == Memory::acc || load->memory == Memory::acc8)
-      transfer(Memory::acc, AccessKind::write, load->sram_base, semantics::loaded_elements(*load));
-    else if (load->memory == Memory::tab)
-      transfer(Memory::tab, AccessKind::write, load->sram_base, semantics::loaded_elements(*load));
+    if (spec::is_memory(load->memory) && load->memory != Memory::uop)
+      transfer(spec::info(load->memory).buffer, AccessKind::write, load->sram_base, semantics::loaded_elements(*load));
   } else if (const auto* store = std::get_if<Store>(&instruction.body)) {
     transfer(Memory::acc, AccessKind::read, store->sram_base, semantics::stored_elements(*store));
   } else if (const UopLoop* loop = uop_loop(instruction)) {

@@ -11,7 +11,9 @@ namespace {
 std::uint64_t beats_of(const Instruction& instruction, const QueueDepths& depths, std::uint64_t most) {
   const auto& load = std::get<Load>(instruction.body);
   if (load.x_size == 0) return 0;
-  const std::uint64_t element = load.memory == Memory::wgt ? depths.wgt_bytes : depths.inp_bytes;
+  const std::uint64_t element = load.memory == Memory::inp   ? depths.inp_bytes
+                                : load.memory == Memory::wgt ? depths.wgt_bytes
+                                                             : depths.wgt4_bytes;
   const int bus_log2 = std::countr_zero(depths.bus_bytes);
   std::uint64_t address = load.dram_base * element, beats = 0;
   for (std::uint64_t row = 0; row < load.y_size && beats <= most; ++row, address += load.x_stride * element)
@@ -40,7 +42,8 @@ QueueDepths queue_depths(const HardwareConfig& config) {
           .load_beats = count(config.outstanding_beats),
           .bus_bytes = count(config.bus_bytes),
           .inp_bytes = count(config.element_bytes(Memory::inp)),
-          .wgt_bytes = count(config.element_bytes(Memory::wgt))};
+          .wgt_bytes = count(config.element_bytes(Memory::wgt)),
+          .wgt4_bytes = count(config.element_bytes(Memory::wgt4))};
 }
 
 CommandQueues::CommandQueues(QueueDepths depths) : depths_(depths) {}

@@ -36,7 +36,7 @@ struct QueueDepths {
   std::size_t tokens = kUnlimited;
   // The load unit's beat buffer limits how far loads run ahead of one that waits to push.
   std::uint64_t load_beats = kUnlimited;
-  std::uint64_t bus_bytes = 1, inp_bytes = 1, wgt_bytes = 1;
+  std::uint64_t bus_bytes = 1, inp_bytes = 1, wgt_bytes = 1, wgt4_bytes = 1;
 };
 QueueDepths queue_depths(const HardwareConfig& config);
 

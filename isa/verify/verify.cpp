@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "isa/offset.h"
 #include "isa/spec/memories.h"
 #include "isa/verify/accesses.h"
 #include "isa/verify/clock.h"
@@ -205,7 +206,9 @@ void Verifier::report_undefined() {
 }  // namespace
 
 VerifyReport verify(const HardwareConfig& config, std::span<const Instruction> program, const VerifyOptions& options) {
-  return Verifier(config, program, options).run();
+  if (options.offset == 0) return Verifier(config, program, options).run();
+  const std::vector<Instruction> moved = at_offset(config, program, options.offset);
+  return Verifier(config, moved, options).run();
 }
 
 }  // namespace dovetail::isa

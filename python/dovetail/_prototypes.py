@@ -191,6 +191,7 @@ class dvt_quantize_options(Structure):
         ("callbacks", POINTER(dvt_callbacks)),
         ("memory_limit", c_char_p),
         ("resume", c_int32),
+        ("weight_bits", c_int32),
     ]
 
 
@@ -216,6 +217,7 @@ class dvt_simulate_options(Structure):
         ("places", dvt_texts),
         ("until", c_char_p),
         ("what_if", c_int32),
+        ("offset", c_uint64),
     ]
 
 

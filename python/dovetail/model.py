@@ -127,6 +127,7 @@ def quantize(
     calibration: Optional[str] = None,
     tail: Optional[float] = None,
     per_tensor: bool = False,
+    weight_bits: int = 8,
     powers_of_two: bool = False,
     symmetric: bool = False,
     equalize: bool = False,
@@ -147,6 +148,7 @@ def quantize(
     calibration: "min-max" (None), "percentile", "entropy" or "mse". tail: for "percentile": the share of values that
         is cut at each end; None: 0.00001.
     per_tensor: one scale for each weight tensor, not for each channel. powers_of_two: scales are powers of two.
+    weight_bits: 8, or 4 for hardware that loads weights of 4 bits.
     symmetric: all zero points are 0. equalize: first equalize the ranges of neighboring layers.
     correct_biases: correct each bias by the shift of the layer's mean.
     measured_samples: samples on which each layer is measured alone, for the report.
@@ -167,6 +169,7 @@ def quantize(
         calibration=calibration,
         tail=tail,
         per_tensor=per_tensor,
+        weight_bits=weight_bits,
         powers_of_two=powers_of_two,
         symmetric=symmetric,
         equalize=equalize,

@@ -167,6 +167,7 @@ class Program:
         clock_mhz: Optional[float] = None,
         accelerators: Optional[int] = None,
         until: Optional[str] = None,
+        offset: int = 0,
         trace: bool = False,
         what_if: bool = False,
         copy: bool = False,
@@ -181,6 +182,7 @@ class Program:
         memory, clock_mhz, accelerators: of the system, for engines with a clock; None: the hardware's.
         until: stop before this instruction: "#12", ":LINE", a label, "acc[0..7]", "dram 0x2000:64", or with engine
             cycle at a cycle, "@300"; engines functional and cycle.
+        offset: the register OFFSET, which instructions with the bit `offset` add to their address; bytes.
         trace: record the events of every instruction. what_if: also time the same instructions on other hardware. Both
             for engines with a clock.
 
@@ -204,6 +206,7 @@ class Program:
             places=outputs,
             until=until,
             what_if=what_if,
+            offset=offset,
         )
         rows = named_tensors(inputs, "Program.simulate: inputs", copy=copy)
         read, report, events = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()

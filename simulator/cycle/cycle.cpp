@@ -25,6 +25,7 @@ class CycleSimulator : public Simulator {
   std::string_view name() const override { return "cycle"; }
   Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override {
     timing_.reset();
+    program = at_offset(config_, program);
     DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, first_index + program.size()));
     memory_->reset();
     machine_.begin(execution_.begin(program, first_index, dram, base, options_.trace));
@@ -69,6 +70,7 @@ class SharedSimulator : public Simulator {
   std::string_view name() const override { return "cycle"; }
   Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override {
     timing_.reset();
+    program = at_offset(config_, program);
     const std::size_t instructions = first_index + program.size();
     DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, instructions));
     memory_->reset();

@@ -5,6 +5,8 @@
 #include <span>
 #include <variant>
 
+#include "isa/spec/memories.h"
+
 namespace dovetail::simulator {
 
 namespace {
@@ -15,8 +17,7 @@ isa::SramAccess transfer_access(const isa::HardwareConfig& config, const isa::In
   const bool is_store = instruction.opcode() == isa::Opcode::store;
   const isa::Transfer& transfer = is_store ? static_cast<const isa::Transfer&>(std::get<isa::Store>(instruction.body))
                                            : std::get<isa::Load>(instruction.body);
-  access.memory =
-      transfer.memory == isa::Memory::acc8 || transfer.memory == isa::Memory::out ? isa::Memory::acc : transfer.memory;
+  access.memory = isa::spec::is_memory(transfer.memory) ? isa::spec::info(transfer.memory).buffer : transfer.memory;
   access.kind = is_store ? isa::AccessKind::read : isa::AccessKind::write;
   const std::uint64_t rows = std::uint64_t{transfer.y_size} + transfer.y_pad_0 + transfer.y_pad_1;
   const std::uint64_t columns = std::uint64_t{transfer.x_size} + transfer.x_pad_0 + transfer.x_pad_1;

@@ -185,6 +185,7 @@ FunctionalSimulator::Step FunctionalSimulator::run_units(Launch& launch) {
 Result<Counters> FunctionalSimulator::launch(std::span<const isa::Instruction> program, Dram& dram,
                                              std::size_t first_index) {
   DOVETAIL_TRY(processor_cap());
+  program = at_offset(config_, program);
   queues_.begin(program);
   Launch launch{.program = program, .dram = dram, .first_index = first_index, .counters = {}, .errors = {}};
   for (bool moving = true; moving;) {

@@ -19,6 +19,7 @@ Routes::Routes() {
   for (unsigned memory = 0; memory < 8; ++memory) {
     isa::Load load;
     load.memory = static_cast<isa::Memory>(memory);
+    load.x_size = 1;
     fill({{}, load});
   }
   fill({{}, isa::Store{}});

@@ -26,9 +26,10 @@ class Routes {
   }
 
  private:
-  // The memory of a load (three bits), or the opcode of anything else.
+  // The memory of a load (three bits), or the opcode of anything else. NOPs of WGT4 are as those of UOP.
   static std::size_t kind(const isa::Instruction& instruction) {
-    if (const auto* load = std::get_if<isa::Load>(&instruction.body)) return static_cast<std::size_t>(load->memory) & 7;
+    if (const auto* load = std::get_if<isa::Load>(&instruction.body))
+      return load->memory == isa::Memory::wgt4 && load->x_size == 0 ? 0 : static_cast<std::size_t>(load->memory) & 7;
     return 8 + instruction.body.index();
   }
   static std::size_t flag_bits(const isa::DependencyFlags& flags) {

@@ -58,6 +58,9 @@ void Sram::write(isa::Memory memory, std::size_t begin, std::size_t count, const
     case isa::Memory::wgt:
       return pack_wgt(layout_, dram, count,
                       reinterpret_cast<std::uint32_t*>(wgt_.data()) + begin * layout_.wgt_words());
+    case isa::Memory::wgt4:
+      return pack_wgt4(layout_, dram, count,
+                       reinterpret_cast<std::uint32_t*>(wgt_.data()) + begin * layout_.wgt_words());
     case isa::Memory::inp:
       return pack_inp(layout_, dram, count, inp_.data() + begin * layout_.inp_words(),
                       compensation_.data() + begin * layout_.batch);
@@ -74,6 +77,7 @@ void Sram::write_zeros(isa::Memory memory, std::size_t begin, std::size_t count)
       for (auto* index : {&uop_dst_, &uop_src_, &uop_wgt_}) std::fill_n(index->begin() + begin, count, 0);
       return;
     case isa::Memory::wgt:
+    case isa::Memory::wgt4:
       std::fill_n(reinterpret_cast<std::uint32_t*>(wgt_.data()) + begin * layout_.wgt_words(),
                   count * layout_.wgt_words(), zero_weights(layout_));
       return;
@@ -118,7 +122,8 @@ NdArray Sram::read(isa::Memory memory, std::size_t begin, std::size_t count) con
       }
       return array;
     }
-    case isa::Memory::wgt: {
+    case isa::Memory::wgt:
+    case isa::Memory::wgt4: {
       NdArray array(DType::int8, {n, out, in});
       unpack_wgt(layout_, reinterpret_cast<const std::uint32_t*>(wgt_.data()) + begin * layout_.wgt_words(), count,
                  array.bytes().data());

@@ -87,7 +87,8 @@ class Sram {
   DefinedElements& defined(isa::Memory memory) {
     switch (memory) {
       case isa::Memory::uop: return uop_defined_;
-      case isa::Memory::wgt: return wgt_defined_;
+      case isa::Memory::wgt:
+      case isa::Memory::wgt4: return wgt_defined_;
       case isa::Memory::inp: return inp_defined_;
       case isa::Memory::tab: return tab_defined_;
       case isa::Memory::acc:

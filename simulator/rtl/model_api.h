@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define DOVETAIL_RTL_API_VERSION 10u
+#define DOVETAIL_RTL_API_VERSION 11u
 
 extern "C" {
 
@@ -52,6 +52,7 @@ typedef struct {
 
 typedef struct {
   uint64_t program_base;
+  uint64_t offset;  // the register OFFSET, if the design has it; otherwise 0
   uint32_t begin, count;
   uint32_t address_to_data;  // docs/reference/timing.md, section 5: cycles from an address to its first beat of data
   const dovetail_rtl_slave* slave;  // not null: replaces accept(), to compare values

@@ -290,9 +290,10 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   if (model_ == nullptr)
     return Diagnostic{"the design violated one of its assertions", config_.name,
                       "the assertion failed during reset; see its message above", std::string(kDesignAtFault)};
+  const std::span<const isa::Instruction> moved = at_offset(config_, program);
   for (std::size_t i = 0; i < program.size(); ++i) {
-    if (rules_.is_legal(program[i])) continue;
-    Diagnostics errors = rules_.check(program[i]);
+    if (rules_.is_legal(moved[i])) continue;
+    Diagnostics errors = rules_.check(moved[i]);
     for (Diagnostic& error : errors) error.where = fmt::format("instruction {}", first_index + i);
     return errors;
   }
@@ -339,6 +340,7 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   dovetail_rtl_slave slave{};
   if (options_.slave) slave = to_model(*options_.slave);
   const dovetail_rtl_launch what{.program_base = base,
+                                 .offset = offset(),
                                  .begin = static_cast<std::uint32_t>(first_index),
                                  .count = static_cast<std::uint32_t>(program.size()),
                                  .address_to_data = static_cast<std::uint32_t>(isa::spec::kAddressToData.value),
@@ -350,7 +352,7 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
     return options_.engine.work->stopped_at(fmt::format("cycle {}", result.cycles));
   }
   if (result.outcome != DOVETAIL_RTL_DONE) {
-    RtlOutcome outcome{.result = result, .launch = program, .first_index = first_index, .progress = progress_};
+    RtlOutcome outcome{.result = result, .launch = moved, .first_index = first_index, .progress = progress_};
     if (result.outcome == DOVETAIL_RTL_ERROR) outcome.tokens = tokens_left();
     if (result.outcome == DOVETAIL_RTL_ASSERTION) reset();
     if (result.outcome == DOVETAIL_RTL_DEADLOCK) timing_ = {.events = std::move(events_)};

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/offset.h"
 #include "isa/spec/registers.h"
 #include "isa/text.h"
 #include "simulator/engine_options.h"
@@ -31,7 +32,8 @@ constexpr std::uint32_t kControl = offset_of("CONTROL"), kStatus = offset_of("ST
                         kInstructionBegin = offset_of("INSTRUCTION_BEGIN"),
                         kInstructionCount = offset_of("INSTRUCTION_COUNT"), kCyclesLo = offset_of("CYCLES_LO"),
                         kCyclesHi = offset_of("CYCLES_HI"), kTokensLoad = offset_of("TOKENS_LOAD"),
-                        kTokensStore = offset_of("TOKENS_STORE");
+                        kTokensStore = offset_of("TOKENS_STORE"), kOffsetLo = offset_of("OFFSET_LO"),
+                        kOffsetHi = offset_of("OFFSET_HI");
 
 constexpr std::uint32_t kDoneBit = 1, kErrorBit = 2;  // in both interrupt registers
 static_assert(isa::spec::kInterruptStatusFields[0].name == "done" &&
@@ -137,6 +139,8 @@ std::uint32_t Accelerator::read_register(std::uint32_t offset) const {
   if (offset == kInterruptStatus) return interrupt_status_;
   if (offset == kProgramBaseLo) return static_cast<std::uint32_t>(program_base_);
   if (offset == kProgramBaseHi) return static_cast<std::uint32_t>(program_base_ >> 32);
+  if (offset == kOffsetLo) return static_cast<std::uint32_t>(offset_);
+  if (offset == kOffsetHi) return static_cast<std::uint32_t>(offset_ >> 32);
   if (offset == kInstructionBegin) return begin_;
   if (offset == kInstructionCount) return count_;
   if (offset == kCyclesLo) return static_cast<std::uint32_t>(cycles);
@@ -176,6 +180,10 @@ void Accelerator::write_register(std::uint32_t offset, std::uint32_t value) {
     program_base_ = (program_base_ >> 32 << 32) | value;
   } else if (offset == kProgramBaseHi) {
     program_base_ = (program_base_ & 0xffffffff) | std::uint64_t{value} << 32;
+  } else if (offset == kOffsetLo || offset == kOffsetHi) {
+    const int shift = offset == kOffsetLo ? 0 : 32;
+    offset_ = (offset_ & ~(std::uint64_t{0xffffffff} << shift)) | std::uint64_t{value} << shift;
+    offset_ &= (std::uint64_t{1} << options_.config.address_bits) - 1;
   } else if (offset == kInstructionBegin) {
     begin_ = value;
   } else if (offset == kInstructionCount) {
@@ -185,8 +193,10 @@ void Accelerator::write_register(std::uint32_t offset, std::uint32_t value) {
 
 void Accelerator::access_register(tlm::tlm_generic_payload& transaction, sc_time&) {
   const std::uint64_t offset = transaction.get_address();
-  const bool known = std::any_of(isa::spec::kRegisters.begin(), isa::spec::kRegisters.end(),
-                                 [&](const isa::spec::Register& row) { return row.offset == offset; });
+  const bool known =
+      std::any_of(isa::spec::kRegisters.begin(), isa::spec::kRegisters.end(), [&](const isa::spec::Register& row) {
+        return row.offset == offset && isa::spec::is_enabled(row, options_.config);
+      });
   if (!known || transaction.get_data_length() != 4 || transaction.get_byte_enable_ptr() != nullptr) {
     transaction.set_response_status(known ? tlm::TLM_BURST_ERROR_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
@@ -260,7 +270,7 @@ bool Accelerator::prepare() {
     refuse(ErrorCode::illegal, begin_ + first, decoded.errors());
     return false;
   }
-  program_ = *std::move(decoded);
+  program_ = offset_ == 0 ? *std::move(decoded) : isa::at_offset(options_.config, *decoded, offset_);
   return true;
 }
 

@@ -118,7 +118,7 @@ class Accelerator : public sc_core::sc_module {
   bool busy_ = false, done_ = false, error_ = false;
   std::uint32_t error_code_ = 0, error_instruction_ = 0, interrupt_enable_ = 0, interrupt_status_ = 0, begin_ = 0,
                 count_ = 0;
-  std::uint64_t program_base_ = 0, cycles_ = 0;
+  std::uint64_t program_base_ = 0, offset_ = 0, cycles_ = 0;
 };
 
 }  // namespace dovetail::simulator::systemc

@@ -99,6 +99,7 @@ class SystemcSimulator final : public Simulator {
                                        .trace = options_.trace};
       nodes.push_back(std::make_unique<Node>(i == 0 ? "" : std::to_string(i), options, *executions_[i],
                                              HostLaunch{.program_base = base,
+                                                        .offset = offset(),
                                                         .begin = static_cast<std::uint32_t>(first_index),
                                                         .count = static_cast<std::uint32_t>(program.size())}));
       nodes.back()->accelerator.memory.bind(module.port);

@@ -41,6 +41,10 @@ void Host::run() {
   wait(sc_core::SC_ZERO_TIME);  // the accelerator waits for its start by then
   write("PROGRAM_BASE_LO", static_cast<std::uint32_t>(launch_.program_base));
   write("PROGRAM_BASE_HI", static_cast<std::uint32_t>(launch_.program_base >> 32));
+  if (launch_.offset != 0) {
+    write("OFFSET_LO", static_cast<std::uint32_t>(launch_.offset));
+    write("OFFSET_HI", static_cast<std::uint32_t>(launch_.offset >> 32));
+  }
   write("INSTRUCTION_BEGIN", launch_.begin);
   write("INSTRUCTION_COUNT", launch_.count);
   write("INTERRUPT_ENABLE", 3);

@@ -11,6 +11,7 @@ namespace dovetail::simulator::systemc {
 
 struct HostLaunch {
   std::uint64_t program_base = 0;
+  std::uint64_t offset = 0;  // the register OFFSET, if the design has it; otherwise 0
   std::uint32_t begin = 0, count = 0;
 };
 

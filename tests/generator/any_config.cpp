@@ -88,6 +88,7 @@ class Drawing {
     config.window &= config.block_in == config.block_out && config.block_in > 1;
     config.epilogue &= config.requant && config.block_in >= 16;
     config.norm &= config.requant;
+    config.weights4 &= config.block_in * config.block_out > 1;
     // The wide encoding's micro-ops are larger.
     config.uop_buffer_bytes = std::max(config.uop_buffer_bytes, isa::spec::kMinDepth * config.uop_bytes());
     const auto valid = isa::validate(config);

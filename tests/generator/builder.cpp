@@ -22,6 +22,7 @@ std::uint64_t reach(const isa::HardwareConfig& config) {
   for (const isa::Memory memory :
        {isa::Memory::uop, isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::acc8, isa::Memory::out})
     least = std::min(least, config.element_bytes(memory));
+  if (config.weights4) least = std::min(least, config.element_bytes(isa::Memory::wgt4));
   return (static_cast<std::uint64_t>(most) + 1) * static_cast<std::uint64_t>(least);
 }
 

@@ -42,6 +42,8 @@ isa::HardwareConfig random_config(std::uint64_t seed) {
   config.table = random.chance(50);
   config.epilogue = config.requant && config.block_in >= 16 && random.chance(60);
   config.norm = config.requant && random.chance(60);
+  config.weights4 = config.block_in * config.block_out > 1 && random.chance(40);
+  config.offset = random.chance(40);
   // Parameters that are not set above.
   for (const isa::spec::Parameter& row : isa::spec::kParameters)
     if (config.*row.member == 0)

@@ -46,13 +46,19 @@ struct GeneratedProgram {
   std::uint64_t dram_base = 0;        // physical address of dram[0]
   std::vector<std::byte> dram;        // micro-ops and random data, and room for stored results
   std::uint64_t seed = 0;
+  std::uint64_t offset = 0;  // the register OFFSET
   // For wrong programs: the bits of an undecodable instruction, which replaces the one in `program`.
   std::map<std::size_t, std::vector<std::byte>> patches = {};
 
   isa::DramImage image() const { return {dram_base, dram}; }
-  isa::VerifyOptions verify_options() const { return {.launches = launches, .dram = image()}; }
+  isa::VerifyOptions verify_options() const { return {.launches = launches, .dram = image(), .offset = offset}; }
 };
 
+// Instructions with the bit `offset` run at OFFSET 0: move_by_offset() draws a value, and moves their bases the other
+// way. Nothing changes without the extension.
+void move_by_offset(GeneratedProgram& program, std::uint64_t seed);
+// The same program at OFFSET 0.
+GeneratedProgram settled(GeneratedProgram program);
 GeneratedProgram generate(const isa::HardwareConfig& config, const GeneratorOptions& options);
 
 // Small memories and shallow queues, every encoding, shape and extension: small so that instructions often touch the

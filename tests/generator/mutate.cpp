@@ -147,6 +147,7 @@ bool beyond_image(GeneratedProgram& program, Random& random) {
   if (end < space && space - end > length) gaps.push_back({end, space - length});
   if (gaps.empty()) return false;
   const isa::Extent gap = gaps[random.below(gaps.size())];
+  transfer.offset = false;
   transfer.dram_base = ((gap.begin + bytes - 1) / bytes) + random.below((gap.end - gap.begin) / bytes + 1);
   return transfer.dram_base * bytes + length <= space;
 }
@@ -163,6 +164,7 @@ bool beyond_space(GeneratedProgram& program, Random& random) {
   if (instruction == nullptr) return false;
   isa::Transfer& transfer = *transfer_of(*instruction);
   const std::uint64_t elements = space / static_cast<std::uint64_t>(program.config.element_bytes(transfer.memory));
+  transfer.offset = false;
   // The first address after the last one, or the last row reaching it.
   transfer.dram_base = elements - (random.chance(50) ? 0 : std::min<std::uint64_t>(transfer.x_size - 1, elements));
   return true;

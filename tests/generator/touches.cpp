@@ -8,6 +8,7 @@
 #include "isa/semantics/store.h"
 #include "isa/semantics/uop_loop.h"
 #include "isa/spec/alu_ops.h"
+#include "isa/spec/memories.h"
 
 namespace dovetail::test {
 namespace {
@@ -16,7 +17,8 @@ using isa::Memory;
 constexpr std::size_t kInp = 0, kWgt = 1, kAcc = 2, kTab = 3;
 
 std::size_t shared_index(Memory memory) {
-  return memory == Memory::inp ? kInp : memory == Memory::wgt ? kWgt : memory == Memory::tab ? kTab : kAcc;
+  const Memory buffer = isa::spec::info(memory).buffer;
+  return buffer == Memory::inp ? kInp : buffer == Memory::wgt ? kWgt : buffer == Memory::tab ? kTab : kAcc;
 }
 
 void sort_unique(std::vector<std::uint32_t>& elements) {

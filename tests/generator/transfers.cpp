@@ -1,6 +1,9 @@
 // LOADs and STOREs of every memory, pad and stride kind.
 #include <algorithm>
+#include <type_traits>
+#include <variant>
 
+#include "isa/offset.h"
 #include "isa/spec/memories.h"
 #include "isa/spec/range.h"
 #include "tests/generator/builder.h"
@@ -23,6 +26,7 @@ std::uint64_t Builder::dram_elements(isa::Memory memory) const {
 
 isa::Memory Builder::draw_loaded() {
   if (config_.table && random_.chance(10)) return isa::Memory::tab;
+  if (config_.weights4 && random_.chance(15)) return isa::Memory::wgt4;
   return random_.pick({isa::Memory::uop, isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::acc8});
 }
 
@@ -35,6 +39,7 @@ isa::Instruction Builder::draw_load(isa::Memory memory) {
   if (!isa::spec::info(memory).takes_pads) pads = PadKind::none;
   draw_shape(load, pads, random_.pick({StrideKind::packed, StrideKind::gap, StrideKind::overlap}),
              random_.chance(depth(memory) == 1 ? 25 : 4));
+  load.offset = config_.offset && random_.chance(50);
   return {{}, load};
 }
 
@@ -44,6 +49,7 @@ isa::Instruction Builder::draw_store() {
   draw_shape(store, PadKind::none, random_.pick({StrideKind::packed, StrideKind::gap, StrideKind::overlap}),
              random_.chance(3));
   store.saturate = config_.saturate && random_.chance(50);
+  store.offset = config_.offset && random_.chance(50);
   return {{}, store};
 }
 
@@ -58,6 +64,7 @@ isa::Instruction Builder::draw_nop(bool store) {
   const std::uint64_t most_pad = most<&isa::Transfer::x_pad_0>(config_);
   for (auto pad : {&isa::Transfer::y_pad_0, &isa::Transfer::y_pad_1, &isa::Transfer::x_pad_0, &isa::Transfer::x_pad_1})
     nop.*pad = up_to(most_pad);
+  nop.offset = config_.offset && random_.chance(50);
   if (store) {
     nop.memory = isa::Memory::out;
     return {{}, isa::Store{nop}};
@@ -134,12 +141,41 @@ bool Builder::place_in_dram(isa::Transfer& transfer) {
   return true;
 }
 
+void move_by_offset(GeneratedProgram& program, std::uint64_t seed) {
+  const isa::HardwareConfig& config = program.config;
+  if (!config.offset) return;
+  Random random(seed ^ 0x0ff5e7);
+  // Micro-ops are first in the image, so no base falls below 0.
+  program.offset = random.chance(20) ? 0 : random.between(0, program.dram_base + (random.chance(50) ? 0 : 64));
+  for (isa::Instruction& instruction : program.program)
+    std::visit(
+        [&]<typename Body>(Body& body) {
+          if constexpr (std::is_base_of_v<isa::Transfer, Body>) {
+            if (!body.offset || body.x_size == 0) return;
+            const std::uint64_t elements =
+                program.offset / static_cast<std::uint64_t>(config.element_bytes(body.memory));
+            if (elements <= body.dram_base) body.dram_base -= elements;
+            else body.offset = false;
+          }
+        },
+        instruction.body);
+}
+
+GeneratedProgram settled(GeneratedProgram program) {
+  if (program.offset != 0) program.program = isa::at_offset(program.config, program.program, program.offset);
+  program.offset = 0;
+  return program;
+}
+
 // Loads that cover `elements`, ascending, and the elements between and after them, so that few loads are needed.
 void Builder::define(isa::Memory memory, const std::vector<std::uint32_t>& elements) {
   for (std::size_t i = 0; i < elements.size();) {
     std::size_t last = i;
-    const bool narrow = memory == isa::Memory::acc && random_.chance(50);
-    isa::Load load{isa::Transfer{.memory = narrow ? isa::Memory::acc8 : memory, .sram_base = elements[i], .y_size = 1}};
+    const bool narrow = random_.chance(50);
+    const isa::Memory from = narrow && memory == isa::Memory::acc                       ? isa::Memory::acc8
+                             : narrow && memory == isa::Memory::wgt && config_.weights4 ? isa::Memory::wgt4
+                                                                                        : memory;
+    isa::Load load{isa::Transfer{.memory = from, .sram_base = elements[i], .y_size = 1}};
     const std::uint64_t most = dram_elements(load.memory);
     const std::uint64_t reach =
         std::min({most, depth(memory) - elements[i], random_.between(16, 80),

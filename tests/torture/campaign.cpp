@@ -115,14 +115,15 @@ bool Campaign::run(const isa::HardwareConfig& config, const Engines& engines, st
 
 bool Campaign::run_right(const isa::HardwareConfig& config, const Engines& engines, std::uint64_t seed) {
   const TortureCase how = torture_case(config, seed);
-  const GeneratedProgram program = generate(config, how.program);
+  GeneratedProgram program = generate(config, how.program);
+  move_by_offset(program, seed);
   std::vector<simulator::LaunchTrace> trace;
   if (const auto wrong = torture(program, how, engines, &trace)) {
     const GeneratedProgram small = options_.shrink ? minimized(program, how, engines) : program;
     report(small, how, explain(small, how, engines));
     return false;
   }
-  programs_.add(program, trace);
+  programs_.add(settled(program), trace);
   space_.add(config, how);
   return true;
 }
@@ -131,6 +132,7 @@ bool Campaign::run_wrong(const isa::HardwareConfig& config, const Engines& engin
   TortureCase how = torture_case(config, seed);
   how.program.size = std::min<std::size_t>(how.program.size, 80);
   GeneratedProgram program = generate(config, how.program);
+  move_by_offset(program, seed);
   Random random(seed);
   if (engines.rtl && random.chance(10)) {
     const auto error = slave_error(program, random.bits());

@@ -86,7 +86,7 @@ std::optional<std::string> broken_law(const isa::HardwareConfig& config, const s
     laws.at_most("every element loaded is written", bytes_of(id) / static_cast<std::uint64_t>(config.element_bytes(id)),
                  counters.sram_of(id).writes);
 
-  check_port(laws, config, counters.port[0], bytes_of(Memory::inp) + bytes_of(Memory::wgt));
+  check_port(laws, config, counters.port[0], bytes_of(Memory::inp) + bytes_of(Memory::wgt) + bytes_of(Memory::wgt4));
   check_port(laws, config, counters.port[1],
              bytes_of(Memory::uop) + bytes_of(Memory::acc) + bytes_of(Memory::acc8) + bytes_of(Memory::tab));
   laws.equal("a beat of a table is written at once", counters.sram_of(Memory::tab).writes * bus, bytes_of(Memory::tab));

@@ -27,4 +27,10 @@ Result<EngineSet> make_engines(const isa::HardwareConfig& config, const TortureC
   return set;
 }
 
+void set_offset(EngineSet& engines, std::uint64_t offset) {
+  for (auto* engine : {&engines.functional, &engines.cycle, &engines.systemc})
+    if (*engine) (*engine)->set_offset(offset);
+  if (engines.rtl) engines.rtl->set_offset(offset);
+}
+
 }  // namespace dovetail::test

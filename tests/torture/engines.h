@@ -28,4 +28,6 @@ struct EngineSet {
 Result<EngineSet> make_engines(const isa::HardwareConfig& config, const TortureCase& how, const Engines& engines,
                                simulator::RtlOptions rtl_options = {});
 
+void set_offset(EngineSet& engines, std::uint64_t offset);
+
 }  // namespace dovetail::test

@@ -28,6 +28,7 @@ Result<std::string> write_repro(const GeneratedProgram& program, const TortureCa
       fmt::format("dovetail simulate {0}/program.bin --hw {0}/hw.json --dram {0}/dram.bin --dram-base {1:#x}", at,
                   program.dram_base);
   for (const isa::Launch& launch : program.launches) line += fmt::format(" --launch {}:{}", launch.begin, launch.count);
+  if (program.offset != 0) line += fmt::format(" --offset {:#x}", program.offset);
   return line + fmt::format(" --memory {} --dram-out {}/out.bin --engine {}", to_string(how.memory), at, engine);
 }
 

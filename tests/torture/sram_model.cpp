@@ -12,6 +12,7 @@
 #include "isa/semantics/uop_loop.h"
 #include "isa/semantics/window.h"
 #include "isa/spec/alu_ops.h"
+#include "isa/spec/memories.h"
 #include "isa/verify/token_machine.h"
 
 namespace dovetail::test {
@@ -38,10 +39,14 @@ void SramModel::launch(std::span<const isa::Instruction> program, simulator::Dra
 }
 
 void SramModel::put(isa::Memory memory, std::uint64_t index, const std::byte* from) {
-  Buffer& to = buffer(memory == isa::Memory::acc8 ? isa::Memory::acc : memory);
+  Buffer& to = buffer(isa::spec::info(memory).buffer);
   to.defined[index] = true;
   if (&to == &buffer(isa::Memory::acc)) out_.erase(index);
   std::byte* at = to.bytes.data() + index * to.element_bytes;
+  if (memory == isa::Memory::wgt4 && from != nullptr) {
+    std::span lanes(reinterpret_cast<std::int8_t*>(at), to.element_bytes);
+    return isa::semantics::load_wgt4(lanes, {from, lanes.size() / 2});
+  }
   if (memory != isa::Memory::acc8 || from == nullptr) {
     if (from == nullptr) std::memset(at, 0, to.element_bytes);
     else std::memcpy(at, from, to.element_bytes);

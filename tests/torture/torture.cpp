@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/offset.h"
 #include "isa/verify.h"
 #include "tests/torture/counter_laws.h"
 #include "tests/torture/sram_model.h"
@@ -34,14 +35,16 @@ class Run {
         by_semantics_(expected_),
         on_cycle_(expected_),
         on_systemc_(expected_),
-        on_rtl_(expected_) {}
+        on_rtl_(expected_) {
+    set_offset(engines, program.offset);
+  }
 
   // Returns the difference, if any. Afterwards the cycle simulator's timing() is that of this launch.
   std::optional<std::string> launch(const isa::Launch& launch) {
     const auto part = std::span<const isa::Instruction>(program_.program).subspan(launch.begin, launch.count);
     const auto expected = engines_.functional->launch(part, expected_, launch.begin);
     if (!expected.ok()) return "the functional simulator: " + to_string(expected.errors());
-    sram_.launch(part, by_semantics_);
+    sram_.launch(isa::at_offset(program_.config, part, program_.offset), by_semantics_);
     if (by_semantics_.bytes != expected_.bytes) return "isa/semantics and the functional simulator differ";
     simulator::Counters by_cycle, counted;
     if (auto wrong = run(*engines_.cycle, launch, on_cycle_, *expected, true, by_cycle)) return wrong;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "isa/codec.h"
+#include "isa/offset.h"
 #include "isa/verify/accesses.h"
 #include "simulator/cycle/cycle.h"
 #include "simulator/rtl/outcome.h"
@@ -47,6 +48,7 @@ class WrongRun {
     };
     for (const auto* simulator : {&engines.functional, &engines.cycle, &engines.systemc}) add(simulator->get(), true);
     for (Simulator* simulator : {timing_.get(), static_cast<Simulator*>(rtl_)}) add(simulator, false);
+    for (const Engine& engine : engines_) engine.simulator->set_offset(program.offset);
   }
 
   std::optional<std::string> run() {
@@ -107,7 +109,7 @@ class WrongRun {
       const std::string_view name = engine->simulator->name();
       const auto ran = launch(*engine, *judgment_.launch);
       if (ran.ok()) return fmt::format("{} by isa/verify, but engine {} ends it", expected(), name);
-      if (!confirms(ran.errors(), program_, judgment_))
+      if (!confirms(ran.errors(), settled(program_), judgment_))
         return fmt::format("{} by isa/verify, but engine {}: {}", expected(), name, to_string(ran.errors()));
     }
     return std::nullopt;
@@ -206,7 +208,7 @@ class WrongRun {
 
 std::optional<std::string> torture_wrong(const GeneratedProgram& program, const TortureCase& how,
                                          const Engines& engines, Observed* observed) {
-  const Judgment judgment = judge(program);
+  const Judgment judgment = judge(settled(program));
   if (observed != nullptr) *observed = {.judgment = judgment};
   if (judgment.verdict == Verdict::right) return torture(program, how, engines);
   auto made = make_engines(program.config, how, engines, {.patches = program.patches});
@@ -225,8 +227,9 @@ std::optional<SlaveError> slave_error(const GeneratedProgram& program, std::uint
   // The number of instructions that move each beat of the image.
   constexpr std::size_t kNone = SIZE_MAX, kSeveral = SIZE_MAX - 1;
   std::vector<std::size_t> owner(program.dram.size() / bus, kNone);
-  for (std::size_t i = 0; i < program.program.size(); ++i) {
-    const isa::DramAccess access = isa::dram_access(program.config, program.program[i]);
+  const auto moved = isa::at_offset(program.config, program.program, program.offset);
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    const isa::DramAccess access = isa::dram_access(program.config, moved[i]);
     for (std::uint64_t y = 0; y < access.rows; ++y) {
       const isa::Extent row = access.row(y);
       for (std::uint64_t beat = (row.begin - program.dram_base) / bus; beat * bus < row.end - program.dram_base; ++beat)
@@ -248,6 +251,7 @@ std::optional<std::string> torture_slave_error(const GeneratedProgram& program, 
   auto made = make_engines(program.config, how, engines, options);
   if (!made.ok()) return to_string(made.errors());
   simulator::RtlSimulator& rtl = *made->rtl;
+  rtl.set_offset(program.offset);
   simulator::Dram dram{program.dram_base, program.dram};
   for (const isa::Launch& launch : program.launches) {
     const auto ran = rtl.launch(std::span(program.program).subspan(launch.begin, launch.count), dram, launch.begin);
@@ -264,9 +268,9 @@ std::optional<std::string> torture_slave_error(const GeneratedProgram& program, 
 
 GeneratedProgram minimized_wrong(const GeneratedProgram& program, const TortureCase& how, const Engines& engines) {
   // Only programs with the same verdict are tried: a program with another verdict fails for another reason.
-  const Verdict verdict = judge(program).verdict;
+  const Verdict verdict = judge(settled(program)).verdict;
   return shrink(program, [&](const GeneratedProgram& candidate) {
-    return judge(candidate).verdict == verdict && torture_wrong(candidate, how, engines).has_value();
+    return judge(settled(candidate)).verdict == verdict && torture_wrong(candidate, how, engines).has_value();
   });
 }
 

@@ -23,7 +23,7 @@ struct Layer {
   loops::Program program;  // scheduled
   Placements placements;   // places of its buffers
   std::shared_ptr<const Lowered> lowered;
-  std::map<std::string, std::uint64_t> dram;  // physical byte address of each parameter
+  DramPlaces dram;
   int node;
 };
 

@@ -12,6 +12,7 @@
 #include "bundle/code/accel.h"
 #include "compiler/assemble/bundle_builder.h"
 #include "compiler/graph/graph.h"
+#include "compiler/target/accel/lower/lower.h"
 #include "compiler/target/accel/region.h"
 #include "isa/config.h"
 
@@ -32,6 +33,8 @@ class MemoryImage {
   // Addresses of constants: a new constant; the identity and ones, shared by all operations; a selection, shared by
   // equal selections, and a tensor of factors, by equal tensors, as of all layers that rotate by position.
   std::uint64_t constant(const std::string& name, NdArray array);
+  // Packed weights, as int4 where the hardware loads them and all of them fit.
+  DramPlace weights(const std::string& name, NdArray array);
   std::uint64_t table(const std::string& name, const NdArray& table);  // int8 [256]
   std::uint64_t identity();
   std::uint64_t identity_as_rows();

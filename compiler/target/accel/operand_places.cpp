@@ -65,7 +65,7 @@ std::vector<Places> places_of(const Operation& operation, const ConvOperation& c
   const NdArray weight = block_weights(spec, conv.weight);
   const std::string& name = conv.spec.name;
   Places places{{"X", image.address(operation.inputs[0])},
-                {"W", image.constant("weights of " + name, pack_weight(weight, image.config))}};
+                {"W", image.weights("weights of " + name, pack_weight(weight, image.config))}};
   const std::int64_t channels = spec.y.padded_c();
   if (requantizes_products(spec, image.config, conv.addition || conv.pooling)) {
     const NdArray parameters =

@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "compiler/target/accel/lower/lower.h"
 #include "compiler/target/accel/memory_image.h"
 
 namespace dovetail::accel {
 
-using Places = std::map<std::string, std::uint64_t>;  // addresses, by parameter of a program
+using Places = DramPlaces;
 
 // The places for each of operation_programs(), in their order. Constants are added to the image. A program without a
 // place for "Y" writes the operation's result.

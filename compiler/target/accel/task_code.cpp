@@ -31,7 +31,8 @@ Result<TaskCode> make_code(const schedule::Task& task, const schedule::Scheduled
     DOVETAIL_ASSIGN(const Placements placed, place_buffers(scheduled.program, placements, config, history));
     if (dump) dump("places", places_text(scheduled.program, placed));
     DOVETAIL_ASSIGN(const Lowered lowered, lower(scheduled.program, *task.intrinsics, facts, placed));
-    append(lowered, scheduled.program, facts, result.addresses, time, history, stream);
+    append(lowered, scheduled.program, facts, {result.addresses.begin(), result.addresses.end()}, time, history,
+           stream);
   }
   DOVETAIL_TRY(finish_code(stream, task.program.name, config, space, result.code, dump));
   if (dump) dump("stream", isa::format_assembly(config, result.code.program));

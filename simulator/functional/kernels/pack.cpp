@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
@@ -87,6 +88,14 @@ void pack_wgt(const TileLayout& layout, const std::byte* dram, std::size_t count
     for (std::size_t g = 0; g < layout.groups(); ++g)
       for (std::size_t lane = layout.block_out; lane < lanes; ++lane)
         tiles[g * lanes + lane] = tiles[g * lanes + lane - layout.block_out];
+  }
+}
+
+void pack_wgt4(const TileLayout& layout, const std::byte* dram, std::size_t count, std::uint32_t* tiles) {
+  std::vector<std::int8_t> element(layout.block_out * layout.block_in);
+  for (std::size_t i = 0; i < count; ++i, dram += element.size() / 2, tiles += layout.wgt_words()) {
+    isa::semantics::load_wgt4(element, {dram, element.size() / 2});
+    pack_wgt(layout, reinterpret_cast<const std::byte*>(element.data()), 1, tiles);
   }
 }
 

@@ -14,6 +14,8 @@ void pack_inp(const TileLayout& layout, const std::byte* dram, std::size_t count
               std::int32_t* compensation);
 // `count` WGT elements, [block_out][block_in] int8.
 void pack_wgt(const TileLayout& layout, const std::byte* dram, std::size_t count, std::uint32_t* tiles);
+// The same from int4.
+void pack_wgt4(const TileLayout& layout, const std::byte* dram, std::size_t count, std::uint32_t* tiles);
 
 // The reverse of both, for inspection of SRAM.
 void unpack_inp(const TileLayout& layout, const std::uint32_t* tiles, std::size_t count, std::byte* dram);

@@ -84,6 +84,12 @@ void ReferenceMachine::execute(const isa::Load& load) {
       case isa::Memory::uop: uops_[sram] = bytes.empty() ? isa::Uop{} : codec_.decode_uop(bytes); break;
       case isa::Memory::inp: copy(inp_); break;
       case isa::Memory::wgt: copy(wgt_); break;
+      case isa::Memory::wgt4: {
+        const std::span weights = std::span(wgt_).subspan(sram * 2 * element, 2 * element);
+        if (bytes.empty()) std::ranges::fill(weights, std::int8_t{0});
+        else semantics::load_wgt4(weights, bytes);
+        break;
+      }
       case isa::Memory::acc:
         if (bytes.empty()) std::fill(tile.begin(), tile.end(), 0);
         else semantics::load_acc(tile, bytes);

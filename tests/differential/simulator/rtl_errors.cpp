@@ -182,7 +182,7 @@ TEST_CASE("RTL: a transfer after the image is refused, also at the program's add
 }
 
 TEST_CASE("RTL: an illegal instruction stops the launch, whatever is in flight") {
-  for (const char* name : {"tiny", "1x16x16", "1x16x16-ext"}) {
+  for (const char* name : {"tiny", "1x16x16", "1x16x16-ext", "tiny,weights4=true"}) {
     const auto config = isa::load_config(name).value();
     const isa::Codec codec(config);
     const Dram dram = image(config, {{0, 1, 2}, {3, 2, 1}}, 7 * 4096);
@@ -196,14 +196,15 @@ TEST_CASE("RTL: an illegal instruction stops the launch, whatever is in flight")
       illegal.push_back(bytes);
     };
     for (const int opcode : {5, 6, 7}) with(finish(), {{0, opcode & 1}, {1, opcode >> 1 & 1}, {2, opcode >> 2}});
-    with(finish(), {{127, 1}});                                                      // a reserved bit
-    with(load(Memory::inp, 0, 64, 1), {{7, 0}, {8, 0}, {9, 1}});                     // LOAD of OUT
-    if (!config.table) with(load(Memory::inp, 0, 64, 1), {{7, 0}, {8, 1}, {9, 1}});  // memory 6
-    with(load(Memory::inp, 0, 64, 1), {{7, 1}, {8, 1}, {9, 1}});                     // memory 7
-    with(store(0, 64, 1), {{7, 1}, {8, 1}, {9, 0}});                                 // STORE to ACC
-    if (!config.saturate) with(store(0, 64, 1), {{58, 1}});                          // extensions that are off
+    with(finish(), {{127, 1}});                                                         // a reserved bit
+    with(load(Memory::inp, 0, 64, 1), {{7, 0}, {8, 0}, {9, 1}});                        // LOAD of OUT
+    if (!config.table) with(load(Memory::inp, 0, 64, 1), {{7, 0}, {8, 1}, {9, 1}});     // memory 6
+    if (!config.weights4) with(load(Memory::inp, 0, 64, 1), {{7, 1}, {8, 1}, {9, 1}});  // memory 7
+    if (!config.offset) with(load(Memory::inp, 0, 64, 1), {{63, 1}});
+    with(store(0, 64, 1), {{7, 1}, {8, 1}, {9, 0}});         // STORE to ACC
+    if (!config.saturate) with(store(0, 64, 1), {{58, 1}});  // extensions that are off
     if (!config.overwrite)
-      with(gemm(0, 1), {{config.name == "tiny" ? 127 : 63, 1}});  // on `tiny` bit 63 is part of a factor
+      with(gemm(0, 1), {{config.block_in == 4 ? 127 : 63, 1}});  // on `tiny` bit 63 is part of a factor
     if (!config.requant) {
       isa::HardwareConfig more = config;
       more.requant = true;

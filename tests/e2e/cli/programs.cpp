@@ -192,3 +192,36 @@ TEST_CASE("inspect shows a program according to its configuration") {
   CHECK_THAT(test::dovetail({"inspect", shop.path("p.s")}).out, ContainsSubstring("6 instructions"));
   CHECK(test::dovetail({"inspect", shop.path("p.bin")}).exit == 2);
 }
+
+TEST_CASE("simulate: one program appends at every value of OFFSET") {
+  const test::TemporaryFolder folder;
+  const std::string program = folder / "p.s", out = folder / "out.bin";
+  REQUIRE(write_text_file(program, R"(.config 1x16x16 offset=true
+kernel: .uop 0, 0, 0
+.data x int8[1,16] 1 2 3 4
+.space cache int8[4,16]
+load.uop sram=0 dram=kernel size=1x1
+load.acc8 sram=0 dram=x size=1x1
+alu.add uop=0:1 imm=3 push_next
+store.out sram=0 dram=cache size=1x1 offset pop_prev
+)")
+              .ok());
+  for (const char* engine : {"functional", "cycle"})
+    for (const std::size_t row : {0, 2, 3}) {
+      CAPTURE(engine, row);
+      // Not a multiple of an element: rounded down.
+      const std::string offset = std::to_string(16 * row + 5);
+      const Finished ran = test::dovetail({"simulate", program, "--output", out + "@cache:int8[4,16]", "--engine",
+                                           engine, "--offset", offset, "--check"});
+      REQUIRE(ran.error == "");
+      REQUIRE(ran.exit == 0);
+      const std::vector<std::byte> cache = read_file(out).value();
+      for (std::size_t i = 0; i < 64; ++i)
+        CHECK(std::to_integer<int>(cache[i]) == (i / 16 != row ? 0 : static_cast<int>(i % 4) + 4));
+    }
+  const Finished beyond = test::dovetail({"check", program, "--offset", "4096"});
+  CHECK(beyond.exit == 1);
+  CHECK_THAT(beyond.out, ContainsSubstring("writes DRAM bytes"));
+  const Finished refused = test::dovetail({"check", program, "--offset", "0x100000000"});
+  CHECK_THAT(refused.error, ContainsSubstring("0x100000000 >= 2^32, the first address that the design cannot reach"));
+}

@@ -161,7 +161,7 @@ TEST_CASE("decoding names the error") {
     CHECK(only_error(codec.decode(bytes).errors()).why == "bit 100 of finish is 1 and reserved: it must be 0");
   }
   SECTION("reserved bits of loads and stores") {
-    for (int bit = 58; bit < 64; ++bit) {
+    for (int bit = 58; bit < 63; ++bit) {
       bytes = bytes_of(codec, {{}, Load{}});
       flip(bytes, bit);
       CHECK(only_error(codec.decode(bytes).errors()).why ==
@@ -223,7 +223,34 @@ TEST_CASE("decoding names the error") {
     bytes = bytes_of(codec, {{}, store});
     bytes[1] = std::byte{3};
     bytes[0] = std::byte{0x81};  // 7
-    CHECK(only_error(codec.decode(bytes).errors()).why == "memory id 7 is not valid for store, which accepts 4 (out)");
+    CHECK(only_error(codec.decode(bytes).errors()).why ==
+          "memory id 7 (wgt4) is not valid for store, which accepts 4 (out)");
+    bytes = bytes_of(codec, {{}, load});
+    bytes[0] = std::byte{0x80};
+    bytes[1] = std::byte{3};  // 7 in bits 7-9
+    CHECK(only_error(codec.decode(bytes).errors()).why ==
+          "memory id 7 (wgt4) belongs to the extension `weights4`, which is off");
+    HardwareConfig config;
+    config.weights4 = true;
+    CHECK(std::get<Load>(Codec(config).decode(bytes)->body).memory == Memory::wgt4);
+  }
+  SECTION("offset") {
+    HardwareConfig config;
+    config.offset = true;
+    for (const Instruction& instruction : {Instruction{{}, Load{}}, Instruction{{}, Store{}}}) {
+      bytes = bytes_of(codec, instruction);
+      flip(bytes, 63);
+      CHECK(only_error(codec.decode(bytes).errors()).why ==
+            fmt::format("bit 63 of {} is `offset` of the extension `offset`, which is off",
+                        spec::info(instruction.opcode()).name));
+      const Instruction decoded = *Codec(config).decode(bytes);
+      CHECK(std::visit(
+          [](const auto& body) {
+            if constexpr (requires { body.offset; }) return body.offset;
+            else return false;
+          },
+          decoded.body));
+    }
   }
   SECTION("size") {
     bytes.pop_back();
@@ -291,7 +318,8 @@ TEST_CASE("an instruction goes to the queue of its unit") {
   CHECK(queue(Memory::uop) == Queue::compute);
   CHECK(queue(Memory::acc) == Queue::compute);
   CHECK(queue(Memory::acc8) == Queue::compute);
-  CHECK(queue(static_cast<Memory>(7)) == Queue::compute);
+  CHECK(queue(Memory::wgt4) == Queue::compute);  // a NOP
+  CHECK(Instruction{{}, Load{{.memory = Memory::wgt4, .y_size = 1, .x_size = 1}}}.queue() == Queue::load);
   CHECK(Instruction{{}, Store{}}.queue() == Queue::store);
   CHECK(Instruction{{}, Gemm{}}.queue() == Queue::compute);
   CHECK(Instruction{{}, Alu{}}.queue() == Queue::compute);

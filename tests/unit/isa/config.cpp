@@ -45,6 +45,8 @@ TEST_CASE("the default is VTA's hardware") {
   CHECK(config.depth(Memory::acc) == 2048);
   CHECK(config.depth(Memory::out) == 2048);
   CHECK(config.depth(Memory::acc8) == 2048);
+  CHECK(config.element_bytes(Memory::wgt4) == 128);
+  CHECK(config.depth(Memory::wgt4) == 0);  // off
   CHECK(config.macs_per_uop() == 256);
 }
 

@@ -57,8 +57,10 @@ Body random_body(Random& random, const HardwareConfig& config) {
   });
   if constexpr (std::is_same_v<Body, Load>) {
     if (body.x_size != 0) {
-      constexpr Memory kLoadable[] = {Memory::uop, Memory::wgt, Memory::inp, Memory::acc, Memory::acc8, Memory::tab};
-      body.memory = kLoadable[random() % (config.table ? 6 : 5)];
+      std::vector<Memory> loadable;
+      for (const spec::MemoryInfo& row : spec::kMemories)
+        if (row.loadable && spec::is_enabled(row, config)) loadable.push_back(row.id);
+      body.memory = loadable[random() % loadable.size()];
     }
   }
   if constexpr (std::is_same_v<Body, Store>) {
@@ -118,6 +120,8 @@ inline HardwareConfig random_config(Random& random) {
     config.table = random() % 2 != 0;
     config.epilogue = config.requant && config.block_in >= 16 && random() % 2 != 0;
     config.norm = config.requant && random() % 2 != 0;
+    config.weights4 = config.block_in * config.block_out > 1 && random() % 2 != 0;
+    config.offset = random() % 2 != 0;
     if (validate(config).ok()) return config;
   }
 }

@@ -101,8 +101,10 @@ std::uint64_t element_at(const isa::HardwareConfig& config, isa::Memory memory, 
 
 std::vector<isa::HardwareConfig> all_configs() {
   std::vector<isa::HardwareConfig> configs = isa::named_configs();
-  for (const auto& odd : {config_of(1, 1, 1), config_of(1, 4, 4), config_of(16, 1, 8), config_of(2, 4, 32)})
+  for (const auto& odd : {config_of(1, 1, 1), config_of(1, 4, 4), config_of(16, 1, 8), config_of(2, 4, 32)}) {
     configs.push_back(odd);
+    configs.back().weights4 = odd.block_in * odd.block_out > 1;
+  }
   for (const isa::HardwareConfig& config : configs) REQUIRE(isa::validate(config).ok());
   return configs;
 }

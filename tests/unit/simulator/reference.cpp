@@ -102,6 +102,12 @@ void Reference::put(isa::Memory memory, std::size_t index, const std::byte* elem
     case isa::Memory::wgt:
       for (std::size_t i = 0; i < out_ * in_; ++i) wgt_[index * out_ * in_ + i] = static_cast<std::int8_t>(byte(i));
       return;
+    case isa::Memory::wgt4:
+      for (std::size_t i = 0; i < out_ * in_; ++i) {
+        const int nibble = (byte(i / 2) >> (i % 2 == 0 ? 0 : 4)) & 15;
+        wgt_[index * out_ * in_ + i] = static_cast<std::int8_t>(nibble < 8 ? nibble : nibble - 16);
+      }
+      return;
     case isa::Memory::inp:
       for (std::size_t i = 0; i < batch_ * in_; ++i) inp_[index * batch_ * in_ + i] = static_cast<std::int8_t>(byte(i));
       return;

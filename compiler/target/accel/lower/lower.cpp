@@ -206,16 +206,18 @@ void touch(const Lowered& lowered, std::size_t before, SramHistory& history) {
     history.touch(touch.memory, touch.begin, touch.end, static_cast<std::int64_t>(before) + touch.at);
 }
 
-void append(const Lowered& lowered, const Program& program, const LoweringFacts& facts,
-            const std::map<std::string, std::uint64_t>& dram, int node, SramHistory& history, Stream& stream) {
-  std::vector<std::uint64_t> addresses;  // addresses of parameters
+void append(const Lowered& lowered, const Program& program, const LoweringFacts& facts, const DramPlaces& dram,
+            int node, SramHistory& history, Stream& stream) {
+  std::vector<DramPlace> places;  // of parameters
   for (const Parameter& parameter : program.parameters) {
-    const auto address = dram.find(parameter.buffer->name);
-    DOVETAIL_CHECK(address != dram.end(), fmt::format("no DRAM address for {}", parameter.buffer->name));
-    addresses.push_back(address->second);
+    const auto found = dram.find(parameter.buffer->name);
+    DOVETAIL_CHECK(found != dram.end(), fmt::format("no DRAM address for {}", parameter.buffer->name));
+    places.push_back(found->second);
   }
   const auto place = [&](isa::Transfer& transfer, int parameter) {
-    const std::uint64_t address = addresses[static_cast<std::size_t>(parameter)];
+    const auto [address, int4] = places[static_cast<std::size_t>(parameter)];
+    DOVETAIL_CHECK(!int4 || transfer.memory == isa::Memory::wgt, "only weights have 4 bits");
+    if (int4) transfer.memory = isa::Memory::wgt4;
     const std::uint64_t bytes = facts.bytes_of(transfer.memory);
     DOVETAIL_CHECK(address % bytes == 0, "parameters are aligned to their elements");
     transfer.dram_base += address / bytes;

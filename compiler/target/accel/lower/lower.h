@@ -43,9 +43,19 @@ Result<Lowered> lower(const loops::Program& program, const loops::IntrinsicTable
 // Records the accesses of the instructions, which follow `before` instructions of the region.
 void touch(const Lowered& lowered, std::size_t before, SramHistory& history);
 
-// Appends the instructions of `program` to `stream`, marked with `node`. `dram`: physical byte address of each
-// parameter, by name, aligned to its elements. `history`: the history of the SRAMs, updated by these instructions.
-void append(const Lowered& lowered, const loops::Program& program, const LoweringFacts& facts,
-            const std::map<std::string, std::uint64_t>& dram, int node, SramHistory& history, Stream& stream);
+// Where a parameter is in DRAM.
+struct DramPlace {
+  std::uint64_t address = 0;  // physical byte address, aligned to its elements
+  bool int4 = false;          // weights of 4 bits: LOADs of WGT become LOADs of WGT4
+  DramPlace() = default;
+  DramPlace(std::uint64_t at, bool is_int4 = false)  // NOLINT(google-explicit-constructor)
+      : address(at), int4(is_int4) {}
+};
+using DramPlaces = std::map<std::string, DramPlace>;  // by parameter of a program
+
+// Appends the instructions of `program` to `stream`, marked with `node`. `dram`: the place of each parameter.
+// `history`: the history of the SRAMs, updated by these instructions.
+void append(const Lowered& lowered, const loops::Program& program, const LoweringFacts& facts, const DramPlaces& dram,
+            int node, SramHistory& history, Stream& stream);
 
 }  // namespace dovetail::accel

@@ -17,6 +17,7 @@ struct Ran {
   Json report;                                  // the compiler's report
   std::map<std::string, std::uint64_t> by_row;  // nodes with their own code, by row of the accelerator's table
   std::uint64_t cycles = 0, resets = 0, windows = 0, epilogues = 0, alu_uops = 0;  // of both engines
+  std::uint64_t weight_bytes = 0, int4_bytes = 0;                                  // loaded, likewise
 };
 
 enum class Demand {
@@ -63,6 +64,8 @@ inline Ran run_on_accelerator(const graph::Graph& graph, const isa::HardwareConf
         ran.windows += launch.counters->window_uops + launch.counters->window_pushes;
         ran.epilogues += launch.counters->epilogue_uops;
         ran.alu_uops += launch.counters->alu_uops;
+        ran.weight_bytes += launch.counters->bytes_loaded[static_cast<std::size_t>(isa::Memory::wgt)];
+        ran.int4_bytes += launch.counters->bytes_loaded[static_cast<std::size_t>(isa::Memory::wgt4)];
       }
   }
   return ran;

@@ -177,6 +177,25 @@ TEST_CASE("grid: powers of two and zero points of 0, weights included") {
   }
 }
 
+TEST_CASE("grid: weights of 4 bits, and scales that clip where that is more exact") {
+  Options options;
+  options.weight_bits = 4;
+  const Quantized result = quantized_with(options);
+  int weights = 0;
+  for (const graph::NodeId id : result.graph.topological_order()) {
+    const graph::Node& node = result.graph.node(id);
+    if (node.op != "DequantizeLinear" || !result.graph.is_constant(node.inputs[0])) continue;
+    const NdArray& steps = *result.graph.value(node.inputs[0]).constant;
+    if (steps.dtype() != DType::int8) continue;
+    ++weights;
+    const auto lanes = steps.data<std::int8_t>();
+    CHECK(std::ranges::max(lanes) <= 7);
+    CHECK(std::ranges::min(lanes) >= -7);
+    CHECK(std::ranges::max(lanes) - std::ranges::min(lanes) > 7);
+  }
+  CHECK(weights >= 3);
+}
+
 TEST_CASE("quantize: unsuitable models are refused") {
   const Quantized once = quantized_with({});
   const auto twice = quantize(once.graph, samples_of_layers(1), {}, reference_forward());

@@ -59,8 +59,8 @@ TEST_CASE("a name may follow its use") {
   CHECK(
       errors_of("load.inp size=1x1 dram=first gone\n.space other 64") ==
       Texts{"k.s:1:24: `first` is not defined. define it: .equ NAME VALUE, .data, .space, or a label before .uop lines",
-            "k.s:1:30: load.inp has no operand `gone`. use one of sram, dram, size, stride, pad, pop_prev, pop_next, "
-            "push_prev, push_next"});
+            "k.s:1:30: load.inp has no operand `gone`. use one of sram, dram, size, stride, pad, offset, pop_prev, "
+            "pop_next, push_prev, push_next"});
   // Errors come in the order of the lines, whenever they are found.
   CHECK(errors_of("load.inp size=1x1 dram=x+1\nnonsense\n.space x 64")
             .at(0)
