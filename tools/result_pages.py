@@ -194,7 +194,7 @@ network needs.""")
             head = ["network", "none"] + [f"+ {step[-1]}" for step in ladder[1:]] + ["speedup", "energy", "utilization"]
             text += f"\n## Blocks of {block} x {block}, a port of {port} bytes\n\n" + table(head, [line(network) for network in networks])
         ports = (8, 16, 32)
-        text += "\n## Ports\n\nCycles with all extensions, blocks of 16 x 16 and of 32 x 32:\n\n" + table(
+        text += "\n## Ports\n\nCycles with the extensions of 1x16x16-g2, blocks of 16 x 16 and of 32 x 32:\n\n" + table(
             ["network"] + [f"{block} x {block}, {port} B" for block in (16, 32) for port in ports],
             [[network] + [f"{rows[network, block, port, tuple(LADDER[-1])]['cycles']:,}" for block in (16, 32) for port in ports]
              for network in networks])

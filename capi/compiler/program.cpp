@@ -337,7 +337,8 @@ dvt_status* dvt_program_simulate(const dvt_program* program, const dvt_simulate_
   if (outputs != nullptr) *outputs = nullptr;
   return guarded([&]() -> Result<void> {
     DOVETAIL_ASSIGN(const Inputs arrays, arrays_of(inputs, count, "dvt_program_simulate: inputs"));
-    DOVETAIL_ASSIGN(const dvt_simulate_options given, options_of(options, "dvt_program_simulate: options"));
+    DOVETAIL_ASSIGN(const dvt_simulate_options given,
+                    options_of(options, "dvt_program_simulate: options", offsetof(dvt_simulate_options, offset)));
     DOVETAIL_ASSIGN(const capi::Program own, capi::program_of(program, "dvt_program_simulate"));
     return simulate(own, given, arrays, {outputs, json, trace});
   });

@@ -1,5 +1,6 @@
 // Many samples: evaluating and quantizing.
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -94,7 +95,7 @@ Result<quantize::Options> quantize_options_of(const dvt_quantize_options& given,
   if (given.weight_bits != 0 && given.weight_bits != 4 && given.weight_bits != 8)
     return bad_argument("dvt_quantize: options, weight_bits", fmt::format("it is {}", given.weight_bits),
                         "use 4, or 8 (or 0) for int8");
-  if (given.weight_bits != 0) options.weight_bits = given.weight_bits;
+  if (given.weight_bits != 0) options.weight_bits = static_cast<int>(given.weight_bits);
   if (given.powers_of_two != 0) options.grid.scales = quantize::Scales::power_of_two;
   if (given.symmetric != 0) options.grid.zero_point = quantize::ZeroPoint::middle;
   options.keep_float = texts_of(given.keep_float);
@@ -211,7 +212,8 @@ dvt_status* dvt_quantize(const dvt_model* model, const dvt_named_tensor* samples
     DOVETAIL_TRY(require(out, "dvt_quantize: out"));
     *out = nullptr;
     DOVETAIL_TRY(require(model, "dvt_quantize: model"));
-    DOVETAIL_ASSIGN(const dvt_quantize_options given, options_of(options, "dvt_quantize: options"));
+    DOVETAIL_ASSIGN(const dvt_quantize_options given,
+                    options_of(options, "dvt_quantize: options", offsetof(dvt_quantize_options, weight_bits)));
     for (const auto* texts : {&given.keep_float, &given.shapes})
       DOVETAIL_TRY(check_texts(*texts, "dvt_quantize: options"));
     DOVETAIL_ASSIGN(Inputs arrays, arrays_of(samples, count, "dvt_quantize: samples"));

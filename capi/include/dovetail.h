@@ -433,7 +433,7 @@ typedef struct dvt_quantize_options {
   /* Not 0: sums over the samples are kept in the user's cache until the call succeeds, and an interrupted call with
    * the same model, samples and options continues. */
   int32_t resume;
-  int32_t weight_bits; /* 4: weights from -7 to 7, for hardware that loads int4; 0: 8 */
+  int64_t weight_bits; /* 4: weights from -7 to 7, for hardware that loads int4; 0: 8. Since 1.1 */
 } dvt_quantize_options;
 
 /* A float model and samples of its inputs become a model in QDQ form, int8. `json` receives the report of the tensors
@@ -480,7 +480,7 @@ typedef struct dvt_simulate_options {
    * engine cycle at "@300"; null: run to the end. Engines functional and cycle. */
   const char* until;
   int32_t what_if; /* not 0: also time the same instructions on other hardware; engines with a clock */
-  uint64_t offset; /* the register OFFSET, in bytes; not 0: hardware with the extension `offset` */
+  uint64_t offset; /* the register OFFSET, in bytes; not 0: hardware with the extension `offset`. Since 1.1 */
 } dvt_simulate_options;
 
 /* Simulates on an engine. `inputs`: tensors that are placed at the names of the text or map, "0x2000", or "x+64".

@@ -191,7 +191,7 @@ class dvt_quantize_options(Structure):
         ("callbacks", POINTER(dvt_callbacks)),
         ("memory_limit", c_char_p),
         ("resume", c_int32),
-        ("weight_bits", c_int32),
+        ("weight_bits", c_int64),
     ]
 
 

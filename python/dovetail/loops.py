@@ -151,6 +151,9 @@ class Expr:
     def __neg__(self) -> Expr:
         return Expr(f"(-{self.text})", self.dtype, self.buffers)
 
+    def __abs__(self) -> Expr:
+        return apply("abs", self)
+
     def __lt__(self, other: Operand) -> Expr:
         return self._with(other, "<", result="bool")
 

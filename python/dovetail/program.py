@@ -135,6 +135,9 @@ class Program:
         self.instructions, self.uops, self.image = arrays["instructions"], arrays["uops"], arrays["image"]
         self.text = source if isinstance(source, str) else self.disassemble()
 
+    def __reduce__(self) -> Any:
+        return _assembled, (bytes(self.instructions), self.name, self.map, bytes(self.image), self.text, self.uops)
+
     @property
     def hardware(self) -> Hardware:
         """The configuration that the program is for."""
@@ -243,7 +246,14 @@ def programs_of(bundle: Bundle) -> List[Program]:
     programs = []
     for number, row in enumerate(_call.taken_json(facts)["programs"]):
         instructions, image = arrays[f"instructions {number}"], arrays[f"image {number}"]
-        program = Program(instructions, name=row["name"], map=row["map"], image=image)
-        program.text = row["text"]
-        programs.append(program)
+        programs.append(_assembled(instructions, row["name"], row["map"], image, row["text"]))
     return programs
+
+
+def _assembled(instructions: Bytes, name: str, map: Mapping[str, Any], image: Bytes, text: str, uops: Any = None) -> Program:
+    """A program of raw instructions that has a text."""
+    program = Program(instructions, name=name, map=map, image=image)
+    program.text = text
+    if uops is not None:
+        program.uops = uops
+    return program

@@ -1,6 +1,7 @@
 // The compiler's part of the C interface.  usage: kit DIGITS_FOLDER matmul.s logits.npy EMPTY_FOLDER
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <unistd.h>
 
 #include "tests/c/check.h"
@@ -245,6 +246,15 @@ static void quantize(const dvt_model* model, const char* saved) {
   wrong = (dvt_quantize_options){.struct_size = sizeof wrong, .tail = 0.1};
   FAILS(DVT_CAUSE_INPUT, "tail", dvt_quantize(model, &samples, 1, &wrong, &quantized, NULL));
   FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_quantize(model, &nonesuch, 1, NULL, &quantized, NULL));
+  // Structs of a program that was built with the header of version 1.0.
+  wrong = (dvt_quantize_options){.struct_size = offsetof(dvt_quantize_options, weight_bits), .tail = 0.1};
+  FAILS(DVT_CAUSE_INPUT, "tail", dvt_quantize(model, &samples, 1, &wrong, &quantized, NULL));
+  dvt_bundle* none = NULL;
+  const dvt_compile_options old = {.struct_size = offsetof(dvt_compile_options, states), .targets = "nonesuch"};
+  FAILS(DVT_CAUSE_INPUT, "no target", dvt_compile(model, &old, &none, NULL));
+  const dvt_program program = {.struct_size = sizeof program, .text = ".space y int8[16]\n  finish\n"};
+  const dvt_simulate_options of_old = {.struct_size = offsetof(dvt_simulate_options, offset), .until = "nonesuch"};
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_program_simulate(&program, &of_old, NULL, 0, NULL, NULL, NULL));
   if (!OK(dvt_quantize(model, &samples, 1, NULL, &quantized, &json))) return;
   CHECK(strstr(json, "\"kind\":\"quantize\"") != NULL && strstr(json, "\"rows\":360") != NULL);
   dvt_free(json);

@@ -41,6 +41,7 @@ class Write(unittest.TestCase):
             loops.compute("least", (4,), lambda i: loops.min_over(b[r], r)),
             loops.compute("least_unsigned", (1,), lambda i: loops.min_over(a[0, r].astype("uint64"), r)),
             loops.compute("large", (1,), lambda i: a[0, 0].astype("uint64") + (1 << 63)),
+            loops.compute("size", (4,), lambda i: abs(b[i])),
             loops.compute("seven", (2,), lambda i: 7, dtype="uint8"),
             loops.compute("half", (4,), lambda i: b[i].astype("float16")),
             loops.compute("same", (4,), lambda i: loops.bitcast("int32", b[i])),
@@ -59,7 +60,7 @@ class Write(unittest.TestCase):
             "clamped": np.clip(y, -1, 1), "total": x.sum(1), "most": x.max(1), "least": np.full(4, y.min()),
             "seven": np.full(2, 7, np.uint8), "half": y.astype(np.float16), "same": y.view(np.int32),
             "where": np.arange(4) * 11, "least_unsigned": np.array([(1 << 64) - 5], np.uint64),
-            "large": np.array([(1 << 63) - 5], np.uint64),
+            "size": np.abs(y), "large": np.array([(1 << 63) - 5], np.uint64),
         }
         self.assertEqual(set(got), set(expected))
         for name, array in expected.items():

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Programs of the accelerator from Python: assembled, checked, simulated, and their traces."""
 import json
+import pickle
 import unittest
 
 from environment import DIGITS, HARDWARE, SOURCE  # noqa: I001  (sets the path)
@@ -68,6 +69,10 @@ class Programs(unittest.TestCase):
         named = Program(made.instructions, map=made.map, image=made.image)
         np.testing.assert_array_equal(named.simulate({"x": self.x}, ["y"]).outputs["y"], expected(self.x))
         self.assertEqual((named.map, named.hardware), (made.map, made.hardware))
+        copied = pickle.loads(pickle.dumps(made))
+        np.testing.assert_array_equal(copied.simulate({"x": self.x}, ["y"]).outputs["y"], expected(self.x))
+        self.assertEqual((copied.name, copied.text), (made.name, made.text))
+        np.testing.assert_array_equal(copied.uops, made.uops)
         two = Program(TEXT, launches=["0:2", "2:14"])
         self.assertEqual(two.map["launches"], [{"begin": 0, "count": 2}, {"begin": 2, "count": 14}])
         self.assertEqual(len(two.simulate().report["launches"]), 2)
