@@ -201,9 +201,12 @@ Result<void> Session::set_states(const Inputs& values) {
         std::ranges::any_of(loaded_->bundle.other_shapes,
                             [&, &name = name, &value = value](const auto& other) { return takes(other, name, value); }))
       continue;
+    const bool is_known = std::ranges::any_of(
+        known, [&, &name = name](const std::string& each) { return each.starts_with(name + ": "); });
     return Diagnostic{
         "cannot set a state", name,
-        fmt::format("the value is {}{}", dovetail::name(value.dtype()), to_string(value.shape())),
+        is_known ? fmt::format("the value is {}{}", dovetail::name(value.dtype()), to_string(value.shape()))
+                 : "there is no state of this name",
         known.empty() ? "the bundle has no states" : fmt::format("the states are {}", fmt::join(known, ", "))};
   }
   const std::scoped_lock lock(mutex_);

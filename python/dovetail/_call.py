@@ -107,6 +107,13 @@ def suggestion(given: Any, names: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(map(repr, names))}"
 
 
+def listed(items: Iterable[str], most: int = 4) -> str:
+    """Items with commas, the later ones as their number."""
+    items = list(items)
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(items[:most] if more else items) + more
+
+
 def text(value: str, where: str) -> bytes:
     """The bytes of a text. Error: not a text, or one that C would cut at a zero byte."""
     if not isinstance(value, str):

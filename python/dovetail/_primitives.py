@@ -245,9 +245,9 @@ class Primitives:
 
     def transform_layout(self: Scheduled, buffer: Word, index_map: Word) -> Scheduled:
         """`transform_layout BUFFER INDEX_MAP`: `i0,i1/16,i2,i3,i1%16` turns [n, c, y, x] into [n, c/16, y, x,
-        c%16]; `i0,i1/8^i0%8,i1%8` is a swizzle, [r, c/8 xor r%8, c%8]. The shape of a parameter changes, so the
-        caller must pass it packed (`schedule::pack`). *Legal if* the map is one to one, no intrinsic uses BUFFER,
-        and all indices remain proven."""
+        c%16]; `i0,i1/8^i0%8,i1%8` is a swizzle, [r, c/8 xor r%8, c%8]. The shape of a parameter changes: bundles
+        and `Loops.run` pack it, a program that calls the code itself must (`schedule::pack`). *Legal if* the map is
+        one to one, no intrinsic uses BUFFER, and all indices remain proven."""
         return self._step("transform_layout", (buffer, index_map,), ())
 
     def unroll(self: Scheduled, loop: Word) -> Scheduled:

@@ -171,5 +171,5 @@ class Bundle:
     def __repr__(self) -> str:
         about = self.describe()
         targets = ", ".join(f"{name} {count}" for name, count in about["targets"].items())
-        ins, outs = (", ".join(map(str, each)) for each in (self.inputs, self.outputs))
+        ins, outs = (_call.listed(map(str, each)) for each in (self.inputs, self.outputs))
         return f"<dovetail.Bundle {about['name']}: {ins} -> {outs}; steps: {targets}>"

@@ -158,7 +158,7 @@ def compile(
 
     model: a path, bytes, an onnx.ModelProto or a Model.
     targets: in order of preference, "accel,cpu" or ["accel", "cpu"] (`dovetail.targets()`); a list may have the
-        caller's own, each a Target.
+        caller's own, each a Target. What none of them supports runs on the CPU, unless `strict`.
     hardware: the accelerator: a name, a JSON file, "NAME,key=value,...", or a Hardware; None: "1x16x16".
     memory, clock_mhz, accelerators: of the accelerator's system; None: the hardware's.
     cpu: the class of processor; None: "native". gpu: GPU architectures.

@@ -79,7 +79,7 @@ class Model:
 
     def __repr__(self) -> str:
         about = self.describe()
-        ins, outs = (", ".join(f"{row['name']}: {row['type']}" for row in about[key]) for key in ("inputs", "outputs"))
+        ins, outs = (_call.listed(f"{row['name']}: {row['type']}" for row in about[key]) for key in ("inputs", "outputs"))
         return f"<dovetail.Model {about['graph']}: {ins} -> {outs}; {sum(about['operators'].values())} nodes>"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import numpy as np
@@ -114,8 +115,8 @@ class Trace:
         return Report(_call.json_of(lib.dvt_trace_diff, *texts))
 
     def save(self, path: _call.PathLike) -> None:
-        """Writes the trace file, for `dovetail trace` and ui.perfetto.dev."""
-        show.write(path, self.text)
+        """Writes the trace file, for `dovetail trace` and ui.perfetto.dev; the page, where the name ends in `.html`."""
+        show.write(path, self.page() if os.fspath(path).endswith(".html") else self.text)
 
     def page(self) -> str:
         """The page of the run: HTML that needs nothing but a browser. Needs the compiler."""
@@ -138,8 +139,8 @@ class Trace:
 
     def roofline(self, ax: Any = None) -> Any:
         """Plots the roofline of the accelerator, with a dot for each layer, of which the eight slowest are named.
-        `report["programs"][0]["timing"]["layers"]` has all, with "name", "macs_per_byte" (x) and "macs_per_cycle" (y).
-        Needs matplotlib. Returns the Axes."""
+        `report["programs"][0]["timing"]["layers"]` has all, with "name", "macs_per_byte" (x), "macs_per_cycle" (y), and
+        "useful_macs_per_cycle", without multiplications by zeros of padding and of depthwise weights. Needs matplotlib. Returns the Axes."""
         return plots.plot_report(self.report, ax)
 
     def _repr_html_(self) -> str:

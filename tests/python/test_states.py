@@ -41,6 +41,7 @@ class States(unittest.TestCase):
 
     def test_states_are_seen_set_and_kept(self):
         self.assertEqual(len(self.states), 12)
+        self.assertRegex(repr(self.bundle), r"past.layer1.value: float32\[1, 6, 8, 48\] and 10 more -> .* and 9 more; steps: cpu \d+>$")
         self.assertEqual(dovetail.compile(self.model, "cpu", states={"past.*": "present.*"}).states, self.states)
         self.assertEqual(self.bundle.states, self.states)
         session = self.bundle.session()
@@ -105,7 +106,7 @@ class States(unittest.TestCase):
             with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):
                 dovetail.compile(self.model, "cpu", states=states)
         session = self.bundle.session()
-        for values, why in (({"nonesuch": np.zeros(3, np.float32)}, "the states are"),
+        for values, why in (({"nonesuch": np.zeros(3, np.float32)}, "there is no state of this name"),
                             ({"past.layer1.key": np.zeros(3, np.float32)}, r"the value is float32\[3\]"),
                             ({"past.layer1.key": np.zeros((1, 6, LENGTH, 48))}, "its type is float64")):
             with self.subTest(why), self.assertRaisesRegex(dovetail.InputError, why):

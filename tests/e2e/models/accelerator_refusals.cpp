@@ -25,8 +25,10 @@ TEST_CASE("accelerator: tables, and products whose matrices share blocks, run on
   const graph::ValueId x = make.dequantize("x_dq", make.input("x", DType::int8, {2, 4, 4}), 0.5f, 0);
   make.output(make.quantize("t", make.node("Tanh", "f", {x}), 0.01f, 0));
   make.output(make.quantize("m", make.node("MatMul", "p", {x, x}), 2.0f, 0));
-  CHECK(why(make.graph, "f_node") ==
-        "host: its table is not two lines through one point, and the accelerator has no memory for tables");
+  CHECK(
+      why(make.graph, "f_node") ==
+      "host: its table is not two lines through one point, and the accelerator has no memory for tables (`table=true` "
+      "adds it)");
   CHECK(why(make.graph, "p_node") == "host: its 2 matrices are not at borders of blocks of 16");
 }
 

@@ -53,7 +53,9 @@ NdArray broadcast(const NdArray& constant, const Shape& shape) {
 
 Result<Operation> select_softmax(const Context& c) {
   DOVETAIL_TRY(check_rows(c, c.attribute("axis", -1)));
-  if (!c.config.table) return c.refuse("its exponentials are a table, and the accelerator has no memory for tables");
+  if (!c.config.table)
+    return c.refuse(
+        "its exponentials are a table, and the accelerator has no memory for tables (`table=true` adds it)");
   const std::int64_t channels = c.type(0).shape[static_cast<std::size_t>(channel_axis(c))];
   SoftmaxOperation operation;
   operation.exponentials = *c.constant(1);

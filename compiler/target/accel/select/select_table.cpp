@@ -29,7 +29,7 @@ Result<Operation> select_lines(const Context& c) {
   if (!lines)
     return c.refuse(c.config.table ? "its tables are not two lines through one point"
                                    : "its table is not two lines through one point, and the accelerator has no memory "
-                                     "for tables");
+                                     "for tables (`table=true` adds it)");
   if (!share_form(c, {c.node().inputs[0], c.node().outputs[0]})) return c.refuse(kLayoutsDiffer);
   LinesOperation operation;
   operation.spec.name = c.node().name;

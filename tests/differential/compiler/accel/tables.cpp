@@ -114,5 +114,6 @@ TEST_CASE("accel: a table needs the extension") {
   const auto compiled = compile({make.graph, {}}, options);
   REQUIRE(compiled.ok());
   CHECK(compiled->placement.front().why ==
-        "its table is not two lines through one point, and the accelerator has no memory for tables");
+        "its table is not two lines through one point, and the accelerator has no memory for tables (`table=true` adds "
+        "it)");
 }
