@@ -88,7 +88,7 @@ def compile_options(
         accelerators=_call.at_least_one(accelerators, f"{where}: accelerators"),
         cpu=cpu,
         gpu=gpu,
-        level=_call.enumeration("dvt_level", _LEVELS.get(level, level), f"{where}: level"),
+        level=_call.enumeration("dvt_level", _LEVELS.get(level, str(level)), f"{where}: level"),
         offload=_call.enumeration("dvt_offload", offload, f"{where}: offload"),
         strict=strict,
         tf32=tf32,
