@@ -184,24 +184,26 @@ Result<bundle::TensorIndex> find_tensor(const bundle::Bundle& bundle, const std:
   return among[static_cast<std::size_t>(std::ranges::find(names, found) - names.begin())];
 }
 
-// "past.*" = "present.*" for every input that begins with "past.".
+// "past.*" = "present.*" for every input that begins with "past.". An input that is also given by its own name has that
+// output.
 Result<std::map<std::string, std::string>> expanded(const std::map<std::string, std::string>& states,
                                                     const bundle::Bundle& bundle) {
   std::map<std::string, std::string> all;
   for (const auto& [from, to] : states) {
     const std::size_t star = from.find('*'), place = to.find('*');
     const std::string head = from.substr(0, star), tail = star == from.npos ? "" : from.substr(star + 1);
-    const std::size_t known = all.size();
     if (star == from.npos || place == to.npos) {
-      all.emplace(from, to);
+      all.insert_or_assign(from, to);
       continue;
     }
+    bool matches = false;
     for (const bundle::TensorIndex input : bundle.inputs) {
       const std::string& name = bundle.tensors[static_cast<std::size_t>(input)].name;
       if (name.size() < head.size() + tail.size() || !name.starts_with(head) || !name.ends_with(tail)) continue;
+      matches = true;
       all.emplace(name, std::string(to).replace(place, 1, name.substr(star, name.size() - head.size() - tail.size())));
     }
-    if (all.size() > known) continue;
+    if (matches) continue;
     std::vector<std::string> names;
     for (const bundle::TensorIndex input : bundle.inputs)
       names.push_back(bundle.tensors[static_cast<std::size_t>(input)].name);

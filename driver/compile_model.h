@@ -38,8 +38,8 @@ struct ModelOptions {
   // Shapes of inputs, and extents of symbolic dimensions. The bundle has a program for each set.
   std::vector<std::map<std::string, Shape>> shapes = {{}};
   std::map<std::string, NdArray> values = {};  // inputs known at compile time (import::ImportOptions)
-  // Inputs, each with the output that is its next value (bundle::State). "past.*" = "present.*" stands for all of
-  // these.
+  // The states (bundle::State): the output of each input. "past.*" = "present.*" makes states of all inputs that begin
+  // with "past.".
   std::map<std::string, std::string> states = {};
   std::int64_t loop_limit = import::kDefaultLoopLimit;
   // Changes the imported graph before all other stages. Null: no change.

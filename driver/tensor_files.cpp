@@ -129,7 +129,7 @@ Result<std::vector<std::string>> output_files(const std::filesystem::path& folde
 
 Result<void> make_result_folder(std::string_view source, const std::filesystem::path& folder) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  std::filesystem::create_directory(folder, error);
   if (!error && std::filesystem::is_directory(folder, error)) return {};
   return Diagnostic{"cannot create the folder", folder.string(), error ? error.message() : "a file of that name exists",
                     fmt::format("give another folder with {}", source), cause_of(error.value())};

@@ -17,6 +17,7 @@
 #include "runtime/machine_code.h"
 #include "runtime/operand_names.h"
 #include "runtime/program.h"
+#include "runtime/tensor_at.h"
 
 namespace dovetail::runtime {
 
@@ -63,10 +64,6 @@ Result<NdArray> copy_output(const bundle::Bundle& bundle, TensorMemory& memory, 
   return output;
 }
 
-const bundle::Tensor& executor_tensor(const bundle::Bundle& bundle, bundle::TensorIndex index) {
-  return bundle.tensors[static_cast<std::size_t>(index)];
-}
-
 bool is_of_state(const bundle::Bundle& bundle, bundle::TensorIndex output) {
   return std::ranges::find(bundle.states, output, &bundle::State::output) != bundle.states.end();
 }
@@ -87,13 +84,13 @@ Result<void> keep_states(const bundle::Bundle& bundle, TensorMemory& memory, std
                          std::map<std::string, NdArray>& spare) {
   for (const bundle::State& state : bundle.states) {
     DOVETAIL_TRY(memory.fetch(state.output));
-    const bundle::Tensor& tensor = executor_tensor(bundle, state.input);
+    const bundle::Tensor& tensor = tensor_at(bundle, state.input);
     NdArray& next = spare[tensor.name];
     if (next.dtype() != tensor.dtype || next.shape() != tensor.shape) next = NdArray(tensor.dtype, tensor.shape);
     std::ranges::copy(memory.read(state.output), next.bytes().begin());
   }
   for (const bundle::State& state : bundle.states) {
-    const std::string& name = executor_tensor(bundle, state.input).name;
+    const std::string& name = tensor_at(bundle, state.input).name;
     std::swap(states[name], spare[name]);
   }
   return {};
@@ -173,7 +170,7 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
   if (state_->work != nullptr) DOVETAIL_TRY(state_->work->expect(bundle.name, program.estimate_work()));
   std::vector<std::span<const std::byte>> bytes;
   for (const bundle::TensorIndex input : bundle.inputs) {
-    const bundle::Tensor& tensor = executor_tensor(bundle, input);
+    const bundle::Tensor& tensor = tensor_at(bundle, input);
     const auto given = inputs.find(tensor.name);
     if (given != inputs.end()) {
       bytes.push_back(given->second.bytes());
@@ -230,7 +227,7 @@ Result<void> Executor::run_in_place(std::span<const std::span<const std::byte>> 
   for (const bundle::State& state : program.bundle.states) {
     const auto position = std::ranges::find(program.bundle.inputs, state.input) - program.bundle.inputs.begin();
     if (auto& own = bytes[static_cast<std::size_t>(position)]; own.data() == nullptr) {
-      DOVETAIL_ASSIGN(own, state_value(state_->states, executor_tensor(program.bundle, state.input)));
+      DOVETAIL_ASSIGN(own, state_value(state_->states, tensor_at(program.bundle, state.input)));
     }
   }
   DOVETAIL_TRY(program.memory.begin(bytes));

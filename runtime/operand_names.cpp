@@ -11,15 +11,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/tensor_at.h"
+
 namespace dovetail::runtime {
 
 namespace {
 
 using bundle::TensorIndex;
 
-const bundle::Tensor& tensor_at(const bundle::Bundle& bundle, TensorIndex index) {
-  return bundle.tensors[static_cast<std::size_t>(index)];
-}
 // The tensor at the end of the chain of views and reshapes: same bytes, possibly another shape.
 TensorIndex viewed(const bundle::Bundle& bundle, TensorIndex index) {
   while (tensor_at(bundle, index).view_of) index = *tensor_at(bundle, index).view_of;

@@ -83,6 +83,11 @@ class States(unittest.TestCase):
         for name, value in session.states.items():
             np.testing.assert_array_equal(value, plain.states[name])
 
+    def test_a_name_goes_before_a_pattern(self):
+        names = {"past.layer1.key": "present.layer1.value", "past.layer1.value": "present.layer1.key"}
+        bundle = dovetail.compile(self.model, "cpu", states={"past.*": "present.*", **names})
+        self.assertEqual(bundle.states, {**self.states, **names})
+
     def test_saved_and_copied_bundles_have_them(self):
         with tempfile.TemporaryDirectory() as folder:
             self.bundle.save(pathlib.Path(folder) / "decode.dvt")
