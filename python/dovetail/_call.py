@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import difflib
+import functools
 import json
+import operator
 import os
 from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Sequence, Type, TypeVar, Union
 
@@ -73,23 +75,33 @@ def json_of(function: Callable[..., Optional[int]], *arguments: Any) -> Any:
     return taken_json(out)
 
 
-class Handle:
+class Owner:
+    """Calls `_free` with its last reference.
+
+    Python ignores an exception that is raised in __del__, so a Ctrl-C that arrives there would be lost. It arrives
+    between two instructions of Python: __del__ therefore has none, only objects that are written in C.
+    """
+
+    __slots__ = ("_free", "__weakref__")
+
+    _free: Callable[[], Any]
+
+    __del__ = property(operator.attrgetter("_free"))
+
+
+class Handle(Owner):
     """Owns an object of the library, and frees it with the last reference. It is passed to functions as it is, which
     keeps it during the call."""
 
-    __slots__ = ("_as_parameter_", "_free")
+    __slots__ = ("_as_parameter_",)
 
     def __init__(self, free: Callable[[int], None], out: ctypes.c_void_p) -> None:
         assert out.value is not None
-        self._free = free
+        self._free = functools.partial(free, out.value)
         self._as_parameter_: int = out.value
 
     def __reduce__(self) -> Any:
         raise TypeError("an object of the library cannot be copied or pickled: make it again where it is needed")
-
-    def __del__(self) -> None:
-        if hasattr(self, "_as_parameter_"):
-            self._free(self._as_parameter_)
 
 
 # What other tools, the command line and abbreviations call arguments.

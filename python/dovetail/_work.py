@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
 import importlib
 import logging
 import os
@@ -210,19 +211,17 @@ class LongCall:
     def __init__(self, name: str, progress: Progress) -> None:
         self._name = name
         self._report = progress_function(progress, name)
-        self._flag = ctypes.create_string_buffer(b"0")
+        flag = ctypes.create_string_buffer(b"0")
+        # Asks the library to stop. In C, as _call.Owner needs it.
+        self.stop: Callable[[], None] = functools.partial(setattr, flag, "value", b"1")
         self._failures: List[BaseException] = []
         self.callbacks = dvt_callbacks(
             ctypes.sizeof(dvt_callbacks),
-            ctypes.addressof(self._flag),
+            ctypes.addressof(flag),
             _Log(self.guarded(self._log)),
             _Progress(self.guarded(self._progress)) if self._report is not None else _Progress(),
             _text_is_one,
         )
-
-    def stop(self) -> None:
-        """Asks the library to stop."""
-        self._flag.value = b"1"
 
     def guarded(self, function: Callable[..., Any]) -> Callable[..., None]:
         """A function for the library to call, whose exception stops the call."""

@@ -146,7 +146,7 @@ class _Sweep:
             self.changed.notify_all()
 
 
-class Exploration:
+class Exploration(_call.Owner):
     """A sweep of a space of hardware that runs while its points are read. `dovetail.explore` makes it.
 
     >>> for point in dovetail.explore("model.onnx", "space.json", "sweep"):
@@ -159,6 +159,7 @@ class Exploration:
     def __init__(self, call: LongCall, arguments: Sequence[Any], options: dvt_explore_options, keep: Any) -> None:
         """For this package: users call `dovetail.explore`."""
         self._call, self._sweep = call, _Sweep()
+        self._free = call.stop
         self._generation = _fork.generation
         self._thread = threading.Thread(
             target=self._sweep.run, args=(call, arguments, options, keep), name="dovetail explore", daemon=True
@@ -213,9 +214,6 @@ class Exploration:
                 self._thread.join(WAIT_S)
             except KeyboardInterrupt:  # it is about to stop
                 continue
-
-    def __del__(self) -> None:
-        self._call.stop()
 
     def __enter__(self) -> Exploration:
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 import time
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
@@ -28,19 +29,13 @@ _from_buffer: Any = ctypes.c_char.from_buffer
 _addressof = ctypes.addressof
 
 
-class _Exported:
+class _Exported(_call.Owner):
     """Owns a reference to a tensor of the library."""
 
-    __slots__ = ("managed",)
+    __slots__ = ()
 
-    def __init__(self, managed: Any) -> None:
-        self.managed = managed
-
-    def __del__(self) -> None:
-        if not hasattr(self, "managed"):  # Ctrl-C ended the constructor
-            return
-        managed = self.managed.contents
-        managed.deleter(ctypes.addressof(managed))
+    def __init__(self, managed: DLManagedTensorVersioned) -> None:
+        self._free = functools.partial(managed.deleter, _addressof(managed))
 
 
 def take_tensors(out: ctypes.c_void_p, names: Optional[Sequence[str]] = None) -> Dict[str, Any]:
@@ -51,9 +46,10 @@ def take_tensors(out: ctypes.c_void_p, names: Optional[Sequence[str]] = None) ->
     arrays: Dict[str, Any] = {}
     try:
         for index, name in enumerate(names):
-            managed = _Managed()
-            _call.check(lib.dvt_tensors_export(out, index, _byref(managed)))
-            tensor = managed.contents.dl_tensor
+            pointer = _Managed()
+            _call.check(lib.dvt_tensors_export(out, index, _byref(pointer)))
+            managed = pointer.contents
+            tensor = managed.dl_tensor
             arrays[name] = array_at(tensor.data, dtype_name(tensor.dtype), shape_of(tensor), _Exported(managed))
     finally:
         lib.dvt_tensors_free(out)
@@ -113,16 +109,12 @@ class _Inputs:
 class _SessionHandle(_call.Handle):
     """In a forked child a session has no threads that could end: it is not freed."""
 
-    __slots__ = ("generation", "targets")
+    __slots__ = ("targets",)
 
     def __init__(self, out: ctypes.c_void_p, targets: Sequence[Target]) -> None:
         super().__init__(lib.dvt_session_free, out)
-        self.generation = _fork.generation
         self.targets = targets  # which free the kernels
-
-    def __del__(self) -> None:
-        if self.generation == _fork.generation:
-            super().__del__()
+        _fork.keep_from_children(self)
 
 
 class Session:

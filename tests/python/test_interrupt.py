@@ -131,6 +131,32 @@ class Interrupt(unittest.TestCase):
                 self.assertTrue(out.endswith("interrupted\n"), out)
                 print(f"{name}: {time.monotonic() - sent:.2f} s with what followed", flush=True)
 
+    def test_none_is_lost(self):
+        """Python ignores what a signal's handler raises where Python frees an object."""
+        run(HEAD + """
+import random, signal
+lost, sent = [], 0
+sys.unraisablehook = lambda what: lost.append(what.object)
+class Sent(BaseException): pass
+def handler(*_):
+    global sent
+    sent += 1
+    raise Sent
+signal.signal(signal.SIGALRM, handler)
+session = dovetail.compile(model, "cpu").session()
+calls = {"arrays": lambda: session.run(image), "handles": lambda: dovetail.Model(model)}
+for name, call in calls.items():
+    for _ in range(300):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 2e-3))
+            end = time.monotonic() + 5
+            while time.monotonic() < end: call()
+        except Sent:
+            pass
+    assert sent == 300 and not lost, (name, sent, lost)
+    sent = 0
+""")
+
     def test_callbacks_that_raise(self):
         with tempfile.TemporaryDirectory() as folder:
             out = run(HEAD + f"""
