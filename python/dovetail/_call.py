@@ -76,7 +76,7 @@ def json_of(function: Callable[..., Optional[int]], *arguments: Any) -> Any:
 
 
 class Owner:
-    """Calls `_free` with its last reference.
+    """Calls `free`, which is written in C, with its last reference.
 
     Python ignores an exception that is raised in __del__, so a Ctrl-C that arrives there would be lost. It arrives
     between two instructions of Python: __del__ therefore has none, only objects that are written in C.
@@ -84,7 +84,8 @@ class Owner:
 
     __slots__ = ("_free", "__weakref__")
 
-    _free: Callable[[], Any]
+    def __init__(self, free: Callable[[], Any]) -> None:
+        self._free = free
 
     __del__ = property(operator.attrgetter("_free"))
 
@@ -97,7 +98,7 @@ class Handle(Owner):
 
     def __init__(self, free: Callable[[int], None], out: ctypes.c_void_p) -> None:
         assert out.value is not None
-        self._free = functools.partial(free, out.value)
+        super().__init__(functools.partial(free, out.value))
         self._as_parameter_: int = out.value
 
     def __reduce__(self) -> Any:

@@ -146,7 +146,7 @@ class _Sweep:
             self.changed.notify_all()
 
 
-class Exploration(_call.Owner):
+class Exploration:
     """A sweep of a space of hardware that runs while its points are read. `dovetail.explore` makes it.
 
     >>> for point in dovetail.explore("model.onnx", "space.json", "sweep"):
@@ -159,7 +159,7 @@ class Exploration(_call.Owner):
     def __init__(self, call: LongCall, arguments: Sequence[Any], options: dvt_explore_options, keep: Any) -> None:
         """For this package: users call `dovetail.explore`."""
         self._call, self._sweep = call, _Sweep()
-        self._free = call.stop
+        self._owner = _call.Owner(call.stop)  # a sweep that is dropped stops
         self._generation = _fork.generation
         self._thread = threading.Thread(
             target=self._sweep.run, args=(call, arguments, options, keep), name="dovetail explore", daemon=True

@@ -35,7 +35,7 @@ class _Exported(_call.Owner):
     __slots__ = ()
 
     def __init__(self, managed: DLManagedTensorVersioned) -> None:
-        self._free = functools.partial(managed.deleter, _addressof(managed))
+        super().__init__(functools.partial(managed.deleter, _addressof(managed)))
 
 
 def take_tensors(out: ctypes.c_void_p, names: Optional[Sequence[str]] = None) -> Dict[str, Any]:
