@@ -281,6 +281,15 @@ def processes_of(marker: str) -> list[int]:
     return found
 
 
+def described(process: int) -> list[str]:
+    """What /proc says of a process: its command and its signals."""
+    try:
+        folder = pathlib.Path("/proc") / str(process)
+        return [(folder / name).read_text(errors="replace").replace("\0", " ") for name in ("cmdline", "status", "stat")]
+    except OSError:
+        return []
+
+
 class Children(Case):
     def check_ends_with_its_parent(self, arguments: list, begins: int, **variables: str) -> None:
         marker = f"DOVETAIL_TEST_MARKER={os.getpid()}-{time.monotonic_ns()}"
@@ -300,7 +309,8 @@ class Children(Case):
         end = time.monotonic() + 10
         while processes_of(marker) and time.monotonic() < end:
             time.sleep(0.02)
-        self.assertEqual(processes_of(marker), [])
+        left = processes_of(marker)
+        self.assertEqual(left, [], [text for each in left for text in described(each)])
 
     def fake(self, program: str) -> str:
         """A PATH with a program of that name that never ends."""
