@@ -49,6 +49,9 @@ struct Tensor {
   std::optional<TensorIndex> view_of = {};
   // Inputs and constants are in the host's memory; views are in the space of their base tensor.
   SpaceIndex space = kHostSpace;
+  // The step that computes the tensor changes this argument in place: both have one place, and no later step reads the
+  // argument.
+  std::optional<TensorIndex> overwrites = {};
 };
 inline constexpr std::uint64_t kTensorAlignment = 64;  // required by kernels (bundle/code/kernel_abi.h)
 
@@ -94,6 +97,14 @@ struct State {
   bool operator==(const State&) const = default;
 };
 
+// A value that may stay in a device's memory from run to run. `before`, which a step overwrites with `after`, has the
+// value of `input`, and `output` that of `after`; the steps between them only convert it. If a state is from `input` to
+// `output`, these steps need not run, unless the caller reads or gives the value.
+struct Resident {
+  TensorIndex input = 0, output = 0, before = 0, after = 0;
+  bool operator==(const Resident&) const = default;
+};
+
 // Whether machine code in a bundle may run: it can do everything that the user can. Code that this process has compiled
 // is trusted. For a file, the code that reads it decides, since it knows the file's origin.
 enum class MachineCode {
@@ -107,6 +118,7 @@ struct Bundle {
   std::vector<TensorIndex> inputs, outputs;
   std::vector<OutputExtent> extents;                       // of outputs; at most one per output
   std::vector<State> states;                               // at most one per input, and per output
+  std::vector<Resident> residents;                         // likewise
   std::vector<Step> steps;                                 // in execution order
   std::vector<MemorySpace> spaces = {{"host", "memory"}};  // the first is the host's
   std::vector<Module> modules;                             // at most one per target

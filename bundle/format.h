@@ -1,8 +1,9 @@
 // The format of a bundle file: header, manifest and blobs. All integers little-endian.
 //
 //   0  "DOVETAIL"            8 bytes
-//   8  format version        uint32: 5 where there are states, else 4 where there are programs of steps or extents of
-//                            outputs, else 3: readers of an older version do not know these
+//   8  format version        uint32: 6 where a tensor overwrites another, else 5 where there are states, else 4 where
+//                            there are programs of steps or extents of outputs, else 3: readers of an older version do
+//                            not know these
 //  12  CRC-32                uint32, of every byte from 16 to the end
 //  16  manifest size         uint64, bytes
 //  24  manifest              JSON; its "blobs" lists the size of every blob
@@ -13,11 +14,13 @@
 //
 //   name, report   members of bundle::Bundle, like the following
 //   spaces         [{target, name, base, bytes}], the host's first
-//   tensors        [{name, dtype, shape, [layout, logical], [space], [offset], [view_of], [constant: blob]}]
+//   tensors        [{name, dtype, shape, [layout, logical], [space], [offset], [view_of], [overwrites],
+//                    [constant: blob]}]
 //   inputs         [tensor]
 //   outputs        [tensor]
 //   extents        [{output: tensor, axis, extent: tensor}], where there are any
 //   states         [{input: tensor, output: tensor}], where there are any
+//   residents      [{input: tensor, output: tensor, before: tensor, after: tensor}], where there are any
 //   steps          [{name, target, origins, arguments: [tensor], results: [tensor], code: blob, data: [blob],
 //                    [programs: [an object with all of these]]}]
 //   modules        [{target, made_for, code: blob}]
@@ -41,7 +44,7 @@ inline const ExpectedFile kExpected{"a bundle", [](std::span<const std::byte> so
                                       return std::ranges::equal(so_far.first(kMagic.size()),
                                                                 std::as_bytes(std::span(kMagic)));
                                     }};
-inline constexpr std::uint32_t kOldestVersion = 3, kVersion = 5;
+inline constexpr std::uint32_t kOldestVersion = 3, kVersion = 6;
 inline constexpr std::size_t kVersionOffset = 8;
 inline constexpr std::size_t kChecksumOffset = 12;
 inline constexpr std::size_t kManifestSizeOffset = 16;

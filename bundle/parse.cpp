@@ -97,6 +97,10 @@ class Reader {
     if (const auto states = manifest.find("states"))
       for (const CheckedJson& row : states->items())
         bundle.states.push_back({read_index(row.at("input")), read_index(row.at("output"))});
+    if (const auto residents = manifest.find("residents"))
+      for (const CheckedJson& row : residents->items())
+        bundle.residents.push_back({read_index(row.at("input")), read_index(row.at("output")),
+                                    read_index(row.at("before")), read_index(row.at("after"))});
     for (const CheckedJson& step : manifest.at("steps").items())
       if (errors_.empty()) bundle.steps.push_back(read_step(step, depth));
     for (const CheckedJson& module : manifest.at("modules").items())
@@ -152,6 +156,7 @@ class Reader {
     if (const auto offset = item.find("offset")) tensor.offset = offset->natural(kMaxTensorBytes);
     if (const auto space = item.find("space")) tensor.space = read_index(*space);
     if (const auto root = item.find("view_of")) tensor.view_of = read_index(*root);
+    if (const auto argument = item.find("overwrites")) tensor.overwrites = read_index(*argument);
     if (const auto constant = item.find("constant")) {
       const auto content = blob(*constant);
       if (static_cast<std::int64_t>(content.size()) != bytes)

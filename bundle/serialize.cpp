@@ -70,6 +70,7 @@ Json to_json(const Tensor& tensor, BlobWriter& blobs) {
   if (tensor.space != kHostSpace) json["space"] = tensor.space;
   if (tensor.offset) json["offset"] = *tensor.offset;
   if (tensor.view_of) json["view_of"] = *tensor.view_of;
+  if (tensor.overwrites) json["overwrites"] = *tensor.overwrites;
   if (tensor.constant) json["constant"] = blobs.add(tensor.constant->bytes());
   return json;
 }
@@ -106,6 +107,10 @@ Json to_json(const Bundle& bundle, BlobWriter& blobs) {
   Json states = Json::array();
   for (const State& row : bundle.states) states.push_back({{"input", row.input}, {"output", row.output}});
   if (!states.empty()) manifest["states"] = states;
+  Json residents = Json::array();
+  for (const Resident& row : bundle.residents)
+    residents.push_back({{"input", row.input}, {"output", row.output}, {"before", row.before}, {"after", row.after}});
+  if (!residents.empty()) manifest["residents"] = residents;
   for (const Bundle& other : bundle.other_shapes) others.push_back(to_json(other, blobs));
   if (!others.empty()) manifest["other_shapes"] = others;
   return manifest;
@@ -113,8 +118,12 @@ Json to_json(const Bundle& bundle, BlobWriter& blobs) {
 
 // The oldest version whose readers know everything in the bundle.
 std::uint32_t version_of(const Bundle& bundle) {
-  if (!bundle.states.empty()) return 5;
   const auto programs = all_programs(bundle);
+  const auto overwrites = [](const Tensor& tensor) { return tensor.overwrites.has_value(); };
+  if (std::ranges::any_of(programs,
+                          [&](const Bundle* program) { return std::ranges::any_of(program->tensors, overwrites); }))
+    return 6;
+  if (!bundle.states.empty()) return 5;
   const bool newer = programs.size() > 1 + bundle.other_shapes.size() ||
                      std::ranges::any_of(programs, [](const Bundle* program) { return !program->extents.empty(); });
   return newer ? 4 : 3;

@@ -44,6 +44,7 @@ class Verifier {
     }
     check_extents();
     check_states();
+    check_overwriting();
     if (problems_.empty()) check_memory();
     if (problems_.empty()) check_programs();
     return std::move(problems_);
@@ -177,6 +178,38 @@ class Verifier {
     }
   }
 
+  void check_overwriting() {
+    if (!problems_.empty()) return;
+    const std::vector<LiveRange> ranges = live_ranges(bundle_);
+    for (std::size_t s = 0; s < bundle_.steps.size(); ++s)
+      for (const TensorIndex result : bundle_.steps[s].results) {
+        const Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(result)];
+        if (!tensor.overwrites) continue;
+        step_ = fmt::format("steps[{}] \"{}\"", s, bundle_.steps[s].name);
+        const TensorIndex other = *tensor.overwrites;
+        if (std::ranges::find(bundle_.steps[s].arguments, other) == bundle_.steps[s].arguments.end() ||
+            !in_range(other))
+          fail(fmt::format("a result overwrites {}, which is not an argument", tensor_text(other)));
+        else if (const Tensor& there = bundle_.tensors[static_cast<std::size_t>(other)];
+                 there.dtype != tensor.dtype || there.shape != tensor.shape || there.space != tensor.space ||
+                 !there.offset || there.offset != tensor.offset || there.view_of || tensor.space == kHostSpace)
+          fail(fmt::format("\"{}\", {}{}, overwrites \"{}\", {}{}, which has another type or place", tensor.name,
+                           name(tensor.dtype), to_string(tensor.shape), there.name, name(there.dtype),
+                           to_string(there.shape)));
+        else if (ranges[static_cast<std::size_t>(other)].last != static_cast<std::ptrdiff_t>(s))
+          fail(fmt::format("a result overwrites \"{}\", which is read later", there.name));
+      }
+    step_ = "residents";
+    std::set<TensorIndex> known;
+    for (const Resident& row : bundle_.residents)
+      if (!in_range(row.after) || bundle_.tensors[static_cast<std::size_t>(row.after)].overwrites != row.before ||
+          std::ranges::find(bundle_.inputs, row.input) == bundle_.inputs.end() ||
+          std::ranges::find(bundle_.outputs, row.output) == bundle_.outputs.end() || !known.insert(row.input).second ||
+          !known.insert(row.output).second)
+        fail(fmt::format("tensor {} does not stay between the input {} and the output {}", row.after, row.input,
+                         row.output));
+  }
+
   void check_programs() {
     for (std::size_t i = 0; i < bundle_.steps.size(); ++i) {
       const Step& step = bundle_.steps[i];
@@ -227,6 +260,7 @@ class Verifier {
       const Tensor& tensor = bundle_.tensors[i];
       for (const std::size_t other : alive) {
         const Tensor& there = bundle_.tensors[other];
+        if (tensor.overwrites == static_cast<TensorIndex>(other)) continue;
         if (tensor.space == there.space && *tensor.offset < *there.offset + size_bytes(there) &&
             *there.offset < *tensor.offset + size_bytes(tensor)) {
           step_ = fmt::format("tensors[{}]", i);

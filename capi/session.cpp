@@ -117,7 +117,8 @@ Result<void> Session::make_ready() {
 }
 
 Session::KeptStates::KeptStates(Session& session, bool keeps) : session_(session) {
-  if (keeps && !session.loaded_->bundle.states.empty()) values_ = session.states_now();
+  if (!keeps || session.loaded_->bundle.states.empty()) return;
+  if (auto values = session.states_now(); values.ok()) values_ = *std::move(values);
 }
 
 Session::KeptStates::~KeptStates() {
@@ -158,7 +159,8 @@ void Session::stop() {
 }
 
 void Session::drop_executor() {
-  if (executor_) states_ = executor_->states();
+  if (executor_)
+    if (const auto values = executor_->states(); values.ok()) states_ = **values;
   executor_.reset();
 }
 
@@ -166,22 +168,24 @@ void Session::drop_stopped() {
   if (work_->stopped()) drop_executor();
 }
 
-std::map<std::string, NdArray> Session::states_now() const {
+Result<std::map<std::string, NdArray>> Session::states_now() const {
   std::map<std::string, NdArray> values;
-  const std::map<std::string, NdArray>& known = executor_ ? executor_->states() : states_;
+  const std::map<std::string, NdArray>* known = &states_;
+  if (executor_) {
+    DOVETAIL_ASSIGN(known, executor_->states());
+  }
   for (const bundle::State& state : loaded_->bundle.states) {
     const bundle::Tensor& tensor = tensor_at(loaded_->bundle, state.input);
-    const auto found = known.find(tensor.name);
-    values.emplace(tensor.name, found != known.end() ? found->second : NdArray(tensor.dtype, tensor.shape));
+    const auto found = known->find(tensor.name);
+    values.emplace(tensor.name, found != known->end() ? found->second : NdArray(tensor.dtype, tensor.shape));
   }
   return values;
 }
 
-std::vector<std::pair<std::string, NdArray>> Session::states() const {
+Result<std::vector<std::pair<std::string, NdArray>>> Session::states() const {
   const std::scoped_lock lock(mutex_);
-  std::vector<std::pair<std::string, NdArray>> values;
-  for (auto& [name, value] : states_now()) values.emplace_back(name, value);
-  return values;
+  DOVETAIL_ASSIGN(const auto values, states_now());
+  return std::vector<std::pair<std::string, NdArray>>(values.begin(), values.end());
 }
 
 Result<void> Session::set_states(const Inputs& values) {
@@ -465,7 +469,9 @@ dvt_status* dvt_session_states(dvt_session* session, dvt_tensors** values) {
     DOVETAIL_TRY(require(values, "dvt_session_states: values"));
     *values = nullptr;
     DOVETAIL_TRY(require(session, "dvt_session_states: session"));
-    DOVETAIL_ASSIGN(*values, tensors_of(session->session->states(), session->session->settings().callbacks));
+    auto states = session->session->states();
+    if (!states.ok()) return states.errors();
+    DOVETAIL_ASSIGN(*values, tensors_of(*std::move(states), session->session->settings().callbacks));
     return {};
   });
 }

@@ -53,7 +53,7 @@ class Session {
   Result<runtime::RunResult> run(const Inputs& inputs, const runtime::RunOptions& options = {},
                                  Keep keep = Keep::nothing);
   // What the next run reads, by input.
-  std::vector<std::pair<std::string, NdArray>> states() const;
+  Result<std::vector<std::pair<std::string, NdArray>>> states() const;
   // Those that are not given are zeros.
   Result<void> set_states(const Inputs& values);
   // The run's outputs, in the bundle's order.
@@ -125,7 +125,7 @@ class Session {
   // ones.
   void drop_stopped();
   void drop_executor();  // keeps its states for the next one
-  std::map<std::string, NdArray> states_now() const;
+  Result<std::map<std::string, NdArray>> states_now() const;
   // Error: the caller has stopped this call.
   Result<void> may_run();
   Result<void> make_ready();

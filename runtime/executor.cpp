@@ -17,6 +17,7 @@
 #include "runtime/machine_code.h"
 #include "runtime/operand_names.h"
 #include "runtime/program.h"
+#include "runtime/states.h"
 #include "runtime/tensor_at.h"
 
 namespace dovetail::runtime {
@@ -28,8 +29,8 @@ struct Executor::State {
   Work* work = nullptr;
   // The bundle's program, then those for other shapes, created when first used.
   std::vector<std::unique_ptr<ReadyProgram>> programs;
-  ReadyProgram* last = nullptr;                  // the program that ran last
-  std::map<std::string, NdArray> states, spare;  // what the next run reads, and memory for what it gives
+  ReadyProgram* last = nullptr;  // the program that ran last
+  States states;
 };
 
 namespace {
@@ -68,34 +69,6 @@ bool is_of_state(const bundle::Bundle& bundle, bundle::TensorIndex output) {
   return std::ranges::find(bundle.states, output, &bundle::State::output) != bundle.states.end();
 }
 
-// The value that a run reads; zeros if there is none yet.
-Result<std::span<const std::byte>> state_value(std::map<std::string, NdArray>& states, const bundle::Tensor& tensor) {
-  const auto [entry, is_new] = states.try_emplace(tensor.name, tensor.dtype, tensor.shape);
-  const NdArray& value = entry->second;
-  if (value.dtype() == tensor.dtype && value.shape() == tensor.shape) return value.bytes();
-  return Diagnostic{"cannot run", fmt::format("state {}", tensor.name),
-                    fmt::format("its value is {}{}, but the program reads {}{}", name(value.dtype()),
-                                to_string(value.shape()), name(tensor.dtype), to_string(tensor.shape)),
-                    "give a value of that type and shape"};
-}
-
-// Keeps what the run has given. All of it is copied before any state changes, since an output may be an input.
-Result<void> keep_states(const bundle::Bundle& bundle, TensorMemory& memory, std::map<std::string, NdArray>& states,
-                         std::map<std::string, NdArray>& spare) {
-  for (const bundle::State& state : bundle.states) {
-    DOVETAIL_TRY(memory.fetch(state.output));
-    const bundle::Tensor& tensor = tensor_at(bundle, state.input);
-    NdArray& next = spare[tensor.name];
-    if (next.dtype() != tensor.dtype || next.shape() != tensor.shape) next = NdArray(tensor.dtype, tensor.shape);
-    std::ranges::copy(memory.read(state.output), next.bytes().begin());
-  }
-  for (const bundle::State& state : bundle.states) {
-    const std::string& name = tensor_at(bundle, state.input).name;
-    std::swap(states[name], spare[name]);
-  }
-  return {};
-}
-
 std::optional<bundle::TensorIndex> find_output(const bundle::Bundle& bundle, std::string_view name) {
   for (const bundle::TensorIndex index : bundle.outputs)
     if (bundle.tensors[static_cast<std::size_t>(index)].name == name) return index;
@@ -104,6 +77,72 @@ std::optional<bundle::TensorIndex> find_output(const bundle::Bundle& bundle, std
 
 bool takes(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& inputs) {
   return check_inputs(bundle, inputs).ok();
+}
+
+// Prepares a run. `inputs`: their bytes, null for a state that is not given. Returns which steps it skips.
+Result<std::vector<bool>> begin(ReadyProgram& program, std::vector<std::span<const std::byte>> inputs, States& states,
+                                bool alone) {
+  const bundle::Bundle& bundle = program.bundle;
+  std::vector<bool> given(inputs.size(), true);
+  for (const bundle::State& state : bundle.states) {
+    const auto position =
+        static_cast<std::size_t>(std::ranges::find(bundle.inputs, state.input) - bundle.inputs.begin());
+    given[position] = inputs[position].data() != nullptr;
+  }
+  DOVETAIL_ASSIGN(std::vector<bool> skips, states.begin(program, given, alone));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!given[i]) {
+      DOVETAIL_ASSIGN(inputs[i], states.value(tensor_at(bundle, bundle.inputs[i])));
+    }
+  DOVETAIL_TRY(program.memory.begin(inputs));
+  return skips;
+}
+
+Result<RunResult> run_steps(ReadyProgram& program, const std::vector<bool>& skips, const RunOptions& options) {
+  const bundle::Bundle& bundle = program.bundle;
+  TensorMemory& memory = program.memory;
+  RunResult result;
+  const bool together = program.sequence != nullptr && !options.keep_tensors;
+  if (together) {
+    DOVETAIL_TRY(run_together(program, options.time_steps));
+    result.launched = program.sequence->launched();
+  }
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    ReadyStep& ready = program.steps[s];
+    if (skips[s]) {
+      if (options.time_steps) result.steps.push_back({ready.step->name, ready.step->target, 0, {}});
+      continue;
+    }
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = options.time_steps ? Clock::now() : Clock::time_point();
+    if (!together)
+      if (const auto ran = run_step(ready, memory); !ran.ok())
+        return located(with_operand_names(ran.errors(), bundle, *ready.step), *ready.step);
+    const std::chrono::duration<double> seconds = (options.time_steps ? Clock::now() : start) - start;
+    // Copied now, because another tensor may use the memory later.
+    if (options.keep_tensors)
+      for (const bundle::TensorIndex output : ready.step->results) {
+        DOVETAIL_TRY(memory.fetch(output));
+        result.tensors[bundle.tensors[static_cast<std::size_t>(output)].name] = memory.copy(output);
+      }
+    const simulator::Counters* counters = ready.kernel->counters();
+    if (counters != nullptr) result.counters += *counters;
+    if (options.time_steps)
+      result.steps.push_back({ready.step->name, ready.step->target, together ? 0 : seconds.count(),
+                              counters != nullptr ? *counters : simulator::Counters{}, ready.kernel->timing(),
+                              ready.kernel->programs()});
+  }
+  if (options.time_steps)
+    for (std::size_t s = 0; s < program.steps.size(); ++s)
+      if (const auto on_device = program.steps[s].kernel->device_seconds()) result.steps[s].seconds = *on_device;
+  for (const bundle::TensorIndex output : bundle.outputs) {
+    if (is_of_state(bundle, output) && !options.copy_states) continue;
+    DOVETAIL_TRY(memory.fetch(output));
+    if (!options.copy_outputs) continue;
+    DOVETAIL_ASSIGN(NdArray copy, copy_output(bundle, memory, output));
+    result.outputs.emplace(bundle.tensors[static_cast<std::size_t>(output)].name, std::move(copy));
+  }
+  return result;
 }
 
 }  // namespace
@@ -166,56 +205,17 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
   }
   ReadyProgram& program = *state_->programs[chosen];
   state_->last = &program;
-  TensorMemory& memory = program.memory;
   if (state_->work != nullptr) DOVETAIL_TRY(state_->work->expect(bundle.name, program.estimate_work()));
   std::vector<std::span<const std::byte>> bytes;
   for (const bundle::TensorIndex input : bundle.inputs) {
-    const bundle::Tensor& tensor = tensor_at(bundle, input);
-    const auto given = inputs.find(tensor.name);
-    if (given != inputs.end()) {
-      bytes.push_back(given->second.bytes());
-    } else {
-      DOVETAIL_ASSIGN(bytes.emplace_back(), state_value(state_->states, tensor));
-    }
+    const auto given = inputs.find(tensor_at(bundle, input).name);
+    bytes.push_back(given != inputs.end() ? given->second.bytes() : std::span<const std::byte>());
   }
-  DOVETAIL_TRY(memory.begin(bytes));
-
-  RunResult result;
-  const bool together = program.sequence != nullptr && !options.keep_tensors;
-  if (together) {
-    DOVETAIL_TRY(run_together(program, options.time_steps));
-    result.launched = program.sequence->launched();
-  }
-  for (ReadyStep& ready : program.steps) {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point start = options.time_steps ? Clock::now() : Clock::time_point();
-    if (!together)
-      if (const auto ran = run_step(ready, memory); !ran.ok())
-        return located(with_operand_names(ran.errors(), bundle, *ready.step), *ready.step);
-    const std::chrono::duration<double> seconds = (options.time_steps ? Clock::now() : start) - start;
-    // Copied now, because another tensor may use the memory later.
-    if (options.keep_tensors)
-      for (const bundle::TensorIndex output : ready.step->results) {
-        DOVETAIL_TRY(memory.fetch(output));
-        result.tensors[bundle.tensors[static_cast<std::size_t>(output)].name] = memory.copy(output);
-      }
-    const simulator::Counters* counters = ready.kernel->counters();
-    if (counters != nullptr) result.counters += *counters;
-    if (options.time_steps)
-      result.steps.push_back({ready.step->name, ready.step->target, together ? 0 : seconds.count(),
-                              counters != nullptr ? *counters : simulator::Counters{}, ready.kernel->timing(),
-                              ready.kernel->programs()});
-  }
-  if (options.time_steps)
-    for (std::size_t s = 0; s < program.steps.size(); ++s)
-      if (const auto on_device = program.steps[s].kernel->device_seconds()) result.steps[s].seconds = *on_device;
-  for (const bundle::TensorIndex output : bundle.outputs) {
-    DOVETAIL_TRY(memory.fetch(output));
-    if (!options.copy_outputs || (!options.copy_states && is_of_state(bundle, output))) continue;
-    DOVETAIL_ASSIGN(NdArray copy, copy_output(bundle, memory, output));
-    result.outputs.emplace(bundle.tensors[static_cast<std::size_t>(output)].name, std::move(copy));
-  }
-  DOVETAIL_TRY(keep_states(bundle, memory, state_->states, state_->spare));
+  const bool alone = !options.keep_tensors && !(options.copy_outputs && options.copy_states);
+  DOVETAIL_ASSIGN(const std::vector<bool> skips, begin(program, std::move(bytes), state_->states, alone));
+  auto result = run_steps(program, skips, options);
+  if (result.ok()) DOVETAIL_TRY(state_->states.end(program));
+  else state_->states.undo(program);
   return result;
 }
 
@@ -223,20 +223,17 @@ Result<void> Executor::run_in_place(std::span<const std::span<const std::byte>> 
   ReadyProgram& program = *state_->programs.front();
   state_->last = &program;
   if (state_->work != nullptr) DOVETAIL_TRY(state_->work->expect(program.bundle.name, program.estimate_work()));
-  std::vector<std::span<const std::byte>> bytes(inputs.begin(), inputs.end());
-  for (const bundle::State& state : program.bundle.states) {
-    const auto position = std::ranges::find(program.bundle.inputs, state.input) - program.bundle.inputs.begin();
-    if (auto& own = bytes[static_cast<std::size_t>(position)]; own.data() == nullptr) {
-      DOVETAIL_ASSIGN(own, state_value(state_->states, tensor_at(program.bundle, state.input)));
-    }
+  DOVETAIL_ASSIGN(const std::vector<bool> skips, begin(program, {inputs.begin(), inputs.end()}, state_->states, true));
+  if (auto ran = run_steps(program, skips); !ran.ok()) {
+    state_->states.undo(program);
+    return ran;
   }
-  DOVETAIL_TRY(program.memory.begin(bytes));
-  DOVETAIL_TRY(run_steps(program));
-  for (const bundle::TensorIndex output : program.bundle.outputs) DOVETAIL_TRY(program.memory.fetch(output));
-  return keep_states(program.bundle, program.memory, state_->states, state_->spare);
+  for (const bundle::TensorIndex output : program.bundle.outputs)
+    if (!is_of_state(program.bundle, output)) DOVETAIL_TRY(program.memory.fetch(output));
+  return state_->states.end(program);
 }
 
-const std::map<std::string, NdArray>& Executor::states() const { return state_->states; }
-void Executor::set_states(std::map<std::string, NdArray> values) { state_->states = std::move(values); }
+Result<const std::map<std::string, NdArray>*> Executor::states() const { return state_->states.values(); }
+void Executor::set_states(std::map<std::string, NdArray> values) { state_->states.set(std::move(values)); }
 
 }  // namespace dovetail::runtime

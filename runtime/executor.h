@@ -54,7 +54,9 @@ struct RunOptions {
   bool time_steps = true;
   // If false, RunResult::outputs stays empty, and Executor::output gives access to them in place.
   bool copy_outputs = true;
-  bool copy_states = true;  // if false, RunResult::outputs has no outputs of states
+  // If false, RunResult::outputs has no outputs of states, and states may stay in a device's memory; as without
+  // copy_outputs.
+  bool copy_states = true;
 };
 int default_threads();  // one per processor that this process may use
 struct ExecutorOptions {
@@ -92,11 +94,12 @@ class Executor {
   Result<void> run_in_place(std::span<const std::span<const std::byte>> inputs);
 
   // The values of the states that the next run reads, by input. Those that no run has given yet are not in it: zeros.
-  const std::map<std::string, NdArray>& states() const;
+  // Values that are in a device's memory (bundle::Resident) are copied to the host first.
+  Result<const std::map<std::string, NdArray>*> states() const;
   void set_states(std::map<std::string, NdArray> values);
 
-  // An output of the last run, valid until the next; the whole tensor, including elements beyond an extent that depends
-  // on values (bundle::OutputExtent). Precondition: a graph output of that name that a step has computed.
+  // An output of the last run, valid until the next or states(); the whole tensor, including elements beyond an extent
+  // that depends on values (bundle::OutputExtent). Precondition: a graph output of that name that a step has computed.
   std::span<const std::byte> output(std::string_view name) const;
 
   // The same as a copy, truncated to the extents that depend on values.

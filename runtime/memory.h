@@ -37,6 +37,9 @@ class TensorMemory {
   // device's memory.
   bool stays(bundle::TensorIndex tensor) const;
 
+  // Whether the host accesses the tensor in place.
+  bool is_on_host(bundle::TensorIndex root) const { return places_[static_cast<std::size_t>(root)].host != nullptr; }
+
   // Makes a tensor visible to the host; `read` and `copy` then return it until it changes.
   Result<void> fetch(bundle::TensorIndex tensor);
   std::span<const std::byte> read(bundle::TensorIndex tensor) const;

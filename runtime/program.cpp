@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -71,6 +73,50 @@ Result<void> gather(ReadyStep& ready, TensorMemory& memory) {
   return {};
 }
 
+std::ptrdiff_t readers_of(const bundle::Bundle& bundle, bundle::TensorIndex root) {
+  const auto reads = [&](bundle::TensorIndex tensor) { return root_of(bundle, tensor) == root; };
+  return std::ranges::count_if(bundle.steps,
+                               [&](const bundle::Step& step) { return std::ranges::any_of(step.arguments, reads); }) +
+         std::ranges::count_if(bundle.outputs, reads);
+}
+
+// The steps from one tensor to another, if they compute nothing else, from nothing else but constants.
+std::optional<std::vector<std::size_t>> steps_between(const bundle::Bundle& bundle, bundle::TensorIndex from,
+                                                      bundle::TensorIndex to) {
+  std::vector<std::size_t> path;
+  for (bundle::TensorIndex at = root_of(bundle, to); at != from;) {
+    const auto step = std::ranges::find_if(bundle.steps, [&](const bundle::Step& each) {
+      return std::ranges::find(each.results, at) != each.results.end();
+    });
+    if (step == bundle.steps.end() || step->results.size() != 1) return std::nullopt;
+    path.insert(path.begin(), static_cast<std::size_t>(step - bundle.steps.begin()));
+    std::set<bundle::TensorIndex> sources;
+    for (const bundle::TensorIndex argument : step->arguments)
+      if (const bundle::TensorIndex root = root_of(bundle, argument);
+          !bundle.tensors[static_cast<std::size_t>(root)].constant)
+        sources.insert(root);
+    if (sources.size() != 1) return std::nullopt;
+    at = *sources.begin();
+    if (at != from && readers_of(bundle, at) != 1) return std::nullopt;
+  }
+  return path;
+}
+
+// The states that may stay in a device's memory: nothing but their conversion reads the input and what the output is
+// converted from.
+std::vector<ReadyResident> residents_of(const bundle::Bundle& bundle, const TensorMemory& memory) {
+  std::vector<ReadyResident> residents;
+  for (const bundle::Resident& row : bundle.residents) {
+    const auto state = std::ranges::find(bundle.states, bundle::State{row.input, row.output});
+    if (state == bundle.states.end() || !memory.is_on_host(row.before)) continue;
+    auto pack = steps_between(bundle, row.input, row.before), unpack = steps_between(bundle, row.after, row.output);
+    if (!pack || !unpack || readers_of(bundle, row.input) != 1 || readers_of(bundle, row.output) != 1) continue;
+    const auto input = std::ranges::find(bundle.inputs, row.input) - bundle.inputs.begin();
+    residents.push_back({&*state, row.before, static_cast<std::size_t>(input), *std::move(pack), *std::move(unpack)});
+  }
+  return residents;
+}
+
 }  // namespace
 
 Result<void> check_memory_of(const bundle::Bundle& bundle, const Devices& devices) {
@@ -128,8 +174,10 @@ Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, c
                                     space.name, space.target),
                         "make the bundle again with `dovetail compile`"};
     }
-  return std::make_unique<ReadyProgram>(
+  auto program = std::make_unique<ReadyProgram>(
       ReadyProgram{bundle, TensorMemory(bundle, std::move(memories)), std::move(steps), std::move(sequence)});
+  if (program->sequence == nullptr) program->residents = residents_of(bundle, program->memory);
+  return program;
 }
 
 Result<void> run_step(ReadyStep& ready, TensorMemory& memory) {
@@ -156,11 +204,14 @@ Diagnostics located(Diagnostics problems, const bundle::Step& step) {
   return problems;
 }
 
-Result<void> run_steps(ReadyProgram& program) {
+Result<void> run_steps(ReadyProgram& program, const std::vector<bool>& skips) {
   if (program.sequence != nullptr) return run_together(program, false);
-  for (ReadyStep& ready : program.steps)
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    if (skips[s]) continue;
+    ReadyStep& ready = program.steps[s];
     if (const auto ran = run_step(ready, program.memory); !ran.ok())
       return located(with_operand_names(ran.errors(), program.bundle, *ready.step), *ready.step);
+  }
   return {};
 }
 

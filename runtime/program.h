@@ -24,11 +24,20 @@ struct ReadyStep {
   bool stay = false;                        // they are the same in every run, and no copies are needed for them
 };
 
+// A state that stays in a device's memory, which the host can access.
+struct ReadyResident {
+  const bundle::State* state = nullptr;
+  bundle::TensorIndex before = 0;
+  std::size_t input = 0;                  // position of its input among the bundle's
+  std::vector<std::size_t> pack, unpack;  // the steps that only convert it, in order
+};
+
 struct ReadyProgram {
   const bundle::Bundle& bundle;  // memory and steps keep references to it
   TensorMemory memory;           // kept from run to run
   std::vector<ReadyStep> steps;
   std::unique_ptr<DeviceSequence> sequence;  // of all steps; null: run one after the other
+  std::vector<ReadyResident> residents = {};
 
   WorkEstimate estimate_work() const;
 };
@@ -43,8 +52,8 @@ Result<void> check_memory_of(const bundle::Bundle& bundle, const Devices& device
 // Precondition of both: TensorMemory::begin was called.
 Result<void> run_step(ReadyStep& ready, TensorMemory& memory);
 Result<void> run_together(ReadyProgram& program, bool times);
-// Runs all steps.
-Result<void> run_steps(ReadyProgram& program);
+// Runs all steps that are not skipped.
+Result<void> run_steps(ReadyProgram& program, const std::vector<bool>& skips);
 
 // Adds the step's name to its problems.
 Diagnostics located(Diagnostics problems, const bundle::Step& step);

@@ -37,16 +37,18 @@ void encode(const AccelCode& code, Step& step) {
     ranges.push_back({{"begin", range.begin}, {"end", range.end}, {"name", range.name}, {"origins", range.origins}});
     if (range.macs) ranges.back()["macs"] = *range.macs;
   }
-  step.code = json_bytes({{"config", isa::config_to_json(code.config)},
-                          {"space", code.space},
-                          {"segments", segments},
-                          {"program_base", code.program_base},
-                          {"program", *program_index},
-                          {"launches", launches},
-                          {"arguments", code.argument_addresses},
-                          {"results", code.result_addresses},
-                          {"ranges", ranges},
-                          {"uops", code.uops}});
+  Json json{{"config", isa::config_to_json(code.config)},
+            {"space", code.space},
+            {"segments", segments},
+            {"program_base", code.program_base},
+            {"program", *program_index},
+            {"launches", launches},
+            {"arguments", code.argument_addresses},
+            {"results", code.result_addresses},
+            {"ranges", ranges},
+            {"uops", code.uops}};
+  if (code.offset) json["offset"] = {{"bytes", code.offset->bytes}, {"most", code.offset->most}};
+  step.code = json_bytes(json);
 }
 
 Result<AccelCode> decode_accel(const Step& step) {
@@ -77,6 +79,9 @@ Result<AccelCode> decode_accel(const Step& step) {
     if (const auto macs = range.find("macs")) code.ranges.back().macs = macs->natural();
   }
   code.uops = head.at("uops").natural();
+  if (const auto offset = head.find("offset"))
+    code.offset = {offset->at("bytes").natural(),
+                   offset->at("most").integer(0, std::numeric_limits<std::int64_t>::max())};
   const Blob program = piece(head.at("program"));
   if (!errors.empty()) return errors;
   DOVETAIL_ASSIGN(code.program, isa::Codec(code.config).decode_program(program.bytes(), place + ", program"));

@@ -47,11 +47,17 @@ struct AccelCode {
   std::uint64_t program_base = 0;  // address of the instructions (also a segment)
   std::vector<isa::Instruction> program;
   std::vector<isa::Launch> launches;
-  // The addresses at which the program reads the step's arguments and writes its results. Other arguments and results
-  // are copied unchanged.
+  // The addresses at which the program reads the step's arguments, without that of `offset`, and writes its results.
+  // Other arguments and results are copied unchanged.
   std::vector<std::uint64_t> argument_addresses, result_addresses;
   std::vector<InstructionRange> ranges;
   std::uint64_t uops = 0;  // number of micro-ops in the image
+  // The register OFFSET: the number in the step's last argument, int64[1] in the host's memory, times `bytes`.
+  struct Offset {
+    std::uint64_t bytes = 0;
+    std::int64_t most = 0;  // the largest number; the least is 0
+  };
+  std::optional<Offset> offset = {};
 };
 
 // Precondition: the program can be encoded for the configuration.

@@ -7,6 +7,7 @@
 
 #include "bundle/code/accel.h"
 #include "isa/codec.h"
+#include "isa/offset.h"
 
 namespace dovetail::bundle {
 
@@ -57,7 +58,7 @@ class AccelVerifier {
         bundle_.spaces[static_cast<std::size_t>(code_.space)].target != kAccelTarget)
       return fail(fmt::format("memory space {}, of {} spaces, does not belong to the accelerator", code_.space,
                               bundle_.spaces.size()));
-    if (code_.argument_addresses.size() != step_.arguments.size() ||
+    if (code_.argument_addresses.size() + (code_.offset ? 1 : 0) != step_.arguments.size() ||
         code_.result_addresses.size() != step_.results.size())
       return fail(fmt::format("the program has {} arguments and {} results, but the step has {} and {}",
                               code_.argument_addresses.size(), code_.result_addresses.size(), step_.arguments.size(),
@@ -71,7 +72,8 @@ class AccelVerifier {
     std::vector<Area> initial, written;
     for (const Segment& segment : code_.segments)
       initial.push_back({fmt::format("segment \"{}\"", segment.name), segment.address, segment.bytes.size()});
-    for (std::size_t i = 0; i < step_.arguments.size(); ++i)
+    check_offset();
+    for (std::size_t i = 0; i < code_.argument_addresses.size(); ++i)
       initial.push_back(area_of(bundle_, step_.arguments[i], code_.argument_addresses[i], "input"));
     for (std::size_t i = 0; i < step_.results.size(); ++i)
       written.push_back(area_of(bundle_, step_.results[i], code_.result_addresses[i], "output"));
@@ -85,6 +87,17 @@ class AccelVerifier {
     // segments must be disjoint.
     if (problems_.empty()) check_disjoint(std::move(initial));
     if (problems_.empty()) check_disjoint(std::move(written));
+  }
+
+  void check_offset() {
+    if (!code_.offset) return;
+    const Tensor& number = bundle_.tensors[static_cast<std::size_t>(step_.arguments.back())];
+    if (number.dtype != DType::int64 || element_count(number.shape) != 1)
+      fail(fmt::format("\"{}\", from which OFFSET is computed, is not one int64", number.name));
+    const auto [bytes, most] = *code_.offset;
+    const bool fits = bytes == 0 || static_cast<std::uint64_t>(most) <= UINT64_MAX / bytes;
+    if (!fits || !isa::check_offset(code_.config, static_cast<std::uint64_t>(most) * bytes).ok())
+      fail(fmt::format("OFFSET reaches {} times {}, which exceeds the register", most, bytes));
   }
 
   void check_disjoint(std::vector<Area> areas) {
@@ -161,14 +174,16 @@ std::vector<std::string> verify_shared_memory(const Bundle& bundle, const std::v
         if (!is_border(bundle, *step, segment))
           areas.push_back({fmt::format("segment \"{}\" of {}", segment.name, step->step->name), segment.address,
                            segment.bytes.size()});
-      for (std::size_t i = 0; i < step->step->arguments.size(); ++i)
+      for (std::size_t i = 0; i < step->code.argument_addresses.size(); ++i)
         bound.insert({step->step->arguments[i], step->code.argument_addresses[i]});
       for (std::size_t i = 0; i < step->step->results.size(); ++i)
         bound.insert({step->step->results[i], step->code.result_addresses[i]});
     }
     // A single step may update a tensor in place.
     if (sharing.size() > 1)
-      for (const auto& [tensor, address] : bound) areas.push_back(area_of(bundle, tensor, address, "tensor"));
+      for (const auto& [tensor, address] : bound)
+        if (!bundle.tensors[static_cast<std::size_t>(tensor)].overwrites)
+          areas.push_back(area_of(bundle, tensor, address, "tensor"));
     for (std::size_t i = 0; i < bundle.tensors.size(); ++i)
       if (const Tensor& tensor = bundle.tensors[i]; tensor.space == space && tensor.offset)
         if (const auto index = static_cast<TensorIndex>(i); !bound.count({index, memory.base + *tensor.offset}))

@@ -33,7 +33,8 @@ Result<Json> check(Session& session, Inputs inputs) {
     return Diagnostic{"cannot check the run", loaded.where, "the bundle has no graph to evaluate",
                       "compile a model in this process with dvt_compile"};
   const Compiled& compiled = loaded.model->compiled;
-  for (auto& [name, value] : session.states()) inputs.try_emplace(name, std::move(value));
+  DOVETAIL_ASSIGN(auto states, session.states());
+  for (auto& [name, value] : states) inputs.try_emplace(name, std::move(value));
   DOVETAIL_ASSIGN(runtime::RunResult run, session.run(inputs, {.keep_tensors = true}, Session::Keep::states));
   explore::add_logical_tensors(loaded.bundle, compiled.integer, run);
   const bool rounds_freely = std::ranges::any_of(bundle::all_programs(loaded.bundle), [](const auto* program) {

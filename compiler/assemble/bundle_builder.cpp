@@ -11,6 +11,7 @@
 namespace dovetail {
 
 using bundle::TensorIndex;
+using graph::NodeId;
 using graph::ValueId;
 
 namespace {
@@ -72,6 +73,46 @@ void BundleBuilder::place(TensorIndex index, const DeviceSpace& space, std::opti
   if (!computed || tensor.space != bundle::kHostSpace) return;
   tensor.space = space.index;
   if (address) tensor.offset = *address - space.base;
+}
+
+void BundleBuilder::overwrite(ValueId value, const std::string& layout, ValueId argument,
+                              const std::string& argument_layout) {
+  const TensorIndex after = tensors_.at({value, layout}), before = tensors_.at({argument, argument_layout});
+  bundle::Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(after)];
+  const bundle::Tensor& there = bundle_.tensors[static_cast<std::size_t>(before)];
+  if (there.space == bundle::kHostSpace || there.space != tensor.space || there.offset != tensor.offset) return;
+  tensor.overwrites = before;
+  overwritten_.push_back({value, argument, after, before});
+}
+
+// The tensors that are overwritten may stay between runs if the model's input and output have the same steps, perhaps
+// converted to real numbers with one scale.
+std::vector<bundle::Resident> BundleBuilder::residents() const {
+  const auto converts = [&](NodeId id, std::string_view op) {
+    return id.valid() && graph_.node(id).op == op && graph_.node(id).inputs.size() == 3 &&
+           graph_.is_constant(graph_.node(id).inputs[1]) && graph_.is_constant(graph_.node(id).inputs[2]);
+  };
+  const auto parameter = [&](NodeId id, std::size_t i) -> const NdArray& {
+    return *graph_.value(graph_.node(id).inputs[i]).constant;
+  };
+  std::vector<bundle::Resident> residents;
+  for (const Overwritten& row : overwritten_) {
+    const auto stays = [&](ValueId input, ValueId output) {
+      if (!is_input(input) || !graph_.is_output(output)) return false;
+      residents.push_back(
+          {tensors_.at({input, layouts_.at(input)}), tensors_.at({output, kPlainLayout}), row.before, row.after});
+      return true;
+    };
+    if (stays(row.argument, row.value)) continue;
+    const NodeId quantize = graph_.value(row.argument).producer;
+    if (!converts(quantize, "QuantizeLinear")) continue;
+    for (const NodeId user : graph_.users(row.value))
+      if (converts(user, "DequantizeLinear") && parameter(user, 1) == parameter(quantize, 1) &&
+          parameter(user, 2) == parameter(quantize, 2) &&
+          stays(graph_.node(quantize).inputs[0], graph_.node(user).outputs[0]))
+        break;
+  }
+  return residents;
 }
 
 TensorIndex BundleBuilder::add_tensor(std::string name, DType dtype, Shape shape, std::optional<NdArray> constant) {
@@ -157,6 +198,7 @@ Result<Assembled> BundleBuilder::finish() {
   for (const graph::OutputExtent& row : graph_.extents)
     bundle_.extents.push_back({in_layout(*graph_.find_value(row.output), kPlainLayout), row.axis,
                                in_layout(*graph_.find_value(row.extent), kPlainLayout)});
+  bundle_.residents = residents();
   for (const DeviceSpace& space : spaces_)
     bundle_.spaces[static_cast<std::size_t>(space.index)].bytes = space.next - space.base;
   Assembled result;

@@ -106,6 +106,10 @@ class BundleBuilder {
   // its readers and writers there must copy. Without an address, `plan_memory` chooses one.
   void place(bundle::TensorIndex tensor, const DeviceSpace& space, std::optional<std::uint64_t> address);
 
+  // The next step computes `value` over `argument`, if both are in one place of a device's memory.
+  void overwrite(graph::ValueId value, const std::string& layout, graph::ValueId argument,
+                 const std::string& argument_layout);
+
   // ---- Steps
   void add_step(bundle::Step step) { bundle_.steps.push_back(std::move(step)); }
   // A loop program on the host, as a step of a target that runs such programs. Precondition: a target accepts it.
@@ -125,6 +129,7 @@ class BundleBuilder {
  private:
   bundle::TensorIndex add_value(graph::ValueId value, const std::string& layout);
   bool is_input(graph::ValueId value) const;
+  std::vector<bundle::Resident> residents() const;
 
   const graph::Graph& graph_;
   const ChosenLayouts& chosen_;
@@ -140,6 +145,11 @@ class BundleBuilder {
   std::vector<ScheduleReport> schedules_;
   std::vector<CodeReport> codes_;
   std::vector<GivenUp> given_up_;
+  struct Overwritten {
+    graph::ValueId value, argument;
+    bundle::TensorIndex after, before;
+  };
+  std::vector<Overwritten> overwritten_;
 };
 
 }  // namespace dovetail

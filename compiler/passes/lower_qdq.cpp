@@ -42,6 +42,7 @@ constexpr RuleRow kLowerings[] = {
     {"Softmax", lower_softmax},
     {"Sub", lower_addition},
     {"Sum", lower_addition},
+    {"TensorScatter", lower_selection},
     {"Where", lower_selection},
 };
 
@@ -224,7 +225,7 @@ Result<PassOutcome> lower_qdq(graph::Graph& graph, const PassContext& context) {
     Refusal refusal;
     if (node.op == "QuantizeLinear") lower_quantize(lowering, id);
     else if (const auto moved = move_weight(lowering, id)) refusal = *moved;
-    else if (moves_values(node.op)) refusal = move_values(lowering, id);
+    else if (moved_inputs(node) > 0) refusal = move_values(lowering, id);
     else if (node.op == "ArgMax" || node.op == "ArgMin") refusal = order_steps(lowering, id);
     else if (node.op == "Relu" || node.op == "Clip") refusal = clip_steps(lowering, id);
     if (!refusal.empty()) lowering.refusals[node.name] = refusal;

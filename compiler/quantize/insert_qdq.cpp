@@ -28,6 +28,7 @@ enum class Kind : std::uint8_t {
   pointwise,  // sums, products, averages, functions: every float operand is an activation
   mover,      // moves the first operand's values: its steps remain
   function,   // quantized only as a part of a function of one quantized tensor
+  writer,     // writes the second operand's values over some of the first's
 };
 struct QuantizedOperator {
   std::string_view op;
@@ -78,6 +79,7 @@ constexpr QuantizedOperator kQuantizedOperators[] = {
     {"Sub", Kind::pointwise},
     {"Swish", Kind::function},
     {"Tanh", Kind::pointwise},
+    {"TensorScatter", Kind::writer},
     {"Tile", Kind::mover},
     {"ThresholdedRelu", Kind::function},
     {"Transpose", Kind::mover},
@@ -235,6 +237,12 @@ class Finder {
       }
     }
     if (node.op == "Mul") places_.factors.insert(id);
+    // A cache has one scale before and after it is written, so that only what is written is converted.
+    if (const ValueId cache = node.inputs[0];
+        *kind == Kind::writer && graph_.users(cache).size() == 1 && !known_.count(cache)) {
+      places_.same_as[cache] = node.outputs[0];
+      known_.insert(cache);
+    }
     for (const ValueId input : node.inputs)
       if (is_activation(graph_, input)) observe(input);
     const ValueId end = end_of(graph_, id);

@@ -2,9 +2,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/little_endian.h"
 #include "bundle/code/accel.h"
 #include "runtime/device/all.h"
 #include "simulator/work_estimate.h"
@@ -27,6 +31,8 @@ class AccelMemory : public DeviceMemory {
     dram.bytes.resize(lead + space.bytes);  // smaller, so it is not reallocated
   }
 
+  // A part that keeps its contents when a run begins.
+  void keep(std::uint64_t offset, std::uint64_t bytes) { kept_[offset] = bytes; }
   void add(const bundle::Segment& segment) {
     std::ranges::copy(segment.bytes.bytes(), image_.begin() + static_cast<std::ptrdiff_t>(segment.address - base_));
   }
@@ -40,7 +46,15 @@ class AccelMemory : public DeviceMemory {
     return aligned ? std::span(at(base_), image_.size()) : std::span<std::byte>();
   }
   Result<void> begin() override {
-    std::ranges::copy(image_, at(base_));
+    std::uint64_t from = 0;
+    const auto reset_to = [&](std::uint64_t end) {
+      std::copy_n(image_.begin() + static_cast<std::ptrdiff_t>(from), end - from, at(base_ + from));
+    };
+    for (const auto& [offset, bytes] : kept_) {
+      reset_to(offset);
+      from = offset + bytes;
+    }
+    reset_to(image_.size());
     return {};
   }
   Result<void> copy_in(std::uint64_t offset, std::span<const std::byte> bytes) override {
@@ -56,7 +70,8 @@ class AccelMemory : public DeviceMemory {
 
  private:
   std::uint64_t base_;
-  std::vector<std::byte> image_;  // the initial contents in every run
+  std::vector<std::byte> image_;                 // the initial contents in every run
+  std::map<std::uint64_t, std::uint64_t> kept_;  // the bytes at an offset, which a run leaves to the next
 };
 
 class AccelKernel : public DeviceKernel {
@@ -70,10 +85,11 @@ class AccelKernel : public DeviceKernel {
     const auto size = [&](bundle::TensorIndex tensor) {
       return bundle::size_bytes(bundle_.tensors[static_cast<std::size_t>(tensor)]);
     };
-    for (std::size_t i = 0; i < arguments.size(); ++i)
+    for (std::size_t i = 0; i < code.argument_addresses.size(); ++i)
       if (std::byte* from = memory_->of(arguments[i]), *to = memory_->at(code.argument_addresses[i]); from != to)
         std::copy_n(from, size(step_.step->arguments[i]), to);
     simulator_->reset();
+    if (code.offset) DOVETAIL_TRY(set_offset(arguments.back().bytes));
     counters_ = {};
     timing_.clear();
     for (const isa::Launch& launch : code.launches) {
@@ -100,6 +116,20 @@ class AccelKernel : public DeviceKernel {
   std::vector<simulator::LaunchTrace> timing() const override { return timing_; }
 
  private:
+  Result<void> set_offset(std::span<const std::byte> number) {
+    const auto position = static_cast<std::int64_t>(load_little_endian<std::uint64_t>(number, 0));
+    const auto [bytes, most] = *step_.code.offset;
+    if (position < 0 || position > most) {
+      const bundle::Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(step_.step->arguments.back())];
+      return Diagnostic{"cannot run", fmt::format("input {}", tensor.name),
+                        fmt::format("the position is {}, and the tensors that are written have positions from 0 to {}",
+                                    position, most),
+                        "give a position inside them, or compile the model for longer ones"};
+    }
+    simulator_->set_offset(static_cast<std::uint64_t>(position) * bytes);
+    return {};
+  }
+
   const bundle::Bundle& bundle_;
   bundle::CodedStep<bundle::AccelCode> step_;
   std::shared_ptr<AccelMemory> memory_;
@@ -131,6 +161,10 @@ class AccelDevice : public Device {
       DOVETAIL_ASSIGN(auto simulator, make_simulator_(step.code.config));
       program.kernels.push_back(std::make_unique<AccelKernel>(bundle, std::move(step), memory, std::move(simulator)));
     }
+    for (const bundle::Resident& row : bundle.residents)
+      if (const bundle::Tensor& tensor = bundle.tensors[static_cast<std::size_t>(row.after)];
+          memories.contains(tensor.space))
+        memories[tensor.space]->keep(*tensor.offset, bundle::size_bytes(tensor));
     program.memories.insert(memories.begin(), memories.end());
     return program;
   }

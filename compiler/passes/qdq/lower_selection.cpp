@@ -1,4 +1,5 @@
-// Operators that choose among tensors with different scales: Concat, Max, Min, Where, and Pad with a value.
+// Operators that choose among tensors with different scales: Concat, Max, Min, TensorScatter, Where, and Pad with a
+// value.
 // QuantizeLinear is monotone, so that choosing and then quantizing equals quantizing and then choosing: each operand is
 // converted to the output's scale, and the operator itself moves int8 values. (move_values handles operands with the
 // same scale, with or without a QuantizeLinear after them.)
@@ -41,10 +42,10 @@ std::optional<ValueId> in_steps_of(Lowering& lowering, NodeId op, ValueId value,
   return lowering.add(std::move(scaled), op, stem, refusal);
 }
 
-// The data operands begin at index `first`.
-Refusal select(Lowering& lowering, NodeId op, const Target& target, std::size_t first) {
+// The operands from `begin` to `end` are data.
+Refusal select(Lowering& lowering, NodeId op, const Target& target, std::size_t begin, std::size_t end) {
   const Node original = lowering.graph.node(op);
-  for (std::size_t i = first; i < original.inputs.size(); ++i) {  // checked before any node is added
+  for (std::size_t i = begin; i < end; ++i) {  // checked before any node is added
     const ValueId input = original.inputs[i];
     if (!lowering.graph.is_constant(input) && !lowering.dequantized(input))
       return fmt::format("%{} is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale",
@@ -55,7 +56,7 @@ Refusal select(Lowering& lowering, NodeId op, const Target& target, std::size_t 
   node.attributes = original.attributes;
   node.inputs = original.inputs;
   Refusal refusal;
-  for (std::size_t i = first; i < original.inputs.size(); ++i) {
+  for (std::size_t i = begin; i < end; ++i) {
     const auto steps =
         in_steps_of(lowering, op, original.inputs[i], target, fmt::format("{}/input_{}", original.name, i), refusal);
     if (!steps) return refusal;
@@ -67,7 +68,8 @@ Refusal select(Lowering& lowering, NodeId op, const Target& target, std::size_t 
 }  // namespace
 
 Refusal lower_selection(Lowering& lowering, NodeId op, const Target& target) {
-  return select(lowering, op, target, lowering.graph.node(op).op == "Where" ? 1 : 0);
+  const Node& node = lowering.graph.node(op);
+  return select(lowering, op, target, node.op == "Where" ? 1 : 0, node.op == "TensorScatter" ? 2 : node.inputs.size());
 }
 
 Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target) {

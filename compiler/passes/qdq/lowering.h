@@ -132,7 +132,8 @@ Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& wei
 
 // Operators that only move values, and Relu and Clip: op(DequantizeLinear(x)) becomes DequantizeLinear(op(x)), exactly.
 Refusal move_values(Lowering& lowering, NodeId op);
-bool moves_values(std::string_view op);
+// How many of the first inputs are moved; 0: another operator.
+std::size_t moved_inputs(const Node& node);
 Refusal clip_steps(Lowering& lowering, NodeId op);
 // ArgMax and ArgMin read steps, since scaling keeps the order.
 Refusal order_steps(Lowering& lowering, NodeId op);

@@ -17,17 +17,15 @@ namespace {
 // not change).
 struct Mover {
   std::string_view op;
-  bool all_inputs;  // every input is data (Concat); else only the first
+  std::size_t data;  // how many of the first inputs are data
 };
+constexpr std::size_t kAll = 1000;  // every input is data
 constexpr Mover kMovers[] = {
-    {"Concat", true},        {"DepthToSpace", false},  {"Expand", false},
-    {"Flatten", false},      {"Gather", false},        {"GatherElements", false},
-    {"GatherND", false},     {"GlobalMaxPool", false}, {"Identity", false},
-    {"Max", true},           {"MaxPool", false},       {"Min", true},
-    {"Pad", false},          {"ReduceMax", false},     {"ReduceMin", false},
-    {"Reshape", false},      {"Resize", false},        {"Slice", false},
-    {"SpaceToDepth", false}, {"Split", false},         {"Squeeze", false},
-    {"Tile", false},         {"Transpose", false},     {"Unsqueeze", false},
+    {"Concat", kAll},      {"DepthToSpace", 1},  {"Expand", 1},        {"Flatten", 1},      {"Gather", 1},
+    {"GatherElements", 1}, {"GatherND", 1},      {"GlobalMaxPool", 1}, {"Identity", 1},     {"Max", kAll},
+    {"MaxPool", 1},        {"Min", kAll},        {"Pad", 1},           {"ReduceMax", 1},    {"ReduceMin", 1},
+    {"Reshape", 1},        {"Resize", 1},        {"Slice", 1},         {"SpaceToDepth", 1}, {"Split", 1},
+    {"Squeeze", 1},        {"TensorScatter", 2}, {"Tile", 1},          {"Transpose", 1},    {"Unsqueeze", 1},
 };
 
 const Mover* find_mover(std::string_view op) {
@@ -57,15 +55,17 @@ Refusal adapt(Lowering& lowering, Node& node, const Quantization& q) {
 
 }  // namespace
 
-bool moves_values(std::string_view op) { return find_mover(op) != nullptr; }
+std::size_t moved_inputs(const Node& node) {
+  const Mover* mover = find_mover(node.op);
+  return mover == nullptr ? 0 : std::min(mover->data, node.inputs.size());
+}
 
 Refusal move_values(Lowering& lowering, NodeId op) {
   Graph& graph = lowering.graph;
   const Node original = graph.node(op);
-  const Mover& mover = *find_mover(original.op);
   Node moved = original;
   std::optional<Quantization> q;
-  for (std::size_t i = 0; i < (mover.all_inputs ? original.inputs.size() : 1); ++i) {
+  for (std::size_t i = 0; i < moved_inputs(original); ++i) {
     const auto operand = lowering.dequantized(original.inputs[i]);
     if (!operand) return "an input is not quantized with one scale";
     if (q && *q != operand->q)

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "compiler/passes/qdq/lowering.h"
 #include "compiler/passes/rewriting.h"
@@ -44,9 +45,8 @@ bool is_moved_steps(const Graph& graph, ValueId value) {
   if (!id.valid()) return false;
   const Node& node = graph.node(id);
   if (node.op == "DequantizeLinear") return true;
-  if (!moves_values(node.op)) return false;
-  if (node.op != "Concat") return is_moved_steps(graph, node.inputs[0]);
-  return std::ranges::all_of(node.inputs, [&](ValueId input) { return is_moved_steps(graph, input); });
+  const auto moved = std::span(node.inputs).first(moved_inputs(node));
+  return !moved.empty() && std::ranges::all_of(moved, [&](ValueId input) { return is_moved_steps(graph, input); });
 }
 
 // The real numbers of a constant, or of a DequantizeLinear of constants with one scale, or one along axis 0 of steps

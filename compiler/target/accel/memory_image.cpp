@@ -21,8 +21,12 @@ MemoryImage::MemoryImage(const graph::Graph& graph, const RegionSpec& spec, cons
       space_(memory.space) {
   place_inner_values(spec.operations);
   // Borders of tensors made in the region are written once, into the image. Tensors from outside have their borders.
+  const auto is_outside = [&](const Operation& operation) {
+    const auto* move = std::get_if<MoveOperation>(&operation.body);
+    return views_.contains(operation.output) || (move != nullptr && move->position);
+  };
   for (const Operation& operation : spec.operations)
-    if (const TensorLayout& made = layout(operation.output); !made.border.empty() && !views_.contains(operation.output))
+    if (const TensorLayout& made = layout(operation.output); !made.border.empty() && !is_outside(operation))
       add_segment(
           "border of " + graph.value(operation.output).name, address(operation.output),
           std::vector<std::byte>(static_cast<std::size_t>(made.bytes()), static_cast<std::byte>(made.border_value)));

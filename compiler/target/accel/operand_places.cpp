@@ -153,8 +153,9 @@ std::vector<Places> places_of(const Operation& operation, const SoftmaxOperation
       {"T", image.constant("exponentials of " + name, softmax_table(softmax.exponentials.data<std::uint16_t>()))}};
   if (softmax.visible)
     places["M"] = image.constant("mask of " + name,
-                                 packed(mask_of(*softmax.visible, spec.mask()), spec.x.index_map(spec.x.block)));
-  else if (spec.pads()) places["K"] = constant("constants", softmax_constants(config, spec.x.padded_c(), spec.x.c));
+                                 packed(mask_of(*softmax.visible, spec.mask_layout()), spec.x.index_map(spec.x.block)));
+  else if (spec.mask == SoftmaxMask::computed) places["M"] = image.address(operation.inputs[1]);
+  if (spec.has_constants()) places["K"] = constant("constants", softmax_constants(config, spec.x.padded_c(), spec.x.c));
   if (spec.widening == Widening::gemm) places["I"] = image.identity();
   return {std::move(places)};
 }
@@ -179,6 +180,9 @@ std::vector<Places> places_of(const Operation& operation, const MoveOperation& m
   std::vector<Places> all;
   for (const MoveSpec& part : move.parts) {
     Places& places = all.emplace_back();
+    if (move.position)
+      places["Y"] = {image.address(operation.output), false,
+                     static_cast<std::uint64_t>(move.position->most * image.layout(operation.output).block)};
     for (std::size_t t = 0; t < part.terms.size(); ++t) {
       const MoveSpec::Term& term = part.terms[t];
       places[fmt::format("X{}", t)] = image.address(operation.inputs[term.input]);

@@ -138,6 +138,12 @@ Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spe
   for (const Operation& operation : spec.operations) names.push_back(name_of(graph, operation));
   for (const auto& [first, second] : maker.layers.side_by_side())
     made.statistics.side_by_side.push_back({names[first], names[second]});
+  for (const Operation& operation : spec.operations)
+    if (const auto* move = std::get_if<MoveOperation>(&operation.body); move && move->position) {
+      auto& offset = made.code.offset;
+      const std::int64_t most = std::min(move->position->most, offset ? offset->most : INT64_MAX);
+      offset = {static_cast<std::uint64_t>(image.layout(operation.output).block), most};
+    }
   made.code.ranges = ranges_of(stream, graph, spec, names);
   if (dump) dump("stream", isa::format_assembly(config, made.code.program));
   return made;

@@ -41,6 +41,14 @@ class Views {
     region_.views.emplace(value, view);
   }
 
+  // Of two values that cross the region's border in the same memory.
+  void share_border(ValueId a, ValueId b) {
+    TensorLayout &x = region_.layouts.at(a), &y = region_.layouts.at(b);
+    if (!y.border.empty()) x.border_value = y.border_value;
+    x.border = y.border = united(x.border, y.border);
+    y.border_value = x.border_value;
+  }
+
   // Gives operand and result the same memory, in which the result is folded, unless the layout of one of them is
   // already decided.
   void add_folded(ValueId operand, ValueId result, const std::vector<Layout::Fold>& folds) {
@@ -111,10 +119,16 @@ Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vecto
   if (!errors.empty()) return errors;
   Views views(region);
   for (const Operation& operation : operations)
-    if (const auto* move = std::get_if<MoveOperation>(&operation.body))
+    if (const auto* move = std::get_if<MoveOperation>(&operation.body)) {
+      if (move->position) {
+        if (crossing.count(operation.output) == 0) views.add(operation.output, View{operation.inputs[0], 0});
+        else views.share_border(operation.inputs[0], operation.output);
+        continue;
+      }
       for (const MoveSpec& part : move->parts)
         if (const auto view = view_of(operation, part, layouts); view && crossing.count(view->first) == 0)
           views.add(view->first, view->second);
+    }
   views.spread_borders();
   // The host unpacks values that leave the accelerator anyway, so that depth to space costs nothing there.
   std::set<ValueId> read;

@@ -42,6 +42,10 @@ class AccelPlan : public RegionPlan {
         operations_(std::move(operations)),
         layouts_(std::move(layouts)) {
     for (const Match& match : region.matches) macs_.push_back(match.cost.macs);
+    const std::set<ValueId> outputs(region.outputs.begin(), region.outputs.end());
+    for (const Operation& operation : operations_)
+      if (position_of(operation) && outputs.contains(operation.output))
+        in_place_.emplace(operation.output, operation.inputs[0]);
   }
 
   Result<void> schedule(const Graph& graph, const PlanOptions& options) {
@@ -65,10 +69,14 @@ class AccelPlan : public RegionPlan {
     bundle::Step step;
     step.name = region_.name;
     std::map<ValueId, std::uint64_t> addresses;
-    for (const ValueId input : region_.inputs) {
+    std::vector<ValueId> inputs = region_.inputs;  // in the accelerator's memory
+    if (const auto value = position()) std::erase(inputs, *value);
+    for (const ValueId input : inputs) {
       step.arguments.push_back(builder.in_layout(input, layouts.at(input).text()));
       addresses[input] = address(input);
     }
+    for (const auto& [output, input] : in_place_)
+      space.tensors.try_emplace({output, layouts.at(output).text()}, address(input));
     for (const ValueId output : region_.outputs) addresses[output] = address(output);
     RegionMemory memory{addresses, space};
     auto built = build_region(builder.graph(), spec(), schedules_, target_.hardware, memory, builder.progress(), dump);
@@ -86,12 +94,14 @@ class AccelPlan : public RegionPlan {
                       to_json(made.statistics, target_.hardware)});
     for (const ValueId output : region_.outputs)
       step.results.push_back(builder.result(output, layouts.at(output).text()));
-    for (const ValueId input : region_.inputs) code.argument_addresses.push_back(addresses.at(input));
+    for (const ValueId input : inputs) code.argument_addresses.push_back(addresses.at(input));
     for (const ValueId output : region_.outputs) code.result_addresses.push_back(addresses.at(output));
-    for (std::size_t i = 0; i < step.arguments.size(); ++i)
-      builder.place(step.arguments[i], space, code.argument_addresses[i]);
+    for (std::size_t i = 0; i < inputs.size(); ++i) builder.place(step.arguments[i], space, code.argument_addresses[i]);
     for (std::size_t i = 0; i < step.results.size(); ++i)
       builder.place(step.results[i], space, code.result_addresses[i]);
+    for (const auto& [output, input] : in_place_)
+      builder.overwrite(output, layouts.at(output).text(), input, layouts.at(input).text());
+    if (const auto value = position()) step.arguments.push_back(builder.in_layout(*value, ""));
     for (const bundle::InstructionRange& range : code.ranges)
       // An operation has several ranges if its loads are moved.
       for (const std::string& origin : range.origins)
@@ -102,6 +112,17 @@ class AccelPlan : public RegionPlan {
   }
 
  private:
+  static std::optional<ValueId> position_of(const Operation& operation) {
+    const auto* move = std::get_if<MoveOperation>(&operation.body);
+    return move && move->position ? std::optional(move->position->value) : std::nullopt;
+  }
+  // The value that OFFSET is computed from, which is the same for all operations.
+  std::optional<ValueId> position() const {
+    for (const Operation& operation : operations_)
+      if (const auto value = position_of(operation)) return value;
+    return std::nullopt;
+  }
+
   RegionSpec spec() const { return {region_.name, operations_, macs_, layouts_, target_.memo}; }
 
   // Gives up the largest operations until the bytes that exceed the memory are saved.
@@ -131,7 +152,8 @@ class AccelPlan : public RegionPlan {
   const GraphRegion& region_;
   const Shared& target_;
   std::vector<Operation> operations_;
-  std::vector<std::uint64_t> macs_;  // of each operation
+  std::vector<std::uint64_t> macs_;      // of each operation
+  std::map<ValueId, ValueId> in_place_;  // outputs that are written over an input
   RegionLayouts layouts_;
   RegionSchedules schedules_;
 };
@@ -170,7 +192,8 @@ class AccelTarget : public Target {
     DOVETAIL_ASSIGN(RegionLayouts layouts, region_layouts(graph, operations, crossing, shared_.hardware));
     KernelOffer kernel{region.matches.back().nodes.back()};
     for (const ValueId input : region.inputs)
-      kernel.variables.push_back({{layouts.layouts.at(input).text()}, {}, {input}, {}});
+      kernel.variables.push_back(
+          {{layouts.layouts.contains(input) ? layouts.layouts.at(input).text() : ""}, {}, {input}, {}});
     for (const ValueId output : region.outputs)
       kernel.variables.push_back({{layouts.layouts.at(output).text()}, {}, {}, {output}});
     auto plan = std::make_unique<AccelPlan>(std::vector<KernelOffer>{std::move(kernel)}, region, shared_,

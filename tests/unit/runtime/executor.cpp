@@ -62,10 +62,10 @@ TEST_CASE("a state that is not given has its value of the run before") {
   const auto next = [&](const std::map<std::string, NdArray>& inputs = {}) {
     const auto result = executor.run(inputs);
     REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
-    CHECK(executor.states().at("x") == result->outputs.at("y"));
+    CHECK(executor.states().value()->at("x") == result->outputs.at("y"));
     return result->outputs.at("y").as_int64(5);
   };
-  CHECK(executor.states().empty());
+  CHECK(executor.states().value()->empty());
   CHECK(next() == 8);  // y = (x + 4) * 2, from zeros
   CHECK(next() == 24);
   CHECK(next({{"x", ramp()}}) == 2);  // given: -3
@@ -73,10 +73,10 @@ TEST_CASE("a state that is not given has its value of the run before") {
   // A run that fails, and one for other names, leave the state.
   CHECK_FALSE(executor.run({{"x", NdArray(DType::int8, {16})}}).ok());
   CHECK_FALSE(executor.run({{"z", ramp()}}).ok());
-  CHECK(executor.states().at("x").as_int64(5) == 12);
+  CHECK(executor.states().value()->at("x").as_int64(5) == 12);
   // In place: null bytes are the state's.
   REQUIRE(executor.run_in_place(std::vector<std::span<const std::byte>>{{}}).ok());
-  CHECK(executor.states().at("x").as_int64(5) == 32);
+  CHECK(executor.states().value()->at("x").as_int64(5) == 32);
   const NdArray given = ramp();
   REQUIRE(executor.run_in_place(std::vector<std::span<const std::byte>>{given.bytes()}).ok());
   CHECK(next() == 12);

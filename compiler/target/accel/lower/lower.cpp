@@ -214,8 +214,10 @@ void append(const Lowered& lowered, const Program& program, const LoweringFacts&
     DOVETAIL_CHECK(found != dram.end(), fmt::format("no DRAM address for {}", parameter.buffer->name));
     places.push_back(found->second);
   }
-  const auto place = [&](isa::Transfer& transfer, int parameter) {
-    const auto [address, int4] = places[static_cast<std::size_t>(parameter)];
+  const auto place = [&](isa::Transfer& transfer, StreamInstruction& item, int parameter) {
+    const auto [address, int4, most_offset] = places[static_cast<std::size_t>(parameter)];
+    transfer.offset = most_offset > 0;
+    item.most_offset = most_offset;
     DOVETAIL_CHECK(!int4 || transfer.memory == isa::Memory::wgt, "only weights have 4 bits");
     if (int4) transfer.memory = isa::Memory::wgt4;
     const std::uint64_t bytes = facts.bytes_of(transfer.memory);
@@ -229,8 +231,8 @@ void append(const Lowered& lowered, const Program& program, const LoweringFacts&
     if (item.kernel >= 0) item.kernel = kernels[static_cast<std::size_t>(item.kernel)];
     item.node = node;
     if (const int parameter = std::exchange(item.parameter, -1); parameter >= 0) {
-      if (auto* load = std::get_if<isa::Load>(&item.instruction.body)) place(*load, parameter);
-      else place(std::get<isa::Store>(item.instruction.body), parameter);
+      if (auto* load = std::get_if<isa::Load>(&item.instruction.body)) place(*load, item, parameter);
+      else place(std::get<isa::Store>(item.instruction.body), item, parameter);
     }
     stream.instructions.push_back(std::move(item));
   }

@@ -47,9 +47,11 @@ void touch(const Lowered& lowered, std::size_t before, SramHistory& history);
 struct DramPlace {
   std::uint64_t address = 0;  // physical byte address, aligned to its elements
   bool int4 = false;          // weights of 4 bits: LOADs of WGT become LOADs of WGT4
+  // The largest number in the register OFFSET, which is added to the address; 0: none is.
+  std::uint64_t most_offset = 0;
   DramPlace() = default;
-  DramPlace(std::uint64_t at, bool is_int4 = false)  // NOLINT(google-explicit-constructor)
-      : address(at), int4(is_int4) {}
+  DramPlace(std::uint64_t at, bool is_int4 = false, std::uint64_t offset = 0)  // NOLINT(google-explicit-constructor)
+      : address(at), int4(is_int4), most_offset(offset) {}
 };
 using DramPlaces = std::map<std::string, DramPlace>;  // by parameter of a program
 

@@ -251,8 +251,8 @@ namespace {
 // Whether operands and result have one layout, and their last axis is one axis: computed element by element, or moved
 // along the last axis.
 bool shares_rows(const graph::Graph& graph, const graph::Node& node) {
-  static constexpr std::string_view kElementwise[] = {"dovetail.qadd", "dovetail.qclip", "dovetail.qmul",
-                                                      "dovetail.qtable"};
+  static constexpr std::string_view kElementwise[] = {"TensorScatter", "dovetail.qadd", "dovetail.qclip",
+                                                      "dovetail.qmul", "dovetail.qtable"};
   const auto shape = [&](graph::ValueId value) -> const Shape& { return graph.value(value).type.shape; };
   if (std::ranges::find(kElementwise, node.op) != std::end(kElementwise)) return true;
   if (node.op != "Slice" && node.op != "Concat") return false;

@@ -36,23 +36,24 @@ NdArray equal_channels(const isa::HardwareConfig& config, std::int64_t channels,
 // The stages of elements, of rows, and between them.
 class Rows {
  public:
-  Rows(Definition& d, const Axes& axes, const isa::HardwareConfig& config)
+  Rows(Definition& d, const Axes& axes, const isa::HardwareConfig& config, const std::string& prefix = "")
       : d_(d),
         axes_(axes),
+        prefix_(prefix),
         lanes_(config.block_out),
         row_axes_{axes_[0], {"o", lanes_}, axes_[2], axes_[3]},
-        elements(d, axes_, ""),
-        rows(d, row_axes_, "row.") {}
+        elements(d, axes_, prefix),
+        rows(d, row_axes_, prefix + "row.") {}
 
   // A row's number from the values of its elements: block by block, then over the lanes.
   Buffer reduce(
       const std::string& step, isa::AluOp lanes, const tensor::Reducer& reducer, const Buffer& a,
       const std::function<Expr(const Expr&)>& value = [](const Expr& e) { return e; }) {
     const std::int64_t blocks = axes_[1].extent / lanes_;
-    const Buffer sums =
-        d_.reduce(step, DType::int32, row_axes_, {{"b", blocks}}, reducer, [&](const Indices& i, const Indices& r) {
-          return value(load(a, {i[0], r[0] * lanes_ + i[1], i[2], i[3]}));
-        });
+    const Buffer sums = d_.reduce(prefix_ + step, DType::int32, row_axes_, {{"b", blocks}}, reducer,
+                                  [&](const Indices& i, const Indices& r) {
+                                    return value(load(a, {i[0], r[0] * lanes_ + i[1], i[2], i[3]}));
+                                  });
     return rows.stage(step + std::string(kOfLanes), [&](const Indices& i) {
       return row_expression(lanes, lanes_, [&](std::int64_t lane) {
         return load(sums, {i[0], int_imm(lane), i[2], i[3]});
@@ -85,6 +86,7 @@ class Rows {
 
   Definition& d_;
   const Axes axes_;
+  const std::string prefix_;
   const std::int64_t lanes_;
   const Axes row_axes_;
 
@@ -112,7 +114,7 @@ std::int64_t serial_cycles(std::string_view block) {
 Program softmax_program(const SoftmaxSpec& spec, const isa::HardwareConfig& config) {
   constexpr std::int64_t kMaskShift = 10;  // of softmax_mask: 127 becomes more than 65535
   Definition d(spec.name);
-  const TensorLayout of_mask = spec.mask();
+  const TensorLayout of_mask = spec.mask_layout();
   const Axes mask_axes = pixel_axes(of_mask);
   Axes axes = mask_axes;
   if (spec.groups > 1) axes[2].extent = spec.groups;
@@ -123,18 +125,28 @@ Program softmax_program(const SoftmaxSpec& spec, const isa::HardwareConfig& conf
                    (in_one_row ? i[2] * of_mask.w + i[3] : i[3]) + layout.border.left};
   };
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
-  const Buffer m = spec.hides ? d.constant("M", DType::int8, of_mask.program_shape()) : nullptr;
+  const Buffer m = spec.mask == SoftmaxMask::none       ? nullptr
+                   : spec.mask == SoftmaxMask::computed ? d.input("M", DType::int8, of_mask.program_shape())
+                                                        : d.constant("M", DType::int8, of_mask.program_shape());
   const Widener widen(d, spec.widening, config);
-  const bool pads = spec.pads() && !spec.hides;
+  const bool pads = spec.has_constants();
   const Buffer k = pads ? constants_of(d, "constants", "K", spec.y.padded_c(), 2, config) : nullptr;
   const Buffer of_rows = constants_of(d, "row.constants", "KR", config.block_out, kSoftmaxRowWords, config);
   const Buffer table = on_chip_table(d, DType::uint16);
-  Rows all(d, axes, config);
+  Rows all(d, axes, config), masks(d, mask_axes, config, "m.");
   Stages &elements = all.elements, &rows = all.rows;
 
   Buffer value =
       widen("x.", axes, [&](const Indices& i, const Expr& channel) { return load(x, place(spec.x, i, channel)); });
-  const Buffer mask = m ? widen("m.", m, {}, mask_axes) : nullptr;
+  Buffer mask = m ? widen("m.", m, {}, mask_axes) : nullptr;
+  Buffer others;  // what to add to the number of each element of a row, so that all count if none does
+  if (spec.mask == SoftmaxMask::computed) {
+    const Buffer any = masks.reduce("any", isa::AluOp::rmax, max_of_int8(), mask);
+    others = masks.rows.with_immediate("none", BinaryOp::mul, any, -INT8_MAX);
+    others = masks.rows.with_immediate("others", BinaryOp::add, others, INT8_MAX);
+    mask = masks.elements.with_immediate("range", BinaryOp::mul, mask, INT8_MAX - INT8_MIN);
+    mask = masks.elements.with_immediate("number", BinaryOp::add, mask, INT8_MIN);
+  }
   // A stage with the mask's number for an element, which is that of all groups.
   const auto with_mask = [&](const std::string& step, const Buffer& a, const Buffer& numbers) {
     return elements.stage(step, [&](const Indices& i) {
@@ -144,17 +156,17 @@ Program softmax_program(const SoftmaxSpec& spec, const isa::HardwareConfig& conf
     });
   };
   if (mask) value = with_mask("visible", value, mask);
-  if (pads) value = elements.with_constant("visible", BinaryOp::min, value, k, 0);
+  if (pads && !mask) value = elements.with_constant("visible", BinaryOp::min, value, k, 0);
   Buffer distance = all.reduce("largest", isa::AluOp::rmax, max_of_int8(), value);
   distance = rows.with_immediate("negated", BinaryOp::mul, distance, -1);
   // x - m is from -255 to 0, and the first entry of the table is that of -128.
   Buffer exponential = elements.look_up("exponential", all.add("distance", value, distance), table, INT8_MAX);
   if (mask) {
-    Stages masks(d, mask_axes, "m.");
-    const Buffer most = masks.shift_right("most", masks.with_immediate("shown", BinaryOp::max, mask, 0), -kMaskShift);
-    exponential = with_mask("counted", exponential, most);
+    Buffer shown = masks.elements.with_immediate("shown", BinaryOp::max, mask, 0);
+    if (others) shown = masks.add("counts", shown, others);
+    exponential = with_mask("counted", exponential, masks.elements.shift_right("most", shown, -kMaskShift));
   }
-  if (pads) exponential = elements.with_constant("counted", BinaryOp::min, exponential, k, 1);
+  if (pads) exponential = elements.with_constant(mask ? "own" : "counted", BinaryOp::min, exponential, k, 1);
   const Buffer sum =
       rows.requant("scaled", all.reduce("sum", isa::AluOp::radd, tensor::sum_reducer(), exponential), of_rows, 0);
   const Buffer factor = all.serial(kReciprocal, isa::AluOp::recip, sum, spec.shift);

@@ -16,10 +16,16 @@
 
 namespace dovetail::accel {
 
+// Which elements of a row do not count: parameter M, in the layout mask_layout().
+enum class SoftmaxMask : std::uint8_t {
+  none,      // all count
+  constant,  // softmax_mask; at least one of a row counts
+  computed   // an input of 1 and 0
+};
 struct SoftmaxSpec {
   std::string name;
   TensorLayout x, y;
-  bool hides = false;       // some elements do not count: parameter M, in the layout mask() (softmax_mask)
+  SoftmaxMask mask = SoftmaxMask::none;
   std::int64_t groups = 1;  // of the rows of a matrix, which have the same mask
   Widening widening = Widening::load;
   int shift = 0;
@@ -27,7 +33,9 @@ struct SoftmaxSpec {
   bool saturate = false;  // the store clamps to [-128, 127] itself
 
   bool pads() const { return x.c != x.padded_c(); }
-  TensorLayout mask() const {
+  // Parameter K, for padded channels; a constant mask hides them.
+  bool has_constants() const { return pads() && mask != SoftmaxMask::constant; }
+  TensorLayout mask_layout() const {
     TensorLayout mask = x;
     mask.border = {};
     mask.w /= groups;
@@ -35,7 +43,7 @@ struct SoftmaxSpec {
     return mask;
   }
 };
-// Parameters X, [M,] [I,] [K, with padded channels and without M,] KR, T, Y.
+// Parameters X, [M,] [I,] [K,] KR, T, Y.
 loops::Program softmax_program(const SoftmaxSpec& spec, const isa::HardwareConfig& config);
 // The number in M for an element that counts, or not.
 constexpr std::int8_t softmax_mask(bool counts) { return counts ? INT8_MAX : INT8_MIN; }

@@ -101,7 +101,7 @@ NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config
 // Parameters A, B, [I,] KA, KB, K, Y; if b is constant, without B and KB, and K has words for each channel.
 loops::Program add_program(const AddSpec& spec, const isa::HardwareConfig& config);
 
-// The product of two tensors, or of an image and one value for each of its channels (vector_b: b is [n, c, 1, 1]).
+// The product of two tensors, or of one and a value for each of its channels (vector_b: b has a single pixel).
 struct ProductSpec {
   std::string name;
   TensorLayout a, b, y;

@@ -55,6 +55,8 @@ CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operat
       else if (i == 0) estimate.stored += bytes;
     }
   }
+  if (const auto* move = std::get_if<MoveOperation>(&operation.body); move && move->position)
+    estimate.stored = estimate.loaded;  // the other rows stay
   estimate.cycles = kLatencyCycles + std::max({estimate.gemm + estimate.alu, parts(estimate.loaded, config.bus_bytes),
                                                parts(estimate.stored, config.bus_bytes)});
   return estimate;

@@ -289,12 +289,14 @@ Result<Operation> select_product(const Context& c) {
   ProductOperation operation;
   if (const NdArray* constant = c.constant(b)) operation.constant = broadcast(*constant, shape);
   operation.spec.vector_b = !operation.constant && c.type(b).shape != shape;
-  const bool image = shape.size() == 4 && !rows_are_pixels(c.graph, result);
-  if (c.type(a).shape != shape ||
-      (operation.spec.vector_b && (!image || c.type(b).shape != Shape{shape[0], shape[1], 1, 1})))
+  const auto is_vector = [&](const Shape& operand) {
+    if (!rows_are_pixels(c.graph, result)) return shape.size() == 4 && operand == Shape{shape[0], shape[1], 1, 1};
+    return c.config.batch == 1 && operand.back() == shape.back() && element_count(operand) == shape.back();
+  };
+  if (c.type(a).shape != shape || (operation.spec.vector_b && !is_vector(c.type(b).shape)))
     return c.refuse(
-        fmt::format("its operands have the shapes {} and {}; the accelerator multiplies equal shapes, an "
-                    "image by a value for each of its channels, or a tensor by a constant",
+        fmt::format("its operands have the shapes {} and {}; the accelerator multiplies equal shapes, an image or the "
+                    "rows of a matrix by a value for each channel, or a tensor by a constant",
                     to_string(c.type(0).shape), to_string(c.type(1).shape)));
   std::vector<ValueId> inputs{c.node().inputs[a]};
   if (!operation.constant) inputs.push_back(c.node().inputs[b]);
@@ -496,18 +498,12 @@ constexpr Row kRows[] = {
     {"transposition", "Reshape?(Transpose(Reshape?(Slice?(x=_, ...), ...)), ...)", select_transpose},
     {"movement of pixels", "Transpose(Reshape?(x=_, ...))", select_movement},
     {"movement of rows", "Reshape(x=_, ...)", select_reshape},
+    {"writing of rows", "TensorScatter(x=_, rows=_, position=_)", select_writing, &isa::HardwareConfig::offset},
     {"product of activations and movement", "Reshape?(Transpose?(dovetail.qmatmul(Transpose?(Reshape?(Slice?(a=_, ...), ...), ...), Transpose?(Reshape?(Expand?(Reshape?(Transpose?(Reshape?(Slice?(b=_, ...), ...), ...), ...), ...), ...), ...))), ...)", select_matmul},
     {"product of activations, operands moved", "dovetail.qmatmul(Transpose?(Reshape?(Slice?(a=_, ...), ...), ...), Transpose?(Reshape?(Expand?(Reshape?(Transpose?(Reshape?(Slice?(b=_, ...), ...), ...), ...), ...), ...), ...))", select_matmul},
     {"product of activations", "dovetail.qmatmul(a=_, b=_)", select_matmul},
 };
 // clang-format on
-
-// Whether the host packs the value, and only for this operation: no row's pattern ends in the node that computes it.
-bool comes_from_host(const Graph& graph, ValueId value) {
-  const NodeId producer = graph.value(value).producer;
-  const auto takes = [&](const Row& row) { return pattern::match(graph, producer, *pattern::parse(row.pattern)).ok(); };
-  return graph.count_reads(value, 2) == 1 && (!producer.valid() || std::ranges::none_of(kRows, takes));
-}
 
 Result<Operation> take(const Context& context, const Row& row, const std::shared_ptr<Memo>& memo) {
   const isa::HardwareConfig& config = context.config;
@@ -546,6 +542,12 @@ Result<Operation> take(const Context& context, const Row& row, const std::shared
 }
 
 }  // namespace
+
+bool comes_from_host(const Graph& graph, ValueId value) {
+  const NodeId producer = graph.value(value).producer;
+  const auto takes = [&](const Row& row) { return pattern::match(graph, producer, *pattern::parse(row.pattern)).ok(); };
+  return graph.count_reads(value, 2) == 1 && (!producer.valid() || std::ranges::none_of(kRows, takes));
+}
 
 TensorLayout transposed_layout(const MatMulOperation& operation, const isa::HardwareConfig& config) {
   return make_layout(config, matrix_shape(operation.transposed_rows, operation.products[0].depth, config.batch));

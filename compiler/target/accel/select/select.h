@@ -64,7 +64,7 @@ struct SoftmaxOperation {
   SoftmaxSpec spec;
   NdArray exponentials;  // uint16 [256], by the distance from the maximum
   float scale = 1;
-  std::optional<NdArray> visible;  // bool, one for each element of a group
+  std::optional<NdArray> visible;  // a constant mask: bool, one for each element of a group
 };
 struct NormalizationOperation {
   NormalizationSpec spec;
@@ -77,6 +77,13 @@ struct LinesOperation {
 struct MoveOperation {
   std::vector<MoveSpec> parts;      // all parts together are the result
   std::vector<Layout::Fold> folds;  // for which the result has the memory of the operand (folds_of_move); else empty
+  // If the parts are written over rows of the operation's first input, whose memory the result has: the position of the
+  // first row, which is one int64 in the host's memory. The parts' rows are those at position 0.
+  struct Position {
+    graph::ValueId value;
+    std::int64_t most = 0;  // the largest position
+  };
+  std::optional<Position> position = {};
 };
 struct TransposeOperation {
   std::vector<TransposeSpec> parts;  // all parts together are the result
@@ -90,7 +97,7 @@ struct MatMulOperation {
 
 struct Operation {
   std::vector<graph::NodeId> nodes;    // covered nodes; the last one computes `output`
-  std::vector<graph::ValueId> inputs;  // int8 tensors
+  std::vector<graph::ValueId> inputs;  // int8 tensors; a mask is of bool
   graph::ValueId output;
   std::vector<BorderNeed> borders;  // one per input
   std::variant<ConvOperation, AddOperation, ProductOperation, MaxPoolOperation, LinesOperation, MoveOperation,

@@ -31,6 +31,16 @@ OutputRange range_of(const Context& c) {
   return {c.attribute("y_zero_point", 0), c.attribute("y_min", -128), c.attribute("y_max", 127)};
 }
 
+// Whether no element of a row is visible.
+bool hides_a_row(const NdArray& visible, std::int64_t columns) {
+  for (std::int64_t row = 0; row < visible.count(); row += columns) {
+    bool any = false;
+    for (std::int64_t e = 0; e < columns; ++e) any |= visible.as_int64(row + e) != 0;
+    if (!any) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 // The constant with an element for each of the shape.
@@ -67,37 +77,39 @@ Result<Operation> select_softmax(const Context& c) {
                                                                                  static_cast<double>(operation.scale);
   if (!(least >= 1) || !(most < kMostSum))
     return c.refuse(fmt::format("its scaled sums are from {} to {}, and RECIP is exact from 1 to 2^28", least, most));
+  std::vector<graph::ValueId> inputs{c.node().inputs[0]};
   if (c.node().inputs.size() > 2 && c.node().inputs[2].valid()) {
     const NdArray* visible = c.constant(2);
-    if (!visible) return c.refuse("its mask is computed, and the accelerator supports constant masks");
     const Shape& shape = c.type(0).shape;
     const std::size_t rank = shape.size();
     if (channel_axis(c) + 1 != static_cast<std::int64_t>(rank))
       return c.refuse("it has a mask and works along the channels of an image");
     // Leading axes along which the mask does not vary are groups of rows.
-    const Shape own = visible->shape();
+    const Shape own = c.type(2).shape;
     std::size_t varying = 0;  // the first axis of x that the groups do not have
     while (varying + 2 < rank && (varying + own.size() < rank || own[varying + own.size() - rank] == 1)) ++varying;
     Shape group(shape.begin() + static_cast<std::ptrdiff_t>(varying), shape.end());
     if (!rows_are_pixels(c.graph, c.node().inputs[0]) || element_count(group) / channels % c.config.batch != 0)
       group = shape;
     operation.spec.groups = element_count(shape) / element_count(group);
-    operation.visible = broadcast(*visible, group);
-    const std::int64_t rows = operation.visible->count() / channels;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      bool any = false;
-      for (std::int64_t e = 0; e < channels; ++e) any |= operation.visible->as_int64(row * channels + e) != 0;
-      if (!any) return c.refuse("its mask hides whole rows");
+    operation.spec.mask = visible ? SoftmaxMask::constant : SoftmaxMask::computed;
+    if (visible) {
+      operation.visible = broadcast(*visible, group);
+      if (hides_a_row(*operation.visible, channels)) return c.refuse("its mask hides whole rows");
+    } else if (element_count(own) != element_count(group)) {
+      return c.refuse(fmt::format("its mask is computed, and its shape {} repeats along an axis", to_string(own)));
+    } else {
+      inputs.push_back(c.node().inputs[2]);
     }
   }
   SoftmaxSpec& spec = operation.spec;
   spec.name = c.node().name;
-  spec.hides = operation.visible.has_value();
   spec.widening = cheapest_widening(c.config);
   spec.shift = c.attribute("shift", 0);
   spec.range = range_of(c);
   spec.saturate = c.config.saturate;
-  return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {{}}, std::move(operation)};
+  std::vector<BorderNeed> borders(inputs.size());
+  return Operation{{c.id}, std::move(inputs), c.node().outputs[0], std::move(borders), std::move(operation)};
 }
 
 Result<Operation> select_normalization(const Context& c) {

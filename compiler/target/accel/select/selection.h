@@ -50,6 +50,9 @@ inline bool share_form(const Context& c, std::initializer_list<graph::ValueId> v
   });
 }
 
+// Whether the host packs the value, and only for this operation: no row's pattern ends in the node that computes it.
+bool comes_from_host(const graph::Graph& graph, graph::ValueId value);
+
 inline constexpr const char* kLayoutsDiffer = "its operand and its result have different layouts";
 
 // The constant with an element for each of the shape.
@@ -59,6 +62,7 @@ NdArray broadcast(const NdArray& constant, const Shape& shape);
 Result<Operation> select_clip(const Context& c);
 Result<Operation> select_movement(const Context& c);
 Result<Operation> select_reshape(const Context& c);
+Result<Operation> select_writing(const Context& c);
 Result<Operation> select_table(const Context& c);
 Result<Operation> select_lines(const Context& c);
 // Functions of the channels of a pixel.

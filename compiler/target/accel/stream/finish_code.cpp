@@ -122,10 +122,18 @@ std::string findings_of(const bundle::AccelCode& code, const DeviceSpace& space)
   options.launches = code.launches;
   options.dram = isa::DramImage{memory.base, {image.get(), static_cast<std::size_t>(memory.bytes)}};
   options.program_base = code.program_base;
-  const isa::VerifyReport report = isa::verify(code.config, code.program, options);
-  if (report.clean()) return "";
-  std::string text = fmt::format("{} findings:\n", report.findings.size() + report.suppressed);
-  for (const isa::Finding& finding : report.findings) text += to_string(finding.diagnostic) + '\n';
+  std::string text;
+  const auto verify = [&] {
+    const isa::VerifyReport report = isa::verify(code.config, code.program, options);
+    if (report.clean()) return;
+    text += fmt::format("{} findings at OFFSET {}:\n", report.findings.size() + report.suppressed, options.offset);
+    for (const isa::Finding& finding : report.findings) text += to_string(finding.diagnostic) + '\n';
+  };
+  verify();
+  if (code.offset && code.offset->most > 0) {
+    options.offset = static_cast<std::uint64_t>(code.offset->most) * code.offset->bytes;
+    verify();
+  }
   return text;
 }
 

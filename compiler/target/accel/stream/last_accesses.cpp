@@ -26,11 +26,11 @@ LastAccesses::LastAccesses(const isa::HardwareConfig& config, const Stream& stre
   sram(isa::Memory::inp, Queue::load, Queue::compute);
   sram(isa::Memory::wgt, Queue::load, Queue::compute);
   sram(isa::Memory::acc, Queue::compute, Queue::store);
-  for (const StreamInstruction& item : stream.instructions) shared_.add(isa::dram_access(config, item.instruction));
+  for (const StreamInstruction& item : stream.instructions) shared_.add(dram_access(config, item));
   shared_.close();
   std::uint64_t begin = UINT64_MAX, end = 0, granule = 0;
   for (const StreamInstruction& item : stream.instructions) {
-    const isa::DramAccess access = isa::dram_access(config, item.instruction);
+    const isa::DramAccess access = dram_access(config, item);
     if (access.empty() || !shared_.meets(access.write, access.hull())) continue;
     begin = std::min(begin, access.begin);
     end = std::max(end, access.hull().end);

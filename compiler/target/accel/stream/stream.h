@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
+#include "isa/verify/accesses.h"
 #include "isa/verify/token_use.h"
 
 namespace dovetail::accel {
@@ -23,7 +24,10 @@ struct StreamInstruction {
   // For a transfer: the position of the program's parameter to which its DRAM address is relative; -1: the address is
   // physical.
   int parameter = -1;
+  std::uint64_t most_offset = 0;  // of a transfer with `offset`: the largest number in the register OFFSET
 };
+// The bytes of DRAM that a transfer may access, whatever OFFSET is.
+isa::DramAccess dram_access(const isa::HardwareConfig& config, const StreamInstruction& item);
 
 struct Stream {
   std::vector<StreamInstruction> instructions;

@@ -6,6 +6,12 @@
 
 namespace dovetail::accel {
 
+isa::DramAccess dram_access(const isa::HardwareConfig& config, const StreamInstruction& item) {
+  isa::DramAccess access = isa::dram_access(config, item.instruction);
+  if (!access.empty()) access.row_bytes += item.most_offset;
+  return access;
+}
+
 // Everything that index_uses() depends on, and the kernel.
 StreamAccesses::LoopKey StreamAccesses::key_of(const StreamInstruction& item, const isa::UopLoop& loop) {
   LoopKey key{static_cast<std::uint32_t>(item.kernel),
@@ -44,7 +50,7 @@ const Accesses& StreamAccesses::of(const StreamInstruction& item) {
     const bool uops = load != nullptr && load->memory == isa::Memory::uop;
     const auto found = finder_.find(item.instruction, std::nullopt);
     transfer_.sram.assign(found.begin(), found.end());
-    transfer_.dram = uops ? isa::DramAccess{} : isa::dram_access(config_, item.instruction);
+    transfer_.dram = uops ? isa::DramAccess{} : dram_access(config_, item);
     return transfer_;
   }
   const auto [at, added] = loops_.try_emplace(key_of(item, *loop));

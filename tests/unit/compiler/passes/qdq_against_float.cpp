@@ -168,6 +168,11 @@ const std::vector<Row>& rows() {
        [](Pattern& p) {
          return p.f("Concat", {p.x("a", {1, 3, 50}), p.x("b", {1, 5, 50}, 2)}, {{"axis", std::int64_t{1}}});
        }},
+      {"TensorScatter of unequal scales", "TensorScatter", 4,
+       [](Pattern& p) {
+         return p.f("TensorScatter", {p.x("x", {1, 3, 50, 7}), p.x("rows", {1, 3, 2, 7}, 2), p.list("at", {41})},
+                    {{"axis", std::int64_t{2}}});
+       }},
       {"Pad with a number", "Pad", 4,
        [](Pattern& p) {
          return p.f("Pad", {p.x("x", {4, 40}), p.list("pads", {1, 2, 3, 0}), p.number("v", 0.77f)});
