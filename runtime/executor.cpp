@@ -193,10 +193,15 @@ Result<NdArray> Executor::copied_output(std::string_view name) {
 }
 
 Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, const RunOptions& options) {
-  // The program for these shapes; if there is none, the first one reports the error.
-  std::size_t chosen = 0;
-  for (std::size_t i = 0; i < state_->bundle.other_shapes.size() && !takes(state_->bundle, inputs); ++i)
-    if (takes(state_->bundle.other_shapes[i], inputs)) chosen = i + 1;
+  // The program for these shapes, and for those of the states; if there is none, the first one reports the error.
+  const auto choose = [&](bool with_states) -> std::optional<std::size_t> {
+    for (std::size_t i = 0; i < state_->programs.size(); ++i) {
+      const bundle::Bundle& program = i == 0 ? state_->bundle : state_->bundle.other_shapes[i - 1];
+      if (takes(program, inputs) && (!with_states || state_->states.fit(program, inputs))) return i;
+    }
+    return std::nullopt;
+  };
+  const std::size_t chosen = choose(true).value_or(choose(false).value_or(0));
   const bundle::Bundle& bundle = chosen == 0 ? state_->bundle : state_->bundle.other_shapes[chosen - 1];
   DOVETAIL_TRY(check_inputs(bundle, inputs));
   if (!state_->programs[chosen]) {

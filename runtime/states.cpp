@@ -57,6 +57,14 @@ void States::set(std::map<std::string, NdArray> values) {
   current_ = true;
 }
 
+bool States::fit(const bundle::Bundle& program, const std::map<std::string, NdArray>& inputs) const {
+  return std::ranges::all_of(program.states, [&](const bundle::State& state) {
+    const bundle::Tensor& tensor = tensor_at(program, state.input);
+    const auto value = values_.find(tensor.name);
+    return inputs.contains(tensor.name) || value == values_.end() || value->second.shape() == tensor.shape;
+  });
+}
+
 Result<std::vector<bool>> States::begin(ReadyProgram& program, const std::vector<bool>& given, bool alone) {
   stay_ = alone && !program.residents.empty();
   if (holder_ != nullptr && (holder_ != &program || !stay_)) {

@@ -22,6 +22,9 @@ class States {
   Result<const std::map<std::string, NdArray>*> values();
   void set(std::map<std::string, NdArray> values);
 
+  // Whether the program reads states of their present shapes, unless they are given.
+  bool fit(const bundle::Bundle& program, const std::map<std::string, NdArray>& inputs) const;
+
   // Before a run: whether it skips each step. `given`: whether the caller gives each input. `alone`: the caller reads
   // neither outputs of states nor inner tensors, so that states may stay in the device's memory.
   Result<std::vector<bool>> begin(ReadyProgram& program, const std::vector<bool>& given, bool alone);

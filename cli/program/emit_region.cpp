@@ -91,7 +91,7 @@ class Region {
     std::set<std::string> taken;
     const auto ports = [&](const auto& tensors, const auto& addresses) {
       std::vector<Port> list;
-      for (std::size_t i = 0; i < tensors.size(); ++i) {
+      for (std::size_t i = 0; i < addresses.size(); ++i) {
         const bundle::Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(tensors[i])];
         list.push_back({unique_name(tensor.logical.empty() ? tensor.name : tensor.logical, taken), tensor.layout,
                         addresses[i], sample ? sample->of(tensors[i]) : NdArray(tensor.dtype, tensor.shape)});
@@ -100,6 +100,8 @@ class Region {
     };
     inputs_ = ports(step.step->arguments, code_.argument_addresses);
     outputs_ = ports(step.step->results, code_.result_addresses);
+    if (code_.offset && sample)
+      offset_ = static_cast<std::uint64_t>(sample->of(step.step->arguments.back()).as_int64(0)) * code_.offset->bytes;
   }
 
   Result<RegionProgram> program() const {
@@ -141,6 +143,7 @@ class Region {
     input.has_image = true;
     input.symbols = map(space, {}).symbols;
     input.program_base = code_.program_base;
+    input.offset = offset_;
     return input;
   }
 
@@ -229,8 +232,14 @@ class Region {
     text += "#define REGION_LAUNCHES {";
     for (std::size_t i = 0; i < code_.launches.size(); ++i)
       text += fmt::format("{}{{{}u, {}u}}", i == 0 ? "" : ", ", code_.launches[i].begin, code_.launches[i].count);
+    text += "}\n";
+    if (code_.offset) {
+      text += "\n/* The register OFFSET: a position from 0 to REGION_MOST_POSITION, times REGION_POSITION_BYTES. */\n";
+      define("POSITION_BYTES", code_.offset->bytes);
+      define("MOST_POSITION", static_cast<std::uint64_t>(code_.offset->most));
+    }
     text +=
-        "}\n\n/* Addresses where inputs are written before the first launch, and outputs are read after the last. */\n";
+        "\n/* Addresses where inputs are written before the first launch, and outputs are read after the last. */\n";
     for (const auto& [kind, ports] : {std::pair{"INPUT", &inputs_}, {"OUTPUT", &outputs_}})
       for (const Port& port : *ports) {
         text += fmt::format("/* {}{}{} */\n", driver::type_text(port.sample.dtype(), port.sample.shape()),
@@ -244,6 +253,7 @@ class Region {
   std::string commands() const {
     const std::string program = "program.bin --map map.json --dram image.bin";
     std::string text = fmt::format("dovetail check {}\ndovetail simulate {} --engine cycle", program, program);
+    if (code_.offset) text += fmt::format(" --offset {}", offset_);
     for (const Port& port : inputs_) text += fmt::format(" --place {}@{}", input_file(port), port.name);
     for (const Port& port : outputs_) text += fmt::format(" --output {}.npy@{}", port.name, port.name);
     return text + "\n";
@@ -253,6 +263,7 @@ class Region {
   const bundle::CodedStep<bundle::AccelCode>& step_;
   const bundle::AccelCode& code_;
   std::vector<Port> inputs_, outputs_;
+  std::uint64_t offset_ = 0;  // OFFSET in the sample run
 };
 
 }  // namespace

@@ -98,6 +98,37 @@ class States(unittest.TestCase):
             session.run(self.inputs(0))
             self.assertTrue(session.states["past.layer1.key"].any())
 
+    def test_a_cache_in_the_memory_of_an_accelerator(self):
+        float_session, samples = self.bundle.session(), []
+        for position in range(LENGTH):
+            samples.append({**self.inputs(position), **float_session.states})
+            float_session.run(self.inputs(position))
+        model = dovetail.quantize(self.model, samples).model
+        bundle = dovetail.compile(model, "accel,cpu", "1x16x16-g2,offset=true", states=self.states)
+        self.assertEqual([row["target"] for row in bundle.describe()["steps"]].count("accel"), 1)
+        cpu = dovetail.compile(model, "cpu", states=self.states).session()
+        session, binding = bundle.session(engine="cycle"), None
+        for position in range(LENGTH):
+            expected = cpu.run(self.inputs(position))["logits"]
+            if position % 2:
+                binding = binding or session.bind()
+                for name, value in self.inputs(position).items():
+                    binding.inputs[name][...] = value
+                outputs = binding.run()
+            else:
+                outputs = session.run(self.inputs(position))
+            np.testing.assert_array_equal(outputs["logits"], expected)
+            if position in (2, 3):
+                self.assertEqual(session.check(self.inputs(position + 1))["different"], 0)
+                for name, value in session.states.items():
+                    np.testing.assert_array_equal(value, cpu.states[name])
+        now = session.states
+        for position in (-1, LENGTH):
+            with self.assertRaisesRegex(dovetail.Error, "positions from 0 to 7"):
+                session.run({**self.inputs(0), "position": np.array([position])})
+        for name, value in session.states.items():
+            np.testing.assert_array_equal(value, now[name])
+
     def test_what_does_not_fit(self):
         for states, why in (
             ({"nonesuch": "present.layer1.key"}, "nonesuch"),

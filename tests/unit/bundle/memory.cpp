@@ -69,6 +69,31 @@ TEST_CASE("tensors share memory only if their lifetimes do not overlap") {
              ContainsSubstring("input \"x\" has an offset, though it is in the caller's memory"));
 }
 
+TEST_CASE("a result overwrites an argument of its step, in one place of a device's memory") {
+  const auto overwriting = [](const std::function<void(bundle::Bundle&)>& change) {
+    return errors_of_spaces([&](bundle::Bundle& b) {
+      b.spaces.push_back({"device", "memory", 0, 256});
+      for (const std::size_t i : {1, 2}) b.tensors[i].space = 1, b.tensors[i].offset = 64;
+      b.tensors[2].overwrites = 1;
+      b.residents = {{0, 3, 1, 2}};
+      change(b);
+    });
+  };
+  CHECK(overwriting([](auto&) {}) == "");
+  CHECK_THAT(overwriting([](auto& b) { b.tensors[2].overwrites.reset(); }),
+             ContainsSubstring("both are live at step 1"));
+  CHECK_THAT(overwriting([](auto& b) { b.tensors[2].overwrites = 0; }), ContainsSubstring("is not an argument"));
+  CHECK_THAT(overwriting([](auto& b) { b.tensors[2].overwrites = 99; }), ContainsSubstring("is not an argument"));
+  CHECK_THAT(overwriting([](auto& b) { b.tensors[2].offset = 128; }), ContainsSubstring("has another type or place"));
+  CHECK_THAT(overwriting([](auto& b) {
+               b.tensors[2].shape = {50, 2};
+             }),
+             ContainsSubstring("has another type or place"));
+  CHECK_THAT(overwriting([](auto& b) { b.steps[2].arguments = {1}; }), ContainsSubstring("which is read later"));
+  for (const bundle::Resident wrong : {bundle::Resident{1, 3, 1, 2}, {0, 2, 1, 2}, {0, 3, 0, 2}, {0, 3, 1, 99}})
+    CHECK_THAT(overwriting([&](auto& b) { b.residents = {wrong}; }), ContainsSubstring("does not stay between"));
+}
+
 TEST_CASE("views have their tensor's type and size, come after it and are not computed") {
   const auto view = [](Shape shape, bundle::TensorIndex of) {
     return bundle::Tensor{"view", DType::int8, std::move(shape), {}, {}, {}, {}, of};

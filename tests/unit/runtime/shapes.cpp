@@ -65,6 +65,28 @@ TEST_CASE("programs for several shapes are one bundle, with the constants once")
           "the given tensor is int8[5], the model expects int8[4]. Hint: the bundle has programs for [4], [8], [12]"));
 }
 
+TEST_CASE("the shapes of states select the program") {
+  std::vector<bundle::Bundle> programs{program(4), program(8)};
+  for (bundle::Bundle& each : programs) each.states = {{0, 2}};
+  auto executor = runtime::Executor::make(combine_shapes(std::move(programs)).value(),
+                                          runtime::simulator_factory("functional").value());
+  REQUIRE(executor.ok());
+  const auto next = [&](const std::map<std::string, NdArray>& inputs = {}) {
+    const auto result = executor->run(inputs);
+    REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
+    return result->outputs.at("y");
+  };
+  CHECK(next().shape() == Shape{4});
+  CHECK(next({{"x", ramp_of(8)}}).as_int64(7) == 7 + 4);  // given for one run, from which the next continues
+  CHECK(next().as_int64(7) == 7 + 8);
+  executor->set_states({{"x", ramp_of(4)}});
+  CHECK(next().shape() == Shape{4});
+  executor->set_states({{"x", ramp_of(8)}});
+  CHECK(next().as_int64(6) == 6 + 3);
+  executor->set_states({{"x", ramp_of(5)}});
+  CHECK_THAT(to_string(executor->run({}).errors()), ContainsSubstring("its value is int8[5]"));
+}
+
 TEST_CASE("programs of one bundle take the same inputs, in their own shapes") {
   CHECK_THAT(to_string(combine_shapes({program(4), program(4)}).errors()),
              ContainsSubstring("there is already a program for x: int8[4]"));

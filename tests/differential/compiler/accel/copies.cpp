@@ -143,8 +143,8 @@ TEST_CASE("accel: products with other shapes stay on the host with a reason") {
   };
   CHECK(why({2, 20, 1, 1}, false).starts_with("accel"));
   const std::string rule =
-      "; the accelerator multiplies equal shapes, an image by a value for each of its channels, or a tensor by a "
-      "constant";
+      "; the accelerator multiplies equal shapes, an image or the rows of a matrix by a value for each channel, or a "
+      "tensor by a constant";
   CHECK(why({2, 1, 6, 7}, false) == "host: its operands have the shapes [2, 20, 6, 7] and [2, 1, 6, 7]" + rule);
   CHECK(why({2, 20, 1, 1}, true) == "host: its operands have the shapes [2, 1, 6, 7] and [2, 20, 1, 1]" + rule);
 }

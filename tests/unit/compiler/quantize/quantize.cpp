@@ -115,6 +115,29 @@ TEST_CASE(
   CHECK(products == 1);
 }
 
+TEST_CASE("quantize: a cache has one scale before and after rows are written into it") {
+  test::GraphMaker make;
+  const ValueId past = make.input("past", DType::float32, {1, 4, 6, 6}),
+                x = make.input("x", DType::float32, {1, 4, 1, 6});
+  const ValueId rows = make.node("MatMul", "rows", {x, make.constant("m", random({6, 6}, "m"))});
+  const ValueId at = make.constant("at", NdArray::from<std::int64_t>({1}, {2}));
+  make.output(make.node("TensorScatter", "present", {past, rows, at}, {{"axis", std::int64_t{2}}}));
+  std::vector<Values> inputs;
+  for (int i = 0; i < 4; ++i)  // the past is small, what is written is not
+    inputs.push_back({{"past", random({1, 4, 6, 6}, "past" + std::to_string(i), 0.01)},
+                      {"x", random({1, 4, 1, 6}, "x" + std::to_string(i))}});
+  auto result = quantize(make.graph, inputs, {}, reference_forward());
+  if (!result) FAIL(to_string(result.errors()));
+  CHECK(result->float_nodes.empty());
+  std::map<std::string, passes::qdq::Quantization> of;
+  for (const TensorReport& tensor : result->tensors) of[tensor.value] = tensor.q;
+  CHECK(of.at("past") == of.at("present"));
+  CHECK(of.at("rows").scale > 0.01f);
+  REQUIRE(passes::lower_qdq(result->graph).ok());
+  const auto converts = [&](const graph::NodeId id) { return result->graph.node(id).op == "dovetail.qadd"; };
+  CHECK(std::ranges::count_if(result->graph.live_nodes(), converts) <= 1);  // the rows, if their scale is another
+}
+
 TEST_CASE("quantize: the report states the distance of the integers from the floats") {
   const Quantized result = quantized();
   CHECK(result.samples == 4);
