@@ -83,8 +83,7 @@ class Drawing {
     for (const isa::spec::Parameter& row : isa::spec::kParameters)
       if (std::ranges::find(kSpecial, row.member) == kSpecial.end()) config.*row.member = few_or_any(row.member);
     config.address_bits = draw_address_bits();
-    for (std::size_t i = 0; i < isa::spec::kExtensions.size(); ++i)
-      config.*isa::spec::kExtensions[i].member = (seed_ >> i & 1) != 0;
+    for (const isa::spec::Extension& row : isa::spec::kExtensions) config.*row.member = has(row.member);
     config.window &= config.block_in == config.block_out && config.block_in > 1;
     config.epilogue &= config.requant && config.block_in >= 16;
     config.norm &= config.requant;
@@ -149,10 +148,11 @@ class Drawing {
     if (has(&HardwareConfig::window)) equalize(config);
   }
 
+  // The first fractional bits of the seed times the golden ratio: each of them changes every few seeds, and all subsets
+  // are equally frequent.
   bool has(bool HardwareConfig::*extension) const {
-    for (std::size_t i = 0; i < isa::spec::kExtensions.size(); ++i)
-      if (isa::spec::kExtensions[i].member == extension) return (seed_ >> i & 1) != 0;
-    return false;
+    const auto row = std::ranges::find(isa::spec::kExtensions, extension, &isa::spec::Extension::member);
+    return seed_ * 0x9e3779b97f4a7c15 << (row - isa::spec::kExtensions.begin()) >> 63 != 0;
   }
   // The parameters of an epilogue need rows of 16 lanes.
   void lengthen(HardwareConfig& config) const {
