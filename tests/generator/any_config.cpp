@@ -65,6 +65,10 @@ std::int64_t most_buffer(const HardwareConfig& config, Member buffer, const Desi
   return std::min({limits.sram_bytes / 2, indexed, row_of(buffer).maximum});
 }
 
+// From the subset of extensions of one seed, as a number, to that of the next: odd, so that consecutive seeds reach all
+// subsets, and about 0.62 of 2^9, so that each extension changes every few seeds.
+constexpr std::uint64_t kSubsetStep = 313;
+
 class Drawing {
  public:
   Drawing(std::uint64_t seed, const DesignLimits& limits) : seed_(seed), random_(seed ^ 0xa11), limits_(limits) {
@@ -141,18 +145,18 @@ class Drawing {
       config.*block = std::min(config.*block, most);
     }
     // The smallest buffer needs the smallest elements.
-    if (!to_most_ && forced_is_buffer())
+    if (!to_most_ && forced_is_buffer()) {
       for (const Member block : kBlocks) config.*block = 1;
+      return;
+    }
     if (std::ranges::find(kBlocks, forced_) != kBlocks.end()) return;
     if (has(&HardwareConfig::epilogue)) lengthen(config);
     if (has(&HardwareConfig::window)) equalize(config);
   }
 
-  // The first fractional bits of the seed times the golden ratio: each of them changes every few seeds, and all subsets
-  // are equally frequent.
   bool has(bool HardwareConfig::*extension) const {
     const auto row = std::ranges::find(isa::spec::kExtensions, extension, &isa::spec::Extension::member);
-    return seed_ * 0x9e3779b97f4a7c15 << (row - isa::spec::kExtensions.begin()) >> 63 != 0;
+    return seed_ * kSubsetStep >> (row - isa::spec::kExtensions.begin()) & 1;
   }
   // The parameters of an epilogue need rows of 16 lanes.
   void lengthen(HardwareConfig& config) const {
