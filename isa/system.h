@@ -18,7 +18,7 @@ namespace dovetail::isa {
 inline constexpr double kLeastClockMhz = 1, kMostClockMhz = 1'000'000;
 inline constexpr std::int64_t kMostAccelerators = 64;
 // The clock that the named configurations reach (at most 69 levels of logic of 40 ps: 362 MHz), unless their file has a
-// lower one: 1x16x16-g2.
+// lower one: 1x16x16-g2 and 1x16x16-g3.
 inline constexpr double kDefaultClockMhz = 350;
 
 struct SystemConfig {

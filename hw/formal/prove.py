@@ -27,10 +27,10 @@ SOLVER = "z3"
 # The sample of ./dev test: for each harness a proof, and a fault that it must detect, of a few seconds.
 PROOFS_SAMPLE = ("token FIFO of 4", "FIFO of 5", "read arbiter, 2 beats", "splitter, 64 bytes a beat", "read buffer of 8", "write port of 4",
                  "bodies of dot, 1 lane", "REQUANT up to its product", "table, beats of 4 bytes", "epilogue with its table",
-                 "reciprocal and root")
+                 "reciprocal and root", "an element of WGT4 a beat", "offset of operands")
 FAULTS_SAMPLE = ("tokens survive a flush", "head wraps one word early", "length one too long", "longer than allowed by one", "credit not given back",
                  "W waits for AW", "products of magnitudes", "scale's sign forgotten", "first copy for all lanes",
-                 "looked up without being asked", "last digit not rounded")
+                 "looked up without being asked", "last digit not rounded", "weights of 4 bits are not signed", "mask that Yosys reads as 0")
 # From a flat design to SMT-LIB.
 FINISH = "async2sync; dffunmap; opt_clean; check -assert; write_smt2 -wires design.smt2"
 
@@ -68,8 +68,9 @@ def translate(folder, rtl, package, harness, parameters, modules):
         (folder / "design.ys").write_text(f"{text}\n{FINISH.replace('; ', chr(10))}\n")
         done = run("yosys", "-q", "-s", "design.ys", folder=folder)
         return None if done.returncode == 0 else f"Yosys: {(done.stdout + done.stderr)[-1500:]}"
-    setting = " ".join(f"-chparam {name} {value}" for name, value in values.items())
-    script = f"read_verilog -sv -formal {' '.join(str(file) for file in files)}; hierarchy -check -top {harness} {setting}; proc; flatten; opt -full; {FINISH}"
+    # Not by hierarchy -chparam, with which Yosys 0.23 may derive a module twice, and stops.
+    setting = "".join(f"chparam -set {name} {value} {harness}; " for name, value in values.items())
+    script = f"read_verilog -sv -formal {' '.join(str(file) for file in files)}; {setting}hierarchy -check -top {harness}; proc; flatten; opt -full; {FINISH}"
     done = run("yosys", "-q", "-p", script, folder=folder)
     return None if done.returncode == 0 else f"Yosys: {(done.stdout + done.stderr)[-1500:]}"
 

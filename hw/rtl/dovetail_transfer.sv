@@ -88,7 +88,7 @@ module dovetail_transfer import dovetail_isa_pkg::*; #(
     logic [INSTRUCTION_BITS-1:0] bits;
     logic [AddrWidth-1:0]        part;  // of an element, which the offset drops
     assign bits  = request_instr_i;
-    assign part  = ~(~AddrWidth'(0) << element_log2(request_instr_i.memory));
+    assign part  = ~({AddrWidth{1'b1}} << element_log2(request_instr_i.memory));
     assign moved = bits[LOAD_OFFSET_LSB] ? addr + (offset_i & ~part) : addr;
   end else begin : gen_fixed
     logic unused;

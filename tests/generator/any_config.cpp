@@ -65,6 +65,10 @@ std::int64_t most_buffer(const HardwareConfig& config, Member buffer, const Desi
   return std::min({limits.sram_bytes / 2, indexed, row_of(buffer).maximum});
 }
 
+// From the subset of extensions of one seed, as a number, to that of the next: odd, so that consecutive seeds reach all
+// subsets, and about 0.62 of 2^9, so that each extension changes every few seeds.
+constexpr std::uint64_t kSubsetStep = 313;
+
 class Drawing {
  public:
   Drawing(std::uint64_t seed, const DesignLimits& limits) : seed_(seed), random_(seed ^ 0xa11), limits_(limits) {
@@ -83,8 +87,7 @@ class Drawing {
     for (const isa::spec::Parameter& row : isa::spec::kParameters)
       if (std::ranges::find(kSpecial, row.member) == kSpecial.end()) config.*row.member = few_or_any(row.member);
     config.address_bits = draw_address_bits();
-    for (std::size_t i = 0; i < isa::spec::kExtensions.size(); ++i)
-      config.*isa::spec::kExtensions[i].member = (seed_ >> i & 1) != 0;
+    for (const isa::spec::Extension& row : isa::spec::kExtensions) config.*row.member = has(row.member);
     config.window &= config.block_in == config.block_out && config.block_in > 1;
     config.epilogue &= config.requant && config.block_in >= 16;
     config.norm &= config.requant;
@@ -142,17 +145,18 @@ class Drawing {
       config.*block = std::min(config.*block, most);
     }
     // The smallest buffer needs the smallest elements.
-    if (!to_most_ && forced_is_buffer())
+    if (!to_most_ && forced_is_buffer()) {
       for (const Member block : kBlocks) config.*block = 1;
+      return;
+    }
     if (std::ranges::find(kBlocks, forced_) != kBlocks.end()) return;
     if (has(&HardwareConfig::epilogue)) lengthen(config);
     if (has(&HardwareConfig::window)) equalize(config);
   }
 
   bool has(bool HardwareConfig::*extension) const {
-    for (std::size_t i = 0; i < isa::spec::kExtensions.size(); ++i)
-      if (isa::spec::kExtensions[i].member == extension) return (seed_ >> i & 1) != 0;
-    return false;
+    const auto row = std::ranges::find(isa::spec::kExtensions, extension, &isa::spec::Extension::member);
+    return seed_ * kSubsetStep >> (row - isa::spec::kExtensions.begin()) & 1;
   }
   // The parameters of an epilogue need rows of 16 lanes.
   void lengthen(HardwareConfig& config) const {

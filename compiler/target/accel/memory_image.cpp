@@ -58,7 +58,7 @@ std::uint64_t MemoryImage::table(const std::string& name, const NdArray& table) 
 }
 
 std::uint64_t MemoryImage::identity() {
-  if (!identity_) identity_ = constant("identity", identity_weights(config));
+  if (!identity_) identity_ = constant("identity", pack_weight(identity_weights(config), config));
   return *identity_;
 }
 

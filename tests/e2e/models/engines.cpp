@@ -69,31 +69,34 @@ std::string difference_of_values(const Values& actual, const Values& expected) {
   return actual.size() == expected.size() ? "" : "there are more tensors";
 }
 
+enum class Engines { all, models };  // models: not the design's
+
 // The design's engine, where a model of the configuration was built.
-std::vector<std::string> engines_compared_with_cycle(const isa::HardwareConfig& config) {
+std::vector<std::string> engines_compared_with_cycle(const isa::HardwareConfig& config, Engines which) {
   std::vector<std::string> engines;
   if (simulator::find_systemc_engine()) engines.emplace_back("systemc");
   else test::skip("engine systemc: this build found no SystemC (libsystemc-dev)");
+  if (which == Engines::models) return engines;
   if (simulator::find_rtl_model(config, false).ok()) engines.emplace_back("rtl");
   else test::skip("engine rtl: no model of " + config.name + " was built (verilator, DOVETAIL_RTL_CONFIGS)");
   return engines;
 }
 
 void compare_engines(const std::string& name, const graph::Graph& model, const Values& inputs,
-                     const std::string& hardware, const std::vector<std::string>& memories) {
+                     const isa::HardwareConfig& config, const std::vector<std::string>& memories,
+                     Engines which = Engines::all) {
   CompileOptions options;
-  const isa::HardwareConfig config = isa::load_config(hardware).value();
   options.available = test::kit_targets(config);
   options.targets = {"accel"};
   const auto compiled = compile({model, {}}, options);
   if (!compiled) FAIL(to_string(compiled.errors()));
-  const std::vector<std::string> engines = engines_compared_with_cycle(config);
+  const std::vector<std::string> engines = engines_compared_with_cycle(config, which);
 
   const Ran functional = run_bundle(compiled->bundle, inputs, "functional", memories.front());
   REQUIRE(functional.result.counters.macs > 0);
   REQUIRE_FALSE(functional.result.outputs.empty());
   for (const std::string& memory : memories) {
-    INFO(name << " on " << hardware << ", " << memory);
+    INFO(name << " on " << config.name << ", " << memory);
     const Ran cycle = run_bundle(compiled->bundle, inputs, "cycle", memory);
     CHECK(difference_of_values(cycle.result.tensors, functional.result.tensors) == "");
     CHECK(without_time(cycle.result.counters) == functional.result.counters);
@@ -106,7 +109,7 @@ void compare_engines(const std::string& name, const graph::Graph& model, const V
     REQUIRE(events > 0);
     std::string times =
         fmt::format("{:<26} {:<12} {:<26} {:>9} instructions {:>11} cycles, seconds: functional {:.2f} cycle {:.2f}",
-                    name, hardware, memory, events, cycles, functional.seconds, cycle.seconds);
+                    name, config.name, memory, events, cycles, functional.seconds, cycle.seconds);
     for (const std::string& engine : engines) {
       INFO(engine);
       const Ran other = run_bundle(compiled->bundle, inputs, engine, memory);
@@ -149,14 +152,15 @@ TEST_CASE("digits has the same tensors and the same cycles on every engine") {
   const EngineCase& each = GENERATE(from_range(std::begin(kDigits), std::end(kDigits)));
   const std::string hardware = GENERATE("1x16x16-ext", "1x16x16");
   const graph::Graph model = import_file(kDigitsFolder / (std::string(each.model) + ".onnx"));
-  compare_engines(each.model, model, first_digit(), hardware, memories());
+  compare_engines(each.model, model, first_digit(), *isa::load_config(hardware), memories());
 }
 
 TEST_CASE("large feature maps have the same tensors and the same cycles on every engine") {
   const test::fs::path file = test::shared_case("50_conv1x1_32x256x256_int8/model.onnx");
   if (file.empty()) return;
   const graph::Graph model = import_file(file);
-  compare_engines("conv1x1_32x256x256", model, zoo::sample_inputs(model, 1, 0), "1x16x16-ext", memories());
+  compare_engines("conv1x1_32x256x256", model, zoo::sample_inputs(model, 1, 0), *isa::load_config("1x16x16-ext"),
+                  memories());
 }
 
 TEST_CASE("networks on several accelerators have the same cycles and events on the SystemC platform") {
@@ -214,7 +218,22 @@ TEST_CASE("trained int8 models have the same tensors and the same cycles on ever
   if (file.empty()) return;
   const graph::Graph model = import_file(file);
   compare_engines(each.model, model, test::read_arrays(test::samples_of(file).front(), model, model.inputs, "in"),
-                  hardware, memories());
+                  *isa::load_config(hardware), memories());
+}
+
+TEST_CASE("a transformer has the same cycles on every model where blocks of inputs are larger than those of outputs") {
+  auto model = zoo::make("bert_tiny", {.image = {}, .sequence = 32});
+  REQUIRE(model.ok());
+  const std::vector<quantize::Values> samples{zoo::sample_inputs(model->graph, 1, 0)};
+  auto quantized = quantize::quantize(model->graph, samples, {}, test::compiled_forward());
+  if (!quantized) FAIL(to_string(quantized.errors()));
+  isa::HardwareConfig with_norm = *isa::load_config("1x16x16-g2");
+  with_norm.name = "1x32x16-g2";
+  with_norm.block_in = 32;
+  with_norm.window = false;
+  for (const isa::HardwareConfig& config : {*isa::load_config("1x32x16"), with_norm})
+    compare_engines("bert_tiny", quantized->graph, zoo::sample_inputs(quantized->graph, 1, 100), config, memories(),
+                    Engines::models);
 }
 
 TEST_CASE("a quantized ResNet-18 has the same tensors and the same cycles on every engine") {
@@ -229,8 +248,8 @@ TEST_CASE("a quantized ResNet-18 has the same tensors and the same cycles on eve
   for (int i = 0; i < 2; ++i) samples.push_back(zoo::sample_inputs(model->graph, 1, i));
   auto quantized = quantize::quantize(model->graph, samples, {}, test::compiled_forward());
   if (!quantized) FAIL(to_string(quantized.errors()));
-  compare_engines(each.model, quantized->graph, zoo::sample_inputs(quantized->graph, 1, 100), "1x16x16-ext",
-                  {"ideal:latency=64,bytes=8", "bank:ddr4-2400"});
+  compare_engines(each.model, quantized->graph, zoo::sample_inputs(quantized->graph, 1, 100),
+                  *isa::load_config("1x16x16-ext"), {"ideal:latency=64,bytes=8", "bank:ddr4-2400"});
 }
 
 }  // namespace dovetail

@@ -50,6 +50,17 @@ TEST_CASE("ten times as many consecutive configurations as subsets of extensions
     }
 }
 
+TEST_CASE("fifty consecutive configurations have each extension on and off") {
+  for (const DesignLimits& limits : {kRtlLimits, kModelLimits})
+    for (const std::uint64_t first : {0, 1, 77})
+      for (const isa::spec::Extension& row : isa::spec::kExtensions) {
+        CAPTURE(row.key, first);
+        int on = 0;
+        for (std::uint64_t seed = first; seed < first + 50; ++seed) on += any_config(seed, limits).*row.member;
+        CHECK((on >= 5 && on <= 45));
+      }
+}
+
 TEST_CASE("all drawn configurations are legal, within any limits") {
   for (const DesignLimits& limits : {kRtlLimits, kModelLimits, DesignLimits{.macs = 16, .sram_bytes = 4096}})
     for (std::uint64_t seed = 0; seed < scaled(3000); ++seed) {

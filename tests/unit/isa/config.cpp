@@ -63,7 +63,7 @@ TEST_CASE("named configurations are valid, unique, and survive JSON") {
     CHECK(*load_config(path) == config);
   }
   CHECK(names == Texts{"1x16x16", "1x8x8", "4x8x8", "2x16x16", "1x32x16", "1x32x32", "1x16x16-ext", "1x16x16-wide",
-                       "1x16x16-g2", "tiny"});
+                       "1x16x16-g2", "1x16x16-g3", "tiny"});
   CHECK(load_config("1x16x16-wide")->encoding() == Encoding::wide);
   CHECK(load_config("1x32x16")->block_in == 32);
   CHECK(load_config("1x32x16")->block_out == 16);

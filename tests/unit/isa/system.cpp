@@ -60,7 +60,7 @@ TEST_CASE("the default clock and memory, also of the named configurations") {
   CHECK(SystemConfig{}.clock_mhz == 350);
   CHECK(named_machines().size() == named_configs().size());
   for (const Machine& machine : named_machines())
-    CHECK(machine.system == SystemConfig{.clock_mhz = machine.hardware.name == "1x16x16-g2" ? 330.0 : 350.0});
+    CHECK(machine.system == SystemConfig{.clock_mhz = machine.hardware.name.starts_with("1x16x16-g") ? 330.0 : 350.0});
   CHECK(machine_to_json(named_machines().front())["system"].dump() == R"({"clock_mhz":350,"memory":"ideal"})");
 }
 

@@ -33,9 +33,9 @@ Expr product(const Expr& a, const Expr& b) { return cast(DType::int32, a) * cast
 std::int32_t MatMulSpec::bias() const { return static_cast<std::int32_t>(depth * a_zero_point * b_zero_point); }
 
 std::string needed_of_blocks(const isa::HardwareConfig& config) {
-  if (config.block_in != config.block_out)
-    return fmt::format("blocks of equal size, and they are {} and {}", config.block_in, config.block_out);
-  if (config.block_in != make_layout(config, 1, 1, 1, 1).block)
+  if (config.block_in < config.block_out)
+    return fmt::format("a block_in of at least block_out, and they are {} and {}", config.block_in, config.block_out);
+  if (config.block_in < kLeastBlock)
     return fmt::format("blocks of at least {}, and they are {}", kLeastBlock, config.block_in);
   if (config.block_out % config.batch != 0)
     return fmt::format("blocks that are a multiple of the batch, and they are {} with batch {}", config.block_out,

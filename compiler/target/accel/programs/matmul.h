@@ -34,8 +34,8 @@ struct MatMulSpec {
   // The constant that all accumulators have in addition to the sums: k za zb.
   std::int32_t bias() const;
 };
-// What such products need of the hardware's blocks and does not have, for a message: "blocks of equal size, and they
-// are 32 and 16". Empty: a block of rows is an element of WGT.
+// What such products need of the hardware's blocks and does not have, for a message: "blocks of at least 2, and they
+// are 1". Empty: a block of channels of block_out rows is an element of WGT.
 std::string needed_of_blocks(const isa::HardwareConfig& config);
 // Parameters X, W (b as elements of WGT), [IZ,] [IJ,] K, Y. IZ has -za, IJ has -zb, for each k below `depth`: their
 // products with b and a are the terms of the zero points. They exist if za, zb are not 0.

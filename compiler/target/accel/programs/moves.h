@@ -18,7 +18,7 @@ namespace dovetail::accel {
 //
 // A matrix whose rows are pixels (`rows` > 0) has the product of its leading extents as rows, its last one as channels,
 // in one block of the batch: row r is [r % batch, :, 0, r / batch]. So a block of channels of block_out neighboring
-// rows is an element of WGT if blocks have equal sizes, and columns can be cut out at borders of blocks.
+// rows is an element of WGT if block_in is a whole block, and columns can be cut out at borders of blocks.
 struct ImageShape {
   std::int64_t n, c, h, w;
   std::int64_t rows = 0;

@@ -80,16 +80,16 @@ Program finish_sum(Definition& d, const AddSpec& spec, const isa::HardwareConfig
 }  // namespace
 
 Widening cheapest_widening(const isa::HardwareConfig& config) {
-  const std::int64_t block = make_layout(config, 1, 1, 1, 1).block;
-  if (config.block_in != block || config.block_out != block) return Widening::load;
-  const std::int64_t steps = config.overwrite ? 1 : 2;  // with a reset
+  const std::int64_t block = make_layout(config, 1, 1, 1, 1).block,
+                     steps = block / config.block_in + (config.overwrite ? 0 : 1);  // with a reset
   const std::int64_t slots = std::max<std::int64_t>(1, config.element_bytes(isa::Memory::acc8) / config.bus_bytes);
   return steps * isa::spec::kGemmCyclesPerUop.value <= slots ? Widening::gemm : Widening::load;
 }
 
 NdArray identity_weights(const isa::HardwareConfig& config) {
-  NdArray identity(DType::int8, {config.block_out, config.block_in});
-  for (std::int64_t i = 0; i < config.block_in; ++i) identity.set_int64(i * config.block_in + i, 1);
+  const std::int64_t block = make_layout(config, 1, 1, 1, 1).block;
+  NdArray identity(DType::int8, {block, block});
+  for (std::int64_t i = 0; i < block; ++i) identity.set_int64(i * block + i, 1);
   return identity;
 }
 

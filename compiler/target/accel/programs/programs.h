@@ -82,7 +82,7 @@ enum class Widening : std::uint8_t {
 };
 // The way that uses fewer cycles of the compute queue per element.
 Widening cheapest_widening(const isa::HardwareConfig& config);
-// int8 [block_out, block_in]: the operand I of programs with Widening::gemm.
+// int8 [block, block] for blocks of the layout: the operand I of programs with Widening::gemm.
 NdArray identity_weights(const isa::HardwareConfig& config);
 
 struct AddSpec {

@@ -14,7 +14,8 @@ Expr position(const Expr& e, const Positions& at, std::int64_t border) {
 }
 
 Widener::Widener(tensor::Definition& d, Widening widening, const isa::HardwareConfig& config) : d_(d) {
-  if (widening == Widening::gemm) identity_ = weights("I", {config.block_out, config.block_in});
+  const std::int64_t block = make_layout(config, 1, 1, 1, 1).block;
+  if (widening == Widening::gemm) identity_ = weights("I", {block, block});
 }
 
 Buffer Widener::operator()(const std::string& prefix, const Buffer& x, const Border& border, const Axes& axes) const {

@@ -55,11 +55,17 @@ void Steps::place_stages() {
 
 void Steps::split_channels(const std::string& loop, std::int64_t block, std::int64_t element) {
   std::string rest = loop;
-  if (element != block) {
+  if (element != block && c.extent(loop) > element) {
     c.split(rest, block, loop + "_g", loop + "_s");
     rest = loop + "_s";
   }
   c.split(rest, element, loop + "_b", loop + "_e");
+}
+
+std::string Steps::elements_of(const std::string& block) const {
+  TensorLayout own = layout;
+  own.block = std::min(layout.block, std::max(c.written_by(block)->shape[1], sizes.block_out));
+  return own.index_map(sizes.block_out);
 }
 
 void Steps::split_batch(const std::string& loop) {
@@ -122,7 +128,8 @@ void Steps::tensorize_widening(const std::string& block) {
     if (!is_identity(region.buffer->name)) continue;
     const Shape shape = region.buffer->shape;
     c.s.cache_read(block, region.buffer->name, kWgtScope, identity);
-    if (shape == Shape{sizes.block_out, sizes.block_in}) continue;
+    // The copy of a parameter that has its layout, for another operand, has it too.
+    if (shape.size() > 2 || shape == Shape{sizes.block_out, sizes.block_in}) continue;
     const std::string elements = weight_index_map(sizes, shape.size());
     c.split(identity + ".0", sizes.block_out, identity + ".0_b", identity + ".0_e");
     c.split(identity + ".1", sizes.block_in, identity + ".1_b", identity + ".1_e");
@@ -142,7 +149,7 @@ void Steps::make_product(const std::string& block) {
   c.reorder(c.present({loop("c_t"), loop("n"), loop("n_b"), loop("o_g"), loop("o_b"), loop("y"), loop("x"),
                        loop("c_i_b"), loop("part"), loop("n_e"), loop("o_e"), loop("c_i_e")}));
   c.s.decompose_reduction(block, loop("c_t"), block + ".init");
-  c.s.transform_layout(block, layout.index_map(sizes.block_out));
+  c.s.transform_layout(block, elements_of(block));
 }
 
 void Steps::tensorize_product(const std::string& block) {
@@ -173,8 +180,10 @@ void Steps::finish_stages(const std::string& main) {
     }
     if (block == "out") block_elements(block, "out.n_i", "out.o_i");
     else block_elements(block, block + ".n", block + ".o");
+    if (layout.block != sizes.block_out)  // a row's blocks of results
+      c.split(block + ".b", layout.block / sizes.block_out, block + ".b_b", block + ".b_e");
     if (c.block(block)->init) c.s.decompose_reduction(block, c.own_loops(block).front(), block + ".init");
-    if (block != "out") c.s.transform_layout(block, map);
+    if (block != "out") c.s.transform_layout(block, elements_of(block));
   }
   c.lay_out("Y", map);
 }

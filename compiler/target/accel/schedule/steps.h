@@ -37,6 +37,9 @@ class Steps : public OperationShape {
   // Splits a channel loop into groups of a layout block, elements of `element` channels and the channels of an element.
   void split_channels(const std::string& loop, std::int64_t block, std::int64_t element);
   void split_batch(const std::string& loop);
+  // The index map of a block's result in ACC: blocks of the layout, or the single element of channels that numbers of
+  // rows have.
+  std::string elements_of(const std::string& block) const;
   // Layouts of a product's copies: `image` of X in INP, and W.wgt of W, which has `dimensions`, in WGT.
   void lay_out_product(const std::string& image, std::size_t dimensions);
   // The innermost loops of `block` over batch `n` and channels `o` become one ACC element.

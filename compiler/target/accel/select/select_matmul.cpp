@@ -61,11 +61,11 @@ GroupPlaces of_outer(const MatrixView& view, std::int64_t outer) {
   return at;
 }
 
-// Elements of WGT must be whole, so rows of zeros follow those of the matrix.
+// Results are computed for whole blocks of columns, so rows of zeros follow those of the matrix.
 BorderNeed rows_of_wgt(const Context& c, ValueId matrix) {
   BorderNeed need;
   const ImageShape shape = image_of(c, matrix);
-  need.border.right = round_up(shape.rows, c.config.block_out) / c.config.batch - shape.w;
+  need.border.right = round_up(shape.rows, c.config.block_in) / c.config.batch - shape.w;
   return need;
 }
 
@@ -151,7 +151,7 @@ class Selection {
     const MatrixView &a = views_[0], &b = views_[1], &y = views_[2];
     if (a.transposed) return c_.refuse("its first operand is stored transposed");
     if (y.transposed) return c_.refuse("its result is stored transposed");
-    const std::int64_t block = config.block_out;
+    const std::int64_t block = config.block_in;
     // The rows of b are the depth. If b is stored transposed, its columns are rows in memory, as WGT needs them.
     for (const auto& [view, of] : {std::pair(&a, config.batch), {&b, block}, {&y, config.batch}})
       if (!is_aligned(*view, of, block))
@@ -231,7 +231,7 @@ Result<Operation> select_transpose(const Context& c) {
   if (const std::string needed = needed_of_blocks(c.config); !needed.empty())
     return c.refuse("it is transposed as elements of WGT, which needs " + needed);
   DOVETAIL_TRY(identity_fits(c));
-  const std::int64_t block = c.config.block_out, batch = c.config.batch,
+  const std::int64_t block = c.config.block_in, batch = c.config.batch,
                      groups = element_count(Shape(to.begin(), to.end() - 2));
   DOVETAIL_ASSIGN(const auto positions, positions_in(c, nodes_between(c, x, y), x));
   const MatrixExtents extents = extents_of(to, groups);

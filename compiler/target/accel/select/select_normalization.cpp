@@ -21,9 +21,6 @@ Result<void> check_rows(const Context& c, std::int64_t axis) {
     return c.refuse(fmt::format("it works along axis {}, and the accelerator along the channels, axis {}",
                                 axis < 0 ? axis + rank : axis, channels));
   if (!share_form(c, {c.node().inputs[0], c.node().outputs[0]})) return c.refuse(kLayoutsDiffer);
-  if (const std::int64_t block = make_layout(c.config, 1, 1, 1, 1).block; c.config.block_out != block)
-    return c.refuse(fmt::format("its rows need blocks of {} results, and they have {}", block, c.config.block_out),
-                    "choose hardware whose block_out is not below block_in, or another target for it");
   return {};
 }
 

@@ -61,7 +61,6 @@ constexpr bool isa::HardwareConfig::*kExtensions[] = {&isa::HardwareConfig::requ
 
 std::vector<isa::HardwareConfig> with_norm() {
   std::vector<isa::HardwareConfig> configs = isa::named_configs();
-  std::erase_if(configs, [](const isa::HardwareConfig& config) { return config.block_out < config.block_in; });
   for (isa::HardwareConfig& config : configs)
     for (bool isa::HardwareConfig::*extension : kExtensions) config.*extension = true;
   return configs;

@@ -39,8 +39,7 @@ RandomOperation random_operation(SplitMix64& random, const isa::HardwareConfig& 
     return (extent + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
   };
   const TensorLayout x = make_layout(config, n, c, h, w);
-  const Widening widening =
-      config.block_in == config.block_out && random.next() % 2 == 0 ? Widening::gemm : Widening::load;
+  const Widening widening = random.next() % 2 == 0 ? Widening::gemm : Widening::load;
   const auto add_spec = [&](const TensorLayout& layout) {
     AddSpec spec;
     spec.name = "add";
