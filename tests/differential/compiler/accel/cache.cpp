@@ -86,9 +86,14 @@ struct CacheMaker : test::GraphMaker {
   }
 };
 
+void add_extensions(isa::HardwareConfig& config) {
+  using Config = isa::HardwareConfig;
+  for (bool Config::*extension : {&Config::requant, &Config::table, &Config::norm, &Config::offset})
+    config.*extension = true;
+}
 isa::HardwareConfig decoder(std::string_view name) {
   isa::HardwareConfig config = *isa::load_config(std::string(name));
-  config.requant = config.table = config.norm = config.offset = true;
+  add_extensions(config);
   return config;
 }
 
@@ -233,7 +238,7 @@ TEST_CASE("accel: a state is the same wherever it is kept") {
 TEST_CASE("accel: a cache without states is an input and an output") {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     isa::HardwareConfig config = test::random_config(seed);
-    config.requant = config.table = config.norm = config.offset = true;
+    add_extensions(config);
     if (!isa::validate(config).ok()) continue;
     INFO("configuration " << seed);
     test::Draw draw(seed);
