@@ -385,13 +385,14 @@ Result<Json> Session::report() const {
 Result<Json> Session::profile(const Inputs& inputs, std::int64_t repeat) {
   const std::scoped_lock lock(mutex_);
   const KeptStates kept(*this, true);
-  DOVETAIL_ASSIGN(runtime::RunResult last, run_locked(inputs, {}));
+  constexpr runtime::RunOptions kAsRun{.copy_states = false};
+  DOVETAIL_ASSIGN(runtime::RunResult last, run_locked(inputs, kAsRun));
   std::vector<double> whole;
   std::vector<std::vector<double>> of_step(last.steps.size());
   for (std::int64_t i = 0; i < repeat; ++i) {
     settings_.callbacks.progress("runs", i, repeat);
     const auto start = Clock::now();
-    DOVETAIL_ASSIGN(last, run_locked(inputs, {}));
+    DOVETAIL_ASSIGN(last, run_locked(inputs, kAsRun));
     whole.push_back(seconds_since(start));
     for (std::size_t s = 0; s < of_step.size(); ++s) of_step[s].push_back(last.steps[s].seconds);
   }

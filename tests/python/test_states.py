@@ -126,7 +126,7 @@ class States(unittest.TestCase):
                     np.testing.assert_array_equal(value, cpu.states[name])
         now = session.states
         for position in (-1, length):
-            with self.assertRaisesRegex(dovetail.Error, "positions from 0 to 15"):
+            with self.assertRaisesRegex(dovetail.Error, "positions from 0 to 15|outside 0 <= index < 16"):
                 session.run({**self.inputs(0), "position": np.array([position])})
         for name, value in session.states.items():
             np.testing.assert_array_equal(value, now[name])
