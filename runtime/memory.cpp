@@ -119,6 +119,11 @@ Result<void> TensorMemory::fetch(TensorIndex tensor) {
   return place.memory->copy_out(place.offset, staged(root));
 }
 
+std::span<std::byte> TensorMemory::in_place(TensorIndex root) const {
+  std::byte* const place = places_[at(root)].host;
+  return place == nullptr ? std::span<std::byte>() : std::span(place, bundle::size_bytes(bundle_.tensors[at(root)]));
+}
+
 std::span<const std::byte> TensorMemory::read(TensorIndex tensor) const {
   const TensorIndex root = bundle::root_of(bundle_, tensor);
   const std::byte* place = places_[at(root)].host;

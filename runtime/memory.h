@@ -37,8 +37,8 @@ class TensorMemory {
   // device's memory.
   bool stays(bundle::TensorIndex tensor) const;
 
-  // Whether the host accesses the tensor in place.
-  bool is_on_host(bundle::TensorIndex root) const { return places_[static_cast<std::size_t>(root)].host != nullptr; }
+  // A root tensor's bytes, if the host accesses them in place; else empty.
+  std::span<std::byte> in_place(bundle::TensorIndex root) const;
 
   // Makes a tensor visible to the host; `read` and `copy` then return it until it changes.
   Result<void> fetch(bundle::TensorIndex tensor);

@@ -108,7 +108,7 @@ std::vector<ReadyResident> residents_of(const bundle::Bundle& bundle, const Tens
   std::vector<ReadyResident> residents;
   for (const bundle::Resident& row : bundle.residents) {
     const auto state = std::ranges::find(bundle.states, bundle::State{row.input, row.output});
-    if (state == bundle.states.end() || !memory.is_on_host(row.before)) continue;
+    if (state == bundle.states.end() || memory.in_place(row.before).empty()) continue;
     auto pack = steps_between(bundle, row.input, row.before), unpack = steps_between(bundle, row.after, row.output);
     if (!pack || !unpack || readers_of(bundle, row.input) != 1 || readers_of(bundle, row.output) != 1) continue;
     const auto input = std::ranges::find(bundle.inputs, row.input) - bundle.inputs.begin();

@@ -77,7 +77,7 @@ Result<std::vector<bool>> States::begin(ReadyProgram& program, const std::vector
   for (const ReadyResident& row : program.residents) {
     for (const std::size_t step : row.unpack) skips[step] = true;
     if (holder_ == nullptr) continue;
-    const auto bytes = program.memory.read(row.before);
+    const auto bytes = program.memory.in_place(row.before);
     former_.emplace_back(bytes.begin(), bytes.end());
     if (!given[row.input])
       for (const std::size_t step : row.pack) skips[step] = true;
@@ -97,7 +97,7 @@ Result<void> States::end(ReadyProgram& program) {
 
 void States::undo(ReadyProgram& program) {
   for (std::size_t i = 0; i < former_.size(); ++i)
-    std::ranges::copy(former_[i], program.memory.result(program.residents[i].before, {}).bytes.begin());
+    std::ranges::copy(former_[i], program.memory.in_place(program.residents[i].before).begin());
 }
 
 }  // namespace dovetail::runtime
