@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Seq
 from . import _call, _fork, show
 from ._library import lib
 from ._prototypes import dvt_explore_options, dvt_model_samples, dvt_tune_options
-from ._work import WAIT_S, LongCall, Progress
+from ._work import WAIT_S, LongCall, Progress, log
 from .compiler import TargetsLike, compile_options
 from .errors import Diagnostic, InputError, ResourceError, WorkError, bad_argument
 from .evaluation import collected
@@ -139,6 +139,9 @@ class _Sweep:
         try:
             call.run(lib.dvt_explore, *arguments, options, ctypes.byref(out))
             self.report = Report(_call.taken_json(out))
+            if not any(point.state == "measured" for point in self.points):
+                reasons = _call.listed(dict.fromkeys(point.why for point in self.points))
+                log.warning("explore: no point of the space is feasible: %s", reasons)
         except BaseException as error:  # it continues where the points are read
             self.error = error
         with self.changed:
@@ -233,9 +236,11 @@ class Exploration:
         return [_point(rows[each["point"]], True) for each in self.report["front"]]
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame with a row for each point: machine, state, the axes, the values. Waits for all points."""
+        """A pandas.DataFrame with a row for each point: machine, state, the axes, the values, and whether it is on the
+        front. Waits for all points."""
         pandas = importlib.import_module("pandas")
-        return pandas.DataFrame([point.row() for point in self.wait().points])
+        best = {point.machine for point in self.front}
+        return pandas.DataFrame([{**point.row(), "on_front": point.machine in best} for point in self.points])
 
     def save(self, path: _call.PathLike) -> None:
         """Writes the sweep's report: the page, where the name ends in `.html`, else JSON. Waits for all points."""
@@ -251,7 +256,9 @@ class Exploration:
 
     def __repr__(self) -> str:
         state = "stopped" if self._sweep.error is not None else "ended" if self._sweep.ended else "running"
-        return f"<dovetail.Exploration, {state}: {len(self.points)} points>"
+        measured = sum(point.state == "measured" for point in self.points)
+        front = f", {len(self.front)} of them on the front" if state == "ended" and measured else ""
+        return f"<dovetail.Exploration, {state}: {len(self.points)} points, {measured} measured{front}>"
 
 
 def _json_value(value: Any) -> Any:

@@ -69,7 +69,8 @@ class Searches(unittest.TestCase):
         self.assertEqual(sweep.report["kind"], "explore")
         self.assertIn(min(point.values["latency_ms"] for point in measured),
                       [point.values["latency_ms"] for point in sweep.front])
-        self.assertEqual(repr(sweep), "<dovetail.Exploration, ended: 8 points>")
+        self.assertEqual(repr(sweep), f"<dovetail.Exploration, ended: 8 points, {len(measured)} measured, "
+                                      f"{len(sweep.front)} of them on the front>")
         again = dovetail.explore([MODEL], SPACE, self.folder / "sweep", prune=False).wait()
         self.assertTrue(all(point.known for point in again.points))
         self.assertEqual({point.machine for point in again.points}, {point.machine for point in points})
@@ -79,6 +80,16 @@ class Searches(unittest.TestCase):
         table = dovetail.explore(MODEL, SPACE, self.folder / "sweep").to_pandas()
         self.assertEqual(len(table), 8)
         self.assertTrue({"machine", "state", "bus_bytes", "latency_ms", "area_mm2"} <= set(table.columns))
+        best = table[table["state"] == "measured"].sort_values("latency_ms").iloc[0]
+        self.assertTrue(best["on_front"])
+        self.assertLess(table["on_front"].sum(), 8)
+
+    def test_no_point_is_feasible(self):
+        space = {"hardware": HARDWARE, "axes": {"bus_bytes": [8, 16]}, "constraints": {"latency_ms": 1e-9}}
+        with self.assertLogs("dovetail", "WARNING") as said:
+            sweep = dovetail.explore(MODEL, space, self.folder / "sweep").wait()
+        self.assertEqual((len(sweep.points), sweep.front), (2, []))
+        self.assertRegex(said.output[0], "no point of the space is feasible: .*latency_ms")
 
     def test_a_sweep_that_is_left_stops_and_continues(self):
         space = {"hardware": HARDWARE, "axes": {"bus_bytes": [8, 16], "clock_mhz": {"from": 100, "to": 999, "plus": 1}}}
@@ -86,7 +97,7 @@ class Searches(unittest.TestCase):
             for point in sweep:
                 if len(sweep.points) > 20:
                     break
-        self.assertEqual(repr(sweep), f"<dovetail.Exploration, stopped: {len(sweep.points)} points>")
+        self.assertTrue(repr(sweep).startswith(f"<dovetail.Exploration, stopped: {len(sweep.points)} points, "))
         with self.assertRaisesRegex(dovetail.WorkError, "stopped"):
             sweep.wait()
         first = [point.machine for point in sweep.points]
