@@ -215,6 +215,7 @@ class Finder {
       return;
     }
     if (*kind == Kind::mover) {
+      if (normalizes_steps(node.inputs[0]) && leads_to_product(node.outputs[0])) observe(node.inputs[0]);
       if (!is_activation(graph_, node.inputs[0]) || !known_.count(node.inputs[0])) {
         places_.float_nodes.emplace_back(node.name, node.op);
         return;
@@ -249,6 +250,25 @@ class Finder {
     inside_.merge(following(id, end));  // not separate places
     observe(end);
     places_.made_by.emplace(end, id);
+  }
+
+  // Whether an operator that has an integer form computes the value from steps.
+  bool normalizes_steps(ValueId value) const {
+    const NodeId producer = graph_.value(value).producer;
+    if (!producer.valid()) return false;
+    const Node& node = graph_.node(producer);
+    return (node.op == "LayerNormalization" || node.op == "RMSNormalization" || node.op == "Softmax") &&
+           known_.count(node.inputs[0]) && !is_one_of(node, kept_);
+  }
+
+  // Whether the value becomes the first operand of a product, perhaps after it is moved.
+  bool leads_to_product(ValueId value) const {
+    return std::ranges::any_of(graph_.users(value), [&](NodeId id) {
+      const Node& node = graph_.node(id);
+      const auto kind = kind_of(node);
+      if (!kind || is_one_of(node, kept_) || node.inputs[0] != value) return false;
+      return *kind == Kind::weighted || (*kind == Kind::mover && leads_to_product(node.outputs[0]));
+    });
   }
 
   void observe(ValueId value) {

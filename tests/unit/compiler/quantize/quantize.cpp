@@ -138,6 +138,28 @@ TEST_CASE("quantize: a cache has one scale before and after rows are written int
   CHECK(std::ranges::count_if(result->graph.live_nodes(), converts) <= 1);  // the rows, if their scale is another
 }
 
+TEST_CASE("quantize: a normalization of which a part is multiplied is quantized whole") {
+  test::GraphMaker make;
+  const ValueId x = make.input("x", DType::float32, {1, 4, 6});
+  const ValueId sum = make.node("Add", "sum", {x, x});
+  const ValueId norm =
+      make.node("LayerNormalization", "norm",
+                {sum, make.constant("gamma", random({6}, "gamma")), make.constant("beta", random({6}, "beta"))});
+  const ValueId first = make.node("Gather", "first", {norm, make.constant("i", NdArray::scalar(std::int64_t{0}))},
+                                  {{"axis", std::int64_t{1}}});
+  make.output(make.node("MatMul", "head", {first, make.constant("m", random({6, 5}, "m"))}));
+  std::vector<Values> inputs;
+  for (int i = 0; i < 4; ++i) inputs.push_back({{"x", random({1, 4, 6}, "x" + std::to_string(i))}});
+  auto result = quantize(make.graph, inputs, {}, reference_forward());
+  if (!result) FAIL(to_string(result.errors()));
+  std::vector<std::string> names;
+  for (const TensorReport& tensor : result->tensors) names.push_back(tensor.value);
+  CHECK(names == std::vector<std::string>{"x", "sum", "norm", "first", "head"});
+  REQUIRE(passes::lower_qdq(result->graph).ok());
+  const auto is_integer = [&](const graph::NodeId id) { return result->graph.node(id).op == "dovetail.qnormalize"; };
+  CHECK(std::ranges::count_if(result->graph.live_nodes(), is_integer) == 1);
+}
+
 TEST_CASE("quantize: the report states the distance of the integers from the floats") {
   const Quantized result = quantized();
   CHECK(result.samples == 4);
