@@ -46,6 +46,8 @@ class Work {
 
   // Ends the work: each worker stops at its next check. The reason of the first call is reported.
   void stop(std::string why, std::string hint);
+  // Lets work continue that must not be lost, as copying what earlier work has made.
+  void resume() { stopped_.store(false, std::memory_order_release); }
   bool stopped() const { return stopped_.load(std::memory_order_acquire); }
   // The diagnostic of the stopped work. Precondition: stopped().
   Diagnostic stopped_at(std::string where) const;

@@ -159,9 +159,14 @@ void Session::stop() {
 }
 
 void Session::drop_executor() {
-  if (executor_)
+  while (executor_) {
     if (const auto values = executor_->states(); values.ok()) states_ = **values;
-  executor_.reset();
+    else if (work_->stopped()) {  // which also stops the steps that bring states to the host
+      work_->resume();
+      continue;
+    }
+    executor_.reset();
+  }
 }
 
 void Session::drop_stopped() {
@@ -196,10 +201,14 @@ Result<void> Session::set_states(const Inputs& values) {
     });
   };
   std::vector<std::string> known;
-  for (const bundle::State& state : loaded_->bundle.states) {
-    const bundle::Tensor& tensor = tensor_at(loaded_->bundle, state.input);
-    known.push_back(fmt::format("{}: {}{}", tensor.name, name(tensor.dtype), to_string(tensor.shape)));
-  }
+  const auto add_known = [&](const bundle::Bundle& program) {
+    for (const bundle::State& state : program.states) {
+      const bundle::Tensor& tensor = tensor_at(program, state.input);
+      known.push_back(fmt::format("{}: {}{}", tensor.name, name(tensor.dtype), to_string(tensor.shape)));
+    }
+  };
+  add_known(loaded_->bundle);
+  for (const bundle::Bundle& other : loaded_->bundle.other_shapes) add_known(other);
   for (const auto& [name, value] : values) {
     if (takes(loaded_->bundle, name, value) ||
         std::ranges::any_of(loaded_->bundle.other_shapes,
@@ -323,11 +332,16 @@ Result<void> Session::run_bound() {
     std::memcpy(bound.aligned.data(), bound.view.data, bound.view.bytes);
     inputs.emplace_back(bound.aligned.begin(), bound.aligned.size());
   }
+  bool binds_states = false;
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    if (outputs_[i] &&
+        std::ranges::find(program.states, program.outputs[i], &bundle::State::output) != program.states.end())
+      binds_states = true;
   DOVETAIL_TRY(make_ready());
   if (!program.other_shapes.empty()) last_.reset();  // its steps may be those of another program
   const auto ran = [&] {
     const Running running(*this, *work_, "run");
-    return executor_->run_in_place(inputs);
+    return executor_->run_in_place(inputs, binds_states);
   }();
   if (!ran.ok()) {
     drop_stopped();

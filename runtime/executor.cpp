@@ -92,7 +92,7 @@ Result<std::vector<bool>> begin(ReadyProgram& program, std::vector<std::span<con
   DOVETAIL_ASSIGN(std::vector<bool> skips, states.begin(program, given, alone));
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!given[i]) {
-      DOVETAIL_ASSIGN(inputs[i], states.value(tensor_at(bundle, bundle.inputs[i])));
+      DOVETAIL_ASSIGN(inputs[i], states.value(program, i));
     }
   DOVETAIL_TRY(program.memory.begin(inputs));
   return skips;
@@ -224,17 +224,18 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
   return result;
 }
 
-Result<void> Executor::run_in_place(std::span<const std::span<const std::byte>> inputs) {
+Result<void> Executor::run_in_place(std::span<const std::span<const std::byte>> inputs, bool copy_states) {
   ReadyProgram& program = *state_->programs.front();
   state_->last = &program;
   if (state_->work != nullptr) DOVETAIL_TRY(state_->work->expect(program.bundle.name, program.estimate_work()));
-  DOVETAIL_ASSIGN(const std::vector<bool> skips, begin(program, {inputs.begin(), inputs.end()}, state_->states, true));
+  DOVETAIL_ASSIGN(const std::vector<bool> skips,
+                  begin(program, {inputs.begin(), inputs.end()}, state_->states, !copy_states));
   if (auto ran = run_steps(program, skips); !ran.ok()) {
     state_->states.undo(program);
     return ran;
   }
   for (const bundle::TensorIndex output : program.bundle.outputs)
-    if (!is_of_state(program.bundle, output)) DOVETAIL_TRY(program.memory.fetch(output));
+    if (copy_states || !is_of_state(program.bundle, output)) DOVETAIL_TRY(program.memory.fetch(output));
   return state_->states.end(program);
 }
 

@@ -90,8 +90,8 @@ class Executor {
 
   // Runs the first program on the bytes of its inputs, in their order, without copies and measurements; output() then
   // gives access to the outputs. The bytes have the inputs' sizes, and begin at multiples of bundle::kTensorAlignment;
-  // null: the value of the state that the input is.
-  Result<void> run_in_place(std::span<const std::span<const std::byte>> inputs);
+  // null: the value of the state that the input is. `copy_states`: as of RunOptions, for output().
+  Result<void> run_in_place(std::span<const std::span<const std::byte>> inputs, bool copy_states = true);
 
   // The values of the states that the next run reads, by input. Those that no run has given yet are not in it: zeros.
   // Values that are in a device's memory (bundle::Resident) are copied to the host first.

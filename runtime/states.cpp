@@ -11,7 +11,17 @@
 
 namespace dovetail::runtime {
 
-Result<std::span<const std::byte>> States::value(const bundle::Tensor& input) {
+const ReadyResident* States::held(const std::string& input) const {
+  if (holder_ == nullptr) return nullptr;
+  const auto found = std::ranges::find_if(holder_->residents, [&](const ReadyResident& row) {
+    return tensor_at(holder_->bundle, row.state->input).name == input;
+  });
+  return found == holder_->residents.end() ? nullptr : &*found;
+}
+
+Result<std::span<const std::byte>> States::value(const ReadyProgram& program, std::size_t position) {
+  const bundle::Tensor& input = tensor_at(program.bundle, program.bundle.inputs[position]);
+  if (held(input.name) != nullptr) return std::span<const std::byte>();
   const auto [entry, is_new] = values_.try_emplace(input.name, input.dtype, input.shape);
   const NdArray& value = entry->second;
   if (value.dtype() == input.dtype && value.shape() == input.shape) return value.bytes();
@@ -60,8 +70,11 @@ void States::set(std::map<std::string, NdArray> values) {
 bool States::fit(const bundle::Bundle& program, const std::map<std::string, NdArray>& inputs) const {
   return std::ranges::all_of(program.states, [&](const bundle::State& state) {
     const bundle::Tensor& tensor = tensor_at(program, state.input);
+    if (inputs.contains(tensor.name)) return true;
+    if (const ReadyResident* resident = held(tensor.name))
+      return tensor_at(holder_->bundle, resident->state->input).shape == tensor.shape;
     const auto value = values_.find(tensor.name);
-    return inputs.contains(tensor.name) || value == values_.end() || value->second.shape() == tensor.shape;
+    return value == values_.end() || value->second.shape() == tensor.shape;
   });
 }
 

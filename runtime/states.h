@@ -28,14 +28,16 @@ class States {
   // Before a run: whether it skips each step. `given`: whether the caller gives each input. `alone`: the caller reads
   // neither outputs of states nor inner tensors, so that states may stay in the device's memory.
   Result<std::vector<bool>> begin(ReadyProgram& program, const std::vector<bool>& given, bool alone);
-  // The value that a run reads; zeros if there is none yet.
-  Result<std::span<const std::byte>> value(const bundle::Tensor& input);
+  // After begin(): the value of an input that the run reads; zeros if there is none yet. Nothing if the device has it.
+  Result<std::span<const std::byte>> value(const ReadyProgram& program, std::size_t input);
   // After a run: keeps what it has given. After one that failed: all states are as they were.
   Result<void> end(ReadyProgram& program);
   void undo(ReadyProgram& program);
 
  private:
   Result<void> copy(ReadyProgram& program, bool residents);
+  // The resident of the holder with that input's name; null: the device has no value of it.
+  const ReadyResident* held(const std::string& input) const;
 
   std::map<std::string, NdArray> values_, spare_;  // what the next run reads, and memory for what it gives
   ReadyProgram* holder_ = nullptr;              // whose device has the residents' values; null: only `values_` has them

@@ -3,6 +3,7 @@
 import copy
 import pathlib
 import tempfile
+import threading
 import unittest
 
 import environment  # noqa: F401  finds the package
@@ -83,6 +84,23 @@ class States(unittest.TestCase):
         for name, value in session.states.items():
             np.testing.assert_array_equal(value, plain.states[name])
 
+    def test_bindings_of_one_session_do_not_share_buffers(self):
+        session = self.bundle.session()
+        key = np.full((1, 6, LENGTH, 48), 5, np.float32)
+        given = session.bind({"past.layer1.key": key}, {"present.layer1.key": np.empty_like(key)})
+        plain = session.bind()
+        for binding in (given, plain, given, plain):
+            for name, value in self.inputs(1).items():
+                binding.inputs[name][...] = value
+        given.run()
+        written = given.outputs["present.layer1.key"].copy()
+        self.assertTrue((written[:, :, 2:] == 5).all() and (written[:, :, 1] != 5).any())
+        session.set_states()
+        given.outputs["present.layer1.key"][...] = 7
+        plain.run()
+        self.assertFalse(session.states["past.layer1.key"][:, :, 2:].any())
+        self.assertTrue((given.outputs["present.layer1.key"] == 7).all())
+
     def test_a_name_goes_before_a_pattern(self):
         names = {"past.layer1.key": "present.layer1.value", "past.layer1.value": "present.layer1.key"}
         bundle = dovetail.compile(self.model, "cpu", states={"past.*": "present.*", **names})
@@ -124,7 +142,24 @@ class States(unittest.TestCase):
                 self.assertEqual(session.check(self.inputs(position + 1))["different"], 0)
                 for name, value in session.states.items():
                     np.testing.assert_array_equal(value, cpu.states[name])
+        shape = (1, 6, length, 48)
+        bound = session.bind(outputs={"present.layer1.key": np.full(shape, 7, np.float32)})
+        for name, value in self.inputs(5).items():
+            bound.inputs[name][...] = value
+        bound.run()
+        np.testing.assert_array_equal(bound.outputs["present.layer1.key"], session.states["past.layer1.key"])
+        expected = session.run(self.inputs(4))["logits"]
+        for _ in range(3):  # runs that are stopped leave the states as they were
+            stop = threading.Timer(0.02, session.stop)
+            stop.start()
+            with self.assertRaises(dovetail.Error):
+                while True:
+                    session.run(self.inputs(4))
+            stop.join()
+            np.testing.assert_array_equal(session.run(self.inputs(4))["logits"], expected)
         now = session.states
+        for name, value in now.items():
+            self.assertTrue(value.any(), name)
         for position in (-1, length):
             with self.assertRaisesRegex(dovetail.Error, "positions from 0 to 15|outside 0 <= index < 16"):
                 session.run({**self.inputs(0), "position": np.array([position])})

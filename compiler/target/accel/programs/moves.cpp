@@ -290,7 +290,11 @@ bool rows_are_pixels(const graph::Graph& graph, graph::ValueId value) {
   if (std::ranges::any_of(neighbors(graph, value),
                           [&](graph::NodeId id) { return graph.node(id).op == "dovetail.qmatmul"; }))
     return true;
-  if (rank == 2) return false;
+  if (rank == 2)  // a mask has the form of the scores
+    return std::ranges::any_of(graph.users(value), [&](graph::NodeId id) {
+      const graph::Node& node = graph.node(id);
+      return node.op == "dovetail.qsoftmax" && node.inputs[0] != value && rows_are_pixels(graph, node.inputs[0]);
+    });
   std::vector<graph::ValueId> open{value};
   std::set<graph::ValueId> seen{value};
   bool any = false;

@@ -25,8 +25,9 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 // Whether the value's rows are pixels: values of rank 3 and above except rank 4; values of any rank that products of
-// two activations read and write; and values of rank 4 that other operators along their last axis, or movement to such
-// a product, read or write, perhaps with elementwise operators between them, but no convolution or pooling.
+// two activations read and write; masks of such values; and values of rank 4 that other operators along their last
+// axis, or movement to such a product, read or write, perhaps with elementwise operators between them, but no
+// convolution or pooling.
 bool rows_are_pixels(const graph::Graph& graph, graph::ValueId value);
 ImageShape matrix_shape(std::int64_t rows, std::int64_t columns, std::int64_t batch);
 ImageShape image_shape(const graph::Graph& graph, graph::ValueId value, const isa::HardwareConfig& config);

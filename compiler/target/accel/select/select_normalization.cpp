@@ -95,6 +95,8 @@ Result<Operation> select_softmax(const Context& c) {
       if (hides_a_row(*operation.visible, channels)) return c.refuse("its mask hides whole rows");
     } else if (element_count(own) != element_count(group)) {
       return c.refuse(fmt::format("its mask is computed, and its shape {} repeats along an axis", to_string(own)));
+    } else if (!share_form(c, {c.node().inputs[0], c.node().inputs[2]})) {
+      return c.refuse("its mask is computed, and its layout is not that of the operand");
     } else {
       inputs.push_back(c.node().inputs[2]);
     }
