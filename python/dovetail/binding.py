@@ -103,9 +103,9 @@ class Binding:
         states = session.bundle.states
         for bind, names, own in ((lib.dvt_session_bind_input, states, self.inputs),
                                  (lib.dvt_session_bind_output, states.values(), self.outputs)):
-            for name in names:
-                if name not in own:  # another Binding may have bound it
-                    _call.check(bind(session._handle, name.encode(errors="surrogateescape"), None))
+            for state in names:
+                if state not in own:  # another Binding may have bound it
+                    _call.check(bind(session._handle, state.encode(errors="surrogateescape"), None))
         for bind, name, view in self._views:
             _call.check(bind(session._handle, name, ctypes.byref(view.tensor)))
         session._bound = self._identity
