@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/assemble/combine_shapes.h"
 #include "compiler/passes/qdq/arithmetic.h"
 #include "tests/catch.h"
 #include "tests/differential/compiler/accel/on_accelerator.h"
@@ -233,6 +234,27 @@ TEST_CASE("accel: a state is the same wherever it is kept") {
     for (const char* each : {"key", "value"})
       states.at(std::string("past.") + each) = expected->at(std::string("present.") + each);
   }
+}
+
+TEST_CASE("accel: the length of a state that was given selects the next program") {
+  std::vector<bundle::Bundle> programs;
+  for (const std::int64_t length : {16, 32}) {
+    CacheMaker make({2, length, 32}, 5);
+    make.attention();
+    programs.push_back(compiled_for(make.graph, decoder("1x16x16-ext"), true).bundle);
+  }
+  auto executor =
+      runtime::Executor::make(combine_shapes(std::move(programs)).value(), *runtime::simulator_factory("functional"));
+  REQUIRE(executor.ok());
+  test::Draw draw(6);
+  const Values inputs{{"position", NdArray::from<std::int64_t>({1}, {3})}, {"x", draw.int8({1, 1, 192})}};
+  run(*executor, inputs, {.copy_states = false});
+  Values longer = inputs;
+  for (const char* name : {"past.key", "past.value"}) longer.emplace(name, draw.int8({1, 2, 32, 32}));
+  const Values first = run(*executor, longer, {.copy_states = false});
+  // The same row is written again, over a state that only the device has.
+  CHECK((run(*executor, inputs, {.copy_states = false}).at("merged") == first.at("merged")));
+  CHECK(executor->states().value()->at("past.key").shape() == Shape{1, 2, 32, 32});
 }
 
 TEST_CASE("accel: a cache without states is an input and an output") {
