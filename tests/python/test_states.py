@@ -150,12 +150,19 @@ class States(unittest.TestCase):
         np.testing.assert_array_equal(bound.outputs["present.layer1.key"], session.states["past.layer1.key"])
         expected = session.run(self.inputs(4))["logits"]
         for _ in range(3):  # runs that are stopped leave the states as they were
-            stop = threading.Timer(0.02, session.stop)
-            stop.start()
+            ended = threading.Event()
+
+            def stop():
+                while not ended.wait(0.02):  # between two runs it has no effect
+                    session.stop()
+
+            thread = threading.Thread(target=stop)
+            thread.start()
             with self.assertRaises(dovetail.Error):
                 while True:
                     session.run(self.inputs(4))
-            stop.join()
+            ended.set()
+            thread.join()
             np.testing.assert_array_equal(session.run(self.inputs(4))["logits"], expected)
         now = session.states
         for name, value in now.items():
