@@ -61,4 +61,15 @@ Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
   return sum;
 }
 
+std::vector<double> layer_joules(const TimedProgram& program, const System& system, const explore::EnergyTable& table) {
+  const explore::RunTime time{cycles_of(program), system.clock_mhz * 1e6, system.accelerators};
+  const auto logic = logic_size(program.config);
+  const explore::Energy whole = energy_of(program.counters, program.config, system.memory, time, table, logic);
+  std::vector<explore::RunPart> parts;
+  for (const simulator::ProfilePart& layer :
+       profile_of(program, trace_of(std::span(&program, 1)), system.memory).layers)
+    parts.push_back({layer.cycles, layer.counters});
+  return split_energy(whole, parts, program.config, system.memory, time, table, logic);
+}
+
 }  // namespace dovetail::driver

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "driver/system.h"
+#include "driver/timed_program.h"
 #include "explore/energy/energy.h"
 #include "runtime/executor.h"
 
@@ -31,5 +33,7 @@ EnergyFacts energy_facts(const simulator::Counters& counters, const isa::Hardwar
 Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
                                                 std::span<const runtime::StepProfile> steps, const System& system,
                                                 const explore::EnergyTable& table);
+// TimedProgram::layer_joules of a program that ran on this system.
+std::vector<double> layer_joules(const TimedProgram& program, const System& system, const explore::EnergyTable& table);
 
 }  // namespace dovetail::driver

@@ -34,6 +34,7 @@ Result<Profile> profile(Session& session, const std::map<std::string, NdArray>& 
   const runtime::RunOptions options{.copy_outputs = false};
   DOVETAIL_ASSIGN(const runtime::RunResult first, session.run(inputs, options));
   DOVETAIL_ASSIGN(profile.timed, session.timed_programs(first, true));
+  for (TimedProgram& timed : profile.timed) timed.layer_joules = layer_joules(timed, session.system(), plan.energy);
   std::map<std::string, NdArray> later = inputs;  // the states continue, as where a session runs again
   for (const bundle::State& state : session.program().states)
     later.erase(session.program().tensors[static_cast<std::size_t>(state.input)].name);

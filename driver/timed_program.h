@@ -28,6 +28,8 @@ struct TimedProgram {
   simulator::Counters counters;
   std::vector<bundle::InstructionRange> ranges = {};  // ranges of the model's nodes, if known
   std::vector<simulator::WhatIf> what_if = {};
+  // The energy of the layers of profile_of(), and last of what belongs to no layer; empty: not known.
+  std::vector<double> layer_joules = {};
 };
 
 // The accelerator steps of a run, if its engine has a clock; with `ask_what_if` also their time on other hardware.

@@ -16,6 +16,7 @@
 #include "cli/report/timing_text.h"
 #include "cli/report/trace_report.h"
 #include "driver/energy.h"
+#include "driver/explanation.h"
 #include "driver/latency.h"
 #include "driver/timed_program.h"
 
@@ -37,7 +38,9 @@ Result<void> trace(Session& session, const Inputs& inputs, bool what_if, char** 
         const driver::System& system = session.system();
         DOVETAIL_ASSIGN(const explore::EnergyTable table, explore::default_energy_table());
         DOVETAIL_ASSIGN(const auto energy, driver::energy_facts(program, run.steps, system, table));
-        const driver::Latency latency = driver::latency_of(driver::step_times(run, system));
+        for (driver::TimedProgram& each : *timed) each.layer_joules = driver::layer_joules(each, system, table);
+        const std::vector<driver::StepTime> times = driver::step_times(run, system);
+        const driver::Latency latency = driver::latency_of(times);
         std::string text;
         if (trace_text != nullptr) {
           DOVETAIL_ASSIGN(text, cli::trace_file_text(program.name, *timed, system, latency, cli::energy_json(energy)));
@@ -45,10 +48,18 @@ Result<void> trace(Session& session, const Inputs& inputs, bool what_if, char** 
         Json programs = Json::array();
         for (const driver::TimedProgram& each : *timed)
           programs.push_back({{"name", each.name}, {"timing", cli::timing_json(each, system)}});
+        Json steps = Json::array();
+        for (std::size_t s = 0; s < times.size(); ++s) {
+          steps.push_back({{"name", times[s].name}, {"target", times[s].target}, {"seconds", times[s].seconds}});
+          if (s < program.steps.size()) steps.back()["origins"] = program.steps[s].origins;  // inner steps follow
+        }
         give_json(json, {{"kind", "session-trace"},
+                         {"file", session.loaded().where},
                          {"engine", session.settings().engine},
+                         {"memory", simulator::to_string(system.memory)},
                          {"latency", cli::latency_json(latency, system)},
                          {"energy", cli::energy_json(energy)},
+                         {"steps", std::move(steps)},
                          {"programs", std::move(programs)}});
         if (trace_text != nullptr) *trace_text = owned_text(text);
         return {};
@@ -99,6 +110,20 @@ dvt_status* dvt_trace_diff(const char* a, const char* b, char** json) {
     DOVETAIL_ASSIGN(const cli::TraceFile one, trace_file(a, "dvt_trace_diff: a", "a"));
     DOVETAIL_ASSIGN(const cli::TraceFile other, trace_file(b, "dvt_trace_diff: b", "b"));
     *json = owned_json(cli::trace_diff_json(one, other, cli::compare_traces(one, other)));
+    return {};
+  });
+}
+
+dvt_status* dvt_explain(const char* a, const char* b, char** json) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(json, "dvt_explain: json"));
+    *json = nullptr;
+    DOVETAIL_TRY(require(a, "dvt_explain: a"));
+    DOVETAIL_TRY(require(b, "dvt_explain: b"));
+    DOVETAIL_ASSIGN(Json one, parse_json(a, "dvt_explain: a"));
+    DOVETAIL_ASSIGN(Json other, parse_json(b, "dvt_explain: b"));
+    DOVETAIL_ASSIGN(const Json explanation, driver::explain({"a", std::move(one)}, {"b", std::move(other)}));
+    *json = owned_json(explanation);
     return {};
   });
 }

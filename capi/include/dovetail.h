@@ -686,7 +686,8 @@ DVT_API dvt_status* dvt_compile_stages(const dvt_model* model, const dvt_compile
 /* ---- Traces and pages ---- */
 
 /* Runs once on an engine with a clock, and reports where the accelerator's cycles went. `what_if` not 0: also times the
- * same instructions on other hardware. `json` receives {"kind": "session-trace", "engine", "latency", "energy",
+ * same instructions on other hardware. `json` receives {"kind": "session-trace", "file", "engine", "memory",
+ * "latency", "energy", "steps",
  * "programs": [{"name", "timing"}]} with the values of docs/schema/run.json; `trace` the file that `dovetail run
  * --trace` writes. Error: the engine has no clock, or nothing runs on the accelerator. dvt_session_report then needs
  * another dvt_session_run. */
@@ -700,8 +701,13 @@ DVT_API dvt_status* dvt_trace_summary(const char* trace, char** json);
  * --json` prints it (docs/schema/trace-diff.json), with the names "a" and "b". */
 DVT_API dvt_status* dvt_trace_diff(const char* a, const char* b, char** json);
 
+/* Why run b takes another time and energy than run a, layer by layer and by causes, as `dovetail compare --explain
+ * --json` prints it (docs/schema/explanation.json), with the names "a" and "b". Each is the JSON of dvt_session_trace,
+ * whose steps outside the accelerator have the time of one run, or what `dovetail profile --json` prints. */
+DVT_API dvt_status* dvt_explain(const char* a, const char* b, char** json);
+
 /* The page of a report, as the commands write it with --html: HTML that needs nothing but a browser, in light and
- * dark. `report`: the JSON of dvt_compare, dvt_explore, dvt_tune or dvt_quantize, or a trace file. */
+ * dark. `report`: the JSON of dvt_compare, dvt_explain, dvt_explore, dvt_tune or dvt_quantize, or a trace file. */
 DVT_API dvt_status* dvt_page(const char* report, char** html);
 
 /* ---- The command line ---- */

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "cli/commands/all.h"
+#include "cli/commands/compare_explain.h"
 #include "cli/report/comparison_text.h"
+#include "cli/report/explanation_text.h"
 #include "cli/shell/arguments.h"
 #include "cli/shell/energy_arguments.h"
 #include "cli/shell/model_arguments.h"
@@ -23,7 +25,13 @@ namespace {
 class Compare : public Command {
  public:
   void declare(Options& options) override {
-    options.positionals("MODEL.onnx...", models_, "models, each of which runs on every target", File::read);
+    options.positionals("MODEL.onnx...", models_,
+                        "models, each of which runs on every target; with --explain also bundles and JSON of "
+                        "`dovetail profile`",
+                        File::read);
+    options.flag("--explain", explain_,
+                 "explain the difference of two runs, layer by layer, by causes: of one model on two configurations "
+                 "(--hw A,B), or of two files");
     options
         .value("--target", "LIST", targets_,
                "targets to compare, a row each, for example accel,cpu,cuda (default accel,cpu)")
@@ -55,7 +63,8 @@ class Compare : public Command {
         "processor's "
         "is "
         "the median of repeated runs.\n"
-        "Example: dovetail compare examples/digits/digits_int8.onnx --target accel,cpu,cuda --hw 1x16x16-ext,1x8x8");
+        "Example: dovetail compare examples/digits/digits_int8.onnx --target accel,cpu,cuda --hw 1x16x16-ext,1x8x8\n"
+        "Example: dovetail compare examples/digits/digits_int8.onnx --explain --hw 1x16x16-ext,1x16x16-g2");
   }
 
   Result<Exit> run() override {
@@ -85,6 +94,7 @@ class Compare : public Command {
     DOVETAIL_ASSIGN(options.energy, energy_.table());
     options.work = watched.work();
     DOVETAIL_ASSIGN(const driver::ModelOptions model, model_.parse());
+    if (explain_) return explain(options, model, watched);
     for (const std::string& file : models_) {
       DOVETAIL_ASSIGN(const bool is_bundle, driver::is_bundle_file(file));
       if (is_bundle)
@@ -119,13 +129,34 @@ class Compare : public Command {
   }
 
  private:
+  Result<Exit> explain(const driver::CompareOptions& options, const driver::ModelOptions& model,
+                       WatchedWork& watched) const {
+    ExplainOptions explained{.files = models_, .model = model, .targets = options.targets, .inputs = options.inputs};
+    if (!hardware_.empty()) explained.hardware = options.hardware;
+    explained.model.threads = options.threads;
+    explained.seed = options.seed;
+    explained.repeat = options.repeat.value_or(explained.repeat);
+    explained.energy = options.energy;
+    explained.work = options.work;
+    watched.begin();
+    DOVETAIL_ASSIGN(const Json explanation, explain_runs(explained));
+    watched.finish();
+    if (json_) print_json(explanation);
+    else print("{}", explanation_text(explanation, amount_of(details_)));
+    if (html_) {
+      DOVETAIL_TRY(write_result_text(*html_, explanation_page(explanation)));
+      if (!json_) print("\nwritten       {}\n", *html_);
+    }
+    return Exit::success;
+  }
+
   ModelArguments model_;
   EnergyArguments energy_;
   LimitArguments limit_;
   std::vector<std::string> models_, hardware_, inputs_;
   std::string targets_ = "accel,cpu", seed_ = "1";
   std::optional<std::string> threads_, repeat_, html_;
-  bool details_ = false, json_ = false;
+  bool details_ = false, json_ = false, explain_ = false;
 };
 
 }  // namespace

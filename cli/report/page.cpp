@@ -9,6 +9,7 @@
 
 #include "base/json_problem.h"
 #include "cli/report/comparison_text.h"
+#include "cli/report/explanation_text.h"
 #include "cli/report/quantize_report.h"
 #include "cli/report/tune_report.h"
 #include "explore/sweep/report.h"
@@ -31,6 +32,8 @@ struct PageRow {
 };
 constexpr auto kPages = std::to_array<PageRow>({
     {"comparison", [](const Json& report, std::string_view) -> Result<std::string> { return comparison_page(report); }},
+    {"explanation",
+     [](const Json& report, std::string_view) -> Result<std::string> { return explanation_page(report); }},
     {"explore", explore::sweep_page},
     {"quantize", [](const Json& report, std::string_view) -> Result<std::string> { return quantized_page(report); }},
     {"trace", page_of_trace},

@@ -337,9 +337,10 @@ Json timing_json(const driver::TimedProgram& program, const driver::System& syst
   after.units = simulator::attribute(trace).back();
   after.cycles = after.units[isa::index(Queue::compute)].total();
   for (const simulator::ProfilePart& part : profile.layers) layers.push_back(row(part));
-  if (std::any_of(after.units.begin(), after.units.end(),
-                  [](const simulator::UnitTime& time) { return time.total() != 0; }))
+  if (!program.layer_joules.empty() || std::any_of(after.units.begin(), after.units.end(),
+                                                   [](const simulator::UnitTime& time) { return time.total() != 0; }))
     layers.push_back(row(after));
+  for (std::size_t l = 0; l < program.layer_joules.size(); ++l) layers[l]["joules"] = program.layer_joules[l];
   if (profile.knows_waits) {
     for (const Queue unit : kUnits)
       waits[std::string(isa::name(unit))] = simulator::to_json(profile.waits[isa::index(unit)]);

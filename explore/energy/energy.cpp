@@ -198,6 +198,28 @@ Energy energy_of(const simulator::Counters& counters, const isa::HardwareConfig&
   return sum.take();
 }
 
+std::vector<double> split_energy(const Energy& whole, std::span<const RunPart> parts, const isa::HardwareConfig& config,
+                                 const simulator::MemorySpec& memory, const RunTime& time, const EnergyTable& table,
+                                 const std::optional<LogicSize>& logic) {
+  const auto beats = [](const RunPart& part) {
+    std::uint64_t sum = part.counters.fetch ? part.counters.fetch->beats : 0;
+    for (const simulator::PortEvents& port : part.counters.port) sum += port.beats;
+    return as_double(sum);
+  };
+  const double samples = as_double(time.accelerators);
+  double all_beats = 0, rest = whole.joules / samples;
+  for (const RunPart& part : parts) all_beats += beats(part);
+  std::vector<double> joules;
+  for (const RunPart& part : parts) {
+    const RunTime alone{part.cycles, time.clock_hz};
+    const double dram = all_beats > 0 ? whole.dram_joules() / samples * beats(part) / all_beats : 0;
+    joules.push_back(energy_of(part.counters, config, memory, alone, table, logic).chip_joules() + dram);
+    rest -= joules.back();
+  }
+  joules.push_back(rest);
+  return joules;
+}
+
 Json to_json(const Energy& energy) {
   Json parts = Json::array();
   for (const Energy::Part& part : energy.parts)

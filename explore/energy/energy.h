@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,18 @@ struct Energy {
 Energy energy_of(const simulator::Counters& counters, const isa::HardwareConfig& config,
                  const simulator::MemorySpec& memory, const std::optional<RunTime>& time, const EnergyTable& table,
                  const std::optional<LogicSize>& logic = std::nullopt);
+
+// A part of a run, such as a layer.
+struct RunPart {
+  std::uint64_t cycles = 0;
+  simulator::Counters counters;
+};
+// The joules of each part, and last of the rest, which belongs to no part: together those of one inference. On the chip
+// a part has the energy of its events and cycles, in the DRAM a share by the beats at the port. `whole`: the energy of
+// the run, whose duration is `time`.
+std::vector<double> split_energy(const Energy& whole, std::span<const RunPart> parts, const isa::HardwareConfig& config,
+                                 const simulator::MemorySpec& memory, const RunTime& time, const EnergyTable& table,
+                                 const std::optional<LogicSize>& logic);
 
 // {"joules", "chip_joules", "dram_joules", "parts": [{"component", "place": "chip"|"dram", "joules"}], "missing":
 // [...], "statement"}

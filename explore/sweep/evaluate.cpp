@@ -211,27 +211,13 @@ Result<std::vector<LayerTime>> Evaluator::layers(const Programs& programs, std::
   DOVETAIL_ASSIGN(const std::vector<ModelTime> times, workload_->time(programs, memory, system.accelerators));
   const AreaEstimate area = area_->estimate(programs.hardware);
   const LogicSize logic{area.gates, area.flip_flops};
-  const auto energy = [&](const simulator::Counters& counters, std::uint64_t cycles, std::int64_t accelerators) {
-    const RunTime time{cycles, system.clock_mhz * 1e6, accelerators};
-    return energy_of(counters, programs.hardware, memory, time, *energy_, logic);
-  };
-  const auto samples = static_cast<double>(system.accelerators);
-  const Energy whole = energy(times[model].counters, times[model].cycles, system.accelerators);
-  const auto beats = [](const LayerTime& layer) {
-    std::uint64_t sum = layer.counters.fetch ? layer.counters.fetch->beats : 0;
-    for (const simulator::PortEvents& port : layer.counters.port) sum += port.beats;
-    return static_cast<double>(sum);
-  };
-  double all_beats = 0, rest = whole.joules / samples * kMilli;
-  for (const LayerTime& layer : layers) all_beats += beats(layer);
-  for (LayerTime& layer : layers) {
-    const double dram = all_beats > 0 ? whole.dram_joules() / samples * beats(layer) / all_beats : 0;
-    layer.energy_mj = (energy(layer.counters, layer.cycles, 1).chip_joules() + dram) * kMilli;
-    rest -= layer.energy_mj;
-  }
-  LayerTime none;
-  none.energy_mj = rest;
-  layers.push_back(std::move(none));
+  const RunTime time{times[model].cycles, system.clock_mhz * 1e6, system.accelerators};
+  const Energy whole = energy_of(times[model].counters, programs.hardware, memory, time, *energy_, logic);
+  std::vector<RunPart> parts;
+  for (const LayerTime& layer : layers) parts.push_back({layer.cycles, layer.counters});
+  const std::vector<double> joules = split_energy(whole, parts, programs.hardware, memory, time, *energy_, logic);
+  layers.emplace_back();
+  for (std::size_t i = 0; i < layers.size(); ++i) layers[i].energy_mj = joules[i] * kMilli;
   return layers;
 }
 

@@ -21,13 +21,8 @@
 #include "compiler/target/cpu/target.h"
 #include "compiler/target/host/target.h"
 #include "explore/check/reference_check.h"
-#include "isa/semantics/load.h"
-#include "isa/spec/memories.h"
 #include "isa/system.h"
-#include "simulator/cycle/bursts.h"
-#include "simulator/cycle/count.h"
 #include "simulator/cycle/cycle.h"
-#include "simulator/functional/routes.h"
 #include "simulator/trace/profile.h"
 
 namespace dovetail::explore {
@@ -63,24 +58,6 @@ bool agree(const NdArray& actual, const NdArray& expected) {
 simulator::Dram image_of(const bundle::Bundle& bundle, const bundle::AccelCode& code) {
   const bundle::MemorySpace& space = bundle.spaces[static_cast<std::size_t>(code.space)];
   return {space.base, bundle::initial_image(space, code)};
-}
-
-// Adds the events of the instruction in its units, memories and at the port.
-void count_all(const isa::HardwareConfig& config, const simulator::BusGeometry& bus, const simulator::Route& route,
-               const isa::Instruction& instruction, simulator::Counters& counters) {
-  simulator::count(config, instruction, route, {}, counters);
-  if (!counters.fetch) counters.fetch.emplace();
-  counters.fetch->beats +=
-      static_cast<std::uint64_t>(std::max<std::int64_t>(1, config.instruction_bytes() / config.bus_bytes));
-  const auto* load = std::get_if<isa::Load>(&instruction.body);
-  if (load != nullptr && load->x_size != 0)
-    counters.sram_of(isa::spec::info(load->memory).buffer).writes += isa::semantics::loaded_elements(*load);
-  const auto* store = std::get_if<isa::Store>(&instruction.body);
-  const isa::Transfer* transfer = load != nullptr ? static_cast<const isa::Transfer*>(load) : store;
-  if (transfer == nullptr) return;
-  const simulator::BurstTotals totals =
-      simulator::burst_totals(bus, *transfer, static_cast<std::uint64_t>(config.element_bytes(transfer->memory)));
-  counters.port[isa::index(route.use.queue)] += {.bursts = totals.bursts, .beats = totals.beats};
 }
 
 }  // namespace
@@ -279,21 +256,15 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
                 sources.begin() + static_cast<std::ptrdiff_t>(range.end), at->second);
       if (range.macs) traced.useful_macs[range.name] += *range.macs;
     }
-    const simulator::Routes routes;
-    const simulator::BusGeometry bus(programs.hardware);
-    std::vector<simulator::Counters> counters(trace.sources.size());
     for (const isa::Launch& launch : step.code.launches) {
-      for (std::size_t i = launch.begin; i < launch.begin + launch.count; ++i)
-        count_all(programs.hardware, bus, routes.of(step.code.program[i]), step.code.program[i], counters[sources[i]]);
       DOVETAIL_TRY(
           simulator->launch(std::span(step.code.program).subspan(launch.begin, launch.count), dram, launch.begin));
       trace.launches.push_back(*simulator->timing());
       for (simulator::TraceEvent& event : trace.launches.back().events) event.source = sources[event.instruction];
     }
-    for (simulator::Counters& each : counters) simulator::complete(each, programs.hardware);
     for (const simulator::ProfilePart& part : simulator::profile(trace, 0, traced, memory).layers)
       layers.push_back({part.name, part.cycles, part.bounds.tightest(), part.useful_macs.value_or(0),
-                        std::string(part.bounds.tightest_name()), counters[known.at(part.name)]});
+                        std::string(part.bounds.tightest_name()), part.counters});
   }
   return layers;
 }

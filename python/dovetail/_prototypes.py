@@ -470,6 +470,7 @@ COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
     ),
     "dvt_trace_summary": (c_void_p, [c_char_p, POINTER(c_void_p)]),
     "dvt_trace_diff": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
+    "dvt_explain": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
     "dvt_page": (c_void_p, [c_char_p, POINTER(c_void_p)]),
     "dvt_command": (c_int32, [c_int32, POINTER(c_char_p)]),
 }

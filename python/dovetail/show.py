@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Cell = Any
 Facts = Sequence[Tuple[str, Cell]]
 
-PAGE_KINDS = ("comparison", "explore", "quantize", "trace", "tune")
+PAGE_KINDS = ("comparison", "explanation", "explore", "quantize", "trace", "tune")
 """The kinds of reports that have a page (dvt_page)."""
 MOST_PAGE_BYTES = 8 << 20
 """A notebook keeps what it shows: a larger page is only written to files."""

@@ -114,6 +114,18 @@ class Trace:
         texts = [_call.text(each.text, "Trace.diff") for each in (self, other)]
         return Report(_call.json_of(lib.dvt_trace_diff, *texts))
 
+    def explain(self, other: Trace) -> Report:
+        """Why the run of another trace takes another time and energy, layer by layer and by causes: the differences of
+        `other` ("b") minus this one ("a"), as `dovetail compare --explain --json` prints them
+        (docs/schema/explanation.json, docs/howto/comparing.md). A notebook shows it as the kit's page. Needs the
+        compiler, and traces that `Session.trace` made.
+
+        >>> fast = dovetail.compile(model, "accel,cpu", "1x16x16-g2").session(engine="cycle").trace(inputs)
+        >>> session.trace(inputs).explain(fast)["difference"]["ms_by_cause"]
+        """
+        texts = [_call.text(json.dumps(each.report), "Trace.explain") for each in (self, other)]
+        return Report(_call.json_of(lib.dvt_explain, *texts))
+
     def save(self, path: _call.PathLike) -> None:
         """Writes the trace file, for `dovetail trace` and ui.perfetto.dev; the page, where the name ends in `.html`."""
         show.write(path, self.page() if os.fspath(path).endswith(".html") else self.text)

@@ -4,7 +4,10 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "isa/semantics/load.h"
+#include "isa/spec/memories.h"
 #include "isa/verify/token_machine.h"
+#include "simulator/cycle/bursts.h"
 #include "simulator/cycle/count.h"
 #include "simulator/functional/routes.h"
 
@@ -30,6 +33,24 @@ std::size_t kind_of(const isa::Instruction& instruction) {
   return load->memory == isa::Memory::uop ? 3 : 2;
 }
 
+// Adds the events of the instruction in its units, memories and at the port.
+void count_all(const isa::HardwareConfig& config, const BusGeometry& bus, const Route& route,
+               const isa::Instruction& instruction, Counters& counters) {
+  count(config, instruction, route, {}, counters);
+  if (!counters.fetch) counters.fetch.emplace();
+  counters.fetch->beats +=
+      static_cast<std::uint64_t>(std::max<std::int64_t>(1, config.instruction_bytes() / config.bus_bytes));
+  const auto* load = std::get_if<isa::Load>(&instruction.body);
+  if (load != nullptr && load->x_size != 0)
+    counters.sram_of(isa::spec::info(load->memory).buffer).writes += isa::semantics::loaded_elements(*load);
+  const auto* store = std::get_if<isa::Store>(&instruction.body);
+  const isa::Transfer* transfer = load != nullptr ? static_cast<const isa::Transfer*>(load) : store;
+  if (transfer == nullptr) return;
+  const BurstTotals totals =
+      burst_totals(bus, *transfer, static_cast<std::uint64_t>(config.element_bytes(transfer->memory)));
+  counters.port[isa::index(route.use.queue)] += {.bursts = totals.bursts, .beats = totals.beats};
+}
+
 Json to_json(const UnitTime& time) {
   Json waiting;
   for (std::size_t c = 0; c < time.waiting.size(); ++c) waiting[std::string(kStallCauseNames[c])] = time.waiting[c];
@@ -50,14 +71,15 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
   profile.knows_waits = std::all_of(own.launches.begin(), own.launches.end(),
                                     [](const LaunchTrace& launch) { return launch.waits.has_value(); });
 
-  const auto kinds = attribute(own, kComputeKindNames.size(),
-                               [&](const TraceEvent& event) { return kind_of(program.program[event.instruction]); });
-  for (std::size_t k = 0; k < kComputeKindNames.size(); ++k)
-    profile.compute_kinds[k].time = kinds[k][isa::index(isa::Queue::compute)];
+  constexpr std::size_t kKinds = kComputeKindNames.size();
+  const auto kinds = attribute(own, trace.sources.size() * kKinds, [&](const TraceEvent& event) {
+    return event.source * kKinds + kind_of(program.program[event.instruction]);
+  });
   const auto times = attribute(own);
   std::vector<ProfilePart> parts(trace.sources.size());
   profile.whole.name = program.name;
   const Routes routes;
+  const BusGeometry bus(program.config);
   for (std::size_t l = 0; l < own.launches.size(); ++l) {
     const LaunchTrace& launch = own.launches[l];
     profile.whole.cycles += launch.cycles;
@@ -68,7 +90,7 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
       const isa::Instruction& instruction = program.program[event.instruction];
       ProfilePart& part = parts[event.source];
       if (event.unit == isa::Queue::compute) ++profile.compute_kinds[kind_of(instruction)].instructions;
-      count(program.config, instruction, routes.of(instruction), {}, part.counters);
+      count_all(program.config, bus, routes.of(instruction), instruction, part.counters);
       if (profile.knows_waits) part.waits[isa::index(event.unit)] += launch.waits->instructions[i];
     }
     if (!profile.knows_waits) continue;
@@ -80,6 +102,13 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
     part.name = trace.sources[s];
     part.units = times[s];
     part.cycles = part.units[isa::index(isa::Queue::compute)].total();
+    for (std::size_t k = 0; k < kKinds; ++k) {
+      const UnitTime& time = kinds[s * kKinds + k][isa::index(isa::Queue::compute)];
+      part.kinds_busy[k] = time.busy;
+      profile.whole.kinds_busy[k] += time.busy;
+      profile.compute_kinds[k].time += time;
+    }
+    complete(part.counters, program.config);
     finish(part, program.config, memory);
     if (!program.useful_macs.empty()) {
       const auto useful = program.useful_macs.find(part.name);
@@ -117,6 +146,9 @@ Json to_json(const ProfilePart& part, bool knows_waits) {
     if (knows_waits) row["memory"] = to_json(part.waits[isa::index(unit)]);
     units[std::string(isa::name(unit))] = std::move(row);
   }
+  Json compute_busy;
+  for (std::size_t k = 0; k < kComputeKindNames.size(); ++k)
+    compute_busy[std::string(kComputeKindNames[k])] = part.kinds_busy[k];
   return {{"cycles", part.cycles},
           {"bounds", to_json(part.bounds)},
           {"of_tightest_bound", part.of_bound()},
@@ -127,6 +159,7 @@ Json to_json(const ProfilePart& part, bool knows_waits) {
           {"bytes_read", part.bytes_read},
           {"bytes_written", part.bytes_written},
           {"macs_per_byte", part.intensity()},
+          {"compute_busy", compute_busy},
           {"units", units}};
 }
 

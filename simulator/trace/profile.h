@@ -35,17 +35,26 @@ struct TracedProgram {
   std::map<std::string, std::uint64_t> useful_macs = {};  // of the model, by source; empty: not known
 };
 
+// The kinds of work of the compute unit. Its loads (of micro-ops, ACC and TAB) overlap with nothing, so all their
+// cycles count; loads of inputs and weights are in the load unit.
+inline constexpr std::array<std::string_view, 5> kComputeKindNames{"gemm", "alu", "load acc", "load uop", "other"};
+struct KindTime {
+  std::uint64_t instructions = 0;
+  UnitTime time;
+};
+
 // A part of a run: its work, the lower bounds of its time, and its actual time. `cycles` are those that the compute
 // unit spent on it (simulator/trace/attribution.h), so the parts' cycles add up to the run's. Loads run ahead, possibly
 // during the preceding part, so a part's bounds may exceed its cycles.
 struct ProfilePart {
   std::string name;
   std::uint64_t cycles = 0;
-  // For a layer, the counters of count(). For the whole run, also accesses, traffic and DRAM commands if the trace has
-  // them.
+  // For a layer, those of its instructions and their fetch, without DRAM commands and the ALU's reads of a second
+  // operand. For the whole run, all that the trace has.
   Counters counters;
   Bounds bounds;
-  std::array<UnitTime, 3> units;  // by isa::Queue
+  std::array<UnitTime, 3> units;                                     // by isa::Queue
+  std::array<std::uint64_t, kComputeKindNames.size()> kinds_busy{};  // busy cycles of the compute unit, by kind
   std::array<MemorySplit, 3>
       waits;  // the busy cycles of each unit that are waits for memory; zero if the engine does not record them
 
@@ -68,14 +77,6 @@ struct ProfilePart {
   double intensity() const { return charged_bytes == 0 ? 0 : static_cast<double>(counters.macs) / charged_bytes; }
 };
 
-// The kinds of work of the compute unit. Its loads (of micro-ops, ACC and TAB) overlap with nothing, so all their
-// cycles count; loads of inputs and weights are in the load unit.
-inline constexpr std::array<std::string_view, 5> kComputeKindNames{"gemm", "alu", "load acc", "load uop", "other"};
-struct KindTime {
-  std::uint64_t instructions = 0;
-  UnitTime time;
-};
-
 struct Profile {
   ProfilePart whole;
   std::vector<ProfilePart> layers;  // of the trace's sources, in its order; those without instructions are left out
@@ -93,7 +94,8 @@ struct Profile {
 Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgram& program, const MemorySpec& memory);
 
 // {"cycles", "bounds", "of_tightest_bound", "macs", "macs_per_cycle", "useful_macs", "useful_macs_per_cycle",
-// "bytes_read", "bytes_written", "macs_per_byte", "units": {"load": {"cycles", "busy", "waiting": {...}, "memory":
+// "bytes_read", "bytes_written", "macs_per_byte", "compute_busy": by kComputeKindNames, "units": {"load": {"cycles",
+// "busy", "waiting": {...}, "memory":
 // {...}}, ...}}; "memory" only if waits are known; useful_* are null if unknown
 Json to_json(const ProfilePart& part, bool knows_waits);
 // by kComputeKindNames: {"gemm": {"instructions", "cycles", "busy", "waiting": {...}}, ...}

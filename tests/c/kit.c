@@ -292,6 +292,15 @@ static void trace_and_page(const dvt_model* model) {
     CHECK(strncmp(strstr(json, "\"cycles\":"), strstr(again, "\"cycles\":"), 15) == 0);
     if (OK(dvt_page(trace, &html))) CHECK(strstr(html, "<!doctype html>") == html && strlen(html) > 10000);
     dvt_free(html);
+    char* explained = NULL;
+    if (OK(dvt_explain(json, again, &explained))) {
+      CHECK(strstr(explained, "\"kind\":\"explanation\"") != NULL && strstr(explained, "res1_conv2") != NULL);
+      if (OK(dvt_page(explained, &html))) CHECK(strstr(html, "res1_conv2") != NULL);
+      dvt_free(html);
+    }
+    dvt_free(explained);
+    FAILS(DVT_CAUSE_INPUT, "not the JSON of a profile", dvt_explain(json, "{}", &explained));
+    CHECK(explained == NULL);
   }
   dvt_tensors* outputs = NULL;
   if (OK(dvt_session_run(session, &input, 1, &outputs)))
@@ -310,7 +319,7 @@ static void trace_and_page(const dvt_model* model) {
   dvt_bundle_free(bundle);
   static const char* const bad[][2] = {
       {"x", "JSON"}, {"{}", "missing"}, {"[]", "missing"}, {"{\"kind\":3}", "is 3"},
-      {"{\"kind\":\"run\"}", "comparison, explore"}, {"{\"kind\":\"comparison\"}", "threads"},
+      {"{\"kind\":\"run\"}", "comparison, explanation"}, {"{\"kind\":\"comparison\"}", "threads"},
       {"{\"kind\":\"comparison\",\"threads\":\"x\"}", "must be number"},
       {"{\"kind\":\"explore\",\"models\":3}", "models"}, {"{\"kind\":\"quantize\",\"rows\":1}", "outputs"},
       {"{\"kind\":\"tune\",\"gains\":{\"<a>\":[]}}", "at() with array"}, {"{\"kind\":\"trace\"}", "sources"}};

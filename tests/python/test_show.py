@@ -148,7 +148,7 @@ class Show(unittest.TestCase):
             self.trace.save(f"{folder}/x.json")
             again = dovetail.Trace(pathlib.Path(f"{folder}/x.json").read_text())
             np.testing.assert_array_equal(again.events, self.trace.events)
-        for report, why in (({}, "missing"), ({"kind": "run"}, "comparison, explore"), ({"kind": "tune"}, "gains")):
+        for report, why in (({}, "missing"), ({"kind": "run"}, "comparison, explanation"), ({"kind": "tune"}, "gains")):
             with self.assertRaisesRegex(dovetail.InputError, why):
                 dovetail.Report(report).page()
 
@@ -219,6 +219,20 @@ class Traces(unittest.TestCase):
         self.assertEqual(trace.report["programs"][0]["timing"]["cycles"], trace.cycles)
         self.assertEqual(trace.report["programs"][0]["timing"]["what_if"], [])
         np.testing.assert_array_equal(session.run(image)["logits"], session.run(image)["logits"])
+
+    def test_why_another_run_is_faster(self):
+        image = {"image": np.load(DIGITS / "test_images.npy")[:1]}
+        traces = [
+            dovetail.compile(DIGITS / "digits_int8.onnx", "accel,cpu", each).session(engine="cycle").trace(image)
+            for each in (HARDWARE, HARDWARE + ",bus_bytes=16")
+        ]
+        explained = traces[0].explain(traces[1])
+        cycles = [explained[side]["cycles"] for side in ("a", "b")]
+        self.assertEqual(cycles, [each.cycles for each in traces])
+        self.assertEqual(sum(layer["difference"]["cycles"] for layer in explained["layers"]), cycles[1] - cycles[0])
+        self.assertIn("res1_conv2", explained.page())
+        with self.assertRaisesRegex(dovetail.InputError, "not the JSON of a profile"):
+            traces[0].explain(dovetail.Trace(traces[1].text))
 
     def test_what_cannot_be_traced(self):
         image = {"image": np.load(DIGITS / "test_images.npy")[:1]}

@@ -43,6 +43,7 @@ COMMANDS: list[tuple[str, list]] = [
     ("profile", ["profile", DIGITS, *ACCEL, "--repeat", "2"]),
     ("compare", ["compare", DIGITS, "--target", "accel,cpu,cuda", "--repeat", "5"]),
     ("compare", ["compare", DIGITS, "--target", "accel", "--accelerators", "2"]),
+    ("explanation", ["compare", DIGITS, "--explain", "--hw", "1x16x16,1x16x16-g2", "--repeat", "2"]),
     ("run", ["run", DIGITS, *ACCEL, "--engine", "cycle", "--accelerators", "2"]),
     ("tune", ["tune", DIGITS, *ACCEL, "--task", "conv1", "--trials", "2", "--records", "{}/r.db"]),
     ("tasks", ["tune", DIGITS, *ACCEL, "--list"]),

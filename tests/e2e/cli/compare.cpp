@@ -203,3 +203,48 @@ TEST_CASE("run: oneDNN's values are those of the reference, and a wrong library 
   CHECK(run.error == "");
   CHECK_THAT(run.out, ContainsSubstring("all equal"));
 }
+
+TEST_CASE("compare --explain: layers and causes of two machines add up; a bundle and a report are runs too") {
+  const test::TemporaryFolder folder;
+  const Finished run = test::dovetail({"compare", kDigits, "--explain", "--hw", "1x16x16-ext,1x16x16-g2", "--repeat",
+                                       "2", "--json", "--html", folder / "page.html"});
+  REQUIRE(run.exit == 0);
+  const Json json = Json::parse(run.out);
+  double ms = 0, joules = 0;
+  std::int64_t cycles = 0, bytes = 0;
+  for (const Json& layer : json["layers"]) {
+    const Json& difference = layer["difference"];
+    ms += difference["ms"].get<double>();
+    joules += difference["joules"].get<double>();
+    cycles += difference["cycles"].get<std::int64_t>();
+    bytes += difference["bytes_read"].get<std::int64_t>();
+    double causes = 0;
+    for (const Json& cause : difference["ms_by_cause"]) causes += cause.get<double>();
+    CHECK(causes == Approx(difference["ms"].get<double>()));
+  }
+  const Json &whole = json["difference"], &a = json["a"], &b = json["b"];
+  CHECK(ms == Approx(b["ms"].get<double>() - a["ms"].get<double>()));
+  CHECK(ms == Approx(whole["ms"].get<double>()));
+  CHECK(joules == Approx(b["joules"].get<double>() - a["joules"].get<double>()));
+  CHECK(cycles == b["cycles"].get<std::int64_t>() - a["cycles"].get<std::int64_t>());
+  CHECK(bytes == b["bytes_read"].get<std::int64_t>() - a["bytes_read"].get<std::int64_t>());
+  CHECK(a["cycles"] == 7'253);
+  CHECK_THAT(read_text_file(folder / "page.html").value(), ContainsSubstring("res1_conv2"));
+
+  REQUIRE(test::dovetail({"compile", kDigits, "--target", "accel,cpu", "--hw", "1x16x16-ext", "-o", folder / "a.dvt"})
+              .exit == 0);
+  REQUIRE(test::dovetail({"profile", kDigits, "--target", "accel,cpu", "--hw", "1x16x16-ext", "--repeat", "2",
+                          "--report", folder / "b.json"})
+              .exit == 0);
+  const Finished same = test::dovetail({"compare", "--explain", folder / "a.dvt", folder / "b.json", "--json"});
+  REQUIRE(same.exit == 0);
+  CHECK(Json::parse(same.out)["difference"]["cycles"] == 0);
+
+  for (const std::vector<std::string>& bad : {std::vector<std::string>{"compare", kDigits, "--explain"},
+                                              {"compare", kDigits, "--explain", "--hw", "1x8x8,1x16x16,1x32x32"},
+                                              {"compare", folder / "a.dvt", "--explain", "--hw", "1x8x8,1x16x16"}}) {
+    const Finished refused = test::dovetail(bad);
+    CHECK(refused.exit == 2);
+    CHECK_THAT(refused.error, ContainsSubstring("give two runs"));
+  }
+}

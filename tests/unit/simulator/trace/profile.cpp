@@ -69,10 +69,14 @@ TEST_CASE("the parts of a profile sum to the run") {
       for (std::size_t unit = 0; unit < 3; ++unit) waits[unit] += part.waits[unit];
       CHECK(part.cycles == part.units[isa::index(isa::Queue::compute)].total());
     }
-    // Accesses and traffic are known for launches, not for layers.
+    for (const isa::Queue unit : kUnits)
+      CHECK(counters.port[isa::index(unit)].beats == ran.counters.port[isa::index(unit)].beats);
+    CHECK(counters.fetch->beats >= ran.counters.fetch->beats);  // a wide beat has several instructions
+    // Other accesses are known for launches, not for layers.
     Counters of_instructions = ran.counters;
-    of_instructions.sram = {};
-    of_instructions.port = {};
+    counters.sram = of_instructions.sram = {};
+    counters.port = of_instructions.port = {};
+    counters.fetch.reset();
     // A trace has no micro-ops, which say whether a step of WINDOW multiplies: each counts as one that does.
     of_instructions.macs +=
         of_instructions.window_pushes * static_cast<std::uint64_t>(ran.program.config.macs_per_uop());
