@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Synthesizes the design points for the fit of the area model, and those to measure its error (hw/syn/sweep.json).
+"""Synthesizes the design points for the fit of the area models, and those to measure their error (hw/syn/sweep.FLOW.json).
 
-usage: sweep_areas.py --cli DOVETAIL [--jobs N] [--from FOLDER]
+usage: sweep_areas.py --cli DOVETAIL [--flow generic|xc7|xcup] [--jobs N] [--from FOLDER]
 
 The points vary a small base configuration in one parameter at a time, and in some together, to show the parameters on which the area of a block depends. A
 parameter that FACTORS does not name is tried at a quarter and at four times its default. The held-back points are random and larger: the model is not fitted to
-them. All points take half an hour to an hour. --from reads the output of `dovetail hw area FILE --flow generic --run --json` for a point, with its "parameters",
-from FOLDER/POINT.json.
+them. All points of a flow take half an hour to two hours. --from FOLDER keeps each result in it, and uses those that are there already.
 """
 
 import argparse
@@ -20,8 +19,6 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-SWEEP = SOURCE / "hw/syn/sweep.json"
-FLOW = "generic"
 # Blocks that have their own models (explore/area/area_model.cpp).
 BLOCKS = ("", "u_compute", "u_compute/u_gemm", "u_compute/u_alu", "u_load", "u_store", "u_fetch")
 
@@ -81,48 +78,59 @@ def held_back(parameters):
     return points
 
 
-def run_of(area, parameters, is_held_back):
+# What a flow counts in each block, and in the whole design.
+BLOCK_COUNTS = {"generic": ("gates", "ff"), "xc7": ("lut", "ff"), "xcup": ("lut", "ff")}
+WHOLE_COUNTS = {"generic": ("memory_bits",), "xc7": ("dsp", "ramb18", "ramb36"), "xcup": ("dsp", "ramb18", "ramb36")}
+
+
+def run_of(area, parameters, is_held_back, flow):
     blocks = {block["path"]: block for block in area["blocks"]}
     return {"parameters": parameters, "held_back": is_held_back, "inputs": area["inputs"], "logic_levels": area["logic_levels"],
-            "memory_bits": blocks[""]["memory_bits"], "blocks": {path: [blocks[path]["gates"], blocks[path]["ff"]] for path in BLOCKS}}
+            **{key: blocks[""][key] for key in WHOLE_COUNTS[flow]},
+            "blocks": {path: [blocks[path][key] for key in BLOCK_COUNTS[flow]] for path in BLOCKS}}
 
 
-def synthesize(cli, parameters):
+def synthesize(cli, parameters, flow, kept):
+    if kept and kept.exists():
+        area = json.loads(kept.read_text())
+        if area["parameters"] == parameters:
+            return area
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder) / "point.json"
         config.write_text(json.dumps({"name": "point", **parameters}))
-        made = subprocess.run([cli, "hw", "area", config, "--flow", FLOW, "--run", "--json"], capture_output=True, text=True, check=False,
+        made = subprocess.run([cli, "hw", "area", config, "--flow", flow, "--run", "--json"], capture_output=True, text=True, check=False,
                               env={**os.environ, "DOVETAIL_HW": str(SOURCE / "hw")})
     if made.returncode != 0:
         raise RuntimeError(made.stderr)
-    return json.loads(made.stdout)
+    area = {**json.loads(made.stdout), "parameters": parameters}
+    if kept:
+        kept.write_text(json.dumps(area))
+    return area
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cli", required=True)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--flow", choices=BLOCK_COUNTS, default="generic")
     parser.add_argument("--from", dest="folder", type=pathlib.Path)
     arguments = parser.parse_args()
+    flow = arguments.flow
     parameters = json.loads((SOURCE / "docs/schema/gen/hardware.json").read_text())["properties"]
     points = [({**BASE, **factors}, False) for factors in (*FACTORS, *other_factors(parameters))] + [(point, True) for point in (*held_back(parameters), ALL_EXTENSIONS)]
-    runs = []
     if arguments.folder:
-        areas = [json.loads(path.read_text()) for path in sorted(arguments.folder.glob("*.json"))]
-        areas = [area for area in areas if "parameters" in area]
-        for parameters, is_held_back in points:
-            found = [area for area in areas if area["parameters"] == parameters]
-            if found:
-                runs.append(run_of(found[0], parameters, is_held_back))
-            else:
-                print(f"no run of {parameters}")
-    else:
-        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            for (parameters, is_held_back), area in zip(points, pool.map(lambda point: synthesize(arguments.cli, point[0]), points)):
-                runs.append(run_of(area, parameters, is_held_back))
-                print(f"{len(runs)} of {len(points)}: {parameters}", flush=True)
+        arguments.folder.mkdir(exist_ok=True)
+    runs = []
+
+    def area_of(number):
+        return synthesize(arguments.cli, points[number][0], flow, arguments.folder and arguments.folder / f"{flow}-{number}.json")
+
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for (point, is_held_back), area in zip(points, pool.map(area_of, range(len(points)))):
+            runs.append(run_of(area, point, is_held_back, flow))
+            print(f"{len(runs)} of {len(points)}: {point}", flush=True)
     lines = ",\n".join("  " + json.dumps(run) for run in runs)
-    SWEEP.write_text(f'{{"flow": "{FLOW}", "tool": "Yosys", "runs": [\n{lines}\n]}}\n')
+    (SOURCE / f"hw/syn/sweep.{flow}.json").write_text(f'{{"flow": "{flow}", "tool": "Yosys", "runs": [\n{lines}\n]}}\n')
     return 0
 
 

@@ -1,199 +1,16 @@
 #include "explore/area/area_model.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
-#include <map>
-#include <optional>
-#include <span>
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "base/json_problem.h"
-#include "isa/spec/config.h"
+#include "explore/area/chip_memories.h"
+#include "explore/area/kit_file.h"
 #include "simulator/rtl/find.h"
 
 namespace dovetail::explore {
-
-namespace {
-
-using isa::HardwareConfig;
-using isa::Memory;
-
-double log2_of(std::int64_t value) { return std::log2(static_cast<double>(value)); }
-// Number of bits of a counter from 0 to `most`.
-double bits_for(std::int64_t most) { return std::bit_width(static_cast<std::uint64_t>(most)); }
-
-// The model's features: quantities with which the area of blocks grows, as functions of the configuration.
-using Feature = double (*)(const HardwareConfig&);
-double one(const HardwareConfig&) { return 1; }
-double macs(const HardwareConfig& c) { return static_cast<double>(c.batch * c.block_in * c.block_out); }
-double lanes(const HardwareConfig& c) { return static_cast<double>(c.batch * c.block_out); }
-double inputs(const HardwareConfig& c) { return static_cast<double>(c.batch * c.block_in); }
-double weights(const HardwareConfig& c) { return static_cast<double>(c.block_in * c.block_out); }
-double requant_lanes(const HardwareConfig& c) { return c.requant ? lanes(c) : 0; }
-double saturate_lanes(const HardwareConfig& c) { return c.saturate ? lanes(c) : 0; }
-double requant(const HardwareConfig& c) { return c.requant ? 1 : 0; }
-double bus(const HardwareConfig& c) { return static_cast<double>(c.bus_bytes); }
-double table_lanes(const HardwareConfig& c) { return c.table ? lanes(c) : 0; }
-double table_bits(const HardwareConfig& c) { return c.table ? lanes(c) * bus(c) : 0; }
-double window_macs(const HardwareConfig& c) { return c.window ? macs(c) : 0; }
-// Inputs that the window of WINDOW keeps.
-double window_inputs(const HardwareConfig& c) { return c.window ? inputs(c) * static_cast<double>(c.block_in - 1) : 0; }
-double epilogue_lanes(const HardwareConfig& c) { return c.epilogue ? lanes(c) : 0; }
-double norm_lanes(const HardwareConfig& c) { return c.norm ? lanes(c) : 0; }
-double epilogue(const HardwareConfig& c) { return c.epilogue ? 1 : 0; }
-// STORE's clamp comes after the choice among more results.
-double long_clamp(const HardwareConfig& c) { return c.saturate && (c.epilogue || c.norm) ? 1 : 0; }
-double norm(const HardwareConfig& c) { return c.norm ? 1 : 0; }
-double int4_weights(const HardwareConfig& c) { return c.weights4 ? weights(c) : 0; }
-// Bits that are added to an address.
-double offset_address(const HardwareConfig& c) { return c.offset ? static_cast<double>(c.address_bits) : 0; }
-double bus_log(const HardwareConfig& c) { return log2_of(c.bus_bytes); }
-double address(const HardwareConfig& c) { return static_cast<double>(c.address_bits); }
-double burst(const HardwareConfig& c) { return bits_for(c.longest_burst_beats()); }
-double outstanding(const HardwareConfig& c) { return bits_for(c.outstanding_beats); }
-double commands(const HardwareConfig& c) { return bits_for(c.command_queue_depth); }
-double tokens(const HardwareConfig& c) { return bits_for(c.token_queue_depth); }
-double wide(const HardwareConfig& c) { return c.encoding() == isa::Encoding::wide ? 1 : 0; }
-// Widths of the indices.
-double acc_index(const HardwareConfig& c) { return log2_of(c.depth(Memory::acc)); }
-double all_indices(const HardwareConfig& c) {
-  return acc_index(c) + log2_of(c.depth(Memory::inp)) + log2_of(c.depth(Memory::wgt)) + log2_of(c.depth(Memory::uop));
-}
-
-// The blocks with models, each without the inner blocks listed in `without`. Together they are the whole design.
-struct BlockRow {
-  std::string_view path;
-  std::vector<std::string_view> without;
-  std::vector<Feature> gates, flip_flops;
-};
-const std::vector<BlockRow>& block_table() {
-  static const std::vector<BlockRow> rows{
-      {"u_compute/u_gemm", {}, {one, macs, lanes, window_macs}, {one, macs, lanes, window_inputs}},
-      {"u_compute/u_alu",
-       {},
-       {one, lanes, requant_lanes, table_lanes, table_bits, epilogue_lanes, norm_lanes},
-       {one, lanes, requant_lanes, table_lanes, norm_lanes}},
-      {"u_compute",
-       {"u_compute/u_gemm", "u_compute/u_alu"},
-       {one, lanes, inputs, weights, bus, address, burst, outstanding, all_indices, requant, wide, epilogue_lanes, norm,
-        offset_address},
-       {one, lanes, inputs, weights, bus, address, outstanding, all_indices, requant, wide, epilogue_lanes, norm}},
-      {"u_load",
-       {},
-       {one, weights, inputs, bus, bus_log, address, burst, outstanding, all_indices, wide, int4_weights,
-        offset_address},
-       {one, weights, inputs, bus, address, burst, outstanding, all_indices, wide}},
-      {"u_store",
-       {},
-       {one, lanes, saturate_lanes, bus, bus_log, address, burst, outstanding, acc_index, wide, offset_address},
-       {one, lanes, saturate_lanes, bus, address, burst, outstanding, acc_index, wide}},
-      {"u_fetch",
-       {},
-       {one, bus, bus_log, address, burst, outstanding, commands, wide},
-       {one, bus, address, burst, outstanding, commands, wide}},
-      {"",
-       {"u_compute", "u_load", "u_store", "u_fetch"},
-       {one, bus, bus_log, address, burst, outstanding, commands, tokens, wide, offset_address},
-       {one, bus, address, burst, outstanding, commands, tokens, wide, offset_address}},
-  };
-  return rows;
-}
-const std::vector<Feature>& level_features() {
-  static const std::vector<Feature> features{one,     requant, epilogue,    norm,     long_clamp,
-                                             address, bus_log, outstanding, acc_index};
-  return features;
-}
-
-double sum_of(std::span<const double> coefficients, std::span<const Feature> features, const HardwareConfig& hardware) {
-  double sum = 0;
-  for (std::size_t i = 0; i < features.size(); ++i) sum += coefficients[i] * features[i](hardware);
-  return sum;
-}
-
-// Least squares of relative errors: (XᵀX + ridge) c = Xᵀ1 with rows divided by their values. The ridge keeps features
-// that the runs do not vary at 0.
-std::vector<double> least_squares(std::span<const SynthesisRun* const> runs, std::span<const double> values,
-                                  std::span<const Feature> features) {
-  const std::size_t n = features.size();
-  std::vector<double> scale(n, 0), matrix(n * n, 0), right(n, 0);
-  for (std::size_t f = 0; f < n; ++f)
-    for (const SynthesisRun* run : runs) scale[f] = std::max(scale[f], std::abs(features[f](run->hardware)));
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    const double weight = 1 / std::max(values[r], 1.0);
-    std::vector<double> row(n);
-    for (std::size_t f = 0; f < n; ++f) row[f] = scale[f] == 0 ? 0 : features[f](runs[r]->hardware) / scale[f] * weight;
-    for (std::size_t a = 0; a < n; ++a) {
-      right[a] += row[a] * values[r] * weight;
-      for (std::size_t b = 0; b < n; ++b) matrix[a * n + b] += row[a] * row[b];
-    }
-  }
-  double trace = 0;
-  for (std::size_t f = 0; f < n; ++f) trace += matrix[f * n + f];
-  for (std::size_t f = 0; f < n; ++f) matrix[f * n + f] += 1e-12 * trace + 1e-300;
-  // The matrix is symmetric and positive definite, so Gaussian elimination needs no pivots.
-  for (std::size_t k = 0; k < n; ++k)
-    for (std::size_t i = k + 1; i < n; ++i) {
-      const double factor = matrix[i * n + k] / matrix[k * n + k];
-      for (std::size_t j = k; j < n; ++j) matrix[i * n + j] -= factor * matrix[k * n + j];
-      right[i] -= factor * right[k];
-    }
-  std::vector<double> solution(n, 0);
-  for (std::size_t k = n; k-- > 0;) {
-    double value = right[k];
-    for (std::size_t j = k + 1; j < n; ++j) value -= matrix[k * n + j] * solution[j];
-    solution[k] = value / matrix[k * n + k];
-  }
-  for (std::size_t f = 0; f < n; ++f) solution[f] = scale[f] == 0 ? 0 : solution[f] / scale[f];
-  return solution;
-}
-
-// The counts of a block in a run, without inner blocks that have their own models.
-BlockCount own_count(const SynthesisRun& run, const BlockRow& row) {
-  const auto find = [&](std::string_view path) {
-    const auto block = std::ranges::find(run.blocks, path, &BlockCount::path);
-    DOVETAIL_CHECK(block != run.blocks.end(), fmt::format("a run without block \"{}\"", path));
-    return *block;
-  };
-  BlockCount count = find(row.path);
-  for (const std::string_view inside : row.without) {
-    const BlockCount other = find(inside);
-    count.gates -= other.gates;
-    count.flip_flops -= other.flip_flops;
-  }
-  return count;
-}
-
-Diagnostic bad_file(std::string_view where, std::string why) {
-  return {"cannot read the kit's area data", std::string(where), std::move(why), "install the kit again"};
-}
-
-}  // namespace
-
-Result<std::vector<SynthesisRun>> synthesis_runs_from_json(const Json& json, std::string_view where) {
-  std::vector<SynthesisRun> runs;
-  try {
-    for (const Json& item : json.at("runs")) {
-      SynthesisRun run;
-      DOVETAIL_ASSIGN(run.hardware, isa::config_from_json(item.at("parameters"), where));
-      run.held_back = item.at("held_back").get<bool>();
-      run.memory_bits = item.at("memory_bits").get<std::int64_t>();
-      run.logic_levels = item.at("logic_levels").get<std::int64_t>();
-      for (const auto& [path, count] : item.at("blocks").items())
-        run.blocks.push_back({path, count.at(0).get<double>(), count.at(1).get<double>()});
-      for (const BlockRow& row : block_table())
-        if (std::ranges::find(run.blocks, row.path, &BlockCount::path) == run.blocks.end())
-          return bad_file(where, fmt::format("a run has no block \"{}\"", row.path));
-      runs.push_back(std::move(run));
-    }
-  } catch (const Json::exception& error) {
-    return bad_file(where, json_problem(error.what()));
-  }
-  return runs;
-}
 
 Result<Technology> technology_from_json(const Json& json, std::string_view where) {
   try {
@@ -206,79 +23,45 @@ Result<Technology> technology_from_json(const Json& json, std::string_view where
           std::pair("sram_um2_per_edge", &Technology::sram_per_edge), std::pair("two_ports", &Technology::two_ports),
           std::pair("level_ps", &Technology::level_ps)}) {
       technology.*member = json.at(key).at("value").get<double>();
-      if (!(technology.*member > 0)) return bad_file(where, fmt::format("{} must be above 0", key));
+      if (!(technology.*member > 0)) return bad_kit_file(where, fmt::format("{} must be above 0", key));
     }
     return technology;
   } catch (const Json::exception& error) {
-    return bad_file(where, json_problem(error.what()));
+    return bad_kit_file(where, json_problem(error.what()));
   }
 }
 
-std::vector<MemoryMacro> memories_of(const HardwareConfig& hardware) {
-  const std::int64_t acc_words = hardware.depth(Memory::acc), lanes_out = hardware.batch * hardware.block_out;
-  const std::int64_t command = 8 * hardware.instruction_bytes() + 32, read_beat = 8 * hardware.bus_bytes + 2;
-  const std::int64_t beat = 8 * hardware.bus_bytes;
-  std::vector<MemoryMacro> tables;  // a copy for each lane
-  if (hardware.table)
-    tables.assign(static_cast<std::size_t>(lanes_out), {"tab", 8 * hardware.element_bytes(Memory::tab) / beat, beat});
-  std::vector<MemoryMacro> all{{"uop", hardware.depth(Memory::uop), 8 * hardware.uop_bytes()},
-                               {"inp", hardware.depth(Memory::inp), 8 * hardware.batch * hardware.block_in},
-                               {"wgt", hardware.depth(Memory::wgt), 8 * hardware.block_in * hardware.block_out},
-                               {"acc", acc_words, 32 * lanes_out},
-                               {"out", acc_words, (hardware.saturate ? 16 : 8) * lanes_out},
-                               {"load commands", hardware.command_queue_depth, command},
-                               {"compute commands", hardware.command_queue_depth, command},
-                               {"store commands", hardware.command_queue_depth, command},
-                               {"fetch beats", hardware.outstanding_beats, read_beat},
-                               {"load beats", hardware.outstanding_beats, read_beat},
-                               {"compute beats", hardware.outstanding_beats, read_beat},
-                               {"store beats", hardware.outstanding_beats, 9 * hardware.bus_bytes}};
-  all.insert(all.end(), tables.begin(), tables.end());
-  return all;
+namespace {
+
+// The runs of a flow (hw/syn/sweep.FLOW.json).
+Result<std::vector<SynthesisRun>> runs_of(const std::filesystem::path& file) {
+  DOVETAIL_ASSIGN(const Json json, read_json_file(file));
+  return synthesis_runs_from_json(json, file.string());
 }
 
-Result<AreaModel> AreaModel::fit(std::vector<SynthesisRun> runs, Technology technology) {
-  AreaModel model;
-  model.runs_ = std::move(runs);
-  model.technology_ = std::move(technology);
-  std::vector<const SynthesisRun*> fitted;
-  for (const SynthesisRun& run : model.runs_)
-    if (!run.held_back) fitted.push_back(&run);
-  for (const BlockRow& row : block_table()) {
-    if (fitted.size() < std::max(row.gates.size(), row.flip_flops.size()))
-      return bad_file("hw/syn/sweep.json", fmt::format("{} runs are too few for a fit", fitted.size()));
-    std::vector<double> gates, flip_flops;
-    for (const SynthesisRun* run : fitted) {
-      const BlockCount count = own_count(*run, row);
-      gates.push_back(count.gates);
-      flip_flops.push_back(count.flip_flops);
-    }
-    model.blocks_.push_back(
-        {least_squares(fitted, gates, row.gates), least_squares(fitted, flip_flops, row.flip_flops)});
-  }
-  std::vector<double> levels;
-  for (const SynthesisRun* run : fitted) levels.push_back(static_cast<double>(run->logic_levels));
-  model.levels_ = least_squares(fitted, levels, level_features());
-  return model;
-}
+}  // namespace
 
 Result<AreaModel> AreaModel::of_kit() {
   const std::filesystem::path folder = simulator::hardware_folder() / "syn";
-  const std::filesystem::path sweep = folder / "sweep.json", technology = folder / "technology.json";
-  DOVETAIL_ASSIGN(const Json runs, read_json_file(sweep));
+  const std::filesystem::path sweep = folder / "sweep.generic.json", technology = folder / "technology.json";
+  DOVETAIL_ASSIGN(std::vector<SynthesisRun> runs, runs_of(sweep));
+  DOVETAIL_ASSIGN(LogicModel gates, LogicModel::fit(std::move(runs), sweep.string()));
   DOVETAIL_ASSIGN(const Json numbers, read_json_file(technology));
-  DOVETAIL_ASSIGN(std::vector<SynthesisRun> parsed, synthesis_runs_from_json(runs, sweep.string()));
   DOVETAIL_ASSIGN(Technology read, technology_from_json(numbers, technology.string()));
-  return fit(std::move(parsed), std::move(read));
+  AreaModel model(std::move(gates), std::move(read));
+  for (const auto& [flow, fpga] : {std::pair("xc7", &AreaModel::xc7_), std::pair("xcup", &AreaModel::xcup_)}) {
+    const std::filesystem::path file = folder / fmt::format("sweep.{}.json", flow);
+    if (!std::filesystem::exists(file)) continue;
+    DOVETAIL_ASSIGN(std::vector<SynthesisRun> of_flow, runs_of(file));
+    DOVETAIL_ASSIGN(model.*fpga, FpgaModel::fit(std::move(of_flow), file.string()));
+  }
+  return model;
 }
 
-AreaEstimate AreaModel::estimate(const HardwareConfig& hardware) const {
+AreaEstimate AreaModel::estimate(const isa::HardwareConfig& hardware) const {
   AreaEstimate area;
-  const std::vector<BlockRow>& rows = block_table();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    area.gates += std::max(0.0, sum_of(blocks_[i].gates, rows[i].gates, hardware));
-    area.flip_flops += std::max(0.0, sum_of(blocks_[i].flip_flops, rows[i].flip_flops, hardware));
-  }
+  area.gates = gates_.logic(hardware);
+  area.flip_flops = gates_.flip_flops(hardware);
   const Technology& t = technology_;
   double memories = 0;
   for (const MemoryMacro& memory : memories_of(hardware)) {
@@ -288,103 +71,46 @@ AreaEstimate AreaModel::estimate(const HardwareConfig& hardware) const {
   }
   area.logic_mm2 = (area.gates * t.gate_um2 + area.flip_flops * t.flip_flop_um2) / t.utilization * 1e-6;
   area.sram_mm2 = memories * 1e-6;
-  area.logic_levels = sum_of(levels_, level_features(), hardware);
+  area.logic_levels = gates_.levels(hardware);
   area.clock_mhz = 1e6 / (std::max(1.0, area.logic_levels) * t.level_ps);
+  if (xc7_) area.xc7 = xc7_->estimate(hardware);
+  if (xcup_) area.xcup = xcup_->estimate(hardware);
   return area;
 }
 
-AreaError AreaModel::error(bool held_back) const {
-  AreaError error;
-  const auto relative = [](double model, double run) { return run == 0 ? 0 : std::abs(model - run) / run; };
-  for (const SynthesisRun& run : runs_) {
-    if (run.held_back != held_back) continue;
-    const AreaEstimate estimated = estimate(run.hardware);
-    const auto whole = std::ranges::find(run.blocks, std::string(), &BlockCount::path);
-    const double gates = relative(estimated.gates, whole->gates),
-                 flip_flops = relative(estimated.flip_flops, whole->flip_flops);
-    ++error.runs;
-    error.gates_mean += gates;
-    error.gates_most = std::max(error.gates_most, gates);
-    error.flip_flops_mean += flip_flops;
-    error.flip_flops_most = std::max(error.flip_flops_most, flip_flops);
-    error.levels_mean += relative(estimated.logic_levels, static_cast<double>(run.logic_levels));
-  }
-  if (error.runs > 0) {
-    const auto count = static_cast<double>(error.runs);
-    error.gates_mean /= count, error.flip_flops_mean /= count, error.levels_mean /= count;
-  }
-  return error;
+std::vector<std::pair<std::string_view, const FpgaModel*>> AreaModel::fpgas() const {
+  std::vector<std::pair<std::string_view, const FpgaModel*>> all;
+  if (xc7_) all.emplace_back("xc7", &*xc7_);
+  if (xcup_) all.emplace_back("xcup", &*xcup_);
+  return all;
 }
-
-namespace {
-
-struct CheckedRow {
-  std::string_view what;
-  Feature of;
-};
-double queue_entries(const HardwareConfig& c) { return static_cast<double>(c.command_queue_depth); }
-double token_entries(const HardwareConfig& c) { return static_cast<double>(c.token_queue_depth); }
-double buffered_beats(const HardwareConfig& c) { return static_cast<double>(c.outstanding_beats); }
-// The quantities that logic grows with.
-constexpr CheckedRow kChecked[] = {
-    {"multipliers", macs},
-    {"lanes of a result", lanes},
-    {"lanes of an input", inputs},
-    {"bytes of the port", bus},
-    {"bits of an address", address},
-    {"entries of a command queue", queue_entries},
-    {"entries of a token queue", token_entries},
-    {"beats of a buffer", buffered_beats},
-};
-
-std::pair<double, double> range_of(std::span<const SynthesisRun> runs, Feature feature) {
-  std::pair<double, double> range{feature(runs.front().hardware), feature(runs.front().hardware)};
-  for (const SynthesisRun& run : runs) {
-    range.first = std::min(range.first, feature(run.hardware));
-    range.second = std::max(range.second, feature(run.hardware));
-  }
-  return range;
-}
-
-}  // namespace
 
 std::string AreaModel::error_text() const {
-  const AreaError held_back = error(true);
-  const auto [least, most] = range_of(runs_, macs);
+  const ModelError held_back = gates_.logic_error(true);
+  const auto [least, most] = gates_.multipliers();
   return fmt::format(
       "gates off by {:.1f} % on average, {:.1f} % at most, on {} other runs; "
       "all runs have {:.0f} to {:.0f} multipliers",
-      100 * held_back.gates_mean, 100 * held_back.gates_most, held_back.runs, least, most);
-}
-
-std::vector<std::string> AreaModel::extrapolates(const HardwareConfig& hardware) const {
-  std::vector<std::string> beyond;
-  for (const CheckedRow& row : kChecked)
-    if (const auto [least, most] = range_of(runs_, row.of); row.of(hardware) < least || row.of(hardware) > most)
-      beyond.push_back(fmt::format("{:.0f} {} (runs have {:.0f} to {:.0f})", row.of(hardware), row.what, least, most));
-  for (const isa::spec::Extension& row : isa::spec::kExtensions)
-    if (hardware.*row.member &&
-        std::ranges::none_of(runs_, [&](const SynthesisRun& run) { return run.hardware.*row.member; }))
-      beyond.push_back(fmt::format("{} (no run has it)", row.key));
-  return beyond;
+      100 * held_back.mean, 100 * held_back.most, held_back.runs, least, most);
 }
 
 Json AreaModel::report(const isa::HardwareConfig& hardware) const {
   const AreaEstimate area = estimate(hardware);
-  const AreaError held_back = error(true);
-  return {
-      {"config", hardware.name},
-      {"technology", technology_.name},
-      {"gates", area.gates},
-      {"flip_flops", area.flip_flops},
-      {"memory_bits", area.memory_bits},
-      {"logic_mm2", area.logic_mm2},
-      {"sram_mm2", area.sram_mm2},
-      {"area_mm2", area.mm2()},
-      {"logic_levels", area.logic_levels},
-      {"clock_mhz", area.clock_mhz},
-      {"error", {{"runs", held_back.runs}, {"gates_mean", held_back.gates_mean}, {"gates_most", held_back.gates_most}}},
-      {"extrapolates", extrapolates(hardware)}};
+  const ModelError held_back = gates_.logic_error(true);
+  Json json{{"config", hardware.name},
+            {"technology", technology_.name},
+            {"gates", area.gates},
+            {"flip_flops", area.flip_flops},
+            {"memory_bits", area.memory_bits},
+            {"logic_mm2", area.logic_mm2},
+            {"sram_mm2", area.sram_mm2},
+            {"area_mm2", area.mm2()},
+            {"logic_levels", area.logic_levels},
+            {"clock_mhz", area.clock_mhz},
+            {"error", {{"runs", held_back.runs}, {"gates_mean", held_back.mean}, {"gates_most", held_back.most}}},
+            {"extrapolates", extrapolates(hardware)}};
+  for (const auto& [flow, model] : fpgas()) json[std::string(flow)] = model->report(hardware);
+  return json;
 }
 
 }  // namespace dovetail::explore

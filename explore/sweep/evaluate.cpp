@@ -15,23 +15,6 @@ namespace {
 
 constexpr double kMilli = 1e3;
 
-constexpr std::string_view kAccuracy = "accuracy";  // the only metric that not every point has
-
-struct MetricRow {
-  std::string_view key;
-  double Metrics::*member;
-};
-constexpr MetricRow kMetrics[] = {
-    {"latency_ms", &Metrics::latency_ms},
-    {"energy_mj", &Metrics::energy_mj},
-    {"area_mm2", &Metrics::area_mm2},
-    {"power_w", &Metrics::power_w},
-    {"sram_bytes", &Metrics::sram_bytes},
-    {"gates", &Metrics::gates},
-    {"design_clock_mhz", &Metrics::design_clock_mhz},
-    {"inferences_per_second", &Metrics::inferences_per_second},
-};
-
 std::string text(const Programs::Model::LeftOut& node) { return fmt::format("{}: {}", node.node, node.why); }
 
 // The reason is the nodes that this hardware does not support, but the base machine does.
@@ -63,45 +46,53 @@ Result<simulator::MemorySpec> memory_of(const isa::SystemConfig& system) {
   return memory;
 }
 
-double Metrics::of(std::string_view key) const {
-  if (key == kAccuracy) return accuracy.value();
-  const auto row = std::ranges::find(kMetrics, key, &MetricRow::key);
-  DOVETAIL_CHECK(row != std::end(kMetrics), std::string(key));
-  return this->*row->member;
-}
-
-Json to_json(const Metrics& metrics) {
-  Json json = Json::object();
-  for (const MetricRow& row : kMetrics) json[std::string(row.key)] = metrics.*row.member;
-  if (metrics.accuracy) json[std::string(kAccuracy)] = *metrics.accuracy;
-  return json;
-}
-
-Metrics metrics_from_json(const Json& json) {
-  Metrics metrics;
-  for (const MetricRow& row : kMetrics) metrics.*row.member = json.at(std::string(row.key)).get<double>();
-  if (const auto accuracy = json.find(kAccuracy); accuracy != json.end()) metrics.accuracy = accuracy->get<double>();
-  return metrics;
-}
-
 Costs costs(const Metrics& metrics, std::span<const Objective> objectives) {
   Costs all;
-  for (const Objective objective : objectives) {
-    const ObjectiveRow& row = kObjectiveTable[static_cast<std::size_t>(objective)];
-    all.push_back(row.larger ? -metrics.of(row.key) : metrics.of(row.key));
+  for (const Objective& objective : objectives) {
+    const double value = objective.formula.value(metrics);
+    all.push_back(objective.larger ? -value : value);
   }
   return all;
 }
 
-std::string broken_constraint(const Metrics& metrics, std::span<const Constraint> constraints) {
-  for (const Constraint& constraint : constraints) {
-    const double value = metrics.of(constraint.key);
-    if (larger_is_better(constraint.key) && value < constraint.bound)
-      return fmt::format("{} {:.6g} < {:.6g}, the constraint's minimum", constraint.key, value, constraint.bound);
-    if (!larger_is_better(constraint.key) && value > constraint.bound)
-      return fmt::format("{} {:.6g} > {:.6g}, the constraint's maximum", constraint.key, value, constraint.bound);
+Costs least_costs(const Metrics& bounds, std::span<const Objective> objectives) {
+  Costs all;
+  for (const Objective& objective : objectives) {
+    const Interval range = objective.formula.range(bounds);
+    all.push_back(objective.larger ? -range.most : range.least);
   }
+  return all;
+}
+
+namespace {
+
+// `range`: the values that a point may have.
+std::string broken(const Constraint& constraint, const Interval& range) {
+  if (constraint.least && range.most < *constraint.least)
+    return fmt::format("{} {:.6g} < {:.6g}, the constraint's minimum", constraint.key(), range.most, *constraint.least);
+  if (constraint.most && range.least > *constraint.most)
+    return fmt::format("{} {:.6g} > {:.6g}, the constraint's maximum", constraint.key(), range.least, *constraint.most);
   return {};
+}
+
+template <typename Range>
+std::string first_broken(std::span<const Constraint> constraints, const Range& range) {
+  for (const Constraint& constraint : constraints)
+    if (std::string text = broken(constraint, range(constraint.formula)); !text.empty()) return text;
+  return {};
+}
+
+}  // namespace
+
+std::string broken_constraint(const Metrics& metrics, std::span<const Constraint> constraints) {
+  return first_broken(constraints, [&](const Formula& formula) {
+    const double value = formula.value(metrics);
+    return Interval{value, value};
+  });
+}
+
+std::string surely_broken_constraint(const Metrics& bounds, std::span<const Constraint> constraints) {
+  return first_broken(constraints, [&](const Formula& formula) { return formula.range(bounds); });
 }
 
 Result<Evaluator> Evaluator::make(const Workload& workload, const AreaModel& area, const EnergyTable& energy,
@@ -155,19 +146,31 @@ Metrics Evaluator::without_time(const isa::HardwareConfig& hardware, std::int64_
   metrics.accuracy = accuracy_;
   metrics.area_mm2 = count * area.mm2();
   metrics.gates = count * area.gates;
+  metrics.levels = area.logic_levels;
   metrics.design_clock_mhz = area.clock_mhz;
+  metrics.xc7 = area.xc7.times(count);
+  metrics.xcup = area.xcup.times(count);
   metrics.sram_bytes = count * area.memory_bits / 8;
   return metrics;
 }
 
 namespace {
 
+// Weighted sums over the models of one accelerator's multiplications, and of those that its cycles have room for.
+struct Products {
+  double macs = 0, peak_macs = 0;
+};
+
 // Computes the metrics that follow from the sums over all models.
-void complete(Metrics& metrics, std::int64_t accelerators) {
+void complete(Metrics& metrics, std::int64_t accelerators, const Products& products) {
   if (!(metrics.latency_ms > 0)) return;
   const auto samples = static_cast<double>(accelerators);
   metrics.power_w = samples * metrics.energy_mj / metrics.latency_ms;
   metrics.inferences_per_second = samples / metrics.latency_ms * kMilli;
+  const double operations = 2 * samples * products.macs;
+  metrics.tops = operations / (metrics.latency_ms / kMilli) * 1e-12;
+  metrics.tops_per_w = metrics.power_w > 0 ? metrics.tops / metrics.power_w : 0;
+  metrics.utilization = products.macs / products.peak_macs;
 }
 
 }  // namespace
@@ -179,6 +182,7 @@ Result<Evaluator::Point> Evaluator::measure(const Programs& programs, const isa:
   const AreaEstimate area = area_->estimate(programs.hardware);
   const auto samples = static_cast<double>(system.accelerators);
   Point point{without_time(programs.hardware, system.accelerators), Json::array()};
+  Products products;
   for (std::size_t i = 0; i < times.size(); ++i) {
     const Workload::Model& model = workload_->models()[i];
     const RunTime time{times[i].cycles, system.clock_mhz * 1e6, system.accelerators};
@@ -187,6 +191,9 @@ Result<Evaluator::Point> Evaluator::measure(const Programs& programs, const isa:
     const double milliseconds = time.seconds() * kMilli, millijoules = energy.joules / samples * kMilli;
     point.metrics.latency_ms += model.weight * milliseconds;
     point.metrics.energy_mj += model.weight * millijoules;
+    products.macs += model.weight * static_cast<double>(programs.models[i].accel_macs);
+    products.peak_macs +=
+        model.weight * static_cast<double>(times[i].cycles) * static_cast<double>(programs.hardware.macs_per_uop());
     const simulator::Counters& counters = times[i].counters;
     point.models.push_back({{"model", model.name},
                             {"cycles", times[i].cycles},
@@ -200,7 +207,7 @@ Result<Evaluator::Point> Evaluator::measure(const Programs& programs, const isa:
                                                              std::uint64_t{0})},
                             {"bytes_stored", counters.bytes_stored}});
   }
-  complete(point.metrics, system.accelerators);
+  complete(point.metrics, system.accelerators, products);
   return point;
 }
 
@@ -225,12 +232,14 @@ Metrics Evaluator::lower_bound(const isa::Machine& machine) const {
   const std::int64_t accelerators = machine.system.accelerators;
   Metrics metrics = without_time(machine.hardware, accelerators);
   const AreaEstimate area = area_->estimate(machine.hardware);
+  double all_macs = 0;
   for (std::size_t i = 0; i < accel_macs_.size(); ++i) {
     const double weight = workload_->models()[i].weight;
     const std::uint64_t macs = accel_macs_[i];
     const auto peak = static_cast<std::uint64_t>(machine.hardware.macs_per_uop());
     const RunTime time{(macs + peak - 1) / peak, machine.system.clock_mhz * 1e6, accelerators};
     metrics.latency_ms += weight * time.seconds() * kMilli;
+    all_macs += weight * static_cast<double>(macs);
     // The lower bound of the energy: multiplications and time-dependent energy, without memory accesses.
     simulator::Counters counters;
     counters.macs = macs;
@@ -238,10 +247,15 @@ Metrics Evaluator::lower_bound(const isa::Machine& machine) const {
                                     LogicSize{area.gates, area.flip_flops});
     metrics.energy_mj += weight * energy.joules / static_cast<double>(accelerators) * kMilli;
   }
-  // The throughput has an upper bound, from the lower bound of the latency. The power, a quotient of two lower bounds,
-  // has none.
-  if (metrics.latency_ms > 0)
+  // Throughput and efficiency have upper bounds, from the lower bounds of latency and energy. The power, a quotient of
+  // two lower bounds, has none.
+  const double operations = 2 * all_macs;
+  if (metrics.latency_ms > 0) {
     metrics.inferences_per_second = static_cast<double>(accelerators) / metrics.latency_ms * kMilli;
+    metrics.tops = operations * static_cast<double>(accelerators) / metrics.latency_ms * kMilli * 1e-12;
+  }
+  if (metrics.energy_mj > 0) metrics.tops_per_w = operations / metrics.energy_mj * kMilli * 1e-12;
+  metrics.utilization = 1;
   return metrics;
 }
 

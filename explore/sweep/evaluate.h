@@ -13,6 +13,7 @@
 #include "explore/area/area_model.h"
 #include "explore/energy/energy.h"
 #include "explore/sweep/front.h"
+#include "explore/sweep/metrics.h"
 #include "explore/sweep/space.h"
 #include "explore/sweep/workload.h"
 #include "isa/system.h"
@@ -22,26 +23,14 @@ namespace dovetail::explore {
 // The memory at the port of a machine, with its clock. Errors: those of parse_memory().
 Result<simulator::MemorySpec> memory_of(const isa::SystemConfig& system);
 
-struct Metrics {
-  // Weighted means over the models. With several accelerators, the latency is for a batch with one sample each, the
-  // energy for one inference; area, power, SRAM and gates are for all accelerators.
-  double latency_ms = 0, energy_mj = 0, area_mm2 = 0;
-  double power_w = 0;     // while the models run
-  double sram_bytes = 0;  // of all memories of the area model: OUT, a table's copies, queues and beat buffers too
-  double gates = 0;
-  double design_clock_mhz = 0;  // that the levels of logic of the area model allow; the point's clock may be beyond it
-  double inferences_per_second = 0;
-  std::optional<double> accuracy = {};  // 0 to 1; empty: the space has no numeric choices
-
-  // The value of a constraint's or objective's key. Precondition: the key exists.
-  double of(std::string_view key) const;
-};
-Json to_json(const Metrics& metrics);
-Metrics metrics_from_json(const Json& json);
-// Costs are minimized: a metric to be maximized counts as its negative.
+// Costs are minimized: an objective to be maximized counts as its negative.
 Costs costs(const Metrics& metrics, std::span<const Objective> objectives);
+// The least costs of points with these bounds (Evaluator::lower_bound).
+Costs least_costs(const Metrics& bounds, std::span<const Objective> objectives);
 // The first constraint that the metrics violate, as text; empty: all are satisfied.
 std::string broken_constraint(const Metrics& metrics, std::span<const Constraint> constraints);
+// The first constraint that all points with these bounds violate.
+std::string surely_broken_constraint(const Metrics& bounds, std::span<const Constraint> constraints);
 
 // Why area and energy are not those of the same chip: "the area is of 45 nm (...), the energy of 7 nm: ...". Empty:
 // both are for the same technology node.
@@ -69,7 +58,7 @@ class Evaluator {
   Result<std::vector<LayerTime>> layers(const Programs& programs, std::size_t model,
                                         const isa::SystemConfig& system) const;
 
-  // Lower bounds for any program on that machine: only the multiplications, at the peak.
+  // Bounds of any program on that machine (MetricRow::bound): only the multiplications, at the peak.
   Metrics lower_bound(const isa::Machine& machine) const;
 
   const Workload& workload() const { return *workload_; }

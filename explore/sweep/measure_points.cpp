@@ -75,6 +75,8 @@ Result<void> measure_points(const Space& space, const Evaluator& evaluator, std:
         for (std::size_t m = 0; m < point->models.size(); ++m)
           point->models[m]["check"] = m < outcomes.size() ? outcomes[m] : std::string(kNotChecked);
         measured.values = to_json(point->metrics);
+        for (const Objective& objective : space.objectives())
+          measured.values[objective.key()] = objective.formula.value(point->metrics);
         measured.models = std::move(point->models);
         measured.why = broken_constraint(point->metrics, space.constraints());
         if (!measured.why.empty()) measured.state = PointState::infeasible;

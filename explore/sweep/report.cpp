@@ -132,6 +132,28 @@ std::string SweepReport::command(const PointRecord& point) const {
   return fmt::format("{}", fmt::join(commands, " && "));
 }
 
+std::vector<std::string> SweepReport::shown_metrics() const {
+  std::vector<std::string> keys{"power_w"};
+  for (const Constraint& constraint : space->constraints())
+    if (constraint.formula.metric() != nullptr) keys.push_back(constraint.key());
+  std::erase_if(keys, [&](const std::string& key) {
+    return std::ranges::find(space->objectives(), key, &Objective::key) != space->objectives().end();
+  });
+  std::vector<std::string> once;
+  for (const std::string& key : keys)
+    if (std::ranges::find(once, key) == once.end()) once.push_back(key);
+  return once;
+}
+
+bool SweepReport::uses_fpga(std::string_view flow) const {
+  const auto uses = [&](const auto& each) {
+    return std::ranges::any_of(metric_table(), [&](const MetricRow& row) {
+      return row.key.starts_with(fmt::format("{}.", flow)) && each.formula.uses(row.key);
+    });
+  };
+  return std::ranges::any_of(space->objectives(), uses) || std::ranges::any_of(space->constraints(), uses);
+}
+
 std::string SweepReport::count_of(std::string_view what, const std::function<bool(const PointRecord&)>& is) const {
   const auto counted = [&](const PointRecord& point) { return point.state == PointState::measured && is(point); };
   const auto all = std::ranges::count_if(points, counted);
@@ -209,8 +231,10 @@ std::string SweepReport::text() const {
   out += fmt::format(
       "latency       exact cycles of the cycle simulator at the point's clock, without operations on the host\n");
   if (const std::string more = between_regions(); !more.empty()) out += fmt::format("host          {}\n", more);
-  out += fmt::format("area          model of {} runs of Yosys, {}; {}\n", area->error(false).runs,
+  out += fmt::format("area          model of {} runs of Yosys, {}; {}\n", area->gates().logic_error(false).runs,
                      area->technology().name, area->error_text());
+  for (const auto& [flow, model] : area->fpgas())
+    if (uses_fpga(flow)) out += fmt::format("{:<14}{}\n", flow, model->error_text());
   if (const std::string beyond = extrapolated(); !beyond.empty()) out += fmt::format("extrapolated  {}\n", beyond);
   out += fmt::format("energy        {}\n", energy);
   if (!mixed.empty()) out += fmt::format("mixed         {}\n", mixed);
@@ -222,26 +246,23 @@ std::string SweepReport::text() const {
   if (front.empty()) return out + "front         empty: no point was measured\n";
   const std::vector<std::string> names = parameters_of(*space);
   std::vector<std::string> head(names.begin(), names.end());
-  for (const Objective objective : space->objectives())
-    head.push_back(fmt::format(">{}", kObjectiveTable[static_cast<std::size_t>(objective)].key));
-  head.emplace_back(">power_w");
+  for (const Objective& objective : space->objectives()) head.push_back(fmt::format(">{}", objective.key()));
+  for (const std::string& key : shown_metrics()) head.push_back(fmt::format(">{}", key));
   TextTable table(head);
   for (std::size_t i = 0; i < std::min(front.size(), kMostRows); ++i) {
     const PointRecord& point = points[front[i]];
     std::vector<std::string> cells;
     for (const std::string& name : names) cells.push_back(plain(point.chosen.at(name)));
     const Metrics metrics = metrics_from_json(point.values);
-    for (const Objective objective : space->objectives())
-      cells.push_back(number(metrics.of(kObjectiveTable[static_cast<std::size_t>(objective)].key)));
-    cells.push_back(number(metrics.power_w));
+    for (const Objective& objective : space->objectives()) cells.push_back(number(objective.formula.value(metrics)));
+    for (const std::string& key : shown_metrics()) cells.push_back(number(metrics.of(key)));
     table.add(cells);
   }
   out += fmt::format("front         {} points that no other point beats\n\n{}", front.size(), table.to_string());
   if (front.size() > kMostRows) out += fmt::format("  ... and {} more\n", front.size() - kMostRows);
   TextTable steps([&] {
     std::vector<std::string> columns{"parameter", ">from", ">to", ">pairs"};
-    for (const Objective objective : space->objectives())
-      columns.push_back(fmt::format(">{}", kObjectiveTable[static_cast<std::size_t>(objective)].key));
+    for (const Objective& objective : space->objectives()) columns.push_back(fmt::format(">{}", objective.key()));
     return columns;
   }());
   for (const Sensitivity& row : sensitivities(*space, points)) {
@@ -261,10 +282,11 @@ std::string SweepReport::csv() const {
   const std::vector<std::string> names = parameters_of(*space);
   Metrics columns;
   if (space->has_numerics()) columns.accuracy = 0;
-  const Json metrics = to_json(columns);
+  Json metrics = to_json(columns);
+  for (const Objective& objective : space->objectives()) metrics[objective.key()] = 0;
   std::string out = "key,machine,state,on_front";
   for (const std::string& name : names) out += "," + cell(name);
-  for (const auto& [name, value] : metrics.items()) out += "," + name;
+  for (const auto& [name, value] : metrics.items()) out += "," + cell(name);
   out += ",encoding,area_extrapolated,check,why\n";
   for (std::size_t i = 0; i < points.size(); ++i) {
     const PointRecord& point = points[i];
@@ -293,10 +315,8 @@ Json SweepReport::json() const {
     }
     axes.push_back({{"name", axis.name}, {"choices", choices}});
   }
-  for (const Objective objective : space->objectives()) {
-    const ObjectiveRow& row = kObjectiveTable[static_cast<std::size_t>(objective)];
-    objectives.push_back({{"key", row.key}, {"title", row.title}, {"larger", row.larger}});
-  }
+  for (const Objective& objective : space->objectives())
+    objectives.push_back({{"key", objective.key()}, {"title", objective.title()}, {"larger", objective.larger}});
   for (const PointRecord& point : points) all.push_back(to_json(point));
   for (const Sensitivity& row : sensitivities(*space, points))
     if (row.pairs > 0)
@@ -318,7 +338,11 @@ Json SweepReport::json() const {
       }
     front_rows.push_back({{"point", front[i]}, {"command", command(points[front[i]])}, {"layers", of_models}});
   }
-  const AreaError held_back = area->error(true);
+  const ModelError held_back = area->gates().logic_error(true);
+  Json metrics = Json::array();
+  for (const MetricRow& row : metric_table())
+    if (row.key != "accuracy" || space->has_numerics())
+      metrics.push_back({{"key", row.key}, {"title", row.title}, {"larger", row.larger}});
   Json json{{"kind", "explore"},
             {"models", models},
             {"names", names},
@@ -328,14 +352,15 @@ Json SweepReport::json() const {
             {"size", space->size()},
             {"axes", axes},
             {"objectives", objectives},
+            {"metrics", metrics},
             {"technology", area->technology().name},
             {"energy", mixed.empty() ? energy : fmt::format("{}; {}", energy, mixed)},
             {"area_error",
-             {{"fitted_runs", area->error(false).runs},
+             {{"fitted_runs", area->gates().logic_error(false).runs},
               {"held_back_runs", held_back.runs},
-              {"gates_mean", held_back.gates_mean},
-              {"gates_most", held_back.gates_most},
-              {"flip_flops_mean", held_back.flip_flops_mean},
+              {"gates_mean", held_back.mean},
+              {"gates_most", held_back.most},
+              {"flip_flops_mean", area->gates().flip_flop_error(true).mean},
               {"text", area->error_text()}}},
             {"seconds", seconds},
             {"finished", finished},

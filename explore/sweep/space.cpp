@@ -19,8 +19,6 @@ namespace dovetail::explore {
 namespace {
 
 constexpr std::array<std::string_view, 4> kOfSystem{"memory", "memory_clock_mhz", "clock_mhz", "accelerators"};
-constexpr std::array<std::string_view, 8> kConstraints{
-    "latency_ms", "area_mm2", "energy_mj", "power_w", "sram_bytes", "gates", "inferences_per_second", "accuracy"};
 // The count of points saturates here, so that it does not overflow.
 constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 62;
 constexpr std::size_t kMostChoices = 4096;
@@ -91,30 +89,51 @@ class Reader {
   }
 
   void objectives(const Json& json, std::vector<Objective>& out) {
-    std::vector<std::string_view> keys;
-    for (const ObjectiveRow& row : kObjectiveTable) keys.push_back(row.key);
-    if (!json.is_array() || json.empty())
-      return error("objectives", "expected a list", fmt::format("list some of {}", fmt::join(keys, ", ")));
+    const std::string hint =
+        R"(list metrics and formulas: ["latency_ms", "energy_mj * latency_ms", {"maximize": "tops_per_w"}])";
+    if (!json.is_array() || json.empty()) return error("objectives", "expected a list", hint);
     for (const Json& item : json) {
-      const std::string key = item.is_string() ? item.get<std::string>() : item.dump();
-      const auto row = std::ranges::find(kObjectiveTable, key, &ObjectiveRow::key);
-      if (row == std::end(kObjectiveTable))
-        error("objectives", fmt::format("there is no objective named {}", key), isa::suggestion(key, keys));
-      else if (std::ranges::find(out, row->objective) != out.end())
-        error("objectives", key + " is listed twice", "list it once");
-      else out.push_back(row->objective);
+      std::string text = item.is_string() ? item.get<std::string>() : "";
+      std::optional<bool> larger;
+      if (item.is_object() && item.size() == 1 && item.front().is_string() &&
+          (item.contains("minimize") || item.contains("maximize"))) {
+        text = item.front().get<std::string>();
+        larger = item.contains("maximize");
+      } else if (!item.is_string()) {
+        error("objectives", fmt::format("{} is neither a text nor {{\"minimize\" or \"maximize\": text}}", item.dump()),
+              hint);
+        continue;
+      }
+      auto formula = read_formula("objectives", text);
+      if (!formula) continue;
+      if (std::ranges::find(out, text, &Objective::key) != out.end())
+        error("objectives", text + " is listed twice", "list it once");
+      const MetricRow* const metric = formula->metric();
+      out.push_back({*std::move(formula), larger.value_or(metric != nullptr && metric->larger)});
     }
   }
 
   void constraints(const Json& json, std::vector<Constraint>& out) {
     if (!json.is_object()) return error("constraints", "expected a JSON object", R"(write {"area_mm2": 4})");
     for (const auto& [key, value] : json.items()) {
-      if (std::ranges::find(kConstraints, key) == kConstraints.end())
-        error(key, "there is no metric of this name", isa::suggestion(key, constraint_keys()));
-      else if (!value.is_number() || !(value.get<double>() > 0))
-        error(key, fmt::format("{} must be a number above 0", value.dump()),
-              larger_is_better(key) ? "write the least that a point may have" : "write the most that a point may have");
-      else out.push_back({key, value.get<double>()});
+      auto formula = read_formula("constraints", key);
+      if (!formula) continue;
+      const MetricRow* const metric = formula->metric();
+      const bool larger = metric != nullptr && metric->larger;
+      Constraint constraint{.formula = *std::move(formula)};
+      if (value.is_number()) {
+        (larger ? constraint.least : constraint.most) = value.get<double>();
+      } else if (value.is_object() && !value.empty()) {
+        for (const auto& [end, bound] : value.items())
+          if ((end == "least" || end == "most") && bound.is_number())
+            (end == "least" ? constraint.least : constraint.most) = bound.get<double>();
+          else error(key, fmt::format("{} is not a bound", value.dump()), R"(write {"least": 1, "most": 2})");
+      }
+      const double bound = constraint.least.value_or(constraint.most.value_or(0));
+      if ((!constraint.least && !constraint.most) || (value.is_number() && metric != nullptr && !(bound > 0)))
+        error(key, fmt::format("{} must be a number above 0, or {{\"least\": ..., \"most\": ...}}", value.dump()),
+              larger ? "write the least that a point may have" : "write the most that a point may have");
+      else out.push_back(std::move(constraint));
     }
   }
 
@@ -122,6 +141,13 @@ class Reader {
   Diagnostics errors;
 
  private:
+  std::optional<Formula> read_formula(const std::string& key, const std::string& text) {
+    auto formula = Formula::parse(text, fmt::format("{}, \"{}\"", where_, key));
+    if (formula.ok()) return *std::move(formula);
+    errors.insert(errors.end(), formula.errors().begin(), formula.errors().end());
+    return std::nullopt;
+  }
+
   bool claim(const std::string& parameter, const std::string& key) {
     const auto known = parameters();
     if (std::ranges::find(known, parameter) == known.end()) {
@@ -228,19 +254,21 @@ bool varies(const std::vector<Axis>& axes, const Is& is) {
 
 // The objectives that the axes can change. More accelerators never shorten the latency of a batch.
 std::vector<Objective> default_objectives(const std::vector<Axis>& axes) {
-  std::vector<Objective> objectives{Objective::latency, Objective::area, Objective::energy};
+  std::vector<std::string_view> keys{"latency_ms", "area_mm2", "energy_mj"};
   if (varies(axes, [](std::string_view parameter) { return parameter == "accelerators"; }))
-    objectives.push_back(Objective::throughput);
-  if (varies(axes, is_numeric)) objectives.push_back(Objective::accuracy);
+    keys.emplace_back("inferences_per_second");
+  if (varies(axes, is_numeric)) keys.emplace_back("accuracy");
+  std::vector<Objective> objectives;
+  for (const std::string_view key : keys)
+    objectives.push_back({Formula::parse(key, "").value(), find_metric(key)->larger});
   return objectives;
 }
 
 }  // namespace
 
-std::span<const std::string_view> constraint_keys() { return kConstraints; }
-
-bool larger_is_better(std::string_view key) {
-  return std::ranges::any_of(kObjectiveTable, [&](const ObjectiveRow& row) { return row.larger && row.key == key; });
+std::string Objective::title() const {
+  const MetricRow* const metric = formula.metric();
+  return metric != nullptr ? std::string(metric->title) : formula.text();
 }
 
 bool is_of_system(std::string_view parameter) { return std::ranges::find(kOfSystem, parameter) != kOfSystem.end(); }
@@ -278,8 +306,8 @@ Result<Space> Space::parse(const Json& json, std::string_view where) {
     reader.error("axes", "the space has no axis, so it contains only one point",
                  R"(add "axes": {"block_in": [8, 16, 32]})");
   if (!varies(reader.read, is_numeric)) {
-    const bool judged = std::ranges::find(space.objectives_, Objective::accuracy) != space.objectives_.end();
-    if (judged || std::ranges::find(space.constraints_, "accuracy", &Constraint::key) != space.constraints_.end())
+    const auto judges = [](const auto& each) { return each.formula.uses("accuracy"); };
+    if (std::ranges::any_of(space.objectives_, judges) || std::ranges::any_of(space.constraints_, judges))
       reader.error("accuracy", "accuracy is measured only with numeric axes, and there is none",
                    fmt::format("add one of {}", fmt::join(numeric_keys(), ", ")));
   }

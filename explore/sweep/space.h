@@ -12,38 +12,26 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "explore/sweep/metrics.h"
 #include "explore/sweep/numerics.h"
 #include "isa/system.h"
 
 namespace dovetail::explore {
 
-// The objectives of a sweep.
-enum class Objective : std::uint8_t { latency, area, energy, throughput, accuracy };
-inline constexpr std::size_t kObjectives = 5;
-struct ObjectiveRow {
-  Objective objective;
-  std::string_view key;    // name in files: "latency_ms"
-  std::string_view title;  // name in reports: "latency, ms"
-  bool larger;             // whether larger is better
+// What a sweep minimizes or, where larger is better, maximizes.
+struct Objective {
+  Formula formula;
+  bool larger = false;
+  const std::string& key() const { return formula.text(); }  // name in files: "latency_ms"
+  std::string title() const;                                 // name in reports: "latency, ms"
 };
-// clang-format off
-inline constexpr ObjectiveRow kObjectiveTable[kObjectives] = {
-    {Objective::latency, "latency_ms", "latency, ms", false},
-    {Objective::area, "area_mm2", "area, mm²", false},
-    {Objective::energy, "energy_mj", "energy, mJ", false},
-    {Objective::throughput, "inferences_per_second", "inferences a second", true},
-    {Objective::accuracy, "accuracy", "accuracy", true},
-};
-// clang-format on
 
-// A bound on a metric: an objective, or `power_w`, `sram_bytes`, `gates`. For objectives to be maximized the bound is a
-// minimum, for all others a maximum.
+// Bounds of a metric or formula.
 struct Constraint {
-  std::string key;
-  double bound = 0;
+  Formula formula;
+  std::optional<double> least = {}, most = {};
+  const std::string& key() const { return formula.text(); }
 };
-bool larger_is_better(std::string_view key);
-std::span<const std::string_view> constraint_keys();
 
 // One choice: values of parameters that are set together.
 using Assignment = std::vector<std::pair<std::string, Json>>;

@@ -191,13 +191,13 @@ class Sweep {
     record.machine = space_.name_of(*proposal.machine);
     const Metrics least = evaluator_(proposal.genes).lower_bound(*proposal.machine);
     record.values = to_json(least);
-    if (const std::string broken = broken_constraint(least, space_.constraints()); !broken.empty()) {
+    if (const std::string broken = surely_broken_constraint(least, space_.constraints()); !broken.empty()) {
       record.state = PointState::infeasible;
       record.why = broken + ", by its lower bounds";
       return false;
     }
     if (!options_.prune) return true;
-    const Costs bound = costs(least, space_.objectives());
+    const Costs bound = least_costs(least, space_.objectives());
     const auto beats =
         std::ranges::find_if(front_before_, [&](const auto& point) { return dominates(point.first, bound); });
     if (beats == front_before_.end()) return true;

@@ -17,16 +17,16 @@ const number = value => {
   return size >= 1000 ? Math.round(value).toLocaleString("en") : String(+value.toPrecision(4));
 };
 
-const metrics = [["latency_ms", "latency, ms"], ["area_mm2", "area, mm²"], ["energy_mj", "energy, mJ"],
-  ["power_w", "power, W"], ["sram_bytes", "SRAM, bytes"], ["gates", "gates"],
-  ["design_clock_mhz", "clock of the design, MHz"]];
-// Objectives that not every sweep has come right after those that it does.
-metrics.splice(3, 0, ...data.objectives.filter(objective => !metrics.some(([key]) => key === objective.key))
-  .map(objective => [objective.key, objective.title]));
+// The objectives, then the power, then all other metrics.
+const metrics = data.objectives.map(objective => [objective.key, objective.title]);
+const others = data.metrics.filter(({key}) => !data.objectives.some(objective => objective.key === key));
+metrics.push(...others.filter(({key}) => key === "power_w").map(({key, title}) => [key, title]));
+const shownMetrics = metrics.length;
+metrics.push(...others.filter(({key}) => key !== "power_w").map(({key, title}) => [key, title]));
 const titleOf = Object.fromEntries(metrics);
 // Whether more is better: 1 where less is, else -1.
-const signOf = Object.fromEntries(metrics.map(([key]) => [key, data.objectives.some(one => one.key === key && one.larger) ? -1 : 1]));
-const shownMetrics = metrics.findIndex(([key]) => key === "power_w") + 1;
+const signOf = Object.fromEntries(metrics.map(([key]) =>
+  [key, [...data.objectives, ...data.metrics].find(one => one.key === key).larger ? -1 : 1]));
 const parameters = data.axes.flatMap(axis => Object.keys(axis.choices[0]));
 const choicesOf = Object.fromEntries(parameters.map(name => [name, [...new Set(data.axes
   .flatMap(axis => axis.choices.filter(choice => name in choice).map(choice => JSON.stringify(choice[name]))))]]));

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "explore/area/chip_memories.h"
 #include "isa/spec/config.h"
 #include "tests/catch.h"
 
@@ -18,19 +19,19 @@ const AreaModel& model() {
 }  // namespace
 
 TEST_CASE("area model: the error on held-out runs is less than a tenth") {
-  const AreaError fitted = model().error(false), held_back = model().error(true);
-  CHECK(fitted.runs >= 25);
-  REQUIRE(held_back.runs >= 12);
-  CHECK(held_back.gates_mean < 0.05);
-  CHECK(held_back.gates_most < 0.10);
-  CHECK(held_back.flip_flops_most < 0.10);
-  CHECK(held_back.levels_mean < 0.15);
+  const LogicModel& gates = model().gates();
+  CHECK(gates.logic_error(false).runs >= 25);
+  REQUIRE(gates.logic_error(true).runs >= 12);
+  CHECK(gates.logic_error(true).mean < 0.05);
+  CHECK(gates.logic_error(true).most < 0.10);
+  CHECK(gates.flip_flop_error(true).most < 0.10);
+  CHECK(gates.level_error(true).mean < 0.15);
 }
 
 TEST_CASE("area model: memories have the bits that Yosys counts") {
-  const auto json = read_json_file(std::string(DOVETAIL_SOURCE_DIR) + "/hw/syn/sweep.json");
+  const auto json = read_json_file(std::string(DOVETAIL_SOURCE_DIR) + "/hw/syn/sweep.generic.json");
   REQUIRE(json.ok());
-  const auto runs = synthesis_runs_from_json(*json, "sweep.json");
+  const auto runs = synthesis_runs_from_json(*json, "sweep.generic.json");
   REQUIRE(runs.ok());
   for (const SynthesisRun& run : *runs) {
     std::int64_t bits = 0;
@@ -81,7 +82,7 @@ TEST_CASE("area model: beyond the range of its runs it extrapolates, and names i
 TEST_CASE("area model: invalid data is refused") {
   CHECK_FALSE(synthesis_runs_from_json(Json{{"runs", {{{"held_back", true}}}}}, "x").ok());
   CHECK_FALSE(technology_from_json(Json{{"name", "none"}}, "x").ok());
-  CHECK_FALSE(AreaModel::fit({}, Technology{}).ok());
+  CHECK_FALSE(LogicModel::fit({}, "x").ok());
 }
 
 }  // namespace dovetail::explore

@@ -16,7 +16,40 @@ std::string errors_of(const std::string& text) {
   return space.ok() ? "" : to_string(space.errors());
 }
 
+std::vector<std::string> keys_of(const std::vector<Objective>& objectives) {
+  std::vector<std::string> keys;
+  for (const Objective& objective : objectives) keys.push_back(objective.key());
+  return keys;
+}
+
 }  // namespace
+
+TEST_CASE("space: formulas are objectives and constraints") {
+  const auto space = parse(R"({"axes": {"bus_bytes": [8, 16]},
+    "objectives": ["energy_mj * latency_ms", {"maximize": "tops / area_mm2"}, "tops_per_w", {"minimize": "tops"}],
+    "constraints": {"xc7.lut": 60000, "tops": 0.1, "latency_ms - energy_mj": -1, "power_w": {"least": 0.1, "most": 2}}})");
+  REQUIRE(space.ok());
+  CHECK(keys_of(space->objectives()) ==
+        std::vector<std::string>{"energy_mj * latency_ms", "tops / area_mm2", "tops_per_w", "tops"});
+  const std::vector<bool> larger{false, true, true, false};
+  for (std::size_t i = 0; i < larger.size(); ++i) CHECK(space->objectives()[i].larger == larger[i]);
+  const auto& constraints = space->constraints();
+  REQUIRE(constraints.size() == 4);
+  CHECK((constraints[0].most == 60000.0 && !constraints[0].least));
+  CHECK((constraints[1].least == 0.1 && !constraints[1].most));  // more is better
+  CHECK(constraints[2].most == -1.0);
+  CHECK((constraints[3].least == 0.1 && constraints[3].most == 2.0));
+  const auto error = [&](const std::string& rest) {
+    return errors_of(R"({"axes": {"bus_bytes": [8, 16]}, )" + rest + "}");
+  };
+  using Catch::Matchers::ContainsSubstring;
+  CHECK_THAT(error(R"("objectives": ["latencyms * 2"])"), ContainsSubstring("latencyms, at character 1"));
+  CHECK_THAT(error(R"("objectives": [{"maximise": "tops"}])"), ContainsSubstring("minimize"));
+  CHECK_THAT(error(R"("objectives": ["tops", {"minimize": "tops"}])"), ContainsSubstring("listed twice"));
+  CHECK_THAT(error(R"("constraints": {"tops": {"at_most": 3}})"), ContainsSubstring("is not a bound"));
+  CHECK_THAT(error(R"("constraints": {"tops": {}})"), ContainsSubstring("must be a number above 0"));
+  CHECK_THAT(error(R"("constraints": {"accuracy / area_mm2": 2})"), ContainsSubstring("only with numeric axes"));
+}
 
 TEST_CASE("space: points are numbered with the system's parameters last") {
   const auto space = parse(R"({"hardware": "1x16x16-ext",
@@ -51,8 +84,9 @@ TEST_CASE("space: accelerators are of the system, and make throughput an objecti
     "constraints": {"inferences_per_second": 10}})");
   REQUIRE(space.ok());
   CHECK(space->axes().back().name == "accelerators");
-  CHECK(space->objectives() ==
-        std::vector{Objective::latency, Objective::area, Objective::energy, Objective::throughput});
+  CHECK(keys_of(space->objectives()) ==
+        std::vector<std::string>{"latency_ms", "area_mm2", "energy_mj", "inferences_per_second"});
+  CHECK(space->objectives().back().larger);
   std::set<std::string> keys;
   for (std::uint64_t i = 0; i < space->size(); ++i) {
     const auto machine = space->machine(space->genes(i));
@@ -76,7 +110,7 @@ TEST_CASE("space: numeric choices are not part of the machine, and make accuracy
     "constraints": {"accuracy": 0.9}})");
   REQUIRE(space.ok());
   CHECK(space->has_numerics());
-  CHECK(space->objectives().back() == Objective::accuracy);
+  CHECK(space->objectives().back().key() == "accuracy");
   std::set<std::string> keys, machines, numerics;
   for (std::uint64_t i = 0; i < space->size(); ++i) {
     const Genes genes = space->genes(i);

@@ -358,7 +358,10 @@ TEST_CASE("sweep: several accelerators: the batch's cycles, area and power of al
   // Throughput is the only objective by which four are better than one.
   const auto front = front_of(points, fixture.space.objectives());
   CHECK(std::ranges::any_of(front, [&](std::size_t i) { return points[i].chosen.at("accelerators") == 4; }));
-  const std::vector<Objective> without{Objective::latency, Objective::area};
+  std::vector<Objective> without = fixture.space.objectives();
+  std::erase_if(without, [](const Objective& each) {
+    return each.key() == "inferences_per_second" || each.key() == "energy_mj";
+  });
   for (const std::size_t i : front_of(points, without)) CHECK(points[i].chosen.at("accelerators") == 1);
 }
 
