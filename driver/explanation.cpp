@@ -11,14 +11,14 @@
 
 #include <fmt/format.h>
 
+#include "simulator/trace/profile.h"
+
 namespace dovetail::driver {
 
 namespace {
 
 constexpr std::size_t kCauses = kTimeCauses.size(), kClock = kCauses - 2, kHost = kCauses - 1;
-// The waits of the compute unit in the order of kTimeCauses, as a profile names them.
-constexpr std::array<std::string_view, 5> kWaits{"token_prev", "token_next", "drain", "unit", "fetch"};
-constexpr std::size_t kKinds = kClock - kWaits.size();
+static_assert(kClock == simulator::kCycleCauseNames.size());
 
 // A layer of the accelerator, or a step elsewhere.
 struct Piece {
@@ -69,10 +69,8 @@ Piece piece_of_layer(const Json& layer) {
   piece.bytes_read = layer.at("bytes_read").get<std::uint64_t>();
   piece.bytes_written = layer.at("bytes_written").get<std::uint64_t>();
   piece.joules = layer.value("joules", 0.0);
-  for (std::size_t k = 0; k < kKinds; ++k)
-    piece.by_cause[k] = layer.at("compute_busy").at(std::string(kTimeCauses[k])).get<std::uint64_t>();
-  for (std::size_t w = 0; w < kWaits.size(); ++w)
-    piece.by_cause[kKinds + w] = layer.at("compute").at("waiting").at(std::string(kWaits[w])).get<std::uint64_t>();
+  for (std::size_t c = 0; c < kClock; ++c)
+    piece.by_cause[c] = layer.at("cycles_by_cause").at(std::string(kTimeCauses[c])).get<std::uint64_t>();
   const Json& bounds = layer.at("bounds");
   if (piece.cycles > 0 && bounds.contains("tightest")) piece.bound = bounds.at("tightest").get<std::string>();
   return piece;

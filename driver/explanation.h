@@ -11,9 +11,9 @@
 
 namespace dovetail::driver {
 
-// What the time of a layer or step consists of. The accelerator's causes are those of its compute unit, whose cycles
-// add up to the run's: its busy cycles by kind of work, then its waits. `clock` is the time that the cycles of the
-// first run gain or lose by the clock of the second one, `host` the time of steps that are not on the accelerator.
+// What the time of a layer or step consists of: simulator::kCycleCauseNames, whose cycles add up to the
+// accelerator's; `clock`, the time that the cycles of the first run gain or lose by the clock of the second one; and
+// `host`, the time of steps that are not on the accelerator.
 inline constexpr std::array<std::string_view, 12> kTimeCauses{"gemm",  "alu",        "load acc",    "load uop",
                                                               "other", "load token", "store token", "drain",
                                                               "unit",  "fetch",      "clock",       "host"};

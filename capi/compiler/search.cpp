@@ -144,7 +144,7 @@ Result<explore::SweepOptions> sweep_options_of(const dvt_explore_options& given)
   if (given.batch != 0) options.batch = given.batch;
   options.jobs = given.jobs;
   options.prune = given.no_prune == 0;
-  options.check = given.no_check == 0;
+  options.measure = {.check = given.no_check == 0, .layers = given.layers != 0};
   return options;
 }
 

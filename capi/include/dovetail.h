@@ -608,6 +608,7 @@ typedef struct dvt_explore_options {
   /* One for each model, where the space has numeric choices; their quantized models are written to `folder`/models.
    * Null: the space has none. */
   const dvt_model_samples* samples;
+  int32_t layers; /* not 0: each point's models have their "layers": cycles by cause, bound, bytes, energy */
 } dvt_explore_options;
 
 /* Measures the design points of a space (JSON text, docs/howto/exploring.md) on models: latency, area, energy. `json`

@@ -61,6 +61,10 @@ class Explore : public Command {
                   "values that replace those of the kit's energy table (docs/reference/energy.md)", File::read);
     numeric_.declare(options);
     options.flag("--no-prune", no_prune_, "also measure points that lower bounds rule out");
+    options.flag(
+        "--layers", layers_,
+        "also record the layers of every point, in layers.csv: cycles by cause, bound, bytes, energy; takes up "
+        "to twice as long");
     options.flag("--no-check", no_check_, "do not run the programs with values to check them, only time them");
     options
         .values("--confirm", "HOW", confirm_,
@@ -121,7 +125,7 @@ class Explore : public Command {
     DOVETAIL_TRY(explore::find_strategy(strategy_));
     options_.strategy = strategy_;
     options_.prune = !no_prune_;
-    options_.check = !no_check_;
+    options_.measure = {.check = !no_check_, .layers = layers_};
     if (points_) {
       DOVETAIL_ASSIGN(const std::int64_t most, parse_count("--points", *points_, 1));
       options_.points = static_cast<std::uint64_t>(most);
@@ -216,7 +220,7 @@ class Explore : public Command {
       if (what_if_ || point_) return {};  // process 0 needs no others
       DOVETAIL_ASSIGN(const std::unique_ptr<Prepared> sweep, prepare());
       return explore::serve(transport, sweep->identity().dump(), [&](std::string_view job) {
-        return explore::do_job(sweep->space, sweep->evaluator(), options_.check, job);
+        return explore::do_job(sweep->space, sweep->evaluator(), options_.measure, job);
       });
     }();
     if (served.ok()) return Exit::success;
@@ -402,6 +406,8 @@ class Explore : public Command {
     }
     front["front"] = std::move(rows);
     DOVETAIL_TRY(write_text_file(folder / "points.csv", report.csv()));
+    if (const std::string layers = report.layers_csv(); !layers.empty())
+      DOVETAIL_TRY(write_text_file(folder / "layers.csv", layers));
     DOVETAIL_TRY(write_text_file(folder / "front.json", driver::json_text(front)));
     DOVETAIL_ASSIGN(const std::string page, explore::sweep_page(report.json(), "the sweep"));
     return write_text_file(folder / "report.html", page);
@@ -410,7 +416,7 @@ class Explore : public Command {
   std::vector<std::string> files_, confirm_;
   std::optional<std::string> folder_, weights_, points_, jobs_, energy_, point_, what_if_;
   std::string space_path_, strategy_ = "exhaustive", batch_ = "64", seed_ = "1", confirm_most_ = "4";
-  bool no_prune_ = false, no_check_ = false, json_ = false;
+  bool no_prune_ = false, no_check_ = false, layers_ = false, json_ = false;
   NumericArguments numeric_;
   explore::SweepOptions options_;
   std::vector<double> model_weights_;

@@ -48,14 +48,7 @@ Result<AreaModel> AreaModel::of_kit() {
   DOVETAIL_ASSIGN(LogicModel gates, LogicModel::fit(std::move(runs), sweep.string()));
   DOVETAIL_ASSIGN(const Json numbers, read_json_file(technology));
   DOVETAIL_ASSIGN(Technology read, technology_from_json(numbers, technology.string()));
-  AreaModel model(std::move(gates), std::move(read));
-  for (const auto& [flow, fpga] : {std::pair("xc7", &AreaModel::xc7_), std::pair("xcup", &AreaModel::xcup_)}) {
-    const std::filesystem::path file = folder / fmt::format("sweep.{}.json", flow);
-    if (!std::filesystem::exists(file)) continue;
-    DOVETAIL_ASSIGN(std::vector<SynthesisRun> of_flow, runs_of(file));
-    DOVETAIL_ASSIGN(model.*fpga, FpgaModel::fit(std::move(of_flow), file.string()));
-  }
-  return model;
+  return AreaModel(std::move(gates), std::move(read));
 }
 
 AreaEstimate AreaModel::estimate(const isa::HardwareConfig& hardware) const {
@@ -73,16 +66,7 @@ AreaEstimate AreaModel::estimate(const isa::HardwareConfig& hardware) const {
   area.sram_mm2 = memories * 1e-6;
   area.logic_levels = gates_.levels(hardware);
   area.clock_mhz = 1e6 / (std::max(1.0, area.logic_levels) * t.level_ps);
-  if (xc7_) area.xc7 = xc7_->estimate(hardware);
-  if (xcup_) area.xcup = xcup_->estimate(hardware);
   return area;
-}
-
-std::vector<std::pair<std::string_view, const FpgaModel*>> AreaModel::fpgas() const {
-  std::vector<std::pair<std::string_view, const FpgaModel*>> all;
-  if (xc7_) all.emplace_back("xc7", &*xc7_);
-  if (xcup_) all.emplace_back("xcup", &*xcup_);
-  return all;
 }
 
 std::string AreaModel::error_text() const {
@@ -97,20 +81,18 @@ std::string AreaModel::error_text() const {
 Json AreaModel::report(const isa::HardwareConfig& hardware) const {
   const AreaEstimate area = estimate(hardware);
   const ModelError held_back = gates_.logic_error(true);
-  Json json{{"config", hardware.name},
-            {"technology", technology_.name},
-            {"gates", area.gates},
-            {"flip_flops", area.flip_flops},
-            {"memory_bits", area.memory_bits},
-            {"logic_mm2", area.logic_mm2},
-            {"sram_mm2", area.sram_mm2},
-            {"area_mm2", area.mm2()},
-            {"logic_levels", area.logic_levels},
-            {"clock_mhz", area.clock_mhz},
-            {"error", {{"runs", held_back.runs}, {"gates_mean", held_back.mean}, {"gates_most", held_back.most}}},
-            {"extrapolates", extrapolates(hardware)}};
-  for (const auto& [flow, model] : fpgas()) json[std::string(flow)] = model->report(hardware);
-  return json;
+  return {{"config", hardware.name},
+          {"technology", technology_.name},
+          {"gates", area.gates},
+          {"flip_flops", area.flip_flops},
+          {"memory_bits", area.memory_bits},
+          {"logic_mm2", area.logic_mm2},
+          {"sram_mm2", area.sram_mm2},
+          {"area_mm2", area.mm2()},
+          {"logic_levels", area.logic_levels},
+          {"clock_mhz", area.clock_mhz},
+          {"error", {{"runs", held_back.runs}, {"gates_mean", held_back.mean}, {"gates_most", held_back.most}}},
+          {"extrapolates", extrapolates(hardware)}};
 }
 
 }  // namespace dovetail::explore

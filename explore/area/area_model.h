@@ -1,10 +1,9 @@
 // Estimates the area of a design point without synthesis: in a technology by models of gates and flip-flops and the
-// exact sizes of memories, and in FPGAs. docs/howto/exploring.md describes fit and error.
+// exact sizes of memories. docs/howto/exploring.md describes fit and error.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +11,6 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "explore/area/fpga_model.h"
 #include "explore/area/logic_model.h"
 #include "isa/config.h"
 
@@ -35,7 +33,6 @@ struct AreaEstimate {
   double memory_bits = 0;
   double logic_mm2 = 0, sram_mm2 = 0;
   double logic_levels = 0, clock_mhz = 0;  // levels between registers, and the clock that they allow
-  FpgaUse xc7, xcup;                       // Xilinx 7 series, UltraScale+
   double mm2() const { return logic_mm2 + sram_mm2; }
 };
 
@@ -47,8 +44,6 @@ class AreaModel {
 
   AreaEstimate estimate(const isa::HardwareConfig& hardware) const;
   const LogicModel& gates() const { return gates_; }
-  // The models of FPGAs by flow: "xc7", "xcup".
-  std::vector<std::pair<std::string_view, const FpgaModel*>> fpgas() const;
   // The error of gates on the held-back runs as text, with the range of multipliers of all runs: "gates off by 0.2 % on
   // average, 0.6 % at most, on 13 other runs; all runs have 16 to 256 multipliers".
   std::string error_text() const;
@@ -62,7 +57,6 @@ class AreaModel {
 
  private:
   LogicModel gates_;
-  std::optional<FpgaModel> xc7_, xcup_;
   Technology technology_;
 };
 

@@ -169,10 +169,7 @@ Result<std::vector<SynthesisRun>> synthesis_runs_from_json(const Json& json, std
       SynthesisRun run;
       DOVETAIL_ASSIGN(run.hardware, isa::config_from_json(item.at("parameters"), where));
       run.held_back = item.at("held_back").get<bool>();
-      for (const auto& [key, member] :
-           {std::pair("memory_bits", &SynthesisRun::memory_bits), std::pair("dsp", &SynthesisRun::dsp),
-            std::pair("ramb18", &SynthesisRun::ramb18), std::pair("ramb36", &SynthesisRun::ramb36)})
-        run.*member = item.value(key, std::int64_t{0});
+      run.memory_bits = item.at("memory_bits").get<std::int64_t>();
       run.logic_levels = item.at("logic_levels").get<std::int64_t>();
       for (const auto& [path, count] : item.at("blocks").items())
         run.blocks.push_back({path, count.at(0).get<double>(), count.at(1).get<double>()});

@@ -16,7 +16,7 @@
 
 namespace dovetail::explore {
 
-// The result of Yosys for one design point: the logic (two-input gates, or LUTs of an FPGA) and flip-flops of each
+// The result of Yosys for one design point: the logic (two-input gates in flow `generic`) and flip-flops of each
 // block, including everything in it.
 struct BlockCount {
   std::string path;  // instance names, joined by '/'; empty: the whole design
@@ -26,12 +26,11 @@ struct SynthesisRun {
   isa::HardwareConfig hardware;
   std::vector<BlockCount> blocks;
   std::int64_t logic_levels = 0;
-  std::int64_t memory_bits = 0;                  // of flow `generic`
-  std::int64_t dsp = 0, ramb18 = 0, ramb36 = 0;  // of an FPGA
-  bool held_back = false;                        // not used for the fit, but to measure its error
+  std::int64_t memory_bits = 0;  // of flow `generic`
+  bool held_back = false;        // not used for the fit, but to measure its error
 };
-// {"runs": [{"parameters": {...}, "held_back", "logic_levels", "blocks": {path: [logic, flip-flops]}}]}, of an FPGA
-// also "dsp", "ramb18", "ramb36"
+// {"runs": [{"parameters": {...}, "held_back", "logic_levels", "memory_bits", "blocks": {path: [logic, flip-flops]}}]},
+// of an FPGA also "dsp", "ramb18", "ramb36"
 Result<std::vector<SynthesisRun>> synthesis_runs_from_json(const Json& json, std::string_view where);
 
 // A quantity of a configuration with which the area grows.

@@ -148,8 +148,6 @@ Metrics Evaluator::without_time(const isa::HardwareConfig& hardware, std::int64_
   metrics.gates = count * area.gates;
   metrics.levels = area.logic_levels;
   metrics.design_clock_mhz = area.clock_mhz;
-  metrics.xc7 = area.xc7.times(count);
-  metrics.xcup = area.xcup.times(count);
   metrics.sram_bytes = count * area.memory_bits / 8;
   return metrics;
 }

@@ -34,7 +34,7 @@ bool ends_sweep(const Diagnostics& errors, const Work* work) {
 }  // namespace
 
 Result<void> measure_points(const Space& space, const Evaluator& evaluator, std::span<const isa::Machine> machines,
-                            bool check, Work* work,
+                            const MeasurePlan& plan, Work* work,
                             const std::function<Result<void>(std::size_t point, Measured measured)>& done) {
   Measured all;  // what concerns all points
   bool is_bug = false;
@@ -50,7 +50,7 @@ Result<void> measure_points(const Space& space, const Evaluator& evaluator, std:
     const Diagnostic& error = programs.errors().front();
     all.state = is_bug ? PointState::failed : PointState::infeasible;
     all.why = fmt::format("{}: {}", error.what, error.why);
-  } else if (check) {
+  } else if (plan.check) {
     const auto checks = guarded([&]() -> Result<std::vector<ModelCheck>> {
       DOVETAIL_ASSIGN(const runtime::MakeSimulator functional, runtime::simulator_factory("functional"));
       return evaluator.workload().run(*programs, functional);
@@ -66,7 +66,14 @@ Result<void> measure_points(const Space& space, const Evaluator& evaluator, std:
   for (std::size_t i = 0; i < machines.size(); ++i) {
     Measured measured = all;
     if (all.why.empty()) {
-      auto point = guarded([&] { return evaluator.measure(*programs, machines[i].system, work); });
+      auto point = guarded([&]() -> Result<Evaluator::Point> {
+        DOVETAIL_ASSIGN(Evaluator::Point timed, evaluator.measure(*programs, machines[i].system, work));
+        for (std::size_t m = 0; plan.layers && m < timed.models.size(); ++m) {
+          DOVETAIL_ASSIGN(const auto layers, evaluator.layers(*programs, m, machines[i].system));
+          for (const LayerTime& layer : layers) timed.models[m]["layers"].push_back(to_json(layer));
+        }
+        return timed;
+      });
       if (!point.ok()) {
         if (ends_sweep(point.errors(), work)) return point.errors();
         measured.state = PointState::failed;
@@ -93,7 +100,8 @@ std::string job_text(std::span<const Genes> genes, std::span<const std::string> 
   return job.dump();
 }
 
-Result<std::string> do_job(const Space& space, const EvaluatorFor& evaluator, bool check, std::string_view job) {
+Result<std::string> do_job(const Space& space, const EvaluatorFor& evaluator, const MeasurePlan& plan,
+                           std::string_view job) {
   DOVETAIL_ASSIGN(const Json points, parse_json(job, "a job of the sweep"));
   std::vector<isa::Machine> machines;
   Genes genes;
@@ -107,7 +115,7 @@ Result<std::string> do_job(const Space& space, const EvaluatorFor& evaluator, bo
     machines.push_back(std::move(machine));
   }
   Json result = Json::array();
-  DOVETAIL_TRY(measure_points(space, evaluator(genes), machines, check, nullptr,
+  DOVETAIL_TRY(measure_points(space, evaluator(genes), machines, plan, nullptr,
                               [&](std::size_t, Measured measured) -> Result<void> {
                                 result.push_back({{"state", name(measured.state)},
                                                   {"why", measured.why},

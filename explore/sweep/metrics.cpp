@@ -42,16 +42,6 @@ const auto kMetrics = std::to_array<PlacedMetric>({
     {{"tops", "10^12 operations a second", true, Bound::most}, DOVETAIL_METRIC(tops)},
     {{"tops_per_w", "10^12 operations a joule", true, Bound::most}, DOVETAIL_METRIC(tops_per_w)},
     {{"utilization", "share of the peak", true, Bound::most}, DOVETAIL_METRIC(utilization)},
-    {{"xc7.lut", "LUTs, 7 series", false, Bound::exact}, DOVETAIL_METRIC(xc7.lut)},
-    {{"xc7.flip_flops", "flip-flops, 7 series", false, Bound::exact}, DOVETAIL_METRIC(xc7.flip_flops)},
-    {{"xc7.dsp", "DSPs, 7 series", false, Bound::exact}, DOVETAIL_METRIC(xc7.dsp)},
-    {{"xc7.bram", "block RAMs of 36 Kb, 7 series", false, Bound::exact}, DOVETAIL_METRIC(xc7.bram)},
-    {{"xc7.levels", "levels of logic, 7 series", false, Bound::exact}, DOVETAIL_METRIC(xc7.levels)},
-    {{"xcup.lut", "LUTs, UltraScale+", false, Bound::exact}, DOVETAIL_METRIC(xcup.lut)},
-    {{"xcup.flip_flops", "flip-flops, UltraScale+", false, Bound::exact}, DOVETAIL_METRIC(xcup.flip_flops)},
-    {{"xcup.dsp", "DSPs, UltraScale+", false, Bound::exact}, DOVETAIL_METRIC(xcup.dsp)},
-    {{"xcup.bram", "block RAMs of 36 Kb, UltraScale+", false, Bound::exact}, DOVETAIL_METRIC(xcup.bram)},
-    {{"xcup.levels", "levels of logic, UltraScale+", false, Bound::exact}, DOVETAIL_METRIC(xcup.levels)},
 });
 // clang-format on
 #undef DOVETAIL_METRIC

@@ -9,13 +9,12 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "explore/area/area_model.h"
 
 namespace dovetail::explore {
 
 struct Metrics {
   // Weighted means over the models. With several accelerators, the latency is for a batch with one sample each, the
-  // energy for one inference; area, power, SRAM, gates and FPGA resources are for all accelerators.
+  // energy for one inference; area, power, SRAM and gates are for all accelerators.
   double latency_ms = 0, energy_mj = 0, area_mm2 = 0;
   double power_w = 0;     // while the models run
   double sram_bytes = 0;  // of all memories of the area model: OUT, a table's copies, queues and beat buffers too
@@ -24,7 +23,6 @@ struct Metrics {
   double inferences_per_second = 0;
   // Of the multiplications and additions of the models: 10^12 a second, the same for a watt, and the share of the peak.
   double tops = 0, tops_per_w = 0, utilization = 0;
-  FpgaUse xc7 = {}, xcup = {};
   std::optional<double> accuracy = {};  // 0 to 1; empty: the space has no numeric choices
 
   // Precondition: the key is in metric_table(). 0 for an accuracy that is not known.

@@ -106,6 +106,17 @@ std::string check_of(const PointRecord& point) {
   return fmt::format("{}", fmt::join(outcomes, "; "));
 }
 
+// The models of the points, as far as they are measured.
+std::vector<std::string> names_of_models(const std::vector<PointRecord>& points) {
+  std::vector<std::string> names;
+  for (const PointRecord& point : points) {
+    if (point.models.size() <= names.size()) continue;
+    names.clear();
+    for (const Json& model : point.models) names.push_back(model.at("model").get<std::string>());
+  }
+  return names;
+}
+
 std::string replaced(std::string text, std::string_view what, std::string_view by) {
   const std::size_t at = text.find(what);
   return at == std::string::npos ? text : text.replace(at, what.size(), by);
@@ -143,15 +154,6 @@ std::vector<std::string> SweepReport::shown_metrics() const {
   for (const std::string& key : keys)
     if (std::ranges::find(once, key) == once.end()) once.push_back(key);
   return once;
-}
-
-bool SweepReport::uses_fpga(std::string_view flow) const {
-  const auto uses = [&](const auto& each) {
-    return std::ranges::any_of(metric_table(), [&](const MetricRow& row) {
-      return row.key.starts_with(fmt::format("{}.", flow)) && each.formula.uses(row.key);
-    });
-  };
-  return std::ranges::any_of(space->objectives(), uses) || std::ranges::any_of(space->constraints(), uses);
 }
 
 std::string SweepReport::count_of(std::string_view what, const std::function<bool(const PointRecord&)>& is) const {
@@ -233,8 +235,6 @@ std::string SweepReport::text() const {
   if (const std::string more = between_regions(); !more.empty()) out += fmt::format("host          {}\n", more);
   out += fmt::format("area          model of {} runs of Yosys, {}; {}\n", area->gates().logic_error(false).runs,
                      area->technology().name, area->error_text());
-  for (const auto& [flow, model] : area->fpgas())
-    if (uses_fpga(flow)) out += fmt::format("{:<14}{}\n", flow, model->error_text());
   if (const std::string beyond = extrapolated(); !beyond.empty()) out += fmt::format("extrapolated  {}\n", beyond);
   out += fmt::format("energy        {}\n", energy);
   if (!mixed.empty()) out += fmt::format("mixed         {}\n", mixed);
@@ -287,6 +287,12 @@ std::string SweepReport::csv() const {
   std::string out = "key,machine,state,on_front";
   for (const std::string& name : names) out += "," + cell(name);
   for (const auto& [name, value] : metrics.items()) out += "," + cell(name);
+  // Of several models, what each took.
+  constexpr std::string_view kOfModel[] = {"cycles", "milliseconds", "energy_mj"};
+  std::vector<std::string> several = names_of_models(points);
+  if (several.size() < 2) several.clear();
+  for (const std::string& model : several)
+    for (const std::string_view what : kOfModel) out += "," + cell(fmt::format("{} {}", model, what));
   out += ",encoding,area_extrapolated,check,why\n";
   for (std::size_t i = 0; i < points.size(); ++i) {
     const PointRecord& point = points[i];
@@ -296,12 +302,33 @@ std::string SweepReport::csv() const {
     // The table omits the lower bounds of points that were not measured, which would look like measurements.
     for (const auto& [name, value] : metrics.items())
       out += point.state == PointState::measured ? fmt::format(",{}", point.values.at(name).get<double>()) : ",";
+    for (std::size_t m = 0; m < several.size(); ++m)
+      for (const std::string_view what : kOfModel)
+        out += m < point.models.size() ? "," + point.models[m].at(std::string(what)).dump() : ",";
     const auto machine = machine_of(point);
     const bool is_measured = point.state == PointState::measured && machine.ok();
     out += is_measured ? fmt::format(",{},{}", encoding_name(machine->hardware), extrapolates(point) ? 1 : 0) : ",,";
     out += "," + cell(check_of(point)) + "," + cell(point.why) + "\n";
   }
   return out;
+}
+
+std::string SweepReport::layers_csv() const {
+  std::string out = "key,machine,model,layer,cycles,bound,bound_by,useful_macs,bytes_read,bytes_written,energy_mj";
+  for (const std::string_view cause : simulator::kCycleCauseNames) out += fmt::format(",{}", cause);
+  out += "\n";
+  bool any = false;
+  for (const PointRecord& point : points)
+    for (const Json& model : point.models)
+      for (const Json& layer : model.value("layers", Json::array())) {
+        any = true;
+        out += fmt::format("{},{},{}", point.key, cell(point.machine), cell(model.at("model").get<std::string>()));
+        for (const auto& [key, value] : layer.items())
+          if (key != "cycles_by_cause") out += "," + cell(plain(value));
+        for (const auto& [cause, cycles] : layer.at("cycles_by_cause").items()) out += "," + cycles.dump();
+        out += "\n";
+      }
+  return any ? out : "";
 }
 
 Json SweepReport::json() const {
@@ -328,12 +355,7 @@ Json SweepReport::json() const {
     if (i < layers.size())
       for (const auto& of_model : layers[i]) {
         Json rows = Json::array();
-        for (const LayerTime& layer : of_model)
-          rows.push_back({{"layer", layer.name},
-                          {"cycles", layer.cycles},
-                          {"bound", layer.bound},
-                          {"useful_macs", layer.useful_macs},
-                          {"energy_mj", layer.energy_mj}});
+        for (const LayerTime& layer : of_model) rows.push_back(to_json(layer));
         of_models.push_back(std::move(rows));
       }
     front_rows.push_back({{"point", front[i]}, {"command", command(points[front[i]])}, {"layers", of_models}});

@@ -53,12 +53,12 @@ struct SweepReport {
 
   std::string text() const;
   std::string csv() const;
-  Json json() const;  // "kind": "explore"
+  std::string layers_csv() const;  // of the points that were measured with their layers; empty: none
+  Json json() const;               // "kind": "explore"
 
  private:
   // Metrics that the table of the front has after the objectives: the power, and those with constraints.
   std::vector<std::string> shown_metrics() const;
-  bool uses_fpga(std::string_view flow) const;  // in an objective or a constraint
   bool extrapolates(const PointRecord& point) const;
   // A text with the number of measured points for which `is` is true, described by `what`; empty: none.
   std::string count_of(std::string_view what, const std::function<bool(const PointRecord&)>& is) const;

@@ -167,7 +167,7 @@ class Sweep {
       const std::vector<Proposal*>& group = groups[job];
       std::vector<isa::Machine> machines;
       for (const Proposal* proposal : group) machines.push_back(*proposal->machine);
-      return measure_points(space_, evaluator_(group.front()->genes), machines, options_.check, options_.work,
+      return measure_points(space_, evaluator_(group.front()->genes), machines, options_.measure, options_.work,
                             [&](std::size_t i, Measured measured) { return take(*group[i], std::move(measured)); });
     };
     jobs.take = [&](std::size_t job, std::string_view text) -> Result<void> {

@@ -37,7 +37,7 @@ struct SweepOptions {
   // every process busy; small enough for a strategy to learn, and for bounds to prune by the current front.
   std::uint64_t batch = 64;
   bool prune = true;  // skip points whose lower bounds a measured point beats, which are never on the front
-  bool check = true;  // run each hardware's programs on the functional simulator, and compare with the CPU
+  MeasurePlan measure = {};
   Work* work = nullptr;
   std::function<void(const SweepProgress& progress)> on_progress = nullptr;
   // Called with each finished point, by one thread at a time. `known`: it was in the file.

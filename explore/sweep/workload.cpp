@@ -230,6 +230,21 @@ Result<std::vector<ModelCheck>> Workload::run(const Programs& programs, const ru
   return checks;
 }
 
+Json to_json(const LayerTime& layer) {
+  Json by_cause = Json::object();
+  for (std::size_t c = 0; c < layer.by_cause.size(); ++c)
+    by_cause[std::string(simulator::kCycleCauseNames[c])] = layer.by_cause[c];
+  return {{"layer", layer.name},
+          {"cycles", layer.cycles},
+          {"bound", layer.bound},
+          {"bound_by", layer.bound_by},
+          {"useful_macs", layer.useful_macs},
+          {"bytes_read", layer.bytes_read},
+          {"bytes_written", layer.bytes_written},
+          {"energy_mj", layer.energy_mj},
+          {"cycles_by_cause", std::move(by_cause)}};
+}
+
 Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::size_t model,
                                                 const simulator::MemorySpec& memory, std::int64_t accelerators) const {
   std::vector<LayerTime> layers;
@@ -263,8 +278,15 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
       for (simulator::TraceEvent& event : trace.launches.back().events) event.source = sources[event.instruction];
     }
     for (const simulator::ProfilePart& part : simulator::profile(trace, 0, traced, memory).layers)
-      layers.push_back({part.name, part.cycles, part.bounds.tightest(), part.useful_macs.value_or(0),
-                        std::string(part.bounds.tightest_name()), part.counters});
+      layers.push_back({.name = part.name,
+                        .cycles = part.cycles,
+                        .bound = part.bounds.tightest(),
+                        .useful_macs = part.useful_macs.value_or(0),
+                        .bytes_read = part.bytes_read,
+                        .bytes_written = part.bytes_written,
+                        .bound_by = std::string(part.bounds.tightest_name()),
+                        .counters = part.counters,
+                        .by_cause = part.by_cause});
   }
   return layers;
 }

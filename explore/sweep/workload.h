@@ -24,6 +24,7 @@
 #include "runtime/executor.h"
 #include "simulator/counters.h"
 #include "simulator/memory/memory.h"
+#include "simulator/trace/profile.h"
 
 namespace dovetail::explore {
 
@@ -47,13 +48,15 @@ struct ModelCheck {
 // The time of a layer, in cycles of the compute unit.
 struct LayerTime {
   std::string name;
-  std::uint64_t cycles = 0, bound = 0, useful_macs = 0;
-  std::string bound_by;  // "compute", "DRAM read", "DRAM write"
+  std::uint64_t cycles = 0, bound = 0, useful_macs = 0, bytes_read = 0, bytes_written = 0;
+  std::string bound_by = {};  // "compute", "DRAM read", "DRAM write"
   // Counters of the layer's instructions and their fetch, without DRAM commands and the ALU's reads of a second
   // operand.
   simulator::Counters counters = {};
+  simulator::CyclesByCause by_cause{};
   double energy_mj = 0;  // Evaluator::layers()
 };
+Json to_json(const LayerTime& layer);
 
 // The models' programs for one hardware.
 struct Programs {

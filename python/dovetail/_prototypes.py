@@ -277,6 +277,7 @@ class dvt_explore_options(Structure):
         ("callbacks", POINTER(dvt_callbacks)),
         ("point", CFUNCTYPE(None, c_void_p, c_char_p, c_int32)),
         ("samples", POINTER(dvt_model_samples)),
+        ("layers", c_int32),
     ]
 
 

@@ -367,6 +367,7 @@ def explore(
     jobs: int = 0,
     prune: bool = True,
     check: bool = True,
+    layers: bool = False,
     weights: Optional[Sequence[float]] = None,
     samples: Any = None,
     tests: Any = None,
@@ -381,6 +382,7 @@ def explore(
     strategy: None: "exhaustive". points: most points; None: all, of other strategies 200. seed: at least 1.
     batch: points that are chosen together; None: 64. jobs: processes; 0: one per processor.
     prune: do not measure points that cannot be on the front. check: compare each hardware's programs with the CPU's.
+    layers: each point's `models` have their "layers": cycles by cause, bound, bytes, energy (docs/schema/point.json).
     weights: of the models, above 0.
     samples, tests, labels: for a space with numeric choices: samples that calibrate a float model, those that measure
         its accuracy (None: the same) and their classes (None: the accuracy is agreement with the float model). With a
@@ -402,6 +404,7 @@ def explore(
         jobs=jobs,
         no_prune=not prune,
         no_check=not check,
+        layers=layers,
         weights=shares,
         callbacks=ctypes.pointer(call.callbacks),
         samples=values,

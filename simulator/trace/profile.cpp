@@ -51,6 +51,17 @@ void count_all(const isa::HardwareConfig& config, const BusGeometry& bus, const 
   counters.port[isa::index(route.use.queue)] += {.bursts = totals.bursts, .beats = totals.beats};
 }
 
+// `time`: of the compute unit.
+CyclesByCause by_cause(std::span<const KindTime> kinds, const UnitTime& time) {
+  CyclesByCause cycles{};
+  for (std::size_t k = 0; k < kinds.size(); ++k) cycles[k] = kinds[k].time.busy;
+  std::size_t next = kinds.size();
+  using enum StallCause;
+  for (const StallCause cause : {token_prev, token_next, drain, unit, fetch})
+    cycles[next++] = time.waiting[static_cast<std::size_t>(cause)];
+  return cycles;
+}
+
 Json to_json(const UnitTime& time) {
   Json waiting;
   for (std::size_t c = 0; c < time.waiting.size(); ++c) waiting[std::string(kStallCauseNames[c])] = time.waiting[c];
@@ -102,12 +113,12 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
     part.name = trace.sources[s];
     part.units = times[s];
     part.cycles = part.units[isa::index(isa::Queue::compute)].total();
+    std::array<KindTime, kKinds> of_kinds;
     for (std::size_t k = 0; k < kKinds; ++k) {
-      const UnitTime& time = kinds[s * kKinds + k][isa::index(isa::Queue::compute)];
-      part.kinds_busy[k] = time.busy;
-      profile.whole.kinds_busy[k] += time.busy;
-      profile.compute_kinds[k].time += time;
+      of_kinds[k].time = kinds[s * kKinds + k][isa::index(isa::Queue::compute)];
+      profile.compute_kinds[k].time += of_kinds[k].time;
     }
+    part.by_cause = by_cause(of_kinds, part.units[isa::index(isa::Queue::compute)]);
     complete(part.counters, program.config);
     finish(part, program.config, memory);
     if (!program.useful_macs.empty()) {
@@ -125,6 +136,7 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
     for (const LaunchTrace& launch : own.launches) profile.whole.counters += *launch.counters;
   }
   for (std::size_t u = 0; u < 3; ++u) profile.whole.units[u] += times.back()[u];
+  profile.whole.by_cause = by_cause(profile.compute_kinds, profile.whole.units[isa::index(isa::Queue::compute)]);
   profile.whole.waits = profile.waits;
   finish(profile.whole, program.config, memory);
   return profile;
@@ -146,9 +158,9 @@ Json to_json(const ProfilePart& part, bool knows_waits) {
     if (knows_waits) row["memory"] = to_json(part.waits[isa::index(unit)]);
     units[std::string(isa::name(unit))] = std::move(row);
   }
-  Json compute_busy;
-  for (std::size_t k = 0; k < kComputeKindNames.size(); ++k)
-    compute_busy[std::string(kComputeKindNames[k])] = part.kinds_busy[k];
+  Json by_cause;
+  for (std::size_t c = 0; c < kCycleCauseNames.size(); ++c)
+    by_cause[std::string(kCycleCauseNames[c])] = part.by_cause[c];
   return {{"cycles", part.cycles},
           {"bounds", to_json(part.bounds)},
           {"of_tightest_bound", part.of_bound()},
@@ -159,7 +171,7 @@ Json to_json(const ProfilePart& part, bool knows_waits) {
           {"bytes_read", part.bytes_read},
           {"bytes_written", part.bytes_written},
           {"macs_per_byte", part.intensity()},
-          {"compute_busy", compute_busy},
+          {"cycles_by_cause", by_cause},
           {"units", units}};
 }
 

@@ -43,6 +43,11 @@ struct KindTime {
   UnitTime time;
 };
 
+// What the compute unit does in a cycle: work by kind, or a wait by its cause.
+inline constexpr std::array<std::string_view, 10> kCycleCauseNames{
+    "gemm", "alu", "load acc", "load uop", "other", "load token", "store token", "drain", "unit", "fetch"};
+using CyclesByCause = std::array<std::uint64_t, kCycleCauseNames.size()>;
+
 // A part of a run: its work, the lower bounds of its time, and its actual time. `cycles` are those that the compute
 // unit spent on it (simulator/trace/attribution.h), so the parts' cycles add up to the run's. Loads run ahead, possibly
 // during the preceding part, so a part's bounds may exceed its cycles.
@@ -53,8 +58,8 @@ struct ProfilePart {
   // operand. For the whole run, all that the trace has.
   Counters counters;
   Bounds bounds;
-  std::array<UnitTime, 3> units;                                     // by isa::Queue
-  std::array<std::uint64_t, kComputeKindNames.size()> kinds_busy{};  // busy cycles of the compute unit, by kind
+  std::array<UnitTime, 3> units;  // by isa::Queue
+  CyclesByCause by_cause{};       // `cycles`, by kCycleCauseNames
   std::array<MemorySplit, 3>
       waits;  // the busy cycles of each unit that are waits for memory; zero if the engine does not record them
 
@@ -94,7 +99,7 @@ struct Profile {
 Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgram& program, const MemorySpec& memory);
 
 // {"cycles", "bounds", "of_tightest_bound", "macs", "macs_per_cycle", "useful_macs", "useful_macs_per_cycle",
-// "bytes_read", "bytes_written", "macs_per_byte", "compute_busy": by kComputeKindNames, "units": {"load": {"cycles",
+// "bytes_read", "bytes_written", "macs_per_byte", "cycles_by_cause": by kCycleCauseNames, "units": {"load": {"cycles",
 // "busy", "waiting": {...}, "memory":
 // {...}}, ...}}; "memory" only if waits are known; useful_* are null if unknown
 Json to_json(const ProfilePart& part, bool knows_waits);

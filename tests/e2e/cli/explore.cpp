@@ -96,6 +96,52 @@ TEST_CASE("explore: every point, the front, and each of its points reproduced by
   CHECK_THAT(other.error, ContainsSubstring("another sweep") && ContainsSubstring("space"));
 }
 
+TEST_CASE("explore: formulas are objectives, with two models; layers of all points are in a second table") {
+  const test::TemporaryFolder folder;
+  REQUIRE(write_text_file(folder / "space.json", R"({"hardware": "1x16x16-ext", "axes": {"bus_bytes": [8, 16]},
+      "objectives": ["energy_mj * latency_ms", {"maximize": "tops / area_mm2"}], "constraints": {"utilization": 0.1}})")
+              .ok());
+  REQUIRE(std::filesystem::copy_file(kDigits, folder / "again.onnx"));
+  const std::string out = folder / "out";
+  const Finished run = test::dovetail({"explore", kDigits, folder / "again.onnx", folder / "space.json", "-o", out,
+                                       "--layers", "--no-prune", "--json"});
+  INFO(run.error);
+  REQUIRE(run.exit == 0);
+  const Json json = Json::parse(run.out);
+  std::map<std::string, double> layers_mj;  // by point
+  for (const Json& point : json["points"]) {
+    const Json& values = point["values"];
+    const double energy = values["energy_mj"], latency = values["latency_ms"];
+    CHECK(values["energy_mj * latency_ms"].get<double>() == Approx(energy * latency));
+    // Two networks of 607,872 multiplications each, and as many additions.
+    CHECK(values["tops"].get<double>() == Approx(4 * 607'872 / (latency * 1e-3) * 1e-12));
+    CHECK(values["tops_per_w"].get<double>() == Approx(4 * 607'872 / (energy * 1e-3) * 1e-12));
+    const double cycles = point["models"][0]["cycles"];
+    CHECK(values["utilization"].get<double>() == Approx(607'872 / (256 * cycles)));
+    for (const Json& model : point["models"]) {
+      double mj = 0;
+      std::uint64_t of_layers = 0;
+      for (const Json& layer : model["layers"]) {
+        mj += layer["energy_mj"].get<double>();
+        of_layers += layer["cycles"].get<std::uint64_t>();
+        std::uint64_t by_cause = 0;
+        for (const Json& cause : layer["cycles_by_cause"]) by_cause += cause.get<std::uint64_t>();
+        CHECK(by_cause == layer["cycles"]);
+      }
+      CHECK(mj == Approx(model["energy_mj"].get<double>()));
+      // The compute unit ends before the last store does.
+      CHECK(of_layers <= model["cycles"]);
+      CHECK(static_cast<double>(of_layers) > 0.98 * model["cycles"].get<double>());
+    }
+  }
+  const std::string points = read_text_file(std::filesystem::path(out) / "points.csv").value();
+  CHECK_THAT(points, ContainsSubstring(",energy_mj * latency_ms,") && ContainsSubstring(",again cycles,again "));
+  const std::string layers = read_text_file(std::filesystem::path(out) / "layers.csv").value();
+  CHECK(std::ranges::count(layers, '\n') ==
+        1 + 2 * 2 * static_cast<int>(json["points"][0]["models"][0]["layers"].size()));
+  CHECK_THAT(layers, ContainsSubstring(",again,res1_conv2,"));
+}
+
 TEST_CASE("explore: the command of a point on the front gives the point's energy, with the sweep's own numbers") {
   const test::TemporaryFolder folder;
   REQUIRE(

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "simulator/trace/profile.h"
 #include "tests/catch.h"
 
 using namespace dovetail;
@@ -12,14 +13,16 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 Json layer(const std::string& name, std::uint64_t gemm, std::uint64_t load_token, std::uint64_t bytes, double joules) {
-  Json waiting{{"none", 0}, {"fetch", 0}, {"unit", 0}, {"drain", 0}, {"token_prev", load_token}, {"token_next", 0}};
+  Json by_cause;
+  for (const std::string_view cause : simulator::kCycleCauseNames) by_cause[std::string(cause)] = 0;
+  by_cause["gemm"] = gemm;
+  by_cause["load token"] = load_token;
   return {{"name", name},
           {"cycles", gemm + load_token},
           {"bytes_read", bytes},
           {"bytes_written", 0},
           {"joules", joules},
-          {"compute_busy", {{"gemm", gemm}, {"alu", 0}, {"load acc", 0}, {"load uop", 0}, {"other", 0}}},
-          {"compute", {{"waiting", waiting}}},
+          {"cycles_by_cause", by_cause},
           {"bounds", {{"tightest", "compute"}}}};
 }
 
@@ -79,8 +82,8 @@ TEST_CASE("explanation: other JSON is an error with a remedy") {
     CHECK_THAT(explained.errors().front().why, ContainsSubstring("not the JSON of a profile"));
   }
   Json incomplete = good;
-  incomplete["steps"][0]["timing"]["layers"][0].erase("compute_busy");
-  CHECK_THAT(explain({"a", incomplete}, {"b", good}).errors().front().why, ContainsSubstring("compute_busy"));
+  incomplete["steps"][0]["timing"]["layers"][0].erase("cycles_by_cause");
+  CHECK_THAT(explain({"a", incomplete}, {"b", good}).errors().front().why, ContainsSubstring("cycles_by_cause"));
   Json no_clock = good;
   no_clock["latency"]["cycles"] = nullptr;
   CHECK_THAT(explain({"a", no_clock}, {"b", good}).errors().front().hint, ContainsSubstring("--engine cycle"));

@@ -29,7 +29,7 @@ Metrics example() {
   metrics.energy_mj = 3;
   metrics.area_mm2 = 2;
   metrics.inferences_per_second = 250;
-  metrics.xc7.lut = 1000;
+  metrics.gates = 1000;
   return metrics;
 }
 
@@ -45,7 +45,7 @@ TEST_CASE("formulas: operators, precedence and names") {
   CHECK(formula("1 - 2 - 3").value(metrics) == -4);
   CHECK(formula("12 / 2 / 3").value(metrics) == 2);
   CHECK(formula("-(1 + latency_ms) * 2").value(metrics) == -10);
-  CHECK(formula("1e-3 * xc7.lut + .5").value(metrics) == 1.5);
+  CHECK(formula("1e-3 * gates + .5").value(metrics) == 1.5);
   CHECK(formula("energy_mj * latency_ms").metric() == nullptr);
   CHECK(formula("energy_mj * latency_ms").uses("energy_mj"));
   CHECK_FALSE(formula("energy_mj * latency_ms").uses("area_mm2"));

@@ -27,7 +27,7 @@ std::vector<std::string> keys_of(const std::vector<Objective>& objectives) {
 TEST_CASE("space: formulas are objectives and constraints") {
   const auto space = parse(R"({"axes": {"bus_bytes": [8, 16]},
     "objectives": ["energy_mj * latency_ms", {"maximize": "tops / area_mm2"}, "tops_per_w", {"minimize": "tops"}],
-    "constraints": {"xc7.lut": 60000, "tops": 0.1, "latency_ms - energy_mj": -1, "power_w": {"least": 0.1, "most": 2}}})");
+    "constraints": {"gates": 60000, "tops": 0.1, "latency_ms - energy_mj": -1, "power_w": {"least": 0.1, "most": 2}}})");
   REQUIRE(space.ok());
   CHECK(keys_of(space->objectives()) ==
         std::vector<std::string>{"energy_mj * latency_ms", "tops / area_mm2", "tops_per_w", "tops"});

@@ -92,7 +92,7 @@ TEST_CASE("sweep: pruning loses no point of the front, and lower bounds are lowe
   CHECK(whole->done == fixture.space.size());
   CHECK(whole->pruned == 0);
   options.prune = true;
-  options.check = false;
+  options.measure.check = false;
   const auto fewer = sweep(fixture.space, fixture.evaluator, pruned, options);
   REQUIRE(fewer.ok());
   CHECK(fewer->done == fixture.space.size());
@@ -117,7 +117,7 @@ TEST_CASE("sweep: a stopped sweep is resumed, also by other explorers") {
   const Fixture fixture(kSpace);
   const test::TemporaryFolder folder;
   SweepOptions options;
-  options.check = false;
+  options.measure.check = false;
   options.jobs = 1;
   options.prune = false;
   PointsFile whole = open_points(folder.path() / "whole.db");
@@ -151,7 +151,7 @@ TEST_CASE("sweep: an explorer leaves points of a batch to another one") {
   const Fixture fixture(kSpace);
   const test::TemporaryFolder folder;
   SweepOptions options;
-  options.check = false;
+  options.measure.check = false;
   options.jobs = 1;
   options.prune = false;
   PointsFile one = open_points(folder.path() / "points.db"), other = open_points(folder.path() / "points.db");
@@ -179,7 +179,7 @@ TEST_CASE("sweep: in several processes every point is measured once, with the sa
   const Fixture fixture(kSpace);
   const test::TemporaryFolder folder;
   SweepOptions options;
-  options.check = false;
+  options.measure.check = false;
   options.jobs = 1;
   PointsFile alone = open_points(folder.path() / "alone.db"), together = open_points(folder.path() / "together.db");
   REQUIRE(sweep(fixture.space, fixture.evaluator, alone, options).ok());
@@ -191,7 +191,7 @@ TEST_CASE("sweep: in several processes every point is measured once, with the sa
     threads.emplace_back([&, rank] {
       const auto transport = boxes.transport(rank);
       CHECK(serve(*transport, "same", [&](std::string_view job) {
-              return do_job(fixture.space, evaluator, false, job);
+              return do_job(fixture.space, evaluator, {.check = false}, job);
             }).ok());
     });
   const auto first = boxes.transport(0);
@@ -213,7 +213,7 @@ TEST_CASE("sweep: a job of another space is refused") {
   const EvaluatorFor evaluator = [&](const Genes&) -> const Evaluator& { return fixture.evaluator; };
   const std::vector<Genes> genes{fixture.space.genes(0)};
   const std::vector<std::string> key{"0000000000000000"};
-  const auto refused = do_job(fixture.space, evaluator, false, job_text(genes, key));
+  const auto refused = do_job(fixture.space, evaluator, {.check = false}, job_text(genes, key));
   REQUIRE_FALSE(refused.ok());
   CHECK(to_string(refused.errors()).find("work on different tasks") != std::string::npos);
 }
@@ -291,7 +291,7 @@ TEST_CASE("sweep: an evolution is the same with any number of processors") {
   const test::TemporaryFolder folder;
   PointsFile some = open_points(folder.path() / "some.db"), again = open_points(folder.path() / "again.db");
   SweepOptions options;
-  options.check = false;
+  options.measure.check = false;
   options.strategy = "evolution";
   options.points = fixture.space.size() / 2;
   options.jobs = 3;
@@ -402,7 +402,7 @@ TEST_CASE("sweep: the outcome of the check is a part of each point") {
     const test::TemporaryFolder folder;
     PointsFile file = open_points(folder.path() / "points.db");
     SweepOptions options;
-    options.check = check;
+    options.measure.check = check;
     REQUIRE(sweep(fixture.space, fixture.evaluator, file, options).ok());
     SweepReport report;
     report.space = &fixture.space;
@@ -423,7 +423,7 @@ TEST_CASE("sweep: a point that fails costs that point alone") {
   for (const std::uint64_t index : {0U, 1U}) machines.push_back(*fixture.space.machine(fixture.space.genes(index)));
   machines[1].system.memory = "no such memory";
   std::vector<Measured> measured(2);
-  REQUIRE(measure_points(fixture.space, fixture.evaluator, machines, false, nullptr,
+  REQUIRE(measure_points(fixture.space, fixture.evaluator, machines, {.check = false}, nullptr,
                          [&](std::size_t i, Measured one) -> Result<void> {
                            measured[i] = std::move(one);
                            return {};
