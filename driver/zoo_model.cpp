@@ -24,6 +24,7 @@ Result<quantize::Quantized> quantized(const graph::Graph& graph, const ZooOption
   if (given.samples < 1 || given.samples > kMostSamples)
     return Diagnostic{"invalid number of samples", std::to_string(given.samples),
                       fmt::format("the number must be from 1 to {}", kMostSamples), "choose fewer; 8 are enough"};
+  options.weight_bits = given.weight_bits;
   std::vector<quantize::Values> inputs;
   for (int sample = 0; sample < given.samples; ++sample)
     inputs.push_back(zoo::sample_inputs(graph, given.choices.seed, sample));

@@ -20,6 +20,7 @@ struct ZooOptions {
   bool int8 = false;  // quantized in QDQ form, with ranges calibrated on seeded samples
   std::string calibration = "min-max";
   std::int64_t samples = 8;           // for the calibration
+  int weight_bits = 8;                // or 4
   ReportProgress progress = nullptr;  // of quantizing
 };
 

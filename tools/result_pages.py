@@ -198,6 +198,19 @@ network needs.""")
             ["network"] + [f"{block} x {block}, {port} B" for block in (16, 32) for port in ports],
             [[network] + [f"{rows[network, block, port, tuple(LADDER[-1])]['cycles']:,}" for block in (16, 32) for port in ports]
              for network in networks])
+        if decoders := document.get("decoders"):
+            first = decoders[0]
+            text += f"""
+## One token of a decoder
+
+`{first["network"]}` with {first["positions"]} positions in its caches, which are [states](../howto/states.md). `offset` keeps them in the
+accelerator's memory, `weights4` reads weights of 4 bits. Tokens a second are those of the accelerator's cycles at the
+machine's clock; the host's work between regions is not counted.
+
+""" + table(
+                ["hardware", "bits of weights", "cycles", "regions", "bytes read", "energy, mJ", "tokens/s"],
+                [[f"`{row['hardware']}`", str(row["weight_bits"]), f"{row['cycles']:,}", str(row["regions"]), f"{row['bytes_read']:,}",
+                  f"{row['energy_mj']:.3g}", f"{row['clock_mhz'] * 1e6 / row['cycles']:.0f}"] for row in decoders])
         if "areas" in document:
             text += "\n## Area\n\nRuns of Yosys for blocks of 16 x 16 and a port of 16 bytes: Xilinx 7 series, and gates.\n\n" + table(
                 ["extensions", "LUT", "FF", "DSP", "RAMB36", "levels", "gates", "levels of gates"],

@@ -5,7 +5,7 @@ usage: generations.py DOVETAIL FOLDER [--only NAME...] [--area] [-o OUT.json]
 
 The int8 networks come from `dovetail zoo`; they and the sweeps, which a second run continues, are in FOLDER. --area also
 synthesizes the steps of the 16x16 array with Yosys, for Xilinx 7 series, in some minutes each. The document has a row for each
-network and measured point; cycles are those of the accelerator alone.
+network and measured point, and one for each machine that decodes a token; cycles are those of the accelerator alone.
 """
 
 import argparse
@@ -43,6 +43,23 @@ def sweep(dovetail, folder, name):
                "energy_mj": measured["energy_mj"], "macs": measured["macs"], "area_mm2": point["values"]["area_mm2"]}
 
 
+# One token of a decoder, whose keys and values are states: hardware and bits of the weights.
+DECODER, POSITIONS = "stories15m_decode", 256
+DECODERS = (("1x16x16-g2", 8), ("1x16x16-g2,offset=true", 8), ("1x16x16-g3", 4), ("1x16x16-g3,block_in=32,block_out=32,bus_bytes=32", 4))
+
+
+def decoded(dovetail, folder):
+    for hardware, bits in DECODERS:
+        model = folder / f"{DECODER}{bits}.onnx"
+        if not model.exists():
+            call(dovetail, "zoo", DECODER, "--sequence", POSITIONS, "--int8", "--weight-bits", bits, "-o", model)
+        profile = json.loads(call(dovetail, "profile", model, "--target", "accel,cpu", "--hw", hardware, "--state", "past.*=present.*", "--json"))
+        steps = [step for step in profile["steps"] if "timing" in step]
+        yield {"network": DECODER, "positions": POSITIONS, "hardware": hardware, "weight_bits": bits, "regions": len(steps),
+               "cycles": profile["latency"]["cycles"], "clock_mhz": profile["latency"]["clock_mhz"],
+               "bytes_read": sum(step["timing"]["program"]["bytes_read"] for step in steps), "energy_mj": profile["energy"]["joules"] * 1e3}
+
+
 def synthesized(dovetail):
     for count in range(len(STEPS) + 1):
         hardware = ",".join([SYNTHESIZED] + [f"{step}=true" for step in STEPS[:count]])
@@ -60,6 +77,7 @@ def main():
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     document = {"kind": "generations", "rows": [row for name in arguments.only for row in sweep(arguments.dovetail, arguments.folder, name)]}
+    document["decoders"] = list(decoded(arguments.dovetail, arguments.folder))
     if arguments.area:
         document["areas"] = list(synthesized(arguments.dovetail))
     text = json.dumps(document, indent=1) + "\n"

@@ -56,6 +56,7 @@ class Zoo : public Command {
     options.value("--calibration", "METHOD", method_, "for --int8: min-max (default), percentile, entropy or mse")
         .choices({"min-max", "percentile", "entropy", "mse"});
     options.value("--samples", "N", samples_, "for --int8: number of calibration samples (default 8)");
+    options.value("--weight-bits", "N", weight_bits_, "for --int8: 8 (default), or 4").choices({"8", "4"});
     options.value("--report", "R.json", report_,
                   "for --int8: write scale, saturation and signal-to-noise ratio of every tensor", File::written_text);
     options.json(json_);
@@ -89,6 +90,7 @@ class Zoo : public Command {
     if (samples_) {
       DOVETAIL_ASSIGN(options.samples, parse_count("--samples", *samples_));
     }
+    if (weight_bits_ == "4") options.weight_bits = 4;
     if (!output_)
       return Diagnostic{"bad usage of `dovetail zoo`", name_, "no file is given for the model",
                         fmt::format("add -o {}.onnx", name_)};
@@ -119,6 +121,7 @@ class Zoo : public Command {
   Result<void> check_int8_options() const {
     for (const auto& [option, given] :
          {std::pair{"--calibration", method_.has_value()}, std::pair{"--samples", samples_.has_value()},
+          std::pair{"--weight-bits", weight_bits_.has_value()},
           std::pair{"--report", report_.has_value()}})
       if (given && !int8_)
         return Diagnostic{"bad usage of `dovetail zoo`", option, "the option applies only to quantized models",
@@ -154,7 +157,7 @@ class Zoo : public Command {
 
   std::string name_;
   std::optional<std::string> output_, seed_, batch_, image_, sequence_;
-  std::optional<std::string> method_, samples_, report_;
+  std::optional<std::string> method_, samples_, weight_bits_, report_;
   bool int8_ = false, json_ = false;
 };
 
