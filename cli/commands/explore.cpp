@@ -28,6 +28,7 @@
 #include "driver/tensor_files.h"
 #include "driver/value_text.h"
 #include "explore/distribute/mpi.h"
+#include "explore/sweep/plots.h"
 #include "explore/sweep/report.h"
 #include "explore/sweep/sweep.h"
 #include "explore/sweep/what_if.h"
@@ -65,6 +66,10 @@ class Explore : public Command {
         "--layers", layers_,
         "also record the layers of every point, in layers.csv: cycles by cause, bound, bytes, energy; takes up "
         "to twice as long");
+    options.value(
+        "--plots", "DIR", plots_,
+        "also write plots (SVG and PDF) and tables (LaTeX and CSV) for a paper, of the points, the front, steps "
+        "and layers");
     options.flag("--no-check", no_check_, "do not run the programs with values to check them, only time them");
     options
         .values("--confirm", "HOW", confirm_,
@@ -273,6 +278,7 @@ class Explore : public Command {
       return fail(Exit::failed, errors);
     }
     if (!json_) print("\nwritten       {0}/report.html, {0}/points.csv, {0}/front.json, {0}/points.db\n", *folder_);
+    if (!json_ && plots_) print("plots         {}\n", *plots_);
     if (const auto none = none_is_feasible(report)) return fail(Exit::failed, {*none});
     if (const auto failed = failure_of(report)) return fail(Exit::failed, {*failed});
     return confirm_points(report, *sweep.points, sweep.area, {confirm_, most_confirmed_, *folder_});
@@ -410,11 +416,16 @@ class Explore : public Command {
       DOVETAIL_TRY(write_text_file(folder / "layers.csv", layers));
     DOVETAIL_TRY(write_text_file(folder / "front.json", driver::json_text(front)));
     DOVETAIL_ASSIGN(const std::string page, explore::sweep_page(report.json(), "the sweep"));
-    return write_text_file(folder / "report.html", page);
+    DOVETAIL_TRY(write_text_file(folder / "report.html", page));
+    if (!plots_) return {};
+    DOVETAIL_TRY(driver::make_result_folder("--plots", *plots_));
+    for (const auto& [name, text] : explore::sweep_plots(report.json()))
+      DOVETAIL_TRY(write_text_file(fs::path(*plots_) / name, text));
+    return {};
   }
 
   std::vector<std::string> files_, confirm_;
-  std::optional<std::string> folder_, weights_, points_, jobs_, energy_, point_, what_if_;
+  std::optional<std::string> folder_, weights_, points_, jobs_, energy_, point_, what_if_, plots_;
   std::string space_path_, strategy_ = "exhaustive", batch_ = "64", seed_ = "1", confirm_most_ = "4";
   bool no_prune_ = false, no_check_ = false, layers_ = false, json_ = false;
   NumericArguments numeric_;

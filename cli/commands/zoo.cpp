@@ -121,8 +121,7 @@ class Zoo : public Command {
   Result<void> check_int8_options() const {
     for (const auto& [option, given] :
          {std::pair{"--calibration", method_.has_value()}, std::pair{"--samples", samples_.has_value()},
-          std::pair{"--weight-bits", weight_bits_.has_value()},
-          std::pair{"--report", report_.has_value()}})
+          std::pair{"--weight-bits", weight_bits_.has_value()}, std::pair{"--report", report_.has_value()}})
       if (given && !int8_)
         return Diagnostic{"bad usage of `dovetail zoo`", option, "the option applies only to quantized models",
                           "add --int8"};

@@ -12,6 +12,7 @@
 #include "base/text_table.h"
 #include "explore/sweep/evaluate.h"
 #include "explore/sweep/page_source.h"
+#include "simulator/cycle/bounds.h"
 
 namespace dovetail::explore {
 
@@ -358,7 +359,12 @@ Json SweepReport::json() const {
         for (const LayerTime& layer : of_model) rows.push_back(to_json(layer));
         of_models.push_back(std::move(rows));
       }
-    front_rows.push_back({{"point", front[i]}, {"command", command(points[front[i]])}, {"layers", of_models}});
+    Json row{{"point", front[i]}, {"command", command(points[front[i]])}, {"layers", of_models}};
+    if (const auto machine = machine_of(points[front[i]]); machine.ok())
+      if (const auto memory = memory_of(machine->system); memory.ok())
+        row["roof"] = {{"macs_per_cycle", machine->hardware.macs_per_uop()},
+                       {"bytes_per_cycle", simulator::peak_rate(*memory, machine->hardware.bus_bytes).both_ways}};
+    front_rows.push_back(std::move(row));
   }
   const ModelError held_back = area->gates().logic_error(true);
   Json metrics = Json::array();

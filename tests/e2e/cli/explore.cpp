@@ -104,7 +104,7 @@ TEST_CASE("explore: formulas are objectives, with two models; layers of all poin
   REQUIRE(std::filesystem::copy_file(kDigits, folder / "again.onnx"));
   const std::string out = folder / "out";
   const Finished run = test::dovetail({"explore", kDigits, folder / "again.onnx", folder / "space.json", "-o", out,
-                                       "--layers", "--no-prune", "--json"});
+                                       "--layers", "--no-prune", "--json", "--plots", folder / "plots"});
   INFO(run.error);
   REQUIRE(run.exit == 0);
   const Json json = Json::parse(run.out);
@@ -140,6 +140,15 @@ TEST_CASE("explore: formulas are objectives, with two models; layers of all poin
   CHECK(std::ranges::count(layers, '\n') ==
         1 + 2 * 2 * static_cast<int>(json["points"][0]["models"][0]["layers"].size()));
   CHECK_THAT(layers, ContainsSubstring(",again,res1_conv2,"));
+  for (const char* name :
+       {"front-energy_mj___latency_ms-tops___area_mm2", "steps", "layers-again", "roofline-digits_int8"}) {
+    CAPTURE(name);
+    const std::string stem = (std::filesystem::path(folder / "plots") / name).string();
+    CHECK(read_text_file(stem + ".svg").value().ends_with("</svg>\n"));
+    CHECK(read_text_file(stem + ".pdf").value().ends_with("%%EOF\n"));
+  }
+  const std::string tex = read_text_file(std::filesystem::path(folder / "plots") / "front.tex").value();
+  CHECK_THAT(tex, ContainsSubstring("bus\\_bytes & energy\\_mj * latency\\_ms & tops / area\\_mm2 \\\\"));
 }
 
 TEST_CASE("explore: the command of a point on the front gives the point's energy, with the sweep's own numbers") {
