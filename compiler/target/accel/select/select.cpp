@@ -560,6 +560,11 @@ TensorLayout transposed_layout(const MatMulOperation& operation, const isa::Hard
   return make_layout(config, matrix_shape(operation.transposed_rows, operation.products[0].depth, config.batch));
 }
 
+std::optional<ArrangedMatrix> arranged_transposed(const MatMulOperation& operation, const isa::HardwareConfig& config) {
+  if (!operation.arranged) return std::nullopt;
+  return ArrangedMatrix{0, transposed_layout(operation, config).padded_c()};
+}
+
 TensorLayout input_layout(const Graph& graph, const Operation& operation, std::size_t input,
                           const isa::HardwareConfig& config) {
   const TensorLayout layout = make_layout(config, image_shape(graph, operation.inputs[input], config));
