@@ -47,11 +47,12 @@ std::int64_t element_bytes(const HardwareConfig& config, Member buffer) {
   return isa::spec::kCompactUopBits / 8;
 }
 
-// Whether elements and a micro-op's MACs are within the limits.
+// Whether batch, blocks, elements and a micro-op's MACs are within the limits.
 bool blocks_fit(const HardwareConfig& config, const DesignLimits& limits) {
-  return config.macs_per_uop() <= limits.macs && std::ranges::all_of(kBuffers, [&](Member buffer) {
-           return element_bytes(config, buffer) <= limits.element_bytes;
-         });
+  return config.macs_per_uop() <= limits.macs && config.batch <= limits.batch &&
+         std::max(config.block_in, config.block_out) <= limits.block &&
+         std::ranges::all_of(kBuffers,
+                             [&](Member buffer) { return element_bytes(config, buffer) <= limits.element_bytes; });
 }
 
 std::int64_t least_buffer(const HardwareConfig& config, Member buffer) {
@@ -88,10 +89,7 @@ class Drawing {
       if (std::ranges::find(kSpecial, row.member) == kSpecial.end()) config.*row.member = few_or_any(row.member);
     config.address_bits = draw_address_bits();
     for (const isa::spec::Extension& row : isa::spec::kExtensions) config.*row.member = has(row.member);
-    config.window &= config.block_in == config.block_out && config.block_in > 1;
-    config.epilogue &= config.requant && config.block_in >= 16;
-    config.norm &= config.requant;
-    config.weights4 &= config.block_in * config.block_out > 1;
+    keep_legal_extensions(config);
     // The wide encoding's micro-ops are larger.
     config.uop_buffer_bytes = std::max(config.uop_buffer_bytes, isa::spec::kMinDepth * config.uop_bytes());
     const auto valid = isa::validate(config);
@@ -222,6 +220,13 @@ class Drawing {
 };
 
 }  // namespace
+
+void keep_legal_extensions(HardwareConfig& config) {
+  config.window &= config.block_in == config.block_out && config.block_in > 1;
+  config.epilogue &= config.requant && config.block_in >= 16;
+  config.norm &= config.requant;
+  config.weights4 &= config.block_in * config.block_out > 1;
+}
 
 HardwareConfig any_config(std::uint64_t seed, const DesignLimits& limits) { return Drawing(seed, limits).draw(); }
 

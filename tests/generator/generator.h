@@ -70,6 +70,7 @@ struct DesignLimits {
   std::int64_t macs = 0;        // for each micro-op
   std::int64_t sram_bytes = 0;  // of the four memories together; a power of two
   std::int64_t element_bytes = isa::spec::kMaxElementBytes;
+  std::int64_t batch = INT64_MAX, block = INT64_MAX;  // of block_in and block_out
 };
 // The Verilated model of wider elements is up to 50 MB of C++ (1,024 accumulators), which takes minutes to compile.
 inline constexpr DesignLimits kRtlLimits{.macs = 1024, .sram_bytes = std::int64_t{1} << 20, .element_bytes = 1024};
@@ -78,6 +79,8 @@ inline constexpr DesignLimits kModelLimits{.macs = INT64_MAX, .sram_bytes = std:
 // Any legal configuration within the limits. Among 26 consecutive seeds each sends one of the 13 parameters to one end
 // of its range; eight consecutive seeds cover all subsets of the extensions.
 isa::HardwareConfig any_config(std::uint64_t seed, const DesignLimits& limits);
+// Turns off the extensions that the configuration's blocks and other extensions do not allow.
+void keep_legal_extensions(isa::HardwareConfig& config);
 
 // The end of its range, within the limits, at which a parameter is. For a buffer: in elements of the configuration.
 enum class RangeEnd : std::uint8_t { least, most };

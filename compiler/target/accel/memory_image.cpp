@@ -68,6 +68,13 @@ std::uint64_t MemoryImage::identity_as_rows() {
   return *identity_as_rows_;
 }
 
+std::uint64_t MemoryImage::arranging_selection() {
+  if (!arranging_selection_)
+    arranging_selection_ =
+        constant("selection of rows", packed(accel::arranging_selection(config), parts_index_map(config.block_in)));
+  return *arranging_selection_;
+}
+
 std::uint64_t MemoryImage::ones() {
   if (!ones_) {
     NdArray ones(DType::int8, {config.block_out, config.block_in});

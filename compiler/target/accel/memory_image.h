@@ -38,6 +38,7 @@ class MemoryImage {
   std::uint64_t table(const std::string& name, const NdArray& table);  // int8 [256]
   std::uint64_t identity();
   std::uint64_t identity_as_rows();
+  std::uint64_t arranging_selection();
   std::uint64_t ones();  // an element of WGT
   std::uint64_t selection(const MoveSpec::Term& term);
   std::uint64_t factors(const std::string& name, NdArray array);  // int8
@@ -54,7 +55,7 @@ class MemoryImage {
   std::map<graph::ValueId, std::uint64_t> addresses_;
   DeviceSpace& space_;
   std::vector<bundle::Segment> segments_;
-  std::optional<std::uint64_t> identity_, identity_as_rows_, ones_;
+  std::optional<std::uint64_t> identity_, identity_as_rows_, arranging_selection_, ones_;
   std::map<std::vector<std::int64_t>, std::uint64_t> selections_;  // by MoveSpec::Term::channels
   std::map<std::vector<std::int8_t>, std::uint64_t> factors_;      // by the packed tensor
 };

@@ -193,19 +193,36 @@ std::vector<Places> places_of(const Operation& operation, const MoveOperation& m
   return all;
 }
 
-std::vector<Places> places_of(const Operation& operation, const TransposeOperation& transpose, MemoryImage& image) {
-  return {transpose.parts.size(), Places{{"W", image.address(operation.inputs[0])}, {"IX", image.identity_as_rows()}}};
+// The address of the matrix as elements of WGT, after the places of the programs that arrange it if it must be.
+std::uint64_t as_elements(const TensorLayout& matrix, std::uint64_t address,
+                          const std::optional<ArrangedMatrix>& arranged, MemoryImage& image, std::vector<Places>& all) {
+  if (!arranged) return address;
+  const std::uint64_t elements = image.allocate(arranged_matrix(matrix, *arranged).bytes());
+  all.insert(all.end(), static_cast<std::size_t>(image.config.block_out / image.config.block_in),
+             {{"X", address}, {"IR", image.arranging_selection()}, {"Y", elements}});
+  return elements;
 }
 
-// The transpositions, then the products.
+std::vector<Places> places_of(const Operation& operation, const TransposeOperation& transpose, MemoryImage& image) {
+  std::vector<Places> all;
+  const std::uint64_t x = as_elements(image.layout(operation.inputs[0]), image.address(operation.inputs[0]),
+                                      transpose.arranged, image, all);
+  all.insert(all.end(), transpose.parts.size(), Places{{"W", x}, {"IX", image.identity_as_rows()}});
+  return all;
+}
+
+// What arranges and transposes the second operand, then the products.
 std::vector<Places> places_of(const Operation& operation, const MatMulOperation& matmul, MemoryImage& image) {
   const isa::HardwareConfig& config = image.config;
-  std::uint64_t b = image.address(operation.inputs[1]);
   std::vector<Places> all;
+  std::uint64_t b =
+      as_elements(image.layout(operation.inputs[1]), image.address(operation.inputs[1]), matmul.arranged, image, all);
   if (!matmul.transposes.empty()) {
+    const TensorLayout transposed = transposed_layout(matmul, config);
     const std::uint64_t x = b;
-    b = image.allocate(transposed_layout(matmul, config).bytes());
-    all.assign(matmul.transposes.size(), {{"W", x}, {"IX", image.identity_as_rows()}, {"Y", b}});
+    b = image.allocate(transposed.bytes());
+    all.insert(all.end(), matmul.transposes.size(), {{"W", x}, {"IX", image.identity_as_rows()}, {"Y", b}});
+    b = as_elements(transposed, b, arranged_transposed(matmul, config), image, all);
   }
   const MatMulSpec& spec = matmul.products.front();
   const std::vector<std::int32_t> bias(static_cast<std::size_t>(config.block_out), spec.bias());

@@ -1,7 +1,6 @@
 #include "compiler/target/accel/lower/lowering_facts.h"
 
-#include <algorithm>
-
+#include "compiler/target/accel/programs/intrinsics.h"
 #include "isa/semantics/window.h"
 
 namespace dovetail::accel {
@@ -11,7 +10,7 @@ LoweringFacts::LoweringFacts(const isa::HardwareConfig& config)
       saturate(config.saturate),
       epilogue(config.epilogue),
       push_only(isa::semantics::push_only(config)),
-      most_uops(std::max<std::int64_t>(1, config.depth(isa::Memory::uop) / 2)),
+      most_uops(most_kernel_uops(config)),
       most_transferred(isa::spec::range_of<isa::Load, &isa::Load::x_size>(config).most),
       most_stride(isa::spec::range_of<isa::Load, &isa::Load::x_stride>(config).most),
       most_pad(isa::spec::range_of<isa::Load, &isa::Load::x_pad_0>(config).most),

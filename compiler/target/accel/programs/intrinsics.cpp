@@ -184,6 +184,8 @@ std::int64_t usable_depth(const isa::HardwareConfig& config, isa::Memory memory)
   return config.depth(memory) - (config.window && memory == isa::Memory::wgt ? 1 : 0);
 }
 
+std::int64_t most_kernel_uops(const isa::HardwareConfig& config) { return config.depth(isa::Memory::uop) / 2; }
+
 Expr shr_expression(Expr a, Expr s) {
   const Expr limit = int_imm(31, DType::int32), zero = int_imm(0, DType::int32);
   return select(binary(BinaryOp::ge, s, zero), binary(BinaryOp::shr, a, binary(BinaryOp::min, s, limit)),

@@ -38,6 +38,8 @@ loops::IntrinsicTable make_intrinsics(const isa::HardwareConfig& config);
 // The elements of a memory that programs use: all, except that with the extension `window` the last element of WGT has
 // the number that means a push.
 std::int64_t usable_depth(const isa::HardwareConfig& config, isa::Memory memory);
+// The most micro-ops of a kernel: those of half of their memory, so that two kernels can alternate.
+std::int64_t most_kernel_uops(const isa::HardwareConfig& config);
 
 // The ISA's SHR as an expression: right by min(s, 31) for s >= 0, else left by min(-s, 31). int32.
 loops::Expr shr_expression(loops::Expr a, loops::Expr s);

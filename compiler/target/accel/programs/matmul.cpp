@@ -33,10 +33,8 @@ Expr product(const Expr& a, const Expr& b) { return cast(DType::int32, a) * cast
 std::int32_t MatMulSpec::bias() const { return static_cast<std::int32_t>(depth * a_zero_point * b_zero_point); }
 
 std::string needed_of_blocks(const isa::HardwareConfig& config) {
-  if (config.block_in < config.block_out)
-    return fmt::format("a block_in of at least block_out, and they are {} and {}", config.block_in, config.block_out);
   if (config.block_in < kLeastBlock)
-    return fmt::format("blocks of at least {}, and they are {}", kLeastBlock, config.block_in);
+    return fmt::format("a block_in of at least {}, and it is {}", kLeastBlock, config.block_in);
   if (config.block_out % config.batch != 0)
     return fmt::format("blocks that are a multiple of the batch, and they are {} with batch {}", config.block_out,
                        config.batch);
@@ -45,7 +43,7 @@ std::string needed_of_blocks(const isa::HardwareConfig& config) {
 
 NdArray zero_point_operand(std::int64_t elements, std::int64_t depth, std::int32_t zero_point,
                            const isa::HardwareConfig& config) {
-  const std::int64_t parts = halves(zero_point), padded = round_up(depth, config.block_in);
+  const std::int64_t parts = halves(zero_point), padded = round_up(depth, make_layout(config, 1, 1, 1, 1).block);
   NdArray operand(DType::int8, {elements, padded, parts});
   for (std::int64_t e = 0; e < elements; ++e)
     for (std::int64_t k = 0; k < depth; ++k)
@@ -57,7 +55,7 @@ NdArray zero_point_operand(std::int64_t elements, std::int64_t depth, std::int32
 
 Program matmul_program(const MatMulSpec& spec, const isa::HardwareConfig& config) {
   Definition d(spec.name);
-  const std::int64_t depth = round_up(spec.depth, config.block_in),
+  const std::int64_t depth = round_up(spec.depth, spec.a.block),
                      pixels = round_up(spec.rows, spec.y.batch) / spec.y.batch;
   const Axes axes{{"n", spec.y.batch}, {"o", round_up(spec.channels, spec.y.block)}, {"y", spec.groups}, {"x", pixels}};
   const auto pixel = [&](const TensorLayout& matrix, const GroupPlaces& at, const Expr& group, const Expr& x) {
@@ -112,6 +110,49 @@ Program matmul_program(const MatMulSpec& spec, const isa::HardwareConfig& config
                   return Indices{i[0], channel(spec.y_at, i[2], i[1]), int_imm(spec.y.border.top),
                                  pixel(spec.y, spec.y_at, i[2], i[3])};
                 });
+}
+
+bool needs_arranging(const isa::HardwareConfig& config) { return config.block_in < config.block_out; }
+
+TensorLayout arranged_matrix(const TensorLayout& x, const ArrangedMatrix& arranged) {
+  TensorLayout matrix = x;
+  matrix.c = arranged.channels;
+  return matrix;
+}
+
+std::vector<Program> arrange_programs(const std::string& name, const TensorLayout& x, const ArrangedMatrix& arranged,
+                                      const isa::HardwareConfig& config) {
+  const std::int64_t block = x.block, rows = x.padded_w(), parts = block / config.block_in;
+  std::vector<Program> programs;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    Definition d(name + ".arranged");
+    const Axes axes{{"n", 1}, {"o", block}, {"y", arranged.channels / block}, {"x", rows / parts}};
+    const Buffer matrix = d.input("X", DType::int8, x.program_shape());
+    const Buffer selection = d.constant("IR", DType::int8, {block, config.block_in, parts});
+    const Buffer copy = d.compute(
+        "x.copy", DType::int8, {axes[0], {"c", config.block_in}, axes[2], {"x", rows}}, [&](const Indices& i) {
+          return load(matrix, {i[0], from(arranged.first_channel + part * config.block_in, block, i[2], i[1]),
+                               int_imm(x.border.top), i[3]});
+        });
+    const Buffer acc = d.reduce(
+        "product", DType::int32, axes, {{"c", config.block_in}, {"part", parts}}, tensor::sum_reducer(),
+        [&](const Indices& i, const Indices& r) {
+          return product(load(copy, {i[0], r[0], i[2], i[3] * parts + r[1]}), load(selection, {i[1], r[0], r[1]}));
+        });
+    programs.push_back(finish(d, acc, {1, arranged.channels * parts, 1, rows / parts}, false, [&](const Indices& i) {
+      return Indices{i[0], from(part * block, parts * block, i[2], i[1]), int_imm(0), i[3]};
+    }));
+  }
+  return programs;
+}
+
+NdArray arranging_selection(const isa::HardwareConfig& config) {
+  const std::int64_t lanes = config.block_in, parts = config.block_out / lanes;
+  NdArray selection(DType::int8, {config.block_out, lanes, parts});
+  for (std::int64_t part = 0; part < parts; ++part)
+    for (std::int64_t lane = 0; lane < lanes; ++lane)
+      selection.set_int64(((part * lanes + lane) * lanes + lane) * parts + part, 1);
+  return selection;
 }
 
 Program transpose_program(const TransposeSpec& spec, const isa::HardwareConfig& config) {

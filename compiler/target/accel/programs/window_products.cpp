@@ -3,19 +3,21 @@
 #include <algorithm>
 
 #include "compiler/target/accel/programs/block_groups.h"
+#include "compiler/target/accel/programs/intrinsics.h"
 
 namespace dovetail::accel {
 
 std::int64_t window_pushes(const ConvSpec& spec, const NdArray& weight, std::int64_t channels, std::int64_t rows,
                            const isa::HardwareConfig& config) {
-  const std::int64_t taps = spec.kernel_h * spec.kernel_w;
+  const std::int64_t taps = spec.kernel_h * spec.kernel_w, most_uops = most_kernel_uops(config);
   const bool depthwise = weight.shape()[0] == channels && weight.shape()[1] == 1 && channels > 1;
   if (!config.window || !depthwise || spec.dilation_h != 1 || spec.dilation_w != 1 || taps == 1 ||
-      taps > config.block_in)
+      taps > std::min(config.block_in, most_uops))
     return 0;
   if (spec.kernel_w == 1) return spec.kernel_h;
-  // The last tap is (kernel_w - 1) * pushes + kernel_h - 1.
-  const std::int64_t fitting = (config.block_in - spec.kernel_h) / (spec.kernel_w - 1),
+  // The last tap is (kernel_w - 1) * pushes + kernel_h - 1, and a column of results has a micro-op for each push.
+  const std::int64_t fitting =
+                         std::min((config.block_in - spec.kernel_h) / (spec.kernel_w - 1), most_uops / spec.kernel_w),
                      most = std::min(rows, (fitting - spec.kernel_h) / spec.stride_h + 1);
   const auto pushes = [&](std::int64_t stripe) { return (stripe - 1) * spec.stride_h + spec.kernel_h; };
   std::int64_t best = 1;

@@ -12,8 +12,8 @@
 namespace dovetail::accel {
 
 // The pixels that a stripe pushes for each column (ConvSpec::pushes), with the rows of results for which all stripes
-// push the fewest; 0 if the window cannot hold a kernel, or the convolution is not depthwise. `weight`: the model's,
-// [o, c of a group, ky, kx]; `rows`: of the results.
+// push the fewest; 0 if the window or a kernel of micro-ops cannot hold the taps, or the convolution is not depthwise.
+// `weight`: the model's, [o, c of a group, ky, kx]; `rows`: of the results.
 std::int64_t window_pushes(const ConvSpec& spec, const NdArray& weight, std::int64_t channels, std::int64_t rows,
                            const isa::HardwareConfig& config);
 

@@ -74,6 +74,23 @@ schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config, 
           }};
 }
 
+Result<void> tiles_are_few(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
+                           std::shared_ptr<Memo> memo) {
+  const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
+  const schedule::Task task = make_task(kind, program, config, intrinsics);
+  if (!memo) memo = make_small_memo();
+  schedule::Context context(task);
+  TileChoice choice(context, kind, config, {}, *memo);
+  if (!kind.decide(choice)) return context.s.status().errors();
+  const Tile trips = choice.trips(choice.tile);
+  const std::int64_t tiles = trips.results() * trips.c;
+  if (tiles <= kMostTiles) return {};
+  return Diagnostic{fmt::format("cannot tile {}", program.name), program.name,
+                    fmt::format("it has {} tiles, because they are small, and the most is {}", tiles, kMostTiles),
+                    fmt::format("raise the buffers of {}, or leave the node to the host with --place {}=cpu",
+                                config.name, program.name)};
+}
+
 Result<double> expected_cycles(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
                                std::shared_ptr<Memo> memo) {
   const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));

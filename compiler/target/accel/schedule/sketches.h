@@ -48,6 +48,13 @@ schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config, 
 Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
                                 std::shared_ptr<Memo> memo = nullptr);
 
+// The most tiles of an operation, which takes seconds to lower.
+inline constexpr std::int64_t kMostTiles = std::int64_t{1} << 16;
+// Error: the tile that the sketch chooses is so small that there are more. It has both numbers, and the remedy. `memo`:
+// as for sketch_of(). Precondition: smallest_tile_fits().
+Result<void> tiles_are_few(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
+                           std::shared_ptr<Memo> memo = nullptr);
+
 // Estimated cycles of an operation's program alone, with the tile that the sketch chooses. Errors: no tile fits.
 // `memo`: as for sketch_of().
 Result<double> expected_cycles(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,

@@ -1,5 +1,6 @@
 #include "compiler/target/accel/schedule/steps.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/target/accel/programs/intrinsics.h"
@@ -117,7 +118,9 @@ void Steps::lay_out_in_inp(const std::string& parameter, const std::string& copy
   split_channels(channels, layout.block, sizes.block_in);
   split_batch(images);
   c.lay_out(parameter, layout.index_map(sizes.block_in));
-  c.s.transform_layout(copy, layout.index_map(sizes.block_in));
+  TensorLayout own = layout;  // of a copy of fewer channels than a block has
+  own.block = std::min(layout.block, std::max(c.written_by(copy)->shape[1], sizes.block_in));
+  c.s.transform_layout(copy, own.index_map(sizes.block_in));
 }
 
 void Steps::tensorize_widening(const std::string& block) {

@@ -1,6 +1,7 @@
 #include "compiler/target/accel/schedule/tile_model.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <utility>
@@ -112,16 +113,21 @@ TileModel::TileModel(const loops::Program& program, std::span<const OnChip> plac
   }
 }
 
-std::int64_t TileModel::elements_of(const Term& term, std::span<const std::int64_t> tile) {
-  std::int64_t elements = term.buffers;
-  for (std::size_t d = 0; d < term.box.size(); ++d) elements *= std::min(term.box[d].at(tile), term.shape[d]);
-  return elements;
+std::int64_t TileModel::values_of(const Term& term, std::span<const std::int64_t> tile) const {
+  const std::array whole{term.memory == isa::Memory::wgt ? config_.block_out : config_.batch,
+                         term.memory == isa::Memory::acc ? config_.block_out : config_.block_in};
+  std::int64_t values = term.buffers;
+  for (std::size_t d = 0; d < term.box.size(); ++d) {
+    const std::int64_t extent = std::min(term.box[d].at(tile), term.shape[d]);
+    values *= d < whole.size() ? round_up(extent, whole[d]) : extent;
+  }
+  return values;
 }
 
 std::int64_t TileModel::needs(isa::Memory memory, std::span<const std::int64_t> tile, const Slots& slots) const {
   std::int64_t elements = 0;
   for (const Term& term : terms_)
-    if (term.memory == memory) elements += elements_of(term, tile) * (term.has_slots ? slots.of(memory) : 1);
+    if (term.memory == memory) elements += values_of(term, tile) * (term.has_slots ? slots.of(memory) : 1);
   return elements / element_size(memory, config_);
 }
 
@@ -131,7 +137,7 @@ std::optional<Slots> TileModel::slots_that_fit(std::span<const std::int64_t> til
                                       std::pair(isa::Memory::acc, &slots.acc)}) {
     std::int64_t resident = 0, in_slots = 0;
     for (const Term& term : terms_)
-      if (term.memory == memory) (term.has_slots ? in_slots : resident) += elements_of(term, tile);
+      if (term.memory == memory) (term.has_slots ? in_slots : resident) += values_of(term, tile);
     const std::int64_t room = usable_depth(config_, memory) * element_size(memory, config_) - resident;
     if (room < in_slots) return std::nullopt;
     *count = in_slots == 0 ? most : std::min(most, room / in_slots);

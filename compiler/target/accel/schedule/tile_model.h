@@ -88,7 +88,9 @@ class TileModel {
     bool operator==(const Term&) const = default;
   };
 
-  static std::int64_t elements_of(const Term& term, std::span<const std::int64_t> tile);
+  // The values in the elements of the term. The first two dimensions of a buffer on chip are those of its elements,
+  // which may be larger than the part of the buffer that is used: the taps of WINDOW.
+  std::int64_t values_of(const Term& term, std::span<const std::int64_t> tile) const;
 
   schedule::Footprint footprint_;
   isa::HardwareConfig config_;

@@ -88,25 +88,42 @@ std::vector<loops::Program> programs_of(const MoveOperation& move, const Layouts
   }
   return parts;
 }
+// The matrix for programs that read it as elements of WGT, after programs that arrange it if it must be.
+TensorLayout as_elements(const std::string& name, const TensorLayout& matrix,
+                         const std::optional<ArrangedMatrix>& arranged, const Layouts& layouts,
+                         std::vector<loops::Program>& programs) {
+  if (!arranged) return matrix;
+  for (loops::Program& program : arrange_programs(name, matrix, *arranged, layouts.config))
+    programs.push_back(std::move(program));
+  return arranged_matrix(matrix, *arranged);
+}
 std::vector<loops::Program> programs_of(const TransposeOperation& transpose, const Layouts& layouts) {
   std::vector<loops::Program> parts;
+  const TensorLayout x =
+      as_elements(transpose.parts.front().name, layouts.inputs[0], transpose.arranged, layouts, parts);
   for (TransposeSpec part : transpose.parts) {
-    part.x = layouts.inputs[0];
+    part.x = x;
     part.y = layouts.output;
     parts.push_back(transpose_program(part, layouts.config));
   }
   return parts;
 }
 std::vector<loops::Program> programs_of(const MatMulOperation& matmul, const Layouts& layouts) {
+  const std::string& name = matmul.products.front().name;
   std::vector<loops::Program> programs;
-  for (TransposeSpec spec : matmul.transposes) {
-    spec.x = layouts.inputs[1];
-    spec.y = transposed_layout(matmul, layouts.config);
-    programs.push_back(transpose_program(spec, layouts.config));
+  TensorLayout b = as_elements(name, layouts.inputs[1], matmul.arranged, layouts, programs);
+  if (!matmul.transposes.empty()) {
+    const TensorLayout transposed = transposed_layout(matmul, layouts.config);
+    for (TransposeSpec spec : matmul.transposes) {
+      spec.x = b;
+      spec.y = transposed;
+      programs.push_back(transpose_program(spec, layouts.config));
+    }
+    b = as_elements(name, transposed, arranged_transposed(matmul, layouts.config), layouts, programs);
   }
   for (MatMulSpec spec : matmul.products) {
     spec.a = layouts.inputs[0];
-    spec.b = matmul.transposes.empty() ? layouts.inputs[1] : transposed_layout(matmul, layouts.config);
+    spec.b = b;
     spec.y = layouts.output;
     programs.push_back(matmul_program(spec, layouts.config));
   }

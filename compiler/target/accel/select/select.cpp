@@ -14,6 +14,7 @@
 #include "compiler/target/accel/programs/dram.h"
 #include "compiler/target/accel/programs/window_maximum.h"
 #include "compiler/target/accel/programs/window_products.h"
+#include "compiler/target/accel/select/cost.h"
 #include "compiler/target/accel/select/fold_window.h"
 #include "compiler/target/accel/select/operation_program.h"
 #include "compiler/target/accel/select/selection.h"
@@ -534,6 +535,12 @@ Result<Operation> take(const Context& context, const Row& row, const std::shared
   for (const loops::Program& program : operation_programs(context.graph, operation, config))
     if (const auto fits = smallest_tile_fits(kind_of(operation), program, config, memo); !fits.ok())
       return context.refuse(fits.errors().front().why, fits.errors().front().hint);
+  // A tile takes at least a cycle.
+  if (const CycleEstimate work = estimate_cycles(context.graph, operation, config);
+      work.gemm + work.alu > static_cast<std::uint64_t>(kMostTiles))
+    for (const loops::Program& program : operation_programs(context.graph, operation, config))
+      if (const auto few = tiles_are_few(kind_of(operation), program, config, memo); !few.ok())
+        return context.refuse(few.errors().front().why, few.errors().front().hint);
   if (const auto* conv = std::get_if<ConvOperation>(&operation.body); conv && conv->pooling) {
     DOVETAIL_ASSIGN(const bool apart, costs_less_apart(context, operation, memo));
     if (apart) return context.refuse("its convolution and the pooling take less time as separate operations");
@@ -551,6 +558,11 @@ bool comes_from_host(const Graph& graph, ValueId value) {
 
 TensorLayout transposed_layout(const MatMulOperation& operation, const isa::HardwareConfig& config) {
   return make_layout(config, matrix_shape(operation.transposed_rows, operation.products[0].depth, config.batch));
+}
+
+std::optional<ArrangedMatrix> arranged_transposed(const MatMulOperation& operation, const isa::HardwareConfig& config) {
+  if (!operation.arranged) return std::nullopt;
+  return ArrangedMatrix{0, transposed_layout(operation, config).padded_c()};
 }
 
 TensorLayout input_layout(const Graph& graph, const Operation& operation, std::size_t input,

@@ -86,9 +86,12 @@ struct MoveOperation {
   std::optional<Position> position = {};
 };
 struct TransposeOperation {
-  std::vector<TransposeSpec> parts;  // all parts together are the result
+  std::optional<ArrangedMatrix> arranged;  // the operand, where matrices need arranging
+  std::vector<TransposeSpec> parts;        // all parts together are the result
 };
 struct MatMulOperation {
+  std::optional<ArrangedMatrix> arranged;  // of b, where matrices need arranging; the places of products and
+                                           // transposes are those in the arranged channels
   std::vector<TransposeSpec>
       transposes;                    // transposes parts of b into a matrix of transposed_rows rows and `depth` channels
   std::int64_t transposed_rows = 0;  // 0: the products read b in place
@@ -111,6 +114,8 @@ TensorLayout input_layout(const graph::Graph& graph, const Operation& operation,
 
 // The layout of the transposed parts of a product's second operand. Precondition: there are transposed parts.
 TensorLayout transposed_layout(const MatMulOperation& operation, const isa::HardwareConfig& config);
+// What is arranged of them, if matrices need arranging: all channels.
+std::optional<ArrangedMatrix> arranged_transposed(const MatMulOperation& operation, const isa::HardwareConfig& config);
 
 struct TakenOperation final : Taken {
   explicit TakenOperation(Operation operation) : operation(std::move(operation)) {}

@@ -61,12 +61,20 @@ GroupPlaces of_outer(const MatrixView& view, std::int64_t outer) {
   return at;
 }
 
+std::int64_t block_of(const Context& c) { return make_layout(c.config, 1, 1, 1, 1).block; }
+
 // Results are computed for whole blocks of columns, so rows of zeros follow those of the matrix.
 BorderNeed rows_of_wgt(const Context& c, ValueId matrix) {
   BorderNeed need;
   const ImageShape shape = image_of(c, matrix);
-  need.border.right = round_up(shape.rows, c.config.block_in) / c.config.batch - shape.w;
+  need.border.right = round_up(shape.rows, block_of(c)) / c.config.batch - shape.w;
   return need;
+}
+
+// The channels of all groups of the view, each of which has this number of channels.
+ArrangedMatrix arranged_of(const MatrixView& view, std::int64_t channels) {
+  const GroupPlaces& at = view.within;
+  return {at.first_channel, (view.inner - 1) * at.channels + (view.outer - 1) * view.outer_channels + channels};
 }
 
 // A transposition keeps the whole identity on chip, which no tile makes smaller.
@@ -93,6 +101,9 @@ class Selection {
     DOVETAIL_TRY(check_places());
     MatMulOperation operation;
     DOVETAIL_ASSIGN(spec_, make_spec());
+    if (needs_arranging(config))
+      operation.arranged =
+          arranged_of(views_[1], round_up(views_[1].transposed ? extents_.depth : extents_.columns, block_of(c_)));
     for (std::int64_t outer = 0; outer < views_[0].outer; ++outer) add_products(operation, outer);
     if (!operation.transposes.empty()) DOVETAIL_TRY(identity_fits(c_));
     return Operation{root_.found.nodes, {a_, b_}, y_, {{}, rows_of_wgt(c_, b_)}, std::move(operation)};
@@ -151,7 +162,7 @@ class Selection {
     const MatrixView &a = views_[0], &b = views_[1], &y = views_[2];
     if (a.transposed) return c_.refuse("its first operand is stored transposed");
     if (y.transposed) return c_.refuse("its result is stored transposed");
-    const std::int64_t block = config.block_in;
+    const std::int64_t block = block_of(c_);
     // The rows of b are the depth. If b is stored transposed, its columns are rows in memory, as WGT needs them.
     for (const auto& [view, of] : {std::pair(&a, config.batch), {&b, block}, {&y, config.batch}})
       if (!is_aligned(*view, of, block))
@@ -184,12 +195,13 @@ class Selection {
     MatMulSpec spec = spec_;
     spec.a_at = of_outer(views_[0], outer);
     spec.b_at = of_outer(views_[1], outer);
+    if (operation.arranged) spec.b_at.first_channel -= operation.arranged->first_channel;
     spec.y_at = of_outer(views_[2], outer);
     if (!views_[1].transposed) {
       const GroupPlaces from = spec.b_at;
       // Adjacent groups are transposed together.
       const bool adjacent = from.rows == 0;
-      const std::int64_t channels = round_up(spec.channels, c_.config.block_in),
+      const std::int64_t channels = round_up(spec.channels, block_of(c_)),
                          together = adjacent ? (spec.groups - 1) * from.channels + channels : channels;
       spec.b_at = {operation.transposed_rows, adjacent ? from.channels : channels, 0, 0};
       for (std::int64_t group = 0; group < (adjacent ? 1 : spec.groups); ++group) {
@@ -231,7 +243,7 @@ Result<Operation> select_transpose(const Context& c) {
   if (const std::string needed = needed_of_blocks(c.config); !needed.empty())
     return c.refuse("it is transposed as elements of WGT, which needs " + needed);
   DOVETAIL_TRY(identity_fits(c));
-  const std::int64_t block = c.config.block_in, batch = c.config.batch,
+  const std::int64_t block = block_of(c), lanes = c.config.block_in, batch = c.config.batch,
                      groups = element_count(Shape(to.begin(), to.end() - 2));
   DOVETAIL_ASSIGN(const auto positions, positions_in(c, nodes_between(c, x, y), x));
   const MatrixExtents extents = extents_of(to, groups);
@@ -240,9 +252,10 @@ Result<Operation> select_transpose(const Context& c) {
   if (!is_aligned(*view, block, block) || extents.rows % batch != 0)
     return c.refuse(fmt::format("its {} matrices are not at borders of blocks of {}", groups, block));
   TransposeOperation operation;
+  if (needs_arranging(c.config)) operation.arranged = ArrangedMatrix{0, round_up(from.back(), block)};
   for (std::int64_t group = 0; group < groups; ++group) {
     const GroupPlaces at = of_outer(*view, group);
-    const std::int64_t whole = extents.rows / block * block;
+    const std::int64_t whole = extents.rows / lanes * lanes;
     for (const auto& [first, channels] : {std::pair(std::int64_t{0}, whole), {whole, extents.rows - whole}}) {
       if (channels == 0) continue;
       TransposeSpec part;

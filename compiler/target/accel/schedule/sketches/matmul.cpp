@@ -1,5 +1,6 @@
 // Products of two activations: for each group, blocks of columns of the second operand stay on chip while rows of the
-// first are loaded. Transpositions are also such products, with rows of the identity as the first operand.
+// first are loaded. Transpositions are also such products, with rows of the identity as the first operand, and so are
+// arrangements, with a selection as the second.
 #include <fmt/format.h>
 
 #include "compiler/target/accel/programs/intrinsics.h"
@@ -24,11 +25,15 @@ void keep(Steps& steps, const std::string& block, const std::string& constant, c
 // Whether the program transposes: its first operand is the identity.
 bool transposes(const schedule::Context& c) { return c.buffer("IX") != nullptr; }
 
+// Whether the program arranges: its second operand is a selection.
+bool arranges(const schedule::Context& c) { return c.buffer("IR") != nullptr; }
+
 bool decide_matmul(TileChoice& choice) {
   const schedule::Context& c = choice.c;
   const isa::HardwareConfig& config = choice.config;
-  const bool by_identity = transposes(c);
-  const auto depth = static_cast<double>(c.extent("product.c") / config.block_in);
+  const bool by_identity = transposes(c), by_selection = arranges(c);
+  const auto depth =
+      static_cast<double>(c.extent("product.c") / config.block_in * (by_selection ? c.extent("product.part") : 1));
   const double passes = choice.stage_cycles() + (config.overwrite ? 0 : 1);
   const auto steps_of = [&](const std::string& sums, const TileChoice::Elements& elements) {
     return c.block(sums) ? static_cast<double>(elements(sums, isa::Memory::acc) * c.extent(sums + ".part")) * depth : 0;
@@ -45,10 +50,11 @@ bool decide_matmul(TileChoice& choice) {
         by_identity ? 0
                     : choice.costs.streamed(bytes(elements("x.copy", isa::Memory::inp), isa::Memory::inp), transfers);
     const double columns =
-        choice.costs.streamed(bytes(elements("w.copy", isa::Memory::wgt), isa::Memory::wgt), transfers);
+        by_selection ? 0
+                     : choice.costs.streamed(bytes(elements("w.copy", isa::Memory::wgt), isa::Memory::wgt), transfers);
     Pace cycles;
     cycles.inputs = {rows, by_identity ? 0 : trips.results()};
-    cycles.weights = {columns, trips.o * trips.y};
+    cycles.weights = {columns, by_selection ? 0 : trips.o * trips.y};
     cycles.first_load = rows + columns;
     cycles.compute = static_cast<double>(results) * depth;
     cycles.finish = static_cast<double>(results) * passes + steps_of("rows.sums", elements) +
@@ -61,7 +67,7 @@ bool decide_matmul(TileChoice& choice) {
 void write_matmul(Steps& steps) {
   schedule::Context& c = steps.c;
   const BlockSizes& sizes = steps.sizes;
-  const bool by_identity = transposes(c);
+  const bool by_identity = transposes(c), by_selection = arranges(c);
   std::vector<std::string> products{"product"};
   for (const char* sums : {"columns.sums", "rows.sums"})
     if (c.block(sums)) products.emplace_back(sums);
@@ -79,17 +85,24 @@ void write_matmul(Steps& steps) {
                     of_parts = parts_index_map(sizes.block_in);
   if (by_identity) keep(steps, "product", "IX", kInpScope, of_parts);
   else steps.lay_out_in_inp("X", "x.copy", "x.copy.c", "x.copy.n");
-  c.split("w.copy.o", sizes.block_out, "w.copy.o_b", "w.copy.o_e");
-  c.split("w.copy.c", sizes.block_in, "w.copy.c_b", "w.copy.c_e");
-  c.lay_out("W", fmt::format("i1/{1},i0/{0},i0%{0},i1%{1}", sizes.block_out, sizes.block_in));
-  c.s.transform_layout("w.copy", in_wgt);
+  if (by_selection) {
+    keep(steps, "product", "IR", kWgtScope, of_parts);
+  } else {
+    c.split("w.copy.o", sizes.block_out, "w.copy.o_b", "w.copy.o_e");
+    c.split("w.copy.c", sizes.block_in, "w.copy.c_b", "w.copy.c_e");
+    c.lay_out("W", fmt::format("i1/{1},i0/{0},i0%{0},i1%{1}", sizes.block_out, sizes.block_in));
+    c.s.transform_layout("w.copy", in_wgt);
+  }
   if (c.block("columns.sums")) keep(steps, "columns.sums", "IZ", kInpScope, of_parts);
   if (c.block("rows.sums")) keep(steps, "rows.sums", "IJ", kWgtScope, of_parts);
 
   steps.finish_stages("");
   steps.tensorize_stages("");
   for (const std::string& block : products) steps.tensorize_product(block);
-  steps.take_slots(by_identity ? std::vector<std::string>{} : std::vector<std::string>{"x.copy"}, {"w.copy"});
+  const auto slotted = [](bool constant, const char* copy) {
+    return constant ? std::vector<std::string>{} : std::vector<std::string>{copy};
+  };
+  steps.take_slots(slotted(by_identity, "x.copy"), slotted(by_selection, "w.copy"));
 }
 
 }  // namespace
