@@ -1,4 +1,6 @@
 // Machines at the borders of what is legal: they compile and are right, or the reason names what they lack.
+#include <fmt/format.h>
+
 #include "tests/catch.h"
 #include "tests/e2e/cli/digits_models.h"
 #include "tests/process.h"
@@ -29,4 +31,44 @@ TEST_CASE("legal machines: a transposition that INP cannot hold is refused with 
   const Finished compiled =
       test::dovetail({"compile", model, "--target", "accel,cpu", "--hw", hardware, "-o", folder / "m.dvt"});
   CHECK_THAT(compiled.out, ContainsSubstring("its transposition needs 64 elements, and inp_buffer_bytes has 16"));
+}
+
+TEST_CASE("legal machines: a depthwise convolution whose kernel of WINDOW exceeds the micro-ops uses GEMM") {
+  const test::TemporaryFolder folder;
+  const std::string model = folder / "ds_cnn.onnx";
+  REQUIRE(test::dovetail({"zoo", "ds_cnn", "--int8", "--samples", "1", "-o", model}).exit == 0);
+  // Half of 4 micro-ops, and of 32, are fewer than 9 taps and more: GEMM, and stripes of fewer rows.
+  for (const char* bytes : {"16", "128"}) {
+    const Finished run = test::dovetail({"run", model, "--target", "accel,cpu", "--hw",
+                                         fmt::format("1x16x16,window=true,uop_buffer_bytes={}", bytes), "--check"});
+    INFO(run.error);
+    CHECK(run.exit == 0);
+    CHECK_THAT(run.out, ContainsSubstring("all equal"));
+  }
+}
+
+TEST_CASE("legal machines: weights of WINDOW in slots of a WGT of four elements") {
+  const test::TemporaryFolder folder;
+  const std::string model = folder / "mobilenet.onnx";
+  REQUIRE(test::dovetail({"zoo", "mobilenet_v2", "--int8", "--samples", "1", "--image", "32", "-o", model}).exit == 0);
+  const Finished run = test::dovetail({"run", model, "--target", "accel,cpu", "--hw",
+                                       "2x16x16,inp_buffer_bytes=4096,wgt_buffer_bytes=1024,acc_buffer_bytes=4096,"
+                                       "saturate=true,overwrite=true,window=true",
+                                       "--check"});
+  INFO(run.error);
+  CHECK(run.exit == 0);
+  CHECK_THAT(run.out, ContainsSubstring("all equal"));
+}
+
+TEST_CASE("legal machines: an operation of too many tiles is refused with both numbers") {
+  const test::TemporaryFolder folder;
+  const std::string model = folder / "gpt.onnx";
+  REQUIRE(test::dovetail({"zoo", "gpt_block", "--int8", "--sequence", "16", "-o", model}).exit == 0);
+  const Finished compiled = test::dovetail(
+      {"compile", model, "--target", "accel,cpu", "--hw",
+       "1x16x16,block_in=1,block_out=1,inp_buffer_bytes=4,wgt_buffer_bytes=4,acc_buffer_bytes=64,requant=true", "-o",
+       folder / "m.dvt"});
+  INFO(compiled.error);
+  CHECK(compiled.exit == 0);
+  CHECK_THAT(compiled.out, ContainsSubstring("tiles, because they are small, and the most is 65536"));
 }
