@@ -23,7 +23,8 @@ namespace {
 class Compare : public Command {
  public:
   void declare(Options& options) override {
-    options.positionals("MODEL.onnx...", models_, "models, each of which runs on every target", File::read);
+    options.positionals("MODEL.onnx...", models_, fmt::format("{}; each runs on every target", kModelHelp), File::read);
+    model_.source.declare(options);
     options
         .value("--target", "LIST", targets_,
                "targets to compare, a row each, for example accel,cpu,cuda (default accel,cpu)")
@@ -62,9 +63,7 @@ class Compare : public Command {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
     std::atomic<std::int64_t> rows_done{0};  // outlives the progress display
     WatchedWork watched(limit);
-    if (models_.empty())
-      return Diagnostic{"bad usage of `dovetail compare`", "", "no model is given",
-                        "name one or more .onnx files; `dovetail compare --help` has an example"};
+    DOVETAIL_ASSIGN(const std::vector<driver::ModelSource> sources, model_.source.of(models_, "compare"));
     driver::CompareOptions options;
     DOVETAIL_ASSIGN(options.inputs, parse_assignments("--input", inputs_));
     DOVETAIL_ASSIGN(options.targets, parse_compared_targets(targets_));
@@ -97,10 +96,11 @@ class Compare : public Command {
     options.progress = [&](std::string_view what, std::int64_t rows, std::int64_t all) {
       progress.show(what, rows, all);
     };
-    watched.show({"rows", driver::rows_of(options) * static_cast<std::int64_t>(models_.size()), &rows_done});
+    watched.show({"rows", driver::rows_of(options) * static_cast<std::int64_t>(sources.size()), &rows_done});
     watched.begin();
-    std::vector<driver::ModelOptions> models(models_.size(), model);
-    for (std::size_t i = 0; i < models.size(); ++i) models[i].path = models_[i];
+    std::vector<driver::ModelOptions> models(sources.size(), model);
+    for (std::size_t i = 0; i < models.size(); ++i)
+      models[i].path = sources[i].path, models[i].layers = sources[i].layers;
     DOVETAIL_ASSIGN(const driver::CompareOutcome outcome, compare_models(models, options));
     if (!outcome.failure.empty()) return fail(Exit::failed, outcome.failure);
     const driver::Comparison& comparison = outcome.comparison;

@@ -277,6 +277,21 @@ std::string slowest_layers(const simulator::Profile& profile) {
   return fmt::format("\n{}\n", table.to_string());
 }
 
+// The steps of a model on the accelerator, in their order.
+std::string steps_table(std::span<const driver::TimedProgram> programs, const driver::System& system) {
+  constexpr std::size_t kMost = 100;
+  TextTable table({"steps on the accelerator", ">cycles", ">MACs/cycle", ">utilization", "bound", ">of it"});
+  for (const driver::TimedProgram& program : programs.first(std::min(kMost, programs.size()))) {
+    const simulator::Profile profile = profile_of(program, trace_of(std::span(&program, 1)), system.memory);
+    const simulator::ProfilePart& whole = profile.whole;
+    table.add({shortened(program.name), with_separators(whole.cycles), useful_rate(whole),
+               efficiency(whole, profile.peak_macs_per_cycle), std::string(whole.bounds.tightest_name()),
+               percent(whole.bounds.tightest(), whole.cycles)});
+  }
+  if (programs.size() > kMost) table.add({fmt::format("and {} others", programs.size() - kMost), "", "", "", "", ""});
+  return fmt::format("\n{}\n", table.to_string());
+}
+
 }  // namespace
 
 std::string timing_summary(std::span<const driver::TimedProgram> programs, const driver::System& system) {
@@ -286,7 +301,8 @@ std::string timing_summary(std::span<const driver::TimedProgram> programs, const
   const simulator::Profile profile = profile_of(program, trace_of(std::span(&program, 1)), system.memory);
   std::string text;
   if (programs.size() > 1)
-    text += entry("region", fmt::format("{}, the longest of {}: {} cycles", shortened(program.name), programs.size(),
+    text += steps_table(programs, system) +
+            entry("region", fmt::format("{}, the longest of {}: {} cycles", shortened(program.name), programs.size(),
                                         with_separators(cycles)));
   text += clock_text(program, system);
   const double rate =

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/shell_word.h"
 #include "base/text_table.h"
 #include "explore/sweep/evaluate.h"
 #include "explore/sweep/page_source.h"
@@ -84,18 +85,6 @@ std::vector<Sensitivity> sensitivities(const Space& space, const std::vector<Poi
   return rows;
 }
 
-// A word of a command for a shell.
-std::string word(const std::string& text) {
-  constexpr std::string_view kPlain = "_-./,:=+@%";
-  const auto is_plain = [&](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
 // The outcomes of the checks of a point's models; empty: not measured.
 std::string check_of(const PointRecord& point) {
   std::vector<std::string> outcomes;
@@ -120,15 +109,19 @@ std::string SweepReport::command(const PointRecord& point) const {
     const std::string text = point.chosen.at("memory").get<std::string>();
     if (text.find(',') != std::string::npos) {
       machine = replaced(machine, fmt::format(",memory={}", text), "");
-      memory = fmt::format(" --memory {}", word(text));
+      memory = fmt::format(" --memory {}", shell_word(text));
     }
   }
   std::vector<std::string> commands;
-  const std::vector<std::string>& files =
-      space->has_numerics() ? quantized.at(space->numerics(space->genes_of(point.chosen)).text()) : models;
-  for (const std::string& model : files)
-    commands.push_back(fmt::format("dovetail run {} --target accel --engine cycle --hw {}{}{}", word(model),
-                                   word(machine), memory, energy_file.empty() ? "" : " --energy " + word(energy_file)));
+  std::vector<std::string> words = model_words;
+  if (space->has_numerics()) {
+    words = quantized.at(space->numerics(space->genes_of(point.chosen)).text());
+    std::ranges::transform(words, words.begin(), shell_word);
+  }
+  for (const std::string& model : words)
+    commands.push_back(fmt::format("dovetail run {} --target accel --engine cycle --hw {}{}{}", model,
+                                   shell_word(machine), memory,
+                                   energy_file.empty() ? "" : " --energy " + shell_word(energy_file)));
   return fmt::format("{}", fmt::join(commands, " && "));
 }
 

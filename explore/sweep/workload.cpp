@@ -123,8 +123,10 @@ Result<Workload> Workload::make(std::span<const ModelFile> files) {
     const std::string name = fs::path(file.path).stem().string();
     // Models are often stored as MODEL/model.onnx.
     const std::string folder = fs::path(file.path).parent_path().filename().string();
-    workload.models_.push_back(
-        {name == "model" && !folder.empty() ? folder : name, file.path, file.weight, std::move(compiled.optimized)});
+    workload.models_.push_back({!file.name.empty()                   ? file.name
+                                : name == "model" && !folder.empty() ? folder
+                                                                     : name,
+                                file.path, file.weight, std::move(compiled.optimized)});
     workload.expected_->push_back(std::make_unique<Expected>());
   }
   workload.key_ = hash.text();

@@ -31,6 +31,7 @@ struct ModelFile {
   std::string path;
   double weight = 1;                                   // weight of its latency and energy in those of a point
   std::optional<std::vector<std::byte>> content = {};  // used instead of the file's content
+  std::string name = {};                               // for tables; empty: that of the file
 };
 Result<import::Imported> import_model(const ModelFile& file);
 
@@ -83,7 +84,7 @@ class Workload {
   static Result<Workload> make(std::span<const ModelFile> files);
 
   struct Model {
-    std::string name;  // name of the file without folders and extension
+    std::string name;  // ModelFile::name, or that of the file without folders and extension
     std::string path;
     double weight = 1;
     graph::Graph graph;  // after all passes of the graph
