@@ -69,15 +69,15 @@ TEST_CASE("layers as text are read and printed") {
 }
 
 TEST_CASE("a layer that cannot be read is refused at its character") {
-  CHECK_THAT(text_of(""), ContainsSubstring("character 1: the layer is empty"));
+  CHECK_THAT(text_of(""), ContainsSubstring("character 1): the layer is empty"));
   CHECK_THAT(text_of("convolution 3x4"), ContainsSubstring("\"convolution\" is not a kind of layer") &&
                                              ContainsSubstring("conv, depthwise, gemm (or dense), attention") &&
                                              ContainsSubstring("for example \"conv 64x56x56 -> 64 k3 s1 p1\""));
   CHECK_THAT(text_of("conv 64x56 -> 64 k3"), ContainsSubstring("character 6") && ContainsSubstring("has 2 extents"));
-  CHECK_THAT(text_of("conv 64x56x56 64 k3"), ContainsSubstring("character 15: \"->\" is expected here"));
-  CHECK_THAT(text_of("conv 64x56x56 -> k3"), ContainsSubstring("character 18: the number of filters must be a number"));
+  CHECK_THAT(text_of("conv 64x56x56 64 k3"), ContainsSubstring("character 15): \"->\" is expected here"));
+  CHECK_THAT(text_of("conv 64x56x56 -> k3"), ContainsSubstring("character 18): the number of filters must be a number"));
   CHECK_THAT(text_of("conv 64x56x56 -> 64"), ContainsSubstring("the kernel is missing"));
-  CHECK_THAT(text_of("conv 64x56x56 -> 64 k3 k3"), ContainsSubstring("character 24: 'k' is given twice"));
+  CHECK_THAT(text_of("conv 64x56x56 -> 64 k3 k3"), ContainsSubstring("character 24): 'k' is given twice"));
   CHECK_THAT(text_of("conv 64x56x56 -> 64 k3 z1"), ContainsSubstring("the settings are k, s, p, d, g, bias, relu"));
   CHECK_THAT(text_of("conv 64x56x56 -> 64 k3 p1x1x1"), ContainsSubstring("have 3 numbers, and must have 1, 2 or 4"));
   CHECK_THAT(text_of("conv 64x56x56 -> 64 k3y"), ContainsSubstring("'y' cannot follow a number"));
@@ -111,15 +111,15 @@ TEST_CASE("SCALE-Sim's topologies are read") {
 
 TEST_CASE("a topology that cannot be read is refused at its lines") {
   const auto said = [](std::string_view text) { return errors(read_topology(text, "t.csv")); };
-  CHECK_THAT(said(""), ContainsSubstring("t.csv: the file has no layers"));
+  CHECK_THAT(said(""), ContainsSubstring("t.csv): the file has no layers"));
   CHECK_THAT(said("conv1, 230, 230, 7, 7, 3, 64, 2,"),
              ContainsSubstring("line 1") && ContainsSubstring("begins like a layer"));
   CHECK_THAT(said("a, b, c\nx, 1, 2\n"), ContainsSubstring("the header has 3 columns, and must have 8"));
   const std::string two = said(fmt::format("{}a, 8, 8, 3, 3, x, 4, 0,\nb, 8, 8, 3,\n", kConvolutions));
-  CHECK_THAT(two, ContainsSubstring("line 2: Channels is \"x\", and must be a number from 1") &&
-                      ContainsSubstring("Strides is \"0\"") && ContainsSubstring("line 3: the line has 4 columns"));
+  CHECK_THAT(two, ContainsSubstring("line 2): Channels is \"x\", and must be a number from 1") &&
+                      ContainsSubstring("Strides is \"0\"") && ContainsSubstring("line 3): the line has 4 columns"));
   CHECK_THAT(said(fmt::format("{}a, 8, 8, 9, 3, 4, 4, 1,", kConvolutions)),
-             ContainsSubstring("line 2, layer a: the kernel reaches over 9 rows > 8"));
+             ContainsSubstring("line 2, layer a): the kernel reaches over 9 rows > 8"));
   CHECK_THAT(said(fmt::format("{}a, 8, 8, 3, 3, 4, 4, 1, 2:4,", kConvolutions)),
              ContainsSubstring("Sparsity is 2:4") && ContainsSubstring("write 1:1"));
 }
@@ -151,15 +151,15 @@ problem:
         "gemm 4x6 -> 5");
   const auto said = [](std::string_view text) { return errors(driver::read_layer_yaml(text, "x.yaml")); };
   CHECK_THAT(said("problem: {instance: {C: 1, M: 2, R: 3, X: 4}}"),
-             ContainsSubstring("x.yaml, line 1: no kind of layer has the dimensions C, M, R, X"));
-  CHECK_THAT(said("problem:\n  instance: {C: 1, M: many}"), ContainsSubstring("line 2: M is \"many\""));
+             ContainsSubstring("x.yaml, line 1): no kind of layer has the dimensions C, M, R, X"));
+  CHECK_THAT(said("problem:\n  instance: {C: 1, M: many}"), ContainsSubstring("line 2): M is \"many\""));
   CHECK_THAT(said("problem:\n  instance:\n    C: 1\n    densities: {Weights: 0.5}"),
-             ContainsSubstring("line 4: the layer is sparse"));
+             ContainsSubstring("line 4): the layer is sparse"));
   CHECK_THAT(said("problem: {shape: {data-spaces: [{name: Inputs, projection: [[[R], [Q]]]}]}, instance: {C: 1}}"),
              ContainsSubstring("the inputs are addressed by R without P"));
   CHECK_THAT(said("architecture: {}"), ContainsSubstring("neither Timeloop's problem nor ZigZag's workload"));
-  CHECK_THAT(said("a: [1"), ContainsSubstring("line 2: syntax: "));
-  CHECK_THAT(said("a: 1\na: 2"), ContainsSubstring("line 2: the key a occurs twice"));
+  CHECK_THAT(said("a: [1"), ContainsSubstring("line 2): syntax: "));
+  CHECK_THAT(said("a: 1\na: 2"), ContainsSubstring("line 2): the key a occurs twice"));
   CHECK_THAT(said(""), ContainsSubstring("the file has no layers"));
   // Aliases that grow without bound are cut off.
   std::string bomb = "- &a0 [x, x]\n";
@@ -215,6 +215,7 @@ TEST_CASE("damaged files of layers are refused or read, and nothing else") {
   int read = 0, refused = 0;
   const auto count = [&](const auto& result) {
     result.ok() ? ++read : ++refused;
+    if (result.ok()) return;
     for (const Diagnostic& problem : result.errors()) {
       CHECK(!problem.why.empty());
       CHECK(!problem.hint.empty());
