@@ -1,5 +1,5 @@
 # The libraries of the Python wheels (./dev wheel): those of the C interface, for any machine with glibc 2.35 or later. LLVM (X86 alone), lld, OpenSSL, SQLite,
-# zlib, zstd and libstdc++ are linked in from archives, and fmt is compiled in. libpng and libjpeg, whose archives are not made for shared libraries, and SystemC
+# zlib, zstd and libstdc++ are linked in from archives, and fmt is compiled in. libpng, libjpeg and libyaml, whose archives are not made for shared libraries, and SystemC
 # are added to the wheel by auditwheel. libgcc_s stays shared: it unwinds for the whole process, and every system has it.
 # The targets wheel_runtime and wheel_compiler make them of the objects of the build; cmake/install.cmake has the components of these names.
 if(NOT DOVETAIL_HAS_LLD)

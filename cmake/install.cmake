@@ -31,13 +31,14 @@ foreach(export ${exports})
   install(EXPORT ${export} NAMESPACE dovetail:: FILE ${export}.cmake DESTINATION ${package_dir} COMPONENT dev)
 endforeach()
 get_property(layers GLOBAL PROPERTY DOVETAIL_LAYERS)
-get_property(dovetail_image_packages GLOBAL PROPERTY DOVETAIL_IMAGE_PACKAGES)
+get_property(dovetail_file_packages GLOBAL PROPERTY DOVETAIL_FILE_PACKAGES)
 install(DIRECTORY ${layers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dovetail COMPONENT dev FILES_MATCHING PATTERN "*.h")
 configure_package_config_file(cmake/dovetail-config.cmake.in ${CMAKE_BINARY_DIR}/dovetail-config.cmake
   INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_BINDIR NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/dovetail-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/dovetail-config.cmake ${CMAKE_BINARY_DIR}/dovetail-config-version.cmake
-  cmake/modules/FindDovetailLLVM.cmake cmake/modules/FindDovetailSystemC.cmake DESTINATION ${package_dir} COMPONENT dev)
+  cmake/modules/FindDovetailLLVM.cmake cmake/modules/FindDovetailSystemC.cmake
+  cmake/modules/FindDovetailYaml.cmake DESTINATION ${package_dir} COMPONENT dev)
 
 # The C interface (capi/): each library is its own component, so that a program's user needs nothing else.
 foreach(component c runtime_c)

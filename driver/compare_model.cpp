@@ -96,7 +96,7 @@ struct ModelOutcome {
 class Comparer {
  public:
   Comparer(const ModelOptions& model, const CompareOptions& options) : model_(model), options_(options) {
-    outcome_.model.file = model.path;
+    outcome_.model.file = model.title();
   }
 
   Result<ModelOutcome> run() {

@@ -157,7 +157,7 @@ Result<import::Imported> import_model(const ModelOptions& options, const std::ma
   import_options.shapes = shapes;
   import_options.values = options.values;
   import_options.loop_limit = options.loop_limit;
-  return import::import_onnx_file(options.path, std::move(import_options));
+  return import_source(options.source(), std::move(import_options));
 }
 
 // The bundle with a program for each of the other shapes added.
@@ -301,8 +301,11 @@ Result<void> check_target_options(const ModelOptions& options) {
 }
 
 Result<CompiledModel> compile_model(const ModelOptions& options, CompileOptions compile) {
+  if (options.path.empty() && options.layers.empty())
+    return Diagnostic{"cannot compile", "the model", "no model is given",
+                      fmt::format("name an .onnx file, or give a layer by its shape: --layer \"{}\"", kLayerExample)};
   if (options.targets.empty())
-    return Diagnostic{"cannot compile", options.path, "no target is given", "add --target accel"};
+    return Diagnostic{"cannot compile", options.title(), "no target is given", "add --target accel"};
   DOVETAIL_TRY(check_targets("--target", of_the_kit(options, options.targets)));
   CompiledModel model;
   model.targets = options.targets;

@@ -1,4 +1,4 @@
-// Compiles an ONNX file into a bundle: options and results.
+// Compiles a model into a bundle: options and results.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "compiler/pipeline.h"
 #include "compiler/target/cuda/gpu.h"
 #include "compiler/target/target.h"
+#include "driver/model_source.h"
 #include "driver/system.h"
 #include "isa/config.h"
 
@@ -23,7 +24,9 @@ inline constexpr const char* kDefaultHardware = "1x16x16";
 inline constexpr std::int64_t kMostCountedCandidates = 10'000;
 
 struct ModelOptions {
-  std::string path = {};
+  std::string path = {};                  // a file of a model, or a bundle; empty: `layers`
+  std::vector<std::string> layers = {};   // shapes, as in ModelSource
+  ModelPart part = {};                    // of the model
   std::vector<std::string> targets = {};  // in order of preference
   // The accelerator, in the form of isa::load_machine. Absent: kDefaultHardware, or the hardware of the bundle.
   std::optional<std::string> hardware = {};
@@ -52,6 +55,9 @@ struct ModelOptions {
   // The caller's targets, which `targets` may name (docs/howto/adding-a-target.md).
   std::vector<TargetPointer> own_targets = {};
   bool cache = false;  // reuse and store results of compiling (driver/compiled_cache.h)
+
+  ModelSource source() const { return {path, layers, part}; }
+  std::string title() const { return source().title(); }  // for reports
 };
 
 // The key in a bundle's report for the system that it was compiled for.

@@ -110,12 +110,19 @@ Json program_files() {
 Result<CompiledCache> CompiledCache::of(const ModelOptions& options, const CompileOptions& compile,
                                         const CompiledModel& model) {
   DOVETAIL_TRY(check_kept(options, compile));
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, import::read_onnx_file(options.path));
+  const ModelSource source = options.source();
+  std::vector<std::byte> bytes;
+  if (has_shapes(source.path)) {
+    DOVETAIL_ASSIGN(bytes, read_file(source.path));
+  } else if (!source.path.empty()) {
+    DOVETAIL_ASSIGN(bytes, import::read_onnx_file(source.path));
+  }
   DOVETAIL_ASSIGN(fs::path folder, user_folder(UserFolder::cache));
   folder /= "compiled";
   DOVETAIL_TRY(make_private_folder(folder));
   const Json content{{"program", program_files()},
                      {"model", runtime::sha256(bytes)},
+                     {"source", source.words()},
                      {"targets", model.targets},
                      {"hardware", isa::config_to_json(model.hardware)},
                      {"system", isa::system_to_json(config_of(model.system))},

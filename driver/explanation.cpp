@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_problem.h"
 #include "simulator/trace/profile.h"
 
 namespace dovetail::driver {
@@ -44,12 +45,14 @@ struct Run {
   double clock_hz = 0;  // 0: nothing ran on the accelerator
   std::string memory;
   std::vector<Piece> pieces;
-  bool knows_energy = true;
+  bool knows_energy = false;  // of all that ran on the accelerator
 
   double seconds(const Piece& piece) const {
     return piece.host_seconds + (clock_hz > 0 ? static_cast<double>(piece.cycles) / clock_hz : 0);
   }
 };
+
+std::string name_of(const std::vector<std::string>& nodes) { return fmt::format("{}", fmt::join(nodes, "+")); }
 
 // A layer that was fused from several has the names of all.
 std::vector<std::string> nodes_of(const std::string& layer) {
@@ -87,13 +90,15 @@ const Json* timing_of(const Json& profile, const Json& step) {
 
 Run run_of(const Json& profile) {
   Run run;
+  bool all_known = true;
   for (const Json& step : profile.at("steps")) {
     if (const Json* timing = timing_of(profile, step); timing != nullptr) {
       run.clock_hz = timing->at("clock_mhz").get<double>() * 1e6;
       run.memory = timing->at("memory").get<std::string>();
+      run.knows_energy = true;
       for (const Json& layer : timing->at("layers")) {
         run.pieces.push_back(piece_of_layer(layer));
-        run.knows_energy = run.knows_energy && layer.contains("joules");
+        all_known = all_known && layer.contains("joules");
       }
       continue;
     }
@@ -102,7 +107,24 @@ Run run_of(const Json& profile) {
     if (piece.nodes.empty()) piece.nodes.push_back(step.at("name").get<std::string>());
     run.pieces.push_back(std::move(piece));
   }
+  run.knows_energy = run.knows_energy && all_known;
   return run;
+}
+
+// Why numbers of the profile cannot be right; empty: they may be.
+std::string problem_of(const Run& run) {
+  if (!std::isfinite(run.clock_hz) || run.clock_hz < 0) return "a clock is not a positive number";
+  for (const Piece& piece : run.pieces) {
+    const std::string name = name_of(piece.nodes);
+    if (!(piece.host_seconds >= 0) || !std::isfinite(piece.host_seconds) || !std::isfinite(piece.joules))
+      return fmt::format("the time or energy of {} is not a positive number", name);
+    std::uint64_t cycles = 0;
+    for (const std::uint64_t part : piece.by_cause) cycles += part;
+    if (cycles != piece.cycles)
+      return fmt::format("the causes of {} have {} cycles, and the layer {}", name, cycles, piece.cycles);
+    if (piece.cycles > 0 && run.clock_hz <= 0) return "a clock is not a positive number";
+  }
+  return {};
 }
 
 Result<Run> read_run(const ExplainedRun& run) {
@@ -115,10 +137,19 @@ Result<Run> read_run(const ExplainedRun& run) {
     if (latency.at("regions").get<std::size_t>() > 0 && latency.at("cycles").is_null())
       return Diagnostic{"cannot explain", run.name, "the profile is of an engine without a clock",
                         "profile with --engine cycle, systemc or rtl"};
-    return run_of(run.profile);
+    const Json system = run.profile.value("system", Json::object());
+    if (system.value("accelerators", 1) > 1)
+      return Diagnostic{"cannot explain", run.name, "several accelerators share the memory, and a layer is of one",
+                        "profile one accelerator; `dovetail compare --accelerators N` compares throughput"};
+    Run read = run_of(run.profile);
+    if (const std::string problem = problem_of(read); !problem.empty())
+      return Diagnostic{"cannot explain", run.name, problem, std::string(kHint)};
+    if (run.profile.contains("file") && !run.profile.at("file").is_string())
+      return Diagnostic{"cannot explain", run.name, "\"file\" is not a text", std::string(kHint)};
+    return read;
   } catch (const Json::exception& error) {
-    return Diagnostic{"cannot explain", run.name, fmt::format("the profile is incomplete: {}", error.what()),
-                      std::string(kHint)};
+    return Diagnostic{"cannot explain", run.name,
+                      fmt::format("the profile is incomplete: {}", json_problem(error.what())), std::string(kHint)};
   }
 }
 
@@ -147,8 +178,6 @@ struct Row {
   std::array<double, kCauses> difference{};  // seconds, by cause
   double seconds() const { return std::accumulate(difference.begin(), difference.end(), 0.0); }
 };
-
-std::string name_of(const std::vector<std::string>& nodes) { return fmt::format("{}", fmt::join(nodes, "+")); }
 
 std::vector<Row> rows_of(const std::array<Run, 2>& runs) {
   Groups groups;

@@ -76,7 +76,7 @@ Result<std::vector<TimedProgram>> Session::timed_programs(const runtime::RunResu
 Result<explore::ReferenceCheck> Session::check(const std::map<std::string, NdArray>& inputs,
                                                runtime::RunResult& run) const {
   if (!model_ || model_->from_cache)
-    return Diagnostic{"cannot check the run", options_.model.path, "a bundle has no graph to evaluate",
+    return Diagnostic{"cannot check the run", options_.model.title(), "a bundle has no graph to evaluate",
                       "compile the .onnx file that it was made from, without a cache"};
   explore::add_logical_tensors(bundle(), model_->compiled.integer, run);
   const double tolerance =

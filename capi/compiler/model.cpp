@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "cli/shell/arguments.h"
 #include "compiler/import/onnx.h"
 #include "compiler/ops/control_flow.h"
+#include "driver/model_source.h"
 #include "isa/system.h"
 
 namespace dovetail::capi {
@@ -41,6 +43,12 @@ std::vector<std::string> names_in(std::string_view list) {
     begin = end + 1;
   }
   return names;
+}
+
+// The model of a source that is not a whole ONNX file.
+Result<dvt_model*> model_of(const driver::ModelSource& source, std::string name) {
+  DOVETAIL_ASSIGN(const auto content, driver::content_of(source));
+  return model_in_memory(*content, std::move(name));
 }
 
 }  // namespace
@@ -145,6 +153,10 @@ dvt_status* dvt_model_load_file(const char* path, dvt_model** out) {
     DOVETAIL_TRY(require(out, "dvt_model_load_file: out"));
     *out = nullptr;
     DOVETAIL_TRY(require(path, "dvt_model_load_file: path"));
+    if (driver::has_shapes(path)) {
+      DOVETAIL_ASSIGN(*out, model_of({.path = path}, path));
+      return {};
+    }
     DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, import::read_onnx_file(path));
     DOVETAIL_TRY(import::outline_onnx(bytes, path));
     if (std::filesystem::is_regular_file(path)) {
@@ -165,6 +177,42 @@ dvt_status* dvt_model_load_memory(const void* bytes, size_t size, const char* na
     const std::string named = text_or(name, "model in memory");
     DOVETAIL_TRY(import::outline_onnx(content, named));
     DOVETAIL_ASSIGN(*out, model_in_memory(content, named));
+    return {};
+  });
+}
+
+dvt_status* dvt_model_of_layers(const dvt_texts* layers, dvt_model** out) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(out, "dvt_model_of_layers: out"));
+    *out = nullptr;
+    DOVETAIL_TRY(require(layers, "dvt_model_of_layers: layers"));
+    DOVETAIL_TRY(check_texts(*layers, "dvt_model_of_layers: layers"));
+    const driver::ModelSource source{.layers = texts_of(*layers)};
+    if (source.layers.empty()) return bad_argument("dvt_model_of_layers: layers", "there are none", "give a layer");
+    DOVETAIL_ASSIGN(*out, model_of(source, source.title()));
+    return {};
+  });
+}
+
+dvt_status* dvt_model_part(const dvt_model* model, const dvt_texts* only, const dvt_texts* from, const dvt_texts* to,
+                           dvt_model** out) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(out, "dvt_model_part: out"));
+    *out = nullptr;
+    DOVETAIL_TRY(require(model, "dvt_model_part: model"));
+    driver::ModelSource source{.path = model->model.path};
+    for (const auto& [texts, names, argument] : {std::tuple(only, &source.part.only, "dvt_model_part: only"),
+                                                 std::tuple(from, &source.part.from, "dvt_model_part: from"),
+                                                 std::tuple(to, &source.part.to, "dvt_model_part: to")}) {
+      DOVETAIL_TRY(require(texts, argument));
+      DOVETAIL_TRY(check_texts(*texts, argument));
+      *names = texts_of(*texts);
+    }
+    if (source.part.is_whole())
+      return bad_argument("dvt_model_part", "all lists are empty", "name nodes, or tensors between which the part is");
+    const auto part = model_of(source, driver::ModelSource{.path = model->model.name, .part = source.part}.title());
+    if (!part.ok()) return model->model.named(part.errors());
+    *out = *part;
     return {};
   });
 }

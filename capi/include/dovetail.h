@@ -298,10 +298,17 @@ DVT_API dvt_status* dvt_targets(char** json);
 
 /* An ONNX model. */
 typedef struct dvt_model dvt_model;
-/* Reads the outline of the file, which is read whole where the model is used. A pipe is read once, and kept. */
+/* Reads the outline of the file, which is read whole where the model is used. A pipe is read once, and kept. A file of
+ * shapes (.csv, .yaml: docs/howto/shapes.md) becomes a model of its layers, in memory. */
 DVT_API dvt_status* dvt_model_load_file(const char* path, dvt_model** out);
 /* Copies the bytes. Tensors outside of the model cannot be found. `name` is the model's name in diagnostics. */
 DVT_API dvt_status* dvt_model_load_memory(const void* bytes, size_t size, const char* name, dvt_model** out);
+/* A model of layers by their shape, as of `dovetail run --layer`: "conv 64x56x56 -> 64 k3 s1 p1". */
+DVT_API dvt_status* dvt_model_of_layers(const dvt_texts* layers, dvt_model** out);
+/* A part of a model, in memory: the nodes of these names or patterns, and those between the tensors `from` and `to`.
+ * Each list may be empty, but not all of them. */
+DVT_API dvt_status* dvt_model_part(const dvt_model* model, const dvt_texts* only, const dvt_texts* from,
+                                   const dvt_texts* to, dvt_model** out);
 DVT_API void dvt_model_free(dvt_model* model);
 /* {"graph", "producer", "ir_version", "opset", "inputs", "outputs", "operators", "symbols"}: inputs and outputs with
  * "name" and "type", operators with their number, and the symbolic extents. */

@@ -25,10 +25,12 @@ namespace {
 class Compare : public Command {
  public:
   void declare(Options& options) override {
-    options.positionals("MODEL.onnx...", models_,
-                        "models, each of which runs on every target; with --explain also bundles and JSON of "
-                        "`dovetail profile`",
-                        File::read);
+    options.positionals(
+        "MODEL.onnx...", models_,
+        fmt::format("{}; each runs on every target. With --explain also bundles and JSON of `dovetail profile`",
+                    kModelHelp),
+        File::read);
+    model_.source.declare(options);
     options.flag("--explain", explain_,
                  "explain the difference of two runs, layer by layer, by causes: of one model on two configurations "
                  "(--hw A,B), or of two files");
@@ -71,9 +73,7 @@ class Compare : public Command {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
     std::atomic<std::int64_t> rows_done{0};  // outlives the progress display
     WatchedWork watched(limit);
-    if (models_.empty())
-      return Diagnostic{"bad usage of `dovetail compare`", "", "no model is given",
-                        "name one or more .onnx files; `dovetail compare --help` has an example"};
+    DOVETAIL_ASSIGN(const std::vector<driver::ModelSource> sources, model_.source.of(models_, "compare"));
     driver::CompareOptions options;
     DOVETAIL_ASSIGN(options.inputs, parse_assignments("--input", inputs_));
     DOVETAIL_ASSIGN(options.targets, parse_compared_targets(targets_));
@@ -94,7 +94,7 @@ class Compare : public Command {
     DOVETAIL_ASSIGN(options.energy, energy_.table());
     options.work = watched.work();
     DOVETAIL_ASSIGN(const driver::ModelOptions model, model_.parse());
-    if (explain_) return explain(options, model, watched);
+    if (explain_) return explain(sources, options, model, watched);
     for (const std::string& file : models_) {
       DOVETAIL_ASSIGN(const bool is_bundle, driver::is_bundle_file(file));
       if (is_bundle)
@@ -107,10 +107,11 @@ class Compare : public Command {
     options.progress = [&](std::string_view what, std::int64_t rows, std::int64_t all) {
       progress.show(what, rows, all);
     };
-    watched.show({"rows", driver::rows_of(options) * static_cast<std::int64_t>(models_.size()), &rows_done});
+    watched.show({"rows", driver::rows_of(options) * static_cast<std::int64_t>(sources.size()), &rows_done});
     watched.begin();
-    std::vector<driver::ModelOptions> models(models_.size(), model);
-    for (std::size_t i = 0; i < models.size(); ++i) models[i].path = models_[i];
+    std::vector<driver::ModelOptions> models(sources.size(), model);
+    for (std::size_t i = 0; i < models.size(); ++i)
+      models[i].path = sources[i].path, models[i].layers = sources[i].layers;
     DOVETAIL_ASSIGN(const driver::CompareOutcome outcome, compare_models(models, options));
     if (!outcome.failure.empty()) return fail(Exit::failed, outcome.failure);
     const driver::Comparison& comparison = outcome.comparison;
@@ -129,9 +130,9 @@ class Compare : public Command {
   }
 
  private:
-  Result<Exit> explain(const driver::CompareOptions& options, const driver::ModelOptions& model,
-                       WatchedWork& watched) const {
-    ExplainOptions explained{.files = models_, .model = model, .targets = options.targets, .inputs = options.inputs};
+  Result<Exit> explain(const std::vector<driver::ModelSource>& sources, const driver::CompareOptions& options,
+                       const driver::ModelOptions& model, WatchedWork& watched) const {
+    ExplainOptions explained{.sources = sources, .model = model, .targets = options.targets, .inputs = options.inputs};
     if (!hardware_.empty()) explained.hardware = options.hardware;
     explained.model.threads = options.threads;
     explained.seed = options.seed;

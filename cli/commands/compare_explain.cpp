@@ -17,9 +17,14 @@ namespace dovetail::cli {
 namespace {
 
 struct Side {
-  std::string file;
+  driver::ModelSource source;
   std::optional<std::string> hardware;
 };
+
+Result<bool> is_bundle_side(const Side& side) {
+  if (side.source.path.empty()) return false;
+  return driver::is_bundle_file(side.source.path);
+}
 
 Result<std::vector<Side>> sides_of(const ExplainOptions& options) {
   const auto bad = [](std::string where, std::string why) {
@@ -29,33 +34,39 @@ Result<std::vector<Side>> sides_of(const ExplainOptions& options) {
         "or the JSON of `dovetail profile`"};
   };
   std::vector<Side> sides;
-  for (const std::string& file : options.files) {
-    if (options.hardware.empty()) sides.push_back({file, std::nullopt});
-    for (const std::string& hardware : options.hardware) sides.push_back({file, hardware});
+  for (const driver::ModelSource& source : options.sources) {
+    if (options.hardware.empty()) sides.push_back({source, std::nullopt});
+    for (const std::string& hardware : options.hardware) sides.push_back({source, hardware});
   }
-  if (sides.size() != 2) return bad("", fmt::format("these are {} runs", sides.size()));
+  if (sides.size() != 2)
+    return bad("", fmt::format("{} run{} given", sides.size(), sides.size() == 1 ? " is" : "s are"));
   for (const Side& side : sides) {
-    DOVETAIL_ASSIGN(const bool is_bundle, driver::is_bundle_file(side.file));
-    if (side.hardware && (is_bundle || side.file.ends_with(".json")))
-      return bad(side.file, "--hw does not apply to it, because it is not a model");
+    DOVETAIL_ASSIGN(const bool is_bundle, is_bundle_side(side));
+    if (side.hardware && (is_bundle || side.source.path.ends_with(".json")))
+      return bad(side.source.path, "--hw does not apply to it, because it is not a model");
+    const driver::SystemChanges& changes = options.model.system;
+    if (side.source.path.ends_with(".json") && (changes.clock_mhz || changes.memory || changes.accelerators))
+      return bad(side.source.path, "--clock, --memory and --accelerators do not apply to it, because it was measured");
   }
   return sides;
 }
 
 Result<driver::ExplainedRun> profiled(const Side& side, const ExplainOptions& options) {
-  const bool same_file = options.files.size() == 1;
-  driver::ExplainedRun run{.name = !side.hardware ? side.file
-                                   : same_file    ? *side.hardware
-                                                  : fmt::format("{} on {}", side.file, *side.hardware)};
-  if (side.file.ends_with(".json")) {
-    DOVETAIL_ASSIGN(run.profile, read_json_file(side.file));
+  const bool same_source = options.sources.size() == 1;
+  const std::string title = side.source.title();
+  driver::ExplainedRun run{.name = !side.hardware ? title
+                                   : same_source  ? *side.hardware
+                                                  : fmt::format("{} on {}", title, *side.hardware)};
+  if (side.source.path.ends_with(".json")) {
+    DOVETAIL_ASSIGN(run.profile, read_json_file(side.source.path));
     return run;
   }
   driver::SessionOptions session_options{
       .model = options.model, .engine = "cycle", .seed = options.seed, .work = options.work};
   session_options.engine_options.trace = true;
-  session_options.model.path = side.file;
-  DOVETAIL_ASSIGN(const bool is_bundle, driver::is_bundle_file(side.file));
+  session_options.model.path = side.source.path;
+  session_options.model.layers = side.source.layers;
+  DOVETAIL_ASSIGN(const bool is_bundle, is_bundle_side(side));
   if (!is_bundle) {
     session_options.model.hardware = side.hardware;
     session_options.model.targets = options.targets;

@@ -25,7 +25,7 @@ class Compile : public Command {
     std::vector<std::string_view> passes;
     for (const passes::Row& row : passes::kPasses) passes.push_back(row.name);
     const std::vector<std::string_view> whole_stages = whole_stage_names();
-    options.positional("MODEL.onnx", model_.model, "the model", Need::required, File::read);
+    options.positional("MODEL.onnx", model_.model, kModelHelp, Need::optional, File::read);
     model_.declare(options);
     model_.declare_cache(options);
     options.flag("--all-tensors", all_tensors_,
@@ -68,19 +68,19 @@ class Compile : public Command {
     };
     DOVETAIL_ASSIGN(const driver::ModelOptions model_options, model_.parse());
     DOVETAIL_ASSIGN(const driver::CompiledModel model, compile_shown(model_options, std::move(options)));
-    print("{}", report_text(model, model_.model));
+    print("{}", report_text(model, model_.title()));
     if (verify_) {
       DOVETAIL_ASSIGN(const driver::VerifiedBundle verified, driver::verify_programs(model.compiled.bundle));
       if (!verified.problems.empty()) return fail(Exit::failed, verified.problems);
       print("verified      {}\n", verified.summary);
     }
-    if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(report_json(model, model_.model))));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(report_json(model, model_.title()))));
     if (output_) DOVETAIL_TRY(write_bundle(model.compiled.bundle));
     if (emit_) {
       DOVETAIL_ASSIGN(const std::string written, emit_regions(model.compiled.bundle, *emit_));
       print("{}", written);
     }
-    if (json_) print_json(report_json(model, model_.model));
+    if (json_) print_json(report_json(model, model_.title()));
     return Exit::success;
   }
 

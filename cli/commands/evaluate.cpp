@@ -34,8 +34,8 @@ namespace {
 class Evaluate : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("MODEL.onnx|OUT.dvt", session_.model.model, "a model, which is compiled first, or a bundle",
-                       Need::required, File::read);
+    options.positional("MODEL.onnx|OUT.dvt", session_.model.model, fmt::format("{}; or a bundle", kModelHelp),
+                       Need::optional, File::read);
     session_.model.declare(options);
     options.value("--inputs", "FILE", inputs_,
                   "the samples: .npy of the only input, .npz by the names of the inputs, or a folder of these or of "
@@ -92,11 +92,11 @@ class Evaluate : public Command {
     if (against_ || against_targets_) {
       DOVETAIL_ASSIGN(other, prepare(compared_with(), watched.work()));
     }
-    Json json{{"kind", "evaluate"}, {"file", session_.model.model}, {"engine", session_.engine}};
+    Json json{{"kind", "evaluate"}, {"file", session_.model.title()}, {"engine", session_.engine}};
     DOVETAIL_ASSIGN(const driver::Evaluated evaluated,
                     evaluate_one("", own, session_, {}, metric, labels, threads, watched, json));
     if (other) {
-      json["against"] = {{"file", compared_with().model.model}, {"targets", targets_text(compared_with())}};
+      json["against"] = {{"file", compared_with().model.title()}, {"targets", targets_text(compared_with())}};
       DOVETAIL_ASSIGN(const auto as_own, driver::preprocess_of(own.bundle()));
       Json of_other;
       DOVETAIL_ASSIGN(const driver::Evaluated compared, evaluate_one("\nagainst\n", *other, compared_with(), as_own,
@@ -161,7 +161,7 @@ class Evaluate : public Command {
     auto outcome = driver::evaluate(session, samples, threads, done);
     watched.finish();
     DOVETAIL_ASSIGN(driver::Evaluated evaluated, std::move(outcome));
-    print("{}evaluated     {} on {}, engine {}\n{}{}", title, arguments.model.model, targets_text(arguments),
+    print("{}evaluated     {} on {}, engine {}\n{}{}", title, arguments.model.title(), targets_text(arguments),
           arguments.engine, of_model_text(session), time_text(session.system(), samples, evaluated, threads));
     json["samples"] = samples.rows();
     json["seconds"] = evaluated.seconds;

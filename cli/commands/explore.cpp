@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <system_error>
 #include <utility>
 
@@ -22,6 +23,7 @@
 #include "cli/shell/numeric_arguments.h"
 #include "cli/shell/output.h"
 #include "cli/shell/progress.h"
+#include "cli/shell/source_arguments.h"
 #include "cli/shell/standard_streams.h"
 #include "cli/shell/watched_work.h"
 #include "driver/explore_models.h"
@@ -43,7 +45,10 @@ class Explore : public Command {
  public:
   void declare(Options& options) override {
     options.positionals("MODEL.onnx... SPACE.json", files_,
-                        "models, then the space of design points (none with --what-if)", File::read);
+                        "models (ONNX files, or shapes: .csv, .yaml), then the space of design points (none with "
+                        "--what-if)",
+                        File::read);
+    source_.declare(options);
     options.value(
         "-o", "DIR", folder_,
         "folder for the points, the front and the page; a missing folder is created, and a sweep in it continues",
@@ -123,7 +128,8 @@ class Explore : public Command {
   }
 
   Result<void> read_options() {
-    if (files_.size() < (what_if_ ? 1U : 2U))
+    const std::size_t of_space = what_if_ ? 0 : 1;
+    if (files_.size() < of_space + (source_.layers.empty() ? 1 : 0))
       return Diagnostic{"bad usage of `dovetail explore`", "MODEL.onnx... SPACE.json",
                         what_if_ ? "no model is given" : "a model or the space is missing",
                         "give the models, then the space's JSON file; `dovetail explore --help` has an example"};
@@ -146,7 +152,7 @@ class Explore : public Command {
       if (how != "rtl" && how != "systemc" && how != "area")
         return Diagnostic{"invalid value for --confirm", how, "the method is unknown", "give rtl, systemc or area"};
     DOVETAIL_ASSIGN(most_confirmed_, parse_count("--confirm-most", confirm_most_, 1));
-    const std::size_t models = files_.size() - (what_if_ ? 0 : 1);
+    const std::size_t models = files_.size() - of_space + (source_.layers.empty() ? 0 : 1);
     if (!weights_) {
       model_weights_.assign(models, 1);
       return {};
@@ -169,9 +175,15 @@ class Explore : public Command {
     return {};
   }
 
-  std::vector<explore::ModelFile> models() const {
+  // Precondition: the space's file is not among the files anymore.
+  Result<std::vector<explore::ModelFile>> models() {
+    DOVETAIL_ASSIGN(sources_, source_.of(files_, "explore"));
     std::vector<explore::ModelFile> all;
-    for (std::size_t i = 0; i < model_weights_.size(); ++i) all.push_back({files_[i], model_weights_[i]});
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      explore::ModelFile& file = all.emplace_back();
+      file = {.path = sources_[i].title(), .weight = model_weights_[i], .name = sources_[i].name()};
+      DOVETAIL_ASSIGN(file.content, driver::content_of(sources_[i]));
+    }
     return all;
   }
 
@@ -205,8 +217,9 @@ class Explore : public Command {
     if (options_.points == 0 && options_.strategy != "exhaustive") options_.points = 200;
     auto all = std::make_unique<Prepared>(Prepared{std::move(area), std::move(energy), std::move(space)});
     DOVETAIL_ASSIGN(const driver::NumericSamples numeric, numeric_.read());
+    DOVETAIL_ASSIGN(const std::vector<explore::ModelFile> files, models());
     RunningStep step;
-    DOVETAIL_ASSIGN(all->points, driver::ExploreModels::make(all->space, models(), numeric, all->area, all->energy,
+    DOVETAIL_ASSIGN(all->points, driver::ExploreModels::make(all->space, files, numeric, all->area, all->energy,
                                                              [&](std::string_view what) { step.begin(what); }));
     return all;
   }
@@ -236,6 +249,7 @@ class Explore : public Command {
   // `others`: null if there is no other process.
   Result<Exit> run_sweep(Prepared& sweep, explore::Transport* others) {
     DOVETAIL_TRY(driver::make_result_folder("-o", *folder_));
+    if (plots_) DOVETAIL_TRY(driver::make_result_folder("--plots", *plots_));
     DOVETAIL_ASSIGN(explore::PointsFile file,
                     explore::PointsFile::open(fs::path(*folder_) / "points.db", sweep.identity()));
     std::optional<explore::Farm> farm;
@@ -250,7 +264,10 @@ class Explore : public Command {
     watched.finish();
     progress.end();
     explore::SweepReport report;
-    report.models = files_;
+    for (const driver::ModelSource& source : sources_) {
+      report.models.push_back(source.title());
+      report.model_words.push_back(source.words());
+    }
     for (const explore::Workload::Model& model : sweep.points->models()) report.names.push_back(model.name);
     report.accuracy = sweep.points->accuracy();
     DOVETAIL_ASSIGN(report.quantized, sweep.points->write((fs::path(*folder_) / "models").string()));
@@ -278,10 +295,21 @@ class Explore : public Command {
       return fail(Exit::failed, errors);
     }
     if (!json_) print("\nwritten       {0}/report.html, {0}/points.csv, {0}/front.json, {0}/points.db\n", *folder_);
-    if (!json_ && plots_) print("plots         {}\n", *plots_);
+    if (!json_ && plots_ && !report.front.empty()) print("plots         {}\n", *plots_);
+    if (const auto known = without_layers(report); layers_ && known > 0)
+      print_progress(fmt::format(
+          "{} points were measured earlier without --layers, and are not in layers.csv; a new folder has all", known));
     if (const auto none = none_is_feasible(report)) return fail(Exit::failed, {*none});
     if (const auto failed = failure_of(report)) return fail(Exit::failed, {*failed});
     return confirm_points(report, *sweep.points, sweep.area, {confirm_, most_confirmed_, *folder_});
+  }
+
+  // The measured points without layers.
+  static std::ptrdiff_t without_layers(const explore::SweepReport& report) {
+    return std::ranges::count_if(report.points, [](const explore::PointRecord& point) {
+      return point.state == explore::PointState::measured && !point.models.empty() &&
+             !point.models.front().contains("layers");
+    });
   }
 
   // If points have failed, which others did not.
@@ -318,7 +346,8 @@ class Explore : public Command {
     DOVETAIL_ASSIGN(const explore::EnergyTable energy, energy_table());
     WatchedWork watched({});
     DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(*what_if_));
-    DOVETAIL_ASSIGN(const explore::Workload workload, explore::Workload::make(models()));
+    DOVETAIL_ASSIGN(const std::vector<explore::ModelFile> files, models());
+    DOVETAIL_ASSIGN(const explore::Workload workload, explore::Workload::make(files));
     DOVETAIL_ASSIGN(const explore::Evaluator evaluator, explore::Evaluator::make(workload, area, energy, machine));
     watched.begin();
     const auto table = explore::what_if(evaluator, machine, options_.jobs, watched.work());
@@ -329,7 +358,8 @@ class Explore : public Command {
       return Exit::success;
     }
     print("what if       {} on {}: each row has one step more of one resource, compiled and timed anew\n",
-          fmt::format("{}", fmt::join(files_, " ")), machine.hardware.name);
+          fmt::format("{}", fmt::join(workload.models() | std::views::transform(&explore::Workload::Model::path), " ")),
+          machine.hardware.name);
     const std::string mixed = explore::mixed_technologies(area.technology(), energy);
     print("area, energy  models, {}; {}\n{}\n{}", area.technology().name, energy.statement(),
           mixed.empty() ? "" : fmt::format("mixed         {}\n", mixed), to_text(*table));
@@ -418,7 +448,6 @@ class Explore : public Command {
     DOVETAIL_ASSIGN(const std::string page, explore::sweep_page(report.json(), "the sweep"));
     DOVETAIL_TRY(write_text_file(folder / "report.html", page));
     if (!plots_) return {};
-    DOVETAIL_TRY(driver::make_result_folder("--plots", *plots_));
     for (const auto& [name, text] : explore::sweep_plots(report.json()))
       DOVETAIL_TRY(write_text_file(fs::path(*plots_) / name, text));
     return {};
@@ -429,6 +458,8 @@ class Explore : public Command {
   std::string space_path_, strategy_ = "exhaustive", batch_ = "64", seed_ = "1", confirm_most_ = "4";
   bool no_prune_ = false, no_check_ = false, layers_ = false, json_ = false;
   NumericArguments numeric_;
+  SourceArguments source_;
+  std::vector<driver::ModelSource> sources_;
   explore::SweepOptions options_;
   std::vector<double> model_weights_;
   std::int64_t most_confirmed_ = 0;

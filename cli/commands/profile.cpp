@@ -26,8 +26,8 @@ namespace {
 class Profile : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("MODEL.onnx|OUT.dvt", session_.model.model, "a model, which is compiled first, or a bundle",
-                       Need::required, File::read);
+    options.positional("MODEL.onnx|OUT.dvt", session_.model.model, fmt::format("{}; or a bundle", kModelHelp),
+                       Need::optional, File::read);
     session_.model.declare(options);
     session_.model.declare_cache(options);
     options.value("--engine", "ENGINE", session_.engine,
@@ -70,7 +70,7 @@ class Profile : public Command {
     watched.begin();
     DOVETAIL_ASSIGN(const driver::Profile profile, driver::profile(session, inputs.tensors, {repeat, energy, &done}));
     watched.finish();
-    DOVETAIL_TRY(write_traces(clock_, session_.model.model, profile.timed, session.system(), profile.latency,
+    DOVETAIL_TRY(write_traces(clock_, session_.model.title(), profile.timed, session.system(), profile.latency,
                               energy_json(profile.energy)));
     print("{}", profile_text(session, profile, amount_of(details_)));
     const Json report = report_ || json_ ? profile_json(session, profile) : Json();

@@ -36,8 +36,8 @@ namespace {
 class Run : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("MODEL.onnx|OUT.dvt", session_.model.model, "a model, which is compiled first, or a bundle",
-                       Need::required, File::read);
+    options.positional("MODEL.onnx|OUT.dvt", session_.model.model, fmt::format("{}; or a bundle", kModelHelp),
+                       Need::optional, File::read);
     session_.model.declare(options);
     session_.model.declare_cache(options);
     files_ = options.files();
@@ -187,7 +187,7 @@ class Run : public Command {
 
   Result<Exit> report(const RunFacts& facts, const std::vector<driver::KeptTensor>& kept) const {
     const driver::System& system = facts.session.system();
-    DOVETAIL_TRY(write_traces(clock_, session_.model.model, facts.timed, system,
+    DOVETAIL_TRY(write_traces(clock_, session_.model.title(), facts.timed, system,
                               latency_of(step_times(facts.run, system)), energy_json(facts.energy)));
     print("{}{}", run_text(facts, amount_of(details_)), clock_.written(facts.timed.size()));
     if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(run_json(facts))));

@@ -100,10 +100,10 @@ class Tune : public Command {
     DOVETAIL_ASSIGN(const driver::System system, system_of(options_));
     memory_ = system.memory;
     DOVETAIL_TRY(narrow_to_here());
-    if (!model_.model.empty()) {
+    if (model_.given()) {
       DOVETAIL_ASSIGN(compiled_, compile_asking());
     }
-    DOVETAIL_ASSIGN(const Tasks tasks, model_.model.empty() ? named_tasks(system.clock_mhz) : chosen_tasks());
+    DOVETAIL_ASSIGN(const Tasks tasks, !model_.given() ? named_tasks(system.clock_mhz) : chosen_tasks());
     if (others != nullptr && others->rank() > 0) return serve_measurements(tasks, *others);
     if (list_) {
       if (json_) print_json(task_list(tasks));
@@ -118,7 +118,7 @@ class Tune : public Command {
     tune_options_.ranking = ranking.ranking.get();
     if (!ranking.why.empty()) print_message("note          {}\n", ranking.why);
     watched.begin();
-    const std::string subject = model_.model.empty() ? "built-in tasks" : model_.model;
+    const std::string subject = !model_.given() ? "built-in tasks" : model_.title();
     TuneReport report{subject, *records, tune_options_.search, std::string(ranking.ranking->name()), {}};
     TuneProgress progress;
     std::optional<explore::Farm> farm;
@@ -145,7 +145,7 @@ class Tune : public Command {
 
   // Removes tasks that this machine cannot measure, except for --list, which needs no device.
   Result<void> narrow_to_here() {
-    const bool has_model = !model_.model.empty();
+    const bool has_model = model_.given();
     auto narrowed = driver::narrowed_to_here(options_, has_model ? options_.targets : driver::target_names());
     if (narrowed.ok()) options_ = *std::move(narrowed);
     else if (!list_ && has_model) return failed_work(narrowed.errors());
@@ -283,7 +283,7 @@ class Tune : public Command {
                           "the compiled model has no kernel of this name, and no task whose key begins with it",
                           "--list prints the tasks"};
     if (tasks.empty())
-      return Diagnostic{"nothing to tune", model_.model, "no kernel of the model has a schedule with choices",
+      return Diagnostic{"nothing to tune", model_.title(), "no kernel of the model has a schedule with choices",
                         "`dovetail compile` reports how each node is compiled"};
     return tasks;
   }

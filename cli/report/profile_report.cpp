@@ -38,8 +38,8 @@ std::string steps_text(const driver::Session& session, const driver::Profile& pr
   double operations = 0;
   for (const driver::ProfiledStep& row : profile.steps)
     if (row.kernel) operations += static_cast<double>(row.kernel->operations);
-  std::string out = fmt::format("profiled      {}, {} runs, {} threads\n", session.options().model.path, profile.repeat,
-                                profile.threads);
+  std::string out = fmt::format("profiled      {}, {} runs, {} threads\n", session.options().model.title(),
+                                profile.repeat, profile.threads);
   if (profile.latency.regions > 0 && profile.latency.complete) out += system_text(session.system());
   out += of_model_text(session, profile);
   out += time_shares_text(profile.times());
@@ -132,7 +132,7 @@ std::string slowest_steps(const driver::Profile& profile) {
 }
 
 std::string profile_summary(const driver::Session& session, const driver::Profile& profile) {
-  std::string text = entry("profiled", fmt::format("{}, {} runs, {} threads", session.options().model.path,
+  std::string text = entry("profiled", fmt::format("{}, {} runs, {} threads", session.options().model.title(),
                                                    profile.repeat, profile.threads));
   text += latency_text(profile.latency, session.system(), fmt::format("medians of {} runs", profile.repeat));
   if (session.model() != nullptr) text += work_summary(*session.model(), time_shares(profile.times()));
@@ -177,7 +177,7 @@ Json profile_json(const driver::Session& session, const driver::Profile& profile
   }
   return {
       {"kind", "profile"},
-      {"file", session.options().model.path},
+      {"file", session.options().model.title()},
       {"repeat", profile.repeat},
       {"system", system_json(session.system())},
       {"latency", latency_json(profile.latency, session.system())},

@@ -100,7 +100,7 @@ std::string run_summary(const RunFacts& facts) {
   const driver::System& system = facts.session.system();
   const std::vector<driver::StepTime> times = step_times(facts.run, system);
   const driver::Latency latency = latency_of(times);
-  std::string text = entry("ran", fmt::format("{} with engine {}", options.model.path, options.engine));
+  std::string text = entry("ran", fmt::format("{} with engine {}", options.model.title(), options.engine));
   text += first_lines("input", facts.inputs);
   if (facts.runs > 1)
     text += entry("samples", fmt::format("{} in {} runs; times are those of the first",
@@ -122,7 +122,7 @@ std::string run_summary(const RunFacts& facts) {
 }
 
 std::string run_details(const RunFacts& facts) {
-  std::string text = fmt::format("ran           {} with engine {}\n", facts.session.options().model.path,
+  std::string text = fmt::format("ran           {} with engine {}\n", facts.session.options().model.title(),
                                  facts.session.options().engine);
   for (const std::string& input : facts.inputs) text += fmt::format("input         {}\n", input);
   if (facts.runs > 1)
@@ -201,7 +201,7 @@ Json run_json(const RunFacts& facts) {
   for (const auto& [name, array] : facts.outputs)
     outputs.push_back({{"name", name}, {"dtype", dovetail::name(array.dtype())}, {"shape", array.shape()}});
   Json json{{"kind", "run"},
-            {"file", facts.session.options().model.path},
+            {"file", facts.session.options().model.title()},
             {"engine", facts.session.options().engine},
             {"inputs", facts.inputs},
             {"system", system_json(facts.session.system())},
@@ -242,7 +242,7 @@ Json run_json(const RunFacts& facts) {
                      {"first", facts.check->first.empty() ? "" : to_string(facts.check->first.front(), "difference")}};
   else json["check"] = nullptr;  // not compared with anything
   if (facts.session.model() != nullptr)
-    json["compile"] = report_json(*facts.session.model(), facts.session.options().model.path);
+    json["compile"] = report_json(*facts.session.model(), facts.session.options().model.title());
   return json;
 }
 

@@ -277,6 +277,21 @@ std::string slowest_layers(const simulator::Profile& profile) {
   return fmt::format("\n{}\n", table.to_string());
 }
 
+// The steps of a model on the accelerator, in their order.
+std::string steps_table(std::span<const driver::TimedProgram> programs, const driver::System& system) {
+  constexpr std::size_t kMost = 100;
+  TextTable table({"steps on the accelerator", ">cycles", ">MACs/cycle", ">utilization", "bound", ">of it"});
+  for (const driver::TimedProgram& program : programs.first(std::min(kMost, programs.size()))) {
+    const simulator::Profile profile = profile_of(program, trace_of(std::span(&program, 1)), system.memory);
+    const simulator::ProfilePart& whole = profile.whole;
+    table.add({shortened(program.name), with_separators(whole.cycles), useful_rate(whole),
+               efficiency(whole, profile.peak_macs_per_cycle), std::string(whole.bounds.tightest_name()),
+               percent(whole.bounds.tightest(), whole.cycles)});
+  }
+  if (programs.size() > kMost) table.add({fmt::format("and {} others", programs.size() - kMost), "", "", "", "", ""});
+  return fmt::format("\n{}\n", table.to_string());
+}
+
 }  // namespace
 
 std::string timing_summary(std::span<const driver::TimedProgram> programs, const driver::System& system) {
@@ -286,7 +301,8 @@ std::string timing_summary(std::span<const driver::TimedProgram> programs, const
   const simulator::Profile profile = profile_of(program, trace_of(std::span(&program, 1)), system.memory);
   std::string text;
   if (programs.size() > 1)
-    text += entry("region", fmt::format("{}, the longest of {}: {} cycles", shortened(program.name), programs.size(),
+    text += steps_table(programs, system) +
+            entry("region", fmt::format("{}, the longest of {}: {} cycles", shortened(program.name), programs.size(),
                                         with_separators(cycles)));
   text += clock_text(program, system);
   const double rate =
@@ -332,10 +348,7 @@ Json timing_json(const driver::TimedProgram& program, const driver::System& syst
     efficiency = profile.whole.useful_macs_per_cycle() / profile.peak_macs_per_cycle;
     lost = {{"padding", losses.padding}, {"other_steps", losses.other_steps}, {"no_step", losses.no_step}};
   }
-  simulator::ProfilePart after;
-  after.name = "after the last instruction";
-  after.units = simulator::attribute(trace).back();
-  after.cycles = after.units[isa::index(Queue::compute)].total();
+  const simulator::ProfilePart& after = profile.after;
   for (const simulator::ProfilePart& part : profile.layers) layers.push_back(row(part));
   if (!program.layer_joules.empty() || std::any_of(after.units.begin(), after.units.end(),
                                                    [](const simulator::UnitTime& time) { return time.total() != 0; }))

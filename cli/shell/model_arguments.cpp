@@ -44,6 +44,7 @@ void ModelArguments::declare_target(Options& options) {
 }
 
 void ModelArguments::declare(Options& options) {
+  source.declare(options);
   declare_target(options);
   options.values("--place", "NODE=TARGET", place, "put this node on this target; repeatable");
   options.values("--shape", "NAME=SHAPE", shapes,
@@ -90,7 +91,7 @@ void ModelArguments::declare_cache(Options& options) {
 }
 
 std::vector<std::string> ModelArguments::compile_only_options() const {
-  std::vector<std::string> given;
+  std::vector<std::string> given = source.given();
   if (cache) given.emplace_back("--cache");
   if (!place.empty()) given.emplace_back("--place");
   if (!shapes.empty()) given.emplace_back("--shape");
@@ -135,6 +136,8 @@ Result<std::map<std::string, std::string>> parse_places(const std::vector<std::s
 
 Result<driver::ModelOptions> ModelArguments::parse() const {
   driver::ModelOptions options{.path = model,
+                               .layers = source.layers,
+                               .part = source.part(),
                                .hardware = hardware,
                                .cpu = cpu,
                                .gpu = gpu,

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "cli/shell/options.h"
+#include "cli/shell/source_arguments.h"
 #include "cli/shell/system_arguments.h"
 #include "driver/compile_model.h"
 
@@ -21,9 +22,14 @@ struct ModelArguments {
   bool strict = false, cache = false, tf32 = false, check_bounds = false;
   std::string offload = "possible";
   std::optional<std::string> records, count_cycles, loop_limit;
+  SourceArguments source;
   SystemArguments system;
 
-  // Declares --target, --hw, --cpu, --check-bounds, --gpu, --tf32, --place, --shape, -O, --pass, --no-pass, --strict,
+  bool given() const { return !model.empty() || !source.layers.empty(); }
+  std::string title() const { return source.of(model).title(); }  // for reports
+
+  // Declares --layer, --only, --from, --to, --target, --hw, --cpu, --check-bounds, --gpu, --tf32, --place, --shape, -O,
+  // --pass, --no-pass, --strict,
   // --records,
   // --decide, --count-cycles, --loop-limit, --clock, --memory.
   void declare(Options& options);

@@ -10,6 +10,7 @@
 #include "compiler/export/opset.h"
 #include "compiler/import/attributes.h"
 #include "compiler/import/messages.h"
+#include "compiler/import/onnx.h"
 #include "compiler/import/wire.h"
 #include "compiler/ops/control_flow.h"
 #include "compiler/ops/op.h"
@@ -137,6 +138,7 @@ Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std:
   model.producer_name = "dovetail";
   model.opset_imports.push_back({"", opset});
   for (const auto& [key, value] : metadata) model.metadata_props.push_back({key, value});
+  if (graph.apart) model.metadata_props.push_back({import::kApartKey, import::kApart});
   onnx::Graph& to = model.graph.emplace();
   to.name = graph.name.empty() ? "graph" : graph.name;
   for (graph::NodeId id : graph.topological_order()) write_node(graph, graph.node(id), to.nodes.emplace_back());

@@ -87,6 +87,8 @@ class Graph {
   std::vector<ValueId> inputs;
   Outputs outputs;
   std::vector<OutputExtent> extents;
+  // No region has nodes of two unconnected parts: each part is a separate program, from memory to memory.
+  bool apart = false;
 
   const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id.index)]; }
   Value& value(ValueId id) { return values.items_[static_cast<std::size_t>(id.index)]; }

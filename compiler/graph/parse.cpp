@@ -380,6 +380,7 @@ class Parser {
         row.extent = value_name(line);
         graph_.extents.push_back(std::move(row));
       } while (line.accept(","));
+    graph_.apart = line.accept("apart");
   }
 
   void constant(Line& line) {

@@ -139,6 +139,7 @@ void print(const Graph& graph, Elements shown, const std::string& indent, std::s
     text += fmt::format("{} %{}[{}]=%{}", i == 0 ? " extents" : ",", plain_or_quoted(row.output), row.axis,
                         plain_or_quoted(row.extent));
   }
+  if (graph.apart) text += " apart";
   text += "\n";
   std::vector<bool> used(graph.values.size(), false);
   const auto mark = [&](const std::vector<ValueId>& ids) {

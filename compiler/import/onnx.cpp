@@ -76,6 +76,8 @@ Result<Imported> import_model(onnx::Model& model, const std::string& where, cons
   if (!findings.empty()) return findings;
   imported.graph.compact();
   imported.report.data_files = flow.external().files();
+  const auto parts = imported.report.metadata.find(kApartKey);
+  imported.graph.apart = parts != imported.report.metadata.end() && parts->second == kApart;
   if (auto verified = graph::verify(imported.graph); !verified)
     throw InternalError(to_string(verified.errors()) + to_string(imported.graph));
   return imported;

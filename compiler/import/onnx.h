@@ -18,6 +18,8 @@
 namespace dovetail::import {
 
 inline constexpr std::int64_t kDefaultLoopLimit = 1000;
+// The entry of a model's metadata_props that sets Graph::apart.
+inline constexpr const char *kApartKey = "dovetail.parts", *kApart = "apart";
 
 struct ImportOptions {
   // Extents for symbolic dimensions by dim_param name, or an input's whole shape by input name ("--shape

@@ -1,6 +1,7 @@
 #include "compiler/partition/partition.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -162,17 +163,15 @@ class Partitioner {
     for (std::size_t u = 0; u < units_.size(); ++u)
       for (const NodeId node : units_[u].match.nodes) unit_of[node] = u;
     std::vector<std::vector<std::size_t>> reads(units_.size());
-    std::vector<std::size_t> colors;
-    for (std::size_t u = 0; u < units_.size(); ++u) {
-      colors.push_back(units_[u].target);
+    for (std::size_t u = 0; u < units_.size(); ++u)
       for (const ValueId input : units_[u].match.inputs)
         if (const NodeId producer = graph_.value(input).producer; producer.valid())
           reads[u].push_back(unit_of.at(producer));
-    }
-    groups_ = group_convex(reads, colors);
+    groups_ = group_convex(reads, colors(reads));
     for (const std::vector<std::size_t>& members : groups_) {
       PartitionRegion part{options_.available[units_[members.front()].target], {}, {}, 0, {}};
-      part.region.name = fmt::format("region{}", result_.regions.size());
+      part.region.name = graph_.apart ? graph_.node(units_[members.back()].match.nodes.back()).name
+                                      : fmt::format("region{}", result_.regions.size());
       for (const std::size_t u : members) {
         part.region.matches.push_back(units_[u].match);
         part.cost += units_[u].match.cost;
@@ -190,6 +189,23 @@ class Partitioner {
           part.border_seconds += border(output);
       result_.regions.push_back(std::move(part));
     }
+  }
+
+  // Units of equal color may share a region: those of one target, and if the graph's parts are apart, of one part.
+  std::vector<std::size_t> colors(const std::vector<std::vector<std::size_t>>& reads) const {
+    std::vector<std::size_t> first(units_.size());  // of the part, as far as it is known
+    const auto part = [&](std::size_t u) {
+      while (first[u] != u) u = first[u] = first[first[u]];
+      return u;
+    };
+    std::iota(first.begin(), first.end(), std::size_t{0});
+    for (std::size_t u = 0; u < units_.size(); ++u)
+      for (const std::size_t other : reads[u]) first[part(u)] = part(other);
+    std::map<std::pair<std::size_t, std::size_t>, std::size_t> known;
+    std::vector<std::size_t> colors;
+    for (std::size_t u = 0; u < units_.size(); ++u)
+      colors.push_back(known.try_emplace({units_[u].target, graph_.apart ? part(u) : 0}, known.size()).first->second);
+    return colors;
   }
 
   // Moves regions that do not pay off to other targets. Returns false if all regions pay off.

@@ -20,12 +20,11 @@ constexpr double kSiluMeanSquare = 0.3558;  // of SiLU after a normal number
 constexpr double kRotaryBase = 10000;
 
 Ints kernel_of(const Window& window) { return {window.rows, window.columns}; }
-Ints strides_of(const Window& window) { return {window.stride, window.stride}; }
 
 }  // namespace
 
 Window square(std::int64_t size, std::int64_t stride, std::int64_t pad) {
-  return {size, size, stride, {pad, pad, pad, pad}};
+  return {size, size, {stride, stride}, {pad, pad, pad, pad}};
 }
 
 Window same(std::int64_t rows, std::int64_t columns, std::int64_t stride, const Shape& input) {
@@ -34,7 +33,10 @@ Window same(std::int64_t rows, std::int64_t columns, std::int64_t stride, const 
     return std::max<std::int64_t>(0, (outputs - 1) * stride + taps - extent);
   };
   const std::int64_t vertical = padding(input[2], rows), horizontal = padding(input[3], columns);
-  return {rows, columns, stride, {vertical / 2, horizontal / 2, vertical - vertical / 2, horizontal - horizontal / 2}};
+  return {rows,
+          columns,
+          {stride, stride},
+          {vertical / 2, horizontal / 2, vertical - vertical / 2, horizontal - horizontal / 2}};
 }
 
 Builder::Builder(std::string_view model, const Choices& choices) : choices_(choices) { model_.graph.name = model; }
@@ -81,6 +83,10 @@ void Builder::count_macs(const graph::Node& node) {
 graph::ValueId Builder::input(const std::string& name, const Shape& shape_without_batch) {
   Shape shape{choices_.batch};
   shape.insert(shape.end(), shape_without_batch.begin(), shape_without_batch.end());
+  return input_of(name, std::move(shape));
+}
+
+graph::ValueId Builder::input_of(const std::string& name, Shape shape) {
   model_.graph.inputs.push_back(value(name, {DType::float32, std::move(shape)}, {1, 0.5}));
   return model_.graph.inputs.back();
 }
@@ -96,10 +102,10 @@ graph::ValueId Builder::conv(const std::string& name, Value x, std::int64_t outp
       x, parameter(weight, normal_array({outputs, inputs, window.rows, window.columns}, deviation, random(weight)))};
   if (bias == Bias::present)
     operands.push_back(parameter(name + ".bias", normal_array({outputs}, kBiasDeviation, random(name + ".bias"))));
-  return node(
-      "Conv", name, std::move(operands),
-      {{"kernel_shape", kernel_of(window)}, {"strides", strides_of(window)}, {"pads", window.pads}, {"group", group}},
-      {1, 0.5});
+  graph::Attributes attributes{
+      {"kernel_shape", kernel_of(window)}, {"strides", window.strides}, {"pads", window.pads}, {"group", group}};
+  if (window.dilations != Ints{1, 1}) attributes["dilations"] = window.dilations;
+  return node("Conv", name, std::move(operands), std::move(attributes), {1, 0.5});
 }
 
 graph::ValueId Builder::batch_norm(const std::string& name, Value x, double branch_scale) {
@@ -141,8 +147,16 @@ graph::ValueId Builder::max_pool(const std::string& name, Value x, const Window&
   // measured 3 to 4).
   const double growth = 1 + 0.3 * static_cast<double>(window.rows * window.columns);
   return node("MaxPool", name, {x},
-              {{"kernel_shape", kernel_of(window)}, {"strides", strides_of(window)}, {"pads", window.pads}},
+              {{"kernel_shape", kernel_of(window)}, {"strides", window.strides}, {"pads", window.pads}},
               {expected(x).mean_square * growth, expected(x).negative_share});
+}
+
+graph::ValueId Builder::average_pool(const std::string& name, Value x, const Window& window) {
+  // As if neighbors were independent.
+  const auto elements = static_cast<double>(window.rows * window.columns);
+  return node("AveragePool", name, {x},
+              {{"kernel_shape", kernel_of(window)}, {"strides", window.strides}, {"pads", window.pads}},
+              {expected(x).mean_square / elements, expected(x).negative_share});
 }
 
 graph::ValueId Builder::global_average_pool(const std::string& name, Value x) {

@@ -16,8 +16,10 @@
 namespace dovetail::zoo {
 
 struct Window {
-  std::int64_t rows = 1, columns = 1, stride = 1;
+  std::int64_t rows = 1, columns = 1;
+  std::vector<std::int64_t> strides = {1, 1};
   std::vector<std::int64_t> pads = {0, 0, 0, 0};  // top, left, bottom, right
+  std::vector<std::int64_t> dilations = {1, 1};   // of convolutions
 };
 Window square(std::int64_t size, std::int64_t stride = 1, std::int64_t pad = 0);
 // TensorFlow's padding "SAME": ceil(extent / stride) outputs, the odd row and column at the end.
@@ -32,8 +34,17 @@ class Builder {
 
   Builder(std::string_view model, const Choices& choices);
 
+  // The expected statistics of a value's elements.
+  struct Statistics {
+    double mean_square = 0;
+    double negative_share = 0.5;  // of the mean square: 1/2 about zero, 0 after a ReLU
+  };
+  const Statistics& expected(Value value) const { return statistics_[static_cast<std::size_t>(value.index)]; }
+  const std::vector<Statistics>& statistics() const { return statistics_; }  // by value
+
   // [batch, ...]. Inputs are assumed to have about unit variance.
   Value input(const std::string& name, const Shape& shape_without_batch);
+  Value input_of(const std::string& name, Shape shape);  // whatever the batch
   void output(Value value);
 
   const Shape& shape(Value value) const { return model_.graph.value(value).type.shape; }
@@ -48,6 +59,7 @@ class Builder {
   Value add(const std::string& name, Value a, Value b);
   Value concat_channels(const std::string& name, const std::vector<Value>& parts);
   Value max_pool(const std::string& name, Value x, const Window& window);
+  Value average_pool(const std::string& name, Value x, const Window& window);
   Value global_average_pool(const std::string& name, Value x);
   Value flatten(const std::string& name, Value x);
   // x Wᵀ + b on [batch, inputs].
@@ -92,19 +104,12 @@ class Builder {
   Model finish() &&;
 
  private:
-  // The expected statistics of a value's elements.
-  struct Statistics {
-    double mean_square = 0;
-    double negative_share = 0.5;  // of the mean square: 1/2 about zero, 0 after a ReLU
-  };
-
   Value node(const std::string& op, const std::string& name, std::vector<Value> inputs, graph::Attributes attributes,
              Statistics expected);
   Value value(const std::string& name, graph::TensorType type, Statistics expected);
   Value parameter(const std::string& name, NdArray array);  // adds to the count of parameters
   Value constant(const std::string& name, NdArray array);
   Random random(const std::string& name) const { return Random(choices_.seed, name); }
-  const Statistics& expected(Value value) const { return statistics_[static_cast<std::size_t>(value.index)]; }
   void count_macs(const graph::Node& node);
 
   Choices choices_;

@@ -68,6 +68,7 @@ namespace {
 
 // `range`: the values that a point may have.
 std::string broken(const Constraint& constraint, const Interval& range) {
+  if (std::isnan(range.least)) return fmt::format("{} is not a number", constraint.key());
   if (constraint.least && range.most < *constraint.least)
     return fmt::format("{} {:.6g} < {:.6g}, the constraint's minimum", constraint.key(), range.most, *constraint.least);
   if (constraint.most && range.least > *constraint.most)
@@ -219,9 +220,9 @@ Result<std::vector<LayerTime>> Evaluator::layers(const Programs& programs, std::
   const RunTime time{times[model].cycles, system.clock_mhz * 1e6, system.accelerators};
   const Energy whole = energy_of(times[model].counters, programs.hardware, memory, time, *energy_, logic);
   std::vector<RunPart> parts;
-  for (const LayerTime& layer : layers) parts.push_back({layer.cycles, layer.counters});
+  for (const LayerTime& layer : std::span(layers).first(layers.size() - 1))
+    parts.push_back({layer.cycles, layer.counters});
   const std::vector<double> joules = split_energy(whole, parts, programs.hardware, memory, time, *energy_, logic);
-  layers.emplace_back();
   for (std::size_t i = 0; i < layers.size(); ++i) layers[i].energy_mj = joules[i] * kMilli;
   return layers;
 }

@@ -1,5 +1,6 @@
 #include "explore/sweep/measure_points.h"
 
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -82,10 +83,14 @@ Result<void> measure_points(const Space& space, const Evaluator& evaluator, std:
         for (std::size_t m = 0; m < point->models.size(); ++m)
           point->models[m]["check"] = m < outcomes.size() ? outcomes[m] : std::string(kNotChecked);
         measured.values = to_json(point->metrics);
-        for (const Objective& objective : space.objectives())
-          measured.values[objective.key()] = objective.formula.value(point->metrics);
+        std::string undefined;
+        for (const Objective& objective : space.objectives()) {
+          const double value = objective.formula.value(point->metrics);
+          if (std::isfinite(value)) measured.values[objective.key()] = value;
+          else undefined = fmt::format("the objective {} is not a finite number", objective.key());
+        }
         measured.models = std::move(point->models);
-        measured.why = broken_constraint(point->metrics, space.constraints());
+        measured.why = undefined.empty() ? broken_constraint(point->metrics, space.constraints()) : undefined;
         if (!measured.why.empty()) measured.state = PointState::infeasible;
       }
     }

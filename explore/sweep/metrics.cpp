@@ -97,21 +97,27 @@ Metrics metrics_from_json(const Json& json) {
 }
 
 // sum: product (("+" | "-") product)*; product: power (("*" | "/") power)*; power: factor ("^" power)?; factor: number,
-// metric, "-" factor, or "(" sum ")".
+// metric, "-" power, or "(" sum ")".
 class FormulaReader {
  public:
   FormulaReader(std::string_view text, std::string_view where) : text_(text), where_(where) {}
 
   Result<Formula> read() {
+    if (text_.size() > kMostCharacters) {
+      const std::string why = fmt::format("the formula has more than {} characters", kMostCharacters);
+      text_ = text_.substr(0, 20);
+      return error(why);
+    }
     formula_.text_ = std::string(text_);
     DOVETAIL_TRY(sum());
     skip();
     if (at_ < text_.size()) return error("an operator is expected");
+    if (const MetricRow* const metric = formula_.metric(); metric != nullptr) formula_.text_ = metric->key;
     return std::move(formula_);
   }
 
  private:
-  static constexpr std::size_t kMostDepth = 100;
+  static constexpr std::size_t kMostDepth = 100, kMostCharacters = 1000;
 
   void skip() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -169,7 +175,7 @@ class FormulaReader {
     }
     if (take('-')) {
       push('n');
-      DOVETAIL_TRY(factor());
+      DOVETAIL_TRY(power());
       push('-');
       return {};
     }

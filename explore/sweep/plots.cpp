@@ -25,7 +25,10 @@ constexpr double kSmall = 7, kText = 8;
 
 using Files = std::map<std::string, std::string>;
 
-void add(Files& files, const std::string& name, const Drawing& drawing, std::string_view title) {
+void add(Files& files, std::string name, const Drawing& drawing, std::string_view title) {
+  // Names that differ in other characters only are the same in files.
+  const std::string stem = name;
+  for (int number = 2; files.contains(name + ".svg"); ++number) name = fmt::format("{}-{}", stem, number);
   files[name + ".svg"] = drawing.svg(title);
   files[name + ".pdf"] = drawing.pdf(title);
 }
@@ -99,7 +102,7 @@ Drawing step_bars(const Json& report) {
                                  step.at("to").get<std::string>()));
     left = std::max(left, text_width(labels.back(), kSmall));
     for (const Json& factor : step.at("factors")) {
-      const double value = factor.get<double>();
+      const double value = factor.is_null() ? 0 : factor.get<double>();
       if (value > 0) most = std::max({most, value, 1 / value});
     }
   }
@@ -116,7 +119,8 @@ Drawing step_bars(const Json& report) {
     const double y = top + static_cast<double>(s) * group;
     drawing.text({left - 22, y + (group - kGap) / 2 + kSmall * 0.35}, labels[s], kSmall, Anchor::end);
     for (std::size_t i = 0; i < objectives.size(); ++i) {
-      const double factor = steps[s].at("factors").at(i).get<double>(), at = y + static_cast<double>(i) * kBar;
+      const Json& given = steps[s].at("factors").at(i);
+      const double factor = given.is_null() ? 0 : given.get<double>(), at = y + static_cast<double>(i) * kBar;
       if (!(factor > 0)) continue;
       drawing.rectangle({std::min(place(factor), place(1)), at}, std::abs(place(factor) - place(1)), kBar - 1,
                         kPalette[i % std::size(kPalette)]);
@@ -309,7 +313,8 @@ void add_tables(Files& files, const Json& report) {
   rows.clear();
   for (const Json& step : report.at("steps")) {
     std::vector<std::string> cells{text_of(step.at("axis")), text_of(step.at("from")), text_of(step.at("to"))};
-    for (const Json& factor : step.at("factors")) cells.push_back(fmt::format("{:.3f}", factor.get<double>()));
+    for (const Json& factor : step.at("factors"))
+      cells.push_back(factor.is_null() ? "-" : fmt::format("{:.3f}", factor.get<double>()));
     rows.push_back(std::move(cells));
   }
   if (!rows.empty()) add_table(files, "steps", head, 3, rows);

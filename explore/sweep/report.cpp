@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/shell_word.h"
 #include "base/text_table.h"
 #include "explore/sweep/evaluate.h"
 #include "explore/sweep/page_source.h"
@@ -75,7 +76,7 @@ std::vector<Sensitivity> sensitivities(const Space& space, const std::vector<Poi
         const Costs before = costs(metrics_from_json(point->values), space.objectives()),
                     after = costs(metrics_from_json(other->second->values), space.objectives());
         for (std::size_t i = 0; i < before.size(); ++i)
-          row.factors[i] += before[i] != 0 && after[i] != 0 ? std::log(after[i] / before[i]) : 0;
+          row.factors[i] += before[i] != 0 && after[i] != 0 ? std::log(after[i] / before[i]) : 0;  // of two signs: NaN
         ++row.pairs;
       }
       for (double& factor : row.factors)
@@ -83,18 +84,6 @@ std::vector<Sensitivity> sensitivities(const Space& space, const std::vector<Poi
       rows.push_back(std::move(row));
     }
   return rows;
-}
-
-// A word of a command for a shell.
-std::string word(const std::string& text) {
-  constexpr std::string_view kPlain = "_-./,:=+@%";
-  const auto is_plain = [&](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
 }
 
 // The outcomes of the checks of a point's models; empty: not measured.
@@ -132,15 +121,19 @@ std::string SweepReport::command(const PointRecord& point) const {
     const std::string text = point.chosen.at("memory").get<std::string>();
     if (text.find(',') != std::string::npos) {
       machine = replaced(machine, fmt::format(",memory={}", text), "");
-      memory = fmt::format(" --memory {}", word(text));
+      memory = fmt::format(" --memory {}", shell_word(text));
     }
   }
   std::vector<std::string> commands;
-  const std::vector<std::string>& files =
-      space->has_numerics() ? quantized.at(space->numerics(space->genes_of(point.chosen)).text()) : models;
-  for (const std::string& model : files)
-    commands.push_back(fmt::format("dovetail run {} --target accel --engine cycle --hw {}{}{}", word(model),
-                                   word(machine), memory, energy_file.empty() ? "" : " --energy " + word(energy_file)));
+  std::vector<std::string> words = model_words;
+  if (space->has_numerics()) {
+    words = quantized.at(space->numerics(space->genes_of(point.chosen)).text());
+    std::ranges::transform(words, words.begin(), shell_word);
+  }
+  for (const std::string& model : words)
+    commands.push_back(fmt::format("dovetail run {} --target accel --engine cycle --hw {}{}{}", model,
+                                   shell_word(machine), memory,
+                                   energy_file.empty() ? "" : " --energy " + shell_word(energy_file)));
   return fmt::format("{}", fmt::join(commands, " && "));
 }
 
@@ -269,7 +262,8 @@ std::string SweepReport::text() const {
   for (const Sensitivity& row : sensitivities(*space, points)) {
     if (row.pairs == 0) continue;
     std::vector<std::string> cells{row.axis, row.from, row.to, std::to_string(row.pairs)};
-    for (const double factor : row.factors) cells.push_back(fmt::format("{:.3f}x", factor));
+    for (const double factor : row.factors)
+      cells.push_back(std::isfinite(factor) ? fmt::format("{:.3f}x", factor) : "-");
     steps.add(cells);
   }
   if (!steps.empty())
@@ -346,10 +340,13 @@ Json SweepReport::json() const {
   for (const Objective& objective : space->objectives())
     objectives.push_back({{"key", objective.key()}, {"title", objective.title()}, {"larger", objective.larger}});
   for (const PointRecord& point : points) all.push_back(to_json(point));
-  for (const Sensitivity& row : sensitivities(*space, points))
-    if (row.pairs > 0)
-      steps.push_back(
-          {{"axis", row.axis}, {"from", row.from}, {"to", row.to}, {"pairs", row.pairs}, {"factors", row.factors}});
+  for (const Sensitivity& row : sensitivities(*space, points)) {
+    if (row.pairs == 0) continue;
+    Json factors = Json::array();
+    for (const double factor : row.factors) factors.push_back(std::isfinite(factor) ? Json(factor) : Json());
+    steps.push_back(
+        {{"axis", row.axis}, {"from", row.from}, {"to", row.to}, {"pairs", row.pairs}, {"factors", factors}});
+  }
   Json front_rows = Json::array();
   for (std::size_t i = 0; i < front.size(); ++i) {
     Json of_models = Json::array();

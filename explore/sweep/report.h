@@ -17,7 +17,8 @@
 namespace dovetail::explore {
 
 struct SweepReport {
-  std::vector<std::string> models, names;  // paths, and short names
+  std::vector<std::string> models, names;  // titles, and short names
+  std::vector<std::string> model_words;    // each model on a command line
   std::map<std::string, std::vector<std::string>>
       quantized;         // the models' files by Numerics::text(), for numeric choices
   std::string accuracy;  // how it is measured; empty: not measured

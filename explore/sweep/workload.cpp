@@ -100,8 +100,10 @@ Result<Workload> Workload::make(std::span<const ModelFile> files) {
     const std::string name = fs::path(file.path).stem().string();
     // Models are often stored as MODEL/model.onnx.
     const std::string folder = fs::path(file.path).parent_path().filename().string();
-    workload.models_.push_back(
-        {name == "model" && !folder.empty() ? folder : name, file.path, file.weight, std::move(compiled.optimized)});
+    workload.models_.push_back({!file.name.empty()                   ? file.name
+                                : name == "model" && !folder.empty() ? folder
+                                                                     : name,
+                                file.path, file.weight, std::move(compiled.optimized)});
     workload.expected_->push_back(std::make_unique<Expected>());
   }
   workload.key_ = hash.text();
@@ -248,6 +250,7 @@ Json to_json(const LayerTime& layer) {
 Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::size_t model,
                                                 const simulator::MemorySpec& memory, std::int64_t accelerators) const {
   std::vector<LayerTime> layers;
+  LayerTime after;
   const bundle::Bundle& bundle = programs.models[model].bundle;
   for (const Programs::Step& step : programs.models[model].steps) {
     simulator::EngineOptions options;
@@ -277,7 +280,10 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
       trace.launches.push_back(*simulator->timing());
       for (simulator::TraceEvent& event : trace.launches.back().events) event.source = sources[event.instruction];
     }
-    for (const simulator::ProfilePart& part : simulator::profile(trace, 0, traced, memory).layers)
+    const simulator::Profile profile = simulator::profile(trace, 0, traced, memory);
+    after.cycles += profile.after.cycles;
+    for (std::size_t c = 0; c < after.by_cause.size(); ++c) after.by_cause[c] += profile.after.by_cause[c];
+    for (const simulator::ProfilePart& part : profile.layers)
       layers.push_back({.name = part.name,
                         .cycles = part.cycles,
                         .bound = part.bounds.tightest(),
@@ -288,6 +294,7 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
                         .counters = part.counters,
                         .by_cause = part.by_cause});
   }
+  layers.push_back(std::move(after));
   return layers;
 }
 

@@ -32,6 +32,7 @@ struct ModelFile {
   std::string path;
   double weight = 1;                                   // weight of its latency and energy in those of a point
   std::optional<std::vector<std::byte>> content = {};  // used instead of the file's content
+  std::string name = {};                               // for tables; empty: that of the file
 };
 Result<import::Imported> import_model(const ModelFile& file);
 
@@ -86,7 +87,7 @@ class Workload {
   static Result<Workload> make(std::span<const ModelFile> files);
 
   struct Model {
-    std::string name;  // name of the file without folders and extension
+    std::string name;  // ModelFile::name, or that of the file without folders and extension
     std::string path;
     double weight = 1;
     graph::Graph graph;  // after all passes of the graph
@@ -112,7 +113,8 @@ class Workload {
   // CPU. Where they differ, all tensors are compared by the rule of `dovetail run --check` (check_against_reference()).
   // Error: they differ by that rule.
   Result<std::vector<ModelCheck>> run(const Programs& programs, const runtime::MakeSimulator& make) const;
-  // The layers in the order of the program, without their energy. With several accelerators, those of the last one to
+  // The layers in the order of the program, without their energy, and last, without a name, the cycles after the last
+  // instruction. With several accelerators, those of the last one to
   // end.
   Result<std::vector<LayerTime>> layers(const Programs& programs, std::size_t model,
                                         const simulator::MemorySpec& memory, std::int64_t accelerators = 1) const;

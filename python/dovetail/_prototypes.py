@@ -359,6 +359,13 @@ COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
     "dvt_targets": (c_void_p, [POINTER(c_void_p)]),
     "dvt_model_load_file": (c_void_p, [c_char_p, POINTER(c_void_p)]),
     "dvt_model_load_memory": (c_void_p, [c_void_p, c_size_t, c_char_p, POINTER(c_void_p)]),
+    "dvt_model_of_layers": (c_void_p, [POINTER(dvt_texts), POINTER(c_void_p)]),
+    "dvt_model_part": (
+        c_void_p,
+        [
+            c_void_p, POINTER(dvt_texts), POINTER(dvt_texts), POINTER(dvt_texts), POINTER(c_void_p),
+        ],
+    ),
     "dvt_model_free": (None, [c_void_p]),
     "dvt_model_describe": (c_void_p, [c_void_p, POINTER(c_void_p)]),
     "dvt_model_save": (c_void_p, [c_void_p, c_char_p]),

@@ -25,7 +25,8 @@ class Model:
     """
 
     def __init__(self, source: Any, *, name: str = "model") -> None:
-        """source: a path, bytes, an onnx.ModelProto (anything with SerializeToString), a Model, or a Quantized.
+        """source: a path of an ONNX file or of shapes (.csv, .yaml), bytes, an onnx.ModelProto (anything with
+        SerializeToString), a Model, or a Quantized.
         name: the model's name in diagnostics, where the source is not a path.
 
         Raises InputError for a file that is not an ONNX model. Tensors outside of a model are found next to
@@ -59,6 +60,32 @@ class Model:
             label = _call.text(name, "Model: name")
             _call.check(lib.dvt_model_load_memory(content, len(content), label, ctypes.byref(out)))
         self._handle = _call.Handle(lib.dvt_model_free, out)
+
+    @classmethod
+    def of_layers(cls, *layers: str) -> Model:
+        """A model of layers by their shape: "conv 64x56x56 -> 64 k3 s1 p1", "gemm 128x768 -> 3072". Each is independent
+        of the others, from memory to memory.
+
+        Raises InputError for a text that is not a layer.
+        """
+        out = ctypes.c_void_p()
+        texts = _call.texts(layers, "Model.of_layers: layers")
+        _call.check(lib.dvt_model_of_layers(ctypes.byref(texts), ctypes.byref(out)))
+        return cls(_call.Handle(lib.dvt_model_free, out))
+
+    def part(self, only: Sequence[str] = (), *, from_: Sequence[str] = (), to: Sequence[str] = ()) -> Model:
+        """A part of the model, with its weights.
+
+        only: nodes, by name or by a pattern with * and ?.
+        from_, to: tensors; the nodes between them are taken. Without `from_` from the inputs, without `to` to the outputs.
+
+        Raises InputError for names that the model does not have, and for an empty part.
+        """
+        out = ctypes.c_void_p()
+        lists = [_call.texts(names, f"Model.part: {argument}") for names, argument in
+                 ((only, "only"), (from_, "from_"), (to, "to"))]
+        _call.check(lib.dvt_model_part(self._handle, *(ctypes.byref(each) for each in lists), ctypes.byref(out)))
+        return type(self)(_call.Handle(lib.dvt_model_free, out))
 
     def describe(self) -> Dict[str, Any]:
         """"graph", "producer", "ir_version", "opset", "inputs" and "outputs" ("name", "type"), "operators" with their

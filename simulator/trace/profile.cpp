@@ -135,6 +135,11 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
     profile.whole.counters = {};
     for (const LaunchTrace& launch : own.launches) profile.whole.counters += *launch.counters;
   }
+  profile.after.name = "after the last instruction";
+  profile.after.units = times.back();
+  const UnitTime& compute_after = times.back()[isa::index(isa::Queue::compute)];
+  profile.after.cycles = compute_after.total();
+  profile.after.by_cause = by_cause(std::array<KindTime, kKinds>{}, compute_after);
   for (std::size_t u = 0; u < 3; ++u) profile.whole.units[u] += times.back()[u];
   profile.whole.by_cause = by_cause(profile.compute_kinds, profile.whole.units[isa::index(isa::Queue::compute)]);
   profile.whole.waits = profile.waits;

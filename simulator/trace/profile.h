@@ -84,6 +84,7 @@ struct ProfilePart {
 
 struct Profile {
   ProfilePart whole;
+  ProfilePart after;                // the cycles after the last instruction of each launch, which belong to no layer
   std::vector<ProfilePart> layers;  // of the trace's sources, in its order; those without instructions are left out
   std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3> classes{};
   std::array<KindTime, kComputeKindNames.size()> compute_kinds;  // of the compute unit's time, except for the part

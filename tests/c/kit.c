@@ -37,6 +37,13 @@ static void nulls(void) {
   FAILS(DVT_CAUSE_INPUT, null, dvt_model_load_file(NULL, &model));
   FAILS(DVT_CAUSE_INPUT, null, dvt_model_load_file("x.onnx", NULL));
   FAILS(DVT_CAUSE_INPUT, "/nonesuch.onnx", dvt_model_load_file("/nonesuch.onnx", &model));
+  const char* const layers[] = {"conv 3"};
+  const dvt_texts layer = {layers, 1}, no_layer = {NULL, 0};
+  FAILS(DVT_CAUSE_INPUT, null, dvt_model_of_layers(NULL, &model));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_model_of_layers(&layer, NULL));
+  FAILS(DVT_CAUSE_INPUT, "there are none", dvt_model_of_layers(&no_layer, &model));
+  FAILS(DVT_CAUSE_INPUT, "character 6", dvt_model_of_layers(&layer, &model));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_model_part(NULL, &no_layer, &no_layer, &no_layer, &model));
   FAILS(DVT_CAUSE_INPUT, null, dvt_model_load_memory(NULL, 1, NULL, &model));
   FAILS(DVT_CAUSE_INPUT, null, dvt_model_load_memory("abc", 3, NULL, NULL));
   FAILS(DVT_CAUSE_INPUT, "mine", dvt_model_load_memory("abc", 3, "mine", &model));

@@ -41,6 +41,34 @@ class Models(unittest.TestCase):
             model.save(path)
             self.assertEqual(path.read_bytes(), content)
 
+    def test_layers_by_their_shape(self):
+        layers = dovetail.Model.of_layers("stem: conv 3x12x12 -> 8 k3 s2 p1 relu", "gemm 4x20 -> 12")
+        self.assertEqual([row["name"] for row in layers.describe()["inputs"]], ["stem.input/steps", "gemm.input/steps"])
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "layers.onnx"
+            layers.save(path)
+            topology = pathlib.Path(folder) / "two.csv"
+            topology.write_text("Layer, M, N, K,\nfirst, 4, 12, 20,\nsecond, 4, 8, 12,\n", encoding="utf-8")
+            for source, names in ((layers, ["stem.relu/steps", "gemm/steps"]), (path, ["stem.relu/steps", "gemm/steps"]),
+                                  (topology, ["first/steps", "second/steps"])):
+                model = dovetail.Model(source)
+                self.assertEqual([row["name"] for row in model.describe()["outputs"]], names)
+                session = dovetail.compile(model, targets="accel", hardware="1x16x16-ext").session(engine="cycle")
+                reference = dovetail.compile(model, targets="cpu").session()
+                shapes = {row["name"]: [int(n) for n in row["type"][5:-1].split(",")] for row in model.describe()["inputs"]}
+                inputs = {name: np.random.default_rng(1).integers(-128, 128, shape, np.int8) for name, shape in shapes.items()}
+                for name, value in session.run(inputs).items():
+                    np.testing.assert_array_equal(value, reference.run(inputs)[name])
+            part = dovetail.Model(topology).part(["sec*"])
+            self.assertEqual([row["name"] for row in part.describe()["inputs"]], ["second.input/steps"])
+        self.assertEqual(repr(layers.part(to=["stem.relu/steps"])), repr(layers.part(["stem"])))
+        for call, why in ((lambda: dovetail.Model.of_layers("conv 3"), "character 6"),
+                          (lambda: dovetail.Model.of_layers(), "there are none"),
+                          (lambda: layers.part(["z*"]), "no node of such a name"),
+                          (lambda: layers.part(), "all lists are empty")):
+            with self.assertRaisesRegex(dovetail.InputError, why):
+                call()
+
     def test_sources_that_are_not_models(self):
         for source, why in (
             ("nonesuch.onnx", "no such file"),

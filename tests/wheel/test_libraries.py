@@ -15,7 +15,7 @@ FOLDERS = {name: BINARY / "wheel" / f"wheel_{name}" / "lib" for name in ("runtim
 RUNTIME, COMPILER = FOLDERS["runtime"] / "libdovetail_runtime.so.1", FOLDERS["compiler"] / "libdovetail.so.1"
 GLIBC = (2, 35)
 SYSTEM = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}
-GRAFTED = {"libpng16.so.16", "libjpeg.so.62"}  # auditwheel adds them
+GRAFTED = {"libpng16.so.16", "libjpeg.so.62", "libyaml-0.so.2"}  # auditwheel adds them
 
 
 def run(*words):

@@ -302,7 +302,7 @@ function drawTables() {
   if (!data.steps.length) steps.append(make("p", "No two measured points differ in one parameter alone.", "muted"));
   else steps.append(table(["parameter", "from → to", ...data.objectives.map(objective => objective.title.split(",")[0]), "pairs"],
     data.steps.map(step => [step.axis, `${step.from} → ${step.to}`, ...step.factors.map((factor, i) =>
-      make("span", factor.toFixed(3) + "×", Math.abs(factor - 1) <= 0.005 ? "" : (factor < 1) !== data.objectives[i].larger ? "less" : "more")),
+      factor === null ? "-" : make("span", factor.toFixed(3) + "×", Math.abs(factor - 1) <= 0.005 ? "" : (factor < 1) !== data.objectives[i].larger ? "less" : "more")),
       step.pairs])));
   const front = byId("front");
   front.replaceChildren();

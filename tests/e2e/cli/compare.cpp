@@ -223,6 +223,9 @@ TEST_CASE("compare --explain: layers and causes of two machines add up; a bundle
     CHECK(causes == Approx(difference["ms"].get<double>()));
   }
   const Json &whole = json["difference"], &a = json["a"], &b = json["b"];
+  std::uint64_t of_a = 0;
+  for (const Json& cause : a["cycles_by_cause"]) of_a += cause.get<std::uint64_t>();
+  CHECK(of_a == 7'253);
   CHECK(ms == Approx(b["ms"].get<double>() - a["ms"].get<double>()));
   CHECK(ms == Approx(whole["ms"].get<double>()));
   CHECK(joules == Approx(b["joules"].get<double>() - a["joules"].get<double>()));

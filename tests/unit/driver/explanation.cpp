@@ -84,6 +84,24 @@ TEST_CASE("explanation: other JSON is an error with a remedy") {
   Json incomplete = good;
   incomplete["steps"][0]["timing"]["layers"][0].erase("cycles_by_cause");
   CHECK_THAT(explain({"a", incomplete}, {"b", good}).errors().front().why, ContainsSubstring("cycles_by_cause"));
+  Json wrong = good;
+  wrong["steps"][0]["timing"]["layers"][0]["cycles"] = 3;
+  CHECK_THAT(explain({"a", wrong}, {"b", good}).errors().front().why,
+             ContainsSubstring("have 2 cycles, and the layer 3"));
+  wrong = good;
+  wrong["steps"][0]["timing"]["clock_mhz"] = -1;
+  CHECK_THAT(explain({"a", wrong}, {"b", good}).errors().front().why, ContainsSubstring("clock"));
+  wrong = good;
+  wrong["system"]["accelerators"] = 2;
+  CHECK_THAT(explain({"a", wrong}, {"b", good}).errors().front().why, ContainsSubstring("several accelerators"));
+  wrong = good;
+  wrong["file"] = -1;
+  CHECK_FALSE(explain({"a", wrong}, {"b", good}).ok());
+  // What ran elsewhere has no energy, which is not an energy of 0.
+  const Json cpu = {{"kind", "profile"},
+                    {"latency", {{"regions", 0}, {"cycles", nullptr}}},
+                    {"steps", Json::array({{{"name", "k"}, {"seconds", 1}}})}};
+  CHECK(explain({"a", cpu}, {"b", good})->at("a").at("joules").is_null());
   Json no_clock = good;
   no_clock["latency"]["cycles"] = nullptr;
   CHECK_THAT(explain({"a", no_clock}, {"b", good}).errors().front().hint, ContainsSubstring("--engine cycle"));

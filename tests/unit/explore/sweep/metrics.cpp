@@ -45,6 +45,8 @@ TEST_CASE("formulas: operators, precedence and names") {
   CHECK(formula("1 - 2 - 3").value(metrics) == -4);
   CHECK(formula("12 / 2 / 3").value(metrics) == 2);
   CHECK(formula("-(1 + latency_ms) * 2").value(metrics) == -10);
+  CHECK(formula("-2^2 * latency_ms").value(metrics) == -16);
+  CHECK(formula("(latency_ms)").text() == "latency_ms");
   CHECK(formula("1e-3 * gates + .5").value(metrics) == 1.5);
   CHECK(formula("energy_mj * latency_ms").metric() == nullptr);
   CHECK(formula("energy_mj * latency_ms").uses("energy_mj"));
@@ -60,7 +62,8 @@ TEST_CASE("formulas: errors name the place") {
   CHECK(error_of("(1 + 2") == "a \")\" is missing, at character 7 of \"(1 + 2\"");
   CHECK(error_of("1 2") == "an operator is expected, at character 3 of \"1 2\"");
   CHECK(error_of("gates $") == "an operator is expected, at character 7 of \"gates $\"");
-  CHECK(error_of(std::string(100'000, '(')).starts_with("the formula is nested too deeply"));
+  CHECK(error_of(std::string(2000, '1')).starts_with("the formula has more than 1000 characters"));
+  CHECK(error_of(std::string(900, '(')).starts_with("the formula is nested too deeply"));
 }
 
 TEST_CASE("formulas: the range of a point with these bounds contains the point's value") {
