@@ -28,6 +28,7 @@ constexpr Row kMembers[] = {
     {"keep-float", "keep_float"},
     {"labels", "labels"},
     {"launch", "launches"},
+    {"layer", "layers"},
     {"loop-limit", "loop_limit"},
     {"map", "map"},
     {"memory", "memory"},

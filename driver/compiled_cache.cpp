@@ -122,7 +122,9 @@ Result<CompiledCache> CompiledCache::of(const ModelOptions& options, const Compi
   DOVETAIL_TRY(make_private_folder(folder));
   const Json content{{"program", program_files()},
                      {"model", runtime::sha256(bytes)},
-                     {"source", source.words()},
+                     {"layers", source.layers},
+                     {"part", {source.part.only, source.part.from, source.part.to}},
+                     {"format", has_shapes(source.path) ? fs::path(source.path).extension().string() : ""},
                      {"targets", model.targets},
                      {"hardware", isa::config_to_json(model.hardware)},
                      {"system", isa::system_to_json(config_of(model.system))},
