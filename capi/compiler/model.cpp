@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "capi/arguments.h"
@@ -48,6 +49,7 @@ std::vector<std::string> names_in(std::string_view list) {
 // The model of a source that is not a whole ONNX file.
 Result<dvt_model*> model_of(const driver::ModelSource& source, std::string name) {
   DOVETAIL_ASSIGN(const auto content, driver::content_of(source));
+  DOVETAIL_CHECK(content.has_value(), name);
   return model_in_memory(*content, std::move(name));
 }
 

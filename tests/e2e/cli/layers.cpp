@@ -32,7 +32,8 @@ std::map<std::string, std::int64_t> cycles_of(const std::vector<std::string>& mo
   INFO(run.out << run.error);
   REQUIRE(run.exit == 0);
   std::map<std::string, std::int64_t> cycles;
-  for (const Json& row : Json::parse(*read_text_file(folder / "r.json"))["steps"])
+  const Json report = Json::parse(*read_text_file(folder / "r.json"));
+  for (const Json& row : report["steps"])
     if (row["target"] == "accel") cycles[row["name"].get<std::string>()] = row["cycles"].get<std::int64_t>();
   return cycles;
 }
@@ -157,5 +158,5 @@ TEST_CASE("layers: mistakes are named with their place and remedy") {
   CHECK_THAT(said({"run", kShapes + "gemm.csv", "--only", "queri"}), ContainsSubstring("no node of such a name"));
   REQUIRE(write_text_file(folder / "bad.csv", "Layer, M, N, K,\na, 1, 2,\n").ok());
   CHECK_THAT(said({"run", folder / "bad.csv"}),
-             ContainsSubstring("bad.csv, line 2: the line has 3 columns, and must have 4"));
+             ContainsSubstring("bad.csv, line 2): the line has 3 columns, and must have 4"));
 }
