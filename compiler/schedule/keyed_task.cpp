@@ -114,8 +114,9 @@ std::string KeyedTask::text() const {
   std::string text = fmt::format("task {} {}\n", target, kind);
   for (const std::string& step : prepared) text += fmt::format("prepared {}\n", step);
   for (const auto& [parameter, layout] : layouts) text += fmt::format("layout {} {}\n", parameter, layout);
-  return fmt::format("{}machine {}\n{}{}start {} order {}\n", text, facts, intrinsics.of->text, program.of->text,
-                     static_cast<int>(intent.start), static_cast<int>(intent.order));
+  return fmt::format("{}machine {}\n{}{}start {} order {}{}\n", text, facts, intrinsics.of->text, program.of->text,
+                     static_cast<int>(intent.start), static_cast<int>(intent.order),
+                     intent.int4_weights ? " int4 weights" : "");
 }
 
 std::strong_ordering KeyedTask::operator<=>(const KeyedTask& other) const {

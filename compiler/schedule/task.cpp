@@ -25,6 +25,7 @@ Json machine_of(const Task& task) {
   Json machine = task.facts;
   if (task.intent.start == Start::alone) machine["start"] = "alone";
   if (task.intent.order == TileOrder::pixels_first) machine["pixels_first"] = true;
+  if (task.intent.int4_weights) machine["int4_weights"] = true;
   return machine;
 }
 

@@ -26,6 +26,7 @@ enum class TileOrder : std::uint8_t { channels_first, pixels_first };
 struct Intent {
   Start start = Start::after_others;
   TileOrder order = TileOrder::channels_first;
+  bool int4_weights = false;  // weights have 4 bits in DRAM, though 8 in the program. Affects only analytic choices
   auto operator<=>(const Intent&) const = default;
 };
 

@@ -14,6 +14,8 @@
 #include "base/thread_pool.h"
 #include "compiler/schedule/index_map.h"
 #include "compiler/schedule/nest.h"
+#include "compiler/target/accel/programs/dram.h"
+#include "compiler/target/accel/schedule/operation_shape.h"
 #include "compiler/target/accel/task_code.h"
 #include "isa/codec.h"
 #include "loops/interpreter.h"
@@ -74,7 +76,11 @@ class AccelMeasurer : public tune::Measurer {
     SplitMix64 random(options_.seed);
     std::vector<NdArray> arguments;
     for (const loops::Parameter& parameter : task_.program.parameters)
-      if (parameter.role != loops::ParameterRole::output) arguments.push_back(random_array(*parameter.buffer, random));
+      if (parameter.role != loops::ParameterRole::output) {
+        NdArray& array = arguments.emplace_back(random_array(*parameter.buffer, random));
+        if (is_int4(parameter.buffer->name))
+          for (std::int8_t& value : array.data<std::int8_t>()) value = static_cast<std::int8_t>(value % 8);
+      }
     DOVETAIL_ASSIGN(const auto compiled, loops::compile(with_zero_borders(task_.program), *task_.intrinsics));
     DOVETAIL_ASSIGN(std::vector<NdArray> results, loops::run(*compiled, arguments, options_.work));
     std::size_t argument = 0, result = 0;
@@ -127,7 +133,8 @@ class AccelMeasurer : public tune::Measurer {
       return dram.bytes.data() + (program.addresses.at(parameter) - dram.base);
     };
     for (const auto& [name, array] : arguments_) {
-      const NdArray packed = in_layout(array, name, candidate);
+      NdArray packed = in_layout(array, name, candidate);
+      if (is_int4(name)) packed = accel::pack_int4(packed);
       std::memcpy(place(name), packed.bytes().data(), packed.bytes().size());
     }
     simulator::EngineOptions engine;
@@ -145,6 +152,8 @@ class AccelMeasurer : public tune::Measurer {
     return {.outcome = Outcome::measured, .cost = static_cast<double>(simulator->timing()->cycles)};
   }
 
+  // DRAM holds the parameter as int4.
+  bool is_int4(const std::string& parameter) const { return task_.intent.int4_weights && parameter == accel::kWeights; }
   static NdArray in_layout(const NdArray& array, const std::string& parameter, const schedule::Scheduled& candidate) {
     const auto layout = candidate.layouts.find(parameter);
     if (layout == candidate.layouts.end()) return array;

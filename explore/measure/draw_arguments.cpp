@@ -106,9 +106,9 @@ std::optional<double> size_of_sums(const Program& program) {
   return std::sqrt(std::max(terms, 1.0)) * (products ? kByte * kByte : kByte);
 }
 
-class Drawing {
+class DrawnValues {
  public:
-  explicit Drawing(std::uint64_t seed) : random_(seed) {}
+  explicit DrawnValues(std::uint64_t seed) : random_(seed) {}
 
   double real(double least, double most) {
     return least + (most - least) * static_cast<double>(random_.next() >> 11) * 0x1p-53;
@@ -129,7 +129,7 @@ std::vector<NdArray> draw_arguments(const Program& program, std::uint64_t seed) 
   constexpr double kResult = 64;  // a typical result of requantize
   Needs needs(program);
   const std::optional<double> sums = size_of_sums(program);
-  Drawing drawing(seed);
+  DrawnValues drawing(seed);
   std::vector<NdArray> arguments;
   for (const Parameter& parameter : program.parameters) {
     if (parameter.role == ParameterRole::output) continue;

@@ -45,9 +45,12 @@ class Choice {
         progress_(progress),
         space_{.base = kMemoryBase, .granule = kPage} {
     for (const auto* border : {&region.inputs, &region.outputs})
-      for (const graph::ValueId value : *border)
+      for (const graph::ValueId value : *border) {
+        const auto layout = spec.layouts.layouts.find(value);
+        if (layout == spec.layouts.layouts.end()) continue;  // the position of written rows: a register
         if (const auto [at, added] = addresses_.try_emplace(value); added)
-          at->second = space_.allocate(static_cast<std::uint64_t>(spec.layouts.layouts.at(value).bytes()));
+          at->second = space_.allocate(static_cast<std::uint64_t>(layout->second.bytes()));
+      }
   }
 
   Result<RegionSchedules> best() {

@@ -44,13 +44,8 @@ std::uint64_t MemoryImage::constant(const std::string& name, NdArray array) {
 }
 
 DramPlace MemoryImage::weights(const std::string& name, NdArray array) {
-  const auto lanes = std::as_const(array).data<std::int8_t>();
-  if (!config.weights4 || std::ranges::any_of(lanes, [](std::int8_t lane) { return lane < -8 || lane > 7; }))
-    return constant(name, std::move(array));
-  NdArray pairs(DType::uint8, {array.count() / 2});
-  for (std::size_t i = 0; i < lanes.size(); i += 2)
-    pairs.data<std::uint8_t>()[i / 2] = static_cast<std::uint8_t>((lanes[i] & 15) | (lanes[i + 1] & 15) << 4);
-  return {constant(name, std::move(pairs)), true};
+  if (!are_int4(array, config)) return constant(name, std::move(array));
+  return {constant(name, pack_int4(array)), true};
 }
 
 std::uint64_t MemoryImage::table(const std::string& name, const NdArray& table) {

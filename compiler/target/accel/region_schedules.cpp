@@ -7,6 +7,7 @@
 
 #include "compiler/schedule/keyed_task.h"
 #include "compiler/target/accel/placed_program.h"
+#include "compiler/target/accel/programs/dram.h"
 #include "compiler/target/accel/programs/intrinsics.h"
 #include "compiler/target/accel/select/operation_program.h"
 #include "compiler/target/accel/stream/instruction_cycles.h"
@@ -28,7 +29,7 @@ class RegionScheduler {
   Result<RegionSchedules> run(const ReportProgress& progress) {
     for (std::size_t i = 0; i < spec_.operations.size(); ++i) add_programs(i);
     for (const RegionProgram& program : result_.programs)
-      if (is_convolution(program)) largest_weights_ = std::max(largest_weights_, weight_bytes(program.task.program));
+      if (is_convolution(program)) largest_weights_ = std::max(largest_weights_, weight_bytes(program.task));
     Diagnostics errors;
     for (std::size_t i = 0; i < result_.programs.size(); ++i) {
       if (const auto status = schedule(result_.programs[i]); !status.ok())
@@ -59,10 +60,12 @@ class RegionScheduler {
     std::vector<TensorLayout> inputs;
     for (const graph::ValueId input : operation.inputs) inputs.push_back(spec_.layouts.layouts.at(input));
     std::vector<loops::Program> programs = operation_programs(operation, inputs, output, config_);
+    const auto* const conv = std::get_if<ConvOperation>(&operation.body);
+    const schedule::Intent intent{.int4_weights = conv != nullptr && are_int4(conv->weight, config_)};
     for (std::size_t part = 0; part < programs.size(); ++part)
       if (!is_in_place(operation, part))
         result_.programs.push_back(
-            {index, part, make_task(kind_of(operation), std::move(programs[part]), config_, intrinsics_, {}), {}});
+            {index, part, make_task(kind_of(operation), std::move(programs[part]), config_, intrinsics_, intent), {}});
   }
 
   Result<void> schedule(RegionProgram& program) {
@@ -92,16 +95,16 @@ class RegionScheduler {
   bool is_convolution(const RegionProgram& program) const {
     return kind_of(spec_.operations[program.operation]).name == kConvolution.name;
   }
-  static std::uint64_t weight_bytes(const loops::Program& program) {
-    for (const loops::Parameter& parameter : program.parameters)
-      if (parameter.buffer->name == "W") return static_cast<std::uint64_t>(element_count(parameter.buffer->shape));
+  static std::uint64_t weight_bytes(const schedule::Task& task) {
+    for (const loops::Parameter& parameter : task.program.parameters)
+      if (parameter.buffer->name == kWeights)
+        return static_cast<std::uint64_t>(element_count(parameter.buffer->shape) / (task.intent.int4_weights ? 2 : 1));
     return 0;
   }
   // Earlier programs cannot hide the load of weights that takes longer than they compute.
   schedule::Start start(const RegionProgram& program) const {
-    return is_convolution(program) && computed_bytes() < weight_bytes(program.task.program)
-               ? schedule::Start::alone
-               : schedule::Start::after_others;
+    return is_convolution(program) && computed_bytes() < weight_bytes(program.task) ? schedule::Start::alone
+                                                                                    : schedule::Start::after_others;
   }
   // What the memory port transfers while the programs so far compute.
   std::uint64_t computed_bytes() const { return computed_cycles_ * static_cast<std::uint64_t>(config_.bus_bytes); }

@@ -6,6 +6,7 @@
 #include "bundle/code/accel.h"
 #include "compiler/target/accel/lower/lower.h"
 #include "compiler/target/accel/programs/dram.h"
+#include "compiler/target/accel/schedule/operation_shape.h"
 #include "compiler/target/accel/stream/finish_code.h"
 #include "isa/text.h"
 
@@ -19,10 +20,13 @@ Result<TaskCode> make_code(const schedule::Task& task, const schedule::Scheduled
                            const isa::HardwareConfig& config, int times, DeviceSpace& space, const Dump& dump) {
   TaskCode result;
   DOVETAIL_ASSIGN(const Placements placements, find_places(scheduled.program, *task.intrinsics, config));
+  DramPlaces places;
   for (const loops::Parameter& parameter : scheduled.program.parameters) {
     const loops::BufferNode& buffer = *parameter.buffer;
-    result.addresses[buffer.name] =
+    const std::uint64_t address =
         space.allocate(static_cast<std::uint64_t>(element_count(buffer.shape) * size_bytes(buffer.dtype)));
+    result.addresses[buffer.name] = address;
+    places[buffer.name] = {address, task.intent.int4_weights && buffer.name == kWeights};
   }
   const LoweringFacts facts(config);
   SramHistory history;
@@ -31,8 +35,7 @@ Result<TaskCode> make_code(const schedule::Task& task, const schedule::Scheduled
     DOVETAIL_ASSIGN(const Placements placed, place_buffers(scheduled.program, placements, config, history));
     if (dump) dump("places", places_text(scheduled.program, placed));
     DOVETAIL_ASSIGN(const Lowered lowered, lower(scheduled.program, *task.intrinsics, facts, placed));
-    append(lowered, scheduled.program, facts, {result.addresses.begin(), result.addresses.end()}, time, history,
-           stream);
+    append(lowered, scheduled.program, facts, places, time, history, stream);
   }
   DOVETAIL_TRY(finish_code(stream, task.program.name, config, space, result.code, dump));
   if (dump) dump("stream", isa::format_assembly(config, result.code.program));

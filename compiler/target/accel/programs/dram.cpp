@@ -16,4 +16,17 @@ std::uint64_t end_of_memory(const isa::HardwareConfig& config) {
   return std::min(std::uint64_t{1} << config.address_bits, elements * static_cast<std::uint64_t>(smallest));
 }
 
+bool are_int4(const NdArray& weights, const isa::HardwareConfig& config) {
+  return config.weights4 &&
+         std::ranges::all_of(weights.data<std::int8_t>(), [](std::int8_t value) { return value >= -8 && value <= 7; });
+}
+
+NdArray pack_int4(const NdArray& weights) {
+  const auto values = weights.data<std::int8_t>();
+  NdArray pairs(DType::uint8, {weights.count() / 2});
+  for (std::size_t i = 0; i < values.size(); i += 2)
+    pairs.data<std::uint8_t>()[i / 2] = static_cast<std::uint8_t>((values[i] & 15) | (values[i + 1] & 15) << 4);
+  return pairs;
+}
+
 }  // namespace dovetail::accel

@@ -20,6 +20,8 @@ struct Tile {
   auto operator<=>(const Tile&) const = default;
 };
 
+// The parameter with the weights of a convolution.
+inline constexpr const char* kWeights = "W";
 // Blocks that copy constants of the epilogue into ACC, and the buffers that they write.
 bool is_constants(std::string_view block);
 // The block that copies the parameters of an epilogue into WGT, and the buffer that it writes.

@@ -63,6 +63,12 @@ TileChoice::TileChoice(schedule::Context& context, const Kind& kind, const isa::
   for (std::size_t i = 0; i < kinds.size(); ++i) changes_ += kinds[i] == kinds[(i + 1) % kinds.size()] ? 0 : 1;
 }
 
+double TileChoice::weights_cycles(std::int64_t transfers, const Elements& elements) const {
+  const isa::Memory in_dram = c.task.intent.int4_weights ? isa::Memory::wgt4 : isa::Memory::wgt;
+  return costs.streamed(static_cast<double>(elements(kWeights, isa::Memory::wgt) * config.element_bytes(in_dram)),
+                        transfers);
+}
+
 std::int64_t TileChoice::transfers_of(const std::string& parameter, const Tile& at) const {
   const Shape& shape = c.buffer(parameter)->shape;
   const std::int64_t row = shape[3], plane = row * shape[2];

@@ -42,6 +42,8 @@ class TileChoice : public OperationShape {
   // Applies the steps that follow from the decisions, and gives slots to copies of operands and to stored results.
   void take_steps();
 
+  // Cycles to load the weights of a tile from DRAM in `transfers` instructions.
+  double weights_cycles(std::int64_t transfers, const Elements& elements) const;
   // The number of transfers for a tile of the results, or of an added operand in the same layout. If whole rows of
   // pixels are consecutive, without a border, blocks of channels are the rows of one transfer, unless they are farther
   // apart than the maximum stride of a transfer.

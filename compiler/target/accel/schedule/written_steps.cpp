@@ -27,6 +27,7 @@ std::string form_of(const schedule::Task& task) {
 schedule::KeyedTask task_of_steps(schedule::Task task, Memo& memo) {
   task.facts = Json::object();
   task.intent.start = {};
+  task.intent.int4_weights = false;
   return schedule::KeyedTask(std::move(task), memo);
 }
 

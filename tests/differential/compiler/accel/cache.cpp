@@ -8,6 +8,9 @@
 
 #include "compiler/assemble/combine_shapes.h"
 #include "compiler/passes/qdq/arithmetic.h"
+#include "compiler/target/accel/target.h"
+#include "compiler/target/host/target.h"
+#include "explore/measure/count_cycles.h"
 #include "tests/catch.h"
 #include "tests/differential/compiler/accel/on_accelerator.h"
 #include "tests/generator/generator.h"
@@ -98,9 +101,10 @@ isa::HardwareConfig decoder(std::string_view name) {
   return config;
 }
 
-Compiled compiled_for(const graph::Graph& graph, const isa::HardwareConfig& config, bool states) {
+Compiled compiled_for(const graph::Graph& graph, const isa::HardwareConfig& config, bool states,
+                      const accel::Counting& counting = {}) {
   CompileOptions options;
-  options.available = test::kit_targets(config);
+  options.available = {accel::make_target(config, 1000, nullptr, counting), host::make_target()};
   options.targets = {"accel"};
   auto compiled = compile({graph, {}}, options);
   INFO((compiled.ok() ? "" : to_string(compiled.errors())));
@@ -166,6 +170,26 @@ TEST_CASE("accel: attention with a cache equals the reference at every position"
         for (const auto& [state, value] : **executor->states()) CHECK((value == states.at(state)));
       }
     }
+}
+
+TEST_CASE("accel: schedules of a region that writes rows of a cache can be counted") {
+  CacheMaker make(Extents{2, 24, 32}, 5);
+  make.attention();
+  const Compiled compiled =
+      compiled_for(make.graph, decoder("1x16x16-ext"), false, {explore::cycle_counter(simulator::IdealMemory{}), 4});
+  CHECK(is_on_accelerator(compiled, "TensorScatter"));
+  const Shape past{1, 2, 24, 32};
+  const Values inputs{{"past.key", make.draw.int8(past)},
+                      {"past.value", make.draw.int8(past)},
+                      {"position", NdArray::from<std::int64_t>({1}, std::vector<std::int64_t>{17})},
+                      {"x", make.draw.int8({1, 1, 3 * 2 * 32})}};
+  auto executor = runtime::Executor::make(compiled.bundle, *runtime::simulator_factory("functional"));
+  REQUIRE(executor.ok());
+  const auto expected = Reference::make(make.graph)->run(inputs);
+  REQUIRE(expected.ok());
+  const Values got = run(*executor, inputs);
+  CHECK(got.size() == 3);
+  for (const auto& [name, value] : got) CHECK((value == expected->at(name)));
 }
 
 TEST_CASE("accel: a state is the same wherever it is kept") {

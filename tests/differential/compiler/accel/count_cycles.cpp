@@ -18,6 +18,7 @@ namespace {
 struct ChainMaker : test::Int8GraphMaker {
   test::Draw draw{11};
   const Shape shape{1, 20, 17, 15};
+  bool int4 = false;  // weights from -7 to 7
   graph::Graph chain() {
     graph::ValueId x = input(shape);
     for (const auto& [name, outputs] : {std::pair("a", 48), std::pair("b", 48), std::pair("c", 48), std::pair("d", 5)})
@@ -30,7 +31,10 @@ struct ChainMaker : test::Int8GraphMaker {
     const std::int64_t inputs = graph.value(x).type.shape[1];
     NdArray bias(DType::int32, {outputs}), scale(DType::float32, {outputs});
     for (auto& value : scale.data<float>()) value = 0x1p-9f;
-    return weighted("dovetail.qconv", name, x, draw.int8({outputs, inputs, 3, 3}), std::move(bias), std::move(scale),
+    NdArray weights = draw.int8({outputs, inputs, 3, 3});
+    if (int4)
+      for (std::int8_t& weight : weights.data<std::int8_t>()) weight = static_cast<std::int8_t>(weight % 8);
+    return weighted("dovetail.qconv", name, x, std::move(weights), std::move(bias), std::move(scale),
                     {{"pads", std::vector<std::int64_t>(4, 1)}});
   }
 };
@@ -82,6 +86,24 @@ TEST_CASE("counted schedules: never slower than the default ones, with the same 
         const auto again = compile_counting(graph, config, counting);
         CHECK(bundle::serialize(again->bundle) == bundle::serialize(counted->bundle));
       }
+}
+
+TEST_CASE("counted schedules: weights of 4 bits are counted as such, in a single task too") {
+  ChainMaker make;
+  make.int4 = true;
+  int programs = 0, with_int4 = 0;
+  const accel::CountCycles count = explore::cycle_counter(simulator::IdealMemory{});
+  const auto counted = [&](const bundle::AccelCode& code, const bundle::MemorySpace& memory) {
+    ++programs;
+    with_int4 += std::ranges::any_of(code.program, [](const isa::Instruction& instruction) {
+      const auto* const load = std::get_if<isa::Load>(&instruction.body);
+      return load != nullptr && load->memory == isa::Memory::wgt4;
+    });
+    return count(code, memory);
+  };
+  REQUIRE(compile_counting(make.chain(), *isa::load_config("1x16x16-g3"), {counted, 3}).ok());
+  CHECK(programs > 4);  // the region, and each of the three tasks with up to three schedules
+  CHECK(with_int4 == programs);
 }
 
 TEST_CASE("counted schedules: some are faster than the default ones") {

@@ -57,8 +57,7 @@ Pace pace_with(const Convolution& of, bool inputs_stay, const Tile& tile, const 
   const std::int64_t rows_of_weights = trips.c == 1 ? 1 : tile.o * choice.layout.block / config.block_out;
   const double inputs = choice.costs.streamed(of.bytes(elements(of.read, isa::Memory::inp), isa::Memory::inp),
                                               tile.n * image_blocks),
-               weights =
-                   choice.costs.streamed(of.bytes(elements("W", isa::Memory::wgt), isa::Memory::wgt), rows_of_weights);
+               weights = choice.weights_cycles(rows_of_weights, elements);
   double sums_of_tile = 0, passes = 0;
   for (const std::string& product : choice.convolutions)
     sums_of_tile += static_cast<double>(elements(product, isa::Memory::acc));
@@ -77,7 +76,7 @@ Pace pace_with(const Convolution& of, bool inputs_stay, const Tile& tile, const 
                all_computes =
                    static_cast<double>(trips.o * pixels) * (static_cast<double>(trips.c) * pace.compute + pace.finish);
   const bool come_before =
-      2 * elements("W", isa::Memory::wgt) <= usable_depth(config, isa::Memory::wgt) &&
+      2 * elements(kWeights, isa::Memory::wgt) <= usable_depth(config, isa::Memory::wgt) &&
       (choice.c.task.intent.start == schedule::Start::after_others || all_weights < costs.many_weights * all_computes);
   pace.first_load = inputs + (come_before ? costs.first_weights_fraction * weights : weights);
   if (of.added) choice.add_operand(pace, *of.added, tile, elements);

@@ -72,7 +72,7 @@ bool decide_window(TileChoice& choice) {
     };
     const auto results = static_cast<double>(elements(kProduct, isa::Memory::acc));
     const double inputs = choice.costs.streamed(bytes(read, isa::Memory::inp), tile.n * tile.o),
-                 weights = choice.costs.streamed(bytes("W", isa::Memory::wgt), 1);
+                 weights = choice.weights_cycles(1, elements);
     Pace pace;
     pace.inputs = {inputs, trips.results()};
     pace.weights = {weights, trips.o};
