@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "explore/technology/tables.h"
+
 namespace dovetail::driver {
 
 namespace {
@@ -69,6 +71,10 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
     DOVETAIL_ASSIGN(system.memory, simulator::parse_memory(*changes.memory));
     system.memory_from = "--memory";
   }
+  if (changes.technology) {
+    DOVETAIL_ASSIGN(const explore::Technology technology, explore::choose_technology(changes.technology));
+    system.level_ps = technology.level_ps;
+  }
   auto* bank = std::get_if<simulator::BankMemory>(&system.memory);
   if (bank == nullptr) return system;
   if (!changes.memory || !states_clock(*changes.memory)) {
@@ -94,7 +100,7 @@ Result<void> refuse_several(const System& system, std::string_view what) {
 }
 
 isa::SystemConfig config_of(const System& system) {
-  isa::SystemConfig config{system.clock_mhz, simulator::to_string(system.memory)};
+  isa::SystemConfig config{system.clock_mhz, simulator::to_string(simulator::with_absolute_file(system.memory))};
   // The clock is stored once.
   if (const std::size_t begin = config.memory.find("clock-ps="); begin != std::string::npos)
     config.memory.erase(begin, config.memory.find(',', begin) + 1 - begin);
