@@ -17,6 +17,10 @@ std::int64_t picoseconds(double mhz) { return std::llround(1e6 / mhz); }
 
 bool states_clock(std::string_view memory) { return memory.find("clock-ps=") != std::string_view::npos; }
 
+bool names_dram_file(std::string_view memory) {
+  return memory.starts_with("bank:") && simulator::is_dram_file(memory.substr(5, memory.find(',') - 5));
+}
+
 // The memory of a configuration, whose clock is another entry of the configuration.
 Result<simulator::MemorySpec> configured_memory(const isa::SystemConfig& config, std::string_view from) {
   const std::string where = fmt::format("{}, \"system.memory\"", from);
@@ -66,7 +70,15 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
     system.clock_from = "--clock";
   }
   if (!changes.memory) {
-    DOVETAIL_ASSIGN(system.memory, configured_memory(config, from));
+    auto memory = configured_memory(config, from);
+    if (memory.ok()) {
+      system.memory = *std::move(memory);
+    } else if (!changes.timed && names_dram_file(config.memory)) {
+      system.memory = simulator::IdealMemory{};
+      system.memory_from = fmt::format("instead of {}, which cannot be read: the engine has no clock", config.memory);
+    } else {
+      return memory.errors();
+    }
   } else {
     DOVETAIL_ASSIGN(system.memory, simulator::parse_memory(*changes.memory));
     system.memory_from = "--memory";

@@ -19,6 +19,8 @@ struct SystemChanges {
   std::optional<std::string> memory = {};         // as isa::SystemConfig::memory
   std::optional<std::int64_t> accelerators = {};  // 1 to isa::kMostAccelerators
   std::optional<std::string> technology = {};     // as explore::choose_technology() takes it
+  // Not timed: the memory has no effect, so that a DRAM file of the configuration may be missing.
+  bool timed = true;
 };
 
 struct System {

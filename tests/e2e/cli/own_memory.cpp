@@ -8,6 +8,7 @@
 #include "simulator/memory/dram_presets.h"
 #include "tests/catch.h"
 #include "tests/e2e/cli/digits_models.h"
+#include "tests/environment.h"
 #include "tests/process.h"
 
 using namespace dovetail;
@@ -75,6 +76,19 @@ TEST_CASE("a DRAM file: from --memory, a hardware file and a bundle, which refus
   CHECK(
       run_report({"run", kDigits, "--target", "accel", "--hw", "1x16x16-ext,memory=bank:" + dram, "--engine", "cycle"},
                  folder)["cycles"] == own["cycles"]);
+  // --cache: an entry is of the numbers of the file.
+  const test::Environment cache{"XDG_CACHE_HOME", folder / "cache"};
+  const auto is_found = [&] {
+    const Finished done =
+        test::dovetail({"compile", kDigits, "--target", "accel", "--hw", folder / "hw.json", "--cache", "--json"});
+    return parse_json(done.out, "compile").value()["stages"][0]["name"] == "cache";
+  };
+  CHECK_FALSE(is_found());
+  CHECK(is_found());
+  write_dram(dram, 59);
+  CHECK_FALSE(is_found());
+  write_dram(dram);
+  CHECK(is_found());
   // A bundle.
   const std::string bundle = folder / "d.dvt";
   REQUIRE(test::dovetail({"compile", kDigits, "--target", "accel", "--hw", folder / "hw.json", "-o", bundle}).exit ==
@@ -90,6 +104,9 @@ TEST_CASE("a DRAM file: from --memory, a hardware file and a bundle, which refus
   const Finished gone = test::dovetail(run_bundle);
   CHECK(gone.exit == 2);
   CHECK_THAT(gone.error, ContainsSubstring(dram));
+  // An engine without a clock has no use for the file.
+  CHECK_THAT(run_report({"run", bundle, "--trust", "--engine", "functional"}, folder)["system"].dump(),
+             ContainsSubstring("which cannot be read: the engine has no clock"));
 }
 
 TEST_CASE("a DRAM file: profile, simulate, compare and hw show take it") {
