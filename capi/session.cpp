@@ -68,6 +68,7 @@ Result<SessionSettings> settings_of(const dvt_session_options* given, std::strin
   if (options.clock_mhz != 0) settings.system.clock_mhz = options.clock_mhz;
   if (options.accelerators != 0) settings.system.accelerators = options.accelerators;
   const bool has_clock = runtime::has_clock(settings.engine);
+  settings.system.timed = has_clock;
   if (!has_clock && (options.memory != nullptr || options.clock_mhz != 0 || options.accelerators > 1))
     return bad_argument(argument,
                         fmt::format("engine {} has no clock, and would ignore memory, clock_mhz and "

@@ -261,7 +261,8 @@ class Comparer {
                               .count = system.accelerators};
     DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(session.program()));
     for (const auto& [index, step, code] : steps) {
-      if (accel.beyond_design.empty()) accel.beyond_design = beyond_design(code.config, system.clock_mhz);
+      if (accel.beyond_design.empty())
+        accel.beyond_design = beyond_design(code.config, system.clock_mhz, system.level_ps);
       const simulator::Counters& counters = first.steps[index].counters;
       // The counters are for one accelerator.
       const auto bus = static_cast<std::uint64_t>(code.config.bus_bytes * system.accelerators);

@@ -6,15 +6,16 @@
 
 namespace dovetail::driver {
 
-std::optional<DesignClock> design_clock(const isa::HardwareConfig& config) {
+std::optional<DesignClock> design_clock(const isa::HardwareConfig& config, double level_ps) {
   const auto model = explore::AreaModel::of_kit();
   if (!model.ok()) return std::nullopt;
   const explore::AreaEstimate area = model->estimate(config);
-  return DesignClock{area.clock_mhz, area.logic_levels, model->technology().level_ps};
+  const double kit_ps = model->technology().level_ps, ps = level_ps == 0 ? kit_ps : level_ps;
+  return DesignClock{area.clock_mhz * kit_ps / ps, area.logic_levels, ps};
 }
 
-std::string beyond_design(const isa::HardwareConfig& config, double clock_mhz) {
-  const auto design = design_clock(config);
+std::string beyond_design(const isa::HardwareConfig& config, double clock_mhz, double level_ps) {
+  const auto design = design_clock(config, level_ps);
   if (!design || clock_mhz <= design->mhz) return {};
   return fmt::format(
       "{:.6g} MHz is beyond the {:.0f} MHz of the design: {:.0f} levels of logic of {:.0f} ps "

@@ -13,10 +13,11 @@ struct DesignClock {
   double mhz = 0, levels = 0, level_ps = 0;
 };
 // nullopt: the kit's hardware folder is missing.
-std::optional<DesignClock> design_clock(const isa::HardwareConfig& config);
+// `level_ps`: System::level_ps.
+std::optional<DesignClock> design_clock(const isa::HardwareConfig& config, double level_ps = 0);
 
 // "500 MHz is beyond the 385 MHz of the design: 65 levels of logic of 40 ps by the area model, before placement".
 // Empty: the clock does not exceed the design's, or the latter is unknown.
-std::string beyond_design(const isa::HardwareConfig& config, double clock_mhz);
+std::string beyond_design(const isa::HardwareConfig& config, double clock_mhz, double level_ps = 0);
 
 }  // namespace dovetail::driver

@@ -25,6 +25,7 @@ Result<Session> Session::open(SessionOptions options) {
   SessionOptions& own = session.options_;
   if (is_bundle) {
     DOVETAIL_ASSIGN(session.bundle_, read_bundle_to_run(own.model.path, own.trusted));
+    own.model.system.timed = runtime::has_clock(own.engine);
   }
   DOVETAIL_ASSIGN(session.system_, is_bundle ? system_of(own.model, session.bundle_) : system_of(own.model));
   own.engine_options.memory = session.system_.memory;

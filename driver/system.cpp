@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "explore/technology/tables.h"
+
 namespace dovetail::driver {
 
 namespace {
@@ -14,6 +16,10 @@ namespace {
 std::int64_t picoseconds(double mhz) { return std::llround(1e6 / mhz); }
 
 bool states_clock(std::string_view memory) { return memory.find("clock-ps=") != std::string_view::npos; }
+
+bool names_dram_file(std::string_view memory) {
+  return memory.starts_with("bank:") && simulator::is_dram_file(memory.substr(5, memory.find(',') - 5));
+}
 
 // The memory of a configuration, whose clock is another entry of the configuration.
 Result<simulator::MemorySpec> configured_memory(const isa::SystemConfig& config, std::string_view from) {
@@ -64,10 +70,22 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
     system.clock_from = "--clock";
   }
   if (!changes.memory) {
-    DOVETAIL_ASSIGN(system.memory, configured_memory(config, from));
+    auto memory = configured_memory(config, from);
+    if (memory.ok()) {
+      system.memory = *std::move(memory);
+    } else if (!changes.timed && names_dram_file(config.memory)) {
+      system.memory = simulator::IdealMemory{};
+      system.memory_from = fmt::format("instead of {}, which cannot be read: the engine has no clock", config.memory);
+    } else {
+      return memory.errors();
+    }
   } else {
     DOVETAIL_ASSIGN(system.memory, simulator::parse_memory(*changes.memory));
     system.memory_from = "--memory";
+  }
+  if (changes.technology) {
+    DOVETAIL_ASSIGN(const explore::Technology technology, explore::choose_technology(changes.technology));
+    system.level_ps = technology.level_ps;
   }
   auto* bank = std::get_if<simulator::BankMemory>(&system.memory);
   if (bank == nullptr) return system;
@@ -94,7 +112,7 @@ Result<void> refuse_several(const System& system, std::string_view what) {
 }
 
 isa::SystemConfig config_of(const System& system) {
-  isa::SystemConfig config{system.clock_mhz, simulator::to_string(system.memory)};
+  isa::SystemConfig config{system.clock_mhz, simulator::to_string(simulator::with_absolute_file(system.memory))};
   // The clock is stored once.
   if (const std::size_t begin = config.memory.find("clock-ps="); begin != std::string::npos)
     config.memory.erase(begin, config.memory.find(',', begin) + 1 - begin);

@@ -18,6 +18,9 @@ struct SystemChanges {
   std::optional<double> clock_mhz = {};           // isa::kLeastClockMhz to isa::kMostClockMhz
   std::optional<std::string> memory = {};         // as isa::SystemConfig::memory
   std::optional<std::int64_t> accelerators = {};  // 1 to isa::kMostAccelerators
+  std::optional<std::string> technology = {};     // as explore::choose_technology() takes it
+  // Not timed: the memory has no effect, so that a DRAM file of the configuration may be missing.
+  bool timed = true;
 };
 
 struct System {
@@ -27,6 +30,7 @@ struct System {
   std::string memory_from;
   std::int64_t accelerators = 1;  // accelerators that share the memory, each with its own sample
   std::string accelerators_from = {};
+  double level_ps = 0;  // the delay of a level of logic, for the clock of the design; 0: that of the kit's technology
 
   double seconds(std::uint64_t cycles) const { return static_cast<double>(cycles) / (clock_mhz * 1e6); }
 };
@@ -41,7 +45,7 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
 // Error: there are several accelerators, but the feature `what` shows only one.
 Result<void> refuse_several(const System& system, std::string_view what);
 
-// The part of the system that a bundle records.
+// The part of the system that a bundle records, with the absolute path and the hash of a DRAM file.
 isa::SystemConfig config_of(const System& system);
 
 }  // namespace dovetail::driver

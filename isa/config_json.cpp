@@ -154,14 +154,19 @@ Result<Machine> load_unchanged(std::string_view name_or_path) {
                       "this is neither a named configuration nor a file",
                       suggestion(name_or_path, names) + " (`dovetail hw list` shows all)"};
   DOVETAIL_ASSIGN(const Json json, read_json_file(path));
-  return machine_from_json(json, name_or_path);
+  DOVETAIL_ASSIGN(Machine machine, machine_from_json(json, name_or_path));
+  machine.system.memory = memory_from(machine.system.memory, path.parent_path());
+  return machine;
 }
 
-// The comma before the first "key=value"; npos: there are no changes. A path may have commas too.
+// The comma before the first "key=value"; npos: there are no changes. A path may have commas too, and the memory a
+// path.
 std::size_t find_changes(std::string_view text) {
   for (std::size_t comma = text.find(','); comma != std::string_view::npos; comma = text.find(',', comma + 1)) {
     const std::string_view item = text.substr(comma + 1, text.find(',', comma + 1) - comma - 1);
-    if (item.find('=') != std::string_view::npos && item.find('/') == std::string_view::npos) return comma;
+    if (item.find('=') != std::string_view::npos &&
+        (item.find('/') == std::string_view::npos || item.starts_with("memory=")))
+      return comma;
   }
   return std::string_view::npos;
 }

@@ -1,5 +1,6 @@
 #include "isa/system.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -77,6 +78,16 @@ Result<SystemConfig> system_from_json(const Json& json, std::string_view where) 
   }
   if (!errors.empty()) return errors;
   return system;
+}
+
+std::string memory_from(std::string_view memory, const std::filesystem::path& folder) {
+  constexpr std::string_view kBank = "bank:";
+  const std::string_view path = memory.substr(0, memory.find(',')).substr(std::min(kBank.size(), memory.size()));
+  const bool is_file = path.ends_with(".json") || path.find('/') != std::string_view::npos;
+  if (!memory.starts_with(kBank) || !is_file || folder.empty() || std::filesystem::path(path).is_absolute())
+    return std::string(memory);
+  return fmt::format("{}{}{}", kBank, (folder / path).lexically_normal().string(),
+                     memory.substr(kBank.size() + path.size()));
 }
 
 }  // namespace dovetail::isa

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ inline constexpr double kDefaultClockMhz = 350;
 
 struct SystemConfig {
   double clock_mhz = kDefaultClockMhz;
-  // A memory model in the syntax of --memory (simulator/memory/memory.h), parsed where it is used.
+  // A memory model in the syntax of --memory (simulator/memory/memory.h), parsed where it is used. The path of a DRAM
+  // file is relative to the working folder; in a file, it is relative to the file's folder.
   std::string memory = "ideal";
   std::optional<double> memory_clock_mhz = std::nullopt;  // clock of a DRAM; absent: that of its standard
   // Number of accelerators that share the memory, each processing its own sample (docs/howto/several-accelerators.md);
@@ -53,5 +55,9 @@ Json machine_to_json(const Machine& machine);
 // {"clock_mhz", "memory", "memory_clock_mhz" where it is given, "accelerators" where there are several}.
 Json system_to_json(const SystemConfig& system);
 Result<SystemConfig> system_from_json(const Json& json, std::string_view where);
+
+// A memory model from a file in `folder`: the relative path of a DRAM file, as in "bank:parts/mine.json", becomes one
+// from the working folder. Any other memory is returned unchanged.
+std::string memory_from(std::string_view memory, const std::filesystem::path& folder);
 
 }  // namespace dovetail::isa

@@ -33,6 +33,7 @@
 #include "explore/sweep/report.h"
 #include "explore/sweep/sweep.h"
 #include "explore/sweep/what_if.h"
+#include "explore/technology/tables.h"
 #include "isa/config.h"
 
 namespace dovetail::capi {
@@ -124,13 +125,17 @@ struct Sweep {
   explore::AreaModel area;
   explore::EnergyTable energy;
   explore::Space space;
+  bool technology = false;  // of an example or a file
   std::unique_ptr<driver::ExploreModels> models = {};
 
   // The same identity as that of `dovetail explore`, so that each can continue the other's sweep.
   Json identity() const {
     Hash text;
     text.add(space.text());
-    return {{"models", models->key()}, {"space", text.text()}, {"energy", energy.key()}, {"kit", dvt_kit_version()}};
+    Json identity{
+        {"models", models->key()}, {"space", text.text()}, {"energy", energy.key()}, {"kit", dvt_kit_version()}};
+    if (technology) identity["technology"] = area.technology().key();
+    return identity;
   }
 };
 
@@ -207,17 +212,21 @@ Result<Json> what_if(const std::vector<explore::ModelFile>& files, const char* h
 Result<void> explore_space(const std::vector<explore::ModelFile>& files, const std::string& space_text,
                            const dvt_explore_options& given, const Callbacks& callbacks, char** json) {
   DOVETAIL_ASSIGN(explore::SweepOptions options, sweep_options_of(given));
-  DOVETAIL_ASSIGN(explore::AreaModel area, explore::AreaModel::of_kit());
-  DOVETAIL_ASSIGN(explore::EnergyTable energy, explore::default_energy_table());
-  DOVETAIL_ASSIGN(const Json space_json, parse_json(space_text, "space"));
-  DOVETAIL_ASSIGN(explore::Space space, explore::Space::parse(space_json, "space"));
+  const auto given_text = [](const char* text) {
+    return text == nullptr ? std::nullopt : std::optional<std::string>(text);
+  };
+  DOVETAIL_ASSIGN(explore::AreaModel area, explore::choose_area(given_text(given.technology)));
+  DOVETAIL_ASSIGN(explore::EnergyTable energy, explore::choose_energy(given_text(given.energy)));
+  const std::string where = given_text(given.space_file).value_or("space");
+  DOVETAIL_ASSIGN(const Json space_json, parse_json(space_text, where));
+  DOVETAIL_ASSIGN(explore::Space space, explore::Space::parse(space_json, where));
   DOVETAIL_ASSIGN(const driver::NumericSamples numeric, numeric_samples_of(given, files.size()));
   if (space.has_numerics() != (given.samples != nullptr))
     return bad_argument("dvt_explore: options, samples",
                         space.has_numerics() ? "it is null, and the space has numeric choices"
                                              : "the space has no numeric choices: the models are used as they are",
                         space.has_numerics() ? "give samples of each model, which calibrate it" : "leave it out");
-  Sweep sweep{std::move(area), std::move(energy), std::move(space)};
+  Sweep sweep{std::move(area), std::move(energy), std::move(space), given.technology != nullptr};
   DOVETAIL_ASSIGN(sweep.models, driver::ExploreModels::make(
                                     sweep.space, files, numeric, sweep.area, sweep.energy,
                                     [&](std::string_view step) { callbacks.log(DVT_LOG_NOTE, std::string(step)); }));
@@ -257,6 +266,8 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.finished = swept->done - swept->known;
   report.area = &sweep.area;
+  if (given.energy != nullptr) report.energy_file = given.energy;
+  if (given.technology != nullptr) report.technology_file = given.technology;
   report.energy = sweep.energy.statement();
   report.mixed = explore::mixed_technologies(sweep.area.technology(), sweep.energy);
   DOVETAIL_ASSIGN(report.points, points.all());
@@ -292,7 +303,8 @@ dvt_status* dvt_explore(const dvt_model* const* models, size_t count, const char
   return guarded([&]() -> Result<void> {
     DOVETAIL_TRY(check_models(models, count, "dvt_explore"));
     DOVETAIL_TRY(require(space, "dvt_explore: space"));
-    DOVETAIL_ASSIGN(const dvt_explore_options given, options_of(options, "dvt_explore: options"));
+    DOVETAIL_ASSIGN(const dvt_explore_options given,
+                    options_of(options, "dvt_explore: options", offsetof(dvt_explore_options, energy)));
     DOVETAIL_TRY(require(given.folder, "dvt_explore: options, folder"));
     DOVETAIL_ASSIGN(const Callbacks callbacks, Callbacks::of(given.callbacks, "dvt_explore: options, callbacks"));
     DOVETAIL_ASSIGN(const auto files, model_files_of(models, count, given.weights, "dvt_explore: options, weights"));
@@ -311,6 +323,19 @@ dvt_status* dvt_what_if(const dvt_model* const* models, size_t count, const doub
     DOVETAIL_ASSIGN(const Callbacks own, Callbacks::of(callbacks, "dvt_what_if: callbacks"));
     DOVETAIL_ASSIGN(const Json table, capi::what_if(files, hardware, own));
     *json = owned_json(table);
+    return {};
+  });
+}
+
+dvt_status* dvt_area_in(const char* hardware, const char* technology, char** json) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(json, "dvt_area_in: json"));
+    *json = nullptr;
+    DOVETAIL_TRY(require(hardware, "dvt_area_in: hardware"));
+    DOVETAIL_TRY(require(technology, "dvt_area_in: technology"));
+    DOVETAIL_ASSIGN(const isa::HardwareConfig config, isa::load_config(hardware));
+    DOVETAIL_ASSIGN(const explore::AreaModel model, explore::choose_area(std::string(technology)));
+    *json = owned_json(model.report(config));
     return {};
   });
 }

@@ -616,6 +616,12 @@ typedef struct dvt_explore_options {
    * Null: the space has none. */
   const dvt_model_samples* samples;
   int32_t layers; /* not 0: each point's models have their "layers": cycles by cause, bound, bytes, energy */
+  /* Since 1.1. As --energy and --technology take them: an example of the kit ("cmos28", "cmos7") or a JSON file. Null:
+   * the kit's 45 nm. */
+  const char* energy;
+  const char* technology;
+  const char* space_file; /* since 1.1: paths in the space are relative to the folder of this file; null: to the working
+                             folder */
 } dvt_explore_options;
 
 /* Measures the design points of a space (JSON text, docs/howto/exploring.md) on models: latency, area, energy. `json`
@@ -634,6 +640,9 @@ DVT_API dvt_status* dvt_what_if(const dvt_model* const* models, size_t count, co
  * (docs/schema/area-estimate.json). "generic", "xc7" or "xcup": a result of Yosys that the kit keeps, or else Yosys
  * runs, for minutes where arrays are large (docs/schema/area.json). */
 DVT_API dvt_status* dvt_area(const char* hardware, const char* flow, char** json);
+/* The estimate of dvt_area with the constants of another technology: "cmos28", "cmos7" or a JSON file
+ * (docs/howto/own-memory-and-technology.md). Since 1.1. */
+DVT_API dvt_status* dvt_area_in(const char* hardware, const char* technology, char** json);
 
 /* ---- Comparing ---- */
 

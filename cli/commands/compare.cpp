@@ -91,7 +91,7 @@ class Compare : public Command {
     if (repeat_) {
       DOVETAIL_ASSIGN(options.repeat, parse_count("--repeat", *repeat_, 1, 100000));
     }
-    DOVETAIL_ASSIGN(options.energy, energy_.table());
+    DOVETAIL_ASSIGN(options.energy, energy_.table(model_.system.technology));
     options.work = watched.work();
     DOVETAIL_ASSIGN(const driver::ModelOptions model, model_.parse());
     if (explain_) return explain(sources, options, model, watched);

@@ -34,6 +34,7 @@
 #include "explore/sweep/report.h"
 #include "explore/sweep/sweep.h"
 #include "explore/sweep/what_if.h"
+#include "explore/technology/tables.h"
 
 namespace dovetail::cli {
 
@@ -63,8 +64,14 @@ class Explore : public Command {
         "points measured before the strategy and the bounds use their results (default 64); with many processes\n"
         "give more, a few for each process");
     options.value("--jobs", "N", jobs_, "points measured at once (default: one for each processor)");
-    options.value("--energy", "FILE", energy_,
-                  "values that replace those of the kit's energy table (docs/reference/energy.md)", File::read);
+    options.value("--energy", "NAME|FILE.json", energy_,
+                  "values that replace those of the kit's energy table (docs/reference/energy.md), or the examples "
+                  "cmos28, cmos7",
+                  File::read);
+    options.value("--technology", "NAME|FILE.json", technology_,
+                  "technology of the areas and of the design's clock (default: the kit's 45 nm): cmos28, cmos7 or a "
+                  "file\n(docs/howto/own-memory-and-technology.md)",
+                  File::read);
     numeric_.declare(options);
     options.flag("--no-prune", no_prune_, "also measure points that lower bounds rule out");
     options.flag(
@@ -192,6 +199,7 @@ class Explore : public Command {
     explore::AreaModel area;
     explore::EnergyTable energy;
     explore::Space space;
+    bool technology = false;  // of an example or a file
     std::unique_ptr<driver::ExploreModels> points = {};
 
     explore::EvaluatorFor evaluator() const {
@@ -202,33 +210,29 @@ class Explore : public Command {
     Json identity() const {
       Hash text;
       text.add(space.text());
-      return {
+      Json identity{
           {"models", points->key()}, {"space", text.text()}, {"energy", energy.key()}, {"kit", build_facts().version}};
+      if (technology) identity["technology"] = area.technology().key();
+      return identity;
     }
   };
 
   Result<std::unique_ptr<Prepared>> prepare() {
     space_path_ = files_.back();
     files_.pop_back();
-    DOVETAIL_ASSIGN(explore::AreaModel area, explore::AreaModel::of_kit());
-    DOVETAIL_ASSIGN(explore::EnergyTable energy, energy_table());
+    DOVETAIL_ASSIGN(explore::AreaModel area, explore::choose_area(technology_));
+    DOVETAIL_ASSIGN(explore::EnergyTable energy, explore::choose_energy(energy_));
     DOVETAIL_ASSIGN(const Json space_json, read_json_file(space_path_));
     DOVETAIL_ASSIGN(explore::Space space, explore::Space::parse(space_json, space_path_));
     if (options_.points == 0 && options_.strategy != "exhaustive") options_.points = 200;
-    auto all = std::make_unique<Prepared>(Prepared{std::move(area), std::move(energy), std::move(space)});
+    auto all = std::make_unique<Prepared>(
+        Prepared{std::move(area), std::move(energy), std::move(space), technology_.has_value()});
     DOVETAIL_ASSIGN(const driver::NumericSamples numeric, numeric_.read());
     DOVETAIL_ASSIGN(const std::vector<explore::ModelFile> files, models());
     RunningStep step;
     DOVETAIL_ASSIGN(all->points, driver::ExploreModels::make(all->space, files, numeric, all->area, all->energy,
                                                              [&](std::string_view what) { step.begin(what); }));
     return all;
-  }
-
-  Result<explore::EnergyTable> energy_table() const {
-    DOVETAIL_ASSIGN(explore::EnergyTable energy, explore::default_energy_table());
-    if (!energy_) return energy;
-    DOVETAIL_ASSIGN(const std::string text, read_text_file(*energy_));
-    return explore::overlay(std::move(energy), text, *energy_);
   }
 
   // The work of a process other than process 0 of mpirun: it measures, and prints nothing.
@@ -280,6 +284,7 @@ class Explore : public Command {
     report.area = &sweep.area;
     report.energy = sweep.energy.statement();
     if (energy_) report.energy_file = *energy_;
+    if (technology_) report.technology_file = *technology_;
     report.mixed = explore::mixed_technologies(sweep.area.technology(), sweep.energy);
     // A sweep that was stopped gets a report of its finished points, too.
     DOVETAIL_ASSIGN(report.points, file.all());
@@ -342,8 +347,8 @@ class Explore : public Command {
   }
 
   Result<Exit> show_what_if() {
-    DOVETAIL_ASSIGN(const explore::AreaModel area, explore::AreaModel::of_kit());
-    DOVETAIL_ASSIGN(const explore::EnergyTable energy, energy_table());
+    DOVETAIL_ASSIGN(const explore::AreaModel area, explore::choose_area(technology_));
+    DOVETAIL_ASSIGN(const explore::EnergyTable energy, explore::choose_energy(energy_));
     WatchedWork watched({});
     DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(*what_if_));
     DOVETAIL_ASSIGN(const std::vector<explore::ModelFile> files, models());
@@ -454,7 +459,7 @@ class Explore : public Command {
   }
 
   std::vector<std::string> files_, confirm_;
-  std::optional<std::string> folder_, weights_, points_, jobs_, energy_, point_, what_if_, plots_;
+  std::optional<std::string> folder_, weights_, points_, jobs_, energy_, technology_, point_, what_if_, plots_;
   std::string space_path_, strategy_ = "exhaustive", batch_ = "64", seed_ = "1", confirm_most_ = "4";
   bool no_prune_ = false, no_check_ = false, layers_ = false, json_ = false;
   NumericArguments numeric_;

@@ -17,6 +17,7 @@
 #include "driver/system.h"
 #include "driver/value_text.h"
 #include "explore/area/area_model.h"
+#include "explore/technology/tables.h"
 #include "isa/config.h"
 #include "isa/spec/memories.h"
 #include "simulator/cycle/bounds.h"
@@ -48,6 +49,11 @@ class Hw : public Command {
     options.flag("--run", run_, "for area: run Yosys, even if the kit keeps a result");
     options.flag("--estimate", estimate_,
                  "for area: estimate with the model fitted to runs of Yosys (docs/howto/exploring.md)");
+    options.value(
+        "--technology", "NAME|FILE.json", technology_,
+        "for --estimate: constants of another technology (default: the kit's 45 nm): cmos28, cmos7 or a file\n"
+        "(docs/howto/own-memory-and-technology.md)",
+        File::read);
     options.flag("--all", all_, "for area: list every block, not only the larger ones");
     options.json(json_, "print JSON; for show: in the form that --hw reads");
     options.footer(
@@ -72,7 +78,7 @@ class Hw : public Command {
     if (run_)
       return Diagnostic{"bad usage of `dovetail hw area`", "--estimate", "--run requests Yosys, --estimate the model",
                         "remove one of the two options"};
-    DOVETAIL_ASSIGN(const explore::AreaModel model, explore::AreaModel::of_kit());
+    DOVETAIL_ASSIGN(const explore::AreaModel model, explore::choose_area(technology_));
     if (json_) {
       print_json(model.report(config));
       return Exit::success;
@@ -98,6 +104,9 @@ class Hw : public Command {
       return Diagnostic{"bad usage of `dovetail hw area`", flow_, "the flows are generic, xc7 and xcup",
                         "see `dovetail hw --help`"};
     if (estimate_) return estimate(config);
+    if (technology_)
+      return Diagnostic{"bad usage of `dovetail hw area`", "--technology",
+                        "the flows of Yosys have cells of their technology", "add --estimate"};
     std::optional<driver::CommittedArea> known;
     if (!run_) {
       DOVETAIL_ASSIGN(known, driver::committed_area(config, flow_));
@@ -194,13 +203,14 @@ class Hw : public Command {
         simulator::to_string(simulator::peak_rate(system.memory, config.bus_bytes), cycles_per_second * 1e-9, "GB/s"));
     if (const auto* bank = std::get_if<simulator::BankMemory>(&system.memory))
       text += fmt::format("the memory's clock: {:.6g} MHz\n", 1e6 / static_cast<double>(bank->standard.clock_ps));
-    if (const std::string beyond = driver::beyond_design(config, system.clock_mhz); !beyond.empty())
+    if (const std::string beyond = driver::beyond_design(config, system.clock_mhz, system.level_ps); !beyond.empty())
       text += fmt::format("clock: {}\n", beyond);
     return text;
   }
 
   std::string action_, config_, flow_ = "xcup";
   bool json_ = false, run_ = false, all_ = false, estimate_ = false;
+  std::optional<std::string> technology_;
 };
 
 }  // namespace

@@ -61,7 +61,7 @@ class Profile : public Command {
     WatchedWork watched(limit);
     DOVETAIL_ASSIGN(driver::Session session, open_session(watched.work()));
     DOVETAIL_ASSIGN(const std::int64_t repeat, parse_count("--repeat", repeat_, 1, 100000));
-    DOVETAIL_ASSIGN(const explore::EnergyTable energy, energy_.table());
+    DOVETAIL_ASSIGN(const explore::EnergyTable energy, energy_.table(session_.model.system.technology));
     DOVETAIL_TRY(compile_shown(session));
     DOVETAIL_ASSIGN(const auto files, parse_assignments("--input", inputs_));
     DOVETAIL_ASSIGN(const driver::RunInputs inputs, session.inputs(files));

@@ -93,7 +93,7 @@ class Run : public Command {
     WatchedWork watched(limit);
     DOVETAIL_ASSIGN(driver::Session session, open_session(watched.work()));
     DOVETAIL_ASSIGN(const std::int64_t repeat, parse_count("--repeat", repeat_, 1, 1'000'000));
-    DOVETAIL_ASSIGN(const explore::EnergyTable energy, energy_.table());
+    DOVETAIL_ASSIGN(const explore::EnergyTable energy, energy_.table(session_.model.system.technology));
     DOVETAIL_ASSIGN(const dovetail::Tolerance tolerance, parse_tolerance());
     std::map<std::string, NdArray> expected;
     if (expect_) {

@@ -96,7 +96,7 @@ class Simulate : public Command {
         driver::resolve_system(input.machine.system, input_.hardware.value_or(input.machine.hardware.name), changes));
     SimulationOptions options{.engine = engine_, .system = system, .until = until_, .reads_sram = !sram_files.empty()};
     DOVETAIL_ASSIGN(options.engine_options, clock_.engine_options(engine_));
-    DOVETAIL_ASSIGN(const explore::EnergyTable table, energy_.table());
+    DOVETAIL_ASSIGN(const explore::EnergyTable table, energy_.table(system_.technology));
     if (until_) DOVETAIL_TRY(refuse_events());
     options.what_if = report_ || json_ || clock_.html;
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));

@@ -201,7 +201,7 @@ std::string layer_table(const simulator::Trace& trace) {
 namespace {
 
 std::string clock_text(const driver::TimedProgram& program, const driver::System& system) {
-  const std::string beyond = driver::beyond_design(program.config, system.clock_mhz);
+  const std::string beyond = driver::beyond_design(program.config, system.clock_mhz, system.level_ps);
   return beyond.empty() ? "" : entry("clock", beyond);
 }
 
@@ -360,7 +360,7 @@ Json timing_json(const driver::TimedProgram& program, const driver::System& syst
     waits["fetch"] = simulator::to_json(profile.fetch);
   }
   const double seconds = system.seconds(cycles_of(program));
-  const auto design = driver::design_clock(program.config);
+  const auto design = driver::design_clock(program.config, system.level_ps);
   return {{"cycles", cycles_of(program)},
           {"clock_mhz", system.clock_mhz},
           {"design_clock_mhz", design ? Json(design->mhz) : Json()},

@@ -1,21 +1,24 @@
 #include "cli/shell/energy_arguments.h"
 
-#include "base/file.h"
+#include "explore/sweep/evaluate.h"
+#include "explore/technology/tables.h"
 
 namespace dovetail::cli {
 
 void EnergyArguments::declare(Options& options) {
-  options.value("--energy", "FILE.json", file,
+  options.value("--energy", "NAME|FILE.json", file,
                 "values that replace those of the kit's energy table (docs/reference/energy.md): rows with value, unit "
-                "and source",
+                "and source, in a file; or the examples cmos28 and cmos7",
                 File::read);
 }
 
-Result<explore::EnergyTable> EnergyArguments::table() const {
-  if (!file) return explore::default_energy_table();
-  DOVETAIL_ASSIGN(const std::string text, read_text_file(*file));
-  DOVETAIL_ASSIGN(explore::EnergyTable table, explore::default_energy_table());
-  return overlay(std::move(table), text, *file);
+Result<explore::EnergyTable> EnergyArguments::table(const std::optional<std::string>& technology) const {
+  DOVETAIL_ASSIGN(explore::EnergyTable table, explore::choose_energy(file));
+  if (technology) {
+    DOVETAIL_ASSIGN(const explore::Technology chip, explore::choose_technology(technology));
+    table.mixed = mixed_technologies(chip, table);
+  }
+  return table;
 }
 
 }  // namespace dovetail::cli

@@ -14,8 +14,9 @@ struct EnergyArguments {
   std::optional<std::string> file;
 
   void declare(Options& options);
-  // The kit's energy table, with rows replaced by those of the given file.
-  Result<explore::EnergyTable> table() const;
+  // The kit's energy table, with rows replaced by those of the given example or file. `technology`: of --technology;
+  // the table's statement then says whether it is for another node.
+  Result<explore::EnergyTable> table(const std::optional<std::string>& technology) const;
 };
 
 }  // namespace dovetail::cli

@@ -135,10 +135,12 @@ Result<std::map<std::string, std::string>> parse_places(const std::vector<std::s
 }  // namespace
 
 Result<driver::ModelOptions> ModelArguments::parse() const {
+  DOVETAIL_ASSIGN(const driver::SystemChanges changes, system.parse());
   driver::ModelOptions options{.path = model,
                                .layers = source.layers,
                                .part = source.part(),
                                .hardware = hardware,
+                               .system = changes,
                                .cpu = cpu,
                                .gpu = gpu,
                                .tf32 = tf32,
@@ -151,7 +153,6 @@ Result<driver::ModelOptions> ModelArguments::parse() const {
   if (targets) {
     DOVETAIL_ASSIGN(options.targets, parse_targets("--target", *targets));
   }
-  DOVETAIL_ASSIGN(options.system, system.parse());
   DOVETAIL_ASSIGN(options.shapes, parse_shapes(shapes));
   DOVETAIL_ASSIGN(options.states, parse_assignments("--state", states));
   if (loop_limit) {

@@ -13,14 +13,18 @@ namespace dovetail::cli {
 void SystemArguments::declare(Options& options) {
   options.value("--clock", "MHZ", clock,
                 "clock of the accelerator in MHz (default: that of the configuration, which is 500 unless set)");
-  options.value(
-      "--memory", "MODEL", memory,
-      "the DRAM of the accelerator (default: that of the configuration):\n"
-      "ideal:latency=64,bytes=8,outstanding=16 (bytes 0: a beat), bank:ddr4-2400|lpddr4|hbm2, perturbed:seed=7\n"
-      "(docs/reference/memory-models.md)");
+  options.value("--memory", "MODEL", memory,
+                "the DRAM of the accelerator (default: that of the configuration):\n"
+                "ideal:latency=64,bytes=8,outstanding=16 (bytes 0: a beat; 36.57 too), perturbed:seed=7,\n"
+                "bank:ddr4-2400|lpddr4|hbm2|ddr4-3200|ddr5-4800|lpddr5-6400|hbm3 or your own DRAM, bank:FILE.json\n"
+                "(docs/reference/memory-models.md)");
   options.value("--accelerators", "N", accelerators,
                 "number of accelerators that share the memory, each with its own sample (default: that of the\n"
                 "configuration, which is 1 unless set; docs/howto/several-accelerators.md)");
+  options.value("--technology", "NAME|FILE.json", technology,
+                "technology of the chip, for the clock of the design (default: the kit's 45 nm): cmos28, cmos7 or a "
+                "file (docs/howto/own-memory-and-technology.md)",
+                File::read);
 }
 
 Result<void> SystemArguments::check_engine(std::string_view engine, bool estimates) const {
@@ -34,7 +38,7 @@ Result<void> SystemArguments::check_engine(std::string_view engine, bool estimat
 }
 
 Result<driver::SystemChanges> SystemArguments::parse() const {
-  driver::SystemChanges changes{.memory = memory};
+  driver::SystemChanges changes{.memory = memory, .technology = technology};
   if (accelerators) {
     DOVETAIL_ASSIGN(changes.accelerators, parse_count("--accelerators", *accelerators, 1, isa::kMostAccelerators));
   }

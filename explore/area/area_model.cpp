@@ -1,34 +1,93 @@
 #include "explore/area/area_model.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "base/json_problem.h"
 #include "explore/area/chip_memories.h"
-#include "explore/area/kit_file.h"
+#include "isa/nearest.h"
 #include "simulator/rtl/find.h"
 
 namespace dovetail::explore {
 
+namespace {
+
+struct TechnologyRow {
+  std::string_view key;
+  double Technology::*value;
+  double least, most;  // of a plausible value, from 2 nm to 350 nm
+};
+constexpr std::array<TechnologyRow, 7> kTechnologyRows{{
+    {"gate_um2", &Technology::gate_um2, 0.001, 500},
+    {"flip_flop_um2", &Technology::flip_flop_um2, 0.001, 5000},
+    {"utilisation", &Technology::utilization, 0.05, 1},
+    {"sram_um2_per_bit", &Technology::sram_per_bit, 0.001, 100},
+    {"sram_um2_per_edge", &Technology::sram_per_edge, 0.001, 1000},
+    {"two_ports", &Technology::two_ports, 1, 10},
+    {"level_ps", &Technology::level_ps, 0.1, 5000},
+}};
+
+Diagnostic bad_technology(std::string_view where, std::string_view key, std::string why, std::string hint) {
+  return {"cannot read a technology file", fmt::format("{}, \"{}\"", where, key), std::move(why), std::move(hint)};
+}
+
+// A number with its source.
+Result<double> read_row(const Json& json, std::string_view where, const TechnologyRow& row) {
+  constexpr std::array<std::string_view, 3> kKeys{"value", "unit", "source"};
+  if (!json.is_object())
+    return bad_technology(where, row.key, "it is missing or not a JSON object",
+                          R"(write {"value": 1, "unit": "µm²", "source": "..."})");
+  for (const auto& [key, value] : json.items())
+    if (std::ranges::find(kKeys, key) == kKeys.end())
+      return bad_technology(where, fmt::format("{}.{}", row.key, key), "the key is unknown",
+                            isa::suggestion(key, kKeys));
+  const Json source = json.value("source", Json()), value = json.value("value", Json());
+  if (!source.is_string() || source.get_ref<const std::string&>().empty())
+    return bad_technology(where, row.key, "\"source\" is missing or not text",
+                          "name the source of the number: a library, a paper; or state that it is assumed");
+  if (!value.is_number() || !(value.get<double>() >= row.least && value.get<double>() <= row.most))
+    return bad_technology(where, row.key,
+                          fmt::format("\"value\" is {}, not a number from {:g} to {:g}",
+                                      value.is_null() ? "missing" : value.dump(), row.least, row.most),
+                          "areas are in µm², delays in ps");
+  return value.get<double>();
+}
+
+}  // namespace
+
+std::string Technology::key() const {
+  std::string text = fmt::format("{} {}", name, node_nm);
+  for (const TechnologyRow& row : kTechnologyRows) text += fmt::format(" {}", this->*row.value);
+  return text;
+}
+
 Result<Technology> technology_from_json(const Json& json, std::string_view where) {
-  try {
-    Technology technology;
-    technology.name = json.at("name").get<std::string>();
-    technology.node_nm = json.at("node_nm").get<double>();
-    for (const auto& [key, member] :
-         {std::pair("gate_um2", &Technology::gate_um2), std::pair("flip_flop_um2", &Technology::flip_flop_um2),
-          std::pair("utilisation", &Technology::utilization), std::pair("sram_um2_per_bit", &Technology::sram_per_bit),
-          std::pair("sram_um2_per_edge", &Technology::sram_per_edge), std::pair("two_ports", &Technology::two_ports),
-          std::pair("level_ps", &Technology::level_ps)}) {
-      technology.*member = json.at(key).at("value").get<double>();
-      if (!(technology.*member > 0)) return bad_kit_file(where, fmt::format("{} must be above 0", key));
-    }
-    return technology;
-  } catch (const Json::exception& error) {
-    return bad_kit_file(where, json_problem(error.what()));
+  std::vector<std::string_view> keys{"name", "about", "node_nm"};
+  for (const TechnologyRow& row : kTechnologyRows) keys.push_back(row.key);
+  if (!json.is_object())
+    return Diagnostic{"cannot read a technology file", std::string(where), "expected a JSON object",
+                      "see docs/howto/exploring.md"};
+  Diagnostics errors;
+  for (const auto& [key, value] : json.items())
+    if (std::ranges::find(keys, key) == keys.end())
+      errors.push_back(bad_technology(where, key, "the key is unknown", isa::suggestion(key, keys)));
+  Technology technology;
+  const Json name = json.value("name", Json()), node = json.value("node_nm", Json());
+  if (name.is_string() && !name.get_ref<const std::string&>().empty()) technology.name = name.get<std::string>();
+  else
+    errors.push_back(bad_technology(where, "name", "it is missing or not text", "for example \"28 nm, our library\""));
+  if (node.is_number() && node.get<double>() >= 1 && node.get<double>() <= 350) technology.node_nm = node.get<double>();
+  else
+    errors.push_back(bad_technology(where, "node_nm", "it is missing or not from 1 to 350", "give it in nanometers"));
+  for (const TechnologyRow& row : kTechnologyRows) {
+    const auto value = read_row(json.value(row.key, Json()), where, row);
+    if (value.ok()) technology.*row.value = *value;
+    else errors.insert(errors.end(), value.errors().begin(), value.errors().end());
   }
+  if (!errors.empty()) return errors;
+  return technology;
 }
 
 namespace {

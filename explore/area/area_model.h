@@ -16,7 +16,7 @@
 
 namespace dovetail::explore {
 
-// The area of gates and bits in a technology. Every number has its source in the file.
+// The area of gates and bits in a technology. Every number has its source in the file (docs/schema/technology.json).
 struct Technology {
   std::string name;
   double node_nm = 0;
@@ -25,7 +25,10 @@ struct Technology {
   // Area of a memory in µm²: (bits * per_bit + sqrt(bits) * per_edge) of a single-port memory, times `two_ports`.
   double sram_per_bit = 0, sram_per_edge = 0, two_ports = 1;
   double level_ps = 0;  // delay of a level of logic with its wire
+
+  std::string key() const;  // the name and all numbers: equal keys give equal areas
 };
+// Reports all errors: unknown and missing keys, values out of range, numbers without a source.
 Result<Technology> technology_from_json(const Json& json, std::string_view where);
 
 struct AreaEstimate {

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "isa/spec/memories.h"
 #include "isa/verify/token_machine.h"
@@ -70,11 +71,13 @@ class Sum {
            as_double(accesses.writes) * table_.sram.write_pj(memory.bits(), memory.word_bits);
   }
   void missing(std::string what) { energy_.missing.push_back(std::move(what)); }
+  void state(std::string origin) { origin_ = std::move(origin); }
   double memory_leakage_mw() const { return leakage_mw_; }
 
   Energy take() {
     for (const Energy::Part& part : energy_.parts) energy_.joules += part.joules;
     energy_.statement = table_.statement();
+    if (!origin_.empty()) energy_.statement += "; " + origin_;
     return std::move(energy_);
   }
 
@@ -82,6 +85,7 @@ class Sum {
   const EnergyTable& table_;
   double accelerators_;
   Energy energy_;
+  std::string origin_;  // of the energies that are not in the table
   double leakage_mw_ = 0;
 };
 
@@ -128,33 +132,41 @@ void add_time(Sum& sum, const std::optional<RunTime>& time, const EnergyCosts& c
           (logic->gates * costs.gate_nw + logic->flip_flops * costs.flip_flop_nw) * 1e-6 * mw_to_pj);
 }
 
-std::size_t index_of(const simulator::DramStandard& standard) {
-  for (std::size_t i = 0; i < simulator::kDramStandards.size(); ++i)
-    if (simulator::kDramStandards[i].name == standard.name) return i;
-  return simulator::kDramStandards.size();
+// The energies of a DRAM: those of a user's file, or of the table's rows for a preset.
+simulator::DramEnergy energies_of(const simulator::DramStandard& standard, const EnergyCosts& costs) {
+  if (!standard.file.empty()) return standard.energy;
+  const auto& presets = simulator::dram_standards();
+  const auto preset = std::ranges::find(presets, standard.name, &simulator::DramStandard::name);
+  return preset == presets.end() ? simulator::DramEnergy{}
+                                 : costs.dram[static_cast<std::size_t>(preset - presets.begin())];
 }
 
 void add_commands(Sum& sum, const simulator::DramCommands& commands, const simulator::BankMemory& bank,
-                  const std::optional<RunTime>& time, const DramCosts& costs) {
+                  const std::optional<RunTime>& time, const EnergyCosts& costs) {
   using Kind = simulator::DramCommand::Kind;
+  const simulator::DramEnergy energy = energies_of(bank.standard, costs);
   const double bits = as_double(8 * bank.standard.access_bytes);
   const double reads = as_double(commands[Kind::read]) * bits, writes = as_double(commands[Kind::write]) * bits;
-  sum.add_shared("DRAM rows", as_double(commands[Kind::activate]) * costs.activate +
-                                  as_double(commands[Kind::precharge]) * costs.precharge);
-  sum.add_shared("DRAM data", reads * costs.read_bit + writes * costs.write_bit);
-  sum.add_shared("DRAM I/O", reads * costs.io_read_bit + writes * costs.io_write_bit);
-  sum.add_shared("DRAM refresh", as_double(commands[Kind::refresh]) * costs.refresh);
-  if (time) sum.add_shared("DRAM standby", costs.standby_mw * time->seconds() * 1e9);
+  sum.add_shared("DRAM rows", as_double(commands[Kind::activate]) * energy.activate.value_or(0) +
+                                  as_double(commands[Kind::precharge]) * energy.precharge.value_or(0));
+  sum.add_shared("DRAM data", reads * energy.read_bit.value_or(0) + writes * energy.write_bit.value_or(0));
+  sum.add_shared("DRAM I/O", reads * energy.io_read_bit.value_or(0) + writes * energy.io_write_bit.value_or(0));
+  sum.add_shared("DRAM refresh", as_double(commands[Kind::refresh]) * energy.refresh.value_or(0));
+  if (time) sum.add_shared("DRAM standby", energy.standby_mw.value_or(0) * time->seconds() * 1e9);
+  std::vector<std::string_view> unknown;
+  for (const simulator::DramEnergyInfo& info : simulator::kDramEnergies)
+    if (!(energy.*info.value)) unknown.push_back(info.key);
+  if (!unknown.empty())
+    sum.missing(
+        fmt::format("{} of the DRAM {}, whose energy is not known", fmt::join(unknown, ", "), bank.standard.name));
+  if (!bank.standard.file.empty()) sum.state(fmt::format("the DRAM by {}", bank.standard.file));
 }
 
 void add_dram(Sum& sum, const simulator::Counters& counters, const isa::HardwareConfig& config,
               const simulator::MemorySpec& memory, const std::optional<RunTime>& time, const EnergyCosts& costs) {
   if (!counters.fetch) sum.missing("reading the instructions, since the engine does not fetch them");
-  if (const auto* bank = std::get_if<simulator::BankMemory>(&memory); bank != nullptr && counters.dram) {
-    if (const std::size_t standard = index_of(bank->standard); standard < costs.dram.size())
-      return add_commands(sum, *counters.dram, *bank, time, costs.dram[standard]);
-    sum.missing(fmt::format("commands of the DRAM, since the table has no rows for {}", bank->standard.name));
-  }
+  if (const auto* bank = std::get_if<simulator::BankMemory>(&memory); bank != nullptr && counters.dram)
+    return add_commands(sum, *counters.dram, *bank, time, costs);
   // The memory at the port is not a DRAM model: only the bytes that are read and written are known.
   std::uint64_t beats = counters.fetch ? counters.fetch->beats : 0;
   for (const simulator::PortEvents& port : counters.port) beats += port.beats;

@@ -20,8 +20,6 @@ namespace dovetail::explore {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kDramKeys{"activate", "precharge", "refresh",  "read",
-                                                    "write",    "io_read",   "io_write", "standby"};
 constexpr std::size_t kLeastPoints = 8;  // for a fit of four coefficients
 
 // Collects the errors of one table.
@@ -185,6 +183,10 @@ std::string node_of_most(const std::map<std::string, std::vector<std::string>>& 
       ->first;
 }
 
+std::string dram_key(const simulator::DramStandard& standard, std::string_view what) {
+  return fmt::format("dram.{}.{}", standard.name, what);
+}
+
 void bind(EnergyTable& table) {
   const auto value = [&](const std::string& key) {
     for (const EnergyRow& row : table.rows)
@@ -201,13 +203,48 @@ void bind(EnergyTable& table) {
   costs.gate_nw = value("leakage.gate");
   costs.flip_flop_nw = value("leakage.flip_flop");
   costs.ideal_byte = value("dram.ideal.byte");
-  for (std::size_t i = 0; i < costs.dram.size(); ++i) {
-    const auto of = [&](std::string_view what) {
-      return value(fmt::format("dram.{}.{}", simulator::kDramStandards[i].name, what));
-    };
-    costs.dram[i] = {of("activate"), of("precharge"), of("refresh"),  of("read"),
-                     of("write"),    of("io_read"),   of("io_write"), of("standby")};
-  }
+  costs.dram.assign(simulator::dram_standards().size(), {});
+  for (std::size_t i = 0; i < costs.dram.size(); ++i)
+    for (const simulator::DramEnergyInfo& info : simulator::kDramEnergies) {
+      const auto row =
+          std::ranges::find(table.rows, dram_key(simulator::dram_standards()[i], info.key), &EnergyRow::key);
+      if (row != table.rows.end()) costs.dram[i].*info.value = row->value;
+    }
+}
+
+// The rows of the presets, from their files.
+void add_presets(EnergyTable& table) {
+  for (std::size_t i = 0; i < simulator::dram_standards().size(); ++i)
+    for (std::size_t k = 0; k < simulator::kDramEnergies.size(); ++k) {
+      const simulator::DramEnergyInfo& info = simulator::kDramEnergies[k];
+      if (const auto& energy = simulator::dram_energy_sources()[i][k])
+        table.rows.push_back({.key = dram_key(simulator::dram_standards()[i], info.key),
+                              .value = energy->value,
+                              .unit = std::string(info.unit),
+                              .least = info.least,
+                              .most = info.most,
+                              .node = {},
+                              .voltage = energy->voltage,
+                              .source = energy->source,
+                              .scaling = energy->scaling,
+                              .table = table.name});
+    }
+}
+
+// The row of an energy of a preset that is not known; nullopt: there is no preset or energy of this name.
+std::optional<EnergyRow> unknown_row(std::string_view key) {
+  for (const simulator::DramStandard& standard : simulator::dram_standards())
+    for (const simulator::DramEnergyInfo& info : simulator::kDramEnergies)
+      if (key == dram_key(standard, info.key))
+        return EnergyRow{.key = std::string(key),
+                         .unit = std::string(info.unit),
+                         .least = info.least,
+                         .most = info.most,
+                         .node = {},
+                         .source = {},
+                         .scaling = {},
+                         .table = {}};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -219,7 +256,8 @@ std::string EnergyTable::statement() const {
   std::string others;
   for (const auto& [node, names] : nodes)
     if (node != most) others += fmt::format("; {} at {}", fmt::join(names, ", "), text(node));
-  return fmt::format("a model at {} (table {}{}), not a measurement", text(most), name, others);
+  return fmt::format("a model at {} (table {}{}), not a measurement{}{}", text(most), name, others,
+                     mixed.empty() ? "" : "; ", mixed);
 }
 
 std::string EnergyTable::key() const {
@@ -232,13 +270,22 @@ std::string EnergyTable::key() const {
   return fmt::format("{}, {}", name, hash.text());
 }
 
-std::vector<std::string> energy_keys() {
+namespace {
+
+std::vector<std::string> chip_keys() {
   std::vector<std::string> keys{"mac.int8"};
   for (const isa::spec::AluOpInfo& op : isa::spec::kAluOps) keys.push_back(fmt::format("alu.{}", op.name));
   for (const std::string_view key : {"clock.flip_flop", "leakage.gate", "leakage.flip_flop", "dram.ideal.byte"})
     keys.emplace_back(key);
-  for (const simulator::DramStandard& standard : simulator::kDramStandards)
-    for (const std::string_view what : kDramKeys) keys.push_back(fmt::format("dram.{}.{}", standard.name, what));
+  return keys;
+}
+
+}  // namespace
+
+std::vector<std::string> energy_keys() {
+  std::vector<std::string> keys = chip_keys();
+  for (const simulator::DramStandard& standard : simulator::dram_standards())
+    for (const simulator::DramEnergyInfo& info : simulator::kDramEnergies) keys.push_back(dram_key(standard, info.key));
   return keys;
 }
 
@@ -251,7 +298,7 @@ Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view w
   EnergyTable table;
   table.name = reader.text(parsed, "name", "", "name the table");
   const Json rows = parsed.value("rows", Json::object());
-  for (const std::string& key : energy_keys()) {
+  for (const std::string& key : chip_keys()) {
     EnergyRow row;
     row.key = key;
     row.table = table.name;
@@ -276,6 +323,7 @@ Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view w
   if (parsed.contains("sram")) read_sram(reader, parsed["sram"], table, table.name);
   else reader.wrong("sram", "the key is missing", "give the points that the formula is fitted to");
   DOVETAIL_TRY(reader.end());
+  add_presets(table);
   bind(table);
   return table;
 }
@@ -307,8 +355,9 @@ Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::strin
   if (!rows.is_object()) reader.wrong("rows", "expected a JSON object", "give {\"mac.int8\": {\"value\": 0.1, ...}}");
   else
     for (const auto& [key, json_row] : rows.items()) {
-      const auto row = std::find_if(table.rows.begin(), table.rows.end(),
-                                    [&, name = &key](const EnergyRow& known) { return known.key == *name; });
+      if (std::ranges::find(table.rows, key, &EnergyRow::key) == table.rows.end())
+        if (auto row = unknown_row(key)) table.rows.push_back(*std::move(row));
+      const auto row = std::ranges::find(table.rows, key, &EnergyRow::key);
       if (row == table.rows.end()) {
         reader.wrong(key, "there is no row of this name", isa::suggestion(key, keys));
         continue;

@@ -30,12 +30,6 @@ struct EnergyRow {
   bool operator==(const EnergyRow&) const = default;
 };
 
-// Picojoules unless the name has another unit. An access has simulator::DramStandard::access_bytes.
-struct DramCosts {
-  double activate = 0, precharge = 0, refresh = 0;
-  double read_bit = 0, write_bit = 0, io_read_bit = 0, io_write_bit = 0;
-  double standby_mw = 0;
-};
 // The rows' values in members, so that energy_of() need not search.
 struct EnergyCosts {
   double mac = 0;
@@ -43,7 +37,7 @@ struct EnergyCosts {
   double flip_flop_cycle = 0;
   double gate_nw = 0, flip_flop_nw = 0;
   double ideal_byte = 0;
-  std::array<DramCosts, simulator::kDramStandards.size()> dram{};  // in the order of the standards
+  std::vector<simulator::DramEnergy> dram;  // in the order of simulator::dram_standards()
 };
 
 struct EnergyTable {
@@ -53,6 +47,7 @@ struct EnergyTable {
   SramModel sram;
   std::string sram_source, sram_table, sram_node;
   EnergyCosts costs;
+  std::string mixed;  // why it is not of the same chip as another number of the report; empty: it is
 
   // A text that names the table, and every chip row whose technology node differs from that of most rows: "a model at
   // 45 nm (table cmos45; clock.flip_flop at 40 nm), not a measurement".
@@ -61,10 +56,11 @@ struct EnergyTable {
   std::string key() const;
 };
 
-// The keys of a table in their order: those of the kit's instructions, operations and DRAM standards.
+// The keys of a table in their order: those of the kit's instructions, operations and DRAM presets. The rows of the
+// presets come from their files (simulator/memory/dram); a preset whose energy is not known has no row.
 std::vector<std::string> energy_keys();
 
-// Parses a whole table, which has every key once. Reports all errors.
+// Parses a whole table, which has every key of the chip once. Reports all errors.
 Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view where);
 // The kit's table, parsed once.
 Result<EnergyTable> default_energy_table();

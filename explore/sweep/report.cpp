@@ -118,7 +118,7 @@ std::string SweepReport::command(const PointRecord& point) const {
   std::string machine = point.machine, memory;
   if (point.chosen.contains("memory")) {
     // The commas of the memory would end --hw.
-    const std::string text = point.chosen.at("memory").get<std::string>();
+    const std::string text = space->memory(point.chosen.at("memory").get<std::string>());
     if (text.find(',') != std::string::npos) {
       machine = replaced(machine, fmt::format(",memory={}", text), "");
       memory = fmt::format(" --memory {}", shell_word(text));
@@ -131,9 +131,10 @@ std::string SweepReport::command(const PointRecord& point) const {
     std::ranges::transform(words, words.begin(), shell_word);
   }
   for (const std::string& model : words)
-    commands.push_back(fmt::format("dovetail run {} --target accel --engine cycle --hw {}{}{}", model,
+    commands.push_back(fmt::format("dovetail run {} --target accel --engine cycle --hw {}{}{}{}", model,
                                    shell_word(machine), memory,
-                                   energy_file.empty() ? "" : " --energy " + shell_word(energy_file)));
+                                   energy_file.empty() ? "" : " --energy " + shell_word(energy_file),
+                                   technology_file.empty() ? "" : " --technology " + shell_word(technology_file)));
   return fmt::format("{}", fmt::join(commands, " && "));
 }
 

@@ -30,6 +30,7 @@ struct SweepReport {
   const AreaModel* area = nullptr;                          // of the numbers; outlives the report
   std::string energy;                                       // the table of the numbers
   std::string energy_file;                                  // that replaces rows of the kit\'s table; empty: none
+  std::string technology_file;                              // of the areas, another than the kit's; empty: none
   std::string mixed;                                        // mixed_technologies()
   // How many points extrapolate the area model; empty: none.
   std::string extrapolated() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <set>
 
@@ -31,15 +32,21 @@ std::vector<std::string_view> parameters() {
   return all;
 }
 
-void put(Json& machine, const std::string& parameter, const Json& value) {
+// `folder`: of the space's file.
+void put(Json& machine, const std::string& parameter, const Json& value, const std::filesystem::path& folder) {
   if (is_numeric(parameter)) return;  // not a parameter of the machine
+  if (parameter == "memory" && value.is_string()) {
+    machine["system"][parameter] = isa::memory_from(value.get<std::string>(), folder);
+    return;
+  }
   (is_of_system(parameter) ? machine["system"] : machine)[parameter] = value;
 }
 
 // Reads one file, and collects its errors.
 class Reader {
  public:
-  Reader(Json& base, std::string_view where) : base_(base), where_(where) {}
+  Reader(Json& base, std::string_view where)
+      : base_(base), where_(where), folder_(std::filesystem::path(where).parent_path()) {}
 
   void error(const std::string& key, std::string why, std::string hint) {
     errors.push_back(
@@ -137,7 +144,13 @@ class Reader {
     }
   }
 
+  void add_file(const simulator::MemorySpec& memory) {
+    const auto* bank = std::get_if<simulator::BankMemory>(&memory);
+    if (bank != nullptr && !bank->standard.file.empty()) files += bank->standard.hash + " ";
+  }
+
   std::vector<Axis> read;
+  std::string files;  // the hashes of DRAM files
   Diagnostics errors;
 
  private:
@@ -193,14 +206,18 @@ class Reader {
       Json text = Json::object(), machine = base_;
       for (const auto& [parameter, value] : choice) {
         text[parameter] = value;
-        put(machine, parameter, value);
+        put(machine, parameter, value, folder_);
         Numerics any;
         if (is_numeric(parameter))
           if (const auto done = set(any, parameter, value); !done.ok())
             error(parameter, done.errors().front().why, done.errors().front().hint);
         if (parameter == "memory" && value.is_string()) {
-          const auto memory = simulator::parse_memory(value.get<std::string>());
-          if (!memory.ok()) error(parameter, memory.errors().front().why, memory.errors().front().hint);
+          const auto memory = simulator::parse_memory(isa::memory_from(value.get<std::string>(), folder_));
+          if (memory.ok()) add_file(*memory);
+          else
+            for (const Diagnostic& each : memory.errors())
+              errors.push_back({"cannot read the space", fmt::format("{}, \"{}\": {}", where_, parameter, each.where),
+                                each.why, each.hint});
         }
       }
       if (!seen.insert(text.dump()).second)
@@ -220,6 +237,7 @@ class Reader {
 
   Json& base_;
   std::string where_;
+  std::filesystem::path folder_;
   std::set<std::string> claimed_;
 };
 
@@ -313,6 +331,9 @@ Result<Space> Space::parse(const Json& json, std::string_view where) {
   }
   if (!reader.errors.empty()) return reader.errors;
   space.axes_ = std::move(reader.read);
+  space.folder_ = std::filesystem::path(where).parent_path();
+  if (const auto memory = simulator::parse_memory(space.base_.system.memory); memory.ok()) reader.add_file(*memory);
+  space.files_ = std::move(reader.files);
   std::ranges::stable_partition(space.axes_, [](const Axis& axis) {
     return std::ranges::any_of(axis.choices.front(), [](const auto& set) { return !is_of_system(set.first); });
   });
@@ -339,7 +360,7 @@ Result<isa::Machine> Space::machine(const Genes& genes) const {
   Json json = base_json_;
   for (std::size_t axis = 0; axis < axes_.size(); ++axis)
     for (const auto& [parameter, value] : axes_[axis].choices[static_cast<std::size_t>(genes[axis])])
-      put(json, parameter, value);
+      put(json, parameter, value, folder_);
   DOVETAIL_ASSIGN(isa::Machine machine, isa::machine_from_json(json, base_name_));
   machine.hardware.name = with_changes(base_name_, changes({base_.hardware, machine.system}, machine));
   return machine;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,14 +71,19 @@ class Space {
   std::string name_of(const isa::Machine& machine) const;
   // The parameters that have several values, as chosen, for reports.
   Json chosen(const Genes& genes) const;
-  // The file's content without its formatting: equal spaces have equal texts.
-  std::string text() const { return json_.dump(); }
+  // The file's content without its formatting, and the hashes of the DRAM files that it names: equal spaces have equal
+  // texts.
+  std::string text() const { return json_.dump() + files_; }
+  // A choice of "memory" as --memory takes it: the path of a DRAM file is relative to the space's file.
+  std::string memory(std::string_view chosen) const { return isa::memory_from(chosen, folder_); }
 
  private:
   Json json_;
   Json base_json_;
   isa::Machine base_;
   std::string base_name_;
+  std::filesystem::path folder_;  // of the space's file
+  std::string files_;             // the hashes of DRAM files
   std::vector<Axis> axes_;
   std::vector<Objective> objectives_;
   std::vector<Constraint> constraints_;

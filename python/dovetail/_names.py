@@ -12,6 +12,7 @@ _CLASSES = {
 # Methods and functions whose name is another one, or that are members of a class.
 _RENAMED = {
     "dvt_area": "Hardware.area",
+    "dvt_area_in": "Hardware.area",
     "dvt_explain": "Trace.explain",
     "dvt_hardware": "named_hardware",
     "dvt_bundle_input": "Bundle.inputs",

@@ -278,6 +278,9 @@ class dvt_explore_options(Structure):
         ("point", CFUNCTYPE(None, c_void_p, c_char_p, c_int32)),
         ("samples", POINTER(dvt_model_samples)),
         ("layers", c_int32),
+        ("energy", c_char_p),
+        ("technology", c_char_p),
+        ("space_file", c_char_p),
     ]
 
 
@@ -457,6 +460,7 @@ COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
         ],
     ),
     "dvt_area": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
+    "dvt_area_in": (c_void_p, [c_char_p, c_char_p, POINTER(c_void_p)]),
     "dvt_compare": (
         c_void_p,
         [

@@ -96,13 +96,21 @@ class Hardware:
         """Writes the JSON file, which `dovetail.hardware` and `--hw` read."""
         show.write(path, json.dumps(self.to_json(), indent=1) + "\n")
 
-    def area(self, flow: Optional[str] = None) -> Dict[str, Any]:
+    def area(self, flow: Optional[str] = None, *, technology: Optional[_call.PathLike] = None) -> Dict[str, Any]:
         """The chip area. Needs the compiler.
 
         flow: None: the estimate of a model that is fitted to runs of Yosys (docs/schema/area-estimate.json). "generic",
             "xc7" or "xcup": a result of Yosys that the kit keeps, or else Yosys runs, for minutes where arrays are
             large (docs/schema/area.json).
+        technology: of the estimate: "cmos28", "cmos7" or the path of a JSON file
+            (docs/howto/own-memory-and-technology.md). None: the kit's 45 nm.
         """
+        if technology is not None:
+            if flow is not None:
+                hint = "leave out the flow: the estimate has the technology"
+                raise bad_argument("Hardware.area: technology", "a flow has its own technology", hint)
+            path = _call.path_text(technology, "Hardware.area: technology")
+            return dict(_call.json_of(lib.dvt_area_in, _call.text(str(self), "hardware"), path))
         flow_text = None if flow is None else _call.text(flow, "Hardware.area: flow")
         return dict(_call.json_of(lib.dvt_area, _call.text(str(self), "hardware"), flow_text))
 

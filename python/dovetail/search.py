@@ -286,6 +286,12 @@ def _space_text(space: Union[Mapping[str, Any], _call.PathLike]) -> str:
         raise InputError([Diagnostic("cannot read the space", os.fspath(space), why, hint)]) from error
 
 
+def _space_file(space: Union[Mapping[str, Any], _call.PathLike]) -> Optional[bytes]:
+    if isinstance(space, Mapping) or isinstance(space, str) and space.lstrip().startswith("{"):
+        return None
+    return _call.path_text(space, "explore: space")
+
+
 def _tensors(model: Model, samples: Any, where: str) -> Any:
     return named_tensors(collected(model.input_axes(), samples, where), where, copy=True)
 
@@ -372,6 +378,8 @@ def explore(
     samples: Any = None,
     tests: Any = None,
     labels: Any = None,
+    energy: Optional[_call.PathLike] = None,
+    technology: Optional[_call.PathLike] = None,
     progress: Progress = None,
 ) -> Exploration:
     """Measures the design points of a space of hardware on models: latency, area, energy, accuracy.
@@ -387,7 +395,10 @@ def explore(
     samples, tests, labels: for a space with numeric choices: samples that calibrate a float model, those that measure
         its accuracy (None: the same) and their classes (None: the accuracy is agreement with the float model). With a
         list of models, a list of each.
+    energy, technology: "cmos28", "cmos7" or the path of a JSON file: energies that replace those of the kit, and the
+        technology of areas (docs/howto/own-memory-and-technology.md). None: the kit's 45 nm.
 
+    The paths of DRAM files in the space are relative to the space's file, else to the working folder.
     Returns an iterator of points. What is wrong with the models or the space is raised where it is read.
     """
     call = LongCall("explore", progress)
@@ -405,6 +416,9 @@ def explore(
         no_prune=not prune,
         no_check=not check,
         layers=layers,
+        energy=None if energy is None else _call.path_text(energy, "explore: energy"),
+        technology=None if technology is None else _call.path_text(technology, "explore: technology"),
+        space_file=_space_file(space),
         weights=shares,
         callbacks=ctypes.pointer(call.callbacks),
         samples=values,

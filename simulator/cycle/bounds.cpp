@@ -23,6 +23,18 @@ double PeakRate::charged(std::uint64_t read, std::uint64_t written) const {
   return std::max(busier, all * each_way / both_ways);
 }
 
+namespace {
+
+// Of a memory without DRAM: the lower of the port's and the memory's rate.
+ByteRate ideal_rate(const MemorySpec& memory, std::int64_t bus_bytes) {
+  const IdealMemory& ideal = std::holds_alternative<IdealMemory>(memory) ? std::get<IdealMemory>(memory)
+                                                                         : std::get<PerturbedMemory>(memory).base;
+  const ByteRate& rate = ideal.bytes_per_cycle;
+  return rate.is_bus() || rate.bytes >= bus_bytes * rate.cycles ? ByteRate(bus_bytes) : rate;
+}
+
+}  // namespace
+
 PeakRate peak_rate(const MemorySpec& memory, std::int64_t bus_bytes) {
   const auto bus = static_cast<double>(bus_bytes);
   if (const auto* bank = std::get_if<BankMemory>(&memory)) {
@@ -32,10 +44,8 @@ PeakRate peak_rate(const MemorySpec& memory, std::int64_t bus_bytes) {
     const double rate = bytes_per_clock * static_cast<double>(bank->clock_ps) / static_cast<double>(dram.clock_ps);
     return {std::min(bus, rate), std::min(2 * bus, rate)};
   }
-  const IdealMemory& ideal = std::holds_alternative<IdealMemory>(memory) ? std::get<IdealMemory>(memory)
-                                                                         : std::get<PerturbedMemory>(memory).base;
-  const double rate = ideal.bytes_per_cycle == 0 ? bus : std::min(bus, static_cast<double>(ideal.bytes_per_cycle));
-  return {rate, 2 * rate};
+  const ByteRate rate = ideal_rate(memory, bus_bytes);
+  return {rate.value(), 2 * rate.value()};
 }
 
 std::string to_string(const PeakRate& rate, double factor, std::string_view unit) {
@@ -51,6 +61,12 @@ Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, co
   const std::uint64_t read =
       sum(counters.bytes_loaded) + sum(counters.instructions) * static_cast<std::uint64_t>(config.instruction_bytes());
   const auto cycles = [&](double bytes) { return static_cast<std::uint64_t>(std::ceil(bytes / rate.each_way)); };
+  const auto one_way = [&](std::uint64_t bytes) {
+    if (std::holds_alternative<BankMemory>(memory)) return cycles(static_cast<double>(bytes));
+    const ByteRate exact = ideal_rate(memory, config.bus_bytes);  // no double: its quotient may round up
+    const auto whole = static_cast<std::uint64_t>(exact.bytes), parts = static_cast<std::uint64_t>(exact.cycles);
+    return (bytes * parts + whole - 1) / whole;
+  };
   // A step may repeat the preceding step's operands, and is then as short as a step without operands.
   std::uint64_t alu = counters.alu_uops * static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopImm.value);
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
@@ -61,9 +77,10 @@ Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, co
                       static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value) +
                   counters.epilogue_parameters * static_cast<std::uint64_t>(isa::spec::kEpilogueParameterCycles.value),
           .alu = alu,
-          .dram_read = cycles(static_cast<double>(read)),
-          .dram_write = cycles(static_cast<double>(counters.bytes_stored)),
-          .dram = cycles(rate.charged(read, counters.bytes_stored))};
+          .dram_read = one_way(read),
+          .dram_write = one_way(counters.bytes_stored),
+          .dram = std::holds_alternative<BankMemory>(memory) ? cycles(rate.charged(read, counters.bytes_stored))
+                                                             : one_way(std::max(read, counters.bytes_stored))};
 }
 
 Json to_json(const Bounds& bounds) {

@@ -47,9 +47,9 @@ std::vector<Scenario> scenarios(const isa::HardwareConfig& config, const MemoryS
   if (wide != config) {
     MemorySpec faster = memory;
     std::string change = fmt::format("a port of {} bytes", wide.bus_bytes);
-    if (auto* ideal = std::get_if<IdealMemory>(&faster); ideal != nullptr && ideal->bytes_per_cycle != 0) {
-      ideal->bytes_per_cycle *= 2;
-      change += fmt::format(", and a memory of {} per cycle", ideal->bytes_per_cycle);
+    if (auto* ideal = std::get_if<IdealMemory>(&faster); ideal != nullptr && !ideal->bytes_per_cycle.is_bus()) {
+      ideal->bytes_per_cycle = ByteRate(2 * ideal->bytes_per_cycle.bytes, ideal->bytes_per_cycle.cycles);
+      change += fmt::format(", and a memory of {} per cycle", to_string(ideal->bytes_per_cycle));
     }
     all.push_back({change, wide, faster});
   }

@@ -6,14 +6,16 @@ namespace dovetail::simulator {
 
 IdealModel::IdealModel(const IdealMemory& spec, std::int64_t bus_bytes)
     : latency_(static_cast<Cycle>(spec.latency)),
-      bytes_per_cycle_(static_cast<Cycle>(spec.bytes_per_cycle == 0 ? bus_bytes : spec.bytes_per_cycle)),
       bus_bytes_(static_cast<Cycle>(bus_bytes)),
+      byte_parts_(static_cast<Cycle>(spec.bytes_per_cycle.cycles)),
+      parts_(static_cast<Cycle>(spec.bytes_per_cycle.is_bus() ? bus_bytes : spec.bytes_per_cycle.bytes)),
+      whole_cycles_(spec.bytes_per_cycle.is_whole()),
       ways_{Way{Outstanding(spec.outstanding)}, Way{Outstanding(spec.outstanding)}} {}
 
 void IdealModel::reset() {
   for (Way& way : ways_) {
     way.outstanding.clear();
-    way.free = way.last = 0;
+    way.free = way.part = way.last = 0;
   }
 }
 
@@ -22,26 +24,34 @@ Answer IdealModel::accept(Cycle cycle, Direction direction, std::uint64_t, std::
   return take(cycle, direction, beats, 0);
 }
 
+Cycle IdealModel::occupy(Way& way, Cycle from, std::uint32_t beats) const {
+  if (from > way.free || (from == way.free && way.part == 0)) way.free = from, way.part = 0;
+  Cycle parts = std::max(beats * bus_bytes_ * byte_parts_, beats * parts_);
+  if (whole_cycles_) parts = (parts + parts_ - 1) / parts_ * parts_;
+  parts += way.part;
+  way.free += parts / parts_;
+  way.part = parts % parts_;
+  return way.free + (way.part == 0 ? 0 : 1);
+}
+
 // If the data path is slow, a read's first beat is delayed so that the others follow without a gap: the last beat
 // leaves when its bytes have arrived.
 Answer IdealModel::take(Cycle cycle, Direction direction, std::uint32_t beats, Cycle more_latency) {
   Way& way = this->way(direction);
   const Cycle bytes = beats * bus_bytes_;
-  const Cycle time = std::max<Cycle>(beats, (bytes + bytes_per_cycle_ - 1) / bytes_per_cycle_);
   if (direction == Direction::read) {
     ++statistics_.read_bursts;
     statistics_.read_bytes += bytes;
-    way.free = std::max(cycle + latency_ + more_latency, way.free) + time;
-    way.last = way.free - 1;
+    const Cycle end = occupy(way, cycle + latency_ + more_latency, beats);
+    way.last = end - 1;
     way.outstanding.add(way.last);
-    way.delay = way.free - beats - cycle;
+    way.delay = end - beats - cycle;
     way.alone = latency_ + more_latency;
-    return {true, way.free - beats};
+    return {true, end - beats};
   }
   ++statistics_.write_bursts;
   statistics_.write_bytes += bytes;
-  way.free = std::max(cycle + 1, way.free) + time;
-  way.last = std::max(way.free - 1 + latency_ + more_latency, way.last + 1);
+  way.last = std::max(occupy(way, cycle + 1, beats) - 1 + latency_ + more_latency, way.last + 1);
   way.outstanding.add(way.last);
   way.delay = way.last - cycle;
   way.alone = latency_ + more_latency;

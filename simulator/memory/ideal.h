@@ -26,7 +26,7 @@ class IdealModel : public Memory {
  private:
   struct Way {
     Outstanding outstanding;
-    Cycle free = 0;              // the first cycle in which the data path is free
+    Cycle free = 0, part = 0;    // when the data path is free: a cycle, and a part of it, from 0 to parts_ - 1
     Cycle last = 0;              // the last beat or response so far
     Cycle delay = 0, alone = 0;  // of the last burst: until its response, and the same without earlier bursts
                                  // and at the full width
@@ -34,7 +34,13 @@ class IdealModel : public Memory {
   Way& way(Direction direction) { return ways_[static_cast<std::size_t>(direction)]; }
   const Way& way(Direction direction) const { return ways_[static_cast<std::size_t>(direction)]; }
 
-  Cycle latency_, bytes_per_cycle_, bus_bytes_;
+  // Occupies the data path from cycle `from` at the earliest; returns the cycle in which its last byte has passed.
+  Cycle occupy(Way& way, Cycle from, std::uint32_t beats) const;
+
+  Cycle latency_, bus_bytes_;
+  // A byte takes byte_parts_ of the parts_ that a cycle has.
+  Cycle byte_parts_, parts_;
+  bool whole_cycles_;  // the bursts take whole cycles
   std::array<Way, 2> ways_;
   MemoryStatistics statistics_;
 };

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/result.h"
+#include "simulator/memory/byte_rate.h"
 #include "simulator/memory/delay.h"
 #include "simulator/memory/dram_command.h"
 #include "simulator/memory/dram_standard.h"
@@ -65,8 +66,10 @@ class Memory {
 struct IdealMemory {
   std::int64_t latency =
       64;  // cycles from acceptance to the first read beat, and from the last written byte to the response; >= 1
-  std::int64_t bytes_per_cycle = 0;  // each way; 0: the bus width
-  std::int64_t outstanding = 16;     // bursts of each direction; >= 1
+  // Each way. An integer is the width of a data path: a burst takes whole cycles of it. Any other number is a rate: a
+  // burst begins where the one before ended, within a cycle.
+  ByteRate bytes_per_cycle = {};
+  std::int64_t outstanding = 16;  // bursts of each direction; >= 1
   bool operator==(const IdealMemory&) const = default;
 };
 
@@ -93,10 +96,13 @@ struct PerturbedMemory {
 using MemorySpec = std::variant<IdealMemory, BankMemory, PerturbedMemory>;
 
 // "ideal", "ideal:latency=64,bytes=8,outstanding=16", "bank:ddr4-2400",
-// "bank:hbm2,clock-ps=1000,controller=8,outstanding=16", "perturbed:seed=7,latency=100,refusal=12". Errors: unknown
-// kinds, keys and standards, with the list of those known; values out of range.
+// "bank:hbm2,clock-ps=1000,controller=8,outstanding=16", "bank:parts/mine.json" (a DRAM file),
+// "perturbed:seed=7,latency=100,refusal=12". Errors: unknown kinds, keys and standards, with the list of those known;
+// values out of range; a DRAM file that is wrong, or that has other numbers than its hash in the text.
 Result<MemorySpec> parse_memory(std::string_view text);
-std::string to_string(const MemorySpec& spec);  // parse_memory's inverse
+std::string to_string(const MemorySpec& spec);  // parse_memory's inverse; a DRAM file has its hash
+// With an absolute path of a DRAM file.
+MemorySpec with_absolute_file(MemorySpec spec);
 
 // Precondition: spec comes from parse_memory or is within the ranges that it enforces.
 std::unique_ptr<Memory> make_memory(const MemorySpec& spec, std::int64_t bus_bytes);

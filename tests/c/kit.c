@@ -780,6 +780,21 @@ static void search(const dvt_model* model, const dvt_model* float_model, const c
   dvt_free(json);
   CHECK(seen.points == 2 && seen.known == 2);
   explore_numerics(model, float_model, folder);
+  dvt_explore_options first = explore; /* of version 1.0, which ends before `energy` */
+  first.struct_size = offsetof(dvt_explore_options, energy);
+  first.energy = "nonesuch";
+  if (OK(dvt_explore(&model, 1, space, &first, &json))) CHECK(strstr(json, "\"finished\":0") != NULL);
+  dvt_free(json);
+  explore.energy = explore.technology = "cmos28";
+  FAILS(DVT_CAUSE_INPUT, "another sweep", dvt_explore(&model, 1, space, &explore, &json));
+  char others[4096];
+  snprintf(others, sizeof others, "%s/cmos28", folder);
+  explore.folder = others;
+  if (OK(dvt_explore(&model, 1, space, &explore, &json))) CHECK(strstr(json, "\"technology\":\"28 nm, example") != NULL);
+  dvt_free(json);
+  explore.technology = "nonesuch";
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_explore(&model, 1, space, &explore, &json));
+  explore.technology = NULL;
 
   if (OK(dvt_what_if(&model, 1, NULL, "1x16x16-ext", &calls, &json)))
     CHECK(strstr(json, "\"kind\":\"what-if\"") != NULL && strstr(json, "\"change\":\"bus_bytes=") != NULL);
@@ -795,6 +810,10 @@ static void search(const dvt_model* model, const dvt_model* float_model, const c
   if (OK(dvt_area("1x16x16", "xc7", &json))) CHECK(strstr(json, "LUT") != NULL || strstr(json, "lut") != NULL);
   dvt_free(json);
   FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_area("nonesuch", NULL, &json));
+  if (OK(dvt_area_in("1x16x16-ext", "cmos7", &json))) CHECK(strstr(json, "\"technology\":\"7 nm, example") != NULL);
+  dvt_free(json);
+  FAILS(DVT_CAUSE_INPUT, "nonesuch", dvt_area_in("1x16x16-ext", "nonesuch", &json));
+  FAILS(DVT_CAUSE_INPUT, "null", dvt_area_in("1x16x16-ext", NULL, &json));
   FAILS(DVT_CAUSE_INPUT, "flow", dvt_area("tiny", "nonesuch", &json));
   if (OK(dvt_targets(&json))) CHECK(strstr(json, "\"accel\"") != NULL);
   dvt_free(json);

@@ -88,7 +88,7 @@ def declared():
     return [set(re.findall(r"^DVT_API [^;(]*?(dvt_\w+)\(", part, re.MULTILINE)) for part in parts]
 
 
-SINCE_1_1 = {"dvt_explain", "dvt_model_of_layers", "dvt_model_part", "dvt_session_set_states", "dvt_session_states"}
+SINCE_1_1 = {"dvt_area_in", "dvt_explain", "dvt_model_of_layers", "dvt_model_part", "dvt_session_set_states", "dvt_session_states"}
 
 
 def test_symbols(folder):

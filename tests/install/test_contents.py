@@ -48,7 +48,8 @@ class Contents(unittest.TestCase):
                 if path.is_file() and "__pycache__" not in path.parts:
                     installed = share / into / path.relative_to(SOURCE / folder)
                     self.assertTrue(installed.is_file() and installed.read_bytes() == path.read_bytes(), installed)
-        for name in ("energy/cmos45.json", "simulator/rtl/model_api.h", "../doc/dovetail/README.md", "../doc/dovetail/LICENSE"):
+        for name in ("energy/cmos45.json", "energy/cmos7.json", "technology/cmos28.json", "dram/hbm3.json",
+                     "simulator/rtl/model_api.h", "../doc/dovetail/README.md", "../doc/dovetail/LICENSE"):
             self.assertTrue((share / name).is_file(), name)
 
     def test_links_between_pages_hold(self):

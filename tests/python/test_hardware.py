@@ -81,6 +81,14 @@ class Hardware(unittest.TestCase):
         self.assertLess(0, tiny["area_mm2"])
         self.assertLess(tiny["area_mm2"], large["area_mm2"])
         self.assertEqual(dovetail.hardware("tiny").area("generic")["flow"], "generic")
+        small = dovetail.hardware("tiny").area(technology="cmos7")
+        self.assertEqual(small["gates"], tiny["gates"])
+        self.assertLess(small["area_mm2"], tiny["area_mm2"])
+        self.assertIn("7 nm, example", small["technology"])
+        with self.assertRaisesRegex(dovetail.InputError, "nonesuch"):
+            dovetail.hardware("tiny").area(technology="nonesuch")
+        with self.assertRaisesRegex(dovetail.InputError, "a flow has its own technology"):
+            dovetail.hardware("tiny").area("generic", technology="cmos7")
         with self.assertRaisesRegex(dovetail.InputError, "give null, generic, xc7 or xcup"):
             dovetail.hardware("tiny").area("asic")
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tuning and exploring."""
+import json
 import pathlib
 import tempfile
 import unittest
@@ -12,6 +13,15 @@ import dovetail
 
 MODEL = DIGITS / "digits_int8.onnx"
 SPACE = {"hardware": HARDWARE, "axes": {"bus_bytes": [8, 16], "requant": [False, True], "clock_mhz": [200, 400]}}
+
+
+# The numbers of the preset ddr4-2400.
+DDR4_2400 = {
+    "name": "mine", "source": "docs/reference/memory-models.md", "clock_mhz": 1200, "channels": 1, "ranks": 1, "bank_groups": 4,
+    "banks_per_group": 4, "row_bytes": 8192, "access_bytes": 64, "access_clocks": 4,
+    "timing": {"tCL": 17, "tCWL": 12, "tRCD": 17, "tRP": 17, "tRAS": 39, "tCCD_S": 4, "tCCD_L": 6, "tRRD_S": 4, "tRRD_L": 6,
+               "tFAW": 26, "tWR": 18, "tRTP": 9, "tWTR_S": 3, "tWTR_L": 9, "tRTRS": 2, "tRFC": 420, "tREFI": 9360},
+}
 
 
 class Searches(unittest.TestCase):
@@ -74,6 +84,22 @@ class Searches(unittest.TestCase):
         again = dovetail.explore([MODEL], SPACE, self.folder / "sweep", prune=False).wait()
         self.assertTrue(all(point.known for point in again.points))
         self.assertEqual({point.machine for point in again.points}, {point.machine for point in points})
+
+    def test_explore_with_files(self):
+        """A DRAM file next to the space's file, and the examples of another node."""
+        (self.folder / "parts").mkdir()
+        (self.folder / "parts/mine.json").write_text(json.dumps(DDR4_2400))
+        memories = ["bank:ddr4-2400", "bank:parts/mine.json"]
+        (self.folder / "space.json").write_text(json.dumps({"hardware": HARDWARE, "axes": {"memory": memories}}))
+        sweep = dovetail.explore(MODEL, self.folder / "space.json", self.folder / "sweep", prune=False, energy="cmos28",
+                                 technology="cmos28").wait()
+        points = list(sweep.points)
+        self.assertEqual({point.chosen["memory"] for point in points}, set(memories))
+        self.assertEqual(points[0].values["latency_ms"], points[1].values["latency_ms"])  # the same numbers
+        self.assertIn("28 nm, example", sweep.report["technology"])
+        self.assertIn("cmos28", sweep.report["energy"])
+        with self.assertRaisesRegex(dovetail.InputError, "nonesuch"):
+            dovetail.explore(MODEL, SPACE, self.folder / "other", technology="nonesuch").wait()
 
     def test_to_pandas(self):
         package("pandas")

@@ -87,6 +87,9 @@ SEVERAL = {"hardware": "1x16x16-ext", "axes": {"accelerators": [1, 2]}}
 NUMERIC = {"hardware": "1x16x16-ext", "axes": {"scales": ["any", "power-of-two"]}}
 # Schemas that others refer to.
 PARTS = {"shared"}
+# Schemas of files that the kit reads: its own files, and one that is made wrong.
+FILES = {"dram": sorted((SOURCE / "simulator/memory/dram").glob("*.json")),
+         "technology": [SOURCE / "hw/syn/technology.json", *sorted((SOURCE / "explore/technology").glob("*.json"))]}
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 
 
@@ -188,7 +191,19 @@ class Outputs(unittest.TestCase):
                     file = SCHEMAS / f"{name}.json"
                     values = [json.loads(row) for row in finished.stdout.splitlines()] if name == "debug" else [json.loads(finished.stdout)]
                     self.assertEqual([text for value in values for text in problems(value, load(file), file)][:20], [])
-        self.assertEqual(used, {path.stem for path in SCHEMAS.glob("*.json")} - PARTS)
+        self.assertEqual(used, {path.stem for path in SCHEMAS.glob("*.json")} - PARTS - set(FILES))
+
+    def test_files_of_the_kit_conform_to_their_schemas(self) -> None:
+        for name, paths in FILES.items():
+            self.assertGreater(len(paths), 2)
+            schema = SCHEMAS / f"{name}.json"
+            for path in paths:
+                with self.subTest(file=path.name):
+                    self.assertEqual(problems(load(path), load(schema), schema), [])
+            for key in load(schema)["required"]:
+                wrong = {other: value for other, value in load(paths[0]).items() if other != key}
+                self.assertNotEqual(problems(wrong, load(schema), schema), [], key)
+            self.assertNotEqual(problems({**load(paths[0]), "more": 1}, load(schema), schema), [])
 
     def prepare(self, folder: pathlib.Path) -> None:
         (folder / "space.json").write_text(json.dumps(SPACE))

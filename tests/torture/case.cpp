@@ -19,14 +19,18 @@ simulator::MemorySpec random_memory(Random& random, std::int64_t bus_bytes) {
     return static_cast<std::int64_t>(random.between(least, most));
   };
   const auto outstanding = [&] { return random.chance(10) ? std::int64_t{65536} : number(1, 16); };
-  const auto bytes = [&] { return random.pick<std::int64_t>({0, 0, 1, 3, 8, 16, bus_bytes, 2 * bus_bytes}); };
+  const auto bytes = [&] {
+    if (random.chance(15)) return simulator::ByteRate(number(100'000, 40'000'000), 1'000'000);
+    return simulator::ByteRate(random.pick<std::int64_t>({0, 0, 1, 3, 8, 16, bus_bytes, 2 * bus_bytes}));
+  };
   switch (random.below(4)) {
     case 0:
       return simulator::IdealMemory{.latency = random.chance(5) ? number(1000, 20000) : number(1, 100),
                                     .bytes_per_cycle = bytes(),
                                     .outstanding = outstanding()};
     case 1: {
-      simulator::BankMemory bank{.standard = simulator::kDramStandards[random.below(simulator::kDramStandards.size())]};
+      const auto& standards = simulator::dram_standards();
+      simulator::BankMemory bank{.standard = standards[random.below(standards.size())]};
       bank.clock_ps = kBankClocksPs[random.below(kBankClocksPs.size())];
       bank.controller_cycles = number(0, 9);
       bank.outstanding = outstanding();
@@ -43,7 +47,8 @@ simulator::MemorySpec random_memory(Random& random, std::int64_t bus_bytes) {
 
 // Approximate cycles for each beat of a long transfer.
 std::uint64_t cycles_per_beat(const isa::HardwareConfig& config, const simulator::MemorySpec& memory) {
-  std::int64_t latency = 0, bytes = 0, bursts = 1;
+  std::int64_t latency = 0, bursts = 1;
+  simulator::ByteRate bytes;
   if (const auto* ideal = std::get_if<simulator::IdealMemory>(&memory)) {
     latency = ideal->latency, bytes = ideal->bytes_per_cycle, bursts = ideal->outstanding;
   } else if (const auto* bank = std::get_if<simulator::BankMemory>(&memory)) {
@@ -55,7 +60,7 @@ std::uint64_t cycles_per_beat(const isa::HardwareConfig& config, const simulator
   }
   const std::int64_t on_their_way =
       std::min(bursts * config.burst_beats, config.outstanding_beats / config.burst_beats * config.burst_beats);
-  const std::int64_t beat = bytes == 0 ? 1 : (config.bus_bytes + bytes - 1) / bytes;
+  const std::int64_t beat = bytes.is_bus() ? 1 : (config.bus_bytes * bytes.cycles + bytes.bytes - 1) / bytes.bytes;
   return static_cast<std::uint64_t>(std::max({std::int64_t{1}, beat, latency / on_their_way}));
 }
 

@@ -12,14 +12,15 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kEndNames{"least", "most"};
 constexpr std::array<std::string_view, 2> kEncodingNames{"compact", "wide"};
-constexpr std::array<std::string_view, 8> kMemoryTraits{"memory ideal",
+constexpr std::array<std::string_view, 9> kMemoryTraits{"memory ideal",
                                                         "memory perturbed",
                                                         "memory of one burst at a time",
                                                         "memory of any number of bursts",
                                                         "memory after 1,000 cycles",
                                                         "memory slower than the bus",
                                                         "memory faster than the bus",
-                                                        "memory as fast as the bus"};
+                                                        "memory as fast as the bus",
+                                                        "memory of a fractional rate"};
 
 std::string end_bin(std::string_view parameter, RangeEnd end) {
   return fmt::format("{} {}", parameter, kEndNames[static_cast<std::size_t>(end)]);
@@ -57,7 +58,7 @@ SpaceCoverage::SpaceCoverage(const DesignLimits& limits, const Engines& engines,
   for (std::size_t subset = 0; subset < std::size_t{1} << isa::spec::kExtensions.size(); ++subset)
     bins_[extensions_bin(subset)];
   for (const std::string_view trait : kMemoryTraits) bins_[std::string(trait)];
-  for (const simulator::DramStandard& standard : simulator::kDramStandards) bins_[bank_bin(standard.name)];
+  for (const simulator::DramStandard& standard : simulator::dram_standards()) bins_[bank_bin(standard.name)];
   for (const std::int64_t clock_ps : kBankClocksPs) bins_[clock_bin(clock_ps)];
   if (rtl_) bins_["any AXI4 slave"];
   if (!wrong) return;
@@ -82,7 +83,7 @@ void SpaceCoverage::add(const isa::HardwareConfig& config) {
 
 void SpaceCoverage::add(const isa::HardwareConfig& config, const TortureCase& how) {
   if (how.slave && rtl_) ++bins_["any AXI4 slave"];
-  std::int64_t latency = 0, bytes = 0, outstanding = 0;
+  std::int64_t latency = 0, outstanding = 0;
   if (const auto* bank = std::get_if<simulator::BankMemory>(&how.memory)) {
     ++bins_[bank_bin(bank->standard.name)];
     ++bins_[clock_bin(bank->clock_ps)];
@@ -91,10 +92,12 @@ void SpaceCoverage::add(const isa::HardwareConfig& config, const TortureCase& ho
     const auto* ideal = std::get_if<simulator::IdealMemory>(&how.memory);
     ++bins_[ideal != nullptr ? "memory ideal" : "memory perturbed"];
     if (ideal == nullptr) ideal = &std::get<simulator::PerturbedMemory>(how.memory).base;
-    latency = ideal->latency, bytes = ideal->bytes_per_cycle, outstanding = ideal->outstanding;
-    ++bins_[bytes == 0 || bytes == config.bus_bytes ? "memory as fast as the bus"
-            : bytes < config.bus_bytes              ? "memory slower than the bus"
-                                                    : "memory faster than the bus"];
+    latency = ideal->latency, outstanding = ideal->outstanding;
+    const double bytes = ideal->bytes_per_cycle.value(), bus = static_cast<double>(config.bus_bytes);
+    ++bins_[bytes == 0 || bytes == bus ? "memory as fast as the bus"
+            : bytes < bus              ? "memory slower than the bus"
+                                       : "memory faster than the bus"];
+    if (!ideal->bytes_per_cycle.is_whole()) ++bins_["memory of a fractional rate"];
   }
   if (latency >= 1000) ++bins_["memory after 1,000 cycles"];
   if (outstanding == 1) ++bins_["memory of one burst at a time"];

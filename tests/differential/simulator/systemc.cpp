@@ -1,23 +1,45 @@
 // The SystemC platform has the cycles, traces, values and refusals of the engine `cycle`.
 #include <string>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "runtime/executor.h"
 #include "simulator/cycle/cycle.h"
+#include "simulator/memory/dram_presets.h"
 #include "simulator/systemc_engine.h"
 #include "tests/catch.h"
 #include "tests/generator/generator.h"
 #include "tests/skip.h"
+#include "tests/temporary_folder.h"
 
 namespace dovetail::simulator {
+
+namespace {
+
+// A DRAM file that differs from every preset; its path.
+std::string own_dram(const test::TemporaryFolder& folder) {
+  Json json = parse_json(dram_presets()[0].text, "ddr4-2400").value();
+  json["name"] = "own", json["channels"] = 2, json["ranks"] = 2, json["clock_mhz"] = 933;
+  json["timing"]["tRCD"] = {{"ns", 21.5}};
+  const std::string path = folder / "own.json";
+  REQUIRE(write_text_file(path, json.dump()).ok());
+  return path;
+}
+
+}  // namespace
 
 TEST_CASE("random programs have the same cycles, events and values on the SystemC platform") {
   if (!find_systemc_engine()) {
     test::skip("this build found no SystemC (libsystemc-dev)");
     return;
   }
+  const test::TemporaryFolder folder;
+  const std::string own = "bank:" + own_dram(folder);
   for (std::uint64_t seed = 1; seed <= test::scaled(30); ++seed) {
     const test::GeneratedProgram program = test::generate(test::random_config(seed), {.seed = seed});
-    for (const std::string memory : {"ideal", "bank:ddr4-2400", "perturbed:seed=3"}) {
+    for (const std::string& memory :
+         {std::string("ideal"), std::string("bank:ddr4-2400"), std::string("perturbed:seed=3"),
+          std::string("ideal:latency=9,bytes=2.7"), std::string("bank:ddr5-4800"), own}) {
       const EngineOptions options{.memory = parse_memory(memory).value(), .trace = true};
       const auto cycle = make_cycle(program.config, options);
       auto systemc = make_systemc(program.config, options);
@@ -46,7 +68,8 @@ TEST_CASE("random programs on several accelerators have the same cycles, events 
   }
   for (std::uint64_t seed = 1; seed <= test::scaled(12); ++seed) {
     const test::GeneratedProgram program = test::generate(test::random_config(seed), {.seed = seed});
-    for (const std::string memory : {"ideal", "ideal:latency=9,outstanding=1", "bank:ddr4-2400", "bank:lpddr4"})
+    for (const std::string memory :
+         {"ideal", "ideal:latency=9,outstanding=1", "ideal:bytes=5.3", "bank:ddr4-2400", "bank:lpddr4", "bank:hbm3"})
       for (const std::int64_t accelerators : {2, 3, 5}) {
         EngineOptions options{.memory = parse_memory(memory).value(), .trace = true};
         const auto alone = make_cycle(program.config, options);

@@ -2,10 +2,14 @@
 #include "explore/energy/energy.h"
 
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "base/file.h"
 #include "isa/config.h"
+#include "simulator/memory/dram_presets.h"
 #include "tests/catch.h"
+#include "tests/temporary_folder.h"
 
 using namespace dovetail;
 using namespace dovetail::explore;
@@ -98,6 +102,67 @@ TEST_CASE("energy: products of the table, by hand") {
   CHECK(part(whole, "DRAM I/O") == Approx(15 * 4.57 * 512 * 1e-12));
   CHECK(part(whole, "DRAM refresh") == Approx(695'000e-12));
   CHECK(part(whole, "DRAM standby") == Approx(0.413 * 2e-6));
+}
+
+TEST_CASE("energy: a DRAM file has its own energies, by hand, and lists those that it does not know") {
+  const test::TemporaryFolder folder;
+  Json json = parse_json(simulator::dram_presets()[0].text, "ddr4-2400").value();
+  json["energy"] = Json::object();
+  for (const auto& [key, value, unit] : {std::tuple("activate", 100.0, "pJ"), std::tuple("precharge", 50.0, "pJ"),
+                                         std::tuple("read", 2.0, "pJ/bit"), std::tuple("write", 3.0, "pJ/bit"),
+                                         std::tuple("io_read", 0.5, "pJ/bit"), std::tuple("io_write", 0.25, "pJ/bit"),
+                                         std::tuple("refresh", 1000.0, "pJ"), std::tuple("standby", 200.0, "mW")})
+    json["energy"][key] = {{"value", value}, {"unit", unit}, {"source", "by hand"}};
+  const std::string path = folder / "mine.json";
+  REQUIRE(write_text_file(path, json.dump()).ok());
+  simulator::Counters counters;
+  counters.dram = simulator::DramCommands{{2, 1, 10, 5, 3}};  // activates, precharges, reads, writes, refreshes
+  counters.fetch.emplace();
+  const Energy own = energy(counters, "bank:" + path);
+  CHECK(part(own, "DRAM rows") == Approx((2 * 100 + 50) * 1e-12));
+  CHECK(part(own, "DRAM data") == Approx((10 * 2 + 5 * 3) * 512 * 1e-12));  // accesses of 64 bytes
+  CHECK(part(own, "DRAM I/O") == Approx((10 * 0.5 + 5 * 0.25) * 512 * 1e-12));
+  CHECK(part(own, "DRAM refresh") == Approx(3 * 1000e-12));
+  CHECK(part(own, "DRAM standby") == Approx(0.2 * 2e-6));  // 1000 cycles at 500 MHz
+  CHECK(own.missing.empty());
+  CHECK_THAT(own.statement, ContainsSubstring("; the DRAM by " + path));
+  json["energy"].erase("refresh");
+  json["energy"].erase("standby");
+  REQUIRE(write_text_file(path, json.dump()).ok());
+  const Energy less = energy(counters, "bank:" + path);
+  CHECK(part(less, "DRAM rows") == Approx(250e-12));
+  CHECK(part(less, "DRAM refresh") == 0);
+  REQUIRE(less.missing.size() == 1);
+  CHECK_THAT(less.missing[0], ContainsSubstring("refresh, standby of the DRAM ddr4-2400, whose energy is not known"));
+  // A preset without all energies, and an overlay that adds one.
+  REQUIRE(energy(counters, "bank:hbm3").missing.size() == 1);
+  CHECK_THAT(energy(counters, "bank:hbm3").missing[0], ContainsSubstring("refresh, standby of the DRAM hbm3"));
+  const EnergyTable more = overlay(table(), R"({"rows": {"dram.hbm3.refresh": {"value": 5, "unit": "pJ", "source": "x"},
+      "dram.hbm3.standby": {"value": 7, "unit": "mW", "source": "x"}}})",
+                                   "more.json")
+                               .value();
+  const Energy known =
+      energy_of(counters, isa::load_config("1x16x16-ext").value(), memory("bank:hbm3"), kTime, more, kLogic);
+  CHECK(known.missing.empty());
+  CHECK(part(known, "DRAM refresh") == Approx(15e-12));
+}
+
+TEST_CASE("energy: the rows of the new presets, by hand") {
+  simulator::Counters counters;
+  counters.dram = simulator::DramCommands{{1, 1, 1, 0, 1}};
+  counters.fetch.emplace();
+  // Eight devices of 1.2 V: (57 - 52) mA for 32.5 ns and (57 - 37) mA for 13.75 ns.
+  const Energy ddr4 = energy(counters, "bank:ddr4-3200");
+  CHECK(part(ddr4, "DRAM rows") == Approx(8 * 1.2 * (5 * 32.5 + 20 * 13.75) * 1e-12));
+  CHECK(part(ddr4, "DRAM data") == Approx(8 * 1.2 * (168 - 52) * 2.5 * 1e-12).epsilon(1e-3));
+  CHECK(part(ddr4, "DRAM standby") == Approx(8 * 1.2 * 0.052 * 2e-6).epsilon(1e-3));
+  // Four devices of 1.1 V: (122 - 92) mA for tRC = 32 + 16.25 ns; (277 - 142) mA for 295 ns.
+  const Energy ddr5 = energy(counters, "bank:ddr5-4800");
+  CHECK(part(ddr5, "DRAM rows") == Approx(4 * 1.1 * 30 * 48.25 * 1e-12).epsilon(1e-3));
+  CHECK(part(ddr5, "DRAM refresh") == Approx(4 * 1.1 * 135 * 295 * 1e-12));
+  CHECK(part(ddr5, "DRAM standby") == Approx(8 * 1.1 * 0.142 * 2e-6).epsilon(1e-3));
+  CHECK(ddr4.missing.empty());
+  CHECK(ddr5.missing.empty());
 }
 
 TEST_CASE("energy: more of any event costs more") {

@@ -32,7 +32,8 @@ std::string with_row(const std::string& key, const std::string& row) {
 
 TEST_CASE("energy table: every row has a unit, bounds and a source") {
   const EnergyTable table = default_energy_table().value();
-  CHECK(table.rows.size() == energy_keys().size());
+  // Two energies of the preset hbm3 are not known.
+  CHECK(table.rows.size() == energy_keys().size() - 2);
   for (const EnergyRow& row : table.rows) {
     CAPTURE(row.key);
     CHECK(!row.unit.empty());

@@ -149,7 +149,7 @@ constexpr Constraint kConstraints[] = {
 }  // namespace
 
 TEST_CASE("random traffic violates no constraint of its DRAM") {
-  for (DramStandard standard : kDramStandards)
+  for (DramStandard standard : dram_standards())
     for (const std::int64_t ranks : {1, 2})
       for (std::uint64_t seed = 0; seed < 4; ++seed) {
         standard.ranks = ranks;
@@ -161,10 +161,59 @@ TEST_CASE("random traffic violates no constraint of its DRAM") {
       }
 }
 
+namespace {
+
+// A valid DRAM file with random numbers, from one clock to long times.
+DramStandard random_dram(test::Random& random) {
+  const auto power = [&](int most) { return std::int64_t{1} << random.below(static_cast<std::uint64_t>(most) + 1); };
+  const auto clocks = [&](std::uint64_t most) { return static_cast<std::int64_t>(random.between(1, most)); };
+  const std::int64_t access = power(4) * 8;
+  std::map<std::string, std::int64_t> times;
+  for (const char* key : {"tCL", "tCWL", "tRP", "tWR", "tRTP"}) times[key] = clocks(40);
+  times["tRCD"] = clocks(30);
+  times["tRAS"] = times["tRCD"] + clocks(40) - 1;
+  for (const char* key : {"tCCD", "tRRD", "tWTR"}) {
+    times[std::string(key) + "_S"] = clocks(10);
+    times[std::string(key) + "_L"] = times[std::string(key) + "_S"] + clocks(8) - 1;
+  }
+  times["tFAW"] = times["tRRD_S"] + clocks(60) - 1;
+  times["tRTRS"] = clocks(5) - 1;
+  times["tRFC"] = clocks(500);
+  times["tREFI"] = times["tRFC"] + times["tRP"] + 1000 + clocks(9000);
+  std::string timing;
+  for (const auto& [key, value] : times) timing += fmt::format("{}\"{}\": {}", timing.empty() ? "" : ", ", key, value);
+  const std::string json = fmt::format(
+      R"({{"name": "random", "source": "none", "clock_mhz": {}, "channels": {}, "ranks": {}, "bank_groups": {},
+          "banks_per_group": {}, "row_bytes": {}, "access_bytes": {}, "access_clocks": {}, "timing": {{{}}}}})",
+      random.between(100, 3000), power(3), power(2), power(3), power(3), access * power(6), access, clocks(8), timing);
+  const auto dram = parse_dram(json, "random.json");
+  INFO(json << (dram.ok() ? "" : dovetail::to_string(dram.errors())));
+  REQUIRE(dram.ok());
+  return *dram;
+}
+
+}  // namespace
+
+TEST_CASE("random traffic violates no constraint of random DRAM files") {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    test::Random random(seed);
+    const DramStandard dram = random_dram(random);
+    CAPTURE(seed);
+    Checker checker(dram);
+    DramCommands counts;
+    const auto commands = random_traffic(
+        {.standard = dram, .clock_ps = static_cast<std::int64_t>(random.between(200, 4000))}, seed, 1500, &counts);
+    checker.check(commands);
+    CHECK((checker.violations.empty() ? "" : checker.violations.front()) == std::string());
+    CHECK(counts[Kind::read] > 0);
+    CHECK(counts[Kind::write] > 0);
+  }
+}
+
 TEST_CASE("each constraint is exact: legal at n clocks, illegal at n - 1") {
   // A standard in which each constraint is binding somewhere: those that others always cover in the real ones (tCCD_S
   // by the bus) are lengthened.
-  DramStandard standard = kDramStandards[0];
+  DramStandard standard = dram_standards()[0];
   standard.ranks = 2;
   standard.faw = 28;
   standard.ccd_s = 5;
@@ -197,7 +246,7 @@ TEST_CASE("each constraint is exact: legal at n clocks, illegal at n - 1") {
 // answer is the clock of the last command plus the latency and the time on the bus, and adding a clock to any of them
 // adds exactly one.
 TEST_CASE("tCL, tCWL and the time of an access are exact to the clock, with every standard") {
-  for (const DramStandard& standard : kDramStandards) {
+  for (const DramStandard& standard : dram_standards()) {
     CAPTURE(standard.name);
     const auto answers = [](const DramStandard& dram, Direction direction) {
       BankModel memory({.standard = dram, .clock_ps = dram.clock_ps, .controller_cycles = 0}, dram.access_bytes);
@@ -226,7 +275,7 @@ TEST_CASE("tCL, tCWL and the time of an access are exact to the clock, with ever
 }
 
 TEST_CASE("a refresh begins exactly with its interval") {
-  for (const DramStandard& standard : kDramStandards) {
+  for (const DramStandard& standard : dram_standards()) {
     CAPTURE(standard.name);
     BankModel memory({.standard = standard, .clock_ps = standard.clock_ps, .controller_cycles = 0},
                      standard.access_bytes);
@@ -249,9 +298,9 @@ TEST_CASE("a refresh begins exactly with its interval") {
 }
 
 TEST_CASE("lpddr4 has the times of JESD209-4 at 2400 MT/s") {
-  const auto found = std::find_if(kDramStandards.begin(), kDramStandards.end(),
+  const auto found = std::find_if(dram_standards().begin(), dram_standards().end(),
                                   [](const DramStandard& standard) { return standard.name == "lpddr4"; });
-  REQUIRE(found != kDramStandards.end());
+  REQUIRE(found != dram_standards().end());
   const DramStandard& dram = *found;
   // Whole clocks of 1200 MHz.
   const auto clocks = [](double ns, std::int64_t least = 0) {
@@ -275,7 +324,7 @@ TEST_CASE("lpddr4 has the times of JESD209-4 at 2400 MT/s") {
 }
 
 TEST_CASE("refresh comes once per interval and closes rows") {
-  const BankMemory spec{.standard = kDramStandards[0], .clock_ps = 833, .controller_cycles = 0};
+  const BankMemory spec{.standard = dram_standards()[0], .clock_ps = 833, .controller_cycles = 0};
   BankModel memory(spec, 8);
   const Cycle refi = static_cast<Cycle>(spec.standard.refi);
   const auto read = [&](Cycle cycle) { return memory.accept(cycle, Direction::read, 0, 8).cycle - cycle; };
@@ -294,7 +343,7 @@ TEST_CASE("refresh comes once per interval and closes rows") {
 }
 
 TEST_CASE("commands are counted where they occur, from the reset to the end of the launch") {
-  const BankMemory spec{.standard = kDramStandards[0], .clock_ps = 833, .controller_cycles = 0};
+  const BankMemory spec{.standard = dram_standards()[0], .clock_ps = 833, .controller_cycles = 0};
   const DramStandard& dram = spec.standard;
   const auto refi = static_cast<Cycle>(dram.refi);
   const auto row = static_cast<std::uint64_t>(dram.row_bytes * dram.bank_groups * dram.banks_per_group);
@@ -318,7 +367,7 @@ TEST_CASE("commands are counted where they occur, from the reset to the end of t
   CHECK(memory.finish(refi - 1) == none);
 
   // An idle rank is refreshed as often as a busy one.
-  BankMemory wide{.standard = kDramStandards[2], .clock_ps = 1000};
+  BankMemory wide{.standard = dram_standards()[2], .clock_ps = 1000};
   BankModel hbm(wide, 8);
   hbm.accept(0, Direction::read, 0, 1);
   CHECK(hbm.finish(static_cast<Cycle>(2 * wide.standard.refi)).value()[Kind::refresh] ==
@@ -326,7 +375,7 @@ TEST_CASE("commands are counted where they occur, from the reset to the end of t
 }
 
 TEST_CASE("the counts of random traffic are those of its commands, and opened rows are closed or still open") {
-  for (const DramStandard& standard : kDramStandards)
+  for (const DramStandard& standard : dram_standards())
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
       CAPTURE(standard.name, seed);
       DramCommands counts, logged;

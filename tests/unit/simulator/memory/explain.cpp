@@ -41,7 +41,7 @@ TEST_CASE("the ideal memory's delay is its latency, and the time of earlier byte
 }
 
 TEST_CASE("a DRAM's delay: an open row, a closed one, another row, refresh, and the bus") {
-  const BankMemory spec{.standard = kDramStandards[0], .clock_ps = 833, .controller_cycles = 3};
+  const BankMemory spec{.standard = dram_standards()[0], .clock_ps = 833, .controller_cycles = 3};
   const auto memory = make_memory(spec, kExplainedBus);
   const std::uint64_t row = 64 * 4 * 128 * 4;  // the next row of the same bank: access, bank group, column, bank
   const std::uint64_t idle = 3 + 17 + 4 + 3;   // controller, tCL, the data, controller
