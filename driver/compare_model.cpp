@@ -97,6 +97,7 @@ class Comparer {
  public:
   Comparer(const ModelOptions& model, const CompareOptions& options) : model_(model), options_(options) {
     outcome_.model.file = model.title();
+    outcome_.model.batch = model.batch.value_or(1);
   }
 
   Result<ModelOutcome> run() {
@@ -127,7 +128,7 @@ class Comparer {
   Result<void> add_row(const std::string& target, const std::string& machine,
                        const std::optional<std::string>& hardware) {
     if (!outcome_.failure.empty()) return {};
-    ComparedRow row{.target = target, .machine = machine};
+    ComparedRow row{.target = target, .machine = machine, .batch = outcome_.model.batch};
     const TargetRow& known = target_row(target);
     if (!is_available(known)) {
       row.unavailable = fmt::format("this machine does not run target {} ({})", target, known.description);
@@ -150,7 +151,7 @@ class Comparer {
     if (outcome_.model.rows.empty() || !outcome_.failure.empty()) return {};
     const ComparedRow& integer = outcome_.model.rows.back();
     if (!integer.available() || integer.arithmetic != "integer") return {};
-    ComparedRow row{.target = integer.target, .machine = integer.machine + ", float"};
+    ComparedRow row{.target = integer.target, .machine = integer.machine + ", float", .batch = integer.batch};
     std::size_t stripped = 0;
     DOVETAIL_TRY(fill(row, std::nullopt, [&](graph::Graph& graph) { stripped = quantize::strip_qdq(graph); }));
     // Models with QLinear operators, or with integers only, have no such network.
@@ -286,7 +287,7 @@ class Comparer {
     row.seconds = accel.seconds + row.measured.median;
     DOVETAIL_ASSIGN(row.energy, energy_facts(session.program(), first.steps, system, options_.energy));
     if (row.energy) {
-      row.joules = row.energy->energy.joules / static_cast<double>(system.accelerators);
+      row.joules = row.energy->energy.joules / static_cast<double>(system.accelerators * row.batch);
       row.energy_from = row.energy->energy.statement;
       if (accel.other_steps > 0)
         row.energy->energy.missing.push_back(fmt::format("the {} steps of this machine", accel.other_steps));
@@ -328,7 +329,7 @@ class Comparer {
           fmt::format("{}: it did not change during {} runs; raise --repeat", meter.name, row.measured.runs);
       return {};
     }
-    row.joules = joules / runs;
+    row.joules = joules / runs / static_cast<double>(row.batch);
     row.energy_from = fmt::format("{}, everything that ran there during {} runs{}", meter.name, row.measured.runs,
                                   bundle::runs_on(TargetDevice::gpu, row.target) ? ", without the processor" : "");
     return {};

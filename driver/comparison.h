@@ -44,25 +44,28 @@ struct ComparedAccelerator {
 struct ComparedRow {
   std::string target;
   std::string machine;                      // configuration of the accelerator, or processor and threads
+  std::int64_t batch = 1;                   // ComparedModel::batch
   std::string unavailable = {}, hint = {};  // why the row has no results
   std::string arithmetic = {};              // "integer", or "float"
-  double seconds = 0;    // from input to output; with several accelerators, for a batch of one sample each
+  double seconds = 0;    // from input to output, of the batch; several accelerators run one batch each
   Spread measured = {};  // steps that ran on this machine: all, or those next to the accelerator
   std::optional<ComparedAccelerator> accelerator = {};
   std::uint64_t bundle_bytes = 0, arena_bytes = 0;  // arena: memory of tensors and images, without constants
-  std::optional<double> joules = {};                // per inference
+  std::optional<double> joules = {};                // for each sample
   std::string energy_from = {};                     // the source of `joules`, or why there is none
   std::optional<EnergyFacts> energy = {};           // energy of the accelerator
   std::optional<Agreement> agreement = {};
   std::map<std::string, double> shares = {};  // shares of the model's multiplications, by target
 
   bool available() const { return unavailable.empty(); }
-  double samples() const { return accelerator ? static_cast<double>(accelerator->count) : 1; }  // samples in `seconds`
+  // Samples in `seconds`.
+  double samples() const { return static_cast<double>(batch * (accelerator ? accelerator->count : 1)); }
   double per_second() const { return seconds > 0 ? samples() / seconds : 0; }
 };
 
 struct ComparedModel {
   std::string file;
+  std::int64_t batch = 1;  // samples of a run, by --batch
   std::uint64_t macs = 0;
   std::vector<ComparedRow> rows;
   std::string reference;  // what the outputs are compared with

@@ -155,6 +155,7 @@ Result<CompileOptions> complete(const ModelOptions& options, const CompiledModel
 Result<import::Imported> import_model(const ModelOptions& options, const std::map<std::string, Shape>& shapes) {
   import::ImportOptions import_options;
   import_options.shapes = shapes;
+  import_options.batch = options.batch;
   import_options.values = options.values;
   import_options.loop_limit = options.loop_limit;
   return import_source(options.source(), std::move(import_options));

@@ -40,6 +40,7 @@ struct ModelOptions {
   std::map<std::string, std::string> place = {};  // node (as for match_name()) -> target
   // Shapes of inputs, and extents of symbolic dimensions. The bundle has a program for each set.
   std::vector<std::map<std::string, Shape>> shapes = {{}};
+  std::optional<std::int64_t> batch = {};      // import::ImportOptions::batch
   std::map<std::string, NdArray> values = {};  // inputs known at compile time (import::ImportOptions)
   // The states (bundle::State): the output of each input. "past.*" = "present.*" makes states of all inputs that begin
   // with "past.".

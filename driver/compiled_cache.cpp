@@ -132,6 +132,7 @@ Result<CompiledCache> CompiledCache::of(const ModelOptions& options, const Compi
                      {"check_bounds", options.check_bounds},
                      {"place", options.place},
                      {"shapes", options.shapes},
+                     {"batch", options.batch.value_or(0)},
                      {"states", options.states},
                      {"passes", {options.with_passes, options.without_passes}},
                      {"decide", options.decide},

@@ -18,6 +18,12 @@ double ProfiledStep::giga_operations_per_second() const {
   return time.seconds > 0 ? static_cast<double>(kernel->operations) / time.seconds * 1e-9 : 0;
 }
 
+std::optional<Profile::Rates> Profile::rates() const {
+  if (!energy || !energy->useful_macs || !latency.complete || !(latency.accelerator_seconds > 0)) return std::nullopt;
+  const double operations = 2e-12 * static_cast<double>(*energy->useful_macs), joules = energy->energy.joules;
+  return Rates{operations / latency.accelerator_seconds, joules / latency.accelerator_seconds, operations / joules};
+}
+
 std::vector<StepTime> Profile::times() const {
   std::vector<StepTime> times;
   for (const ProfiledStep& step : steps) times.push_back(step.time);

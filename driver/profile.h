@@ -40,6 +40,13 @@ struct Profile {
   runtime::Peak float32_peak = {}, int8_peak = {};  // peaks of one core
   std::string launched = {};                        // how the device launched all steps of the last run
 
+  // What the accelerator does in its own time, with two operations for each multiplication of the model; nullopt: its
+  // time, its energy or the model's multiplications are not known.
+  struct Rates {
+    double tops = 0, watts = 0, tops_per_w = 0;
+  };
+  std::optional<Rates> rates() const;
+
   std::vector<StepTime> times() const;
   // The rate of the step's kernel as a share of the peak of all threads; 0 where that is unknown.
   double share_of_peak(const ProfiledStep& step) const;

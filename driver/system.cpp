@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "explore/technology/tables.h"
-
 namespace dovetail::driver {
 
 namespace {
@@ -83,10 +81,7 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
     DOVETAIL_ASSIGN(system.memory, simulator::parse_memory(*changes.memory));
     system.memory_from = "--memory";
   }
-  if (changes.technology) {
-    DOVETAIL_ASSIGN(const explore::Technology technology, explore::choose_technology(changes.technology));
-    system.level_ps = technology.level_ps;
-  }
+  system.level_ps = changes.level_ps;
   auto* bank = std::get_if<simulator::BankMemory>(&system.memory);
   if (bank == nullptr) return system;
   if (!changes.memory || !states_clock(*changes.memory)) {

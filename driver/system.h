@@ -18,7 +18,7 @@ struct SystemChanges {
   std::optional<double> clock_mhz = {};           // isa::kLeastClockMhz to isa::kMostClockMhz
   std::optional<std::string> memory = {};         // as isa::SystemConfig::memory
   std::optional<std::int64_t> accelerators = {};  // 1 to isa::kMostAccelerators
-  std::optional<std::string> technology = {};     // as explore::choose_technology() takes it
+  double level_ps = 0;                            // System::level_ps
   // Not timed: the memory has no effect, so that a DRAM file of the configuration may be missing.
   bool timed = true;
 };

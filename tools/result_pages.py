@@ -212,17 +212,15 @@ machine's clock; the host's work between regions is not counted.
                 [[f"`{row['hardware']}`", str(row["weight_bits"]), f"{row['cycles']:,}", str(row["regions"]), f"{row['bytes_read']:,}",
                   f"{row['energy_mj']:.3g}", f"{row['clock_mhz'] * 1e6 / row['cycles']:.0f}"] for row in decoders])
         if "areas" in document:
-            text += "\n## Area\n\nRuns of Yosys for blocks of 16 x 16 and a port of 16 bytes: Xilinx 7 series, and gates.\n\n" + table(
-                ["extensions", "LUT", "FF", "DSP", "RAMB36", "levels", "gates", "levels of gates"],
-                [area_row(row["extensions"], row["areas"]) for row in document["areas"]])
+            text += """
+## Area
+
+Runs of Yosys for Xilinx 7 series, blocks of 16 x 16 and a port of 16 bytes. LUTs that hold memories are included.
+
+""" + table(["extensions", "LUT", "", "FF", "DSP", "block RAM of 36 Kbit", "levels"],
+            [[", ".join(row["extensions"]) or "none", f"{row['lut']:,}", f"{100 * (row['lut'] / document['areas'][0]['lut'] - 1):+.1f} %",
+              f"{row['flip_flops']:,}", f"{row['dsp']:,}", f"{row['bram']:g}", str(row["levels"])] for row in document["areas"]])
     return text
-
-
-def area_row(names, areas):
-    chip, gates = areas["xc7"]["blocks"][0], areas["generic"]["blocks"][0]
-    return [", ".join(names) or "none", f"{chip['lut'] + chip['lut_ram']:,}", f"{chip['ff']:,}", f"{chip['dsp']:,}",
-            f"{chip['ramb36'] + chip['ramb18'] / 2:g}", str(areas["xc7"]["logic_levels"]), f"{gates['gates']:,}",
-            str(areas["generic"]["logic_levels"])]
 
 
 # ---- Other accelerators ------------------------------------------------------------------------------------------------------------

@@ -4,8 +4,9 @@
 usage: sweep_areas.py --cli DOVETAIL [--flow generic|xc7|xcup] [--jobs N] [--from FOLDER]
 
 The points vary a small base configuration in one parameter at a time, and in some together, to show the parameters on which the area of a block depends. A
-parameter that FACTORS does not name is tried at a quarter and at four times its default. The held-back points are random and larger: the model is not fitted to
-them. All points of a flow take half an hour to two hours. --from FOLDER keeps each result in it, and uses those that are there already.
+parameter that FACTORS does not name is tried at a quarter and at four times its default. The held-back points are larger, and the model is not fitted to them:
+random ones for flow generic; for the FPGAs, whose runs take longer, the named configurations, whose results are kept, except the smallest and the largest,
+which the fit includes. All points of a flow take half an hour to two hours. --from FOLDER keeps each result in it, and uses those that are there already.
 """
 
 import argparse
@@ -23,22 +24,25 @@ SOURCE = pathlib.Path(__file__).resolve().parents[1]
 BLOCKS = ("", "u_compute", "u_compute/u_gemm", "u_compute/u_alu", "u_load", "u_store", "u_fetch")
 
 BASE = {"block_in": 4, "block_out": 4, "uop_buffer_bytes": 8192, "inp_buffer_bytes": 8192, "wgt_buffer_bytes": 32768, "acc_buffer_bytes": 32768}
+# For every flow.
 FACTORS = [
     {}, {"batch": 2}, {"batch": 4}, {"block_in": 8}, {"block_in": 16}, {"block_out": 8}, {"block_out": 16}, {"block_in": 8, "block_out": 8},
     {"requant": True}, {"saturate": True}, {"overwrite": True}, {"requant": True, "saturate": True, "overwrite": True, "block_out": 8},
-    {"bus_bytes": 4}, {"bus_bytes": 16}, {"bus_bytes": 32}, {"burst_beats": 4}, {"burst_beats": 64}, {"outstanding_beats": 32},
-    {"outstanding_beats": 512}, {"address_bits": 24}, {"address_bits": 44}, {"command_queue_depth": 8}, {"command_queue_depth": 512},
-    {"token_queue_depth": 512},
+    {"bus_bytes": 32}, {"burst_beats": 64}, {"outstanding_beats": 512}, {"address_bits": 44}, {"command_queue_depth": 512}, {"token_queue_depth": 512},
     {"uop_buffer_bytes": 65536, "inp_buffer_bytes": 65536, "wgt_buffer_bytes": 262144, "acc_buffer_bytes": 262144},
-    {"acc_buffer_bytes": 524288}, {"wgt_buffer_bytes": 1048576, "inp_buffer_bytes": 131072}, {"batch": 2, "requant": True},
-    {"table": True}, {"table": True, "bus_bytes": 16, "block_out": 8},
-    {"block_in": 16, "block_out": 16, "bus_bytes": 16}, {"bus_bytes": 16, "outstanding_beats": 32, "burst_beats": 16},
-    {"window": True}, {"window": True, "block_in": 8, "block_out": 8}, {"requant": True, "norm": True},
-    {"requant": True, "norm": True, "block_out": 8}, {"requant": True, "norm": True, "batch": 2},
+    {"table": True}, {"table": True, "bus_bytes": 16, "block_out": 8}, {"block_in": 16, "block_out": 16, "bus_bytes": 16},
+    {"window": True, "block_in": 8, "block_out": 8}, {"requant": True, "norm": True, "block_out": 8},
     {"requant": True, "epilogue": True, "block_in": 16}, {"requant": True, "epilogue": True, "block_in": 16, "block_out": 8},
-    {"requant": True, "epilogue": True, "block_in": 16, "table": True},
     {"requant": True, "saturate": True, "epilogue": True, "norm": True, "block_in": 16},
 ]
+# For flow generic, too: runs for FPGAs take several times as long.
+MORE_FACTORS = [
+    {"bus_bytes": 4}, {"bus_bytes": 16}, {"burst_beats": 4}, {"outstanding_beats": 32}, {"address_bits": 24}, {"command_queue_depth": 8},
+    {"acc_buffer_bytes": 524288}, {"wgt_buffer_bytes": 1048576, "inp_buffer_bytes": 131072}, {"batch": 2, "requant": True},
+    {"bus_bytes": 16, "outstanding_beats": 32, "burst_beats": 16}, {"window": True}, {"requant": True, "norm": True},
+    {"requant": True, "norm": True, "batch": 2}, {"requant": True, "epilogue": True, "block_in": 16, "table": True},
+]
+EXTREMES = ("tiny", "1x32x32")  # named configurations
 HELD_BACK = 13
 ALL_EXTENSIONS = {"block_in": 16, "block_out": 16, "requant": True, "saturate": True, "overwrite": True, "window": True, "table": True,
                   "epilogue": True, "norm": True}  # held back, too
@@ -48,7 +52,7 @@ MOST_MULTIPLIERS, MOST_SCALERS = 256, 16
 
 def other_factors(parameters):
     """Factors of the parameters (docs/schema/gen/hardware.json) that FACTORS does not name."""
-    named = set().union(*FACTORS)
+    named = set().union(*FACTORS, *MORE_FACTORS)
     for key, row in parameters.items():
         if key not in named and "default" in row:
             for value in (row["default"] // 4, 4 * row["default"]):
@@ -90,6 +94,13 @@ def run_of(area, parameters, is_held_back, flow):
             "blocks": {path: [blocks[path][key] for key in BLOCK_COUNTS[flow]] for path in BLOCKS}}
 
 
+def named(flow):
+    """The named configurations and their kept results."""
+    for file in sorted((SOURCE / "hw/syn/results").glob(f"*.{flow}.json")):
+        parameters = json.loads((SOURCE / "isa/configs" / f"{file.name.split('.')[0]}.json").read_text())
+        yield {key: value for key, value in parameters.items() if key not in ("name", "system")}, json.loads(file.read_text())
+
+
 def synthesize(cli, parameters, flow, kept):
     if kept and kept.exists():
         area = json.loads(kept.read_text())
@@ -117,7 +128,10 @@ def main():
     arguments = parser.parse_args()
     flow = arguments.flow
     parameters = json.loads((SOURCE / "docs/schema/gen/hardware.json").read_text())["properties"]
-    points = [({**BASE, **factors}, False) for factors in (*FACTORS, *other_factors(parameters))] + [(point, True) for point in (*held_back(parameters), ALL_EXTENSIONS)]
+    points = [({**BASE, **factors}, False) for factors in (*FACTORS, *other_factors(parameters))]
+    if flow == "generic":
+        points += [({**BASE, **factors}, False) for factors in MORE_FACTORS]
+        points += [(point, True) for point in (*held_back(parameters), ALL_EXTENSIONS)]
     if arguments.folder:
         arguments.folder.mkdir(exist_ok=True)
     runs = []
@@ -129,6 +143,8 @@ def main():
         for (point, is_held_back), area in zip(points, pool.map(area_of, range(len(points)))):
             runs.append(run_of(area, point, is_held_back, flow))
             print(f"{len(runs)} of {len(points)}: {point}", flush=True)
+    if flow != "generic":
+        runs += [run_of(area, point, area["config"] not in EXTREMES, flow) for point, area in named(flow)]
     lines = ",\n".join("  " + json.dumps(run) for run in runs)
     (SOURCE / f"hw/syn/sweep.{flow}.json").write_text(f'{{"flow": "{flow}", "tool": "Yosys", "runs": [\n{lines}\n]}}\n')
     return 0

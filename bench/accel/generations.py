@@ -63,8 +63,10 @@ def decoded(dovetail, folder):
 def synthesized(dovetail):
     for count in range(len(STEPS) + 1):
         hardware = ",".join([SYNTHESIZED] + [f"{step}=true" for step in STEPS[:count]])
-        areas = {flow: json.loads(call(dovetail, "hw", "area", hardware, "--flow", flow, "--run", "--json")) for flow in ("xc7", "generic")}
-        yield {"extensions": list(STEPS[:count]), "areas": areas}
+        area = json.loads(call(dovetail, "hw", "area", hardware, "--flow", "xc7", "--run", "--json"))
+        whole = area["blocks"][0]
+        yield {"extensions": list(STEPS[:count]), "lut": whole["lut"] + whole["lut_ram"], "flip_flops": whole["ff"], "dsp": whole["dsp"],
+               "bram": whole["ramb36"] + whole["ramb18"] / 2, "levels": area["logic_levels"]}
 
 
 def main():

@@ -333,9 +333,9 @@ dvt_status* dvt_area_in(const char* hardware, const char* technology, char** jso
     *json = nullptr;
     DOVETAIL_TRY(require(hardware, "dvt_area_in: hardware"));
     DOVETAIL_TRY(require(technology, "dvt_area_in: technology"));
-    DOVETAIL_ASSIGN(const isa::HardwareConfig config, isa::load_config(hardware));
+    DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(hardware));
     DOVETAIL_ASSIGN(const explore::AreaModel model, explore::choose_area(std::string(technology)));
-    *json = owned_json(model.report(config));
+    *json = owned_json(model.report(machine.hardware, machine.system.accelerators));
     return {};
   });
 }
@@ -345,14 +345,22 @@ dvt_status* dvt_area(const char* hardware, const char* flow, char** json) {
     DOVETAIL_TRY(require(json, "dvt_area: json"));
     *json = nullptr;
     DOVETAIL_TRY(require(hardware, "dvt_area: hardware"));
-    DOVETAIL_ASSIGN(const isa::HardwareConfig config, isa::load_config(hardware));
+    DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(hardware));
+    const isa::HardwareConfig& config = machine.hardware;
     if (flow == nullptr) {
       DOVETAIL_ASSIGN(const explore::AreaModel model, explore::AreaModel::of_kit());
-      *json = owned_json(model.report(config));
+      *json = owned_json(model.report(config, machine.system.accelerators));
       return {};
     }
+    for (const explore::FpgaFamily& family : explore::kFpgaFamilies)
+      if (flow == fmt::format("{}:estimate", family.flow)) {
+        DOVETAIL_ASSIGN(const explore::FpgaModel model, explore::FpgaModel::of_kit(family));
+        *json = owned_json(model.report(config, machine.system.accelerators));
+        return {};
+      }
     if (std::ranges::none_of(driver::kAreaFlows, [&](const driver::AreaFlow& each) { return each.name == flow; }))
-      return bad_argument("dvt_area: flow", fmt::format("{} is unknown", flow), "give null, generic, xc7 or xcup");
+      return bad_argument("dvt_area: flow", fmt::format("{} is unknown", flow),
+                          "give null, generic, xc7, xcup or xc7:estimate");
     DOVETAIL_ASSIGN(const auto known, driver::committed_area(config, flow));
     if (known && known->fresh) {
       *json = owned_json(driver::area_to_json(known->area));

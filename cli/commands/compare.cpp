@@ -1,4 +1,5 @@
 #include <atomic>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -51,6 +52,9 @@ class Compare : public Command {
                   "processor class to generate code for: baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or "
                   "native (default)");
     options.values("--shape", "NAME=SHAPE", model_.shapes, "extent of a symbolic dimension, or shape of an input");
+    options.value("--batch", "N,...", batches_,
+                  "samples of a run, for inputs with a symbolic first extent; each number is one more comparison "
+                  "(default 1)");
     options.value("-O", "N", model_.level, "optimization level (default 2)");
     options.value("--records", "DB", model_.records,
                   "use the best schedules that `dovetail tune` recorded in this database", File::read_by_name);
@@ -94,6 +98,19 @@ class Compare : public Command {
     DOVETAIL_ASSIGN(options.energy, energy_.table(model_.system.technology));
     options.work = watched.work();
     DOVETAIL_ASSIGN(const driver::ModelOptions model, model_.parse());
+    std::vector<std::optional<std::int64_t>> batches{std::nullopt};
+    if (batches_) {
+      batches.clear();
+      for (const auto part : std::views::split(std::string_view(*batches_), ',')) {
+        constexpr std::int64_t kMostSamples = 65536;
+        DOVETAIL_ASSIGN(const std::int64_t batch,
+                        parse_count("--batch", std::string(part.begin(), part.end()), 1, kMostSamples));
+        batches.emplace_back(batch);
+      }
+    }
+    if (explain_ && batches_)
+      return Diagnostic{"bad usage of `dovetail compare`", "--batch", "--explain compares two runs of one batch",
+                        "leave out --batch; --shape sets the batch of an input"};
     if (explain_) return explain(sources, options, model, watched);
     for (const std::string& file : models_) {
       DOVETAIL_ASSIGN(const bool is_bundle, driver::is_bundle_file(file));
@@ -107,11 +124,14 @@ class Compare : public Command {
     options.progress = [&](std::string_view what, std::int64_t rows, std::int64_t all) {
       progress.show(what, rows, all);
     };
-    watched.show({"rows", driver::rows_of(options) * static_cast<std::int64_t>(sources.size()), &rows_done});
+    std::vector<driver::ModelOptions> models;
+    for (const driver::ModelSource& source : sources)
+      for (const std::optional<std::int64_t>& batch : batches) {
+        driver::ModelOptions& each = models.emplace_back(model);
+        each.path = source.path, each.layers = source.layers, each.batch = batch;
+      }
+    watched.show({"rows", driver::rows_of(options) * static_cast<std::int64_t>(models.size()), &rows_done});
     watched.begin();
-    std::vector<driver::ModelOptions> models(sources.size(), model);
-    for (std::size_t i = 0; i < models.size(); ++i)
-      models[i].path = sources[i].path, models[i].layers = sources[i].layers;
     DOVETAIL_ASSIGN(const driver::CompareOutcome outcome, compare_models(models, options));
     if (!outcome.failure.empty()) return fail(Exit::failed, outcome.failure);
     const driver::Comparison& comparison = outcome.comparison;
@@ -156,7 +176,7 @@ class Compare : public Command {
   LimitArguments limit_;
   std::vector<std::string> models_, hardware_, inputs_;
   std::string targets_ = "accel,cpu", seed_ = "1";
-  std::optional<std::string> threads_, repeat_, html_;
+  std::optional<std::string> threads_, repeat_, html_, batches_;
   bool details_ = false, json_ = false, explain_ = false;
 };
 

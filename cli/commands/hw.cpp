@@ -44,11 +44,12 @@ class Hw : public Command {
                        Need::optional, File::read);
     options
         .value("--flow", "FLOW", flow_,
-               "for area: generic (gates), xc7 (Xilinx 7 series) or xcup (UltraScale+); default xcup")
+               "for area: generic (gates), xc7 (Xilinx 7 series) or xcup (UltraScale+); default xcup, with --estimate "
+               "generic")
         .choices({"generic", "xc7", "xcup"});
     options.flag("--run", run_, "for area: run Yosys, even if the kit keeps a result");
     options.flag("--estimate", estimate_,
-                 "for area: estimate with the model fitted to runs of Yosys (docs/howto/exploring.md)");
+                 "for area: estimate with the models fitted to runs of Yosys (docs/howto/exploring.md)");
     options.value(
         "--technology", "NAME|FILE.json", technology_,
         "for --estimate: constants of another technology (default: the kit's 45 nm): cmos28, cmos7 or a file\n"
@@ -74,17 +75,58 @@ class Hw : public Command {
   }
 
  private:
-  Result<Exit> estimate(const isa::HardwareConfig& config) const {
+  static std::string together(std::int64_t accelerators) {
+    return accelerators == 1 ? "" : fmt::format(", {} accelerators together", accelerators);
+  }
+
+  // The parts of the design in which a model extrapolates.
+  static void print_extrapolated(const explore::LogicModel& logic, const isa::HardwareConfig& config) {
+    if (const auto beyond = logic.extrapolates(config); !beyond.empty())
+      print("extrapolated  beyond the runs, so that its error is not known: {}\n",
+            fmt::format("{}", fmt::join(beyond, ", ")));
+  }
+
+  Result<Exit> estimate_fpga(const isa::Machine& machine, const explore::FpgaFamily& family) const {
+    DOVETAIL_ASSIGN(const explore::FpgaModel model, explore::FpgaModel::of_kit(family));
+    const std::int64_t accelerators = machine.system.accelerators;
+    if (json_) {
+      print_json(model.report(machine.hardware, accelerators));
+      return Exit::success;
+    }
+    const explore::FpgaEstimate used = model.estimate(machine.hardware).times(accelerators);
+    print("estimated     {}, {}{}\n", machine.hardware.name, family.title, together(accelerators));
+    print("LUT           {:.0f}, those that hold memories included\n", used.lut);
+    print("flip-flops    {:.0f}\n", used.flip_flops);
+    print("DSP           {:.0f}\n", used.dsp);
+    print("block RAM     {:g} of 36 Kbit\n", used.bram);
+    print("logic         {:.0f} levels between registers\n", used.logic_levels);
+    print("error         {}\n", model.error_text());
+    print_extrapolated(model.logic(), machine.hardware);
+    return Exit::success;
+  }
+
+  Result<Exit> estimate(const isa::Machine& machine) const {
     if (run_)
       return Diagnostic{"bad usage of `dovetail hw area`", "--estimate", "--run requests Yosys, --estimate the model",
                         "remove one of the two options"};
+    for (const explore::FpgaFamily& family : explore::kFpgaFamilies)
+      if (flow_ == family.flow) {
+        if (technology_)
+          return Diagnostic{"bad usage of `dovetail hw area`", "--technology", "an FPGA has its own technology",
+                            "leave out --flow"};
+        return estimate_fpga(machine, family);
+      }
+    if (!flow_.empty() && flow_ != "generic")
+      return Diagnostic{"bad usage of `dovetail hw area`", "--flow " + flow_, "no model is fitted to runs of this flow",
+                        "choose --flow xc7 or generic, or leave out --estimate"};
     DOVETAIL_ASSIGN(const explore::AreaModel model, explore::choose_area(technology_));
+    const std::int64_t accelerators = machine.system.accelerators;
     if (json_) {
-      print_json(model.report(config));
+      print_json(model.report(machine.hardware, accelerators));
       return Exit::success;
     }
-    const explore::AreaEstimate area = model.estimate(config);
-    print("estimated     {}, {}\n", config.name, model.technology().name);
+    const explore::AreaEstimate area = model.estimate(machine.hardware).times(accelerators);
+    print("estimated     {}, {}{}\n", machine.hardware.name, model.technology().name, together(accelerators));
     print("logic         {:.0f} gates of two inputs, {:.0f} flip-flops: {:.3f} mm²\n", area.gates, area.flip_flops,
           area.logic_mm2);
     print("memories      {:.0f} bits: {:.3f} mm²\n", area.memory_bits, area.sram_mm2);
@@ -92,29 +134,27 @@ class Hw : public Command {
     print("logic         {:.0f} levels between registers: about {:.0f} MHz before placement\n", area.logic_levels,
           area.clock_mhz);
     print("error         {}\n", model.error_text());
-    if (const auto beyond = model.extrapolates(config); !beyond.empty())
-      print("extrapolated  beyond the runs, so that its error is not known: {}\n",
-            fmt::format("{}", fmt::join(beyond, ", ")));
+    print_extrapolated(model.gates(), machine.hardware);
     return Exit::success;
   }
 
   Result<Exit> area() const {
-    DOVETAIL_ASSIGN(const auto config, isa::load_config(config_.empty() ? driver::kDefaultHardware : config_));
-    if (std::ranges::none_of(driver::kAreaFlows, [&](const driver::AreaFlow& flow) { return flow.name == flow_; }))
-      return Diagnostic{"bad usage of `dovetail hw area`", flow_, "the flows are generic, xc7 and xcup",
-                        "see `dovetail hw --help`"};
-    if (estimate_) return estimate(config);
+    DOVETAIL_ASSIGN(const isa::Machine machine,
+                    isa::load_machine(config_.empty() ? driver::kDefaultHardware : config_));
+    const isa::HardwareConfig& config = machine.hardware;
+    if (estimate_) return estimate(machine);
     if (technology_)
       return Diagnostic{"bad usage of `dovetail hw area`", "--technology",
                         "the flows of Yosys have cells of their technology", "add --estimate"};
+    const std::string flow = flow_.empty() ? "xcup" : flow_;
     std::optional<driver::CommittedArea> known;
     if (!run_) {
-      DOVETAIL_ASSIGN(known, driver::committed_area(config, flow_));
+      DOVETAIL_ASSIGN(known, driver::committed_area(config, flow));
     }
     if (!known) {
       RunningStep step;
-      step.begin(fmt::format("{}: running Yosys, flow {}; large arrays need minutes", config.name, flow_));
-      DOVETAIL_ASSIGN(driver::Area made, driver::run_area(config, flow_));
+      step.begin(fmt::format("{}: running Yosys, flow {}; large arrays need minutes", config.name, flow));
+      DOVETAIL_ASSIGN(driver::Area made, driver::run_area(config, flow));
       known = driver::CommittedArea{std::move(made), true};
     }
     const std::string fresh =
@@ -122,14 +162,16 @@ class Hw : public Command {
                     known->fresh ? "" : "; STALE: the design or the flow has changed since; --run measures again");
     if (json_) {
       if (!known->fresh) print_message("{}: {}\n", config.name, fresh);
-      print_json(driver::area_to_json(known->area));
+      Json json = driver::area_to_json(known->area);
+      if (machine.system.accelerators > 1) json["accelerators"] = machine.system.accelerators;
+      print_json(json);
     } else {
-      print("{}\n{}, flow {}, {}\n", area_text(known->area), config.name, flow_, fresh);
+      print("{}\n{}, flow {}, {}\n", area_text(known->area, machine.system.accelerators), config.name, flow, fresh);
     }
     return Exit::success;
   }
 
-  std::string area_text(const driver::Area& area) const {
+  std::string area_text(const driver::Area& area, std::int64_t accelerators) const {
     const std::vector<driver::AreaResource> resources = driver::area_resources(area.flow);
     std::vector<std::string> headers = {"block", ">instances"};
     for (const driver::AreaResource& resource : resources) headers.push_back(fmt::format(">{}", resource.title));
@@ -142,6 +184,12 @@ class Hw : public Command {
                                         with_separators(static_cast<std::uint64_t>(row.instances))};
       for (const std::int64_t used : row.used)
         cells.push_back(used == 0 ? "-" : with_separators(static_cast<std::uint64_t>(used)));
+      table.add(std::move(cells));
+    }
+    if (accelerators > 1) {
+      std::vector<std::string> cells = {"all accelerators", fmt::format("{}", accelerators)};
+      for (const std::int64_t used : area.rows.front().used)
+        cells.push_back(with_separators(static_cast<std::uint64_t>(used * accelerators)));
       table.add(std::move(cells));
     }
     return fmt::format("{}\nlongest path through logic: {} levels, from {} to {}\n", table.to_string(0),
@@ -208,7 +256,7 @@ class Hw : public Command {
     return text;
   }
 
-  std::string action_, config_, flow_ = "xcup";
+  std::string action_, config_, flow_;
   bool json_ = false, run_ = false, all_ = false, estimate_ = false;
   std::optional<std::string> technology_;
 };

@@ -43,10 +43,9 @@ std::string detail_text(const driver::ComparedRow& row) {
                                accel.steps == 1 ? "" : "s", accel.memory));
     if (!accel.beyond_design.empty()) line("clock", accel.beyond_design);
     if (accel.count > 1)
-      line("batch",
-           fmt::format("{} samples, one on each accelerator; all share the memory. The latency is the batch's; "
-                       "energy is of one inference",
-                       accel.count));
+      line("batch", fmt::format("{} samples, {} on each accelerator; all share the memory. The latency is the batch's; "
+                                "energy is of one inference",
+                                accel.count * row.batch, row.batch == 1 ? "one" : fmt::format("{}", row.batch)));
     if (accel.other_steps > 0)
       line("other", fmt::format("{} in {} steps of this machine, median of {}", milliseconds_text(row.measured.median),
                                 accel.other_steps, row.measured.runs));
@@ -135,8 +134,9 @@ std::string comparison_text(const driver::Comparison& comparison, Amount amount)
   std::string text;
   for (const std::string& input : comparison.inputs) text += entry("input", input);
   for (const driver::ComparedModel& model : comparison.models) {
-    text += fmt::format("{}model         {}: {} multiplications\n", text.empty() ? "" : "\n", model.file,
-                        with_separators(model.macs));
+    text += fmt::format("{}model         {}: {} multiplications{}\n", text.empty() ? "" : "\n", model.file,
+                        with_separators(model.macs),
+                        model.batch == 1 ? "" : fmt::format(" of a batch of {}; latency is the batch's", model.batch));
     text += fmt::format("reference     {}\n\n", model.reference);
     TextTable table({"target", "machine", ">latency", ">inferences/s", ">speedup", ">energy", "outputs"});
     for (const driver::ComparedRow& row : model.rows) {
@@ -166,7 +166,11 @@ Json comparison_json(const driver::Comparison& comparison) {
   for (const driver::ComparedModel& model : comparison.models) {
     Json rows = Json::array();
     for (const driver::ComparedRow& row : model.rows) rows.push_back(row_json(model, row));
-    models.push_back({{"file", model.file}, {"macs", model.macs}, {"reference", model.reference}, {"rows", rows}});
+    models.push_back({{"file", model.file},
+                      {"batch", model.batch},
+                      {"macs", model.macs},
+                      {"reference", model.reference},
+                      {"rows", rows}});
   }
   return {{"kind", "comparison"},
           {"threads", comparison.threads},

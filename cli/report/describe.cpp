@@ -106,7 +106,8 @@ Description describe_outline(const import::OnnxOutline& model, const std::vector
 // Describes the imported model if its shapes are fixed; else the model as the file declares it, with its open extents.
 Result<Description> describe_model(std::span<const std::byte> bytes, const std::string& path) {
   DOVETAIL_ASSIGN(import::OnnxOutline outline, import::outline_onnx(bytes, path));
-  const auto imported = import::import_onnx(bytes, path, {{}, import::external_data_folder(path), {}});
+  const auto imported =
+      import::import_onnx(bytes, path, {.shapes = {}, .external_data_folder = import::external_data_folder(path)});
   if (!imported.ok()) {
     if (!outline.has_open_extents) return imported.errors();
     std::vector<std::string> notes{

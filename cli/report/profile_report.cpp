@@ -25,6 +25,19 @@ namespace dovetail::cli {
 
 namespace {
 
+// The rates of the accelerator; empty if they are not known.
+std::string rates_text(const driver::Profile& profile) {
+  const auto rates = profile.rates();
+  if (!rates) return "";
+  return entry("rates", fmt::format("{:.3g} TOPS and {:.3g} W in the accelerator's time: {:.3g} TOPS/W", rates->tops,
+                                    rates->watts, rates->tops_per_w));
+}
+Json rates_json(const driver::Profile& profile) {
+  const auto rates = profile.rates();
+  if (!rates) return nullptr;
+  return {{"tops", rates->tops}, {"watts", rates->watts}, {"tops_per_w", rates->tops_per_w}};
+}
+
 // Where the model's nodes and multiplications run; empty for a bundle, which does not record it.
 std::string of_model_text(const driver::Session& session, const driver::Profile& profile) {
   if (session.model() == nullptr) return {};
@@ -90,7 +103,8 @@ std::string steps_text(const driver::Session& session, const driver::Profile& pr
   for (const driver::ProfiledStep& row : profile.steps)
     if (row.time.simulating) counters += row.counters, accelerated = true;
   if (accelerated) out += counters_text(counters);
-  return profile.energy ? out + energy_text(*profile.energy) : out;
+  if (profile.energy) out += energy_text(*profile.energy);
+  return out + rates_text(profile);
 }
 
 // The rate of a step and its share of the ceiling; "-" for a step without a ceiling.
@@ -139,6 +153,7 @@ std::string profile_summary(const driver::Session& session, const driver::Profil
   text += slowest_steps(profile);
   text += timing_summary(profile.timed, session.system());
   if (profile.energy) text += energy_summary(*profile.energy);
+  text += rates_text(profile);
   return text + entry("next", "--details has all steps, counters, stalls and what other hardware would gain");
 }
 
@@ -184,6 +199,7 @@ Json profile_json(const driver::Session& session, const driver::Profile& profile
       {"time_shares", time_shares(profile.times())},
       {"mac_shares", session.model() == nullptr ? Json() : Json(driver::mac_shares(session.model()->compiled.summary))},
       {"energy", energy_json(profile.energy)},
+      {"rates", rates_json(profile)},
       {"threads", profile.threads},
       {"gpu", gpu_ceilings_json(profile.gpu)},
       {"launched", profile.launched},

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/shell/arguments.h"
+#include "explore/technology/tables.h"
 #include "runtime/executor.h"
 
 namespace dovetail::cli {
@@ -38,7 +39,11 @@ Result<void> SystemArguments::check_engine(std::string_view engine, bool estimat
 }
 
 Result<driver::SystemChanges> SystemArguments::parse() const {
-  driver::SystemChanges changes{.memory = memory, .technology = technology};
+  driver::SystemChanges changes{.memory = memory};
+  if (technology) {
+    DOVETAIL_ASSIGN(const explore::Technology chosen, explore::choose_technology(technology));
+    changes.level_ps = chosen.level_ps;
+  }
   if (accelerators) {
     DOVETAIL_ASSIGN(changes.accelerators, parse_count("--accelerators", *accelerators, 1, isa::kMostAccelerators));
   }

@@ -28,6 +28,9 @@ class Binder {
   Result<std::vector<graph::TensorType>> run() {
     read_options();
     for (const onnx::ValueInfo* input : inputs_) bind_batch(*input);
+    if (options_.batch && !batch_is_bound_)
+      report("", fmt::format("no input has a batch that can be {}: their first extents are fixed", *options_.batch),
+             "export the model with a symbolic first extent");
     std::vector<graph::TensorType> types;
     for (const onnx::ValueInfo* input : inputs_) types.push_back(type_of(*input));
     if (!unbound_.empty())
@@ -89,7 +92,9 @@ class Binder {
     const std::vector<onnx::Dimension>& dims = input.dims();
     if (whole_shape(input) || dims.empty() || is_known(dims[0])) return;
     const std::string name = symbol(dims[0]);
-    if (!name.empty() && !extent_of_.emplace(name, 1).second) return;
+    batch_is_bound_ = true;
+    if (!name.empty() && !extent_of_.emplace(name, batch()).second) return;
+    if (options_.batch) return;
     notes_.push_back(fmt::format("input {}: batch{} = 1 assumed; --shape {}=N sets another", printable(input.name),
                                  name.empty() ? "" : " " + name,
                                  name.empty() ? printable(input.name) + "=Nx..." : name));
@@ -132,7 +137,7 @@ class Binder {
     const std::string by_name = symbol(dimension);
     if (const auto bound = extent_of_.find(by_name); !by_name.empty() && bound != extent_of_.end())
       return bound->second;
-    if (axis == 0) return 1;  // bind_batch added the note
+    if (axis == 0) return batch();  // bind_batch added the note
     add_unbound(fmt::format("{} axis {}{}", name, axis, by_name.empty() ? "" : " (" + by_name + ")"));
     return 1;
   }
@@ -162,6 +167,7 @@ class Binder {
     }
   }
 
+  std::int64_t batch() const { return options_.batch.value_or(1); }
   void add_unbound(const std::string& text) { unbound_ += (unbound_.empty() ? "" : ", ") + text; }
 
   const std::vector<const onnx::ValueInfo*>& inputs_;
@@ -169,6 +175,7 @@ class Binder {
   const ImportOptions& options_;
   std::vector<std::string>& notes_;
   std::map<std::string, std::int64_t> extent_of_;  // extent of each symbol
+  bool batch_is_bound_ = false;                    // some input has the batch of the options, or 1
   std::set<std::string> used_;                     // entries of the options that name something
   std::string unbound_;
   Diagnostics findings_;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -26,6 +27,9 @@ struct ImportOptions {
   // NAME=1x3x224x224", "--shape batch=1"). A symbolic first dimension without an entry becomes 1, which the report
   // notes.
   std::map<std::string, Shape> shapes;
+  // The first extent of inputs for which `shapes` has no entry. Error: the model fixes another, or has no input with a
+  // symbolic first extent. Absent: that of the model, or 1.
+  std::optional<std::int64_t> batch = std::nullopt;
   std::filesystem::path external_data_folder;  // external tensor files must be inside it
   // Values of inputs, by name. They fix open extents of their shapes. An input whose value must be known at compile
   // time becomes a constant with this value, which the report notes.

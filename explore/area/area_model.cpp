@@ -107,7 +107,20 @@ Result<AreaModel> AreaModel::of_kit() {
   DOVETAIL_ASSIGN(LogicModel gates, LogicModel::fit(std::move(runs), sweep.string()));
   DOVETAIL_ASSIGN(const Json numbers, read_json_file(technology));
   DOVETAIL_ASSIGN(Technology read, technology_from_json(numbers, technology.string()));
-  return AreaModel(std::move(gates), std::move(read));
+  std::vector<FpgaModel> fpgas;
+  for (const FpgaFamily& family : kFpgaFamilies) {
+    DOVETAIL_ASSIGN(FpgaModel fpga, FpgaModel::of_kit(family));
+    fpgas.push_back(std::move(fpga));
+  }
+  return AreaModel(std::move(gates), std::move(read), std::move(fpgas));
+}
+
+AreaEstimate AreaEstimate::times(std::int64_t accelerators) const {
+  const auto count = static_cast<double>(accelerators);
+  AreaEstimate all = *this;
+  for (double* const each : {&all.gates, &all.flip_flops, &all.memory_bits, &all.logic_mm2, &all.sram_mm2})
+    *each *= count;
+  return all;
 }
 
 AreaEstimate AreaModel::estimate(const isa::HardwareConfig& hardware) const {
@@ -137,10 +150,11 @@ std::string AreaModel::error_text() const {
       100 * held_back.mean, 100 * held_back.most, held_back.runs, least, most);
 }
 
-Json AreaModel::report(const isa::HardwareConfig& hardware) const {
-  const AreaEstimate area = estimate(hardware);
+Json AreaModel::report(const isa::HardwareConfig& hardware, std::int64_t accelerators) const {
+  const AreaEstimate area = estimate(hardware).times(accelerators);
   const ModelError held_back = gates_.logic_error(true);
   return {{"config", hardware.name},
+          {"accelerators", accelerators},
           {"technology", technology_.name},
           {"gates", area.gates},
           {"flip_flops", area.flip_flops},

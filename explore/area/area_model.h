@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "explore/area/fpga_model.h"
 #include "explore/area/logic_model.h"
 #include "isa/config.h"
 
@@ -37,13 +39,18 @@ struct AreaEstimate {
   double logic_mm2 = 0, sram_mm2 = 0;
   double logic_levels = 0, clock_mhz = 0;  // levels between registers, and the clock that they allow
   double mm2() const { return logic_mm2 + sram_mm2; }
+  AreaEstimate times(std::int64_t accelerators) const;
 };
 
 class AreaModel {
  public:
-  AreaModel(LogicModel gates, Technology technology) : gates_(std::move(gates)), technology_(std::move(technology)) {}
-  // The model of the kit's hw/syn/sweep.json and hw/syn/technology.json.
+  AreaModel(LogicModel gates, Technology technology, std::vector<FpgaModel> fpgas)
+      : gates_(std::move(gates)), technology_(std::move(technology)), fpgas_(std::move(fpgas)) {}
+  // The model of the kit's hw/syn/sweep.FLOW.json and hw/syn/technology.json.
   static Result<AreaModel> of_kit();
+
+  // The same with another technology.
+  AreaModel in(Technology technology) const { return AreaModel(gates_, std::move(technology), fpgas_); }
 
   AreaEstimate estimate(const isa::HardwareConfig& hardware) const;
   const LogicModel& gates() const { return gates_; }
@@ -54,13 +61,16 @@ class AreaModel {
   std::vector<std::string> extrapolates(const isa::HardwareConfig& hardware) const {
     return gates_.extrapolates(hardware);
   }
-  // The estimate of a configuration, with the model's technology and error: `dovetail hw area --estimate --json`.
-  Json report(const isa::HardwareConfig& hardware) const;
+  // The estimate of so many accelerators together, with the model's technology and error: `dovetail hw area --estimate
+  // --json`.
+  Json report(const isa::HardwareConfig& hardware, std::int64_t accelerators) const;
   const Technology& technology() const { return technology_; }
+  std::span<const FpgaModel> fpgas() const { return fpgas_; }  // in the order of kFpgaFamilies
 
  private:
   LogicModel gates_;
   Technology technology_;
+  std::vector<FpgaModel> fpgas_;
 };
 
 }  // namespace dovetail::explore

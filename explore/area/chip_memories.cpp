@@ -17,13 +17,13 @@ std::vector<MemoryMacro> memories_of(const HardwareConfig& hardware) {
                                {"wgt", hardware.depth(Memory::wgt), 8 * hardware.block_in * hardware.block_out},
                                {"acc", acc_words, 32 * lanes_out},
                                {"out", acc_words, (hardware.saturate ? 16 : 8) * lanes_out},
-                               {"load commands", hardware.command_queue_depth, command},
-                               {"compute commands", hardware.command_queue_depth, command},
-                               {"store commands", hardware.command_queue_depth, command},
-                               {"fetch beats", hardware.outstanding_beats, read_beat},
-                               {"load beats", hardware.outstanding_beats, read_beat},
-                               {"compute beats", hardware.outstanding_beats, read_beat},
-                               {"store beats", hardware.outstanding_beats, 9 * hardware.bus_bytes}};
+                               {"load commands", hardware.command_queue_depth, command, true},
+                               {"compute commands", hardware.command_queue_depth, command, true},
+                               {"store commands", hardware.command_queue_depth, command, true},
+                               {"fetch beats", hardware.outstanding_beats, read_beat, true},
+                               {"load beats", hardware.outstanding_beats, read_beat, true},
+                               {"compute beats", hardware.outstanding_beats, read_beat, true},
+                               {"store beats", hardware.outstanding_beats, 9 * hardware.bus_bytes, true}};
   all.insert(all.end(), tables.begin(), tables.end());
   return all;
 }

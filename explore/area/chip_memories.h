@@ -13,6 +13,7 @@ namespace dovetail::explore {
 struct MemoryMacro {
   std::string_view name;
   std::int64_t words = 0, bits = 0;  // bits per word
+  bool visible_head = false;         // a queue, whose next word is read in the same cycle
   std::int64_t size() const { return words * bits; }
 };
 // The SRAMs, then the queues and beat buffers, without small ones that are counted as flip-flops.

@@ -169,7 +169,7 @@ Result<std::vector<SynthesisRun>> synthesis_runs_from_json(const Json& json, std
       SynthesisRun run;
       DOVETAIL_ASSIGN(run.hardware, isa::config_from_json(item.at("parameters"), where));
       run.held_back = item.at("held_back").get<bool>();
-      run.memory_bits = item.at("memory_bits").get<std::int64_t>();
+      run.memory_bits = item.value("memory_bits", std::int64_t{0});
       run.logic_levels = item.at("logic_levels").get<std::int64_t>();
       for (const auto& [path, count] : item.at("blocks").items())
         run.blocks.push_back({path, count.at(0).get<double>(), count.at(1).get<double>()});

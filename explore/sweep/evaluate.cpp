@@ -141,15 +141,16 @@ Result<Programs> Evaluator::compile(const isa::HardwareConfig& hardware) const {
 }
 
 Metrics Evaluator::without_time(const isa::HardwareConfig& hardware, std::int64_t accelerators) const {
-  const AreaEstimate area = area_->estimate(hardware);
-  const auto count = static_cast<double>(accelerators);
+  const AreaEstimate area = area_->estimate(hardware).times(accelerators);
   Metrics metrics;
   metrics.accuracy = accuracy_;
-  metrics.area_mm2 = count * area.mm2();
-  metrics.gates = count * area.gates;
+  metrics.area_mm2 = area.mm2();
+  metrics.gates = area.gates;
   metrics.levels = area.logic_levels;
   metrics.design_clock_mhz = area.clock_mhz;
-  metrics.sram_bytes = count * area.memory_bits / 8;
+  metrics.sram_bytes = area.memory_bits / 8;
+  std::ranges::transform(area_->fpgas(), metrics.fpga.begin(),
+                         [&](const FpgaModel& model) { return model.estimate(hardware).times(accelerators); });
   return metrics;
 }
 

@@ -28,7 +28,15 @@ struct PlacedMetric {
 };
 
 #define DOVETAIL_METRIC(member) [](Metrics& m) -> double& { return m.member; }
+#define DOVETAIL_FPGA_METRICS(flow, family, index)                                                                  \
+  {{flow ".lut", "LUT, " family, false, Bound::exact}, DOVETAIL_METRIC(fpga[index].lut)},                           \
+      {{flow ".ff", "flip-flops, " family, false, Bound::exact}, DOVETAIL_METRIC(fpga[index].flip_flops)},          \
+      {{flow ".dsp", "DSP, " family, false, Bound::exact}, DOVETAIL_METRIC(fpga[index].dsp)},                       \
+      {{flow ".bram", "block RAMs of 36 Kbit, " family, false, Bound::exact}, DOVETAIL_METRIC(fpga[index].bram)}, { \
+    {flow ".levels", "levels of logic, " family, false, Bound::exact}, DOVETAIL_METRIC(fpga[index].logic_levels)    \
+  }
 // clang-format off
+static_assert(kFpgaFamilies[0].flow == "xc7" && kFpgaFamilies.size() == 1);
 const auto kMetrics = std::to_array<PlacedMetric>({
     {{"latency_ms", "latency, ms", false, Bound::least}, DOVETAIL_METRIC(latency_ms)},
     {{"energy_mj", "energy, mJ", false, Bound::least}, DOVETAIL_METRIC(energy_mj)},
@@ -38,12 +46,14 @@ const auto kMetrics = std::to_array<PlacedMetric>({
     {{"gates", "gates", false, Bound::exact}, DOVETAIL_METRIC(gates)},
     {{"levels", "levels of logic", false, Bound::exact}, DOVETAIL_METRIC(levels)},
     {{"design_clock_mhz", "clock of the design, MHz", true, Bound::exact}, DOVETAIL_METRIC(design_clock_mhz)},
+    DOVETAIL_FPGA_METRICS("xc7", "7 series", 0),
     {{"inferences_per_second", "inferences a second", true, Bound::most}, DOVETAIL_METRIC(inferences_per_second)},
     {{"tops", "10^12 operations a second", true, Bound::most}, DOVETAIL_METRIC(tops)},
     {{"tops_per_w", "10^12 operations a joule", true, Bound::most}, DOVETAIL_METRIC(tops_per_w)},
     {{"utilization", "share of the peak", true, Bound::most}, DOVETAIL_METRIC(utilization)},
 });
 // clang-format on
+#undef DOVETAIL_FPGA_METRICS
 #undef DOVETAIL_METRIC
 constexpr MetricRow kAccuracyRow{kAccuracy, "accuracy", true, Bound::exact};
 

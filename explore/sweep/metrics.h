@@ -1,6 +1,7 @@
 // The numbers of a design point, by name: what sweeps minimize, maximize and bound, alone or in formulas.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "explore/area/fpga_model.h"
 
 namespace dovetail::explore {
 
@@ -20,6 +22,7 @@ struct Metrics {
   double sram_bytes = 0;  // of all memories of the area model: OUT, a table's copies, queues and beat buffers too
   double gates = 0, levels = 0;
   double design_clock_mhz = 0;  // that the levels of logic of the area model allow; the point's clock may be beyond it
+  std::array<FpgaEstimate, kFpgaFamilies.size()> fpga = {};  // in the order of kFpgaFamilies; of all accelerators
   double inferences_per_second = 0;
   // Of the multiplications and additions of the models: 10^12 a second, the same for a watt, and the share of the peak.
   double tops = 0, tops_per_w = 0, utilization = 0;

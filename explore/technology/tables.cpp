@@ -50,7 +50,7 @@ Result<AreaModel> choose_area(const std::optional<std::string>& technology) {
   DOVETAIL_ASSIGN(AreaModel model, AreaModel::of_kit());
   if (!technology) return model;
   DOVETAIL_ASSIGN(Technology chosen, choose_technology(technology));
-  return AreaModel(model.gates(), std::move(chosen));
+  return model.in(std::move(chosen));
 }
 
 }  // namespace dovetail::explore

@@ -73,6 +73,7 @@ COMMANDS: list[tuple[str, list]] = [
     ("hardware-list", ["hw", "list"]),
     ("area", ["hw", "area", "1x16x16"]),
     ("area-estimate", ["hw", "area", "1x16x16", "--estimate"]),
+    ("fpga-estimate", ["hw", "area", "1x16x16,accelerators=2", "--estimate", "--flow", "xc7"]),
     ("zoo", ["zoo", "resnet8", "--int8", "--samples", "1", "-o", "{}/z.onnx"]),
     ("zoo-list", ["zoo", "list"]),
     ("rtl", ["rtl", "find", "--hw", "tiny"]),

@@ -28,22 +28,55 @@ const titleOf = Object.fromEntries(metrics);
 const signOf = Object.fromEntries(metrics.map(([key]) =>
   [key, [...data.objectives, ...data.metrics].find(one => one.key === key).larger ? -1 : 1]));
 const parameters = data.axes.flatMap(axis => Object.keys(axis.choices[0]));
-const choicesOf = Object.fromEntries(parameters.map(name => [name, [...new Set(data.axes
-  .flatMap(axis => axis.choices.filter(choice => name in choice).map(choice => JSON.stringify(choice[name]))))]]));
+// In the order of their numbers; choices that are not numbers in that of the space.
+const choicesOf = Object.fromEntries(parameters.map(name => {
+  const all = [...new Set(data.axes.flatMap(axis => axis.choices.filter(choice => name in choice).map(choice => JSON.stringify(choice[name]))))];
+  return [name, all.some(text => typeof JSON.parse(text) !== "number") ? all : all.sort((a, b) => JSON.parse(a) - JSON.parse(b))];
+}));
 const measured = data.points.map((point, index) => ({...point, index})).filter(point => point.state === "measured");
 const frontOf = new Map(data.front.map(row => [row.point, row]));
 const isFront = point => frontOf.has(point.index);
-let kept = measured.find(isFront), filters = {};
-const passes = point => Object.entries(filters).every(([name, value]) => JSON.stringify(point.chosen[name]) === value);
+// Choices that points must have, and the least and the most of metrics.
+let kept = measured.find(isFront), filters = {}, limits = {};
+const passes = point => Object.entries(filters).every(([name, value]) => JSON.stringify(point.chosen[name]) === value) &&
+  Object.entries(limits).every(([key, {least, most}]) => !(point.values[key] < least) && !(point.values[key] > most));
 
 const fill = (select, rows, value) => {
   for (const [key, title] of rows) select.append(new Option(title, key, false, key === value));
   select.addEventListener("change", drawAll);
 };
-fill(byId("across"), metrics, data.objectives[0].key);
-fill(byId("up"), metrics, (data.objectives[1] || data.objectives[0]).key);
+// The first two objectives; a single one is shown through latency and energy.
+const shownFirst = data.objectives.length > 1 ? data.objectives.map(objective => objective.key) : ["latency_ms", "energy_mj"];
+fill(byId("across"), metrics, shownFirst[0]);
+fill(byId("up"), metrics, shownFirst[1]);
 fill(byId("color"), [["", "front"], ...parameters.map(name => [name, name])], "");
 byId("logarithmic").addEventListener("change", drawAll);
+fill(byId("limited"), metrics, data.objectives[0].key);
+const limit = () => {
+  const given = id => byId(id).value.trim() === "" ? undefined : Number(byId(id).value);
+  limits[byId("limited").value] = {least: given("least"), most: given("most")};
+  drawAll();
+};
+for (const id of ["least", "most"]) byId(id).addEventListener("input", limit);
+byId("limited").addEventListener("change", () => {
+  const {least, most} = limits[byId("limited").value] || {};
+  byId("least").value = least ?? "";
+  byId("most").value = most ?? "";
+});
+byId("free").addEventListener("click", () => {
+  filters = {}; limits = {};
+  byId("least").value = byId("most").value = "";
+  drawAll();
+});
+// The constraints as text, and how many points satisfy them.
+function drawLimits() {
+  const texts = Object.entries(limits).flatMap(([key, {least, most}]) =>
+    [...(least === undefined ? [] : [`${titleOf[key]} ≥ ${number(least)}`]), ...(most === undefined ? [] : [`${titleOf[key]} ≤ ${number(most)}`])]);
+  texts.push(...Object.entries(filters).map(([name, value]) => `${name} = ${JSON.parse(value)}`));
+  const left = measured.filter(passes).length;
+  byId("limits").textContent = texts.length ? `${texts.join(", ")}: ${left.toLocaleString("en")} of ${measured.length.toLocaleString("en")} points` : "";
+  byId("free").hidden = !texts.length;
+}
 
 // Of a choice of a parameter, from the first to the last.
 const shade = (name, value) => {
@@ -306,13 +339,14 @@ function drawTables() {
       step.pairs])));
   const front = byId("front");
   front.replaceChildren();
-  const rows = data.front.map(row => data.points[row.point]);
+  const shown = data.front.filter(row => passes(data.points[row.point])), rows = shown.map(row => data.points[row.point]);
   front.append(table([...parameters, ...metrics.slice(0, shownMetrics).map(([, title]) => title)], rows.map(point =>
     [...parameters.map(name => String(point.chosen[name])), ...metrics.slice(0, shownMetrics).map(([key]) => number(point.values[key]))]),
-    i => { keep(measured.find(point => point.index === data.front[i].point)); byId("chosen").scrollIntoView({behavior: "smooth"}); }));
+    i => { keep(measured.find(point => point.index === shown[i].point)); byId("chosen").scrollIntoView({behavior: "smooth"}); }));
 }
 
 function drawAll() {
+  drawLimits();
   drawScatter();
   drawChosen();
   drawParallel();

@@ -578,13 +578,21 @@ function drawn(tag, attributes, text) {
   if (text !== undefined) made.textContent = text;
   return made;
 }
+// The share of a part's multiplications that are the model's, not those of padding; 1: not known.
+const ownShare = part => part.useful_macs === null ? 1 : part.useful_macs / part.macs;
+
+// Rectangles on the diagram that text must not cover: [left, top, right, bottom].
+const overlaps = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+
 function showRoofline(program) {
-  const svg = $('roofline'), box = svg.getBoundingClientRect(), w = Math.max(300, box.width), h = 330, left = 46, bottom = 30, top = 14, right = 12;
+  const svg = $('roofline'), w = Math.max(300, svg.getBoundingClientRect().width), h = 330, left = 46, bottom = 30, top = 14, right = 12;
   svg.replaceChildren();
   svg.setAttribute('viewBox', '0 0 ' + w + ' ' + h);
   const peak = program.peak_macs_per_cycle, slope = program.peak_bytes_per_cycle, ridge = peak / slope;
-  const points = [...program.layers, program.whole].filter(part => part.macs > 0 && part.cycles > 0 && part.macs_per_byte > 0);
-  const xs = points.map(p => p.macs_per_byte).concat(ridge), ys = points.map(p => p.macs_per_cycle).concat(peak);
+  const points = [...program.layers, program.whole].filter(part => part.macs > 0 && part.cycles > 0 && part.macs_per_byte > 0 && ownShare(part) > 0)
+    .map(part => ({part, whole: part === program.whole, perByte: part.macs_per_byte * ownShare(part), perCycle: part.macs_per_cycle * ownShare(part)}));
+  if (!points.length) return;
+  const xs = points.flatMap(p => [p.perByte, p.part.macs_per_byte]).concat(ridge), ys = points.map(p => p.perCycle).concat(peak);
   // The axes end at 1, 2 or 5 times a power of ten.
   const marks = [];
   for (let power = -6; power <= 9; ++power) for (const factor of [1, 2, 5]) marks.push(factor * Math.pow(10, power));
@@ -593,39 +601,59 @@ function showRoofline(program) {
   const x = value => left + Math.log(value / x0) / Math.log(x1 / x0) * (w - left - right);
   const y = value => h - bottom - Math.log(value / y0) / Math.log(y1 / y0) * (h - bottom - top);
   const label = value => value >= 1 ? grouped(value) : String(+value.toPrecision(1));
+  let last = -Infinity;
   for (const value of marks) {
-    if (value >= x0 && value <= x1)
-      svg.append(drawn('line', {x1: x(value), x2: x(value), y1: top, y2: h - bottom, stroke: 'var(--grid)'}), drawn('text', {x: x(value), y: h - bottom + 15, 'text-anchor': 'middle'}, label(value)));
+    if (value >= x0 && value <= x1) {
+      svg.append(drawn('line', {x1: x(value), x2: x(value), y1: top, y2: h - bottom, stroke: 'var(--grid)'}));
+      if (x(value) - last > 34) svg.append(drawn('text', {x: last = x(value), y: h - bottom + 15, 'text-anchor': 'middle'}, label(value)));
+    }
     if (value >= y0 && value <= y1)
       svg.append(drawn('line', {x1: left, x2: w - right, y1: y(value), y2: y(value), stroke: 'var(--grid)'}), drawn('text', {x: left - 6, y: y(value) + 4, 'text-anchor': 'end'}, label(value)));
   }
   svg.append(drawn('text', {x: w - right, y: h - 2, 'text-anchor': 'end'}, 'multiplications per byte of DRAM'));
-  const foot = Math.max(x0, y0 / slope);
+  const foot = Math.max(x0, y0 / slope), roof = value => Math.min(peak, value * slope);
   svg.append(drawn('polyline', {points: [[foot, foot * slope], [ridge, peak], [x1, peak]].map(([a, b]) => x(a) + ',' + y(b)).join(' '), fill: 'none', stroke: 'var(--text)', 'stroke-width': 1.6}));
-  svg.append(drawn('text', {x: w - right, y: y(peak) - 6, 'text-anchor': 'end'}, grouped(peak) + ' per cycle'));
-  const lower = Math.max(foot * 1.5, 1e-9);
-  svg.append(drawn('text', {x: x(lower) + 12, y: y(lower * slope) + 16}, program.peak_rate));
-  const biggest = [...program.layers].sort((a, b) => b.cycles - a.cycles).slice(0, 5);
   const taken = [];
-  for (const part of points) {
-    const whole = part === program.whole;
-    const radius = whole ? 7 : 3 + 9 * Math.sqrt(part.cycles / program.whole.cycles);
-    const mark = drawn('circle', {cx: x(part.macs_per_byte), cy: y(part.macs_per_cycle), r: radius, fill: whole ? 'var(--store)' : 'var(--accent)', 'fill-opacity': whole ? 1 : .55, stroke: 'var(--panel)'});
-    mark.onpointermove = event => showTip(event, element('b', {}, whole ? 'the whole program' : part.name), list([['per byte', part.macs_per_byte.toFixed(2)], ['per cycle', part.macs_per_cycle.toFixed(1)],
-      ['of the model', usefulTexts(part, program).join(', ')], ['of the roof', percent(part.macs_per_cycle, Math.min(peak, part.macs_per_byte * slope))], ['cycles', grouped(part.cycles)], ['tightest bound', part.bounds.tightest + ', ' + percent(part.of_tightest_bound, 1)]]));
+  // Writes a text where nothing is yet, at the first of the places [x, y, anchor], and returns whether there is one.
+  const write = (text, places, kind) => {
+    for (const [at, base, anchor] of places) {
+      const width = text.length * 6.1, from = anchor === 'end' ? at - width : anchor === 'middle' ? at - width / 2 : at, box = [from, base - 10, from + width, base + 3];
+      if (box[0] < left || box[2] > w || box[1] < 0 || box[3] > h - bottom || taken.some(other => overlaps(box, other))) continue;
+      taken.push(box);
+      svg.append(drawn('text', {x: at, y: base, class: kind, 'text-anchor': anchor}, text));
+      return true;
+    }
+    return false;
+  };
+  points.sort((a, b) => a.whole - b.whole || b.part.cycles - a.part.cycles);
+  for (const point of points) {
+    const {part, whole} = point, cx = x(point.perByte), cy = y(point.perCycle), tint = whole ? 'var(--store)' : 'var(--accent)';
+    const radius = point.radius = whole ? 7 : 3 + 9 * Math.sqrt(part.cycles / program.whole.cycles);
+    // With the multiplications of padding, both coordinates grow by the same factor.
+    if (ownShare(part) < 0.98) {
+      const ex = x(part.macs_per_byte), ey = y(part.macs_per_cycle);
+      svg.append(drawn('line', {x1: cx, y1: cy, x2: ex, y2: ey, stroke: tint, 'stroke-opacity': .5}), drawn('circle', {cx: ex, cy: ey, r: radius / 2, fill: 'none', stroke: tint}));
+    }
+    const mark = drawn('circle', {cx, cy, r: radius, fill: tint, 'fill-opacity': whole ? 1 : .55, stroke: 'var(--panel)'});
+    mark.onpointermove = event => showTip(event, element('b', {}, whole ? 'the whole program' : part.name), list([['of the model', usefulTexts(part, program).join(', ')], ['per byte', point.perByte.toFixed(2)],
+      ['with padding', part.macs_per_cycle.toFixed(1) + ' a cycle, ' + part.macs_per_byte.toFixed(2) + ' per byte'], ['of the roof', percent(point.perCycle, roof(point.perByte))], ['cycles', grouped(part.cycles)],
+      ['tightest bound', part.bounds.tightest + ', ' + percent(part.of_tightest_bound, 1)]]));
     mark.onpointerleave = hideTip;
     svg.append(mark);
-    // Below it the model's own multiplications, if the point is inside the diagram.
-    const useful = part.useful_macs_per_cycle;
-    if (useful > y0 && useful < part.macs_per_cycle)
-      svg.append(drawn('circle', {cx: x(part.macs_per_byte), cy: y(useful), r: radius / 2, fill: 'none', stroke: whole ? 'var(--store)' : 'var(--accent)'}));
-    const at = [x(part.macs_per_byte) + radius + 4, y(part.macs_per_cycle) + 4], name = whole ? 'all' : part.name;
-    if ((whole || biggest.includes(part)) && !taken.some(other => Math.abs(other[0] - at[0]) < 70 && Math.abs(other[1] - at[1]) < 13)) {
-      taken.push(at);
-      const flip = at[0] + name.length * 6.2 > w;
-      svg.append(drawn('text', {x: flip ? at[0] - 2 * radius - 8 : at[0], y: at[1], class: 'name', 'text-anchor': flip ? 'end' : 'start'}, name.length > 24 ? name.slice(0, 23) + '…' : name));
-    }
+    taken.push([cx - radius * .7, cy - radius * .7, cx + radius * .7, cy + radius * .7]);
   }
+  write(grouped(peak) + ' per cycle', [[w - right, y(peak) - 6, 'end'], [x(ridge) + 4, y(peak) - 6, 'start']], '');
+  for (const part of [.25, .5, .1, .75]) {
+    const at = Math.exp(Math.log(foot) + part * (Math.log(ridge) - Math.log(foot)));
+    if (write(program.peak_rate, [[x(at) + 10, y(at * slope) + 14, 'start'], [x(at) - 10, y(at * slope) - 6, 'end']], '')) break;
+  }
+  // As many names as there is room for, those of the longest layers first.
+  for (const {part, whole, perByte, perCycle, radius} of [points[points.length - 1], ...points.slice(0, -1)]) {
+    const name = whole ? 'all' : part.name.length > 24 ? part.name.slice(0, 23) + '…' : part.name, cx = x(perByte), cy = y(perCycle), beyond = radius + 4;
+    write(name, [[cx + beyond, cy + 4, 'start'], [cx - beyond, cy + 4, 'end'], [cx, cy - beyond, 'middle'], [cx, cy + beyond + 8, 'middle']], 'name');
+  }
+  legend('rooflegend', [['accent', 'a layer, multiplications of the model; the area grows with its cycles'], ['store', 'the whole program']]);
+  if (points.some(({part}) => ownShare(part) < 0.98)) $('rooflegend').append(element('span', {}, element('i', {class: 'ring'}), 'with those of padding'));
 }
 
 // The model's own multiplications, without those of padding: per cycle, and as a share of the hardware's peak.

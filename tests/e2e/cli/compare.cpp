@@ -165,6 +165,9 @@ TEST_CASE("compare: bad usage is refused before anything runs") {
   REQUIRE(write_text_file(folder / "e.json", R"({"rows": {"mac.int8": {"value": 1e17, "unit": "pJ", "source": "x"}}})")
               .ok());
   refused({kDigits, "--energy", folder / "e.json"}, "1e+17 pJ is outside 0.003 to 10");
+  for (const char* batch : {"0", "1,x", "1,", "100000"}) refused({kDigits, "--batch", batch}, "--batch");
+  refused({kDigits, "--batch", "8"}, "no input has a batch that can be 8");
+  refused({kDigits, "--batch", "1", "--explain", "--hw", "1x8x8,1x16x16"}, "--explain compares two runs of one batch");
 }
 
 TEST_CASE("compare: where no listed target runs, the command fails") {

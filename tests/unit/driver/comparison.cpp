@@ -45,6 +45,15 @@ TEST_CASE("comparison: agreement counts and measures differences") {
   CHECK(std::isinf(agreement_of(outputs({nan}), outputs({1})).largest));
 }
 
+TEST_CASE("comparison: rates count the samples of a batch, of all accelerators") {
+  // 8 samples in 0.01 s; with 4 accelerators, 32 samples in 0.02 s.
+  ComparedRow row{.target = "cpu", .machine = "a", .batch = 8, .seconds = 0.01};
+  CHECK(row.per_second() == Approx(800));
+  row.seconds = 0.02;
+  row.accelerator = ComparedAccelerator{.count = 4};
+  CHECK(row.per_second() == Approx(1600));
+}
+
 TEST_CASE("comparison: speedups are relative to the slowest target that runs") {
   ComparedModel model;
   for (const double seconds : {0.5e-3, 2e-3})

@@ -42,7 +42,7 @@ Comparison some_comparison() {
   ComparedRow cuda{.target = "cuda", .machine = "-"};
   cuda.unavailable = "this version of the kit has no target cuda (NVIDIA GPUs)";
   Comparison comparison;
-  comparison.models.push_back({"m.onnx", 1'000'000, {accel, cpu, cuda}, "its integer graph"});
+  comparison.models.push_back({"m.onnx", 1, 1'000'000, {accel, cpu, cuda}, "its integer graph"});
   return comparison;
 }
 

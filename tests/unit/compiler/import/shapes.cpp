@@ -17,8 +17,9 @@ Model add(const std::vector<Extent>& a, const std::vector<Extent>& b) {
   return model;
 }
 
-std::string outcome(const Model& model, const std::map<std::string, Shape>& shapes = {}) {
-  const auto imported = model.import({.shapes = shapes, .external_data_folder = {}});
+std::string outcome(const Model& model, const std::map<std::string, Shape>& shapes = {},
+                    std::optional<std::int64_t> batch = {}) {
+  const auto imported = model.import({.shapes = shapes, .batch = batch, .external_data_folder = {}});
   if (!imported) return to_string(imported.errors());
   std::string text = to_string(imported->graph.value(imported->graph.outputs[0]).type.shape);
   for (const std::string& note : imported->report.notes)
@@ -31,6 +32,14 @@ std::string outcome(const Model& model, const std::map<std::string, Shape>& shap
 TEST_CASE("shapes: a symbolic batch becomes 1, and the report says so") {
   CHECK(outcome(add({"N", 3}, {"N", 3})) == "[1, 3]; input a: batch N = 1 assumed; --shape N=N sets another");
   CHECK(outcome(add({"N", 3}, {3, "N"}), {{"N", {3}}}) == "[3, 3]");
+}
+
+TEST_CASE("shapes: a batch is the first extent of all inputs that leave it open") {
+  CHECK(outcome(add({"N", 3}, {"N", 3}), {}, 5) == "[5, 3]");
+  CHECK(outcome(add({"N", 3}, {1, 3}), {}, 5) == "[5, 3]");
+  CHECK(outcome(add({"N", 3}, {"N", 3}), {{"N", {2}}}, 5) == "[2, 3]");
+  CHECK_THAT(outcome(add({1, 3}, {1, 3}), {}, 5),
+             ContainsSubstring("no input has a batch that can be 5: their first extents are fixed"));
 }
 
 TEST_CASE("shapes: other symbols must be given, all are named at once") {

@@ -1,0 +1,68 @@
+// Estimates the resources of a design point in a family of FPGAs without synthesis. Look-up tables (LUT), flip-flops
+// and levels of logic come from models that are fitted to runs of Yosys; DSP slices and block RAMs follow from the
+// rules by which Yosys maps products and memories, and are exact. docs/howto/exploring.md describes fit and error.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "explore/area/logic_model.h"
+#include "isa/config.h"
+
+namespace dovetail::explore {
+
+// A family, and how its LUTs hold a memory with one write port and one read port. Source: Xilinx UG474 (7 series),
+// «Distributed RAM».
+struct FpgaFamily {
+  std::string_view flow;             // of hw/syn
+  std::string_view title;            // "Xilinx 7 series"
+  std::int64_t luts_per_memory = 0;  // LUTs of a distributed memory
+  std::int64_t bits_of_32 = 0;       // bits of a word of one with 32 words; with 64 words it has half as many
+};
+// The families that have runs for a fit.
+inline constexpr std::array kFpgaFamilies{FpgaFamily{"xc7", "Xilinx 7 series", 4, 6}};
+
+// The resources of a memory.
+struct FpgaMemory {
+  std::int64_t luts = 0, ramb18 = 0, ramb36 = 0;
+  bool operator==(const FpgaMemory&) const = default;
+};
+// `registered`: the read data comes a cycle after the address, as block RAM requires.
+FpgaMemory map_memory(std::int64_t words, std::int64_t bits, bool registered, const FpgaFamily& family);
+
+struct FpgaEstimate {
+  double lut = 0;  // those that hold memories included
+  double flip_flops = 0, dsp = 0;
+  double bram = 0;  // block RAMs of 36 Kbit; one of 18 Kbit is a half
+  double logic_levels = 0;
+  FpgaEstimate times(std::int64_t accelerators) const;
+};
+
+class FpgaModel {
+ public:
+  // The model of the kit's hw/syn/sweep.FLOW.json.
+  static Result<FpgaModel> of_kit(const FpgaFamily& family);
+
+  FpgaEstimate estimate(const isa::HardwareConfig& hardware) const;
+  const FpgaFamily& family() const { return *family_; }
+  const LogicModel& logic() const { return logic_; }
+  // "LUT off by 1.9 % on average, 4.0 % at most, on 14 other runs; all runs have 16 to 256 multipliers"
+  std::string error_text() const;
+  // The estimate of so many accelerators together, with the model's error: `dovetail hw area --estimate --flow FLOW
+  // --json`.
+  Json report(const isa::HardwareConfig& hardware, std::int64_t accelerators) const;
+
+ private:
+  FpgaModel(const FpgaFamily& family, LogicModel logic) : family_(&family), logic_(std::move(logic)) {}
+
+  const FpgaFamily* family_;
+  LogicModel logic_;
+};
+
+}  // namespace dovetail::explore
