@@ -142,6 +142,10 @@ class Hw : public Command {
     DOVETAIL_ASSIGN(const isa::Machine machine,
                     isa::load_machine(config_.empty() ? driver::kDefaultHardware : config_));
     const isa::HardwareConfig& config = machine.hardware;
+    if (!flow_.empty() &&
+        std::ranges::find(driver::kAreaFlows, flow_, &driver::AreaFlow::name) == std::end(driver::kAreaFlows))
+      return Diagnostic{"bad usage of `dovetail hw area`", flow_, "the flows are generic, xc7 and xcup",
+                        "see `dovetail hw --help`"};
     if (estimate_) return estimate(machine);
     if (technology_)
       return Diagnostic{"bad usage of `dovetail hw area`", "--technology",

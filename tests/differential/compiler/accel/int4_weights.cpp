@@ -42,7 +42,11 @@ TEST_CASE("accel: weights of 4 bits are loaded as such, where all of them fit") 
       config.weights4 = true;
       const test::Ran after = test::run_on_accelerator(fits, config, inputs, demand);
       CHECK((after.int4_bytes > 0) == (before.weight_bytes > 0));
-      CHECK(after.weight_bytes + 2 * after.int4_bytes == before.weight_bytes);
+      // Other LOADs of WGT only have parameters of epilogues. A schedule may load weights more often, as they are
+      // fewer.
+      if (!config.epilogue) CHECK(after.weight_bytes == 0);
+      else if (before.weight_bytes > 0) CHECK(after.weight_bytes < before.weight_bytes);
+      CHECK(after.weight_bytes + 2 * after.int4_bytes >= before.weight_bytes);
       CHECK(test::run_on_accelerator(large, config, inputs, demand).int4_bytes == 0);
       config.weights4 = false;
     }
