@@ -212,6 +212,7 @@ class Comparer {
     for (const auto& [target, count] : summary.macs)
       if (count > 0) row.shares[target] = static_cast<double>(count) / static_cast<double>(macs);
     outcome_.model.macs = std::max(outcome_.model.macs, macs);
+    if (macs > 0 && !row.shares.contains(row.target)) row.machine += ", all on another target";
     row.bundle_bytes = bundle::serialize_in_pieces(compiled.compiled.bundle).size();
     for (const bundle::MemorySpace& space : compiled.compiled.bundle.spaces) row.arena_bytes += space.bytes;
     row.arithmetic = is_integer(compiled.compiled.integer) ? "integer" : "float";

@@ -132,9 +132,12 @@ struct Sweep {
   Json identity() const {
     Hash text;
     text.add(space.text());
-    Json identity{
-        {"models", models->key()}, {"space", text.text()}, {"energy", energy.key()}, {"kit", dvt_kit_version()}};
-    if (technology) identity["technology"] = area.technology().key();
+    Json identity{{"models", models->key()},
+                  {"space", text.text()},
+                  {"energy", energy.key()},
+                  {"kit", dvt_kit_version()},
+                  {"metrics", explore::metric_keys()},
+                  {"area", area.key()}};
     return identity;
   }
 };
@@ -271,6 +274,7 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   report.energy = sweep.energy.statement();
   report.mixed = explore::mixed_technologies(sweep.area.technology(), sweep.energy);
   DOVETAIL_ASSIGN(report.points, points.all());
+  report.unknown_energies = report.find_unknown_energies(sweep.energy);
   report.front = explore::front_of(report.points, sweep.space.objectives());
   give_json(json, report.json());
   return {};

@@ -100,6 +100,8 @@ class Compare : public Command {
     DOVETAIL_ASSIGN(const driver::ModelOptions model, model_.parse());
     std::vector<std::optional<std::int64_t>> batches{std::nullopt};
     if (batches_) {
+      if (batches_->empty())
+        return Diagnostic{"bad usage of `dovetail compare`", "--batch", "no number is given", "write --batch 1,8"};
       batches.clear();
       for (const auto part : std::views::split(std::string_view(*batches_), ',')) {
         constexpr std::int64_t kMostSamples = 65536;

@@ -210,9 +210,12 @@ class Explore : public Command {
     Json identity() const {
       Hash text;
       text.add(space.text());
-      Json identity{
-          {"models", points->key()}, {"space", text.text()}, {"energy", energy.key()}, {"kit", build_facts().version}};
-      if (technology) identity["technology"] = area.technology().key();
+      Json identity{{"models", points->key()},
+                    {"space", text.text()},
+                    {"energy", energy.key()},
+                    {"kit", build_facts().version},
+                    {"metrics", explore::metric_keys()},
+                    {"area", area.key()}};
       return identity;
     }
   };
@@ -288,6 +291,7 @@ class Explore : public Command {
     report.mixed = explore::mixed_technologies(sweep.area.technology(), sweep.energy);
     // A sweep that was stopped gets a report of its finished points, too.
     DOVETAIL_ASSIGN(report.points, file.all());
+    report.unknown_energies = report.find_unknown_energies(sweep.energy);
     report.front = explore::front_of(report.points, sweep.space.objectives());
     DOVETAIL_TRY(add_layers(report, *sweep.points));
     DOVETAIL_TRY(write(report));

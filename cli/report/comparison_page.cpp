@@ -130,8 +130,12 @@ std::string comparison_page(const Json& comparison) {
   for (const Json& input : comparison.at("inputs"))
     body += fmt::format("<p>input {}</p>\n", escaped_html(input.get<std::string>()));
   for (const Json& model : comparison.at("models")) {
-    body += fmt::format("<section><h2>{}</h2>\n<p>{} multiplications; {}</p>\n", escaped_member(model, "file"),
-                        with_separators(model.at("macs").get<std::uint64_t>()), escaped_member(model, "reference"));
+    body += fmt::format("<section><h2>{}</h2>\n<p>{} multiplications{}; {}</p>\n", escaped_member(model, "file"),
+                        with_separators(model.at("macs").get<std::uint64_t>()),
+                        model.at("batch") == 1 ? ""
+                                               : fmt::format(" of a batch of {}; latency is the batch's",
+                                                             model.at("batch").get<std::int64_t>()),
+                        escaped_member(model, "reference"));
     body += bars(
         model, "latency", "latency", [](const Json& row) { return seconds(row, "ms"); }, milliseconds_text);
     body += bars(

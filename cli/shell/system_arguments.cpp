@@ -13,7 +13,7 @@ namespace dovetail::cli {
 
 void SystemArguments::declare(Options& options) {
   options.value("--clock", "MHZ", clock,
-                "clock of the accelerator in MHz (default: that of the configuration, which is 500 unless set)");
+                "clock of the accelerator in MHz (default: that of the configuration, which is 350 unless set)");
   options.value("--memory", "MODEL", memory,
                 "the DRAM of the accelerator (default: that of the configuration):\n"
                 "ideal:latency=64,bytes=8,outstanding=16 (bytes 0: a beat; 36.57 too), perturbed:seed=7,\n"

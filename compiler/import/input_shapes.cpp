@@ -28,7 +28,10 @@ class Binder {
   Result<std::vector<graph::TensorType>> run() {
     read_options();
     for (const onnx::ValueInfo* input : inputs_) bind_batch(*input);
-    if (options_.batch && !batch_is_bound_)
+    const auto has_batch = [&](const onnx::ValueInfo* input) {
+      return !input->dims().empty() && input->dims()[0].value == options_.batch;
+    };
+    if (options_.batch && !batch_is_bound_ && !std::ranges::all_of(inputs_, has_batch))
       report("", fmt::format("no input has a batch that can be {}: their first extents are fixed", *options_.batch),
              "export the model with a symbolic first extent");
     std::vector<graph::TensorType> types;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "explore/area/chip_memories.h"
 #include "isa/nearest.h"
 #include "simulator/rtl/find.h"
@@ -15,18 +16,18 @@ namespace dovetail::explore {
 namespace {
 
 struct TechnologyRow {
-  std::string_view key;
+  std::string_view key, unit;  // the unit with which the text of a file must begin
   double Technology::*value;
   double least, most;  // of a plausible value, from 2 nm to 350 nm
 };
 constexpr std::array<TechnologyRow, 7> kTechnologyRows{{
-    {"gate_um2", &Technology::gate_um2, 0.001, 500},
-    {"flip_flop_um2", &Technology::flip_flop_um2, 0.001, 5000},
-    {"utilisation", &Technology::utilization, 0.05, 1},
-    {"sram_um2_per_bit", &Technology::sram_per_bit, 0.001, 100},
-    {"sram_um2_per_edge", &Technology::sram_per_edge, 0.001, 1000},
-    {"two_ports", &Technology::two_ports, 1, 10},
-    {"level_ps", &Technology::level_ps, 0.1, 5000},
+    {"gate_um2", "µm²", &Technology::gate_um2, 0.001, 500},
+    {"flip_flop_um2", "µm²", &Technology::flip_flop_um2, 0.001, 5000},
+    {"utilisation", "of", &Technology::utilization, 0.05, 1},
+    {"sram_um2_per_bit", "µm²", &Technology::sram_per_bit, 0.001, 100},
+    {"sram_um2_per_edge", "µm²", &Technology::sram_per_edge, 0.001, 1000},
+    {"two_ports", "times", &Technology::two_ports, 1, 10},
+    {"level_ps", "ps", &Technology::level_ps, 0.1, 5000},
 }};
 
 Diagnostic bad_technology(std::string_view where, std::string_view key, std::string why, std::string hint) {
@@ -47,6 +48,11 @@ Result<double> read_row(const Json& json, std::string_view where, const Technolo
   if (!source.is_string() || source.get_ref<const std::string&>().empty())
     return bad_technology(where, row.key, "\"source\" is missing or not text",
                           "name the source of the number: a library, a paper; or state that it is assumed");
+  if (const Json unit = json.value("unit", Json());
+      !unit.is_null() && !(unit.is_string() && unit.get_ref<const std::string&>().starts_with(row.unit)))
+    return bad_technology(where, fmt::format("{}.unit", row.key),
+                          fmt::format("the unit is {}, but must be \"{}\"", unit.dump(), row.unit),
+                          "convert the number; areas are in µm², delays in ps");
   if (!value.is_number() || !(value.get<double>() >= row.least && value.get<double>() <= row.most))
     return bad_technology(where, row.key,
                           fmt::format("\"value\" is {}, not a number from {:g} to {:g}",
@@ -121,6 +127,18 @@ AreaEstimate AreaEstimate::times(std::int64_t accelerators) const {
   for (double* const each : {&all.gates, &all.flip_flops, &all.memory_bits, &all.logic_mm2, &all.sram_mm2})
     *each *= count;
   return all;
+}
+
+std::string AreaModel::key() const {
+  Hash hash;
+  hash.add(technology_.key());
+  const auto add = [&](const LogicModel& model) {
+    for (const SynthesisRun& run : model.runs())
+      for (const BlockCount& block : run.blocks) hash.add(fmt::format("{} {} ", block.logic, block.flip_flops));
+  };
+  add(gates_);
+  for (const FpgaModel& fpga : fpgas_) add(fpga.logic());
+  return hash.text();
 }
 
 AreaEstimate AreaModel::estimate(const isa::HardwareConfig& hardware) const {

@@ -65,6 +65,7 @@ class AreaModel {
   // --json`.
   Json report(const isa::HardwareConfig& hardware, std::int64_t accelerators) const;
   const Technology& technology() const { return technology_; }
+  std::string key() const;                                     // equal keys give equal estimates
   std::span<const FpgaModel> fpgas() const { return fpgas_; }  // in the order of kFpgaFamilies
 
  private:

@@ -141,6 +141,14 @@ simulator::DramEnergy energies_of(const simulator::DramStandard& standard, const
                                  : costs.dram[static_cast<std::size_t>(preset - presets.begin())];
 }
 
+// The names of the energies that are not known, with commas.
+std::string unknown_events(const simulator::DramEnergy& energy) {
+  std::vector<std::string_view> unknown;
+  for (const simulator::DramEnergyInfo& info : simulator::kDramEnergies)
+    if (!(energy.*info.value)) unknown.push_back(info.key);
+  return fmt::format("{}", fmt::join(unknown, ", "));
+}
+
 void add_commands(Sum& sum, const simulator::DramCommands& commands, const simulator::BankMemory& bank,
                   const std::optional<RunTime>& time, const EnergyCosts& costs) {
   using Kind = simulator::DramCommand::Kind;
@@ -153,13 +161,13 @@ void add_commands(Sum& sum, const simulator::DramCommands& commands, const simul
   sum.add_shared("DRAM I/O", reads * energy.io_read_bit.value_or(0) + writes * energy.io_write_bit.value_or(0));
   sum.add_shared("DRAM refresh", as_double(commands[Kind::refresh]) * energy.refresh.value_or(0));
   if (time) sum.add_shared("DRAM standby", energy.standby_mw.value_or(0) * time->seconds() * 1e9);
-  std::vector<std::string_view> unknown;
-  for (const simulator::DramEnergyInfo& info : simulator::kDramEnergies)
-    if (!(energy.*info.value)) unknown.push_back(info.key);
-  if (!unknown.empty())
-    sum.missing(
-        fmt::format("{} of the DRAM {}, whose energy is not known", fmt::join(unknown, ", "), bank.standard.name));
-  if (!bank.standard.file.empty()) sum.state(fmt::format("the DRAM by {}", bank.standard.file));
+  const std::string unknown = unknown_events(energy);
+  std::string origin = bank.standard.file.empty() ? "" : fmt::format("the DRAM by {}", bank.standard.file);
+  if (!unknown.empty()) {
+    sum.missing(fmt::format("{} of the DRAM {}, whose energy is not known", unknown, bank.standard.name));
+    origin += fmt::format("{}without {} of the DRAM", origin.empty() ? "" : ", ", unknown);
+  }
+  if (!origin.empty()) sum.state(std::move(origin));
 }
 
 void add_dram(Sum& sum, const simulator::Counters& counters, const isa::HardwareConfig& config,
@@ -177,6 +185,11 @@ void add_dram(Sum& sum, const simulator::Counters& counters, const isa::Hardware
 }
 
 }  // namespace
+
+std::string unknown_dram_events(const simulator::MemorySpec& memory, const EnergyTable& table) {
+  const auto* const bank = std::get_if<simulator::BankMemory>(&memory);
+  return bank == nullptr ? "" : unknown_events(energies_of(bank->standard, table.costs));
+}
 
 double Energy::chip_joules() const {
   double sum = 0;

@@ -56,6 +56,9 @@ Energy energy_of(const simulator::Counters& counters, const isa::HardwareConfig&
                  const simulator::MemorySpec& memory, const std::optional<RunTime>& time, const EnergyTable& table,
                  const std::optional<LogicSize>& logic = std::nullopt);
 
+// The events of the memory's DRAM whose energy is not known, with commas: "refresh, standby". Empty: all are known.
+std::string unknown_dram_events(const simulator::MemorySpec& memory, const EnergyTable& table);
+
 // A part of a run, such as a layer.
 struct RunPart {
   std::uint64_t cycles = 0;

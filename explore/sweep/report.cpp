@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -113,6 +114,19 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
 }
 
 }  // namespace
+
+std::string SweepReport::find_unknown_energies(const EnergyTable& table) const {
+  std::set<std::string> texts;
+  for (const PointRecord& point : points) {
+    if (point.state != PointState::measured) continue;
+    const auto machine = machine_of(point);
+    if (!machine.ok()) continue;
+    const auto memory = memory_of(machine->system);
+    const std::string unknown = memory.ok() ? unknown_dram_events(*memory, table) : "";
+    if (!unknown.empty()) texts.insert(fmt::format("{}: {}", machine->system.memory, unknown));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
 
 std::string SweepReport::command(const PointRecord& point) const {
   std::string machine = point.machine, memory;
@@ -233,6 +247,8 @@ std::string SweepReport::text() const {
   if (const std::string beyond = extrapolated(); !beyond.empty()) out += fmt::format("extrapolated  {}\n", beyond);
   out += fmt::format("energy        {}\n", energy);
   if (!mixed.empty()) out += fmt::format("mixed         {}\n", mixed);
+  if (!unknown_energies.empty())
+    out += fmt::format("not included  in energies, because they are not known: {}\n", unknown_energies);
   if (const std::string beyond = beyond_design(); !beyond.empty()) out += fmt::format("clock         {}\n", beyond);
   if (!accuracy.empty()) out += fmt::format("accuracy      {}\n", accuracy);
   out += fmt::format("values        {}\n", checks());
@@ -380,7 +396,8 @@ Json SweepReport::json() const {
             {"objectives", objectives},
             {"metrics", metrics},
             {"technology", area->technology().name},
-            {"energy", mixed.empty() ? energy : fmt::format("{}; {}", energy, mixed)},
+            {"energy", fmt::format("{}{}{}", energy, mixed.empty() ? "" : "; " + mixed,
+                                   unknown_energies.empty() ? "" : "; not included: " + unknown_energies)},
             {"area_error",
              {{"fitted_runs", area->gates().logic_error(false).runs},
               {"held_back_runs", held_back.runs},

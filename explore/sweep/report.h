@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "explore/area/area_model.h"
+#include "explore/energy/energy.h"
 #include "explore/sweep/points_file.h"
 #include "explore/sweep/space.h"
 #include "explore/sweep/workload.h"
@@ -32,6 +33,7 @@ struct SweepReport {
   std::string energy_file;                                  // that replaces rows of the kit\'s table; empty: none
   std::string technology_file;                              // of the areas, another than the kit's; empty: none
   std::string mixed;                                        // mixed_technologies()
+  std::string unknown_energies;                             // find_unknown_energies()
   // How many points extrapolate the area model; empty: none.
   std::string extrapolated() const;
   // A text with the number of points whose clock exceeds their design's; empty: none.
@@ -49,6 +51,9 @@ struct SweepReport {
   }
   // The command that runs a point again, for a shell, with all that its cycles and its energy depend on.
   std::string command(const PointRecord& point) const;
+
+  // The memories of measured points with events whose energy is not known: "bank:hbm3: refresh, standby". Empty: none.
+  std::string find_unknown_energies(const EnergyTable& table) const;
 
   // How the values of measured points compare with the reference: "equal of 12 points; not checked of 3 points".
   std::string checks() const;

@@ -89,7 +89,7 @@ class Hardware(unittest.TestCase):
             dovetail.hardware("tiny").area(technology="nonesuch")
         with self.assertRaisesRegex(dovetail.InputError, "a flow has its own technology"):
             dovetail.hardware("tiny").area("generic", technology="cmos7")
-        with self.assertRaisesRegex(dovetail.InputError, "give null, generic, xc7 or xcup"):
+        with self.assertRaisesRegex(dovetail.InputError, "give null, generic, xc7, xcup or xc7:estimate"):
             dovetail.hardware("tiny").area("asic")
 
     def test_engines_and_targets(self):

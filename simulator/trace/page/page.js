@@ -589,9 +589,10 @@ function showRoofline(program) {
   svg.replaceChildren();
   svg.setAttribute('viewBox', '0 0 ' + w + ' ' + h);
   const peak = program.peak_macs_per_cycle, slope = program.peak_bytes_per_cycle, ridge = peak / slope;
-  const points = [...program.layers, program.whole].filter(part => part.macs > 0 && part.cycles > 0 && part.macs_per_byte > 0 && ownShare(part) > 0)
-    .map(part => ({part, whole: part === program.whole, perByte: part.macs_per_byte * ownShare(part), perCycle: part.macs_per_cycle * ownShare(part)}));
-  if (!points.length) return;
+  // A part without multiplications of the model, such as an addition, is where its executed ones are.
+  const points = [...program.layers, program.whole].filter(part => part.macs > 0 && part.cycles > 0 && part.macs_per_byte > 0)
+    .map(part => ({part, whole: part === program.whole, own: ownShare(part), shown: ownShare(part) || 1}))
+    .map(point => ({...point, perByte: point.part.macs_per_byte * point.shown, perCycle: point.part.macs_per_cycle * point.shown}));
   const xs = points.flatMap(p => [p.perByte, p.part.macs_per_byte]).concat(ridge), ys = points.map(p => p.perCycle).concat(peak);
   // The axes end at 1, 2 or 5 times a power of ten.
   const marks = [];
@@ -627,14 +628,14 @@ function showRoofline(program) {
   };
   points.sort((a, b) => a.whole - b.whole || b.part.cycles - a.part.cycles);
   for (const point of points) {
-    const {part, whole} = point, cx = x(point.perByte), cy = y(point.perCycle), tint = whole ? 'var(--store)' : 'var(--accent)';
+    const {part, whole, own} = point, cx = x(point.perByte), cy = y(point.perCycle), tint = whole ? 'var(--store)' : 'var(--accent)';
     const radius = point.radius = whole ? 7 : 3 + 9 * Math.sqrt(part.cycles / program.whole.cycles);
     // With the multiplications of padding, both coordinates grow by the same factor.
-    if (ownShare(part) < 0.98) {
+    if (own > 0 && own < 0.98) {
       const ex = x(part.macs_per_byte), ey = y(part.macs_per_cycle);
       svg.append(drawn('line', {x1: cx, y1: cy, x2: ex, y2: ey, stroke: tint, 'stroke-opacity': .5}), drawn('circle', {cx: ex, cy: ey, r: radius / 2, fill: 'none', stroke: tint}));
     }
-    const mark = drawn('circle', {cx, cy, r: radius, fill: tint, 'fill-opacity': whole ? 1 : .55, stroke: 'var(--panel)'});
+    const mark = drawn('circle', {cx, cy, r: radius, fill: tint, 'fill-opacity': own === 0 ? 0 : whole ? 1 : .55, stroke: own === 0 ? tint : 'var(--panel)'});
     mark.onpointermove = event => showTip(event, element('b', {}, whole ? 'the whole program' : part.name), list([['of the model', usefulTexts(part, program).join(', ')], ['per byte', point.perByte.toFixed(2)],
       ['with padding', part.macs_per_cycle.toFixed(1) + ' a cycle, ' + part.macs_per_byte.toFixed(2) + ' per byte'], ['of the roof', percent(point.perCycle, roof(point.perByte))], ['cycles', grouped(part.cycles)],
       ['tightest bound', part.bounds.tightest + ', ' + percent(part.of_tightest_bound, 1)]]));
@@ -653,7 +654,7 @@ function showRoofline(program) {
     write(name, [[cx + beyond, cy + 4, 'start'], [cx - beyond, cy + 4, 'end'], [cx, cy - beyond, 'middle'], [cx, cy + beyond + 8, 'middle']], 'name');
   }
   legend('rooflegend', [['accent', 'a layer, multiplications of the model; the area grows with its cycles'], ['store', 'the whole program']]);
-  if (points.some(({part}) => ownShare(part) < 0.98)) $('rooflegend').append(element('span', {}, element('i', {class: 'ring'}), 'with those of padding'));
+  if (points.some(({own}) => own < 0.98)) $('rooflegend').append(element('span', {}, element('i', {class: 'ring'}), 'with those of padding, additions and poolings'));
 }
 
 // The model's own multiplications, without those of padding: per cycle, and as a share of the hardware's peak.

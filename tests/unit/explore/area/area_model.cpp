@@ -82,6 +82,11 @@ TEST_CASE("area model: beyond the range of its runs it extrapolates, and names i
 TEST_CASE("area model: invalid data is refused") {
   CHECK_FALSE(synthesis_runs_from_json(Json{{"runs", {{{"held_back", true}}}}}, "x").ok());
   CHECK_FALSE(technology_from_json(Json{{"name", "none"}}, "x").ok());
+  Json technology = *read_json_file(std::string(DOVETAIL_SOURCE_DIR) + "/hw/syn/technology.json");
+  CHECK(technology_from_json(technology, "x").ok());
+  technology["gate_um2"]["unit"] = "mm²";
+  CHECK_THAT(to_string(technology_from_json(technology, "x").errors()),
+             Catch::Matchers::Contains("the unit is \"mm²\", but must be \"µm²\""));
   CHECK_FALSE(LogicModel::fit({}, "x").ok());
 }
 

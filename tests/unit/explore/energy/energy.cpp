@@ -57,6 +57,13 @@ double part(const Energy& energy, std::string_view component) {
 
 }  // namespace
 
+TEST_CASE("energy: events of a DRAM whose energy is not known are named") {
+  const EnergyTable table = default_energy_table().value();
+  CHECK(unknown_dram_events(*simulator::parse_memory("bank:hbm2"), table).empty());
+  CHECK(unknown_dram_events(*simulator::parse_memory("bank:hbm3"), table) == "refresh, standby");
+  CHECK(unknown_dram_events(simulator::IdealMemory{}, table).empty());
+}
+
 TEST_CASE("energy: several accelerators have the chip's energy N times, the shared DRAM's commands and standby once") {
   RunTime four = kTime;
   four.accelerators = 4;

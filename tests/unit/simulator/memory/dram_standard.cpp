@@ -174,7 +174,7 @@ TEST_CASE("a DRAM file's mistakes are errors with the key and the rule") {
     CHECK_FALSE(parse_dram(text, "mine.json").ok());
 }
 
-TEST_CASE("--memory names a DRAM file, and its text has the hash of the numbers") {
+TEST_CASE("memory: the option names a DRAM file, and its text has the hash of the numbers") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "mine.json";
   Json json = valid();
