@@ -159,15 +159,6 @@ AreaEstimate AreaModel::estimate(const isa::HardwareConfig& hardware) const {
   return area;
 }
 
-std::string AreaModel::error_text() const {
-  const ModelError held_back = gates_.logic_error(true);
-  const auto [least, most] = gates_.multipliers();
-  return fmt::format(
-      "gates off by {:.1f} % on average, {:.1f} % at most, on {} other runs; "
-      "all runs have {:.0f} to {:.0f} multipliers",
-      100 * held_back.mean, 100 * held_back.most, held_back.runs, least, most);
-}
-
 Json AreaModel::report(const isa::HardwareConfig& hardware, std::int64_t accelerators) const {
   const AreaEstimate area = estimate(hardware).times(accelerators);
   const ModelError held_back = gates_.logic_error(true);

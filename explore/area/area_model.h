@@ -54,9 +54,7 @@ class AreaModel {
 
   AreaEstimate estimate(const isa::HardwareConfig& hardware) const;
   const LogicModel& gates() const { return gates_; }
-  // The error of gates on the held-back runs as text, with the range of multipliers of all runs: "gates off by 0.2 % on
-  // average, 0.6 % at most, on 13 other runs; all runs have 16 to 256 multipliers".
-  std::string error_text() const;
+  std::string error_text() const { return gates_.error_text("gates"); }
   // LogicModel::extrapolates() of the gates.
   std::vector<std::string> extrapolates(const isa::HardwareConfig& hardware) const {
     return gates_.extrapolates(hardware);

@@ -114,15 +114,6 @@ FpgaEstimate FpgaModel::estimate(const HardwareConfig& hardware) const {
           .logic_levels = logic_.levels(hardware)};
 }
 
-std::string FpgaModel::error_text() const {
-  const ModelError held_back = logic_.logic_error(true);
-  const auto [least, most] = logic_.multipliers();
-  return fmt::format(
-      "LUT off by {:.1f} % on average, {:.1f} % at most, on {} other runs; "
-      "all runs have {:.0f} to {:.0f} multipliers; DSP and block RAM are exact",
-      100 * held_back.mean, 100 * held_back.most, held_back.runs, least, most);
-}
-
 Json FpgaModel::report(const HardwareConfig& hardware, std::int64_t accelerators) const {
   const FpgaEstimate estimated = estimate(hardware).times(accelerators);
   const ModelError held_back = logic_.logic_error(true);

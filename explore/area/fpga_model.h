@@ -52,8 +52,7 @@ class FpgaModel {
   FpgaEstimate estimate(const isa::HardwareConfig& hardware) const;
   const FpgaFamily& family() const { return *family_; }
   const LogicModel& logic() const { return logic_; }
-  // "LUT off by 1.9 % on average, 4.0 % at most, on 14 other runs; all runs have 16 to 256 multipliers"
-  std::string error_text() const;
+  std::string error_text() const { return logic_.error_text("LUT") + "; DSP and block RAM are exact"; }
   // The estimate of so many accelerators together, with the model's error: `dovetail hw area --estimate --flow FLOW
   // --json`.
   Json report(const isa::HardwareConfig& hardware, std::int64_t accelerators) const;

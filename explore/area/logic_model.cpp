@@ -280,6 +280,15 @@ std::pair<double, double> range_of(std::span<const SynthesisRun> runs, Feature f
 
 std::pair<double, double> LogicModel::multipliers() const { return range_of(runs_, macs); }
 
+std::string LogicModel::error_text(std::string_view what) const {
+  const ModelError held_back = logic_error(true);
+  const auto [least, most] = multipliers();
+  return fmt::format(
+      "{} off by {:.1f} % on average, {:.1f} % at most, on {} other runs; "
+      "all runs have {:.0f} to {:.0f} multipliers",
+      what, 100 * held_back.mean, 100 * held_back.most, held_back.runs, least, most);
+}
+
 std::vector<std::string> LogicModel::extrapolates(const HardwareConfig& hardware) const {
   std::vector<std::string> beyond;
   for (const CheckedRow& row : kChecked)

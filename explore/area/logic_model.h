@@ -74,6 +74,9 @@ class LogicModel {
   ModelError level_error(bool held_back) const;
   std::span<const SynthesisRun> runs() const { return runs_; }
   std::pair<double, double> multipliers() const;  // the fewest and the most of all runs
+  // The error of logic on the held-back runs, and the range of all runs: "gates off by 0.2 % on average, 0.6 % at most,
+  // on 13 other runs; all runs have 16 to 256 multipliers". `what`: the name of logic in the flow.
+  std::string error_text(std::string_view what) const;
   // The parameters in which the configuration is outside the range of all runs, so that the error of its estimate is
   // unknown: "1024 multipliers (runs have 16 to 256)", "window (no run has it)". Empty: the configuration is within the
   // range of the runs.
