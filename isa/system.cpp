@@ -14,7 +14,9 @@ namespace dovetail::isa {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kSystemKeys{"clock_mhz", "memory", "memory_clock_mhz", "accelerators"};
+constexpr std::array<std::string_view, 5> kSystemKeys{"clock_mhz", "memory", "memory_clock_mhz", "accelerators",
+                                                      "split"};
+constexpr std::array<std::string_view, 3> kSplitNames{"samples", "layers", "stages"};
 
 // An integer is written without a decimal point.
 Json number(double value) {
@@ -24,10 +26,19 @@ Json number(double value) {
 
 }  // namespace
 
+std::string_view name(Split split) { return kSplitNames[static_cast<std::size_t>(split)]; }
+
+std::optional<Split> split_named(std::string_view name) {
+  const auto found = std::ranges::find(kSplitNames, name);
+  if (found == kSplitNames.end()) return std::nullopt;
+  return static_cast<Split>(found - kSplitNames.begin());
+}
+
 Json system_to_json(const SystemConfig& system) {
   Json json{{"clock_mhz", number(system.clock_mhz)}, {"memory", system.memory}};
   if (system.memory_clock_mhz) json["memory_clock_mhz"] = number(*system.memory_clock_mhz);
   if (system.accelerators != 1) json["accelerators"] = system.accelerators;
+  if (system.split != Split::samples) json["split"] = name(system.split);
   return json;
 }
 
@@ -72,6 +83,12 @@ Result<SystemConfig> system_from_json(const Json& json, std::string_view where) 
       else
         errors.push_back(bad(key, fmt::format("{} is not an integer from 1 to {}", value.dump(), kMostAccelerators),
                              "write how many accelerators share the memory"));
+    } else if (key == "split") {
+      const auto split = value.is_string() ? split_named(value.get_ref<const std::string&>()) : std::nullopt;
+      if (split) system.split = *split;
+      else
+        errors.push_back(bad(key, fmt::format("{} is not what accelerators can divide", value.dump()),
+                             R"(write "samples", "layers" or "stages")"));
     } else {
       errors.push_back(bad(key, "the system has no key of this name", suggestion(key, kSystemKeys)));
     }

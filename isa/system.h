@@ -22,15 +22,24 @@ inline constexpr std::int64_t kMostAccelerators = 64;
 // lower one: 1x16x16-g2 and 1x16x16-g3.
 inline constexpr double kDefaultClockMhz = 350;
 
+// What several accelerators divide between them.
+enum class Split : std::uint8_t {
+  samples,  // each runs the whole model on its own sample
+  layers,   // all work on each layer of one sample: on parts of its result
+  stages,   // each runs some of the layers, on one image of a batch after the other: a pipeline
+};
+std::string_view name(Split split);
+std::optional<Split> split_named(std::string_view name);
+
 struct SystemConfig {
   double clock_mhz = kDefaultClockMhz;
   // A memory model in the syntax of --memory (simulator/memory/memory.h), parsed where it is used. The path of a DRAM
   // file is relative to the working folder; in a file, it is relative to the file's folder.
   std::string memory = "ideal";
   std::optional<double> memory_clock_mhz = std::nullopt;  // clock of a DRAM; absent: that of its standard
-  // Number of accelerators that share the memory, each processing its own sample (docs/howto/several-accelerators.md);
-  // 1 to kMostAccelerators.
+  // Number of accelerators that share the memory (docs/howto/several-accelerators.md); 1 to kMostAccelerators.
   std::int64_t accelerators = 1;
+  Split split = Split::samples;
 
   bool operator==(const SystemConfig&) const = default;
 };
@@ -52,7 +61,8 @@ Result<Machine> machine_from_json(const Json& json, std::string_view where);
 // config_to_json()'s members, then "system".
 Json machine_to_json(const Machine& machine);
 
-// {"clock_mhz", "memory", "memory_clock_mhz" where it is given, "accelerators" where there are several}.
+// {"clock_mhz", "memory", "memory_clock_mhz" where it is given, "accelerators" where there are several, "split" where it is
+// not "samples"}.
 Json system_to_json(const SystemConfig& system);
 Result<SystemConfig> system_from_json(const Json& json, std::string_view where);
 

@@ -17,9 +17,12 @@
 
 namespace dovetail::isa {
 
+// A part of a program that runs to its FINISH. A system of several accelerators may run parts of one program together.
 struct Launch {
   std::size_t begin = 0;  // instruction index
   std::size_t count = 0;
+  std::size_t accelerator = 0;  // which one runs it
+  bool together = false;        // begins with the launch before it, not when that has ended
 };
 
 // Physical memory as the accelerator sees it: `bytes` starts at physical address `base`.

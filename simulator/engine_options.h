@@ -20,6 +20,8 @@ struct EngineOptions {
   // The number of accelerators that share the memory, each processing its own sample: every launch begins on all of
   // them at once, and ends with the last. For engines cycle and systemc; ignored by engines without a clock.
   std::int64_t accelerators = 1;
+  // They run the launches of one sample instead, each launch on its accelerator (isa::Launch).
+  bool by_launch = false;
   bool trace = false;                                        // keep the events of every launch
   std::optional<std::uint64_t> program_base = std::nullopt;  // default: program_place()
   std::optional<std::filesystem::path> waves =

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "isa/offset.h"
 
 namespace dovetail::simulator {
@@ -11,6 +12,10 @@ std::span<const isa::Instruction> Simulator::at_offset(const isa::HardwareConfig
   if (offset_ == 0) return program;
   moved_ = isa::at_offset(config, program, offset_);
   return moved_;
+}
+
+Result<Counters> Simulator::launch_together(std::span<const isa::Instruction>, std::span<const isa::Launch>, Dram&) {
+  throw InternalError(std::string(name()) + " has one accelerator");
 }
 
 Result<Counters> run_program(Simulator& simulator, const isa::Codec& codec, std::span<const std::byte> program,

@@ -39,6 +39,13 @@ class Simulator {
   virtual Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram,
                                   std::size_t first_index = 0) = 0;
 
+  // Runs launches of `program` that begin together, each on its accelerator, and ends with the last one. Returns the sum
+  // of their counters; timing() is that of the launch that ends last. Precondition: runs_together().
+  virtual Result<Counters> launch_together(std::span<const isa::Instruction> program,
+                                           std::span<const isa::Launch> launches, Dram& dram);
+  // Whether it simulates several accelerators that run different launches (EngineOptions::by_launch).
+  virtual bool runs_together() const { return false; }
+
   // The last launch's cycles, and with EngineOptions::trace its events, also if tokens are left over. After a deadlock
   // only the events, with 0 for those that never happened. nullptr: the launch failed otherwise, or the engine has no
   // clock.
