@@ -266,8 +266,8 @@ class Comparer {
       if (accel.beyond_design.empty())
         accel.beyond_design = beyond_design(code.config, system.clock_mhz, system.level_ps);
       const simulator::Counters& counters = first.steps[index].counters;
-      // The counters are for one accelerator.
-      const auto bus = static_cast<std::uint64_t>(code.config.bus_bytes * system.accelerators);
+      // The counters are for one sample.
+      const auto bus = static_cast<std::uint64_t>(code.config.bus_bytes * system.samples());
       accel.dram_read +=
           bus * (counters.port[isa::index(isa::Queue::load)].beats +
                  counters.port[isa::index(isa::Queue::compute)].beats + (counters.fetch ? counters.fetch->beats : 0));
@@ -288,7 +288,7 @@ class Comparer {
     row.seconds = accel.seconds + row.measured.median;
     DOVETAIL_ASSIGN(row.energy, energy_facts(session.program(), first.steps, system, options_.energy));
     if (row.energy) {
-      row.joules = row.energy->energy.joules / static_cast<double>(system.accelerators * row.batch);
+      row.joules = row.energy->energy.joules / static_cast<double>(system.samples() * row.batch);
       row.energy_from = row.energy->energy.statement;
       if (accel.other_steps > 0)
         row.energy->energy.missing.push_back(fmt::format("the {} steps of this machine", accel.other_steps));

@@ -116,7 +116,7 @@ Result<void> check_taken(const schedule::Decisions& decided, const std::vector<S
 accel::Counting counting_of(const ModelOptions& options, const System& system) {
   const bool judges_records = options.records && options.decide.empty();
   if (options.counted_candidates == 1 && !judges_records) return {};
-  return {explore::cycle_counter(system.memory), static_cast<int>(options.counted_candidates)};
+  return {explore::cycle_counter(system.memory, system.accelerators), static_cast<int>(options.counted_candidates)};
 }
 
 // Evaluates constants by machine code for this machine, if code generation is possible.
@@ -142,6 +142,7 @@ Result<CompileOptions> complete(const ModelOptions& options, const CompiledModel
   for (const auto& [node, target] : compile.place) asked.push_back(target);
   TargetOptions target = target_options(options, model.hardware, model.system.clock_mhz);
   target.counting = counting_of(options, model.system);
+  target.division = {model.system.accelerators, model.system.split};
   DOVETAIL_ASSIGN(compile.available, make_targets(target, asked));
   compile.available.insert(compile.available.end(), options.own_targets.begin(), options.own_targets.end());
   if (options.records) {

@@ -16,6 +16,10 @@ std::optional<explore::LogicSize> logic_size(const isa::HardwareConfig& config) 
   return explore::LogicSize{estimate.gates, estimate.flip_flops};
 }
 
+explore::RunTime run_time(std::uint64_t cycles, const System& system) {
+  return {cycles, system.clock_mhz * 1e6, system.accelerators, !system.divides_samples()};
+}
+
 EnergyFacts& EnergyFacts::operator+=(const EnergyFacts& other) {
   energy += other.energy;
   macs += other.macs;
@@ -27,7 +31,7 @@ EnergyFacts energy_facts(const simulator::Counters& counters, const isa::Hardwar
                          const simulator::MemorySpec& memory, const std::optional<explore::RunTime>& time,
                          const explore::EnergyTable& table) {
   return {energy_of(counters, config, memory, time, table, time ? logic_size(config) : std::nullopt),
-          counters.macs * static_cast<std::uint64_t>(time ? time->accelerators : 1)};
+          counters.macs * static_cast<std::uint64_t>(time ? time->samples() : 1)};
 }
 
 Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
@@ -40,15 +44,15 @@ Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
     if (run.runs == 0) continue;
     std::optional<explore::RunTime> time;
     if (!run.launches.empty()) {
-      time = explore::RunTime{0, system.clock_mhz * 1e6, system.accelerators};
-      for (const simulator::LaunchTrace& launch : run.launches) time->cycles += launch.cycles;
+      time = run_time(0, system);
+      for (const runtime::TimedLaunch& launch : run.launches) time->cycles += launch.trace.cycles;
     }
     EnergyFacts facts = energy_facts(run.counters, code.config, system.memory, time, table);
     if (std::ranges::any_of(code.ranges, [](const bundle::InstructionRange& range) { return range.macs.has_value(); }))
       facts.useful_macs = 0;
     for (const bundle::InstructionRange& range : code.ranges)
       if (range.macs)
-        *facts.useful_macs += *range.macs * run.runs * static_cast<std::uint64_t>(time ? time->accelerators : 1);
+        *facts.useful_macs += *range.macs * run.runs * static_cast<std::uint64_t>(time ? time->samples() : 1);
     if (sum) *sum += facts;
     else sum = facts;
   }
@@ -62,7 +66,7 @@ Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
 }
 
 std::vector<double> layer_joules(const TimedProgram& program, const System& system, const explore::EnergyTable& table) {
-  const explore::RunTime time{cycles_of(program), system.clock_mhz * 1e6, system.accelerators};
+  const explore::RunTime time = run_time(cycles_of(program), system);
   const auto logic = logic_size(program.config);
   const explore::Energy whole = energy_of(program.counters, program.config, system.memory, time, table, logic);
   std::vector<explore::RunPart> parts;

@@ -19,6 +19,9 @@ namespace dovetail::driver {
 // hardware folder is missing.
 std::optional<explore::LogicSize> logic_size(const isa::HardwareConfig& config);
 
+// The duration of a run of the system's accelerators.
+explore::RunTime run_time(std::uint64_t cycles, const System& system);
+
 struct EnergyFacts {
   explore::Energy energy;
   std::uint64_t macs = 0;                         // executed by all accelerators, padding to blocks and batch included

@@ -45,7 +45,7 @@ void run_some(runtime::Executor& executor, const Samples& samples, Shared& share
     for (const runtime::StepProfile& step : result->steps) {
       if (!bundle::has_clock(step.target)) continue;
       counts_cycles &= !step.launches.empty();
-      for (const simulator::LaunchTrace& launch : step.launches) cycles += launch.cycles;
+      for (const runtime::TimedLaunch& launch : step.launches) cycles += launch.trace.cycles;
     }
     ++shared.done;
   }

@@ -24,13 +24,13 @@ StepTime step_time(const runtime::StepProfile& step, double measured, const Syst
     for (const runtime::StepProfile& run : program) measured -= run.seconds;
   measured = std::max(measured, 0.0);
   // The host computes the samples of a batch one after the other.
-  StepTime time{step.name, step.target, std::nullopt, measured * static_cast<double>(system.accelerators)};
+  StepTime time{step.name, step.target, std::nullopt, measured * static_cast<double>(system.samples())};
   if (bundle::has_clock(step.target)) {
     time.simulating = measured;
     time.seconds = 0;
     if (!step.launches.empty()) {
       time.cycles = 0;
-      for (const simulator::LaunchTrace& launch : step.launches) *time.cycles += launch.cycles;
+      for (const runtime::TimedLaunch& launch : step.launches) *time.cycles += launch.trace.cycles;
       time.seconds = system.seconds(*time.cycles);
     }
   }

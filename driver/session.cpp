@@ -30,6 +30,7 @@ Result<Session> Session::open(SessionOptions options) {
   DOVETAIL_ASSIGN(session.system_, is_bundle ? system_of(own.model, session.bundle_) : system_of(own.model));
   own.engine_options.memory = session.system_.memory;
   own.engine_options.accelerators = session.system_.accelerators;
+  own.engine_options.by_launch = session.system_.divides_samples();
   own.engine_options.work = own.work;
   DOVETAIL_ASSIGN(session.make_simulator_, runtime::simulator_factory(own.engine, own.engine_options));
   return session;

@@ -54,6 +54,7 @@ Result<void> check_clock(double mhz, std::string_view given) {
 
 Result<System> resolve_system(const isa::SystemConfig& config, std::string_view from, const SystemChanges& changes) {
   System system{config.clock_mhz, std::string(from), {}, std::string(from), config.accelerators, std::string(from)};
+  system.split = changes.split.value_or(config.split);
   if (changes.accelerators) {
     system.accelerators = *changes.accelerators;
     system.accelerators_from = "--accelerators";
@@ -112,6 +113,7 @@ isa::SystemConfig config_of(const System& system) {
   if (const std::size_t begin = config.memory.find("clock-ps="); begin != std::string::npos)
     config.memory.erase(begin, config.memory.find(',', begin) + 1 - begin);
   config.accelerators = system.accelerators;
+  config.split = system.split;
   return config;
 }
 

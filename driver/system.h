@@ -18,6 +18,7 @@ struct SystemChanges {
   std::optional<double> clock_mhz = {};           // isa::kLeastClockMhz to isa::kMostClockMhz
   std::optional<std::string> memory = {};         // as isa::SystemConfig::memory
   std::optional<std::int64_t> accelerators = {};  // 1 to isa::kMostAccelerators
+  std::optional<isa::Split> split = {};
   double level_ps = 0;                            // System::level_ps
   // Not timed: the memory has no effect, so that a DRAM file of the configuration may be missing.
   bool timed = true;
@@ -28,10 +29,15 @@ struct System {
   std::string clock_from;  // origin of the clock: the name of a configuration, or an option
   simulator::MemorySpec memory;
   std::string memory_from;
-  std::int64_t accelerators = 1;  // accelerators that share the memory, each with its own sample
+  std::int64_t accelerators = 1;  // accelerators that share the memory
   std::string accelerators_from = {};
+  isa::Split split = isa::Split::samples;  // what they divide
   double level_ps = 0;  // the delay of a level of logic, for the clock of the design; 0: that of the kit's technology
 
+  // Whether several accelerators work on one sample.
+  bool divides_samples() const { return accelerators > 1 && split != isa::Split::samples; }
+  // Samples that run at once.
+  std::int64_t samples() const { return divides_samples() ? 1 : accelerators; }
   double seconds(std::uint64_t cycles) const { return static_cast<double>(cycles) / (clock_mhz * 1e6); }
 };
 

@@ -28,7 +28,7 @@ namespace dovetail::driver {
 namespace {
 
 Result<TargetPointer> make_accel(const TargetOptions& options, bool) {
-  return accel::make_target(options.hardware, options.clock_mhz, nullptr, options.counting);
+  return accel::make_target(options.hardware, options.clock_mhz, nullptr, options.counting, options.division);
 }
 
 Result<TargetPointer> make_cpu(const TargetOptions& options, bool asked) {

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "bundle/code/target_facts.h"
 #include "compiler/target/accel/counting.h"
+#include "compiler/target/accel/division.h"
 #include "compiler/target/cuda/gpu.h"
 #include "compiler/target/target.h"
 #include "isa/config.h"
@@ -26,6 +27,7 @@ struct TargetOptions {
   std::string gpu = std::string(cuda::kDefaultArchitectures);  // architectures of the GPU's kernels
   bool tf32 = false;                                           // whether these kernels may use TF32
   accel::Counting counting = {};                               // counting cycles of the accelerator's schedules
+  accel::Division division = {};                               // between several accelerators
   bool check_bounds = false;                                   // whether the CPU's kernels check addresses
 };
 

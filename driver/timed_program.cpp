@@ -16,10 +16,14 @@ Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, c
     TimedProgram program{.name = step->name,
                          .config = code.config,
                          .program = code.program,
-                         .launches = code.launches,
-                         .traces = run.launches,
+                         .launches = {},
+                         .traces = {},
                          .counters = run.counters,
                          .ranges = code.ranges};
+    for (const runtime::TimedLaunch& launch : run.launches) {
+      program.launches.push_back(launch.launch);
+      program.traces.push_back(launch.trace);
+    }
     if (ask_what_if) {
       const bundle::MemorySpace& memory = bundle.spaces[static_cast<std::size_t>(code.space)];
       simulator::Dram dram{memory.base, bundle::initial_image(memory, code)};

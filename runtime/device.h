@@ -54,13 +54,19 @@ struct KernelFacts {
   double occupancy = 0;                   // threads resident on a processor, as a share of its maximum
 };
 
+// A launch with its times: of those that begin together, the one that ends last.
+struct TimedLaunch {
+  isa::Launch launch;
+  simulator::LaunchTrace trace;
+};
+
 // Measurements of a step in a run.
 struct StepProfile {
   std::string name;
   std::string target;
   double seconds = 0;
   simulator::Counters counters;                       // if a simulator ran
-  std::vector<simulator::LaunchTrace> launches = {};  // if the simulator has a clock
+  std::vector<TimedLaunch> launches = {};             // if the simulator has a clock
   // Profiles of the steps of the programs that this step runs, summed over their executions.
   std::vector<std::vector<StepProfile>> programs = {};
   std::uint64_t runs = 1;
@@ -82,7 +88,7 @@ class DeviceKernel {
   // The counters of the last run, if a simulator ran; else null. Valid until the next run.
   virtual const simulator::Counters* counters() const { return nullptr; }
   // The last run's launches, in order; empty if the engine has no clock.
-  virtual std::vector<simulator::LaunchTrace> timing() const { return {}; }
+  virtual std::vector<TimedLaunch> timing() const { return {}; }
   // The profiles of the last run, if the step runs programs (StepProfile::programs).
   virtual std::vector<std::vector<StepProfile>> programs() const { return {}; }
 };

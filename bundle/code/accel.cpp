@@ -12,6 +12,7 @@
 #include "bundle/code/program_summary.h"
 #include "bundle/code/text.h"
 #include "isa/codec.h"
+#include "isa/system.h"
 
 namespace dovetail::bundle {
 
@@ -31,8 +32,11 @@ void encode(const AccelCode& code, Step& step) {
     program_index = step.data.size();
     step.data.emplace_back(*std::move(program));
   }
-  for (const isa::Launch& launch : code.launches)
+  for (const isa::Launch& launch : code.launches) {
     launches.push_back({{"begin", launch.begin}, {"count", launch.count}});
+    if (launch.accelerator > 0) launches.back()["accelerator"] = launch.accelerator;
+    if (launch.together) launches.back()["together"] = true;
+  }
   for (const InstructionRange& range : code.ranges) {
     ranges.push_back({{"begin", range.begin}, {"end", range.end}, {"name", range.name}, {"origins", range.origins}});
     if (range.macs) ranges.back()["macs"] = *range.macs;
@@ -69,8 +73,13 @@ Result<AccelCode> decode_accel(const Step& step) {
   for (const CheckedJson& segment : head.at("segments").items())
     code.segments.push_back({segment.at("name").text(), segment.at("address").natural(), piece(segment.at("data"))});
   code.program_base = head.at("program_base").natural();
-  for (const CheckedJson& launch : head.at("launches").items())
-    code.launches.push_back({launch.at("begin").natural(), launch.at("count").natural()});
+  for (const CheckedJson& launch : head.at("launches").items()) {
+    const auto accelerator = launch.find("accelerator");
+    const auto together = launch.find("together");
+    code.launches.push_back({launch.at("begin").natural(), launch.at("count").natural(),
+                             accelerator ? accelerator->natural(isa::kMostAccelerators - 1) : 0,
+                             together && together->flag()});
+  }
   code.argument_addresses = head.at("arguments").naturals();
   code.result_addresses = head.at("results").naturals();
   for (const CheckedJson& range : head.at("ranges").items()) {

@@ -11,6 +11,7 @@
 #include "isa/offset.h"
 #include "isa/spec/memories.h"
 #include "runtime/executor.h"
+#include "simulator/run_launches.h"
 #include "simulator/cycle/what_if.h"
 #include "simulator/work_estimate.h"
 
@@ -77,6 +78,7 @@ Result<std::unique_ptr<Simulation>> Simulation::make(const ProgramInput& input, 
   simulator::EngineOptions& engine = options.engine_options;
   engine.memory = options.system.memory;
   engine.accelerators = options.system.accelerators;
+  engine.by_launch = options.system.divides_samples();
   engine.program_base = input.program_base;
   std::unique_ptr<Simulation> simulation(new Simulation(input, std::move(options)));
   const SimulationOptions& own = simulation->options_;
@@ -113,12 +115,15 @@ Result<void> Simulation::run_launches() {
       DOVETAIL_TRY(work->expect(input_.name, simulator::estimate_work(options_.engine, config(), part(launch))));
   dram_ = input_.dram;
   const auto start = Clock::now();
-  for (const isa::Launch& launch : input_.launches) {
-    DOVETAIL_ASSIGN(const simulator::Counters counters, simulator_->launch(part(launch), dram_, launch.begin));
-    timed_.counters += counters;
-    of_launches_.push_back(counters);
-    if (const simulator::LaunchTrace* timing = simulator_->timing()) timed_.traces.push_back(*timing);
-  }
+  timed_.launches.clear();
+  DOVETAIL_TRY(simulator::run_launches(
+      *simulator_, instructions, input_.launches, dram_,
+      [&](const isa::Launch& launch, const simulator::Counters& counters, const simulator::LaunchTrace* timing) {
+        timed_.launches.push_back(launch);
+        timed_.counters += counters;
+        of_launches_.push_back(counters);
+        if (timing != nullptr) timed_.traces.push_back(*timing);
+      }));
   seconds_ = seconds_since(start);
   if (!options_.what_if || timed_.traces.empty()) return {};
   simulator::Dram image = input_.dram;

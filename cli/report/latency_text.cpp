@@ -56,14 +56,14 @@ std::string cycles_text(std::uint64_t cycles, double clock_mhz) {
 std::string latency_text(const driver::Latency& latency, const driver::System& system, std::string_view how) {
   if (!latency.complete) return "latency       unknown: the engine does not count cycles; --engine cycle does\n";
   std::string text = fmt::format("latency       {}, {} inferences/s\n", milliseconds_text(latency.seconds()),
-                                 rate_text(latency.seconds() / static_cast<double>(system.accelerators)));
-  if (system.accelerators > 1)
-    text += fmt::format("  batch       {} samples, one on each accelerator\n", system.accelerators);
+                                 rate_text(latency.seconds() / static_cast<double>(system.samples())));
+  if (system.samples() > 1)
+    text += fmt::format("  batch       {} samples, one on each accelerator\n", system.samples());
   text += accelerator_text(latency.cycles, latency.accelerator_seconds, system, latency.regions, "step");
   if (latency.others > 0)
     text += fmt::format("  host        {} in {} on this machine, {}\n", milliseconds_text(latency.other_seconds),
                         count_text(latency.others, "step"),
-                        system.accelerators == 1 ? std::string(how) : fmt::format("{}, for each sample", how));
+                        system.samples() == 1 ? std::string(how) : fmt::format("{}, for each sample", how));
   if (latency.regions > 0)
     text += fmt::format("  simulating  took {} (not included)\n", milliseconds_text(latency.simulating_seconds));
   return text;
@@ -76,7 +76,7 @@ Json latency_json(const driver::Latency& latency, const driver::System& system) 
           {"accelerator_ms", latency.accelerator_seconds * 1e3},
           {"other_ms", latency.other_seconds * 1e3},
           {"ms", latency.seconds() * 1e3},
-          {"inferences_per_second", per_second(latency.seconds() / static_cast<double>(system.accelerators))},
+          {"inferences_per_second", per_second(latency.seconds() / static_cast<double>(system.samples()))},
           {"regions", latency.regions},
           {"other_steps", latency.others},
           {"simulating_ms", latency.simulating_seconds * 1e3}};

@@ -8,7 +8,10 @@ std::string system_text(const driver::System& system) {
   std::string text = fmt::format("clock         {:.6g} MHz ({})\nmemory        {} ({})\n", system.clock_mhz,
                                  system.clock_from, simulator::to_string(system.memory), system.memory_from);
   if (system.accelerators > 1)
-    text += fmt::format("accelerators  {} that share the memory, each with its own sample ({})\n", system.accelerators,
+    text += fmt::format("accelerators  {} that share the memory{} ({})\n", system.accelerators,
+                        system.split == isa::Split::samples  ? ", each with its own sample"
+                        : system.split == isa::Split::layers ? " and the work of each layer"
+                                                             : " and the layers of a batch's images",
                         system.accelerators_from);
   return text;
 }
@@ -20,6 +23,7 @@ Json system_json(const driver::System& system) {
             {"memory_from", system.memory_from}};
   if (system.accelerators > 1)
     json.update({{"accelerators", system.accelerators}, {"accelerators_from", system.accelerators_from}});
+  if (system.divides_samples()) json["split"] = isa::name(system.split);
   return json;
 }
 

@@ -20,8 +20,11 @@ void SystemArguments::declare(Options& options) {
                 "bank:ddr4-2400|lpddr4|hbm2|ddr4-3200|ddr5-4800|lpddr5-6400|hbm3 or your own DRAM, bank:FILE.json\n"
                 "(docs/reference/memory-models.md)");
   options.value("--accelerators", "N", accelerators,
-                "number of accelerators that share the memory, each with its own sample (default: that of the\n"
-                "configuration, which is 1 unless set; docs/howto/several-accelerators.md)");
+                "number of accelerators that share the memory (default: that of the configuration, which is 1 unless\n"
+                "set; docs/howto/several-accelerators.md)");
+  options.value("--split", "WHAT", split,
+                "what several accelerators divide: samples (default: each runs its own), layers (the work of each\n"
+                "layer), stages (layers, in a pipeline of a batch's images)");
   options.value("--technology", "NAME|FILE.json", technology,
                 "technology of the chip, for the clock of the design (default: the kit's 45 nm): cmos28, cmos7 or a "
                 "file (docs/howto/own-memory-and-technology.md)",
@@ -29,10 +32,11 @@ void SystemArguments::declare(Options& options) {
 }
 
 Result<void> SystemArguments::check_engine(std::string_view engine, bool estimates) const {
-  if (!runtime::has_clock(engine) && (memory || accelerators || (clock && !estimates)))
+  if (!runtime::has_clock(engine) && (memory || accelerators || split || (clock && !estimates)))
     return Diagnostic{"bad usage",
                       memory         ? "--memory"
                       : accelerators ? "--accelerators"
+                      : split        ? "--split"
                                      : "--clock",
                       fmt::format("engine {} has no clock", engine), "add --engine cycle"};
   return {};
@@ -46,6 +50,12 @@ Result<driver::SystemChanges> SystemArguments::parse() const {
   }
   if (accelerators) {
     DOVETAIL_ASSIGN(changes.accelerators, parse_count("--accelerators", *accelerators, 1, isa::kMostAccelerators));
+  }
+  if (split) {
+    changes.split = isa::split_named(*split);
+    if (!changes.split)
+      return Diagnostic{"invalid value for --split", *split, "accelerators cannot divide that",
+                        "write samples, layers or stages"};
   }
   if (clock) {
     double mhz = 0;

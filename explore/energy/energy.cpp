@@ -55,11 +55,16 @@ ChipMemory store_buffer(const isa::HardwareConfig& config) {
 // Sums picojoules by component, and the leakage of the memories.
 class Sum {
  public:
-  Sum(const EnergyTable& table, std::int64_t accelerators) : table_(table), accelerators_(as_double(accelerators)) {}
+  Sum(const EnergyTable& table, const RunTime& time)
+      : table_(table), samples_(as_double(time.samples())), accelerators_(as_double(time.accelerators)) {}
 
-  // `picojoules`: energy of one accelerator.
+  // `picojoules`: energy of the events that the counters count.
   void add(std::string component, bool on_chip, double picojoules) {
-    energy_.parts.push_back({std::move(component), on_chip, picojoules * accelerators_ * kPico});
+    energy_.parts.push_back({std::move(component), on_chip, picojoules * samples_ * kPico});
+  }
+  // `picojoules`: energy of one accelerator's time.
+  void add_time(std::string component, double picojoules) {
+    energy_.parts.push_back({std::move(component), true, picojoules * accelerators_ * kPico});
   }
   // Adds energy of the memory that all accelerators share.
   void add_shared(std::string component, double picojoules) {
@@ -83,7 +88,7 @@ class Sum {
 
  private:
   const EnergyTable& table_;
-  double accelerators_;
+  double samples_, accelerators_;
   Energy energy_;
   std::string origin_;  // of the energies that are not in the table
   double leakage_mw_ = 0;
@@ -122,14 +127,14 @@ void add_time(Sum& sum, const std::optional<RunTime>& time, const EnergyCosts& c
     return;
   }
   const double mw_to_pj = time->seconds() * 1e9;  // 1 mW for a second: 1e9 pJ
-  sum.add("leakage of SRAM", true, sum.memory_leakage_mw() * mw_to_pj);
+  sum.add_time("leakage of SRAM", sum.memory_leakage_mw() * mw_to_pj);
   if (!logic) {
     sum.missing("the clock of the flip-flops and the leakage of the logic, since the size of the logic is not known");
     return;
   }
-  sum.add("clock", true, as_double(time->cycles) * logic->flip_flops * costs.flip_flop_cycle);
-  sum.add("leakage of logic", true,
-          (logic->gates * costs.gate_nw + logic->flip_flops * costs.flip_flop_nw) * 1e-6 * mw_to_pj);
+  sum.add_time("clock", as_double(time->cycles) * logic->flip_flops * costs.flip_flop_cycle);
+  sum.add_time("leakage of logic",
+               (logic->gates * costs.gate_nw + logic->flip_flops * costs.flip_flop_nw) * 1e-6 * mw_to_pj);
 }
 
 // The energies of a DRAM: those of a user's file, or of the table's rows for a preset.
@@ -215,7 +220,7 @@ Energy& Energy::operator+=(const Energy& other) {
 Energy energy_of(const simulator::Counters& counters, const isa::HardwareConfig& config,
                  const simulator::MemorySpec& memory, const std::optional<RunTime>& time, const EnergyTable& table,
                  const std::optional<LogicSize>& logic) {
-  Sum sum(table, time ? time->accelerators : 1);
+  Sum sum(table, time.value_or(RunTime{}));
   add_work(sum, counters, config, table.costs);
   add_memories(sum, counters, config);
   add_time(sum, time, table.costs, logic);
@@ -231,12 +236,12 @@ std::vector<double> split_energy(const Energy& whole, std::span<const RunPart> p
     for (const simulator::PortEvents& port : part.counters.port) sum += port.beats;
     return as_double(sum);
   };
-  const double samples = as_double(time.accelerators);
+  const double samples = as_double(time.samples());
   double all_beats = 0, rest = whole.joules / samples;
   for (const RunPart& part : parts) all_beats += beats(part);
   std::vector<double> joules;
   for (const RunPart& part : parts) {
-    const RunTime alone{part.cycles, time.clock_hz};
+    const RunTime alone{part.cycles, time.clock_hz, time.by_samples ? 1 : time.accelerators, time.by_samples};
     const double dram = all_beats > 0 ? whole.dram_joules() / samples * beats(part) / all_beats : 0;
     joules.push_back(energy_of(part.counters, config, memory, alone, table, logic).chip_joules() + dram);
     rest -= joules.back();

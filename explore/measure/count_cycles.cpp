@@ -1,18 +1,26 @@
 #include "explore/measure/count_cycles.h"
 
 #include "simulator/cycle/cycle.h"
+#include "simulator/run_launches.h"
 
 namespace dovetail::explore {
 
-accel::CountCycles cycle_counter(const simulator::MemorySpec& memory) {
-  return [memory](const bundle::AccelCode& code, const bundle::MemorySpace& space) -> Result<std::uint64_t> {
+accel::CountCycles cycle_counter(const simulator::MemorySpec& memory, std::int64_t accelerators) {
+  return [=](const bundle::AccelCode& code, const bundle::MemorySpace& space) -> Result<std::uint64_t> {
     simulator::EngineOptions options;
     options.memory = memory;
+    options.accelerators = accelerators;
+    options.by_launch = true;
     options.program_base = code.program_base;
     const auto simulator = simulator::make_cycle_timing(code.config, options);
     simulator::Dram dram{space.base, bundle::initial_image(space, code)};
-    DOVETAIL_TRY(simulator->launch(code.program, dram));
-    return simulator->timing()->cycles;
+    std::uint64_t cycles = 0;
+    DOVETAIL_TRY(simulator::run_launches(
+        *simulator, code.program, code.launches, dram,
+        [&](const isa::Launch&, const simulator::Counters&, const simulator::LaunchTrace* timing) {
+          cycles += timing->cycles;
+        }));
+    return cycles;
   };
 }
 

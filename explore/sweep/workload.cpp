@@ -23,6 +23,7 @@
 #include "explore/check/reference_check.h"
 #include "isa/system.h"
 #include "simulator/cycle/cycle.h"
+#include "simulator/run_launches.h"
 #include "simulator/trace/profile.h"
 
 namespace dovetail::explore {
@@ -151,13 +152,12 @@ Result<std::vector<ModelTime>> Workload::time(const Programs& programs, const si
       options.work = work;
       const auto simulator = simulator::make_cycle_timing(programs.hardware, options);
       simulator::Dram dram = image_of(model.bundle, step.code);
-      for (const isa::Launch& launch : step.code.launches) {
-        DOVETAIL_ASSIGN(
-            const simulator::Counters counters,
-            simulator->launch(std::span(step.code.program).subspan(launch.begin, launch.count), dram, launch.begin));
-        time.counters += counters;
-        time.cycles += simulator->timing()->cycles;
-      }
+      DOVETAIL_TRY(simulator::run_launches(
+          *simulator, step.code.program, step.code.launches, dram,
+          [&](const isa::Launch&, const simulator::Counters& counters, const simulator::LaunchTrace* timing) {
+            time.counters += counters;
+            time.cycles += timing->cycles;
+          }));
     }
     times.push_back(std::move(time));
   }
@@ -225,7 +225,7 @@ Result<std::vector<ModelCheck>> Workload::run(const Programs& programs, const ru
       check.outcome = *outcome;
     }
     for (const runtime::StepProfile& step : result.steps)
-      for (const simulator::LaunchTrace& launch : step.launches) check.time.cycles += launch.cycles;
+      for (const runtime::TimedLaunch& launch : step.launches) check.time.cycles += launch.trace.cycles;
     check.time.counters = result.counters;
     checks.push_back(std::move(check));
   }
@@ -274,12 +274,14 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
                 sources.begin() + static_cast<std::ptrdiff_t>(range.end), at->second);
       if (range.macs) traced.useful_macs[range.name] += *range.macs;
     }
-    for (const isa::Launch& launch : step.code.launches) {
-      DOVETAIL_TRY(
-          simulator->launch(std::span(step.code.program).subspan(launch.begin, launch.count), dram, launch.begin));
-      trace.launches.push_back(*simulator->timing());
-      for (simulator::TraceEvent& event : trace.launches.back().events) event.source = sources[event.instruction];
-    }
+    traced.launches.clear();
+    DOVETAIL_TRY(simulator::run_launches(
+        *simulator, step.code.program, step.code.launches, dram,
+        [&](const isa::Launch& launch, const simulator::Counters&, const simulator::LaunchTrace* timing) {
+          traced.launches.push_back(launch);
+          trace.launches.push_back(*timing);
+          for (simulator::TraceEvent& event : trace.launches.back().events) event.source = sources[event.instruction];
+        }));
     const simulator::Profile profile = simulator::profile(trace, 0, traced, memory);
     after.cycles += profile.after.cycles;
     for (std::size_t c = 0; c < after.by_cause.size(); ++c) after.by_cause[c] += profile.after.by_cause[c];

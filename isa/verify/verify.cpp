@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
 #include <utility>
 
 #include "isa/offset.h"
@@ -12,6 +13,7 @@
 #include "isa/verify/dram_shadow.h"
 #include "isa/verify/findings.h"
 #include "isa/verify/legality.h"
+#include "isa/verify/races_together.h"
 #include "isa/verify/sram_shadow.h"
 #include "isa/verify/token_faults.h"
 #include "isa/verify/token_machine.h"
@@ -21,37 +23,27 @@
 namespace dovetail::isa {
 namespace {
 
+// Examines the launches of one accelerator, in order.
 class Verifier {
  public:
-  Verifier(const HardwareConfig& config, std::span<const Instruction> program, const VerifyOptions& options)
+  // `trusted`: the instructions without illegal fields.
+  Verifier(const HardwareConfig& config, std::span<const Instruction> program, const VerifyOptions& options,
+           const std::vector<bool>& trusted, FindingSet& findings)
       : config_(config),
         program_(program),
-        options_(options),
-        findings_(options.max_findings),
-        launches_(options.launches.begin(), options.launches.end()),
-        rules_(config, options.dram),
+        findings_(findings),
+        trusted_(trusted),
         uops_(config, options.dram),
         accesses_(config),
         shadows_{SramShadow{config, Memory::inp, Queue::load, Queue::compute},
                  SramShadow{config, Memory::wgt, Queue::load, Queue::compute},
                  SramShadow{config, Memory::acc, Queue::compute, Queue::store},
-                 SramShadow{config, Memory::tab, Queue::compute, Queue::store}} {
-    if (launches_.empty()) launches_.push_back({0, program.size()});
-  }
+                 SramShadow{config, Memory::tab, Queue::compute, Queue::store}} {}
 
-  VerifyReport run() && {
-    clip_launches();
-    trusted_.resize(program_.size());
-    for (std::size_t i = 0; i < program_.size(); ++i) trusted_[i] = rules_.check(program_, i, findings_);
-    find_uop_overwrites(config_, program_, launches_, options_.program_base, findings_);
-    for (const Launch& launch : launches_)
-      if (!examine(launch)) break;
-    return std::move(findings_).report();
-  }
+  // False: the launch never ends, and nothing follows it.
+  bool examine(const Launch& launch);
 
  private:
-  void clip_launches();
-  bool examine(const Launch& launch);
   void start(std::size_t local, std::span<const std::size_t> pushers);
   void touch(const Instruction& instruction, const Event& event);
   void report_undefined();
@@ -68,12 +60,9 @@ class Verifier {
 
   const HardwareConfig& config_;
   std::span<const Instruction> program_;
-  const VerifyOptions& options_;
-  FindingSet findings_;
-  std::vector<Launch> launches_;
-  std::vector<bool> trusted_;
+  FindingSet& findings_;
+  const std::vector<bool>& trusted_;
 
-  StaticRules rules_;
   UopBuffer uops_;
   AccessFinder accesses_;
   std::array<SramShadow, 4> shadows_;
@@ -88,29 +77,6 @@ class Verifier {
   std::vector<Clock> clocks_;         // instructions complete before each instruction
 };
 
-void Verifier::clip_launches() {
-  for (std::size_t i = 0; i < launches_.size(); ++i) {
-    Launch& launch = launches_[i];
-    const std::size_t begin = std::min(launch.begin, program_.size());
-    const std::size_t count = std::min(launch.count, program_.size() - begin);
-    if (begin == launch.begin && count == launch.count) continue;
-    if (findings_.admit(launch.begin))
-      findings_.add({FindingKind::illegal,
-                     launch.begin,
-                     std::nullopt,
-                     false,
-                     Diagnostic{fmt::format("launch {} is outside the program", i),
-                                fmt::format("launch {}:{}", launch.begin, launch.count),
-                                fmt::format("the launch needs {} instructions, but the program has {}",
-                                            launch.begin + launch.count, program_.size()),
-                                "fix the launch's begin or count"},
-                     std::nullopt,
-                     {}});
-    launch = {begin, count};
-  }
-}
-
-// False: the launch never ends, and nothing follows it.
 bool Verifier::examine(const Launch& launch) {
   launch_ = launch;
   const auto instructions = program_.subspan(launch.begin, launch.count);
@@ -203,12 +169,60 @@ void Verifier::report_undefined() {
   }
 }
 
+// The launches, or one of the whole program, without what is outside the program.
+std::vector<Launch> clipped_launches(std::span<const Instruction> program, std::span<const Launch> given,
+                                     FindingSet& findings) {
+  std::vector<Launch> launches(given.begin(), given.end());
+  if (launches.empty()) launches.push_back({0, program.size()});
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    Launch& launch = launches[i];
+    const std::size_t begin = std::min(launch.begin, program.size());
+    const std::size_t count = std::min(launch.count, program.size() - begin);
+    if (begin == launch.begin && count == launch.count) continue;
+    if (findings.admit(launch.begin))
+      findings.add({FindingKind::illegal,
+                    launch.begin,
+                    std::nullopt,
+                    false,
+                    Diagnostic{fmt::format("launch {} is outside the program", i),
+                               fmt::format("launch {}:{}", launch.begin, launch.count),
+                               fmt::format("the launch needs {} instructions, but the program has {}",
+                                           launch.begin + launch.count, program.size()),
+                               "fix the launch's begin or count"},
+                    std::nullopt,
+                    {}});
+    launch.begin = begin;
+    launch.count = count;
+  }
+  return launches;
+}
+
+VerifyReport verify_moved(const HardwareConfig& config, std::span<const Instruction> program,
+                          const VerifyOptions& options) {
+  FindingSet findings(options.max_findings);
+  const std::vector<Launch> launches = clipped_launches(program, options.launches, findings);
+  StaticRules rules(config, options.dram);
+  std::vector<bool> trusted(program.size());
+  for (std::size_t i = 0; i < program.size(); ++i) trusted[i] = rules.check(program, i, findings);
+  find_uop_overwrites(config, program, launches, options.program_base, findings);
+  find_races_together(config, program, launches, findings);
+  // Each accelerator has its own SRAM.
+  std::map<std::size_t, Verifier> verifiers;
+  bool goes_on = true;
+  for (const Launch& launch : launches) {
+    if (!goes_on && !launch.together) break;
+    Verifier& verifier =
+        verifiers.try_emplace(launch.accelerator, config, program, options, trusted, findings).first->second;
+    goes_on = verifier.examine(launch) && goes_on;
+  }
+  return std::move(findings).report();
+}
+
 }  // namespace
 
 VerifyReport verify(const HardwareConfig& config, std::span<const Instruction> program, const VerifyOptions& options) {
-  if (options.offset == 0) return Verifier(config, program, options).run();
-  const std::vector<Instruction> moved = at_offset(config, program, options.offset);
-  return Verifier(config, moved, options).run();
+  if (options.offset == 0) return verify_moved(config, program, options);
+  return verify_moved(config, at_offset(config, program, options.offset), options);
 }
 
 }  // namespace dovetail::isa

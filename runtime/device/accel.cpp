@@ -11,6 +11,7 @@
 #include "base/little_endian.h"
 #include "bundle/code/accel.h"
 #include "runtime/device/all.h"
+#include "simulator/run_launches.h"
 #include "simulator/work_estimate.h"
 
 namespace dovetail::runtime {
@@ -92,13 +93,12 @@ class AccelKernel : public DeviceKernel {
     if (code.offset) DOVETAIL_TRY(set_offset(arguments.back().bytes));
     counters_ = {};
     timing_.clear();
-    for (const isa::Launch& launch : code.launches) {
-      DOVETAIL_ASSIGN(
-          const simulator::Counters counters,
-          simulator_->launch(std::span(code.program).subspan(launch.begin, launch.count), memory_->dram, launch.begin));
-      counters_ += counters;
-      if (const simulator::LaunchTrace* timing = simulator_->timing()) timing_.push_back(*timing);
-    }
+    DOVETAIL_TRY(simulator::run_launches(
+        *simulator_, code.program, code.launches, memory_->dram,
+        [&](const isa::Launch& launch, const simulator::Counters& counters, const simulator::LaunchTrace* timing) {
+          counters_ += counters;
+          if (timing != nullptr) timing_.push_back({launch, *timing});
+        }));
     for (std::size_t i = 0; i < results.size(); ++i)
       if (std::byte* from = memory_->at(code.result_addresses[i]), *to = memory_->of(results[i]); from != to)
         std::copy_n(from, size(step_.step->results[i]), to);
@@ -113,7 +113,7 @@ class AccelKernel : public DeviceKernel {
     return sum;
   }
   const simulator::Counters* counters() const override { return &counters_; }
-  std::vector<simulator::LaunchTrace> timing() const override { return timing_; }
+  std::vector<TimedLaunch> timing() const override { return timing_; }
 
  private:
   Result<void> set_offset(std::span<const std::byte> number) {
@@ -135,7 +135,7 @@ class AccelKernel : public DeviceKernel {
   std::shared_ptr<AccelMemory> memory_;
   std::unique_ptr<simulator::Simulator> simulator_;
   simulator::Counters counters_;
-  std::vector<simulator::LaunchTrace> timing_;
+  std::vector<TimedLaunch> timing_;
 };
 
 class AccelDevice : public Device {

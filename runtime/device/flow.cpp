@@ -82,7 +82,7 @@ class InnerProgram {
     profile.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     ++profile.runs;
     if (const simulator::Counters* counters = ready.kernel->counters()) profile.counters += *counters;
-    for (simulator::LaunchTrace& launch : ready.kernel->timing()) profile.launches.push_back(std::move(launch));
+    for (TimedLaunch& launch : ready.kernel->timing()) profile.launches.push_back(std::move(launch));
     add_programs(profile.programs, ready.kernel->programs());
     return {};
   }

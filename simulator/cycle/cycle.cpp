@@ -1,6 +1,8 @@
 #include "simulator/cycle/cycle.h"
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -53,8 +55,8 @@ class CycleSimulator : public Simulator {
   std::optional<LaunchTrace> timing_;
 };
 
-// Several accelerators that share the memory. They run one program on different samples: their times do not depend on
-// values, so values are computed only for the first one.
+// Several accelerators that share the memory. Either they run one program on different samples, where times do not
+// depend on values, so values are computed only for the first one; or each runs its launches of one sample.
 class SharedSimulator : public Simulator {
  public:
   SharedSimulator(const isa::HardwareConfig& config, const EngineOptions& options, Values values)
@@ -62,31 +64,36 @@ class SharedSimulator : public Simulator {
         options_(options),
         memory_(make_memory(options.memory, config.bus_bytes)),
         machines_(config, *memory_, static_cast<std::size_t>(options.accelerators)) {
-    for (std::size_t i = 0; i < machines_.size(); ++i)
+    for (std::size_t i = 0; i < machines_.size(); ++i) {
+      const bool alike = i > 0 && !options.by_launch;
       executions_.push_back(
-          std::make_unique<Execution>(config, i == 0 ? values : Values::left_out, i == 0 ? options.work : nullptr));
+          std::make_unique<Execution>(config, alike ? Values::left_out : values, alike ? nullptr : options.work));
+    }
   }
 
   std::string_view name() const override { return "cycle"; }
+  bool runs_together() const override { return options_.by_launch; }
   Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override {
     timing_.reset();
     program = at_offset(config_, program);
-    const std::size_t instructions = first_index + program.size();
-    DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, instructions));
-    memory_->reset();
-    machines_.begin(window_bytes(dram.base, dram.bytes.size(), base,
-                                 instructions * static_cast<std::uint64_t>(config_.instruction_bytes())));
-    for (std::size_t i = 0; i < machines_.size(); ++i)
-      machines_[i].begin(executions_[i]->begin(program, first_index, dram, base, options_.trace));
-    bool goes_on = true;
-    for (Cycle cycle; (cycle = machines_.next()) != kUnknown && (goes_on = executions_.front()->goes_on());)
-      machines_.step(cycle);
-    Result<Counters> counters = executions_.front()->outcome(machines_[0]);
-    if (goes_on && !machines_[0].stopped()) timing_ = last();
-    if (!counters.ok()) return counters;
-    counters->dram = memory_->finish(timing_->cycles);
-    timing_->counters = *counters;
-    return counters;
+    DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, first_index + program.size()));
+    std::vector<Started> started;
+    for (std::size_t i = 0; i < (options_.by_launch ? 1 : machines_.size()); ++i)
+      started.push_back({i, program, first_index});
+    const std::uint64_t program_bytes =
+        (first_index + program.size()) * static_cast<std::uint64_t>(config_.instruction_bytes());
+    return run(started, dram, base,
+               options_.by_launch ? 0 : window_bytes(dram.base, dram.bytes.size(), base, program_bytes));
+  }
+  Result<Counters> launch_together(std::span<const isa::Instruction> program, std::span<const isa::Launch> launches,
+                                   Dram& dram) override {
+    timing_.reset();
+    program = at_offset(config_, program);
+    DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, launches));
+    std::vector<Started> started;
+    for (const isa::Launch& launch : launches)
+      started.push_back({launch.accelerator, program.subspan(launch.begin, launch.count), launch.begin});
+    return run(started, dram, base, 0);
   }
   const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }
   void reset() override {
@@ -97,10 +104,45 @@ class SharedSimulator : public Simulator {
   const Execution& execution() const { return *executions_.front(); }
 
  private:
-  // The trace of the accelerator that ends last (the first one if several do): it determines the launch's duration.
-  LaunchTrace last() {
-    LaunchTrace slowest = machines_[0].result();
-    for (std::size_t i = 1; i < machines_.size(); ++i)
+  // The launch of a machine.
+  struct Started {
+    std::size_t machine;
+    std::span<const isa::Instruction> program;
+    std::size_t first_index;
+  };
+
+  Result<Counters> run(std::span<const Started> started, Dram& dram, std::uint64_t base, std::uint64_t window) {
+    memory_->reset();
+    std::vector<std::size_t> running;
+    for (const Started& launch : started) running.push_back(launch.machine);
+    machines_.begin(window, running);
+    for (const Started& launch : started)
+      machines_[launch.machine].begin(
+          executions_[launch.machine]->begin(launch.program, launch.first_index, dram, base, options_.trace));
+    const auto goes_on = [&, &first = *executions_[running.front()]] { return first.goes_on(); };
+    bool whole = true;
+    for (Cycle cycle; (cycle = machines_.next()) != kUnknown && (whole = goes_on());) machines_.step(cycle);
+    const auto stopped = [&](std::size_t i) { return machines_[i].stopped(); };
+    if (whole && std::ranges::none_of(counted(running), stopped)) timing_ = last(running);
+    Counters counters;
+    for (const std::size_t i : counted(running)) {
+      DOVETAIL_ASSIGN(const Counters own, executions_[i]->outcome(machines_[i]));
+      counters += own;
+    }
+    counters.dram = memory_->finish(timing_->cycles);
+    timing_->counters = counters;
+    return counters;
+  }
+
+  // On different samples all have the counters of the first one.
+  std::vector<std::size_t> counted(const std::vector<std::size_t>& running) const {
+    return options_.by_launch ? running : std::vector{running.front()};
+  }
+
+  // The trace of the machine that ends last (the first one if several do): it determines the duration.
+  LaunchTrace last(std::span<const std::size_t> running) {
+    LaunchTrace slowest = machines_[running.front()].result();
+    for (const std::size_t i : running.subspan(1))
       if (LaunchTrace other = machines_[i].result(); other.cycles > slowest.cycles) slowest = std::move(other);
     return slowest;
   }

@@ -1,5 +1,7 @@
 #include "simulator/cycle/execution.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/check.h"
@@ -113,6 +115,21 @@ Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const E
   return Diagnostic{"cannot place the program in memory", fmt::format("program base {:#x}", base),
                     fmt::format("the address is not a multiple of {}, the bytes of an instruction", instruction_bytes),
                     "choose another --program-base, or leave it to the engine"};
+}
+
+Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram,
+                                      std::span<const isa::Launch> launches) {
+  std::size_t end = 0;
+  for (const isa::Launch& launch : launches) {
+    end = std::max(end, launch.begin + launch.count);
+    if (launch.accelerator >= static_cast<std::size_t>(options.accelerators))
+      return Diagnostic{"cannot run a launch", fmt::format("launch {}:{}", launch.begin, launch.count),
+                        fmt::format("it runs on accelerator {}, and the system has {}, numbered from 0",
+                                    launch.accelerator, options.accelerators),
+                        "use as many accelerators as the program was compiled for, or one (--accelerators 1), which "
+                        "runs all launches"};
+  }
+  return program_base_of(config, options, dram, end);
 }
 
 }  // namespace dovetail::simulator

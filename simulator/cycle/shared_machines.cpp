@@ -1,6 +1,7 @@
 #include "simulator/cycle/shared_machines.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -12,14 +13,15 @@ SharedMachines::SharedMachines(const isa::HardwareConfig& config, Memory& memory
   for (std::size_t i = 0; i < count; ++i) nodes_.push_back(std::make_unique<Node>(*this, config, static_cast<int>(i)));
 }
 
-void SharedMachines::begin(std::uint64_t window_bytes) {
+void SharedMachines::begin(std::uint64_t window_bytes, std::vector<std::size_t> running) {
   window_bytes_ = window_bytes;
+  running_ = std::move(running);
   turns_.begin(static_cast<int>(nodes_.size()));
 }
 
 Cycle SharedMachines::next() const {
   Cycle next = kUnknown;
-  for (const auto& node : nodes_) next = std::min(next, node->machine.next());
+  for (const std::size_t i : running_) next = std::min(next, nodes_[i]->machine.next());
   return next;
 }
 
@@ -29,13 +31,13 @@ void SharedMachines::step(Cycle cycle) {
   DOVETAIL_CHECK(cycle != kUnknown, "a step needs an event");
   for (const Direction direction : {Direction::read, Direction::write}) {
     asking_.clear();
-    for (std::size_t i = 0; i < nodes_.size(); ++i)
+    for (const std::size_t i : running_)
       if (nodes_[i]->machine.asks_from(direction) == cycle) asking_.push_back(static_cast<int>(i));
     turns_.sort(direction, asking_);
     for (const int i : asking_) nodes_[static_cast<std::size_t>(i)]->machine.step(cycle);
   }
-  for (const auto& node : nodes_)
-    while (node->machine.next() == cycle) node->machine.step(cycle);
+  for (const std::size_t i : running_)
+    while (nodes_[i]->machine.next() == cycle) nodes_[i]->machine.step(cycle);
 }
 
 }  // namespace dovetail::simulator

@@ -21,8 +21,9 @@ class SharedMachines {
   Machine& operator[](std::size_t index) { return nodes_[index]->machine; }
   const Machine& operator[](std::size_t index) const { return nodes_[index]->machine; }
 
-  // Call before the batch's launches begin (Machine::begin()). Addresses of machine k are offset by k windows.
-  void begin(std::uint64_t window_bytes);
+  // Call before launches begin (Machine::begin()) on these machines; the others rest. Addresses of machine k are offset
+  // by k windows.
+  void begin(std::uint64_t window_bytes, std::vector<std::size_t> running);
   // Like next() and step() of one machine: kUnknown if no machine can continue. step() processes all events of the
   // cycle.
   Cycle next() const;
@@ -59,6 +60,7 @@ class SharedMachines {
   FairTurns turns_;
   std::uint64_t window_bytes_ = 0;
   std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::size_t> running_;
   std::vector<int> asking_;
 };
 

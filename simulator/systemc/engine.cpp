@@ -39,14 +39,26 @@ class SystemcSimulator final : public Simulator {
   }
 
   std::string_view name() const override { return "systemc"; }
+  bool runs_together() const override { return options_.by_launch; }
   const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }
   void reset() override {
     for (const auto& execution : executions_) execution->reset();
   }
+  // On different samples, all accelerators run the launch.
   Result<Counters> launch(std::span<const isa::Instruction> program, simulator::Dram& dram,
                           std::size_t first_index) override {
-    timing_.reset();
-    return in_fresh_kernel([&] { return simulate(program, dram, first_index); });
+    std::vector<Started> started;
+    for (std::size_t i = 0; i < (options_.by_launch ? 1 : executions_.size()); ++i)
+      started.push_back({i, program, first_index});
+    return start(started, dram);
+  }
+  Result<Counters> launch_together(std::span<const isa::Instruction> program, std::span<const isa::Launch> launches,
+                                   simulator::Dram& dram) override {
+    DOVETAIL_TRY(program_base_of(config_, options_, dram, launches));
+    std::vector<Started> started;
+    for (const isa::Launch& launch : launches)
+      started.push_back({launch.accelerator, program.subspan(launch.begin, launch.count), launch.begin});
+    return start(started, dram);
   }
 
  private:
@@ -65,71 +77,93 @@ class SystemcSimulator final : public Simulator {
     Accelerator accelerator;
   };
 
-  Result<Counters> simulate(std::span<const isa::Instruction> program, simulator::Dram& dram, std::size_t first_index) {
-    const std::size_t instructions = first_index + program.size();
+  // The launch of an accelerator.
+  struct Started {
+    std::size_t accelerator;
+    std::span<const isa::Instruction> program;
+    std::size_t first_index;
+  };
+
+  Result<Counters> start(std::span<const Started> started, simulator::Dram& dram) {
+    timing_.reset();
+    return in_fresh_kernel([&] { return simulate(started, dram); });
+  }
+
+  Result<Counters> simulate(std::span<const Started> started, simulator::Dram& dram) {
+    std::size_t instructions = 0;
+    for (const Started& launch : started)
+      instructions = std::max(instructions, launch.first_index + launch.program.size());
     DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, instructions));
-    DOVETAIL_ASSIGN(const std::vector<std::byte> code, codec_.encode_program(program));
     const auto instruction_bytes = static_cast<std::uint64_t>(config_.instruction_bytes());
-    const std::uint64_t address = base + first_index * instruction_bytes;
-    const std::uint64_t begin = std::min(dram.base, address),
-                        end = std::max(dram.base + dram.bytes.size(), address + code.size());
+    const auto address_of = [&](const Started& launch) { return base + launch.first_index * instruction_bytes; };
+    std::uint64_t begin = dram.base, end = dram.base + dram.bytes.size();
+    for (const Started& launch : started) {
+      begin = std::min(begin, address_of(launch));
+      end = std::max(end, address_of(launch) + launch.program.size() * instruction_bytes);
+    }
+    // On different samples, each accelerator has its own image and program.
+    const std::size_t windows = options_.by_launch ? 1 : started.size();
     const std::uint64_t window =
-        executions_.size() == 1 ? end - begin
-                                : window_bytes(dram.base, dram.bytes.size(), base, instructions * instruction_bytes);
-    DOVETAIL_TRY(check_memory(
-        "cannot make the platform's memory",
-        fmt::format("image and program in one, {:#x} to {:#x}{}", begin, end,
-                    executions_.size() == 1 ? "" : fmt::format(", for {} accelerators", executions_.size())),
-        window * executions_.size()));
-    std::vector<std::byte> memory(window * executions_.size());
-    for (std::size_t i = 0; i < executions_.size(); ++i) {
+        windows == 1 ? end - begin
+                     : window_bytes(dram.base, dram.bytes.size(), base, instructions * instruction_bytes);
+    DOVETAIL_TRY(check_memory("cannot make the platform's memory",
+                              fmt::format("image and program in one, {:#x} to {:#x}{}", begin, end,
+                                          windows == 1 ? "" : fmt::format(", for {} accelerators", windows)),
+                              window * windows));
+    std::vector<std::byte> memory(window * windows);
+    for (std::size_t i = 0; i < started.size(); ++i) {
       const auto place = [&](std::uint64_t at) {
-        return memory.begin() + static_cast<std::ptrdiff_t>(i * window + at - begin);
+        return memory.begin() + static_cast<std::ptrdiff_t>((windows == 1 ? 0 : i * window) + at - begin);
       };
-      std::copy(dram.bytes.begin(), dram.bytes.end(), place(dram.base));
-      std::copy(code.begin(), code.end(), place(address));
+      if (i < windows) std::copy(dram.bytes.begin(), dram.bytes.end(), place(dram.base));
+      DOVETAIL_ASSIGN(const std::vector<std::byte> code, codec_.encode_program(started[i].program));
+      std::copy(code.begin(), code.end(), place(address_of(started[i])));
     }
     DramModule module("dram", make_memory(options_.memory, config_.bus_bytes), begin, std::move(memory));
     std::vector<std::unique_ptr<Node>> nodes;
-    for (std::size_t i = 0; i < executions_.size(); ++i) {
+    for (std::size_t i = 0; i < started.size(); ++i) {
       const AcceleratorOptions options{.config = config_,
                                        .image_base = dram.base,
                                        .image_bytes = dram.bytes.size(),
-                                       .window = i * window,
+                                       .window = windows == 1 ? 0 : i * window,
                                        .trace = options_.trace};
-      nodes.push_back(std::make_unique<Node>(i == 0 ? "" : std::to_string(i), options, *executions_[i],
-                                             HostLaunch{.program_base = base,
-                                                        .offset = offset(),
-                                                        .begin = static_cast<std::uint32_t>(first_index),
-                                                        .count = static_cast<std::uint32_t>(program.size())}));
+      nodes.push_back(std::make_unique<Node>(
+          i == 0 ? "" : std::to_string(i), options, *executions_[started[i].accelerator],
+          HostLaunch{.program_base = base,
+                     .offset = offset(),
+                     .begin = static_cast<std::uint32_t>(started[i].first_index),
+                     .count = static_cast<std::uint32_t>(started[i].program.size())}));
       nodes.back()->accelerator.memory.bind(module.port);
     }
     sc_core::sc_start();
     const auto image_of = [&](std::size_t node) {
-      return std::span(module.bytes()).subspan(node * window + dram.base - begin, dram.bytes.size());
+      return std::span(module.bytes()).subspan((windows == 1 ? 0 : node * window) + dram.base - begin, dram.bytes.size());
     };
     std::ranges::copy(image_of(0), dram.bytes.begin());
     return outcome(nodes, module, image_of);
   }
 
-  // All accelerators run the same program on images of the same form, so all end in the same way.
   template <typename ImageOf>
   Result<Counters> outcome(const std::vector<std::unique_ptr<Node>>& nodes, DramModule& module,
                            const ImageOf& image_of) {
-    Result<Counters> counters = nodes.front()->accelerator.outcome();
     // The first of those that end last.
     const auto cycles = [](const std::unique_ptr<Node>& node) {
       return node->accelerator.trace() ? node->accelerator.trace()->cycles : 0;
     };
     const Node& slowest = **std::ranges::max_element(nodes, {}, cycles);
     timing_ = slowest.accelerator.trace();
-    if (!counters.ok()) return counters;
-    for (std::size_t i = 1; i < nodes.size(); ++i)
+    // On different samples all run the same program, so all end in the same way, and counters are those of one.
+    Counters counters;
+    for (const auto& node : std::span(nodes).first(options_.by_launch ? nodes.size() : 1)) {
+      DOVETAIL_ASSIGN(const Counters own, node->accelerator.outcome());
+      counters += own;
+    }
+    for (std::size_t i = 1; i < nodes.size() && !options_.by_launch; ++i)
       DOVETAIL_CHECK(std::ranges::equal(image_of(0), image_of(i)),
                      "accelerators must compute the same values on equal samples");
     timing_->cycles = slowest.host.cycles();
-    counters->dram = module.finish(timing_->cycles);
-    timing_->counters = *counters;
+    counters.dram = module.finish(timing_->cycles);
+    timing_->counters = counters;
     return counters;
   }
 

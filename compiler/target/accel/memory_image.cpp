@@ -19,7 +19,7 @@ MemoryImage::MemoryImage(const graph::Graph& graph, const RegionSpec& spec, cons
       views_(spec.layouts.views),
       addresses_(memory.addresses),
       space_(memory.space) {
-  place_inner_values(spec.operations);
+  place_inner_values(spec);
   // Borders of tensors made in the region are written once, into the image. Tensors from outside have their borders.
   const auto is_outside = [&](const Operation& operation) {
     const auto* move = std::get_if<MoveOperation>(&operation.body);
@@ -93,21 +93,25 @@ std::uint64_t MemoryImage::factors(const std::string& name, NdArray array) {
 }
 
 // Values that do not leave the region share memory by their live ranges; a value within another one has that value's
-// live range. A value with a border is live from the start, since the border is part of the image. Adjacent operations
-// may be interleaved, so that one stores while the one before still loads.
-void MemoryImage::place_inner_values(const std::vector<Operation>& operations) {
+// live range. A value with a border is live from the start, since the border is part of the image. On one accelerator
+// adjacent operations may be interleaved, so that one stores while the one before still loads. On several ones all
+// operations of a group run together.
+void MemoryImage::place_inner_values(const RegionSpec& spec) {
+  const bool groups = spec.shares.back().group > 0 ||
+                      std::ranges::any_of(spec.shares, [](const Share& share) { return share.accelerator > 0; });
   std::map<ValueId, bundle::LiveRange> ranges;  // of values that are not within others
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    const auto at = static_cast<std::ptrdiff_t>(i);
+  for (const Share& share : spec.shares) {
+    const Operation& operation = spec.operations[share.operation];
+    const auto at = static_cast<std::ptrdiff_t>(groups ? share.group : share.operation);
     const auto use = [&](ValueId value) {
       for (auto view = views_.find(value); view != views_.end(); view = views_.find(value)) value = view->second.base;
       if (addresses_.contains(value)) return;
       auto& range = ranges.try_emplace(value, bundle::LiveRange{at, at}).first->second;
-      if (!layout(value).border.empty()) range.first = 0;
-      range.last = at + 1;
+      range.first = layout(value).border.empty() ? std::min(range.first, at) : 0;
+      range.last = std::max(range.last, groups ? at : at + 1);
     };
-    use(operations[i].output);
-    for (const ValueId input : operations[i].inputs) use(input);
+    use(operation.output);
+    for (const ValueId input : operation.inputs) use(input);
   }
   std::vector<ValueId> values;
   std::vector<MemoryItem> items;

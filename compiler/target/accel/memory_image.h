@@ -46,7 +46,7 @@ class MemoryImage {
   std::vector<bundle::Segment> take_segments() { return std::move(segments_); }
 
  private:
-  void place_inner_values(const std::vector<Operation>& operations);
+  void place_inner_values(const RegionSpec& spec);
   std::uint64_t place_view(graph::ValueId value);
   void add_segment(std::string name, std::uint64_t address, bundle::Blob bytes);
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,28 +28,45 @@ namespace dovetail::accel {
 
 namespace {
 
-// Turns the scheduled programs of a region's operations into layers of its stream, in order.
-class LayerMaker {
+// Turns the scheduled programs of a region into the streams of its launches.
+class LaunchMaker {
  public:
-  LayerMaker(const RegionSpec& spec, const RegionSchedules& schedules, const isa::HardwareConfig& config,
-             const Dump& dump)
-      : layers(config, spec.memo, dump), spec_(spec), schedules_(schedules), config_(config), dump_(dump) {}
+  LaunchMaker(const RegionSpec& spec, const RegionSchedules& schedules, const isa::HardwareConfig& config,
+              MemoryImage& image, const Dump& dump)
+      : spec_(spec),
+        schedules_(schedules),
+        config_(config),
+        image_(image),
+        dump_(dump),
+        places_(spec.operations.size()) {}
 
-  LayerQueue layers;
-
-  // `programs`: of the operation, in order.
-  Result<void> add(const Operation& operation, std::span<const RegionProgram> programs, MemoryImage& image) {
-    if (!image.layout(operation.output).folds.empty()) return {};  // it has the memory of its operand
-    std::vector<Places> places = operand_places(operation, image);
-    for (const RegionProgram& program : programs) {
-      places[program.part].try_emplace("Y", image.address(operation.output));
-      DOVETAIL_TRY(add(program, std::move(places[program.part])));
-    }
-    return {};
+  // Programs in their order. Operations without any are accepted: their results have the memory of their operands.
+  Result<void> add(const RegionProgram& program) {
+    const Share& share = spec_.shares[program.share];
+    if (share.group != group_) finish();
+    group_ = share.group;
+    const Operation& operation = spec_.operations[share.operation];
+    std::vector<Places>& all = places_[share.operation];
+    if (all.empty()) all = operand_places(operation, image_);
+    Places places = all[program.part];
+    places.try_emplace("Y", image_.address(operation.output));
+    for (const auto& [parameter, bytes] : program.shifts)
+      if (const auto place = places.find(parameter); place != places.end())
+        place->second.address += place->second.int4 ? bytes / 2 : bytes;
+    LayerQueue& layers = running_.try_emplace(share.accelerator, config_, spec_.memo, dump_).first->second;
+    return add(program, share, std::move(places), layers);
   }
 
+  // Call after the last add(): the launches, in order.
+  std::vector<LaunchStream> launches() {
+    finish();
+    return std::move(launches_);
+  }
+  // Pairs of operations that are interleaved.
+  const std::vector<std::array<std::size_t, 2>>& side_by_side() const { return side_by_side_; }
+
  private:
-  Result<void> add(const RegionProgram& program, Places dram) {
+  Result<void> add(const RegionProgram& program, const Share& share, Places dram, LayerQueue& layers) {
     const schedule::Task& task = program.task;
     if (dump_) dump_("loops", loops::to_string(task.program));
     const TaskSchedule& schedule = schedules_.schedules.at(program.schedule);
@@ -61,16 +81,32 @@ class LayerMaker {
                     place_buffers(scheduled.program, placed->placements, config_, layers.history()));
     DOVETAIL_ASSIGN(std::shared_ptr<const Lowered> lowered,
                     spec_.memo->ask(LoweredProgramAt(placed, placements, LoweringFacts(config_))));
-    layers.add({&kind_of(spec_.operations[program.operation]), task, std::move(scheduled.program),
-                std::move(placements), std::move(lowered), std::move(dram), static_cast<int>(program.operation)},
+    layers.add({&kind_of(spec_.operations[share.operation]), task, std::move(scheduled.program), std::move(placements),
+                std::move(lowered), std::move(dram), static_cast<int>(share.operation)},
                !schedule.origin.recorded && !schedule.origin.counted);
     return {};
+  }
+
+  // Ends the group.
+  void finish() {
+    for (auto& [accelerator, layers] : running_) {
+      layers.finish();
+      launches_.push_back({std::move(layers.stream()), accelerator, accelerator != running_.begin()->first});
+      side_by_side_.insert(side_by_side_.end(), layers.side_by_side().begin(), layers.side_by_side().end());
+    }
+    running_.clear();
   }
 
   const RegionSpec& spec_;
   const RegionSchedules& schedules_;
   const isa::HardwareConfig& config_;
+  MemoryImage& image_;
   const Dump& dump_;
+  std::vector<std::vector<Places>> places_;  // of each operation's programs, when they are first asked for
+  std::size_t group_ = 0;
+  std::map<std::size_t, LayerQueue> running_;  // the launches of the group, by accelerator
+  std::vector<LaunchStream> launches_;
+  std::vector<std::array<std::size_t, 2>> side_by_side_;
 };
 
 // The names of all nodes that the operation computes, in their order: "conv1+pool1". Nodes that only rearrange elements
@@ -85,24 +121,28 @@ std::string name_of(const graph::Graph& graph, const Operation& operation) {
 }
 
 // The ranges of instructions of each operation.
-std::vector<bundle::InstructionRange> ranges_of(const Stream& stream, const graph::Graph& graph, const RegionSpec& spec,
-                                                const std::vector<std::string>& names) {
+std::vector<bundle::InstructionRange> ranges_of(std::span<const LaunchStream> launches, const graph::Graph& graph,
+                                                const RegionSpec& spec, const std::vector<std::string>& names) {
   std::vector<bundle::InstructionRange> ranges;
   std::vector<bool> named(spec.operations.size());
-  for (std::size_t i = 0; i < stream.instructions.size(); ++i) {
-    const int node = stream.instructions[i].node;
-    if (i == 0 || stream.instructions[i - 1].node != node) {
-      const auto o = static_cast<std::size_t>(node);
-      bundle::InstructionRange range{i, i, names[o], {}};
-      if (!named[o]) range.macs = spec.macs[o];
-      named[o] = true;
-      for (const graph::NodeId id : spec.operations[o].nodes) {
-        const auto& origins = graph.node(id).origins;
-        range.origins.insert(range.origins.end(), origins.begin(), origins.end());
+  std::size_t i = 0;
+  for (const LaunchStream& launch : launches) {
+    std::optional<int> last;
+    for (const StreamInstruction& item : launch.stream.instructions) {
+      if (item.node != last) {
+        const auto o = static_cast<std::size_t>(item.node);
+        bundle::InstructionRange range{i, i, names[o], {}};
+        if (!named[o]) range.macs = spec.macs[o];
+        named[o] = true;
+        for (const graph::NodeId id : spec.operations[o].nodes) {
+          const auto& origins = graph.node(id).origins;
+          range.origins.insert(range.origins.end(), origins.begin(), origins.end());
+        }
+        ranges.push_back(std::move(range));
       }
-      ranges.push_back(std::move(range));
+      last = item.node;
+      ranges.back().end = ++i;
     }
-    ranges.back().end = i + 1;
   }
   return ranges;
 }
@@ -113,30 +153,27 @@ Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spe
                                 const isa::HardwareConfig& config, RegionMemory& memory, const ReportProgress& progress,
                                 const Dump& dump) {
   MemoryImage image(graph, spec, config, memory);
-  LayerMaker maker(spec, schedules, config, dump);
+  LaunchMaker maker(spec, schedules, config, image, dump);
   Diagnostics errors;
-  const std::span<const RegionProgram> programs = schedules.programs;
-  for (std::size_t i = 0, begin = 0, end = 0; i < spec.operations.size(); ++i, begin = end) {
-    while (end < programs.size() && programs[end].operation == i) ++end;
-    if (const auto status = maker.add(spec.operations[i], programs.subspan(begin, end - begin), image); !status.ok())
+  for (std::size_t i = 0; i < schedules.programs.size(); ++i) {
+    if (const auto status = maker.add(schedules.programs[i]); !status.ok())
       errors.insert(errors.end(), status.errors().begin(), status.errors().end());
     if (progress)
-      progress("operations of the accelerator", static_cast<std::int64_t>(i + 1),
-               static_cast<std::int64_t>(spec.operations.size()));
+      progress("programs of the accelerator", static_cast<std::int64_t>(i + 1),
+               static_cast<std::int64_t>(schedules.programs.size()));
   }
   if (!errors.empty()) return errors;
-  maker.layers.finish();
 
   RegionCode made;
+  std::vector<LaunchStream> launches = maker.launches();
   made.code.segments = image.take_segments();
-  Stream& stream = maker.layers.stream();
   DeviceSpace& space = memory.space;
-  auto finished = finish_code(stream, spec.name, config, space, made.code, dump);
+  auto finished = finish_code(launches, spec.name, config, space, made.code, dump);
   if (const std::uint64_t end = space.next + space.kept_free; end > end_of_memory(config)) memory.end = end;
   DOVETAIL_ASSIGN(made.statistics, std::move(finished));
   std::vector<std::string>& names = made.statistics.nodes;
   for (const Operation& operation : spec.operations) names.push_back(name_of(graph, operation));
-  for (const auto& [first, second] : maker.layers.side_by_side())
+  for (const auto& [first, second] : maker.side_by_side())
     made.statistics.side_by_side.push_back({names[first], names[second]});
   for (const Operation& operation : spec.operations)
     if (const auto* move = std::get_if<MoveOperation>(&operation.body); move && move->position) {
@@ -144,7 +181,7 @@ Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spe
       const std::int64_t most = std::min(move->position->most, offset ? offset->most : INT64_MAX);
       offset = {static_cast<std::uint64_t>(image.layout(operation.output).block), most};
     }
-  made.code.ranges = ranges_of(stream, graph, spec, names);
+  made.code.ranges = ranges_of(launches, graph, spec, names);
   if (dump) dump("stream", isa::format_assembly(config, made.code.program));
   return made;
 }

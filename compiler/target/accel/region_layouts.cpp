@@ -93,6 +93,13 @@ std::optional<std::pair<ValueId, View>> view_of(const Operation& operation, cons
   return std::nullopt;
 }
 
+bool is_in_place(const Operation& operation, const MoveSpec& part, const RegionLayouts& layouts) {
+  const auto view = view_of(operation, part, layouts.layouts);
+  if (!view) return false;
+  const auto known = layouts.views.find(view->first);
+  return known != layouts.views.end() && known->second == view->second;
+}
+
 Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vector<Operation>& operations,
                                      const std::set<ValueId>& crossing, const isa::HardwareConfig& config) {
   Diagnostics errors;

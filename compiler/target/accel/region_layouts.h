@@ -36,4 +36,7 @@ Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vecto
 std::optional<std::pair<graph::ValueId, View>> view_of(const Operation& operation, const MoveSpec& part,
                                                        const std::map<graph::ValueId, TensorLayout>& layouts);
 
+// Whether the source of this part of a move already has the place of its result.
+bool is_in_place(const Operation& operation, const MoveSpec& part, const RegionLayouts& layouts);
+
 }  // namespace dovetail::accel

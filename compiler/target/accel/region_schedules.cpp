@@ -27,7 +27,7 @@ class RegionScheduler {
         intrinsics_(std::make_shared<loops::IntrinsicTable>(make_intrinsics(config))) {}
 
   Result<RegionSchedules> run(const ReportProgress& progress) {
-    for (std::size_t i = 0; i < spec_.operations.size(); ++i) add_programs(i);
+    for (std::size_t i = 0; i < spec_.shares.size(); ++i) add_programs(i);
     for (const RegionProgram& program : result_.programs)
       if (is_convolution(program)) largest_weights_ = std::max(largest_weights_, weight_bytes(program.task));
     Diagnostics errors;
@@ -43,35 +43,34 @@ class RegionScheduler {
   }
 
  private:
-  // Whether the source of the part already has the place of its result.
-  bool is_in_place(const Operation& operation, std::size_t part) const {
-    const auto* move = std::get_if<MoveOperation>(&operation.body);
-    if (move == nullptr) return false;
-    const auto view = view_of(operation, move->parts[part], spec_.layouts.layouts);
-    if (!view) return false;
-    const auto known = spec_.layouts.views.find(view->first);
-    return known != spec_.layouts.views.end() && known->second == view->second;
+  const Operation& operation_of(const RegionProgram& program) const {
+    return spec_.operations[spec_.shares[program.share].operation];
   }
 
   void add_programs(std::size_t index) {
-    const Operation& operation = spec_.operations[index];
-    const TensorLayout& output = spec_.layouts.layouts.at(operation.output);
+    const Share& share = spec_.shares[index];
+    const Operation& operation = spec_.operations[share.operation];
+    const auto& layouts = spec_.layouts.layouts;
+    const TensorLayout& output = layouts.at(operation.output);
     if (!output.folds.empty()) return;  // it has the memory of its operand
     std::vector<TensorLayout> inputs;
-    for (const graph::ValueId input : operation.inputs) inputs.push_back(spec_.layouts.layouts.at(input));
-    std::vector<loops::Program> programs = operation_programs(operation, inputs, output, config_);
+    for (const graph::ValueId input : operation.inputs) inputs.push_back(layouts.at(input));
+    SlicedOperation sliced = slice_operation(operation, inputs, output, share.slice, config_);
     const auto* const conv = std::get_if<ConvOperation>(&operation.body);
+    const auto* const move = std::get_if<MoveOperation>(&operation.body);
     const schedule::Intent intent{.int4_weights = conv != nullptr && are_int4(conv->weight, config_)};
-    for (std::size_t part = 0; part < programs.size(); ++part)
-      if (!is_in_place(operation, part))
+    for (std::size_t part = 0; part < sliced.programs.size(); ++part)
+      if ((!share.program || *share.program == part) &&
+          (move == nullptr || !is_in_place(operation, move->parts[part], spec_.layouts)))
         result_.programs.push_back(
-            {index, part, make_task(kind_of(operation), std::move(programs[part]), config_, intrinsics_, intent), {}});
+            {index, part, make_task(kind_of(operation), std::move(sliced.programs[part]), config_, intrinsics_, intent),
+             sliced.shifts});
   }
 
   Result<void> schedule(RegionProgram& program) {
     program.task.intent.start = start(program);
     DOVETAIL_ASSIGN(const TaskSchedules::value_type* const found,
-                    scheduled(kind_of(spec_.operations[program.operation]), program.task));
+                    scheduled(kind_of(operation_of(program)), program.task));
     program.schedule = found->first;
     if (computed_bytes() < largest_weights_) count_cycles(program.task, found->second.scheduled);
     return {};
@@ -93,7 +92,7 @@ class RegionScheduler {
   }
 
   bool is_convolution(const RegionProgram& program) const {
-    return kind_of(spec_.operations[program.operation]).name == kConvolution.name;
+    return kind_of(operation_of(program)).name == kConvolution.name;
   }
   static std::uint64_t weight_bytes(const schedule::Task& task) {
     for (const loops::Parameter& parameter : task.program.parameters)

@@ -14,6 +14,7 @@
 #include "compiler/schedule/recorded.h"
 #include "compiler/schedule/sketch.h"
 #include "compiler/schedule/task.h"
+#include "compiler/target/accel/divide_region.h"
 #include "compiler/target/accel/region_layouts.h"
 #include "compiler/target/accel/schedule/sketches.h"
 #include "isa/config.h"
@@ -25,6 +26,7 @@ struct RegionSpec {
   const std::vector<Operation>& operations;  // in execution order
   const std::vector<std::uint64_t>& macs;    // of each: Cost::macs
   const RegionLayouts& layouts;              // region_layouts of them
+  const std::vector<Share>& shares;          // divide_region of them
   std::shared_ptr<Memo> memo;                // shared by layers, and by compilations for other hardware
 };
 
@@ -37,11 +39,12 @@ struct TaskSchedule {
 };
 using TaskSchedules = std::map<std::string, TaskSchedule>;  // by KeyedTask::text()
 
-// One program of an operation; networks repeat their layers, and equal tasks share a schedule.
+// One program of a share; networks repeat their layers, and equal tasks share a schedule.
 struct RegionProgram {
-  std::size_t operation, part;  // index in RegionSpec::operations, and among the operation's programs
-  schedule::Task task;          // with the program before scheduling
-  std::string schedule;         // key in RegionSchedules::schedules
+  std::size_t share, part;  // index in RegionSpec::shares, and among the operation's programs
+  schedule::Task task;      // with the program before scheduling
+  std::map<std::string, std::uint64_t> shifts;  // SlicedOperation::shifts
+  std::string schedule = {};                    // key in RegionSchedules::schedules
 };
 struct RegionSchedules {
   TaskSchedules schedules;

@@ -30,17 +30,19 @@ struct Shared {
   isa::HardwareConfig hardware;
   std::shared_ptr<Memo> memo;
   Counting counting;
+  Division division;
 };
 
 class AccelPlan : public RegionPlan {
  public:
   AccelPlan(std::vector<KernelOffer> offers, const GraphRegion& region, const Shared& target,
-            std::vector<Operation> operations, RegionLayouts layouts)
+            std::vector<Operation> operations, RegionLayouts layouts, std::vector<Share> shares)
       : RegionPlan(std::move(offers)),
         region_(region),
         target_(target),
         operations_(std::move(operations)),
-        layouts_(std::move(layouts)) {
+        layouts_(std::move(layouts)),
+        shares_(std::move(shares)) {
     for (const Match& match : region.matches) macs_.push_back(match.cost.macs);
     const std::set<ValueId> outputs(region.outputs.begin(), region.outputs.end());
     for (const Operation& operation : operations_)
@@ -123,7 +125,7 @@ class AccelPlan : public RegionPlan {
     return std::nullopt;
   }
 
-  RegionSpec spec() const { return {region_.name, operations_, macs_, layouts_, target_.memo}; }
+  RegionSpec spec() const { return {region_.name, operations_, macs_, layouts_, shares_, target_.memo}; }
 
   // Gives up the largest operations until the bytes that exceed the memory are saved.
   void give_up_largest(std::uint64_t memory_end, BundleBuilder& builder) const {
@@ -155,13 +157,15 @@ class AccelPlan : public RegionPlan {
   std::vector<std::uint64_t> macs_;      // of each operation
   std::map<ValueId, ValueId> in_place_;  // outputs that are written over an input
   RegionLayouts layouts_;
+  std::vector<Share> shares_;
   RegionSchedules schedules_;
 };
 
 class AccelTarget : public Target {
  public:
-  AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo, Counting counting)
-      : shared_{hardware, memo ? std::move(memo) : make_small_memo(), std::move(counting)},
+  AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo, Counting counting,
+              const Division& division)
+      : shared_{hardware, memo ? std::move(memo) : make_small_memo(), std::move(counting), division},
         clock_hz_(clock_mhz * 1e6),
         rows_(pattern_rows(hardware, shared_.memo)) {}
 
@@ -181,7 +185,12 @@ class AccelTarget : public Target {
                : fmt::format("no accelerator pattern matches {}", op);
   }
 
-  Json facts() const override { return {{"hardware", isa::config_to_json(shared_.hardware)}}; }
+  Json facts() const override {
+    Json facts{{"hardware", isa::config_to_json(shared_.hardware)}};
+    if (shared_.division.divides())
+      facts.update({{"accelerators", shared_.division.accelerators}, {"split", isa::name(shared_.division.split)}});
+    return facts;
+  }
 
   Result<RegionPlanPointer> plan(const Graph& graph, const GraphRegion& region,
                                  const PlanOptions& options) const override {
@@ -190,6 +199,8 @@ class AccelTarget : public Target {
     std::set<ValueId> crossing(region.inputs.begin(), region.inputs.end());
     crossing.insert(region.outputs.begin(), region.outputs.end());
     DOVETAIL_ASSIGN(RegionLayouts layouts, region_layouts(graph, operations, crossing, shared_.hardware));
+    DOVETAIL_ASSIGN(std::vector<Share> shares, divide_region(graph, operations, layouts, shared_.division,
+                                                             shared_.hardware, shared_.memo));
     KernelOffer kernel{region.matches.back().nodes.back()};
     for (const ValueId input : region.inputs)
       kernel.variables.push_back(
@@ -197,7 +208,7 @@ class AccelTarget : public Target {
     for (const ValueId output : region.outputs)
       kernel.variables.push_back({{layouts.layouts.at(output).text()}, {}, {}, {output}});
     auto plan = std::make_unique<AccelPlan>(std::vector<KernelOffer>{std::move(kernel)}, region, shared_,
-                                            std::move(operations), std::move(layouts));
+                                            std::move(operations), std::move(layouts), std::move(shares));
     DOVETAIL_TRY(plan->schedule(graph, options));
     return RegionPlanPointer(std::move(plan));
   }
@@ -231,8 +242,8 @@ class AccelTarget : public Target {
 }  // namespace
 
 TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo,
-                          Counting counting) {
-  return std::make_shared<AccelTarget>(hardware, clock_mhz, std::move(memo), std::move(counting));
+                          Counting counting, const Division& division) {
+  return std::make_shared<AccelTarget>(hardware, clock_mhz, std::move(memo), std::move(counting), division);
 }
 
 }  // namespace dovetail::accel

@@ -37,7 +37,9 @@ Result<TaskCode> make_code(const schedule::Task& task, const schedule::Scheduled
     DOVETAIL_ASSIGN(const Lowered lowered, lower(scheduled.program, *task.intrinsics, facts, placed));
     append(lowered, scheduled.program, facts, places, time, history, stream);
   }
-  DOVETAIL_TRY(finish_code(stream, task.program.name, config, space, result.code, dump));
+  std::vector<LaunchStream> launches;
+  launches.push_back({std::move(stream)});
+  DOVETAIL_TRY(finish_code(launches, task.program.name, config, space, result.code, dump));
   if (dump) dump("stream", isa::format_assembly(config, result.code.program));
   result.memory_base = space.base;
   result.memory_bytes = space.next - space.base;

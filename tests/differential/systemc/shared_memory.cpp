@@ -46,7 +46,9 @@ std::vector<std::uint64_t> cycles_of(const std::vector<Job>& jobs, const char* m
   const isa::HardwareConfig config = isa::load_config("tiny").value();
   const auto model = make_memory(parse_memory(memory).value(), config.bus_bytes);
   SharedMachines machines(config, *model, jobs.size());
-  machines.begin(0);  // each job has separate addresses already
+  std::vector<std::size_t> running(jobs.size());
+  std::iota(running.begin(), running.end(), 0);
+  machines.begin(0, running);  // each job has separate addresses already
   Dram image{0, std::vector<std::byte>(kSharedBytes)};
   std::vector<std::unique_ptr<Execution>> executions;
   for (std::size_t i = 0; i < jobs.size(); ++i) {

@@ -69,23 +69,37 @@ std::string symbolic_text(Stream stream, const isa::HardwareConfig& config) {
 
 }  // namespace
 
-Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config,
-                                     DeviceSpace& space, bundle::AccelCode& code, const Dump& dump) {
+Result<StreamStatistics> finish_code(std::span<LaunchStream> launches, const std::string& name,
+                                     const isa::HardwareConfig& config, DeviceSpace& space, bundle::AccelCode& code,
+                                     const Dump& dump) {
   const isa::Codec codec(config);
-  if (dump) dump("symbolic", symbolic_text(stream, config));
-  start_early(stream, config);
-  const std::uint64_t uop_address = space.next;
-  const auto [uops, uop_statistics] =
-      place_uops(stream, config, uop_address / static_cast<std::uint64_t>(config.uop_bytes()));
-  if (dump) dump("micro-ops", text_of(stream, config));
-  order_loads(stream, config);
-  if (dump) dump("order", text_of(stream, config));
-  const StreamStatistics statistics{uop_statistics, uops.size(), insert_tokens(stream, config)};
-  const int last = stream.instructions.empty() ? 0 : stream.instructions.back().node;
-  stream.instructions.push_back({{{}, isa::Finish{}}, -1, last});
+  StreamStatistics statistics;
+  code.config = config;
+  code.space = space.index;
+  for (LaunchStream& launch : launches) {
+    Stream& stream = launch.stream;
+    if (dump) dump("symbolic", symbolic_text(stream, config));
+    start_early(stream, config);
+    const std::uint64_t uop_address = space.next;
+    const auto [uops, uop_statistics] =
+        place_uops(stream, config, uop_address / static_cast<std::uint64_t>(config.uop_bytes()));
+    if (dump) dump("micro-ops", text_of(stream, config));
+    order_loads(stream, config);
+    if (dump) dump("order", text_of(stream, config));
+    statistics += {uop_statistics, uops.size(), insert_tokens(stream, config)};
+    const int last = stream.instructions.empty() ? 0 : stream.instructions.back().node;
+    stream.instructions.push_back({{{}, isa::Finish{}}, -1, last});
+    space.allocate(uops.size() * static_cast<std::size_t>(config.uop_bytes()));
+    std::vector<std::byte> uop_bytes;
+    for (const isa::Uop& uop : uops) DOVETAIL_TRY(codec.encode(uop, uop_bytes));
+    if (!uop_bytes.empty()) code.segments.push_back({"micro-ops", uop_address, std::move(uop_bytes)});
+    code.uops += uops.size();
+    code.launches.push_back(
+        {code.program.size(), stream.instructions.size(), launch.accelerator, launch.together});
+    for (const StreamInstruction& item : stream.instructions) code.program.push_back(item.instruction);
+  }
 
-  space.allocate(uops.size() * static_cast<std::size_t>(config.uop_bytes()));
-  const std::size_t program_size = stream.instructions.size() * static_cast<std::size_t>(config.instruction_bytes());
+  const std::size_t program_size = code.program.size() * static_cast<std::size_t>(config.instruction_bytes());
   code.program_base = space.allocate(program_size);
   // Engines that fetch place a copy of the program after the image (simulator::program_place).
   space.kept_free = std::max(space.kept_free, (program_size + kPage - 1) / kPage * kPage);
@@ -95,16 +109,8 @@ Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, co
                       fmt::format("it needs {} KiB, and instructions reach {} KiB with {} address bits", needed / 1024,
                                   end / 1024, config.address_bits),
                       "raise `address_bits`, or run a part of the model on another target"};
-  std::vector<std::byte> uop_bytes;
-  for (const isa::Uop& uop : uops) DOVETAIL_TRY(codec.encode(uop, uop_bytes));
-  code.config = config;
-  code.space = space.index;
-  code.uops = uops.size();
-  if (!uop_bytes.empty()) code.segments.push_back({"micro-ops", uop_address, std::move(uop_bytes)});
-  for (const StreamInstruction& item : stream.instructions) code.program.push_back(item.instruction);
   DOVETAIL_ASSIGN(std::vector<std::byte> program, codec.encode_program(code.program));
   code.segments.push_back({"program", code.program_base, std::move(program)});
-  code.launches = {{0, code.program.size()}};
   return statistics;
 }
 

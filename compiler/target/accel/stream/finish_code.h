@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -15,11 +16,18 @@
 
 namespace dovetail::accel {
 
+// The instructions of a launch, and the accelerator that runs it.
+struct LaunchStream {
+  Stream stream;
+  std::size_t accelerator = 0;
+  bool together = false;  // isa::Launch
+};
+
 // Allocates memory for micro-ops and program from `space`, and fills in `code` except ranges and addresses of tensors;
-// its segments are added. FINISH belongs to the last instruction's node. `dump`, if not null, gets the input stream
+// its segments are added. Each launch ends with FINISH, which belongs to its last instruction's node. `dump`, if not null, gets the input stream
 // ("symbolic": micro-op kernels by number), the stream with kernels placed ("micro-ops"), and with loads moved ahead
 // ("order"). Error: the memory ends after end_of_memory; `name` names the program.
-Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config,
+Result<StreamStatistics> finish_code(std::span<LaunchStream> launches, const std::string& name, const isa::HardwareConfig& config,
                                      DeviceSpace& space, bundle::AccelCode& code, const Dump& dump = nullptr);
 
 // The findings of isa/verify in the finished program, a line each; "" without findings. A finding is always a defect of

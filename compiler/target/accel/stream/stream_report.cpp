@@ -12,6 +12,25 @@ std::uint64_t loaded_bytes(const StreamStatistics& statistics, const isa::Hardwa
 
 }  // namespace
 
+StreamStatistics& StreamStatistics::operator+=(const StreamStatistics& other) {
+  uops.kernels += other.uops.kernels;
+  uops.wholes += other.uops.wholes;
+  uops.loads += other.uops.loads;
+  uops.loaded_uops += other.uops.loaded_uops;
+  uops_in_memory += other.uops_in_memory;
+  for (std::size_t fifo = 0; fifo < tokens.tokens.size(); ++fifo) tokens.tokens[fifo] += other.tokens.tokens[fifo];
+  for (const auto count : {&TokenStatistics::relays_by_waiting, &TokenStatistics::relays_by_made_to_wait,
+                           &TokenStatistics::relays_by_nop, &TokenStatistics::relay_wait_cycles,
+                           &TokenStatistics::stage_order_tokens})
+    tokens.*count += other.tokens.*count;
+  for (const auto& [node, counts] : other.tokens.by_node) {
+    tokens.by_node[node].tokens += counts.tokens;
+    tokens.by_node[node].stage_order += counts.stage_order;
+  }
+  tokens.limited_by_depth |= other.tokens.limited_by_depth;
+  return *this;
+}
+
 Json to_json(const StreamStatistics& statistics, const isa::HardwareConfig& config) {
   const TokenStatistics& counts = statistics.tokens;
   Json tokens{{"all", counts.all_tokens()}, {"stage_order", counts.stage_order_tokens}};

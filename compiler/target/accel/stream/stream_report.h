@@ -17,6 +17,9 @@ struct StreamStatistics {
   TokenStatistics tokens;
   std::vector<std::string> nodes = {};                        // names of the nodes in tokens.by_node; empty: no names
   std::vector<std::array<std::string, 2>> side_by_side = {};  // nodes
+
+  // Adds the counts of another launch.
+  StreamStatistics& operator+=(const StreamStatistics& other);
 };
 
 // {"uops": {"kernels", "wholes", "in_memory", "loads", "loaded", "loaded_bytes"}, "tokens": {"all", "stage_order",

@@ -1,0 +1,402 @@
+#include "compiler/target/accel/divide_region.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "compiler/target/accel/schedule/sketches.h"
+#include "compiler/target/accel/select/operation_program.h"
+
+namespace dovetail::accel {
+
+using graph::ValueId;
+
+namespace {
+
+// The cycles from the end of one group to the first products of the next one: the last responses to stores, then the
+// latency of instructions, micro-ops, operands and the stages of the units (`bench/accel/split.py` measures them).
+constexpr double kCyclesBetweenGroups = 400;
+
+// A share with what it accesses.
+struct Planned {
+  Share share;
+  std::vector<Box> reads, writes;  // reads: of each input
+  int phase = 0;                   // ProgramBoxes::phase
+};
+// A way to divide an operation.
+struct Plan {
+  std::vector<Planned> shares;
+  double cycles = 0;
+  std::optional<Operation> replaced = std::nullopt;  // has more programs
+};
+
+// Accesses of the shares that run together.
+class Accesses {
+ public:
+  Accesses(const std::vector<Operation>& operations, const RegionLayouts& layouts) : layouts_(layouts) {
+    for (const Operation& operation : operations)
+      if (const auto* move = std::get_if<MoveOperation>(&operation.body); move && move->position)
+        overwrites_.emplace(operation.output, operation.inputs[0]);
+  }
+
+  void clear() { of_values_.clear(); }
+  // Whether the share must not run together with the others, and why: it meets an access of another accelerator, and
+  // one of the two writes.
+  bool conflicts(const Operation& operation, const Planned& planned) const {
+    bool meets = false;
+    each(operation, planned, [&](ValueId value, const Box& box, bool writes) {
+      const auto found = of_values_.find(value);
+      if (found == of_values_.end()) return;
+      for (const Access& other : found->second)
+        meets |= other.accelerator != planned.share.accelerator && (writes || other.writes) && other.box.meets(box);
+    });
+    return meets;
+  }
+  void add(const Operation& operation, const Planned& planned) {
+    each(operation, planned, [&](ValueId value, const Box& box, bool writes) {
+      of_values_[value].push_back({box, planned.share.accelerator, writes});
+    });
+  }
+
+ private:
+  struct Access {
+    Box box;
+    std::size_t accelerator;
+    bool writes;
+  };
+
+  template <typename Visit>
+  void each(const Operation& operation, const Planned& planned, Visit&& visit) const {
+    for (std::size_t i = 0; i < planned.reads.size(); ++i) at_root(operation.inputs[i], planned.reads[i], false, visit);
+    for (const Box& box : planned.writes) at_root(operation.output, box, true, visit);
+  }
+  // The value whose memory it has, and the place there.
+  template <typename Visit>
+  void at_root(ValueId value, Box box, bool writes, Visit&& visit) const {
+    for (;;) {
+      if (const auto view = layouts_.views.find(value); view != layouts_.views.end()) {
+        box.blocks.begin += view->second.block;
+        box.blocks.end += view->second.block;
+        value = view->second.base;
+      } else if (const auto other = overwrites_.find(value); other != overwrites_.end()) {
+        value = other->second;
+      } else {
+        return visit(value, box, writes);
+      }
+    }
+  }
+
+  const RegionLayouts& layouts_;
+  std::map<ValueId, ValueId> overwrites_;  // results that have the memory of an input
+  std::map<ValueId, std::vector<Access>> of_values_;
+};
+
+class Divider {
+ public:
+  Divider(const graph::Graph& graph, std::vector<Operation>& operations, const RegionLayouts& layouts,
+          const Division& division, const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo)
+      : graph_(graph),
+        operations_(operations),
+        layouts_(layouts),
+        division_(division),
+        config_(config),
+        memo_(memo),
+        together_(operations, layouts) {}
+
+  // Each operation is divided so that the whole takes the fewest expected cycles: shortest paths through the choices
+  // of all operations, where the next operation waits for a new group if it depends on other accelerators.
+  Result<std::vector<Share>> layers() {
+    std::vector<std::vector<Plan>> choices;
+    for (std::size_t o = 0; o < operations_.size(); ++o) {
+      DOVETAIL_ASSIGN(std::vector<Plan> of_operation, choices_of(o));
+      choices.push_back(std::move(of_operation));
+    }
+    struct Path {
+      double cycles = 0;
+      std::size_t before = 0;
+    };
+    std::vector<std::vector<Path>> paths;
+    for (std::size_t o = 0; o < choices.size(); ++o) {
+      std::vector<Path>& row = paths.emplace_back();
+      for (const Plan& choice : choices[o]) {
+        Path best{o == 0 ? choice.cycles : std::numeric_limits<double>::infinity(), 0};
+        for (std::size_t before = 0; o > 0 && before < choices[o - 1].size(); ++before) {
+          const double cycles = paths[o - 1][before].cycles + choice.cycles +
+                                (depends(o, choice, choices[o - 1][before]) ? kCyclesBetweenGroups : 0);
+          if (cycles < best.cycles) best = {cycles, before};
+        }
+        row.push_back(best);
+      }
+    }
+    std::vector<std::size_t> taken(choices.size());
+    for (std::size_t o = choices.size(); o-- > 0;)
+      taken[o] = o + 1 == choices.size()
+                     ? static_cast<std::size_t>(std::ranges::min_element(paths[o], {}, &Path::cycles) - paths[o].begin())
+                     : paths[o + 1][taken[o + 1]].before;
+    std::vector<Share> shares;
+    for (std::size_t o = 0; o < choices.size(); ++o) add(std::move(choices[o][taken[o]]), o, shares);
+    return shares;
+  }
+
+  // Each accelerator runs neighboring operations, for one block of images after the other. In group t, stage s works on
+  // block t - s.
+  Result<std::vector<Share>> stages() {
+    std::int64_t images = 1;
+    std::vector<double> cycles;
+    for (std::size_t o = 0; o < operations_.size(); ++o) {
+      const Operation& operation = operations_[o];
+      const std::int64_t units = slice_units(operation, inputs_of(o), output_of(o), SliceAxis::images, config_);
+      if (o == 0) images = units;
+      if (units != images || units == 1) return not_by_images(operation, o == 0 ? units : images);
+      if (is_only_view(operation)) {
+        cycles.push_back(0);
+        continue;
+      }
+      DOVETAIL_ASSIGN(const double expected, cycles_of(operation, sliced(o, {SliceAxis::images, 0, 1}).programs));
+      cycles.push_back(expected);
+    }
+    const std::vector<std::size_t> ends = stage_ends(cycles);
+    std::vector<Share> shares;
+    const auto stages = static_cast<std::int64_t>(ends.size());
+    for (std::int64_t t = 0; t < images + stages - 1; ++t)
+      for (std::int64_t s = 0; s < stages; ++s) {
+        const std::int64_t image = t - s;
+        if (image < 0 || image >= images) continue;
+        const auto stage = static_cast<std::size_t>(s);
+        for (std::size_t o = stage == 0 ? 0 : ends[stage - 1]; o < ends[stage]; ++o)
+          shares.push_back({o, {SliceAxis::images, image, image + 1}, std::nullopt, stage, static_cast<std::size_t>(t)});
+      }
+    return shares;
+  }
+
+ private:
+  std::vector<TensorLayout> inputs_of(std::size_t operation) const {
+    std::vector<TensorLayout> inputs;
+    for (const ValueId input : operations_[operation].inputs) {
+      const auto layout = layouts_.layouts.find(input);
+      inputs.push_back(layout == layouts_.layouts.end() ? TensorLayout{} : layout->second);
+    }
+    return inputs;
+  }
+  const TensorLayout& output_of(std::size_t operation) const {
+    return layouts_.layouts.at(operations_[operation].output);
+  }
+  SlicedOperation sliced(std::size_t operation, const Slice& slice) const {
+    return slice_operation(operations_[operation], inputs_of(operation), output_of(operation), slice, config_);
+  }
+  // Whether the result has the memory of the operand.
+  bool is_only_view(const Operation& operation) const {
+    return !layouts_.layouts.at(operation.output).folds.empty();
+  }
+  // The parts of a movement that are not copied, since their source has the place of their result.
+  std::vector<bool> in_place(const Operation& operation) const {
+    std::vector<bool> parts;
+    if (const auto* move = std::get_if<MoveOperation>(&operation.body))
+      for (const MoveSpec& part : move->parts) parts.push_back(is_in_place(operation, part, layouts_));
+    return parts;
+  }
+
+  Result<double> cycles_of(const Operation& operation, const loops::Program& program) const {
+    return expected_cycles(kind_of(operation), program, config_, memo_);
+  }
+  Result<double> cycles_of(const Operation& operation, const std::vector<loops::Program>& programs) const {
+    double sum = 0;
+    for (const loops::Program& program : programs) {
+      DOVETAIL_ASSIGN(const double cycles, cycles_of(operation, program));
+      sum += cycles;
+    }
+    return sum;
+  }
+  // What the shared port transfers takes at least this long.
+  double port_cycles(std::size_t operation, const Plan& choice) const {
+    const std::vector<TensorLayout> inputs = inputs_of(operation);
+    std::int64_t read = 0, written = 0;
+    for (const Planned& planned : choice.shares) {
+      for (std::size_t i = 0; i < planned.reads.size(); ++i) read += planned.reads[i].bytes(inputs[i]);
+      for (const Box& box : planned.writes) written += box.bytes(output_of(operation));
+    }
+    return static_cast<double>(std::max(read, written)) / static_cast<double>(config_.bus_bytes);
+  }
+
+  Result<std::vector<Plan>> choices_of(std::size_t o) const {
+    const Operation& operation = operations_[o];
+    std::vector<Plan> choices(1);  // one accelerator computes it whole
+    const std::vector<bool> kept = in_place(operation);
+    const std::vector<ProgramBoxes> boxes = program_boxes(operation, inputs_of(o), output_of(o), config_);
+    Planned whole{{o}, {}, {}};
+    for (const TensorLayout& input : inputs_of(o)) whole.reads.push_back(whole_box(input));
+    whole.writes = {whole_box(output_of(o))};
+    if (is_only_view(operation)) whole.reads.clear(), whole.writes.clear();
+    choices[0].shares = {whole};
+    if (is_only_view(operation)) return choices;
+    const std::vector<loops::Program> programs = sliced(o, {}).programs;
+    for (std::size_t p = 0; p < programs.size(); ++p) {
+      if (p < kept.size() && kept[p]) continue;
+      DOVETAIL_ASSIGN(const double cycles, cycles_of(operation, programs[p]));
+      choices[0].cycles += cycles;
+    }
+    if (!boxes.empty()) {
+      DOVETAIL_TRY(add_by_programs(o, kept, choices));
+      return choices;
+    }
+    for (const SliceAxis axis : {SliceAxis::images, SliceAxis::channels, SliceAxis::rows, SliceAxis::columns})
+      DOVETAIL_TRY(add_by_slices(o, axis, choices));
+    return choices;
+  }
+
+  Result<void> add_by_slices(std::size_t o, SliceAxis axis, std::vector<Plan>& choices) const {
+    const Operation& operation = operations_[o];
+    const std::int64_t units = slice_units(operation, inputs_of(o), output_of(o), axis, config_),
+                       parts = std::min(units, division_.accelerators);
+    if (parts == 1) return {};
+    Plan choice;
+    std::int64_t largest = 0;
+    double weights = 0;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const Slice slice{axis, part * units / parts, (part + 1) * units / parts};
+      SlicedOperation made = sliced(o, slice);
+      for (const loops::Program& program : made.programs)
+        for (const loops::Parameter& parameter : program.parameters)
+          if (parameter.buffer->name == kWeights)
+            weights += static_cast<double>(element_count(parameter.buffer->shape));
+      if (slice.end - slice.begin > largest) {
+        largest = slice.end - slice.begin;
+        DOVETAIL_ASSIGN(choice.cycles, cycles_of(operation, made.programs));
+      }
+      choice.shares.push_back({{o, slice, std::nullopt, static_cast<std::size_t>(part)}, std::move(made.reads), {made.write}});
+    }
+    choice.cycles = std::max(choice.cycles, port_cycles(o, choice) + weights / static_cast<double>(config_.bus_bytes));
+    choices.push_back(std::move(choice));
+    return {};
+  }
+
+  // Programs of a phase are divided evenly; phases follow each other.
+  Result<void> add_by_programs(std::size_t o, const std::vector<bool>& kept, std::vector<Plan>& choices) const {
+    Plan choice;
+    choice.replaced = with_more_programs(operations_[o], division_.accelerators, kept);
+    const Operation& operation = *choice.replaced;
+    const std::vector<TensorLayout> inputs = inputs_of(o);
+    const std::vector<bool> in_place_now = in_place(operation);
+    std::vector<ProgramBoxes> boxes = program_boxes(operation, inputs, output_of(o), config_);
+    const std::vector<loops::Program> programs = operation_programs(operation, inputs, output_of(o), config_);
+    DOVETAIL_CHECK(boxes.size() == programs.size(), "each program has boxes");
+    for (std::size_t begin = 0, end = 0; begin < boxes.size(); begin = end) {
+      std::vector<std::size_t> phase;
+      for (; end < boxes.size() && boxes[end].phase == boxes[begin].phase; ++end)
+        if (end >= in_place_now.size() || !in_place_now[end]) phase.push_back(end);
+      if (phase.empty()) continue;
+      const std::size_t parts = std::min(phase.size(), static_cast<std::size_t>(division_.accelerators));
+      // Programs of a phase are alike.
+      DOVETAIL_ASSIGN(const double cycles, cycles_of(operation, programs[phase.front()]));
+      choice.cycles += cycles * static_cast<double>((phase.size() + parts - 1) / parts) +
+                       (boxes[begin].phase > 0 ? kCyclesBetweenGroups : 0);
+      for (std::size_t i = 0; i < phase.size(); ++i)
+        choice.shares.push_back({{o, {}, phase[i], i * parts / phase.size()},
+                                 std::move(boxes[phase[i]].reads),
+                                 std::move(boxes[phase[i]].writes),
+                                 boxes[begin].phase});
+    }
+    // Programs that write parts of the same places cannot run together.
+    Accesses accesses(operations_, layouts_);
+    for (const Planned& planned : choice.shares) {
+      if (accesses.conflicts(operation, planned)) return {};
+      accesses.add(operation, planned);
+    }
+    choice.cycles = std::max(choice.cycles, port_cycles(o, choice));
+    if (choice.shares.size() > 1) choices.push_back(std::move(choice));
+    return {};
+  }
+
+  bool depends(std::size_t o, const Plan& choice, const Plan& before) const {
+    Accesses accesses(operations_, layouts_);
+    for (const Planned& planned : before.shares) accesses.add(operations_[o - 1], planned);
+    return std::ranges::any_of(
+        choice.shares, [&](const Planned& planned) { return accesses.conflicts(operations_[o], planned); });
+  }
+
+  void add(Plan choice, std::size_t o, std::vector<Share>& shares) {
+    if (choice.replaced) operations_[o] = *std::move(choice.replaced);
+    const Operation& operation = operations_[o];
+    int phase = 0;
+    for (Planned& planned : choice.shares) {
+      if (planned.phase != phase || together_.conflicts(operation, planned)) {
+        phase = planned.phase;
+        ++group_;
+        together_.clear();
+      }
+      together_.add(operation, planned);
+      planned.share.group = group_;
+      shares.push_back(planned.share);
+    }
+  }
+
+  // The ends of at most as many stages as there are accelerators, for which the longest one is the shortest.
+  std::vector<std::size_t> stage_ends(const std::vector<double>& cycles) const {
+    const std::size_t n = cycles.size();
+    const auto most = std::min(static_cast<std::size_t>(division_.accelerators), n);
+    std::vector<double> sum(n + 1);
+    for (std::size_t i = 0; i < n; ++i) sum[i + 1] = sum[i] + cycles[i];
+    // longest[k][i]: of the first i operations in k + 1 stages.
+    std::vector<std::vector<double>> longest(most, std::vector<double>(n + 1));
+    std::vector<std::vector<std::size_t>> cut(most, std::vector<std::size_t>(n + 1));
+    for (std::size_t i = 0; i <= n; ++i) longest[0][i] = sum[i];
+    for (std::size_t k = 1; k < most; ++k)
+      for (std::size_t i = 0; i <= n; ++i) {
+        longest[k][i] = std::numeric_limits<double>::infinity();
+        for (std::size_t j = 0; j <= i; ++j)
+          if (const double stage = std::max(longest[k - 1][j], sum[i] - sum[j]); stage < longest[k][i]) {
+            longest[k][i] = stage;
+            cut[k][i] = j;
+          }
+      }
+    std::vector<std::size_t> ends{n};
+    for (std::size_t k = most - 1; k > 0; --k) ends.push_back(cut[k][ends.back()]);
+    std::ranges::reverse(ends);
+    const auto [first, last] = std::ranges::unique(ends);
+    ends.erase(first, last);
+    if (ends.front() == 0) ends.erase(ends.begin());
+    return ends;
+  }
+
+  Diagnostic not_by_images(const Operation& operation, std::int64_t images) const {
+    const std::string name = graph_.node(operation.nodes.back()).name;
+    if (images <= 1)
+      return {"cannot divide the model into stages", name,
+              fmt::format("stages work on the images of a batch, and the result of {} has one block of images", name),
+              fmt::format("compile it for a batch of at least {} (--batch), or divide its layers (--split layers)",
+                          2 * config_.batch)};
+    return {"cannot divide the model into stages", name,
+            fmt::format("the images of {} cannot be computed one after the other", name),
+            "divide its layers (--split layers)"};
+  }
+
+  const graph::Graph& graph_;
+  std::vector<Operation>& operations_;
+  const RegionLayouts& layouts_;
+  const Division& division_;
+  const isa::HardwareConfig& config_;
+  const std::shared_ptr<Memo>& memo_;
+  Accesses together_;  // with the shares of the last group
+  std::size_t group_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<Share>> divide_region(const graph::Graph& graph, std::vector<Operation>& operations,
+                                         const RegionLayouts& layouts, const Division& division,
+                                         const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo) {
+  if (!division.divides()) {
+    std::vector<Share> shares;
+    for (std::size_t o = 0; o < operations.size(); ++o) shares.push_back({o});
+    return shares;
+  }
+  Divider divider(graph, operations, layouts, division, config, memo);
+  return division.split == isa::Split::stages ? divider.stages() : divider.layers();
+}
+
+}  // namespace dovetail::accel

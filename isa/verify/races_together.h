@@ -1,0 +1,18 @@
+// Races between accelerators: launches that begin together have no order, so none may write bytes of DRAM that another
+// one reads or writes.
+#pragma once
+
+#include <span>
+
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "isa/verify.h"
+#include "isa/verify/findings.h"
+
+namespace dovetail::isa {
+
+// Also finds launches that begin together on one accelerator. `launches` are within the program.
+void find_races_together(const HardwareConfig& config, std::span<const Instruction> program,
+                         std::span<const Launch> launches, FindingSet& findings);
+
+}  // namespace dovetail::isa
