@@ -142,7 +142,9 @@ Result<CompileOptions> complete(const ModelOptions& options, const CompiledModel
   for (const auto& [node, target] : compile.place) asked.push_back(target);
   TargetOptions target = target_options(options, model.hardware, model.system.clock_mhz);
   target.counting = counting_of(options, model.system);
-  target.division = {model.system.accelerators, model.system.split};
+  if (model.system.divides_samples())
+    target.division = {model.system.accelerators, model.system.split,
+                       explore::cycle_counter(model.system.memory, model.system.accelerators)};
   DOVETAIL_ASSIGN(compile.available, make_targets(target, asked));
   compile.available.insert(compile.available.end(), options.own_targets.begin(), options.own_targets.end());
   if (options.records) {

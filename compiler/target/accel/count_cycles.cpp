@@ -32,18 +32,12 @@ bundle::MemorySpace memory_of(const DeviceSpace& space) {
   return memory;
 }
 
-class Choice {
+// Counts regions in their own memory.
+class RegionCounter {
  public:
-  Choice(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
-         const isa::HardwareConfig& config, const schedule::FindRecorded& recorded, const Counting& counting,
-         const ReportProgress& progress)
-      : graph_(graph),
-        spec_(spec),
-        config_(config),
-        recorded_(recorded),
-        counting_(counting),
-        progress_(progress),
-        space_{.base = kMemoryBase, .granule = kPage} {
+  RegionCounter(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
+                const isa::HardwareConfig& config)
+      : graph_(graph), spec_(spec), config_(config), space_{.base = kMemoryBase, .granule = kPage} {
     for (const auto* border : {&region.inputs, &region.outputs})
       for (const graph::ValueId value : *border) {
         const auto layout = spec.layouts.layouts.find(value);
@@ -52,6 +46,33 @@ class Choice {
           at->second = space_.allocate(static_cast<std::uint64_t>(layout->second.bytes()));
       }
   }
+
+  Result<std::uint64_t> cycles(const RegionSchedules& schedules, const CountCycles& count) const {
+    DeviceSpace space = space_;
+    RegionMemory memory{addresses_, space};
+    DOVETAIL_ASSIGN(const RegionCode built, build_region(graph_, spec_, schedules, config_, memory, nullptr, nullptr));
+    return count(built.code, memory_of(space));
+  }
+
+ private:
+  const graph::Graph& graph_;
+  const RegionSpec& spec_;
+  const isa::HardwareConfig& config_;
+  DeviceSpace space_;                                  // before the region
+  std::map<graph::ValueId, std::uint64_t> addresses_;  // of the values that cross the border
+};
+
+class Choice {
+ public:
+  Choice(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
+         const isa::HardwareConfig& config, const schedule::FindRecorded& recorded, const Counting& counting,
+         const ReportProgress& progress)
+      : spec_(spec),
+        config_(config),
+        recorded_(recorded),
+        counting_(counting),
+        progress_(progress),
+        counter_(graph, spec, region, config) {}
 
   Result<RegionSchedules> best() {
     DOVETAIL_ASSIGN(RegionSchedules defaults, schedule_region(spec_, config_, recorded_, nullptr, progress_));
@@ -114,10 +135,7 @@ class Choice {
   }
 
   Result<Counted> count(RegionSchedules region) const {
-    DeviceSpace space = space_;
-    RegionMemory memory{addresses_, space};
-    DOVETAIL_ASSIGN(const RegionCode built, build_region(graph_, spec_, region, config_, memory, nullptr, nullptr));
-    DOVETAIL_ASSIGN(const std::uint64_t cycles, counting_.count(built.code, memory_of(space)));
+    DOVETAIL_ASSIGN(const std::uint64_t cycles, counter_.cycles(region, counting_.count));
     return Counted{std::move(region), cycles};
   }
   // The best schedules so far, with another one of one task.
@@ -181,14 +199,12 @@ class Choice {
     return {};
   }
 
-  const graph::Graph& graph_;
   const RegionSpec& spec_;
   const isa::HardwareConfig& config_;
   const schedule::FindRecorded& recorded_;
   const Counting& counting_;
   const ReportProgress& progress_;
-  DeviceSpace space_;                                  // before the region
-  std::map<graph::ValueId, std::uint64_t> addresses_;  // of the values that cross the border
+  RegionCounter counter_;
   Counted best_;
 };
 
@@ -199,6 +215,12 @@ Result<RegionSchedules> counted_schedules(const graph::Graph& graph, const Regio
                                           const Counting& counting, const ReportProgress& progress) {
   Choice choice(graph, spec, region, config, recorded, counting, progress);
   return counting.candidates > 1 ? choice.best() : choice.best_of_records();
+}
+
+Result<std::uint64_t> counted_cycles(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
+                                     const isa::HardwareConfig& config, const RegionSchedules& schedules,
+                                     const CountCycles& count) {
+  return RegionCounter(graph, spec, region, config).cycles(schedules, count);
 }
 
 }  // namespace dovetail::accel

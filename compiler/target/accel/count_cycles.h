@@ -23,4 +23,9 @@ Result<RegionSchedules> counted_schedules(const graph::Graph& graph, const Regio
                                           const isa::HardwareConfig& config, const schedule::FindRecorded& recorded,
                                           const Counting& counting, const ReportProgress& progress);
 
+// The cycles of the region with these schedules, in its own memory.
+Result<std::uint64_t> counted_cycles(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
+                                     const isa::HardwareConfig& config, const RegionSchedules& schedules,
+                                     const CountCycles& count);
+
 }  // namespace dovetail::accel

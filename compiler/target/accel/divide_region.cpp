@@ -1,6 +1,7 @@
 #include "compiler/target/accel/divide_region.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <utility>
@@ -18,9 +19,10 @@ using graph::ValueId;
 
 namespace {
 
-// The cycles from the end of one group to the first products of the next one: the last responses to stores, then the
-// latency of instructions, micro-ops, operands and the stages of the units (`bench/accel/split.py` measures them).
-constexpr double kCyclesBetweenGroups = 400;
+// Expected cycles from the end of one group to the first products of the next one: the last responses to stores, then
+// the latency of instructions, micro-ops and operands. How much of that would be hidden without the new group differs,
+// so each of these numbers gives a way to divide a region; the middle one decides without counting.
+constexpr std::array kCyclesBetweenGroups{150.0, 600.0, 2400.0};
 
 // A share with what it accesses.
 struct Planned {
@@ -31,7 +33,8 @@ struct Planned {
 // A way to divide an operation.
 struct Plan {
   std::vector<Planned> shares;
-  double cycles = 0;
+  double cycles = 0;       // expected, without those between groups
+  int groups_between = 0;  // groups that begin within the operation
   std::optional<Operation> replaced = std::nullopt;  // has more programs
 };
 
@@ -98,54 +101,35 @@ class Accesses {
 
 class Divider {
  public:
-  Divider(const graph::Graph& graph, std::vector<Operation>& operations, const RegionLayouts& layouts,
+  Divider(const graph::Graph& graph, const std::vector<Operation>& operations, const RegionLayouts& layouts,
           const Division& division, const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo)
       : graph_(graph),
         operations_(operations),
         layouts_(layouts),
         division_(division),
         config_(config),
-        memo_(memo),
-        together_(operations, layouts) {}
+        memo_(memo) {}
 
-  // Each operation is divided so that the whole takes the fewest expected cycles: shortest paths through the choices
-  // of all operations, where the next operation waits for a new group if it depends on other accelerators.
-  Result<std::vector<Share>> layers() {
-    std::vector<std::vector<Plan>> choices;
+  // Each operation is divided so that the whole takes the fewest expected cycles: shortest paths through the plans of
+  // all operations, where the next operation waits for a new group if it depends on other accelerators.
+  Result<std::vector<DividedRegion>> layers() {
+    std::vector<std::vector<Plan>> plans;
     for (std::size_t o = 0; o < operations_.size(); ++o) {
-      DOVETAIL_ASSIGN(std::vector<Plan> of_operation, choices_of(o));
-      choices.push_back(std::move(of_operation));
+      DOVETAIL_ASSIGN(std::vector<Plan> of_operation, plans_of(o));
+      plans.push_back(std::move(of_operation));
     }
-    struct Path {
-      double cycles = 0;
-      std::size_t before = 0;
-    };
-    std::vector<std::vector<Path>> paths;
-    for (std::size_t o = 0; o < choices.size(); ++o) {
-      std::vector<Path>& row = paths.emplace_back();
-      for (const Plan& choice : choices[o]) {
-        Path best{o == 0 ? choice.cycles : std::numeric_limits<double>::infinity(), 0};
-        for (std::size_t before = 0; o > 0 && before < choices[o - 1].size(); ++before) {
-          const double cycles = paths[o - 1][before].cycles + choice.cycles +
-                                (depends(o, choice, choices[o - 1][before]) ? kCyclesBetweenGroups : 0);
-          if (cycles < best.cycles) best = {cycles, before};
-        }
-        row.push_back(best);
-      }
-    }
-    std::vector<std::size_t> taken(choices.size());
-    for (std::size_t o = choices.size(); o-- > 0;)
-      taken[o] = o + 1 == choices.size()
-                     ? static_cast<std::size_t>(std::ranges::min_element(paths[o], {}, &Path::cycles) - paths[o].begin())
-                     : paths[o + 1][taken[o + 1]].before;
-    std::vector<Share> shares;
-    for (std::size_t o = 0; o < choices.size(); ++o) add(std::move(choices[o][taken[o]]), o, shares);
-    return shares;
+    if (!division_.count) return std::vector{by_paths(plans, kCyclesBetweenGroups[1])};
+    std::vector<DividedRegion> ways{undivided(operations_)};
+    for (const double between : kCyclesBetweenGroups)
+      if (DividedRegion way = by_paths(plans, between);
+          std::ranges::find(ways, way.shares, &DividedRegion::shares) == ways.end())
+        ways.push_back(std::move(way));
+    return ways;
   }
 
   // Each accelerator runs neighboring operations, for one block of images after the other. In group t, stage s works on
   // block t - s.
-  Result<std::vector<Share>> stages() {
+  Result<std::vector<DividedRegion>> stages() {
     std::int64_t images = 1;
     std::vector<double> cycles;
     for (std::size_t o = 0; o < operations_.size(); ++o) {
@@ -171,10 +155,62 @@ class Divider {
         for (std::size_t o = stage == 0 ? 0 : ends[stage - 1]; o < ends[stage]; ++o)
           shares.push_back({o, {SliceAxis::images, image, image + 1}, std::nullopt, stage, static_cast<std::size_t>(t)});
       }
-    return shares;
+    return std::vector{DividedRegion{operations_, std::move(shares)}};
+  }
+
+  static DividedRegion undivided(const std::vector<Operation>& operations) {
+    DividedRegion region{operations, {}};
+    for (std::size_t o = 0; o < operations.size(); ++o) region.shares.push_back({o});
+    return region;
   }
 
  private:
+  // `between`: expected cycles between groups.
+  DividedRegion by_paths(const std::vector<std::vector<Plan>>& plans, double between) const {
+    struct Path {
+      double cycles = 0;
+      std::size_t before = 0;
+    };
+    std::vector<std::vector<Path>> paths;
+    for (std::size_t o = 0; o < plans.size(); ++o) {
+      std::vector<Path>& row = paths.emplace_back();
+      for (const Plan& plan : plans[o]) {
+        const double own = plan.cycles + plan.groups_between * between;
+        Path best{o == 0 ? own : std::numeric_limits<double>::infinity(), 0};
+        for (std::size_t before = 0; o > 0 && before < plans[o - 1].size(); ++before) {
+          const double cycles =
+              paths[o - 1][before].cycles + own + (depends(o, plan, plans[o - 1][before]) ? between : 0);
+          if (cycles < best.cycles) best = {cycles, before};
+        }
+        row.push_back(best);
+      }
+    }
+    std::vector<std::size_t> taken(plans.size());
+    for (std::size_t o = plans.size(); o-- > 0;)
+      taken[o] = o + 1 == plans.size()
+                     ? static_cast<std::size_t>(std::ranges::min_element(paths[o], {}, &Path::cycles) - paths[o].begin())
+                     : paths[o + 1][taken[o + 1]].before;
+    DividedRegion region{operations_, {}};
+    Accesses together(operations_, layouts_);  // of the last group
+    std::size_t group = 0;
+    for (std::size_t o = 0; o < plans.size(); ++o) {
+      const Plan& plan = plans[o][taken[o]];
+      if (plan.replaced) region.operations[o] = *plan.replaced;
+      int phase = 0;
+      for (const Planned& planned : plan.shares) {
+        if (planned.phase != phase || together.conflicts(operations_[o], planned)) {
+          phase = planned.phase;
+          ++group;
+          together.clear();
+        }
+        together.add(operations_[o], planned);
+        region.shares.push_back(planned.share);
+        region.shares.back().group = group;
+      }
+    }
+    return region;
+  }
+
   std::vector<TensorLayout> inputs_of(std::size_t operation) const {
     std::vector<TensorLayout> inputs;
     for (const ValueId input : operations_[operation].inputs) {
@@ -213,48 +249,48 @@ class Divider {
     return sum;
   }
   // What the shared port transfers takes at least this long.
-  double port_cycles(std::size_t operation, const Plan& choice) const {
+  double port_cycles(std::size_t operation, const Plan& plan) const {
     const std::vector<TensorLayout> inputs = inputs_of(operation);
     std::int64_t read = 0, written = 0;
-    for (const Planned& planned : choice.shares) {
+    for (const Planned& planned : plan.shares) {
       for (std::size_t i = 0; i < planned.reads.size(); ++i) read += planned.reads[i].bytes(inputs[i]);
       for (const Box& box : planned.writes) written += box.bytes(output_of(operation));
     }
     return static_cast<double>(std::max(read, written)) / static_cast<double>(config_.bus_bytes);
   }
 
-  Result<std::vector<Plan>> choices_of(std::size_t o) const {
+  Result<std::vector<Plan>> plans_of(std::size_t o) const {
     const Operation& operation = operations_[o];
-    std::vector<Plan> choices(1);  // one accelerator computes it whole
+    std::vector<Plan> plans(1);  // one accelerator computes it whole
     const std::vector<bool> kept = in_place(operation);
     const std::vector<ProgramBoxes> boxes = program_boxes(operation, inputs_of(o), output_of(o), config_);
     Planned whole{{o}, {}, {}};
     for (const TensorLayout& input : inputs_of(o)) whole.reads.push_back(whole_box(input));
     whole.writes = {whole_box(output_of(o))};
     if (is_only_view(operation)) whole.reads.clear(), whole.writes.clear();
-    choices[0].shares = {whole};
-    if (is_only_view(operation)) return choices;
+    plans[0].shares = {whole};
+    if (is_only_view(operation)) return plans;
     const std::vector<loops::Program> programs = sliced(o, {}).programs;
     for (std::size_t p = 0; p < programs.size(); ++p) {
       if (p < kept.size() && kept[p]) continue;
       DOVETAIL_ASSIGN(const double cycles, cycles_of(operation, programs[p]));
-      choices[0].cycles += cycles;
+      plans[0].cycles += cycles;
     }
     if (!boxes.empty()) {
-      DOVETAIL_TRY(add_by_programs(o, kept, choices));
-      return choices;
+      DOVETAIL_TRY(add_by_programs(o, kept, plans));
+      return plans;
     }
     for (const SliceAxis axis : {SliceAxis::images, SliceAxis::channels, SliceAxis::rows, SliceAxis::columns})
-      DOVETAIL_TRY(add_by_slices(o, axis, choices));
-    return choices;
+      DOVETAIL_TRY(add_by_slices(o, axis, plans));
+    return plans;
   }
 
-  Result<void> add_by_slices(std::size_t o, SliceAxis axis, std::vector<Plan>& choices) const {
+  Result<void> add_by_slices(std::size_t o, SliceAxis axis, std::vector<Plan>& plans) const {
     const Operation& operation = operations_[o];
     const std::int64_t units = slice_units(operation, inputs_of(o), output_of(o), axis, config_),
                        parts = std::min(units, division_.accelerators);
     if (parts == 1) return {};
-    Plan choice;
+    Plan plan;
     std::int64_t largest = 0;
     double weights = 0;
     for (std::int64_t part = 0; part < parts; ++part) {
@@ -266,20 +302,20 @@ class Divider {
             weights += static_cast<double>(element_count(parameter.buffer->shape));
       if (slice.end - slice.begin > largest) {
         largest = slice.end - slice.begin;
-        DOVETAIL_ASSIGN(choice.cycles, cycles_of(operation, made.programs));
+        DOVETAIL_ASSIGN(plan.cycles, cycles_of(operation, made.programs));
       }
-      choice.shares.push_back({{o, slice, std::nullopt, static_cast<std::size_t>(part)}, std::move(made.reads), {made.write}});
+      plan.shares.push_back({{o, slice, std::nullopt, static_cast<std::size_t>(part)}, std::move(made.reads), {made.write}});
     }
-    choice.cycles = std::max(choice.cycles, port_cycles(o, choice) + weights / static_cast<double>(config_.bus_bytes));
-    choices.push_back(std::move(choice));
+    plan.cycles = std::max(plan.cycles, port_cycles(o, plan) + weights / static_cast<double>(config_.bus_bytes));
+    plans.push_back(std::move(plan));
     return {};
   }
 
   // Programs of a phase are divided evenly; phases follow each other.
-  Result<void> add_by_programs(std::size_t o, const std::vector<bool>& kept, std::vector<Plan>& choices) const {
-    Plan choice;
-    choice.replaced = with_more_programs(operations_[o], division_.accelerators, kept);
-    const Operation& operation = *choice.replaced;
+  Result<void> add_by_programs(std::size_t o, const std::vector<bool>& kept, std::vector<Plan>& plans) const {
+    Plan plan;
+    plan.replaced = with_more_programs(operations_[o], division_.accelerators, kept);
+    const Operation& operation = *plan.replaced;
     const std::vector<TensorLayout> inputs = inputs_of(o);
     const std::vector<bool> in_place_now = in_place(operation);
     std::vector<ProgramBoxes> boxes = program_boxes(operation, inputs, output_of(o), config_);
@@ -293,46 +329,30 @@ class Divider {
       const std::size_t parts = std::min(phase.size(), static_cast<std::size_t>(division_.accelerators));
       // Programs of a phase are alike.
       DOVETAIL_ASSIGN(const double cycles, cycles_of(operation, programs[phase.front()]));
-      choice.cycles += cycles * static_cast<double>((phase.size() + parts - 1) / parts) +
-                       (boxes[begin].phase > 0 ? kCyclesBetweenGroups : 0);
+      plan.cycles += cycles * static_cast<double>((phase.size() + parts - 1) / parts);
+      plan.groups_between += boxes[begin].phase > 0 ? 1 : 0;
       for (std::size_t i = 0; i < phase.size(); ++i)
-        choice.shares.push_back({{o, {}, phase[i], i * parts / phase.size()},
+        plan.shares.push_back({{o, {}, phase[i], i * parts / phase.size()},
                                  std::move(boxes[phase[i]].reads),
                                  std::move(boxes[phase[i]].writes),
                                  boxes[begin].phase});
     }
     // Programs that write parts of the same places cannot run together.
     Accesses accesses(operations_, layouts_);
-    for (const Planned& planned : choice.shares) {
+    for (const Planned& planned : plan.shares) {
       if (accesses.conflicts(operation, planned)) return {};
       accesses.add(operation, planned);
     }
-    choice.cycles = std::max(choice.cycles, port_cycles(o, choice));
-    if (choice.shares.size() > 1) choices.push_back(std::move(choice));
+    plan.cycles = std::max(plan.cycles, port_cycles(o, plan));
+    if (plan.shares.size() > 1) plans.push_back(std::move(plan));
     return {};
   }
 
-  bool depends(std::size_t o, const Plan& choice, const Plan& before) const {
+  bool depends(std::size_t o, const Plan& plan, const Plan& before) const {
     Accesses accesses(operations_, layouts_);
     for (const Planned& planned : before.shares) accesses.add(operations_[o - 1], planned);
     return std::ranges::any_of(
-        choice.shares, [&](const Planned& planned) { return accesses.conflicts(operations_[o], planned); });
-  }
-
-  void add(Plan choice, std::size_t o, std::vector<Share>& shares) {
-    if (choice.replaced) operations_[o] = *std::move(choice.replaced);
-    const Operation& operation = operations_[o];
-    int phase = 0;
-    for (Planned& planned : choice.shares) {
-      if (planned.phase != phase || together_.conflicts(operation, planned)) {
-        phase = planned.phase;
-        ++group_;
-        together_.clear();
-      }
-      together_.add(operation, planned);
-      planned.share.group = group_;
-      shares.push_back(planned.share);
-    }
+        plan.shares, [&](const Planned& planned) { return accesses.conflicts(operations_[o], planned); });
   }
 
   // The ends of at most as many stages as there are accelerators, for which the longest one is the shortest.
@@ -376,25 +396,19 @@ class Divider {
   }
 
   const graph::Graph& graph_;
-  std::vector<Operation>& operations_;
+  const std::vector<Operation>& operations_;
   const RegionLayouts& layouts_;
   const Division& division_;
   const isa::HardwareConfig& config_;
   const std::shared_ptr<Memo>& memo_;
-  Accesses together_;  // with the shares of the last group
-  std::size_t group_ = 0;
 };
 
 }  // namespace
 
-Result<std::vector<Share>> divide_region(const graph::Graph& graph, std::vector<Operation>& operations,
-                                         const RegionLayouts& layouts, const Division& division,
-                                         const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo) {
-  if (!division.divides()) {
-    std::vector<Share> shares;
-    for (std::size_t o = 0; o < operations.size(); ++o) shares.push_back({o});
-    return shares;
-  }
+Result<std::vector<DividedRegion>> divide_region(const graph::Graph& graph, const std::vector<Operation>& operations,
+                                                 const RegionLayouts& layouts, const Division& division,
+                                                 const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo) {
+  if (!division.divides()) return std::vector{Divider::undivided(operations)};
   Divider divider(graph, operations, layouts, division, config, memo);
   return division.split == isa::Split::stages ? divider.stages() : divider.layers();
 }

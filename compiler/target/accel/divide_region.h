@@ -27,12 +27,18 @@ struct Share {
   Slice slice = {};
   std::optional<std::size_t> program = std::nullopt;  // one of operation_programs(); absent: all
   std::size_t accelerator = 0, group = 0;
+  bool operator==(const Share&) const = default;
 };
 
-// The shares in an order in which one accelerator could execute them; groups are numbered from 0 without gaps. May
-// replace operations by such with more programs. Error: the images of a batch cannot be divided (Split::stages).
-Result<std::vector<Share>> divide_region(const graph::Graph& graph, std::vector<Operation>& operations,
-                                         const RegionLayouts& layouts, const Division& division,
-                                         const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo);
+struct DividedRegion {
+  std::vector<Operation> operations;  // some with more programs than before
+  std::vector<Share> shares;  // in an order in which one accelerator could execute them; groups without gaps, from 0
+};
+
+// The ways among which counted cycles should decide (Division::count); without counting, the one with the fewest
+// expected cycles. Error: the images of a batch cannot be divided (Split::stages).
+Result<std::vector<DividedRegion>> divide_region(const graph::Graph& graph, const std::vector<Operation>& operations,
+                                                 const RegionLayouts& layouts, const Division& division,
+                                                 const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo);
 
 }  // namespace dovetail::accel

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "compiler/target/accel/counting.h"
 #include "isa/system.h"
 
 namespace dovetail::accel {
@@ -10,6 +11,8 @@ namespace dovetail::accel {
 struct Division {
   std::int64_t accelerators = 1;
   isa::Split split = isa::Split::samples;
+  // Decides between ways to divide the layers of a region; null: estimates decide.
+  CountCycles count = nullptr;
 
   // Whether programs have launches for several accelerators.
   bool divides() const { return accelerators > 1 && split != isa::Split::samples; }

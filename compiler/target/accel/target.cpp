@@ -59,6 +59,13 @@ class AccelPlan : public RegionPlan {
     return {};
   }
 
+  // Of the region alone, with default or recorded schedules. Precondition: Division::count.
+  Result<std::uint64_t> count_cycles(const Graph& graph, const PlanOptions& options) const {
+    DOVETAIL_ASSIGN(const RegionSchedules schedules,
+                    schedule_region(spec(), target_.hardware, options.recorded, nullptr, nullptr));
+    return counted_cycles(graph, spec(), region_, target_.hardware, schedules, target_.division.count);
+  }
+
   Result<void> emit(const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
     const std::map<ValueId, TensorLayout>& layouts = layouts_.layouts;
     DeviceSpace& space = builder.space(bundle::kAccelTarget, "DRAM of " + target_.hardware.name, kMemoryBase, kPage);
@@ -199,18 +206,28 @@ class AccelTarget : public Target {
     std::set<ValueId> crossing(region.inputs.begin(), region.inputs.end());
     crossing.insert(region.outputs.begin(), region.outputs.end());
     DOVETAIL_ASSIGN(RegionLayouts layouts, region_layouts(graph, operations, crossing, shared_.hardware));
-    DOVETAIL_ASSIGN(std::vector<Share> shares, divide_region(graph, operations, layouts, shared_.division,
-                                                             shared_.hardware, shared_.memo));
+    DOVETAIL_ASSIGN(std::vector<DividedRegion> ways, divide_region(graph, operations, layouts, shared_.division,
+                                                                   shared_.hardware, shared_.memo));
     KernelOffer kernel{region.matches.back().nodes.back()};
     for (const ValueId input : region.inputs)
       kernel.variables.push_back(
           {{layouts.layouts.contains(input) ? layouts.layouts.at(input).text() : ""}, {}, {input}, {}});
     for (const ValueId output : region.outputs)
       kernel.variables.push_back({{layouts.layouts.at(output).text()}, {}, {}, {output}});
-    auto plan = std::make_unique<AccelPlan>(std::vector<KernelOffer>{std::move(kernel)}, region, shared_,
-                                            std::move(operations), std::move(layouts), std::move(shares));
-    DOVETAIL_TRY(plan->schedule(graph, options));
-    return RegionPlanPointer(std::move(plan));
+    std::unique_ptr<AccelPlan> best;
+    std::uint64_t least = 0;
+    for (DividedRegion& way : ways) {
+      auto plan = std::make_unique<AccelPlan>(std::vector<KernelOffer>{kernel}, region, shared_,
+                                              std::move(way.operations), layouts, std::move(way.shares));
+      if (ways.size() > 1) {
+        DOVETAIL_ASSIGN(const std::uint64_t cycles, plan->count_cycles(graph, options));
+        if (best && cycles >= least) continue;
+        least = cycles;
+      }
+      best = std::move(plan);
+    }
+    DOVETAIL_TRY(best->schedule(graph, options));
+    return RegionPlanPointer(std::move(best));
   }
 
   Cost cost(const Graph& graph, const Match& match) const override {
