@@ -24,7 +24,8 @@ Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, c
       program.launches.push_back(launch.launch);
       program.traces.push_back(launch.trace);
     }
-    if (ask_what_if) {
+    program.divided = options.by_launch ? options.accelerators : 1;
+    if (ask_what_if && program.divided == 1) {
       const bundle::MemorySpace& memory = bundle.spaces[static_cast<std::size_t>(code.space)];
       simulator::Dram dram{memory.base, bundle::initial_image(memory, code)};
       DOVETAIL_ASSIGN(program.what_if, simulator::what_if(code.config, options, code.program, code.launches, dram));
@@ -64,9 +65,13 @@ simulator::TracedProgram traced(const TimedProgram& program) {
                                   .config = program.config,
                                   .program = program.program,
                                   .launches = program.launches,
-                                  .what_if = program.what_if};
-  for (const bundle::InstructionRange& range : program.ranges)
+                                  .what_if = program.what_if,
+                                  .useful_macs = {},
+                                  .divided = program.divided};
+  for (const bundle::InstructionRange& range : program.ranges) {
     if (range.macs) traced.useful_macs[range.name] += *range.macs;
+    if (program.divided > 1) traced.ranges.push_back({range.begin, range.end, range.name});
+  }
   return traced;
 }
 

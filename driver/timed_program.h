@@ -23,13 +23,14 @@ struct TimedProgram {
   std::string name;
   isa::HardwareConfig config;
   std::vector<isa::Instruction> program;
-  std::vector<isa::Launch> launches;
+  std::vector<isa::Launch> launches;           // of those that begin together, the one that ends last
   std::vector<simulator::LaunchTrace> traces;  // one per launch
   simulator::Counters counters;
   std::vector<bundle::InstructionRange> ranges = {};  // ranges of the model's nodes, if known
   std::vector<simulator::WhatIf> what_if = {};
   // The energy of the layers of profile_of(), and last of what belongs to no layer; empty: not known.
   std::vector<double> layer_joules = {};
+  std::int64_t divided = 1;  // accelerators between which its launches are divided
 };
 
 // The accelerator steps of a run, if its engine has a clock; with `ask_what_if` also their time on other hardware.

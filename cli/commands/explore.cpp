@@ -380,7 +380,7 @@ class Explore : public Command {
   static Result<void> print_limits(const explore::Evaluator& evaluator, const isa::Machine& machine,
                                    std::size_t model) {
     const explore::Workload& workload = evaluator.workload();
-    DOVETAIL_ASSIGN(const explore::Programs programs, workload.compile(machine.hardware));
+    DOVETAIL_ASSIGN(const explore::Programs programs, evaluator.compile(machine));
     DOVETAIL_ASSIGN(const auto layers, evaluator.layers(programs, model, machine.system));
     TextTable table({"layer", ">cycles", ">of its bound", "bound by", ">own MACs/cycle", ">energy, mJ"});
     for (const explore::LayerTime& layer : layers)
@@ -404,7 +404,7 @@ class Explore : public Command {
       const auto machine = space.machine(genes);
       if (!machine.ok() || space.key(*machine, genes) != *point_) continue;
       const explore::Evaluator& evaluator = models.of(genes);
-      const auto programs = evaluator.compile(machine->hardware);
+      const auto programs = evaluator.compile(*machine);
       if (!programs.ok()) return fail(Exit::failed, programs.errors());
       DOVETAIL_ASSIGN(const auto point, evaluator.measure(*programs, machine->system));
       print_json(Json{{"kind", "point"},
@@ -425,7 +425,7 @@ class Explore : public Command {
       const explore::PointRecord& point = report.points[report.front[i]];
       const explore::Evaluator& evaluator = models.of(point);
       DOVETAIL_ASSIGN(const isa::Machine machine, report.machine_of(point));
-      DOVETAIL_ASSIGN(const explore::Programs programs, evaluator.compile(machine.hardware));
+      DOVETAIL_ASSIGN(const explore::Programs programs, evaluator.compile(machine));
       auto& of_models = report.layers.emplace_back();
       for (std::size_t m = 0; m < evaluator.workload().models().size(); ++m) {
         DOVETAIL_ASSIGN(auto layers, evaluator.layers(programs, m, machine.system));

@@ -26,9 +26,10 @@ Result<bool> confirm_cycles(const explore::PointRecord& point, const isa::Machin
   simulator::EngineOptions engine;
   DOVETAIL_ASSIGN(engine.memory, explore::memory_of(machine.system));
   engine.accelerators = machine.system.accelerators;
+  engine.by_launch = explore::divides_samples(machine.system);
   engine.build_missing = [&](std::string_view what) { step.begin(what); };
   DOVETAIL_ASSIGN(const auto make, runtime::simulator_factory(engine_name, engine));
-  DOVETAIL_ASSIGN(const explore::Programs programs, evaluator.compile(machine.hardware));
+  DOVETAIL_ASSIGN(const explore::Programs programs, evaluator.compile(machine));
   DOVETAIL_ASSIGN(const auto times, evaluator.workload().run(programs, make));
   bool equal = true;
   for (std::size_t m = 0; m < times.size(); ++m) {

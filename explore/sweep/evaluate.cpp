@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "explore/measure/count_cycles.h"
 
 namespace dovetail::explore {
 
@@ -132,8 +133,18 @@ void Evaluator::require_work_of(const Evaluator& other) {
   }
 }
 
-Result<Programs> Evaluator::compile(const isa::HardwareConfig& hardware) const {
-  DOVETAIL_ASSIGN(Programs programs, workload_->compile(hardware));
+bool divides_samples(const isa::SystemConfig& system) {
+  return system.accelerators > 1 && system.split != isa::Split::samples;
+}
+
+Result<Programs> Evaluator::compile(const isa::Machine& machine) const {
+  const isa::HardwareConfig& hardware = machine.hardware;
+  accel::Division division{machine.system.accelerators, machine.system.split};
+  if (division.divides()) {
+    DOVETAIL_ASSIGN(const simulator::MemorySpec memory, memory_of(machine.system));
+    division.count = cycle_counter(memory, division.accelerators);
+  }
+  DOVETAIL_ASSIGN(Programs programs, workload_->compile(hardware, division));
   for (std::size_t i = 0; i < programs.models.size(); ++i)
     if (const Programs::Model& model = programs.models[i]; model.accel_macs < accel_macs_[i])
       return less_work(hardware, workload_->models()[i].name, model, accel_macs_[i], left_out_[i]);
@@ -180,12 +191,13 @@ Result<Evaluator::Point> Evaluator::measure(const Programs& programs, const isa:
   DOVETAIL_ASSIGN(const simulator::MemorySpec memory, memory_of(system));
   DOVETAIL_ASSIGN(const std::vector<ModelTime> times, workload_->time(programs, memory, system.accelerators, work));
   const AreaEstimate area = area_->estimate(programs.hardware);
-  const auto samples = static_cast<double>(system.accelerators);
+  const auto samples = static_cast<double>(divides_samples(system) ? 1 : system.accelerators);
   Point point{without_time(programs.hardware, system.accelerators), Json::array()};
   Products products;
   for (std::size_t i = 0; i < times.size(); ++i) {
     const Workload::Model& model = workload_->models()[i];
-    const RunTime time{times[i].cycles, system.clock_mhz * 1e6, system.accelerators};
+    const RunTime time{times[i].cycles, system.clock_mhz * 1e6, system.accelerators,
+                       !divides_samples(system)};
     const Energy energy =
         energy_of(times[i].counters, programs.hardware, memory, time, *energy_, LogicSize{area.gates, area.flip_flops});
     const double milliseconds = time.seconds() * kMilli, millijoules = energy.joules / samples * kMilli;
@@ -193,7 +205,8 @@ Result<Evaluator::Point> Evaluator::measure(const Programs& programs, const isa:
     point.metrics.energy_mj += model.weight * millijoules;
     products.macs += model.weight * static_cast<double>(programs.models[i].accel_macs);
     products.peak_macs +=
-        model.weight * static_cast<double>(times[i].cycles) * static_cast<double>(programs.hardware.macs_per_uop());
+        model.weight * static_cast<double>(times[i].cycles) *
+        static_cast<double>(programs.hardware.macs_per_uop() * programs.divided);
     const simulator::Counters& counters = times[i].counters;
     point.models.push_back({{"model", model.name},
                             {"cycles", times[i].cycles},
@@ -207,7 +220,7 @@ Result<Evaluator::Point> Evaluator::measure(const Programs& programs, const isa:
                                                              std::uint64_t{0})},
                             {"bytes_stored", counters.bytes_stored}});
   }
-  complete(point.metrics, system.accelerators, products);
+  complete(point.metrics, divides_samples(system) ? 1 : system.accelerators, products);
   return point;
 }
 
@@ -218,7 +231,7 @@ Result<std::vector<LayerTime>> Evaluator::layers(const Programs& programs, std::
   DOVETAIL_ASSIGN(const std::vector<ModelTime> times, workload_->time(programs, memory, system.accelerators));
   const AreaEstimate area = area_->estimate(programs.hardware);
   const LogicSize logic{area.gates, area.flip_flops};
-  const RunTime time{times[model].cycles, system.clock_mhz * 1e6, system.accelerators};
+  const RunTime time{times[model].cycles, system.clock_mhz * 1e6, system.accelerators, !divides_samples(system)};
   const Energy whole = energy_of(times[model].counters, programs.hardware, memory, time, *energy_, logic);
   std::vector<RunPart> parts;
   for (const LayerTime& layer : std::span(layers).first(layers.size() - 1))
@@ -229,15 +242,16 @@ Result<std::vector<LayerTime>> Evaluator::layers(const Programs& programs, std::
 }
 
 Metrics Evaluator::lower_bound(const isa::Machine& machine) const {
-  const std::int64_t accelerators = machine.system.accelerators;
+  const bool divides = divides_samples(machine.system);
+  const std::int64_t accelerators = machine.system.accelerators, samples = divides ? 1 : accelerators;
   Metrics metrics = without_time(machine.hardware, accelerators);
   const AreaEstimate area = area_->estimate(machine.hardware);
   double all_macs = 0;
   for (std::size_t i = 0; i < accel_macs_.size(); ++i) {
     const double weight = workload_->models()[i].weight;
     const std::uint64_t macs = accel_macs_[i];
-    const auto peak = static_cast<std::uint64_t>(machine.hardware.macs_per_uop());
-    const RunTime time{(macs + peak - 1) / peak, machine.system.clock_mhz * 1e6, accelerators};
+    const auto peak = static_cast<std::uint64_t>(machine.hardware.macs_per_uop() * accelerators / samples);
+    const RunTime time{(macs + peak - 1) / peak, machine.system.clock_mhz * 1e6, accelerators, !divides};
     metrics.latency_ms += weight * time.seconds() * kMilli;
     all_macs += weight * static_cast<double>(macs);
     // The lower bound of the energy: multiplications and time-dependent energy, without memory accesses.
@@ -245,14 +259,14 @@ Metrics Evaluator::lower_bound(const isa::Machine& machine) const {
     counters.macs = macs;
     const Energy energy = energy_of(counters, machine.hardware, simulator::IdealMemory{}, time, *energy_,
                                     LogicSize{area.gates, area.flip_flops});
-    metrics.energy_mj += weight * energy.joules / static_cast<double>(accelerators) * kMilli;
+    metrics.energy_mj += weight * energy.joules / static_cast<double>(samples) * kMilli;
   }
   // Throughput and efficiency have upper bounds, from the lower bounds of latency and energy. The power, a quotient of
   // two lower bounds, has none.
   const double operations = 2 * all_macs;
   if (metrics.latency_ms > 0) {
-    metrics.inferences_per_second = static_cast<double>(accelerators) / metrics.latency_ms * kMilli;
-    metrics.tops = operations * static_cast<double>(accelerators) / metrics.latency_ms * kMilli * 1e-12;
+    metrics.inferences_per_second = static_cast<double>(samples) / metrics.latency_ms * kMilli;
+    metrics.tops = operations * static_cast<double>(samples) / metrics.latency_ms * kMilli * 1e-12;
   }
   if (metrics.energy_mj > 0) metrics.tops_per_w = operations / metrics.energy_mj * kMilli * 1e-12;
   metrics.utilization = 1;

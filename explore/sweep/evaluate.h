@@ -36,6 +36,9 @@ std::string surely_broken_constraint(const Metrics& bounds, std::span<const Cons
 // both are for the same technology node.
 std::string mixed_technologies(const Technology& area, const EnergyTable& energy);
 
+// Whether the system's accelerators work on one sample.
+bool divides_samples(const isa::SystemConfig& system);
+
 // The part of evaluation that is the same for all points of a sweep. Everything it refers to outlives it. Several
 // threads may use it at once.
 class Evaluator {
@@ -50,7 +53,7 @@ class Evaluator {
     Json models;  // [{"model", "cycles", "milliseconds", "energy_mj", "macs", "bytes_loaded", "bytes_stored"}]
   };
   // Error: a model does not compile, or the host gets work that the accelerator does on the space's base machine.
-  Result<Programs> compile(const isa::HardwareConfig& hardware) const;
+  Result<Programs> compile(const isa::Machine& machine) const;
   Result<Point> measure(const Programs& programs, const isa::SystemConfig& system, Work* work = nullptr) const;
 
   // The layers of a model with their part of `energy_mj`: on the chip the energy of the layer's events and cycles, in

@@ -41,7 +41,7 @@ Result<void> measure_points(const Space& space, const Evaluator& evaluator, std:
   bool is_bug = false;
   const Result<Programs> programs = guarded([&]() -> Result<Programs> {
     is_bug = true;
-    auto compiled = evaluator.compile(machines.front().hardware);
+    auto compiled = evaluator.compile(machines.front());
     is_bug = false;
     return compiled;
   });

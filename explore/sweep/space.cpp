@@ -19,7 +19,7 @@ namespace dovetail::explore {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kOfSystem{"memory", "memory_clock_mhz", "clock_mhz", "accelerators"};
+constexpr std::array<std::string_view, 5> kOfSystem{"memory", "memory_clock_mhz", "clock_mhz", "accelerators", "split"};
 // The count of points saturates here, so that it does not overflow.
 constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 62;
 constexpr std::size_t kMostChoices = 4096;
@@ -411,9 +411,11 @@ Json Space::chosen(const Genes& genes) const {
 std::string changes(const isa::Machine& from, const isa::Machine& to) {
   std::vector<std::string> changed;
   Json a = isa::machine_to_json(from), b = isa::machine_to_json(to);
-  // The number of accelerators, which is omitted if it is 1.
+  // The number of accelerators and their split are omitted where they are the default.
   a.at("system")["accelerators"] = from.system.accelerators;
   b.at("system")["accelerators"] = to.system.accelerators;
+  a.at("system")["split"] = isa::name(from.system.split);
+  b.at("system")["split"] = isa::name(to.system.split);
   const auto compare = [&](const Json& before, const Json& after) {
     for (const auto& [key, value] : after.items())
       if (key != "name" && !value.is_object() && (!before.contains(key) || before.at(key) != value))

@@ -117,7 +117,11 @@ class Sweep {
   }
   // Empty if the configuration is invalid.
   std::string hardware_of(const Proposal& proposal) const {
-    return proposal.machine ? space_.key({proposal.machine->hardware, {}}, proposal.genes) : "";
+    if (!proposal.machine) return "";
+    // How programs are divided depends on the system.
+    const bool divided = divides_samples(proposal.machine->system);
+    return space_.key({proposal.machine->hardware, divided ? proposal.machine->system : isa::SystemConfig{}},
+                      proposal.genes);
   }
   std::vector<Proposal*> by_hardware(std::vector<Proposal>& proposals) const {
     std::map<std::string, std::size_t> first;  // by hardware, in the order of the proposals

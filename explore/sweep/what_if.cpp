@@ -54,7 +54,7 @@ double change_of(double value, double base) { return base == 0 ? 0 : 100 * (valu
 Result<WhatIfTable> what_if(const Evaluator& evaluator, const isa::Machine& machine, int jobs, Work* work) {
   const auto measure = [&](const isa::Machine& each) -> Result<Metrics> {
     DOVETAIL_TRY(isa::validate(each.hardware));
-    DOVETAIL_ASSIGN(const Programs programs, evaluator.compile(each.hardware));
+    DOVETAIL_ASSIGN(const Programs programs, evaluator.compile(each));
     DOVETAIL_ASSIGN(const Evaluator::Point point, evaluator.measure(programs, each.system, work));
     return point.metrics;
   };

@@ -111,11 +111,12 @@ Result<Workload> Workload::make(std::span<const ModelFile> files) {
   return workload;
 }
 
-Result<Programs> Workload::compile(const isa::HardwareConfig& hardware) const {
-  Programs programs{hardware, {}};
+Result<Programs> Workload::compile(const isa::HardwareConfig& hardware, const accel::Division& division) const {
+  Programs programs{hardware, {}, division.divides() ? division.accelerators : 1};
   for (const Model& model : models_) {
     CompileOptions options;
-    options.available = {accel::make_target(hardware, isa::SystemConfig{}.clock_mhz, memo_), host::make_target()};
+    options.available = {accel::make_target(hardware, isa::SystemConfig{}.clock_mhz, memo_, {}, division),
+                         host::make_target()};
     options.targets = {std::string(bundle::kAccelTarget)};
     options.graph_passes = false;
     options.keep_graphs = false;
@@ -149,6 +150,7 @@ Result<std::vector<ModelTime>> Workload::time(const Programs& programs, const si
       simulator::EngineOptions options;
       options.memory = memory;
       options.accelerators = accelerators;
+      options.by_launch = programs.divided > 1;
       options.work = work;
       const auto simulator = simulator::make_cycle_timing(programs.hardware, options);
       simulator::Dram dram = image_of(model.bundle, step.code);
@@ -256,6 +258,7 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
     simulator::EngineOptions options;
     options.memory = memory;
     options.accelerators = accelerators;
+      options.by_launch = programs.divided > 1;
     options.trace = true;
     const auto simulator = simulator::make_cycle_timing(programs.hardware, options);
     simulator::Dram dram = image_of(bundle, step.code);
@@ -264,8 +267,10 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
     simulator::TracedProgram traced{.name = step.name,
                                     .config = programs.hardware,
                                     .program = step.code.program,
-                                    .launches = step.code.launches,
-                                    .what_if = {}};
+                                    .launches = {},
+                                    .what_if = {},
+                                    .useful_macs = {},
+                                    .divided = programs.divided};
     std::vector<std::uint32_t> sources(step.code.program.size(), 0);
     for (const bundle::InstructionRange& range : step.code.ranges) {
       const auto [at, is_new] = known.try_emplace(range.name, static_cast<std::uint32_t>(trace.sources.size()));
@@ -273,8 +278,8 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
       std::fill(sources.begin() + static_cast<std::ptrdiff_t>(range.begin),
                 sources.begin() + static_cast<std::ptrdiff_t>(range.end), at->second);
       if (range.macs) traced.useful_macs[range.name] += *range.macs;
+      if (programs.divided > 1) traced.ranges.push_back({range.begin, range.end, range.name});
     }
-    traced.launches.clear();
     DOVETAIL_TRY(simulator::run_launches(
         *simulator, step.code.program, step.code.launches, dram,
         [&](const isa::Launch& launch, const simulator::Counters&, const simulator::LaunchTrace* timing) {

@@ -20,6 +20,7 @@
 #include "bundle/code/accel.h"
 #include "compiler/graph/graph.h"
 #include "compiler/import/onnx.h"
+#include "compiler/target/accel/division.h"
 #include "isa/config.h"
 #include "runtime/executor.h"
 #include "simulator/counters.h"
@@ -79,6 +80,8 @@ struct Programs {
   };
   isa::HardwareConfig hardware;
   std::vector<Model> models;  // in the workload's order
+  // Accelerators between which the programs are divided; 1: each accelerator of a system runs them on its own sample.
+  std::int64_t divided = 1;
 };
 
 class Workload {
@@ -104,9 +107,10 @@ class Workload {
   // The functions below may be called from several threads at once.
 
   // Errors: nodes that no target supports with this hardware.
-  Result<Programs> compile(const isa::HardwareConfig& hardware) const;
+  Result<Programs> compile(const isa::HardwareConfig& hardware, const accel::Division& division = {}) const;
   // Exact times; values are not computed. With several accelerators that share the memory, each with its own sample,
-  // the cycles are for the batch, the counters for one accelerator, DRAM commands for all.
+  // the cycles are for the batch, the counters for one accelerator, DRAM commands for all. With divided programs all are
+  // for one sample.
   Result<std::vector<ModelTime>> time(const Programs& programs, const simulator::MemorySpec& memory,
                                       std::int64_t accelerators = 1, Work* work = nullptr) const;
   // Runs the programs with values on the engine of `make`, on seeded inputs, and compares the outputs with those of the

@@ -35,8 +35,9 @@ ByteRate ideal_rate(const MemorySpec& memory, std::int64_t bus_bytes) {
 
 }  // namespace
 
-PeakRate peak_rate(const MemorySpec& memory, std::int64_t bus_bytes) {
-  const auto bus = static_cast<double>(bus_bytes);
+PeakRate peak_rate(const MemorySpec& memory, std::int64_t bus_bytes, std::int64_t accelerators) {
+  const std::int64_t ports = std::min(ports_of(memory), accelerators);
+  const auto bus = static_cast<double>(ports * bus_bytes);
   if (const auto* bank = std::get_if<BankMemory>(&memory)) {
     const DramStandard& dram = bank->standard;
     const double bytes_per_clock =
@@ -45,7 +46,8 @@ PeakRate peak_rate(const MemorySpec& memory, std::int64_t bus_bytes) {
     return {std::min(bus, rate), std::min(2 * bus, rate)};
   }
   const ByteRate rate = ideal_rate(memory, bus_bytes);
-  return {rate.value(), 2 * rate.value()};
+  const double each_way = static_cast<double>(ports) * rate.value();
+  return {each_way, 2 * each_way};
 }
 
 std::string to_string(const PeakRate& rate, double factor, std::string_view unit) {
@@ -55,16 +57,19 @@ std::string to_string(const PeakRate& rate, double factor, std::string_view unit
   return fmt::format("{:.2f} {} each way, {:.2f} together", each, unit, both);
 }
 
-Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, const Counters& counters) {
+Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, const Counters& counters,
+                 std::int64_t accelerators) {
   const auto sum = [](const auto& array) { return std::accumulate(array.begin(), array.end(), std::uint64_t{0}); };
-  const PeakRate rate = peak_rate(memory, config.bus_bytes);
+  const PeakRate rate = peak_rate(memory, config.bus_bytes, accelerators);
+  const auto ports = static_cast<std::uint64_t>(std::min(ports_of(memory), accelerators)),
+             divided = static_cast<std::uint64_t>(accelerators);
   const std::uint64_t read =
       sum(counters.bytes_loaded) + sum(counters.instructions) * static_cast<std::uint64_t>(config.instruction_bytes());
   const auto cycles = [&](double bytes) { return static_cast<std::uint64_t>(std::ceil(bytes / rate.each_way)); };
   const auto one_way = [&](std::uint64_t bytes) {
     if (std::holds_alternative<BankMemory>(memory)) return cycles(static_cast<double>(bytes));
     const ByteRate exact = ideal_rate(memory, config.bus_bytes);  // no double: its quotient may round up
-    const auto whole = static_cast<std::uint64_t>(exact.bytes), parts = static_cast<std::uint64_t>(exact.cycles);
+    const auto whole = ports * static_cast<std::uint64_t>(exact.bytes), parts = static_cast<std::uint64_t>(exact.cycles);
     return (bytes * parts + whole - 1) / whole;
   };
   // A step may repeat the preceding step's operands, and is then as short as a step without operands.
@@ -73,10 +78,12 @@ Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, co
     if (row.serial)
       alu += counters.alu_uops_by_op[static_cast<std::size_t>(row.op)] *
              static_cast<std::uint64_t>(row.vector_cycles->value * config.batch - isa::spec::kAluCyclesPerUopImm.value);
-  return {.gemm = (counters.gemm_uops + counters.gemm_reset_uops + counters.window_uops + counters.window_pushes) *
-                      static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value) +
-                  counters.epilogue_parameters * static_cast<std::uint64_t>(isa::spec::kEpilogueParameterCycles.value),
-          .alu = alu,
+  const std::uint64_t gemm =
+      (counters.gemm_uops + counters.gemm_reset_uops + counters.window_uops + counters.window_pushes) *
+          static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value) +
+      counters.epilogue_parameters * static_cast<std::uint64_t>(isa::spec::kEpilogueParameterCycles.value);
+  return {.gemm = (gemm + divided - 1) / divided,
+          .alu = (alu + divided - 1) / divided,
           .dram_read = one_way(read),
           .dram_write = one_way(counters.bytes_stored),
           .dram = std::holds_alternative<BankMemory>(memory) ? cycles(rate.charged(read, counters.bytes_stored))

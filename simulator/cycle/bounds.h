@@ -25,10 +25,12 @@ struct Bounds {
   std::string_view tightest_name() const;  // "compute", "DRAM read", "DRAM write", "DRAM read and write"
 };
 
-Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, const Counters& counters);
+// `accelerators`: that share the work, and the memory's ports.
+Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, const Counters& counters,
+                 std::int64_t accelerators = 1);
 Json to_json(const Bounds& bounds);
 
-// The most bytes per cycle that a memory transfers through a port of `bus_bytes`. The port's two directions are
+// The most bytes per cycle that a memory transfers through ports of `bus_bytes`, as many as `accelerators` use. The port's two directions are
 // independent; they share the data bus in memory `bank`, and nothing in memory `ideal`.
 struct PeakRate {
   double each_way = 0;
@@ -36,7 +38,7 @@ struct PeakRate {
   // The bytes of one direction whose transfer is at best as long as that of `read` and `write` together.
   double charged(std::uint64_t read, std::uint64_t written) const;
 };
-PeakRate peak_rate(const MemorySpec& memory, std::int64_t bus_bytes);
+PeakRate peak_rate(const MemorySpec& memory, std::int64_t bus_bytes, std::int64_t accelerators = 1);
 // In `unit`, which is `factor` bytes per cycle: "8.00 bytes each way", "19.21 bytes, shared by reads and writes",
 // "32.00 bytes each way, 38.42 together".
 std::string to_string(const PeakRate& rate, double factor, std::string_view unit);

@@ -20,7 +20,8 @@ BankModel::BankModel(const BankMemory& spec, std::int64_t bus_bytes)
       column_log2_(floor_log2(spec.standard.row_bytes / spec.standard.access_bytes)),
       bank_log2_(floor_log2(spec.standard.banks_per_group)),
       rank_log2_(floor_log2(spec.standard.ranks)),
-      outstanding_{Outstanding(spec.outstanding), Outstanding(spec.outstanding)} {
+      ports_(static_cast<std::size_t>(spec.ports),
+             {.outstanding = {Outstanding(spec.outstanding), Outstanding(spec.outstanding)}}) {
   reset();
 }
 
@@ -34,8 +35,11 @@ void BankModel::reset() {
   Channel channel;
   channel.ranks.assign(static_cast<std::size_t>(dram.ranks), rank);
   channels_.assign(static_cast<std::size_t>(dram.channels), channel);
-  for (Outstanding& way : outstanding_) way.clear();
-  last_ = {};
+  for (Port& port : ports_) {
+    for (Outstanding& way : port.outstanding) way.clear();
+    port.last = {};
+  }
+  port_ = 0;
   commands_ = {};
 }
 
@@ -164,7 +168,8 @@ BankModel::Way BankModel::access(std::uint64_t address, Direction direction, Clo
 
 Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) {
   const auto way = static_cast<std::size_t>(direction);
-  if (const Cycle room = outstanding_[way].room_from(cycle); room > cycle) return {false, room};
+  Port& port = ports_[port_];
+  if (const Cycle room = port.outstanding[way].room_from(cycle); room > cycle) return {false, room};
 
   const bool read = direction == Direction::read;
   const auto controller = static_cast<Cycle>(spec_.controller_cycles);
@@ -172,7 +177,7 @@ Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address
   const auto size = static_cast<std::uint64_t>(spec_.standard.access_bytes);
   // Read: the earliest cycle of the first beat for which all following beats are ready in time. Write: the cycle in
   // which all bytes are written.
-  Cycle result = read ? std::max(cycle + 1, last_[way] + 1) : cycle + beats + 1;
+  Cycle result = read ? std::max(cycle + 1, port.last[way] + 1) : cycle + beats + 1;
   for (std::uint64_t at = address & ~(size - 1); at < end_address; at += size) {
     // The beats that overlap this access.
     const std::uint64_t first = at <= address ? 0 : (at - address) / bus_bytes_;
@@ -181,16 +186,16 @@ Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address
     const Cycle data = cycle_of(made.end) + controller;
     // If several accesses form a beat, the last one determines its time: it updates the same beat later.
     const Cycle possible = read ? data - std::min(data, Cycle{first}) : data;
-    if (possible >= result || at <= address) explained_[way].access = made;
+    if (possible >= result || at <= address) port.explained[way].access = made;
     result = std::max(result, possible);
   }
   (read ? statistics_.read_bursts : statistics_.write_bursts) += 1;
   (read ? statistics_.read_bytes : statistics_.write_bytes) += beats * bus_bytes_;
-  if (!read) result = std::max(result, last_[way] + 1);
-  explained_[way].cycle = cycle;
-  explained_[way].answer = result;
-  last_[way] = read ? result + beats - 1 : result;
-  outstanding_[way].add(last_[way]);
+  if (!read) result = std::max(result, port.last[way] + 1);
+  port.explained[way].cycle = cycle;
+  port.explained[way].answer = result;
+  port.last[way] = read ? result + beats - 1 : result;
+  port.outstanding[way].add(port.last[way]);
   return {true, result};
 }
 
@@ -198,7 +203,7 @@ Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address
 // and refresh are the waits of its column command for them, and the rest is due to earlier accesses, including those of
 // the same burst.
 MemorySplit BankModel::explain(Direction direction) const {
-  const Last& last = explained_[static_cast<std::size_t>(direction)];
+  const Last& last = ports_[port_].explained[static_cast<std::size_t>(direction)];
   const DramStandard& dram = spec_.standard;
   const auto controller = static_cast<Cycle>(spec_.controller_cycles);
   const Clock arrival = clock_of(last.cycle + controller);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <vector>
 
 #include "simulator/memory/memory.h"
@@ -14,6 +15,8 @@ class BankModel final : public Memory {
  public:
   BankModel(const BankMemory& spec, std::int64_t bus_bytes);
 
+  std::size_t ports() const override { return ports_.size(); }
+  void use_port(std::size_t port) override { port_ = port; }
   Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override;
   MemorySplit explain(Direction direction) const override;
   void reset() override;
@@ -65,6 +68,12 @@ class BankModel final : public Memory {
     Cycle cycle = 0, answer = 0;
   };
 
+  struct Port {
+    std::array<Outstanding, 2> outstanding;
+    std::array<Cycle, 2> last{};  // last beat, last response
+    std::array<Last, 2> explained{};
+  };
+
   Place place(std::uint64_t address) const;
   Clock clock_of(Cycle cycle) const;
   Cycle cycle_of(Clock clock) const;
@@ -76,9 +85,8 @@ class BankModel final : public Memory {
   std::uint64_t bus_bytes_;
   int access_log2_, channel_log2_, group_log2_, column_log2_, bank_log2_, rank_log2_;
   std::vector<Channel> channels_;
-  std::array<Outstanding, 2> outstanding_;
-  std::array<Cycle, 2> last_{};  // last beat, last response
-  std::array<Last, 2> explained_{};
+  std::vector<Port> ports_;
+  std::size_t port_ = 0;
   MemoryStatistics statistics_;
   DramCommands commands_;  // since the reset
   std::vector<DramCommand>* record_ = nullptr;

@@ -10,13 +10,16 @@ IdealModel::IdealModel(const IdealMemory& spec, std::int64_t bus_bytes)
       byte_parts_(static_cast<Cycle>(spec.bytes_per_cycle.cycles)),
       parts_(static_cast<Cycle>(spec.bytes_per_cycle.is_bus() ? bus_bytes : spec.bytes_per_cycle.bytes)),
       whole_cycles_(spec.bytes_per_cycle.is_whole()),
-      ways_{Way{Outstanding(spec.outstanding)}, Way{Outstanding(spec.outstanding)}} {}
+      ports_(static_cast<std::size_t>(spec.ports),
+             {Way{Outstanding(spec.outstanding)}, Way{Outstanding(spec.outstanding)}}) {}
 
 void IdealModel::reset() {
-  for (Way& way : ways_) {
-    way.outstanding.clear();
-    way.free = way.part = way.last = 0;
-  }
+  for (auto& ways : ports_)
+    for (Way& way : ways) {
+      way.outstanding.clear();
+      way.free = way.part = way.last = 0;
+    }
+  port_ = 0;
 }
 
 Answer IdealModel::accept(Cycle cycle, Direction direction, std::uint64_t, std::uint32_t beats) {
@@ -68,7 +71,7 @@ MemorySplit IdealModel::explain(Direction direction) const {
 }
 
 std::uint64_t PerturbedModel::draw(Direction direction, std::uint64_t salt, std::uint64_t bound) const {
-  const Request& request = requests_[static_cast<std::size_t>(direction)];
+  const Request& request = requests_[port()][static_cast<std::size_t>(direction)];
   // splitmix64's output function over a counter.
   std::uint64_t z = spec_.seed * 0x9e3779b97f4a7c15 +
                     (request.number * 4 + salt * 2 + static_cast<std::uint64_t>(direction) + 1) * 0xd1342543de82ef95;
@@ -78,7 +81,7 @@ std::uint64_t PerturbedModel::draw(Direction direction, std::uint64_t salt, std:
 }
 
 Answer PerturbedModel::accept(Cycle cycle, Direction direction, std::uint64_t, std::uint32_t beats) {
-  Request& request = requests_[static_cast<std::size_t>(direction)];
+  Request& request = requests_[port()][static_cast<std::size_t>(direction)];
   if (!request.asked) {
     const std::uint64_t drawn = draw(direction, 0, 2 * (static_cast<std::uint64_t>(spec_.most_refusal) + 1));
     request.asked = true;
@@ -93,7 +96,7 @@ Answer PerturbedModel::accept(Cycle cycle, Direction direction, std::uint64_t, s
 
 void PerturbedModel::reset() {
   IdealModel::reset();
-  requests_ = {};
+  requests_.assign(ports(), {});
 }
 
 }  // namespace dovetail::simulator

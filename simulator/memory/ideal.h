@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <vector>
 
 #include "simulator/memory/memory.h"
 #include "simulator/memory/outstanding.h"
@@ -12,6 +14,8 @@ class IdealModel : public Memory {
  public:
   IdealModel(const IdealMemory& spec, std::int64_t bus_bytes);
 
+  std::size_t ports() const override { return ports_.size(); }
+  void use_port(std::size_t port) override { port_ = port; }
   Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override;
   MemorySplit explain(Direction direction) const override;
   void reset() override;
@@ -22,6 +26,7 @@ class IdealModel : public Memory {
   // Always accepts, with additional latency. Precondition: room_from(cycle, direction) == cycle.
   Answer take(Cycle cycle, Direction direction, std::uint32_t beats, Cycle more_latency);
   Cycle room_from(Cycle cycle, Direction direction) const { return way(direction).outstanding.room_from(cycle); }
+  std::size_t port() const { return port_; }
 
  private:
   struct Way {
@@ -31,8 +36,8 @@ class IdealModel : public Memory {
     Cycle delay = 0, alone = 0;  // of the last burst: until its response, and the same without earlier bursts
                                  // and at the full width
   };
-  Way& way(Direction direction) { return ways_[static_cast<std::size_t>(direction)]; }
-  const Way& way(Direction direction) const { return ways_[static_cast<std::size_t>(direction)]; }
+  Way& way(Direction direction) { return ports_[port_][static_cast<std::size_t>(direction)]; }
+  const Way& way(Direction direction) const { return ports_[port_][static_cast<std::size_t>(direction)]; }
 
   // Occupies the data path from cycle `from` at the earliest; returns the cycle in which its last byte has passed.
   Cycle occupy(Way& way, Cycle from, std::uint32_t beats) const;
@@ -41,13 +46,15 @@ class IdealModel : public Memory {
   // A byte takes byte_parts_ of the parts_ that a cycle has.
   Cycle byte_parts_, parts_;
   bool whole_cycles_;  // the bursts take whole cycles
-  std::array<Way, 2> ways_;
+  std::vector<std::array<Way, 2>> ports_;
+  std::size_t port_ = 0;
   MemoryStatistics statistics_;
 };
 
 class PerturbedModel final : public IdealModel {
  public:
-  PerturbedModel(const PerturbedMemory& spec, std::int64_t bus_bytes) : IdealModel(spec.base, bus_bytes), spec_(spec) {}
+  PerturbedModel(const PerturbedMemory& spec, std::int64_t bus_bytes)
+      : IdealModel(spec.base, bus_bytes), spec_(spec), requests_(ports()) {}
 
   Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override;
   void reset() override;
@@ -62,7 +69,7 @@ class PerturbedModel final : public IdealModel {
   std::uint64_t draw(Direction direction, std::uint64_t salt, std::uint64_t bound) const;
 
   PerturbedMemory spec_;
-  std::array<Request, 2> requests_;
+  std::vector<std::array<Request, 2>> requests_;  // by port
 };
 
 }  // namespace dovetail::simulator

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kMostCycles = 1'000'000;
 constexpr std::int64_t kMostBursts = 65536;
+constexpr std::int64_t kMostPorts = 64;
 
 struct Key {
   std::string_view name;
@@ -89,7 +90,8 @@ Result<MemorySpec> parse_bank(std::string_view text, std::string_view rest) {
   std::vector<Key> keys{{"clock-ps", &memory.clock_ps, 1, 1'000'000},
                         {"dram-ps", &memory.standard.clock_ps, 1, 1'000'000},
                         {"controller", &memory.controller_cycles, 0, kMostCycles},
-                        {"outstanding", &memory.outstanding, 1, kMostBursts}};
+                        {"outstanding", &memory.outstanding, 1, kMostBursts},
+                        {"ports", &memory.ports, 1, kMostPorts}};
   if (!memory.standard.file.empty()) keys.push_back({"hash", &hash});
   DOVETAIL_TRY(read_keys(text, comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1), keys));
   if (hash != memory.standard.hash)
@@ -110,8 +112,11 @@ std::string dram_clock_text(const DramStandard& dram) {
 std::vector<Key> keys_of(IdealMemory& memory) {
   return {{"latency", &memory.latency, 1, kMostCycles},
           {"bytes", &memory.bytes_per_cycle},
-          {"outstanding", &memory.outstanding, 1, kMostBursts}};
+          {"outstanding", &memory.outstanding, 1, kMostBursts},
+          {"ports", &memory.ports, 1, kMostPorts}};
 }
+
+std::string ports_text(std::int64_t ports) { return ports == 1 ? "" : fmt::format(",ports={}", ports); }
 
 }  // namespace
 
@@ -133,7 +138,8 @@ Result<MemorySpec> parse_memory(std::string_view text) {
                             {"refusal", &memory.most_refusal, 0, kMostCycles},
                             {"base-latency", &memory.base.latency, 1, kMostCycles},
                             {"bytes", &memory.base.bytes_per_cycle},
-                            {"outstanding", &memory.base.outstanding, 1, kMostBursts}}));
+                            {"outstanding", &memory.base.outstanding, 1, kMostBursts},
+                            {"ports", &memory.base.ports, 1, kMostPorts}}));
     memory.seed = static_cast<std::uint64_t>(seed);
     return MemorySpec(memory);
   }
@@ -144,15 +150,23 @@ Result<MemorySpec> parse_memory(std::string_view text) {
 
 std::string to_string(const MemorySpec& spec) {
   if (const auto* ideal = std::get_if<IdealMemory>(&spec))
-    return fmt::format("ideal:latency={},bytes={},outstanding={}", ideal->latency, to_string(ideal->bytes_per_cycle),
-                       ideal->outstanding);
+    return fmt::format("ideal:latency={},bytes={},outstanding={}{}", ideal->latency, to_string(ideal->bytes_per_cycle),
+                       ideal->outstanding, ports_text(ideal->ports));
   if (const auto* bank = std::get_if<BankMemory>(&spec))
-    return fmt::format("bank:{},clock-ps={},{}controller={},outstanding={}", dram_text(bank->standard), bank->clock_ps,
-                       dram_clock_text(bank->standard), bank->controller_cycles, bank->outstanding);
+    return fmt::format("bank:{},clock-ps={},{}controller={},outstanding={}{}", dram_text(bank->standard),
+                       bank->clock_ps, dram_clock_text(bank->standard), bank->controller_cycles, bank->outstanding,
+                       ports_text(bank->ports));
   const auto& perturbed = std::get<PerturbedMemory>(spec);
-  return fmt::format("perturbed:seed={},latency={},refusal={},base-latency={},bytes={},outstanding={}", perturbed.seed,
-                     perturbed.most_latency, perturbed.most_refusal, perturbed.base.latency,
-                     to_string(perturbed.base.bytes_per_cycle), perturbed.base.outstanding);
+  return fmt::format("perturbed:seed={},latency={},refusal={},base-latency={},bytes={},outstanding={}{}",
+                     perturbed.seed, perturbed.most_latency, perturbed.most_refusal, perturbed.base.latency,
+                     to_string(perturbed.base.bytes_per_cycle), perturbed.base.outstanding,
+                     ports_text(perturbed.base.ports));
+}
+
+std::int64_t ports_of(const MemorySpec& spec) {
+  if (const auto* ideal = std::get_if<IdealMemory>(&spec)) return ideal->ports;
+  if (const auto* bank = std::get_if<BankMemory>(&spec)) return bank->ports;
+  return std::get<PerturbedMemory>(spec).base.ports;
 }
 
 MemorySpec with_absolute_file(MemorySpec spec) {

@@ -41,6 +41,11 @@ class Memory {
  public:
   virtual ~Memory() = default;
 
+  // Each port has a data path of the bus's width in each direction, with its own outstanding bursts; accept() and
+  // explain() are for the port of the last use_port(), which is 0 after reset().
+  virtual std::size_t ports() const { return 1; }
+  virtual void use_port(std::size_t /*port*/) {}
+
   // Must be called in cycle order, reads before writes within a cycle. A refused request must be repeated, unchanged,
   // until it is accepted; repeating it too early, or pausing, has no effect. `address` is that of the first beat, a
   // multiple of the beat. Preconditions: beats > 0; the burst is within 4 KiB.
@@ -70,6 +75,7 @@ struct IdealMemory {
   // burst begins where the one before ended, within a cycle.
   ByteRate bytes_per_cycle = {};
   std::int64_t outstanding = 16;  // bursts of each direction; >= 1
+  std::int64_t ports = 1;         // of several accelerators: that of number k is k modulo ports
   bool operator==(const IdealMemory&) const = default;
 };
 
@@ -80,6 +86,7 @@ struct BankMemory {
   std::int64_t controller_cycles =
       8;  // accelerator cycles from a request's acceptance to the DRAM's command queue, and back
   std::int64_t outstanding = 16;  // bursts of each direction
+  std::int64_t ports = 1;         // as in IdealMemory; all share the DRAM
   bool operator==(const BankMemory&) const = default;
 };
 
@@ -101,6 +108,7 @@ using MemorySpec = std::variant<IdealMemory, BankMemory, PerturbedMemory>;
 // values out of range; a DRAM file that is wrong, or that has other numbers than its hash in the text.
 Result<MemorySpec> parse_memory(std::string_view text);
 std::string to_string(const MemorySpec& spec);  // parse_memory's inverse; a DRAM file has its hash
+std::int64_t ports_of(const MemorySpec& spec);
 // With an absolute path of a DRAM file.
 MemorySpec with_absolute_file(MemorySpec spec);
 

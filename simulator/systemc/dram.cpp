@@ -1,12 +1,20 @@
 #include "simulator/systemc/dram.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 namespace dovetail::simulator::systemc {
 
 DramModule::DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base,
-                       std::vector<std::byte> bytes)
-    : sc_module(name), port("port"), model_(std::move(model)), base_(base), bytes_(std::move(bytes)), turns_(*model_) {
+                       std::vector<std::byte> bytes, std::vector<int> requesters)
+    : sc_module(name),
+      port("port"),
+      model_(std::move(model)),
+      base_(base),
+      bytes_(std::move(bytes)),
+      turns_(*model_),
+      requesters_(std::move(requesters)) {
   port.register_b_transport(this, &DramModule::transport);
   port.register_transport_dbg(this, &DramModule::debug);
   SC_HAS_PROCESS(DramModule);
@@ -25,21 +33,23 @@ void DramModule::arbitrate() {
 }
 
 // The requesters are known once all sockets are bound.
-void DramModule::start_of_simulation() { turns_.begin(static_cast<int>(port.size())); }
+void DramModule::start_of_simulation() {
+  if (requesters_.empty())
+    for (std::size_t i = 0; i < port.size(); ++i) requesters_.push_back(static_cast<int>(i));
+  turns_.begin(1 + *std::ranges::max_element(requesters_));
+}
 
 // False: there are no requests.
 bool DramModule::serve(Direction direction) {
-  std::vector<std::vector<Request*>> asking(port.size());  // per requester, in the order of their arrival
+  std::map<int, std::vector<Request*>> asking;  // by requester, in the order of their arrival
+  for (Request* request : waiting_)
+    if (request->burst->direction == direction && request->delta < sc_core::sc_delta_count())
+      asking[request->requester].push_back(request);
   std::vector<int> order;
-  for (Request* request : waiting_) {
-    if (request->burst->direction != direction || request->delta >= sc_core::sc_delta_count()) continue;
-    std::vector<Request*>& own = asking[static_cast<std::size_t>(request->requester)];
-    if (own.empty()) order.push_back(request->requester);
-    own.push_back(request);
-  }
+  for (const auto& [requester, requests] : asking) order.push_back(requester);
   turns_.sort(direction, order);
   for (const int requester : order)
-    for (Request* request : asking[static_cast<std::size_t>(requester)]) {
+    for (Request* request : asking[requester]) {
       answer(*request);
       waiting_.remove(request);
       request->answered.notify(sc_core::SC_ZERO_TIME);
@@ -76,7 +86,7 @@ DramModule::Moved DramModule::move(tlm::tlm_generic_payload& transaction) {
   return moved;
 }
 
-void DramModule::transport(int requester, tlm::tlm_generic_payload& transaction, sc_core::sc_time&) {
+void DramModule::transport(int socket, tlm::tlm_generic_payload& transaction, sc_core::sc_time&) {
   BurstExtension* burst = nullptr;
   transaction.get_extension(burst);
   transaction.set_response_status(tlm::TLM_OK_RESPONSE);
@@ -84,8 +94,10 @@ void DramModule::transport(int requester, tlm::tlm_generic_payload& transaction,
     if (move(transaction).outside != 0) transaction.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
-  Request request{
-      .requester = requester, .transaction = &transaction, .burst = burst, .delta = sc_core::sc_delta_count()};
+  Request request{.requester = requesters_[static_cast<std::size_t>(socket)],
+                  .transaction = &transaction,
+                  .burst = burst,
+                  .delta = sc_core::sc_delta_count()};
   if (port.size() == 1) return answer(request);  // no other requester to wait for
   waiting_.push_back(&request);
   asked_.notify(sc_core::SC_ZERO_TIME);

@@ -27,8 +27,10 @@ class DramModule : public sc_core::sc_module {
   // The first byte is at `base`. Transactions without a BurstExtension, such as a host's, have no modeled time. Those
   // with one must come from SystemC threads: if several initiators are bound, a transaction waits for the others of the
   // same time.
+  // `requesters`: the number of each initiator among those that share the memory (FairTurns), in the order in which they
+  // are bound; empty: from 0.
   DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base,
-             std::vector<std::byte> bytes);
+             std::vector<std::byte> bytes, std::vector<int> requesters = {});
 
   const std::vector<std::byte>& bytes() const { return bytes_; }
   // Commands of all requesters, up to this cycle: Memory::finish().
@@ -59,6 +61,7 @@ class DramModule : public sc_core::sc_module {
   std::uint64_t base_;
   std::vector<std::byte> bytes_;
   FairTurns turns_;
+  std::vector<int> requesters_;
   std::list<Request*> waiting_;
   sc_core::sc_event asked_;
 };

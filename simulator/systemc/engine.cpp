@@ -119,7 +119,9 @@ class SystemcSimulator final : public Simulator {
       DOVETAIL_ASSIGN(const std::vector<std::byte> code, codec_.encode_program(started[i].program));
       std::copy(code.begin(), code.end(), place(address_of(started[i])));
     }
-    DramModule module("dram", make_memory(options_.memory, config_.bus_bytes), begin, std::move(memory));
+    std::vector<int> requesters;
+    for (const Started& launch : started) requesters.push_back(static_cast<int>(launch.accelerator));
+    DramModule module("dram", make_memory(options_.memory, config_.bus_bytes), begin, std::move(memory), requesters);
     std::vector<std::unique_ptr<Node>> nodes;
     for (std::size_t i = 0; i < started.size(); ++i) {
       const AcceleratorOptions options{.config = config_,

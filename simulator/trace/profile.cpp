@@ -15,13 +15,14 @@ namespace dovetail::simulator {
 
 namespace {
 
-void finish(ProfilePart& part, const isa::HardwareConfig& config, const MemorySpec& memory) {
+void finish(ProfilePart& part, const TracedProgram& program, const MemorySpec& memory) {
+  const isa::HardwareConfig& config = program.config;
   const auto sum = [](const auto& values) { return std::accumulate(values.begin(), values.end(), std::uint64_t{0}); };
-  part.bounds = bounds_of(config, memory, part.counters);
+  part.bounds = bounds_of(config, memory, part.counters, program.divided);
   part.bytes_read = sum(part.counters.bytes_loaded) +
                     sum(part.counters.instructions) * static_cast<std::uint64_t>(config.instruction_bytes());
   part.bytes_written = part.counters.bytes_stored;
-  part.charged_bytes = peak_rate(memory, config.bus_bytes).charged(part.bytes_read, part.bytes_written);
+  part.charged_bytes = peak_rate(memory, config.bus_bytes, program.divided).charged(part.bytes_read, part.bytes_written);
 }
 
 // Index into kComputeKindNames.
@@ -68,6 +69,24 @@ Json to_json(const UnitTime& time) {
   return {{"cycles", time.total()}, {"busy", time.busy}, {"waiting", waiting}};
 }
 
+// Adds the instructions of launches that are not in the trace.
+void count_others(const TracedProgram& program, const std::vector<std::string>& sources,
+                  std::vector<ProfilePart>& parts) {
+  const Routes routes;
+  const BusGeometry bus(program.config);
+  std::vector<bool> traced(program.program.size());
+  for (const isa::Launch& launch : program.launches)
+    std::fill_n(traced.begin() + static_cast<std::ptrdiff_t>(launch.begin), launch.count, true);
+  for (const SourceRange& range : program.ranges) {
+    const auto source = std::ranges::find(sources, range.source);
+    if (source == sources.end()) continue;
+    ProfilePart& part = parts[static_cast<std::size_t>(source - sources.begin())];
+    for (std::size_t i = range.begin; i < range.end; ++i)
+      if (!traced[i])
+        count_all(program.config, bus, routes.of(program.program[i]), program.program[i], part.counters);
+  }
+}
+
 }  // namespace
 
 Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgram& program, const MemorySpec& memory) {
@@ -77,8 +96,8 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
                          trace.launches.begin() + static_cast<std::ptrdiff_t>(first_launch + program.launches.size())},
             .sources = trace.sources};
   Profile profile;
-  profile.peak_macs_per_cycle = static_cast<double>(program.config.macs_per_uop());
-  profile.peak_rate = peak_rate(memory, program.config.bus_bytes);
+  profile.peak_macs_per_cycle = static_cast<double>(program.config.macs_per_uop() * program.divided);
+  profile.peak_rate = peak_rate(memory, program.config.bus_bytes, program.divided);
   profile.knows_waits = std::all_of(own.launches.begin(), own.launches.end(),
                                     [](const LaunchTrace& launch) { return launch.waits.has_value(); });
 
@@ -108,6 +127,7 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
     for (std::size_t u = 0; u < 3; ++u) profile.waits[u] += launch.waits->units[u];
     profile.fetch += launch.waits->fetch;
   }
+  if (program.divided > 1) count_others(program, trace.sources, parts);
   for (std::size_t s = 0; s < parts.size(); ++s) {
     ProfilePart& part = parts[s];
     part.name = trace.sources[s];
@@ -120,7 +140,7 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
     }
     part.by_cause = by_cause(of_kinds, part.units[isa::index(isa::Queue::compute)]);
     complete(part.counters, program.config);
-    finish(part, program.config, memory);
+    finish(part, program, memory);
     if (!program.useful_macs.empty()) {
       const auto useful = program.useful_macs.find(part.name);
       part.useful_macs = useful == program.useful_macs.end() ? 0 : useful->second;
@@ -143,7 +163,7 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
   for (std::size_t u = 0; u < 3; ++u) profile.whole.units[u] += times.back()[u];
   profile.whole.by_cause = by_cause(profile.compute_kinds, profile.whole.units[isa::index(isa::Queue::compute)]);
   profile.whole.waits = profile.waits;
-  finish(profile.whole, program.config, memory);
+  finish(profile.whole, program, memory);
   return profile;
 }
 

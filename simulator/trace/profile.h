@@ -25,6 +25,12 @@
 
 namespace dovetail::simulator {
 
+// Instructions [begin, end) of a node of the model.
+struct SourceRange {
+  std::size_t begin = 0, end = 0;
+  std::string source;
+};
+
 // A program of the trace, whose launches are consecutive there.
 struct TracedProgram {
   std::string name;
@@ -33,6 +39,10 @@ struct TracedProgram {
   std::vector<isa::Launch> launches;
   std::vector<WhatIf> what_if;
   std::map<std::string, std::uint64_t> useful_macs = {};  // of the model, by source; empty: not known
+  // Accelerators that divide the program. Of launches that begin together, `launches` has the one that ends last; the
+  // instructions of the others are counted by `ranges`.
+  std::int64_t divided = 1;
+  std::vector<SourceRange> ranges = {};
 };
 
 // The kinds of work of the compute unit. Its loads (of micro-ops, ACC and TAB) overlap with nothing, so all their
@@ -54,7 +64,7 @@ using CyclesByCause = std::array<std::uint64_t, kCycleCauseNames.size()>;
 struct ProfilePart {
   std::string name;
   std::uint64_t cycles = 0;
-  // For a layer, those of its instructions and their fetch, without DRAM commands and the ALU's reads of a second
+  // For a layer, those of its instructions (of all accelerators that divide it) and their fetch, without DRAM commands and the ALU's reads of a second
   // operand. For the whole run, all that the trace has.
   Counters counters;
   Bounds bounds;

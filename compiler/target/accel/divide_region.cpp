@@ -287,9 +287,16 @@ class Divider {
 
   Result<void> add_by_slices(std::size_t o, SliceAxis axis, std::vector<Plan>& plans) const {
     const Operation& operation = operations_[o];
-    const std::int64_t units = slice_units(operation, inputs_of(o), output_of(o), axis, config_),
-                       parts = std::min(units, division_.accelerators);
-    if (parts == 1) return {};
+    const std::int64_t units = slice_units(operation, inputs_of(o), output_of(o), axis, config_);
+    // Also between fewer accelerators, which may need less of the memory.
+    for (std::int64_t parts = std::min(units, division_.accelerators); parts > 1; parts = parts == 2 ? 1 : (parts + 1) / 2)
+      DOVETAIL_TRY(add_by_slices(o, axis, units, parts, plans));
+    return {};
+  }
+
+  Result<void> add_by_slices(std::size_t o, SliceAxis axis, std::int64_t units, std::int64_t parts,
+                             std::vector<Plan>& plans) const {
+    const Operation& operation = operations_[o];
     Plan plan;
     std::int64_t largest = 0;
     double weights = 0;

@@ -305,7 +305,7 @@ TEST_CASE("sweep: the cycles of a point are those of a run with values") {
   const Fixture fixture(kSpace);
   for (const std::uint64_t index : {0U, 37U, 100U}) {
     const auto machine = *fixture.space.machine(fixture.space.genes(index));
-    const auto programs = *fixture.evaluator.compile(machine.hardware);
+    const auto programs = *fixture.evaluator.compile(machine);
     const auto point = *fixture.evaluator.measure(programs, machine.system);
     simulator::EngineOptions engine;
     engine.memory = *memory_of(machine.system);
@@ -320,7 +320,7 @@ TEST_CASE("sweep: the cycles of a point are those of a run with values") {
 TEST_CASE("sweep: several accelerators: the batch's cycles, area and power of all, energy of one inference") {
   const Fixture fixture(
       R"({"hardware": "1x16x16-ext", "axes": {"accelerators": [1, 2, 4], "memory": ["ideal", "bank:ddr4-2400"]}})");
-  const auto programs = *fixture.evaluator.compile(fixture.space.base().hardware);
+  const auto programs = *fixture.evaluator.compile(fixture.space.base());
   for (const char* memory : {"ideal", "bank:ddr4-2400"}) {
     isa::SystemConfig system{.memory = memory};
     const Metrics alone = fixture.evaluator.measure(programs, system)->metrics;
@@ -367,7 +367,7 @@ TEST_CASE("sweep: several accelerators: the batch's cycles, area and power of al
 
 TEST_CASE("sweep: the energy of all layers, and of work outside them, is the energy of the model") {
   const Fixture fixture(kSpace);
-  const auto programs = *fixture.evaluator.compile(fixture.space.base().hardware);
+  const auto programs = *fixture.evaluator.compile(fixture.space.base());
   for (const char* memory : {"ideal", "bank:ddr4-2400"})
     for (const std::int64_t accelerators : {1, 3}) {
       CAPTURE(memory, accelerators);
