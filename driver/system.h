@@ -19,7 +19,7 @@ struct SystemChanges {
   std::optional<std::string> memory = {};         // as isa::SystemConfig::memory
   std::optional<std::int64_t> accelerators = {};  // 1 to isa::kMostAccelerators
   std::optional<isa::Split> split = {};
-  double level_ps = 0;                            // System::level_ps
+  double level_ps = 0;  // System::level_ps
   // Not timed: the memory has no effect, so that a DRAM file of the configuration may be missing.
   bool timed = true;
 };

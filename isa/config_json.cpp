@@ -179,7 +179,8 @@ Json change_value(std::string_view text) {
 
 // Applies the changes to a machine's JSON.
 Result<Machine> change(const Machine& from, std::string_view text, std::string_view changes) {
-  constexpr std::array<std::string_view, 5> kOfSystem{"clock_mhz", "memory", "memory_clock_mhz", "accelerators", "split"};
+  constexpr std::array<std::string_view, 5> kOfSystem{"clock_mhz", "memory", "memory_clock_mhz", "accelerators",
+                                                      "split"};
   Json json = machine_to_json(from);
   std::vector<std::string_view> keys(kOfSystem.begin(), kOfSystem.end()), given;
   for (const spec::Parameter& row : spec::kParameters) keys.push_back(row.key);

@@ -61,8 +61,8 @@ Result<Machine> machine_from_json(const Json& json, std::string_view where);
 // config_to_json()'s members, then "system".
 Json machine_to_json(const Machine& machine);
 
-// {"clock_mhz", "memory", "memory_clock_mhz" where it is given, "accelerators" where there are several, "split" where it is
-// not "samples"}.
+// {"clock_mhz", "memory", "memory_clock_mhz" where it is given, "accelerators" where there are several, "split" where
+// it is not "samples"}.
 Json system_to_json(const SystemConfig& system);
 Result<SystemConfig> system_from_json(const Json& json, std::string_view where);
 

@@ -65,8 +65,8 @@ struct StepProfile {
   std::string name;
   std::string target;
   double seconds = 0;
-  simulator::Counters counters;                       // if a simulator ran
-  std::vector<TimedLaunch> launches = {};             // if the simulator has a clock
+  simulator::Counters counters;            // if a simulator ran
+  std::vector<TimedLaunch> launches = {};  // if the simulator has a clock
   // Profiles of the steps of the programs that this step runs, summed over their executions.
   std::vector<std::vector<StepProfile>> programs = {};
   std::uint64_t runs = 1;

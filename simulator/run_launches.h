@@ -13,8 +13,7 @@ namespace dovetail::simulator {
 
 // Called after each launch, or after all that began together, with the sum of their counters. `timing` is null for an
 // engine without a clock, else that of `launch`, the one that ended last.
-using LaunchEnded =
-    std::function<void(const isa::Launch& launch, const Counters& counters, const LaunchTrace* timing)>;
+using LaunchEnded = std::function<void(const isa::Launch& launch, const Counters& counters, const LaunchTrace* timing)>;
 
 // `launches` are within the program. Errors: as Simulator::launch(); a launch for an accelerator that the engine does
 // not have.

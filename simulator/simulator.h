@@ -39,8 +39,8 @@ class Simulator {
   virtual Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram,
                                   std::size_t first_index = 0) = 0;
 
-  // Runs launches of `program` that begin together, each on its accelerator, and ends with the last one. Returns the sum
-  // of their counters; timing() is that of the launch that ends last. Precondition: runs_together().
+  // Runs launches of `program` that begin together, each on its accelerator, and ends with the last one. Returns the
+  // sum of their counters; timing() is that of the launch that ends last. Precondition: runs_together().
   virtual Result<Counters> launch_together(std::span<const isa::Instruction> program,
                                            std::span<const isa::Launch> launches, Dram& dram);
   // Whether it simulates several accelerators that run different launches (EngineOptions::by_launch).

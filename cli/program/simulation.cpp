@@ -11,8 +11,8 @@
 #include "isa/offset.h"
 #include "isa/spec/memories.h"
 #include "runtime/executor.h"
-#include "simulator/run_launches.h"
 #include "simulator/cycle/what_if.h"
+#include "simulator/run_launches.h"
 #include "simulator/work_estimate.h"
 
 namespace dovetail::cli {

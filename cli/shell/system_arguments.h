@@ -12,7 +12,8 @@
 namespace dovetail::cli {
 
 struct SystemArguments {
-  std::optional<std::string> clock, memory, accelerators = std::nullopt, split = std::nullopt, technology = std::nullopt;
+  std::optional<std::string> clock, memory, accelerators = std::nullopt, split = std::nullopt,
+                                            technology = std::nullopt;
 
   void declare(Options& options);
   // Error: an option was given that `engine` would ignore, because it has no clock. `estimates`: the command estimates

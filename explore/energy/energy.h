@@ -24,8 +24,8 @@ struct RunTime {
   double clock_hz = 0;
   // Number of accelerators that ran in parallel on one memory.
   std::int64_t accelerators = 1;
-  // Each of them ran its own sample: the counters are for one of them, but DRAM commands are counted for all. False: they
-  // divided one sample, and all counters are for all of them.
+  // Each of them ran its own sample: the counters are for one of them, but DRAM commands are counted for all. False:
+  // they divided one sample, and all counters are for all of them.
   bool by_samples = true;
   std::int64_t samples() const { return by_samples ? accelerators : 1; }
   double seconds() const { return clock_hz > 0 ? static_cast<double>(cycles) / clock_hz : 0; }

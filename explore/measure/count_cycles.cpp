@@ -15,11 +15,9 @@ accel::CountCycles cycle_counter(const simulator::MemorySpec& memory, std::int64
     const auto simulator = simulator::make_cycle_timing(code.config, options);
     simulator::Dram dram{space.base, bundle::initial_image(space, code)};
     std::uint64_t cycles = 0;
-    DOVETAIL_TRY(simulator::run_launches(
-        *simulator, code.program, code.launches, dram,
-        [&](const isa::Launch&, const simulator::Counters&, const simulator::LaunchTrace* timing) {
-          cycles += timing->cycles;
-        }));
+    DOVETAIL_TRY(simulator::run_launches(*simulator, code.program, code.launches, dram,
+                                         [&](const isa::Launch&, const simulator::Counters&,
+                                             const simulator::LaunchTrace* timing) { cycles += timing->cycles; }));
     return cycles;
   };
 }

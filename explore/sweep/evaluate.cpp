@@ -196,17 +196,15 @@ Result<Evaluator::Point> Evaluator::measure(const Programs& programs, const isa:
   Products products;
   for (std::size_t i = 0; i < times.size(); ++i) {
     const Workload::Model& model = workload_->models()[i];
-    const RunTime time{times[i].cycles, system.clock_mhz * 1e6, system.accelerators,
-                       !divides_samples(system)};
+    const RunTime time{times[i].cycles, system.clock_mhz * 1e6, system.accelerators, !divides_samples(system)};
     const Energy energy =
         energy_of(times[i].counters, programs.hardware, memory, time, *energy_, LogicSize{area.gates, area.flip_flops});
     const double milliseconds = time.seconds() * kMilli, millijoules = energy.joules / samples * kMilli;
     point.metrics.latency_ms += model.weight * milliseconds;
     point.metrics.energy_mj += model.weight * millijoules;
     products.macs += model.weight * static_cast<double>(programs.models[i].accel_macs);
-    products.peak_macs +=
-        model.weight * static_cast<double>(times[i].cycles) *
-        static_cast<double>(programs.hardware.macs_per_uop() * programs.divided);
+    products.peak_macs += model.weight * static_cast<double>(times[i].cycles) *
+                          static_cast<double>(programs.hardware.macs_per_uop() * programs.divided);
     const simulator::Counters& counters = times[i].counters;
     point.models.push_back({{"model", model.name},
                             {"cycles", times[i].cycles},

@@ -258,7 +258,7 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
     simulator::EngineOptions options;
     options.memory = memory;
     options.accelerators = accelerators;
-      options.by_launch = programs.divided > 1;
+    options.by_launch = programs.divided > 1;
     options.trace = true;
     const auto simulator = simulator::make_cycle_timing(programs.hardware, options);
     simulator::Dram dram = image_of(bundle, step.code);

@@ -109,8 +109,8 @@ class Workload {
   // Errors: nodes that no target supports with this hardware.
   Result<Programs> compile(const isa::HardwareConfig& hardware, const accel::Division& division = {}) const;
   // Exact times; values are not computed. With several accelerators that share the memory, each with its own sample,
-  // the cycles are for the batch, the counters for one accelerator, DRAM commands for all. With divided programs all are
-  // for one sample.
+  // the cycles are for the batch, the counters for one accelerator, DRAM commands for all. With divided programs all
+  // are for one sample.
   Result<std::vector<ModelTime>> time(const Programs& programs, const simulator::MemorySpec& memory,
                                       std::int64_t accelerators = 1, Work* work = nullptr) const;
   // Runs the programs with values on the engine of `make`, on seeded inputs, and compares the outputs with those of the

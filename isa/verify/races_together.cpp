@@ -28,12 +28,16 @@ class Group {
     std::set<std::size_t> accelerators;
     for (const Launch& launch : launches_)
       if (!accelerators.insert(launch.accelerator).second && findings_.admit(launch.begin))
-        findings_.add({FindingKind::illegal, launch.begin, std::nullopt, false,
+        findings_.add({FindingKind::illegal,
+                       launch.begin,
+                       std::nullopt,
+                       false,
                        Diagnostic{fmt::format("two launches begin together on accelerator {}", launch.accelerator),
                                   fmt::format("launch {}:{}", launch.begin, launch.count),
                                   "an accelerator runs one launch at a time",
                                   "give it another accelerator, or let it begin later"},
-                       std::nullopt, {}});
+                       std::nullopt,
+                       {}});
     for (std::size_t l = 0; l < launches_.size(); ++l) visit(l, true);
     for (std::size_t l = 0; l < launches_.size(); ++l) visit(l, false);
   }

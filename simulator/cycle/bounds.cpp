@@ -69,7 +69,8 @@ Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, co
   const auto one_way = [&](std::uint64_t bytes) {
     if (std::holds_alternative<BankMemory>(memory)) return cycles(static_cast<double>(bytes));
     const ByteRate exact = ideal_rate(memory, config.bus_bytes);  // no double: its quotient may round up
-    const auto whole = ports * static_cast<std::uint64_t>(exact.bytes), parts = static_cast<std::uint64_t>(exact.cycles);
+    const auto whole = ports * static_cast<std::uint64_t>(exact.bytes),
+               parts = static_cast<std::uint64_t>(exact.cycles);
     return (bytes * parts + whole - 1) / whole;
   };
   // A step may repeat the preceding step's operands, and is then as short as a step without operands.

@@ -30,8 +30,8 @@ Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, co
                  std::int64_t accelerators = 1);
 Json to_json(const Bounds& bounds);
 
-// The most bytes per cycle that a memory transfers through ports of `bus_bytes`, as many as `accelerators` use. The port's two directions are
-// independent; they share the data bus in memory `bank`, and nothing in memory `ideal`.
+// The most bytes per cycle that a memory transfers through ports of `bus_bytes`, as many as `accelerators` use. The
+// port's two directions are independent; they share the data bus in memory `bank`, and nothing in memory `ideal`.
 struct PeakRate {
   double each_way = 0;
   double both_ways = 0;  // from each_way to twice that

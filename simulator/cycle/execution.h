@@ -74,7 +74,8 @@ class Execution {
 // the last of the launch. Errors: misaligned, or outside the address space.
 Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram,
                                       std::size_t instructions);
-// The same for launches that begin together. Errors also: a launch of an accelerator beyond EngineOptions::accelerators.
+// The same for launches that begin together. Errors also: a launch of an accelerator beyond
+// EngineOptions::accelerators.
 Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram,
                                       std::span<const isa::Launch> launches);
 

@@ -1,5 +1,6 @@
 // Arbitration between several requesters that share one memory (docs/reference/systemc.md, «Sharing a memory»):
-// round-robin, separately in each direction and at each of its ports. Used by both the SystemC platform and the cycle engine.
+// round-robin, separately in each direction and at each of its ports. Used by both the SystemC platform and the cycle
+// engine.
 #pragma once
 
 #include <array>
@@ -22,8 +23,8 @@ class FairTurns {
   void sort(Direction direction, std::vector<int>& asking) const;
 
   // Like Memory::accept, for one of several requesters: a refused one has priority when it requests again, and until
-  // then the others of its port and direction are refused too. Must be called in cycle order, reads before writes within a
-  // cycle, and in the order of sort() within a cycle and direction.
+  // then the others of its port and direction are refused too. Must be called in cycle order, reads before writes
+  // within a cycle, and in the order of sort() within a cycle and direction.
   Answer accept(int requester, Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats);
 
  private:

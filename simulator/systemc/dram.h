@@ -27,8 +27,8 @@ class DramModule : public sc_core::sc_module {
   // The first byte is at `base`. Transactions without a BurstExtension, such as a host's, have no modeled time. Those
   // with one must come from SystemC threads: if several initiators are bound, a transaction waits for the others of the
   // same time.
-  // `requesters`: the number of each initiator among those that share the memory (FairTurns), in the order in which they
-  // are bound; empty: from 0.
+  // `requesters`: the number of each initiator among those that share the memory (FairTurns), in the order in which
+  // they are bound; empty: from 0.
   DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base,
              std::vector<std::byte> bytes, std::vector<int> requesters = {});
 

@@ -104,8 +104,7 @@ class SystemcSimulator final : public Simulator {
     // On different samples, each accelerator has its own image and program.
     const std::size_t windows = options_.by_launch ? 1 : started.size();
     const std::uint64_t window =
-        windows == 1 ? end - begin
-                     : window_bytes(dram.base, dram.bytes.size(), base, instructions * instruction_bytes);
+        windows == 1 ? end - begin : window_bytes(dram.base, dram.bytes.size(), base, instructions * instruction_bytes);
     DOVETAIL_TRY(check_memory("cannot make the platform's memory",
                               fmt::format("image and program in one, {:#x} to {:#x}{}", begin, end,
                                           windows == 1 ? "" : fmt::format(", for {} accelerators", windows)),
@@ -129,17 +128,18 @@ class SystemcSimulator final : public Simulator {
                                        .image_bytes = dram.bytes.size(),
                                        .window = windows == 1 ? 0 : i * window,
                                        .trace = options_.trace};
-      nodes.push_back(std::make_unique<Node>(
-          i == 0 ? "" : std::to_string(i), options, *executions_[started[i].accelerator],
-          HostLaunch{.program_base = base,
-                     .offset = offset(),
-                     .begin = static_cast<std::uint32_t>(started[i].first_index),
-                     .count = static_cast<std::uint32_t>(started[i].program.size())}));
+      nodes.push_back(
+          std::make_unique<Node>(i == 0 ? "" : std::to_string(i), options, *executions_[started[i].accelerator],
+                                 HostLaunch{.program_base = base,
+                                            .offset = offset(),
+                                            .begin = static_cast<std::uint32_t>(started[i].first_index),
+                                            .count = static_cast<std::uint32_t>(started[i].program.size())}));
       nodes.back()->accelerator.memory.bind(module.port);
     }
     sc_core::sc_start();
     const auto image_of = [&](std::size_t node) {
-      return std::span(module.bytes()).subspan((windows == 1 ? 0 : node * window) + dram.base - begin, dram.bytes.size());
+      return std::span(module.bytes())
+          .subspan((windows == 1 ? 0 : node * window) + dram.base - begin, dram.bytes.size());
     };
     std::ranges::copy(image_of(0), dram.bytes.begin());
     return outcome(nodes, module, image_of);

@@ -22,7 +22,8 @@ void finish(ProfilePart& part, const TracedProgram& program, const MemorySpec& m
   part.bytes_read = sum(part.counters.bytes_loaded) +
                     sum(part.counters.instructions) * static_cast<std::uint64_t>(config.instruction_bytes());
   part.bytes_written = part.counters.bytes_stored;
-  part.charged_bytes = peak_rate(memory, config.bus_bytes, program.divided).charged(part.bytes_read, part.bytes_written);
+  part.charged_bytes =
+      peak_rate(memory, config.bus_bytes, program.divided).charged(part.bytes_read, part.bytes_written);
 }
 
 // Index into kComputeKindNames.
@@ -82,8 +83,7 @@ void count_others(const TracedProgram& program, const std::vector<std::string>& 
     if (source == sources.end()) continue;
     ProfilePart& part = parts[static_cast<std::size_t>(source - sources.begin())];
     for (std::size_t i = range.begin; i < range.end; ++i)
-      if (!traced[i])
-        count_all(program.config, bus, routes.of(program.program[i]), program.program[i], part.counters);
+      if (!traced[i]) count_all(program.config, bus, routes.of(program.program[i]), program.program[i], part.counters);
   }
 }
 

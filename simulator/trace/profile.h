@@ -64,8 +64,8 @@ using CyclesByCause = std::array<std::uint64_t, kCycleCauseNames.size()>;
 struct ProfilePart {
   std::string name;
   std::uint64_t cycles = 0;
-  // For a layer, those of its instructions (of all accelerators that divide it) and their fetch, without DRAM commands and the ALU's reads of a second
-  // operand. For the whole run, all that the trace has.
+  // For a layer, those of its instructions (of all accelerators that divide it) and their fetch, without DRAM commands
+  // and the ALU's reads of a second operand. For the whole run, all that the trace has.
   Counters counters;
   Bounds bounds;
   std::array<UnitTime, 3> units;  // by isa::Queue

@@ -33,8 +33,8 @@ struct Planned {
 // A way to divide an operation.
 struct Plan {
   std::vector<Planned> shares;
-  double cycles = 0;       // expected, without those between groups
-  int groups_between = 0;  // groups that begin within the operation
+  double cycles = 0;                                 // expected, without those between groups
+  int groups_between = 0;                            // groups that begin within the operation
   std::optional<Operation> replaced = std::nullopt;  // has more programs
 };
 
@@ -103,12 +103,7 @@ class Divider {
  public:
   Divider(const graph::Graph& graph, const std::vector<Operation>& operations, const RegionLayouts& layouts,
           const Division& division, const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo)
-      : graph_(graph),
-        operations_(operations),
-        layouts_(layouts),
-        division_(division),
-        config_(config),
-        memo_(memo) {}
+      : graph_(graph), operations_(operations), layouts_(layouts), division_(division), config_(config), memo_(memo) {}
 
   // Each operation is divided so that the whole takes the fewest expected cycles: shortest paths through the plans of
   // all operations, where the next operation waits for a new group if it depends on other accelerators.
@@ -153,7 +148,8 @@ class Divider {
         if (image < 0 || image >= images) continue;
         const auto stage = static_cast<std::size_t>(s);
         for (std::size_t o = stage == 0 ? 0 : ends[stage - 1]; o < ends[stage]; ++o)
-          shares.push_back({o, {SliceAxis::images, image, image + 1}, std::nullopt, stage, static_cast<std::size_t>(t)});
+          shares.push_back(
+              {o, {SliceAxis::images, image, image + 1}, std::nullopt, stage, static_cast<std::size_t>(t)});
       }
     return std::vector{DividedRegion{operations_, std::move(shares)}};
   }
@@ -187,9 +183,10 @@ class Divider {
     }
     std::vector<std::size_t> taken(plans.size());
     for (std::size_t o = plans.size(); o-- > 0;)
-      taken[o] = o + 1 == plans.size()
-                     ? static_cast<std::size_t>(std::ranges::min_element(paths[o], {}, &Path::cycles) - paths[o].begin())
-                     : paths[o + 1][taken[o + 1]].before;
+      taken[o] =
+          o + 1 == plans.size()
+              ? static_cast<std::size_t>(std::ranges::min_element(paths[o], {}, &Path::cycles) - paths[o].begin())
+              : paths[o + 1][taken[o + 1]].before;
     DividedRegion region{operations_, {}};
     Accesses together(operations_, layouts_);  // of the last group
     std::size_t group = 0;
@@ -226,9 +223,7 @@ class Divider {
     return slice_operation(operations_[operation], inputs_of(operation), output_of(operation), slice, config_);
   }
   // Whether the result has the memory of the operand.
-  bool is_only_view(const Operation& operation) const {
-    return !layouts_.layouts.at(operation.output).folds.empty();
-  }
+  bool is_only_view(const Operation& operation) const { return !layouts_.layouts.at(operation.output).folds.empty(); }
   // The parts of a movement that are not copied, since their source has the place of their result.
   std::vector<bool> in_place(const Operation& operation) const {
     std::vector<bool> parts;
@@ -289,7 +284,8 @@ class Divider {
     const Operation& operation = operations_[o];
     const std::int64_t units = slice_units(operation, inputs_of(o), output_of(o), axis, config_);
     // Also between fewer accelerators, which may need less of the memory.
-    for (std::int64_t parts = std::min(units, division_.accelerators); parts > 1; parts = parts == 2 ? 1 : (parts + 1) / 2)
+    for (std::int64_t parts = std::min(units, division_.accelerators); parts > 1;
+         parts = parts == 2 ? 1 : (parts + 1) / 2)
       DOVETAIL_TRY(add_by_slices(o, axis, units, parts, plans));
     return {};
   }
@@ -311,7 +307,8 @@ class Divider {
         largest = slice.end - slice.begin;
         DOVETAIL_ASSIGN(plan.cycles, cycles_of(operation, made.programs));
       }
-      plan.shares.push_back({{o, slice, std::nullopt, static_cast<std::size_t>(part)}, std::move(made.reads), {made.write}});
+      plan.shares.push_back(
+          {{o, slice, std::nullopt, static_cast<std::size_t>(part)}, std::move(made.reads), {made.write}});
     }
     plan.cycles = std::max(plan.cycles, port_cycles(o, plan) + weights / static_cast<double>(config_.bus_bytes));
     plans.push_back(std::move(plan));
@@ -340,9 +337,9 @@ class Divider {
       plan.groups_between += boxes[begin].phase > 0 ? 1 : 0;
       for (std::size_t i = 0; i < phase.size(); ++i)
         plan.shares.push_back({{o, {}, phase[i], i * parts / phase.size()},
-                                 std::move(boxes[phase[i]].reads),
-                                 std::move(boxes[phase[i]].writes),
-                                 boxes[begin].phase});
+                               std::move(boxes[phase[i]].reads),
+                               std::move(boxes[phase[i]].writes),
+                               boxes[begin].phase});
     }
     // Programs that write parts of the same places cannot run together.
     Accesses accesses(operations_, layouts_);
@@ -358,8 +355,8 @@ class Divider {
   bool depends(std::size_t o, const Plan& plan, const Plan& before) const {
     Accesses accesses(operations_, layouts_);
     for (const Planned& planned : before.shares) accesses.add(operations_[o - 1], planned);
-    return std::ranges::any_of(
-        plan.shares, [&](const Planned& planned) { return accesses.conflicts(operations_[o], planned); });
+    return std::ranges::any_of(plan.shares,
+                               [&](const Planned& planned) { return accesses.conflicts(operations_[o], planned); });
   }
 
   // The ends of at most as many stages as there are accelerators, for which the longest one is the shortest.

@@ -41,8 +41,8 @@ using TaskSchedules = std::map<std::string, TaskSchedule>;  // by KeyedTask::tex
 
 // One program of a share; networks repeat their layers, and equal tasks share a schedule.
 struct RegionProgram {
-  std::size_t share, part;  // index in RegionSpec::shares, and among the operation's programs
-  schedule::Task task;      // with the program before scheduling
+  std::size_t share, part;                      // index in RegionSpec::shares, and among the operation's programs
+  schedule::Task task;                          // with the program before scheduling
   std::map<std::string, std::uint64_t> shifts;  // SlicedOperation::shifts
   std::string schedule = {};                    // key in RegionSchedules::schedules
 };

@@ -206,8 +206,8 @@ class AccelTarget : public Target {
     std::set<ValueId> crossing(region.inputs.begin(), region.inputs.end());
     crossing.insert(region.outputs.begin(), region.outputs.end());
     DOVETAIL_ASSIGN(RegionLayouts layouts, region_layouts(graph, operations, crossing, shared_.hardware));
-    DOVETAIL_ASSIGN(std::vector<DividedRegion> ways, divide_region(graph, operations, layouts, shared_.division,
-                                                                   shared_.hardware, shared_.memo));
+    DOVETAIL_ASSIGN(std::vector<DividedRegion> ways,
+                    divide_region(graph, operations, layouts, shared_.division, shared_.hardware, shared_.memo));
     KernelOffer kernel{region.matches.back().nodes.back()};
     for (const ValueId input : region.inputs)
       kernel.variables.push_back(

@@ -30,7 +30,8 @@ struct WindowRange {
 WindowRange window_range(std::int64_t first, std::int64_t last, std::int64_t stride, std::int64_t kernel,
                          std::int64_t dilation, std::int64_t pad, std::int64_t image) {
   const std::int64_t from = first * stride - pad, to = (last - 1) * stride + (kernel - 1) * dilation + 1 - pad;
-  return {std::clamp<std::int64_t>(from, 0, image - 1), std::clamp<std::int64_t>(to, 1, image), std::max<std::int64_t>(0, -from)};
+  return {std::clamp<std::int64_t>(from, 0, image - 1), std::clamp<std::int64_t>(to, 1, image),
+          std::max<std::int64_t>(0, -from)};
 }
 
 // The part of a tensor, and its box. Rows and columns that are left out become a part of the border.
@@ -64,8 +65,7 @@ Part columns_of(const TensorLayout& whole, std::int64_t begin, std::int64_t end)
   part.layout.border.left += begin;
   part.layout.border.right += whole.w - end;
   part.layout.w = end - begin;
-  if (whole.rows > 0)
-    part.layout.rows = std::min(whole.rows - begin * whole.batch, (end - begin) * whole.batch);
+  if (whole.rows > 0) part.layout.rows = std::min(whole.rows - begin * whole.batch, (end - begin) * whole.batch);
   part.box.columns = {begin, end};
   return part;
 }
@@ -118,7 +118,8 @@ class Slicer {
     if (!constant_b && image_blocks(inputs_[1]) != image_blocks(output_)) return 1;
     if (axis == SliceAxis::channels)
       return !one_image_block() ? 1 : conv.spec.groups > 1 ? conv.spec.groups : channel_blocks(output_);
-    if (axis == SliceAxis::columns && (conv.spec.kernel_w > 1 || conv.spec.stride_w > 1 || conv.spec.pad_left > 0)) return 1;
+    if (axis == SliceAxis::columns && (conv.spec.kernel_w > 1 || conv.spec.stride_w > 1 || conv.spec.pad_left > 0))
+      return 1;
     return units_elementwise(axis, !conv.pooling);
   }
   std::int64_t units_of(const AddOperation&, SliceAxis axis) const { return units_elementwise(axis, true); }
@@ -183,8 +184,8 @@ class Slicer {
   void cut_windows(Spec& spec) {
     const TensorLayout& x = inputs_[0];
     if (slice_.axis != SliceAxis::rows) return cut(0);
-    const WindowRange rows = window_range(slice_.begin, slice_.end, spec.stride_h, spec.kernel_h, spec.dilation_h,
-                                          spec.pad_top, x.h);
+    const WindowRange rows =
+        window_range(slice_.begin, slice_.end, spec.stride_h, spec.kernel_h, spec.dilation_h, spec.pad_top, x.h);
     input_parts_[0] = rows_of(x, rows.begin, rows.end);
     spec.pad_top = rows.pad;
   }

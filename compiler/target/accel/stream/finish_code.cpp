@@ -94,8 +94,7 @@ Result<StreamStatistics> finish_code(std::span<LaunchStream> launches, const std
     for (const isa::Uop& uop : uops) DOVETAIL_TRY(codec.encode(uop, uop_bytes));
     if (!uop_bytes.empty()) code.segments.push_back({"micro-ops", uop_address, std::move(uop_bytes)});
     code.uops += uops.size();
-    code.launches.push_back(
-        {code.program.size(), stream.instructions.size(), launch.accelerator, launch.together});
+    code.launches.push_back({code.program.size(), stream.instructions.size(), launch.accelerator, launch.together});
     for (const StreamInstruction& item : stream.instructions) code.program.push_back(item.instruction);
   }
 

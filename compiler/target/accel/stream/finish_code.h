@@ -24,11 +24,13 @@ struct LaunchStream {
 };
 
 // Allocates memory for micro-ops and program from `space`, and fills in `code` except ranges and addresses of tensors;
-// its segments are added. Each launch ends with FINISH, which belongs to its last instruction's node. `dump`, if not null, gets the input stream
+// its segments are added. Each launch ends with FINISH, which belongs to its last instruction's node. `dump`, if not
+// null, gets the input stream
 // ("symbolic": micro-op kernels by number), the stream with kernels placed ("micro-ops"), and with loads moved ahead
 // ("order"). Error: the memory ends after end_of_memory; `name` names the program.
-Result<StreamStatistics> finish_code(std::span<LaunchStream> launches, const std::string& name, const isa::HardwareConfig& config,
-                                     DeviceSpace& space, bundle::AccelCode& code, const Dump& dump = nullptr);
+Result<StreamStatistics> finish_code(std::span<LaunchStream> launches, const std::string& name,
+                                     const isa::HardwareConfig& config, DeviceSpace& space, bundle::AccelCode& code,
+                                     const Dump& dump = nullptr);
 
 // The findings of isa/verify in the finished program, a line each; "" without findings. A finding is always a defect of
 // the code that made the stream.

@@ -19,9 +19,9 @@ StreamStatistics& StreamStatistics::operator+=(const StreamStatistics& other) {
   uops.loaded_uops += other.uops.loaded_uops;
   uops_in_memory += other.uops_in_memory;
   for (std::size_t fifo = 0; fifo < tokens.tokens.size(); ++fifo) tokens.tokens[fifo] += other.tokens.tokens[fifo];
-  for (const auto count : {&TokenStatistics::relays_by_waiting, &TokenStatistics::relays_by_made_to_wait,
-                           &TokenStatistics::relays_by_nop, &TokenStatistics::relay_wait_cycles,
-                           &TokenStatistics::stage_order_tokens})
+  for (const auto count :
+       {&TokenStatistics::relays_by_waiting, &TokenStatistics::relays_by_made_to_wait, &TokenStatistics::relays_by_nop,
+        &TokenStatistics::relay_wait_cycles, &TokenStatistics::stage_order_tokens})
     tokens.*count += other.tokens.*count;
   for (const auto& [node, counts] : other.tokens.by_node) {
     tokens.by_node[node].tokens += counts.tokens;
