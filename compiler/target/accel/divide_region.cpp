@@ -113,7 +113,8 @@ class Divider {
       DOVETAIL_ASSIGN(std::vector<Plan> of_operation, plans_of(o));
       plans.push_back(std::move(of_operation));
     }
-    if (!division_.count) return std::vector{by_paths(plans, kCyclesBetweenGroups[1])};
+    if (!division_.count || division_.cycles_between_groups)
+      return std::vector{by_paths(plans, division_.cycles_between_groups.value_or(kCyclesBetweenGroups[1]))};
     std::vector<DividedRegion> ways{undivided(operations_)};
     for (const double between : kCyclesBetweenGroups)
       if (DividedRegion way = by_paths(plans, between);

@@ -1,5 +1,5 @@
 // Divides the operations of a region between accelerators that share a memory
-// (docs/explanation/several-accelerators.md): which part of each one every accelerator computes, and which parts run
+// (docs/howto/several-accelerators.md): which part of each one every accelerator computes, and which parts run
 // together. Accelerators are synchronized by launches: those of a group begin together, and the next group begins when
 // all have ended.
 #pragma once

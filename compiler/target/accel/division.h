@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "compiler/target/accel/counting.h"
 #include "isa/system.h"
@@ -13,6 +14,9 @@ struct Division {
   isa::Split split = isa::Split::samples;
   // Decides between ways to divide the layers of a region; null: estimates decide.
   CountCycles count = nullptr;
+  // Expected cycles from the end of the launches that begin together to the first products of the next ones; absent:
+  // several numbers are tried where cycles are counted (divide_region.cpp).
+  std::optional<double> cycles_between_groups = std::nullopt;
 
   // Whether programs have launches for several accelerators.
   bool divides() const { return accelerators > 1 && split != isa::Split::samples; }

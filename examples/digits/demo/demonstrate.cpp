@@ -193,7 +193,7 @@ Result<OnDesign> run_on_design(const Demonstration& demo, const TestSet& test_se
       engine.logits.push_back(row_of(logits->second));
       engine.traces.emplace_back();
       for (const runtime::StepProfile& step : run.steps)
-        engine.traces.back().insert(engine.traces.back().end(), step.launches.begin(), step.launches.end());
+        for (const runtime::TimedLaunch& launch : step.launches) engine.traces.back().push_back(launch.trace);
     }
     stopwatch.lap(engine.name);
   }

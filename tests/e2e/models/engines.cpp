@@ -13,6 +13,7 @@
 #include "compiler/quantize/quantize.h"
 #include "compiler/zoo/inputs.h"
 #include "compiler/zoo/zoo.h"
+#include "explore/measure/count_cycles.h"
 #include "runtime/executor.h"
 #include "simulator/rtl/find.h"
 #include "simulator/systemc_engine.h"
@@ -45,16 +46,18 @@ struct Ran {
 };
 
 Ran run_bundle(const bundle::Bundle& bundle, const Values& inputs, const std::string& engine, const std::string& memory,
-               std::int64_t accelerators = 1) {
-  const simulator::EngineOptions options{
-      .memory = simulator::parse_memory(memory).value(), .accelerators = accelerators, .trace = true};
+               std::int64_t accelerators = 1, bool by_launch = false) {
+  const simulator::EngineOptions options{.memory = simulator::parse_memory(memory).value(),
+                                         .accelerators = accelerators,
+                                         .by_launch = by_launch,
+                                         .trace = true};
   auto executor = runtime::Executor::make(bundle, runtime::simulator_factory(engine, options).value());
   if (!executor) FAIL(to_string(executor.errors()));
   auto result = executor->run(inputs, {.keep_tensors = true});
   if (!result) FAIL(engine << ": " << to_string(result.errors()));
   Ran ran{.result = *std::move(result), .trace = {}};
   for (const runtime::StepProfile& step : ran.result.steps) {
-    ran.trace.launches.insert(ran.trace.launches.end(), step.launches.begin(), step.launches.end());
+    for (const runtime::TimedLaunch& launch : step.launches) ran.trace.launches.push_back(launch.trace);
     if (step.target == "accel") ran.seconds += step.seconds;
   }
   return ran;
@@ -163,34 +166,93 @@ TEST_CASE("large feature maps have the same tensors and the same cycles on every
                   memories());
 }
 
-TEST_CASE("networks on several accelerators have the same cycles and events on the SystemC platform") {
-  if (!simulator::find_systemc_engine()) {
-    test::skip("engine systemc: this build found no SystemC (libsystemc-dev)");
-    return;
-  }
-  struct Network {
-    std::string name;
-    graph::Graph graph;
-    Values inputs;
-  };
+struct Network {
+  std::string name;
+  graph::Graph graph;
+  Values inputs;
+};
+
+std::vector<Network> networks() {
   std::vector<Network> networks{{"digits_int8", import_file(kDigitsFolder / "digits_int8.onnx"), first_digit()}};
   if (const test::fs::path file = test::model_file("resnet8_int8"); !file.empty()) {
     const graph::Graph model = import_file(file);
     networks.push_back(
         {"resnet8_int8", model, test::read_arrays(test::samples_of(file).front(), model, model.inputs, "in")});
   }
-  for (const Network& network : networks) {
+  return networks;
+}
+
+std::uint64_t cycles_of(const Ran& ran) {
+  std::uint64_t cycles = 0;
+  for (const simulator::LaunchTrace& launch : ran.trace.launches) cycles += launch.cycles;
+  return cycles;
+}
+
+Network zoo_network(const std::string& name, const zoo::Choices& sizes) {
+  auto model = zoo::make(name, sizes);
+  REQUIRE(model.ok());
+  const std::vector<quantize::Values> samples{zoo::sample_inputs(model->graph, 1, 0)};
+  auto quantized = quantize::quantize(model->graph, samples, {}, test::compiled_forward());
+  if (!quantized) FAIL(to_string(quantized.errors()));
+  Values inputs = zoo::sample_inputs(quantized->graph, 1, 100);
+  return {name, std::move(quantized->graph), std::move(inputs)};
+}
+
+TEST_CASE("networks that accelerators divide have the same values and cycles on the SystemC platform") {
+  const bool systemc = simulator::find_systemc_engine().has_value();
+  if (!systemc) test::skip("engine systemc: this build found no SystemC (libsystemc-dev)");
+  struct Way {
+    Network network;
+    isa::Split split;
+    bool faster;  // on two accelerators than on one
+  };
+  std::vector<Way> ways{{zoo_network("resnet8", {}), isa::Split::layers, true},
+                        {zoo_network("bert_tiny", {.image = {}, .sequence = 32}), isa::Split::layers, true},
+                        {zoo_network("resnet8", {.batch = 3}), isa::Split::stages, true}};
+  const isa::HardwareConfig config = *isa::load_config("1x16x16-g3");
+  for (const Way& way : ways) {
+    CompileOptions options;
+    options.available = test::kit_targets(config);
+    options.targets = {"accel"};
+    const auto undivided = compile({way.network.graph, {}}, options);
+    if (!undivided) FAIL(to_string(undivided.errors()));
+    for (const char* memory : {"ideal", "ideal:ports=2", "bank:ddr4-2400,ports=4"}) {
+      const Ran alone = run_bundle(undivided->bundle, way.network.inputs, "cycle", memory);
+      for (const std::int64_t accelerators : {2, 3}) {
+        INFO(way.network.name << ", " << name(way.split) << ", " << memory << ", " << accelerators << " accelerators");
+        options.available.front() =
+            accel::make_target(config, 1000, nullptr, {},
+                               {accelerators, way.split,
+                                explore::cycle_counter(simulator::parse_memory(memory).value(), accelerators)});
+        const auto divided = compile({way.network.graph, {}}, options);
+        if (!divided) FAIL(to_string(divided.errors()));
+        const Ran cycle = run_bundle(divided->bundle, way.network.inputs, "cycle", memory, accelerators, true);
+        CHECK(difference_of_values(cycle.result.outputs, alone.result.outputs) == "");
+        if (way.faster) CHECK(cycles_of(cycle) < cycles_of(alone));
+        // One accelerator executes the launches one after the other.
+        const Ran functional = run_bundle(divided->bundle, way.network.inputs, "functional", memory);
+        CHECK(difference_of_values(functional.result.tensors, cycle.result.tensors) == "");
+        if (!systemc) continue;
+        const Ran platform = run_bundle(divided->bundle, way.network.inputs, "systemc", memory, accelerators, true);
+        CHECK((cycle.trace == platform.trace));
+        CHECK(difference_of_values(platform.result.tensors, cycle.result.tensors) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("networks on several accelerators have the same cycles and events on the SystemC platform") {
+  if (!simulator::find_systemc_engine()) {
+    test::skip("engine systemc: this build found no SystemC (libsystemc-dev)");
+    return;
+  }
+  for (const Network& network : networks()) {
     CompileOptions options;
     options.available = test::kit_targets(isa::load_config("1x16x16-ext").value());
     options.targets = {"accel"};
     const auto compiled = compile({network.graph, {}}, options);
     if (!compiled) FAIL(to_string(compiled.errors()));
     for (const std::string memory : {"ideal", "bank:ddr4-2400"}) {
-      const auto cycles_of = [](const Ran& ran) {
-        std::uint64_t cycles = 0;
-        for (const simulator::LaunchTrace& launch : ran.trace.launches) cycles += launch.cycles;
-        return cycles;
-      };
       const Ran alone = run_bundle(compiled->bundle, network.inputs, "cycle", memory);
       std::uint64_t before = cycles_of(alone);
       for (const std::int64_t accelerators : {2, 4}) {

@@ -1,5 +1,7 @@
 #include "isa/system.h"
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "isa/emit/emit.h"
 #include "tests/catch.h"
@@ -53,6 +55,21 @@ TEST_CASE("several accelerators are part of the system, and a single one is not 
     CHECK_THAT(errors(read_machine(std::string(R"({"system": {"accelerators": )") + wrong + "}}")),
                ContainsSubstring("is not an integer from 1 to 64"));
   }
+}
+
+TEST_CASE("the system says what its accelerators divide, unless it is samples") {
+  CHECK(read_machine("{}")->system.split == Split::samples);
+  for (const Split split : {Split::samples, Split::layers, Split::stages}) {
+    const auto machine = load_machine(fmt::format("1x16x16,accelerators=2,split={}", name(split)));
+    REQUIRE(machine.ok());
+    CHECK(machine->system.split == split);
+    CHECK(machine->hardware.name == "1x16x16");
+    CHECK(machine_from_json(machine_to_json(*machine), "again.json")->system == machine->system);
+    CHECK(machine_to_json(*machine)["system"].contains("split") == (split != Split::samples));
+  }
+  CHECK_THAT(errors(read_machine(R"({"system": {"split": "rows"}})")),
+             ContainsSubstring("\"rows\" is not what accelerators can divide"));
+  CHECK_THAT(errors(read_machine(R"({"system": {"split": 2}})")), ContainsSubstring("\"layers\""));
 }
 
 TEST_CASE("the default clock and memory, also of the named configurations") {

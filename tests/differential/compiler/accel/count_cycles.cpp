@@ -71,7 +71,7 @@ TEST_CASE("counted schedules: never slower than the default ones, with the same 
           for (const auto& [name, array] : result->outputs) CHECK((array == expected.at(name)));
           std::uint64_t cycles = 0;
           for (const runtime::StepProfile& step : result->steps)
-            for (const simulator::LaunchTrace& launch : step.launches) cycles += launch.cycles;
+            for (const runtime::TimedLaunch& launch : step.launches) cycles += launch.trace.cycles;
           return cycles;
         };
         const accel::Counting counting{explore::cycle_counter(spec), 5};

@@ -58,7 +58,7 @@ inline Ran run_on_accelerator(const graph::Graph& graph, const isa::HardwareConf
     REQUIRE(result.ok());
     for (const auto& [name, array] : result->outputs) CHECK((array == expected->at(name)));
     for (const runtime::StepProfile& step : result->steps)
-      for (const simulator::LaunchTrace& launch : step.launches) {
+      for (const auto& [part, launch] : step.launches) {
         ran.cycles += launch.cycles;
         ran.resets += launch.counters.value().gemm_reset_uops;
         ran.windows += launch.counters->window_uops + launch.counters->window_pushes;

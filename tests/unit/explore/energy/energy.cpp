@@ -75,6 +75,20 @@ TEST_CASE("energy: several accelerators have the chip's energy N times, the shar
   CHECK(energy(some_counters(), "ideal", four).joules == Approx(4 * energy(some_counters(), "ideal").joules));
 }
 
+TEST_CASE("energy: accelerators that divide a sample leak N times, and their events are in the counters") {
+  RunTime four = kTime;
+  four.accelerators = 4;
+  four.by_samples = false;
+  simulator::Counters nothing;
+  nothing.fetch = simulator::PortEvents{};
+  for (const std::string spec : {"bank:ddr4-2400", "ideal"}) {
+    const double idle = energy(nothing, spec).chip_joules();
+    CHECK(energy(nothing, spec, four).chip_joules() == Approx(4 * idle));
+    CHECK(energy(some_counters(), spec, four).chip_joules() ==
+          Approx(energy(some_counters(), spec).chip_joules() + 3 * idle));
+  }
+}
+
 TEST_CASE("energy: the parts sum to the total") {
   for (const std::string spec : {"ideal", "bank:ddr4-2400", "bank:lpddr4", "bank:hbm2", "perturbed:seed=1"}) {
     CAPTURE(spec);

@@ -1,0 +1,120 @@
+// Accelerators that divide layers, or the images of a batch, from the command line.
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "simulator/systemc_engine.h"
+#include "tests/catch.h"
+#include "tests/process.h"
+#include "tests/temporary_folder.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+using test::Finished;
+
+namespace {
+
+std::string zoo_model(const test::TemporaryFolder& folder, const std::string& name,
+                      const std::vector<std::string>& sizes = {}) {
+  const std::string file = folder / (name + ".onnx");
+  std::vector<std::string> words{"zoo", name, "--int8", "-o", file};
+  words.insert(words.end(), sizes.begin(), sizes.end());
+  const Finished made = test::dovetail(words);
+  INFO(made.error);
+  REQUIRE(made.exit == 0);
+  return file;
+}
+
+Json run_report(const test::TemporaryFolder& folder, std::vector<std::string> words) {
+  words.insert(words.begin(), "run");
+  words.insert(words.end(), {"--report", folder / "r.json"});
+  const Finished run = test::dovetail(words);
+  INFO(run.error);
+  REQUIRE(run.exit == 0);
+  return read_json_file(folder / "r.json").value();
+}
+
+}  // namespace
+
+TEST_CASE("run: two accelerators divide the layers, with all tensors of the reference") {
+  const test::TemporaryFolder folder;
+  const std::string model = zoo_model(folder, "resnet8"), hw = "1x16x16-g3";
+  const std::vector<std::string> common{model, "--target", "accel,cpu", "--hw", hw, "--check"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    auto words = common;
+    words.insert(words.end(), more.begin(), more.end());
+    return run_report(folder, words);
+  };
+  const Json one = with({"--engine", "cycle"}),
+             two = with({"--engine", "cycle", "--accelerators", "2", "--split", "layers"}),
+             named = with({"--engine", "cycle", "--hw", hw + ",accelerators=2,split=layers"});
+  CHECK(two["system"]["split"] == "layers");
+  CHECK(two["cycles"].get<double>() < 0.75 * one["cycles"].get<double>());
+  CHECK(named["cycles"] == two["cycles"]);
+  // One sample, not two.
+  CHECK(two["latency"]["inferences_per_second"].get<double>() ==
+        Approx(1e3 / two["latency"]["ms"].get<double>()));
+  if (simulator::find_systemc_engine())
+    CHECK(with({"--engine", "systemc", "--accelerators", "2", "--split", "layers"})["cycles"] == two["cycles"]);
+  CHECK(with({"--engine", "functional", "--hw", hw + ",accelerators=2,split=layers"})["outputs"] == one["outputs"]);
+}
+
+TEST_CASE("a bundle for several accelerators runs on as many, or on one") {
+  const test::TemporaryFolder folder;
+  const std::string model = zoo_model(folder, "resnet8"), bundle = folder / "four.dvt";
+  const Finished compiled = test::dovetail({"compile", model, "--target", "accel,cpu", "--hw",
+                                            "1x16x16-g3,accelerators=4,split=layers", "-o", bundle});
+  INFO(compiled.error);
+  REQUIRE(compiled.exit == 0);
+  CHECK(test::dovetail({"verify", bundle}).exit == 0);
+  const Json four = run_report(folder, {bundle, "--trust", "--engine", "cycle"}),
+             one = run_report(folder, {bundle, "--trust", "--engine", "cycle", "--accelerators", "1"});
+  CHECK(four["system"]["accelerators"] == 4);
+  CHECK(four["outputs"] == one["outputs"]);
+  CHECK(four["cycles"].get<double>() < one["cycles"].get<double>());
+  const Finished three = test::dovetail({"run", bundle, "--trust", "--engine", "cycle", "--accelerators", "3"});
+  CHECK(three.exit == 2);
+  CHECK_THAT(three.error, ContainsSubstring("it runs on accelerator 3, and the system has 3, numbered from 0"));
+}
+
+TEST_CASE("stages work on the images of a batch, and a single image is refused") {
+  const test::TemporaryFolder folder;
+  const Json report = run_report(folder, {zoo_model(folder, "resnet8", {"--batch", "3"}), "--target", "accel,cpu",
+                                          "--hw", "1x16x16-g3,accelerators=2,split=stages", "--engine", "cycle",
+                                          "--check"});
+  CHECK(report["system"]["split"] == "stages");
+  const Finished single =
+      test::dovetail({"compile", zoo_model(folder, "resnet8"), "--hw", "1x16x16-g3,accelerators=2,split=stages"});
+  CHECK(single.exit == 2);
+  CHECK_THAT(single.error, ContainsSubstring("cannot divide the model into stages"));
+  const Finished unknown = test::dovetail({"run", folder / "resnet8.onnx", "--engine", "cycle", "--split", "rows"});
+  CHECK(unknown.exit == 2);
+  CHECK_THAT(unknown.error, ContainsSubstring("invalid value for --split"));
+}
+
+TEST_CASE("explore: dividing layers is an axis, and each point is reproduced by its command") {
+  const test::TemporaryFolder folder;
+  const std::string model = zoo_model(folder, "resnet8"), out = folder / "out";
+  REQUIRE(write_text_file(folder / "space.json", R"({"hardware": "1x16x16-g3", "axes": {"accelerators": [1, 2],
+    "split": ["samples", "layers"], "memory": ["ideal", "ideal:ports=2"]},
+    "objectives": ["latency_ms", "area_mm2", "inferences_per_second"]})")
+              .ok());
+  std::vector<std::string> words{"explore", model, folder / "space.json", "-o", out};
+  if (simulator::find_systemc_engine()) words.insert(words.end(), {"--confirm", "systemc", "--confirm-most", "4"});
+  const Finished explored = test::dovetail(words);
+  INFO(explored.error);
+  REQUIRE(explored.exit == 0);
+  const Json front = read_json_file(std::filesystem::path(out) / "front.json").value()["front"];
+  bool divided = false;
+  for (const Json& point : front) {
+    const Json& chosen = point["chosen"];
+    if (chosen["split"] != "layers" || chosen["accelerators"] != 2) continue;
+    divided = true;
+    const Json report =
+        run_report(folder, {model, "--target", "accel,cpu", "--engine", "cycle", "--hw", point["machine"],
+                            "--memory", chosen["memory"]});
+    CHECK(report["cycles"] == point["models"][0]["cycles"]);
+    CHECK(report["energy"]["joules"].get<double>() * 1e3 == Approx(point["models"][0]["energy_mj"].get<double>()));
+  }
+  CHECK(divided);
+}
