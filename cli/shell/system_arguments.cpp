@@ -23,8 +23,8 @@ void SystemArguments::declare(Options& options) {
                 "number of accelerators that share the memory, each with its own sample (default: that of the\n"
                 "configuration, which is 1 unless set; docs/howto/several-accelerators.md)");
   options.value("--technology", "NAME|FILE.json", technology,
-                "technology of the chip, for the clock of the design (default: the kit's 45 nm): cmos28, cmos7 or a "
-                "file (docs/howto/own-memory-and-technology.md)",
+                "technology of the chip, for the clock of the design (default: cmos45, the kit's): cmos28, cmos7 "
+                "or a file (docs/howto/own-memory-and-technology.md)",
                 File::read);
 }
 
