@@ -275,6 +275,7 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   report.mixed = explore::mixed_technologies(sweep.area.technology(), sweep.energy);
   DOVETAIL_ASSIGN(report.points, points.all());
   report.unknown_energies = report.find_unknown_energies(sweep.energy);
+  report.name_machines();
   report.front = explore::front_of(report.points, sweep.space.objectives());
   give_json(json, report.json());
   return {};
