@@ -258,7 +258,7 @@ class Explore : public Command {
     DOVETAIL_TRY(driver::make_result_folder("-o", *folder_));
     if (plots_) DOVETAIL_TRY(driver::make_result_folder("--plots", *plots_));
     DOVETAIL_ASSIGN(explore::PointsFile file,
-                    explore::PointsFile::open(fs::path(*folder_) / "points.db", sweep.identity()));
+                    explore::PointsFile::open(fs::path(*folder_) / "points.db", sweep.identity(), &sweep.space));
     std::optional<explore::Farm> farm;
     if (others != nullptr) options_.farm = &farm.emplace(others, 1, sweep.identity().dump());
     WatchedWork watched({});
