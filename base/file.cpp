@@ -1,14 +1,15 @@
 #include "base/file.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "base/expected_file.h"
@@ -21,10 +22,51 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
+constexpr int kPatienceMilliseconds = 2000;  // for a program that is about to write to a pipe
+
+// A file that is open for reading. Closes it when destroyed.
+class ReadFile {
+ public:
+  // A pipe is opened without waiting for its writer, which may never come.
+  ReadFile(const fs::path& path, bool is_pipe)
+      : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (is_pipe ? O_NONBLOCK : 0))), connected_(!is_pipe) {}
+  ~ReadFile() {
+    if (file_ >= 0) ::close(file_);
+  }
+  ReadFile(const ReadFile&) = delete;
+  ReadFile& operator=(const ReadFile&) = delete;
+
+  bool opened() const { return file_ >= 0; }
+  // Whether the end was reached because no program has opened the pipe for writing.
+  bool lacks_writer() const { return lacks_writer_; }
+
+  // Fills `bytes` as far as the file has bytes; nullopt: errno holds the reason.
+  std::optional<std::size_t> read(std::span<std::byte> bytes) {
+    std::size_t filled = 0;
+    while (filled < bytes.size()) {
+      const ssize_t count = ::read(file_, bytes.data() + filled, bytes.size() - filled);
+      if (count > 0) filled += static_cast<std::size_t>(count);
+      if (count > 0 || (count < 0 && errno == EINTR)) continue;
+      if (count < 0 && errno != EAGAIN) return std::nullopt;
+      if (count == 0 && (connected_ || filled > 0 || lacks_writer_)) break;
+      wait(count == 0);
+    }
+    return filled;
+  }
+
+ private:
+  // Without a writer read() reports the end at once; with one that is slow, EAGAIN.
+  void wait(bool for_writer) {
+    pollfd ready{file_, POLLIN, 0};
+    const int events = ::poll(&ready, 1, for_writer ? kPatienceMilliseconds : -1);
+    if (events > 0) connected_ = true;
+    else if (events == 0) lacks_writer_ = true;
+  }
+
+  int file_;
+  bool connected_;  // a program writes, or has written, to it
+  bool lacks_writer_ = false;
 };
-using FilePointer = std::unique_ptr<std::FILE, CloseFile>;
 
 Diagnostic read_error(const fs::path& path, std::string why, std::string hint) {
   return {"cannot read file", path.string(), std::move(why), std::move(hint)};
@@ -46,8 +88,8 @@ Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes, cons
     return read_error(path, "no such file", "check the path; it is relative to the current folder");
   if (fs::is_directory(status)) return read_error(path, "the path is a directory", "name a file in the directory");
   errno = 0;
-  const FilePointer file(std::fopen(path.c_str(), "rb"));
-  if (!file) return read_failure(path, errno, "check the permissions");
+  ReadFile file(path, fs::is_fifo(status));
+  if (!file.opened()) return read_failure(path, errno, "check the permissions");
 
   const auto too_large = [&](const std::string& size) {
     return read_error(path, fmt::format("{} bytes > limit {} bytes", size, limit_bytes),
@@ -70,17 +112,20 @@ Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes, cons
     if (filled > known_bytes && filled + requested > content.capacity())
       DOVETAIL_TRY(check_memory("cannot read file", path.string(), 3 * std::uint64_t{content.capacity()}));
     content.resize(filled + requested);
-    const std::size_t got = std::fread(content.data() + filled, 1, requested, file.get());
-    filled += got;
+    const auto got = file.read(std::as_writable_bytes(std::span(content).subspan(filled)));
+    if (!got) return read_failure(path, errno, "check the medium");
+    filled += *got;
+    if (file.lacks_writer() && filled == 0)
+      return read_error(path, "the path is a pipe, and no program writes to it",
+                        "name a file, or start the program that writes to the pipe");
     if (filled > limit_bytes) return too_large(fmt::format("at least {}", filled));
-    if (got < requested) break;
+    if (*got < requested) break;
     if (filled < ask_at || fs::is_regular_file(status) || !expected.may_begin) continue;
     if (!expected.may_begin(std::as_bytes(std::span(content.data(), filled))))
       return read_error(path, fmt::format("its first {} bytes do not begin {}", filled, expected.kind),
                         "is it the right file?");
     ask_at = 2 * filled;
   }
-  if (std::ferror(file.get())) return read_failure(path, errno, "check the medium");
   content.resize(filled);
   return content;
 }
@@ -137,7 +182,10 @@ Result<std::vector<std::byte>> read_file(const fs::path& path, std::size_t limit
 }
 
 Result<std::string> read_text_file(const fs::path& path, std::size_t limit_bytes) {
-  return read_whole<std::string>(path, limit_bytes);
+  const auto is_text = [](std::span<const std::byte> so_far) {
+    return std::ranges::find(so_far, std::byte{0}) == so_far.end();
+  };
+  return read_whole<std::string>(path, limit_bytes, {"a text", is_text});
 }
 
 bool write_all(int file, std::span<const std::byte> bytes) {

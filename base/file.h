@@ -12,7 +12,7 @@
 
 namespace dovetail {
 
-// Errors: missing, a directory, unreadable, or larger than `limit_bytes`.
+// Errors: missing, a directory, unreadable, larger than `limit_bytes`, or a pipe to which no program writes.
 Result<std::vector<std::byte>> read_file(const std::filesystem::path& path,
                                          std::size_t limit_bytes = std::size_t{1} << 34);
 Result<std::string> read_text_file(const std::filesystem::path& path, std::size_t limit_bytes = std::size_t{1} << 30);

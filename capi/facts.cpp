@@ -3,6 +3,7 @@
 #include "capi/arguments.h"
 #include "capi/include/dovetail.h"
 #include "capi/status.h"
+#include "isa/hardware_file.h"
 #include "isa/system.h"
 #include "runtime/executor.h"
 #include "runtime/peak.h"
@@ -66,7 +67,7 @@ dvt_status* dvt_hardware(const char* hardware, char** json) {
     *json = nullptr;
     if (hardware != nullptr) {
       DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(hardware));
-      *json = owned_json(isa::machine_to_json(machine));
+      *json = owned_json(isa::portable_machine_json(machine));
       return {};
     }
     Json rows = Json::array();

@@ -1,7 +1,9 @@
 #include "driver/bundle_file.h"
 
+#include <filesystem>
 #include <fstream>
 #include <set>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,6 +21,8 @@ namespace dovetail::driver {
 
 Result<bool> is_bundle_file(const std::string& path) {
   if (path.ends_with(bundle::kFileExtension)) return true;
+  // The bytes of a pipe can be read only once.
+  if (std::error_code error; !std::filesystem::is_regular_file(path, error)) return false;
   std::string head(bundle::format::kMagic.size(), '\0');
   std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
   if (head != bundle::format::kMagic) return false;

@@ -1,17 +1,15 @@
 #include "driver/system.h"
 
-#include <cmath>
 #include <string>
 #include <variant>
 
 #include <fmt/format.h>
 
+#include "simulator/memory/system_memory.h"
+
 namespace dovetail::driver {
 
 namespace {
-
-// Conversions between a clock in MHz and its period in picoseconds.
-std::int64_t picoseconds(double mhz) { return std::llround(1e6 / mhz); }
 
 bool states_clock(std::string_view memory) { return memory.find("clock-ps=") != std::string_view::npos; }
 
@@ -19,28 +17,13 @@ bool names_dram_file(std::string_view memory) {
   return memory.starts_with("bank:") && simulator::is_dram_file(memory.substr(5, memory.find(',') - 5));
 }
 
-// The memory of a configuration, whose clock is another entry of the configuration.
+// The memory of a configuration; errors name the configuration.
 Result<simulator::MemorySpec> configured_memory(const isa::SystemConfig& config, std::string_view from) {
-  const std::string where = fmt::format("{}, \"system.memory\"", from);
-  auto memory = simulator::parse_memory(config.memory);
-  if (!memory.ok()) {
-    Diagnostic error = memory.errors().front();
-    error.where = fmt::format("{}: {}", where, error.where);
-    return error;
-  }
-  auto* bank = std::get_if<simulator::BankMemory>(&*memory);
-  if (states_clock(config.memory))
-    return Diagnostic{"cannot read the memory model", where,
-                      "the memory model sets the accelerator's clock, but the system does too",
-                      "remove clock-ps, since clock_mhz sets the clock"};
-  if (config.memory_clock_mhz) {
-    if (bank == nullptr)
-      return Diagnostic{"cannot read the memory model", fmt::format("{}, \"system.memory_clock_mhz\"", from),
-                        fmt::format("the memory {} has no separate clock", config.memory),
-                        "leave it out, or use a DRAM, for example bank:ddr4-2400"};
-    bank->standard.clock_ps = picoseconds(*config.memory_clock_mhz);
-  }
-  return memory;
+  auto memory = simulator::system_memory(config);
+  if (memory.ok()) return memory;
+  Diagnostics errors = memory.errors();
+  for (Diagnostic& error : errors) error.where = fmt::format("{}, {}", from, error.where);
+  return errors;
 }
 
 }  // namespace
@@ -81,16 +64,27 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
   } else {
     DOVETAIL_ASSIGN(system.memory, simulator::parse_memory(*changes.memory));
     system.memory_from = "--memory";
+    // The clock was chosen for the configuration's memory.
+    const auto* given = std::get_if<simulator::BankMemory>(&system.memory);
+    if (given != nullptr && config.memory_clock_mhz && !simulator::states_dram_clock(*changes.memory))
+      return Diagnostic{
+          "bad usage", fmt::format("--memory {}", *changes.memory),
+          fmt::format("{} sets memory_clock_mhz {:g} for the memory {}, which --memory replaces: the clock of the new "
+                      "DRAM is not clear",
+                      from, *config.memory_clock_mhz, config.memory),
+          fmt::format("add dram-ps={} to --memory for {:g} MHz, or dram-ps={} for the clock of the DRAM's standard",
+                      simulator::picoseconds_of(*config.memory_clock_mhz), *config.memory_clock_mhz,
+                      given->standard.nominal_clock_ps)};
   }
   system.level_ps = changes.level_ps;
   auto* bank = std::get_if<simulator::BankMemory>(&system.memory);
   if (bank == nullptr) return system;
   if (!changes.memory || !states_clock(*changes.memory)) {
-    bank->clock_ps = picoseconds(system.clock_mhz);
+    bank->clock_ps = simulator::picoseconds_of(system.clock_mhz);
   } else if (!changes.clock_mhz) {
     system.clock_mhz = 1e6 / static_cast<double>(bank->clock_ps);
     system.clock_from = "--memory";
-  } else if (bank->clock_ps != picoseconds(system.clock_mhz)) {
+  } else if (bank->clock_ps != simulator::picoseconds_of(system.clock_mhz)) {
     return Diagnostic{"bad usage", "--memory",
                       fmt::format("clock-ps={} means {:.6g} MHz, but --clock is {:.6g} MHz", bank->clock_ps,
                                   1e6 / static_cast<double>(bank->clock_ps), system.clock_mhz),

@@ -2,13 +2,16 @@
 // changes of a configuration on the command line.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "isa/config.h"
+#include "isa/hardware_file.h"
 #include "isa/nearest.h"
 #include "isa/spec/config.h"
 #include "isa/system.h"
@@ -249,6 +252,33 @@ Result<Machine> load_machine(std::string_view text) {
     return load_unchanged(text);
   DOVETAIL_ASSIGN(const Machine from, load_unchanged(text.substr(0, comma)));
   return change(from, text, text.substr(comma + 1));
+}
+
+std::string hardware_from(std::string_view text, const std::filesystem::path& folder) {
+  if (folder.empty()) return std::string(text);
+  std::error_code error;
+  std::size_t comma = find_changes(text);
+  if (comma != std::string_view::npos && std::filesystem::exists(folder / text, error)) comma = std::string_view::npos;
+  const std::string_view name = text.substr(0, comma);
+  const bool is_named =
+      std::ranges::any_of(named_machines(), [&](const Machine& machine) { return machine.hardware.name == name; });
+  const bool is_file = name.ends_with(".json") || name.find('/') != std::string_view::npos ||
+                       std::filesystem::exists(folder / name, error);
+  std::string own = is_named || !is_file ? std::string(name) : (folder / name).lexically_normal().string();
+  if (comma == std::string_view::npos) return own;
+  constexpr std::string_view kMemory = ",memory=";
+  std::string_view changes = text.substr(comma);
+  const std::size_t at = changes.find(kMemory);
+  if (at == std::string_view::npos) return own.append(changes);
+  const std::string_view memory = changes.substr(at + kMemory.size());
+  return own.append(changes.substr(0, at)).append(kMemory).append(memory_from(memory, folder));
+}
+
+Json portable_machine_json(const Machine& machine) {
+  Json json = machine_to_json(machine);
+  std::error_code error;
+  json["system"]["memory"] = memory_from(machine.system.memory, std::filesystem::current_path(error));
+  return json;
 }
 
 Result<HardwareConfig> load_config(std::string_view name_or_path) {

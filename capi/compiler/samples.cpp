@@ -20,13 +20,13 @@
 #include "capi/tensor.h"
 #include "cli/report/evaluation_text.h"
 #include "cli/shell/arguments.h"
-#include "compiler/export/onnx.h"
 #include "compiler/import/onnx.h"
 #include "compiler/quantize/quantize.h"
 #include "driver/evaluation.h"
 #include "driver/forward.h"
 #include "driver/metrics/metric.h"
 #include "driver/quantize_work.h"
+#include "driver/quantized_file.h"
 #include "driver/sample_files.h"
 #include "driver/samples.h"
 
@@ -120,7 +120,7 @@ Result<void> quantize(const Model& model, Inputs tensors, const dvt_quantize_opt
   if (shapes.size() > 1)
     return bad_argument("dvt_quantize: options, shapes", "they give several shapes for one name", "give one");
   import_options.shapes = shapes.front();
-  DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(model.path, std::move(import_options)));
+  DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(model.path, import_options));
   for (const std::string& note : imported.report.notes) callbacks.log(DVT_LOG_NOTE, note);
   if (imported.graph.outputs.empty() || imported.graph.inputs.empty())
     return Diagnostic{"cannot quantize", model.name, "the model has no input or no output",
@@ -140,8 +140,11 @@ Result<void> quantize(const Model& model, Inputs tensors, const dvt_quantize_opt
       quantize::quantize(imported.graph, {samples.runs(), [&](std::int64_t run) { return samples.inputs(run); }},
                          options, driver::compiled_forward()));
   if (sums && !sums->problem().empty()) callbacks.log(DVT_LOG_WARNING, to_string(sums->problem()));
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes,
-                  export_onnx(quantized.graph, model.name, imported.report.metadata));
+  DOVETAIL_ASSIGN(const driver::QuantizedFile file,
+                  driver::quantized_file(quantized.graph, imported, model.path, import_options, model.name,
+                                         imported.report.metadata));
+  const std::vector<std::byte>& bytes = file.bytes;
+  if (!file.note.empty()) callbacks.log(DVT_LOG_NOTE, file.note);
   const std::vector<std::string> findings = quantize::degenerate(quantized);
   for (const std::string& finding : findings) callbacks.log(DVT_LOG_WARNING, finding);
   if (json != nullptr) {

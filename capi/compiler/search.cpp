@@ -234,8 +234,9 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
                                     sweep.space, files, numeric, sweep.area, sweep.energy,
                                     [&](std::string_view step) { callbacks.log(DVT_LOG_NOTE, std::string(step)); }));
   DOVETAIL_TRY(driver::make_result_folder("`folder`", given.folder));
-  DOVETAIL_ASSIGN(explore::PointsFile points,
-                  explore::PointsFile::open(std::filesystem::path(given.folder) / "points.db", sweep.identity()));
+  DOVETAIL_ASSIGN(
+      explore::PointsFile points,
+      explore::PointsFile::open(std::filesystem::path(given.folder) / "points.db", sweep.identity(), &sweep.space));
   Work work;
   options.work = &work;
   options.on_progress = [&](const explore::SweepProgress& now) {
@@ -274,6 +275,7 @@ Result<void> explore_space(const std::vector<explore::ModelFile>& files, const s
   report.energy = sweep.energy.statement();
   report.mixed = explore::mixed_technologies(sweep.area.technology(), sweep.energy);
   DOVETAIL_ASSIGN(report.points, points.all());
+  report.name_machines();
   report.unknown_energies = report.find_unknown_energies(sweep.energy);
   report.front = explore::front_of(report.points, sweep.space.objectives());
   give_json(json, report.json());

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <ranges>
 
@@ -107,6 +108,9 @@ class Compare : public Command {
         constexpr std::int64_t kMostSamples = 65536;
         DOVETAIL_ASSIGN(const std::int64_t batch,
                         parse_count("--batch", std::string(part.begin(), part.end()), 1, kMostSamples));
+        if (std::ranges::find(batches, std::optional(batch)) != batches.end())
+          return Diagnostic{"bad usage of `dovetail compare`", "--batch " + *batches_,
+                            fmt::format("{} is listed twice", batch), "list each number of samples once"};
         batches.emplace_back(batch);
       }
     }

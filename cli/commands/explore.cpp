@@ -65,12 +65,12 @@ class Explore : public Command {
         "give more, a few for each process");
     options.value("--jobs", "N", jobs_, "points measured at once (default: one for each processor)");
     options.value("--energy", "NAME|FILE.json", energy_,
-                  "values that replace those of the kit's energy table (docs/reference/energy.md), or the examples "
-                  "cmos28, cmos7",
+                  "values that replace those of the kit's energy table (docs/reference/energy.md), or a name: cmos45 "
+                  "(the kit's) or the examples cmos28, cmos7",
                   File::read);
     options.value("--technology", "NAME|FILE.json", technology_,
-                  "technology of the areas and of the design's clock (default: the kit's 45 nm): cmos28, cmos7 or a "
-                  "file\n(docs/howto/own-memory-and-technology.md)",
+                  "technology of the areas and of the design's clock (default: cmos45, the kit's): cmos28, cmos7 or "
+                  "a file\n(docs/howto/own-memory-and-technology.md)",
                   File::read);
     numeric_.declare(options);
     options.flag("--no-prune", no_prune_, "also measure points that lower bounds rule out");
@@ -258,7 +258,7 @@ class Explore : public Command {
     DOVETAIL_TRY(driver::make_result_folder("-o", *folder_));
     if (plots_) DOVETAIL_TRY(driver::make_result_folder("--plots", *plots_));
     DOVETAIL_ASSIGN(explore::PointsFile file,
-                    explore::PointsFile::open(fs::path(*folder_) / "points.db", sweep.identity()));
+                    explore::PointsFile::open(fs::path(*folder_) / "points.db", sweep.identity(), &sweep.space));
     std::optional<explore::Farm> farm;
     if (others != nullptr) options_.farm = &farm.emplace(others, 1, sweep.identity().dump());
     WatchedWork watched({});
@@ -291,6 +291,7 @@ class Explore : public Command {
     report.mixed = explore::mixed_technologies(sweep.area.technology(), sweep.energy);
     // A sweep that was stopped gets a report of its finished points, too.
     DOVETAIL_ASSIGN(report.points, file.all());
+    report.name_machines();
     report.unknown_energies = report.find_unknown_energies(sweep.energy);
     report.front = explore::front_of(report.points, sweep.space.objectives());
     DOVETAIL_TRY(add_layers(report, *sweep.points));

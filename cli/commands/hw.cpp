@@ -19,6 +19,7 @@
 #include "explore/area/area_model.h"
 #include "explore/technology/tables.h"
 #include "isa/config.h"
+#include "isa/hardware_file.h"
 #include "isa/spec/memories.h"
 #include "simulator/cycle/bounds.h"
 
@@ -52,7 +53,7 @@ class Hw : public Command {
                  "for area: estimate with the models fitted to runs of Yosys (docs/howto/exploring.md)");
     options.value(
         "--technology", "NAME|FILE.json", technology_,
-        "for --estimate: constants of another technology (default: the kit's 45 nm): cmos28, cmos7 or a file\n"
+        "for --estimate: constants of another technology (default: cmos45, the kit's): cmos28, cmos7 or a file\n"
         "(docs/howto/own-memory-and-technology.md)",
         File::read);
     options.flag("--all", all_, "for area: list every block, not only the larger ones");
@@ -226,7 +227,7 @@ class Hw : public Command {
     DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(name));
     DOVETAIL_ASSIGN(const driver::System system, driver::resolve_system(machine.system, name, {}));
     if (json_) {
-      print_json(isa::machine_to_json(machine));
+      print_json(isa::portable_machine_json(machine));
       return Exit::success;
     }
     const isa::HardwareConfig& config = machine.hardware;

@@ -19,12 +19,12 @@
 #include "cli/shell/output.h"
 #include "cli/shell/standard_streams.h"
 #include "cli/shell/watched_work.h"
-#include "compiler/export/onnx.h"
 #include "compiler/import/onnx.h"
 #include "compiler/quantize/quantize.h"
 #include "driver/forward.h"
 #include "driver/preprocess.h"
 #include "driver/quantize_work.h"
+#include "driver/quantized_file.h"
 #include "driver/sample_files.h"
 #include "driver/samples.h"
 #include "driver/value_text.h"
@@ -170,7 +170,7 @@ class Quantize : public Command {
       return Diagnostic{"invalid value for --shape", model_, "the option gives several shapes for one name",
                         "give one shape for each name"};
     import_options.shapes = shapes.front();
-    DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(model_, std::move(import_options)));
+    DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(model_, import_options));
     if (imported.graph.outputs.empty() || imported.graph.inputs.empty())
       return Diagnostic{"cannot quantize", model_, "the model has no input or no output",
                         "give a model with an input and an output"};
@@ -207,10 +207,12 @@ class Quantize : public Command {
     if (!quantized.ok()) return quantized.errors();
     std::map<std::string, std::string> metadata = imported.report.metadata;
     if (preprocess) metadata[driver::kPreprocessKey] = preprocess->to_json().dump();
-    DOVETAIL_ASSIGN(const auto bytes, export_onnx(quantized->graph, model_, metadata));
-    DOVETAIL_TRY(write_result_file(output_, bytes));
+    DOVETAIL_ASSIGN(const driver::QuantizedFile file,
+                    driver::quantized_file(quantized->graph, imported, model_, import_options, model_, metadata));
+    if (!file.note.empty()) imported.report.notes.push_back(file.note);
+    DOVETAIL_TRY(write_result_file(output_, file.bytes));
     if (sums) sums->remove();
-    return write_reports(*quantized, samples, bytes.size(), imported.report.notes, preprocess);
+    return write_reports(*quantized, samples, file.bytes.size(), imported.report.notes, preprocess);
   }
 
  private:

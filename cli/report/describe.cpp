@@ -1,5 +1,6 @@
 #include "cli/report/describe.h"
 
+#include <filesystem>
 #include <set>
 #include <string_view>
 
@@ -26,6 +27,7 @@
 #include "driver/system.h"
 #include "driver/value_text.h"
 #include "isa/codec.h"
+#include "isa/hardware_file.h"
 #include "isa/text.h"
 #include "simulator/trace/page.h"
 
@@ -61,10 +63,11 @@ Result<Description> describe_json(std::string_view content, const std::string& p
     return Diagnostic{"cannot inspect", path, fmt::format("the JSON has type {}, not object", json.type_name()),
                       "hardware configurations and reports are objects"};
   if (!json.contains("kind")) {
-    DOVETAIL_ASSIGN(const isa::Machine machine, isa::machine_from_json(json, path));
+    DOVETAIL_ASSIGN(isa::Machine machine, isa::machine_from_json(json, path));
+    machine.system.memory = isa::memory_from(machine.system.memory, std::filesystem::path(path).parent_path());
     DOVETAIL_ASSIGN(const driver::System system, driver::resolve_system(machine.system, path, {}));
     return Description{fmt::format("hardware      {}\n{}", driver::config_text(machine.hardware), system_text(system)),
-                       {{"kind", "hardware"}, {"config", isa::machine_to_json(machine)}}};
+                       {{"kind", "hardware"}, {"config", isa::portable_machine_json(machine)}}};
   }
   std::string text = fmt::format("report        {}\n\n",
                                  json["kind"].is_string() ? json["kind"].get<std::string>() : json["kind"].dump());

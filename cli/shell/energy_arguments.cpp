@@ -8,7 +8,7 @@ namespace dovetail::cli {
 void EnergyArguments::declare(Options& options) {
   options.value("--energy", "NAME|FILE.json", file,
                 "values that replace those of the kit's energy table (docs/reference/energy.md): rows with value, unit "
-                "and source, in a file; or the examples cmos28 and cmos7",
+                "and source, in a file; or a name: cmos45 (the kit's), or the examples cmos28 and cmos7",
                 File::read);
 }
 

@@ -26,8 +26,8 @@ void SystemArguments::declare(Options& options) {
                 "what several accelerators divide: samples (default: each runs its own), layers (the work of each\n"
                 "layer), stages (layers, in a pipeline of a batch's images)");
   options.value("--technology", "NAME|FILE.json", technology,
-                "technology of the chip, for the clock of the design (default: the kit's 45 nm): cmos28, cmos7 or a "
-                "file (docs/howto/own-memory-and-technology.md)",
+                "technology of the chip, for the clock of the design (default: cmos45, the kit's): cmos28, cmos7 "
+                "or a file (docs/howto/own-memory-and-technology.md)",
                 File::read);
 }
 

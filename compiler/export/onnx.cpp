@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -61,12 +62,15 @@ void write_node(const graph::Graph& graph, const graph::Node& node, onnx::Node& 
   }
 }
 
-void write_value(const graph::Value& value, onnx::ValueInfo& to) {
+void write_value(const graph::Value& value, const OpenExtents& open, onnx::ValueInfo& to) {
   to.name = value.name;
   onnx::TensorType& type = to.type.tensor_type.emplace();
   type.elem_type = info(value.type.dtype).onnx;
   type.shape.emplace();  // present even for scalars: absent, it would mean "unknown"
   for (std::int64_t extent : value.type.shape) type.shape->dims.push_back({extent, ""});
+  const auto extents = open.find(value.name);
+  if (extents == open.end()) return;
+  for (const auto& [axis, symbol] : extents->second) type.shape->dims.at(axis) = {std::nullopt, symbol};
 }
 
 // What the user of an operator that ONNX lacks can do.
@@ -122,7 +126,8 @@ constexpr std::size_t kOverheadBytes = 4096;
 }  // namespace
 
 Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std::string& where,
-                                           const std::map<std::string, std::string>& metadata) {
+                                           const std::map<std::string, std::string>& metadata,
+                                           const OpenExtents& open) {
   if (Diagnostics findings = foreign_operators(graph, where); !findings.empty()) return findings;
   const std::set<ValueId> constants = used_constants(graph);
   std::size_t bytes = 0;
@@ -147,8 +152,8 @@ Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std:
     tensor.name = graph.value(id).name;
     write_tensor(*graph.value(id).constant, tensor);
   }
-  for (ValueId id : graph.inputs) write_value(graph.value(id), to.inputs.emplace_back());
-  for (ValueId id : graph.outputs) write_value(graph.value(id), to.outputs.emplace_back());
+  for (ValueId id : graph.inputs) write_value(graph.value(id), open, to.inputs.emplace_back());
+  for (ValueId id : graph.outputs) write_value(graph.value(id), open, to.outputs.emplace_back());
 
   const std::size_t size = onnx::written_bytes(model);
   if (size > static_cast<std::size_t>(INT_MAX))

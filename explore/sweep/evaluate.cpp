@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "explore/measure/count_cycles.h"
+#include "simulator/memory/system_memory.h"
 
 namespace dovetail::explore {
 
@@ -38,12 +39,9 @@ Diagnostic less_work(const isa::HardwareConfig& hardware, std::string_view name,
 }  // namespace
 
 Result<simulator::MemorySpec> memory_of(const isa::SystemConfig& system) {
-  DOVETAIL_ASSIGN(simulator::MemorySpec memory, simulator::parse_memory(system.memory));
-  const auto picoseconds = [](double mhz) { return std::llround(1e6 / mhz); };
-  if (auto* bank = std::get_if<simulator::BankMemory>(&memory)) {
-    bank->clock_ps = picoseconds(system.clock_mhz);
-    if (system.memory_clock_mhz) bank->standard.clock_ps = picoseconds(*system.memory_clock_mhz);
-  }
+  DOVETAIL_ASSIGN(simulator::MemorySpec memory, simulator::system_memory(system));
+  if (auto* bank = std::get_if<simulator::BankMemory>(&memory))
+    bank->clock_ps = simulator::picoseconds_of(system.clock_mhz);
   return memory;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file_lock.h"
+#include "base/printable.h"
 #include "base/temporary.h"
 #include "compiler/tune/sqlite.h"
 
@@ -36,21 +37,66 @@ std::string own_name() {
   return fmt::format("{}.{}.{}", host, ::getpid(), count++);
 }
 
-PointRecord record_of(const sqlite::Statement& row) {
-  PointRecord record;
-  record.key = row.text(0);
-  record.state = state_of(row.text(1));
-  record.machine = row.text(2);
-  record.why = row.text(3);
-  record.chosen = Json::parse(row.text(4));
-  record.values = Json::parse(row.text(5));
-  record.models = Json::parse(row.text(6));
-  return record;
+constexpr const char* kSelect = "SELECT key, state, machine, why, chosen, point_values, models FROM points";
+constexpr std::array<std::string_view, 7> kColumns{"key",    "state",        "machine", "why",
+                                                   "chosen", "point_values", "models"};
+
+bool is_utf8(const std::string& text) {
+  try {
+    (void)Json(text).dump();
+  } catch (const Json::type_error&) {
+    return false;
+  }
+  return true;
 }
 
-constexpr const char* kSelect = "SELECT key, state, machine, why, chosen, point_values, models FROM points";
+// A number among the values, or the reason why it is missing.
+std::string number_in(const Json& object, std::string_view key, std::string_view place) {
+  const auto value = object.find(key);
+  if (value != object.end() && value->is_number()) return {};
+  return fmt::format("{} has no number \"{}\"", place, key);
+}
+
+// Why a measured point's layers cannot be read; empty: they can.
+std::string damage_of_layers(const Json& layers) {
+  if (!layers.is_array()) return "models: \"layers\" is not a list";
+  for (const Json& layer : layers) {
+    if (!layer.is_object() || !layer.contains("cycles_by_cause") || !layer.at("cycles_by_cause").is_object())
+      return "models: a layer has no object \"cycles_by_cause\"";
+    for (const auto& [key, value] : layer.items())
+      if (key != "cycles_by_cause" && value.is_structured())
+        return fmt::format("models: a layer's \"{}\" is a list", key);
+  }
+  return {};
+}
+
+std::string damage_of_models(const Json& models) {
+  for (const Json& model : models) {
+    if (!model.is_object() || !model.contains("model") || !model.at("model").is_string())
+      return "models has an entry without a text \"model\"";
+    for (const char* key : {"cycles", "milliseconds", "energy_mj", "regions"})
+      if (std::string why = number_in(model, key, "models"); !why.empty()) return why;
+    if (!model.at("regions").is_number_integer()) return "models: \"regions\" is not an integer";
+    if (model.contains("check") && !model.at("check").is_string()) return "models: \"check\" is not text";
+    if (model.contains("layers"))
+      if (std::string why = damage_of_layers(model.at("layers")); !why.empty()) return why;
+  }
+  return {};
+}
 
 }  // namespace
+
+std::string damage_of(const PointRecord& record, const Space& space) {
+  if (!space.find_genes(record.chosen)) return "chosen is not a choice of the space";
+  if (record.state != PointState::measured) return {};
+  std::vector<std::string> keys;
+  for (const MetricRow& metric : metric_table())
+    if (metric.key != "accuracy" || space.has_numerics()) keys.emplace_back(metric.key);
+  for (const Objective& objective : space.objectives()) keys.push_back(objective.key());
+  for (const std::string& key : keys)
+    if (std::string why = number_in(record.values, key, "point_values"); !why.empty()) return why;
+  return damage_of_models(record.models);
+}
 
 PointState state_of(std::string_view name) {
   const auto found = std::ranges::find(kStateNames, name);
@@ -72,6 +118,7 @@ Json to_json(const PointRecord& point) {
 
 struct PointsFile::State {
   fs::path path;
+  const Space* space;  // null: the values are not compared with a space
   sqlite::Database database;
   std::string owner;
   TemporaryPath lock_file;
@@ -90,6 +137,44 @@ struct PointsFile::State {
     fs::remove(lock, ignored);
     return true;
   }
+
+  Diagnostic damage(const std::string& key, std::string why) const {
+    return database.problem(
+        fmt::format("the row of the point {} is damaged: {}", printable(key), std::move(why)),
+        fmt::format(
+            "choose another folder, or delete the row, so that the point is measured again: `sqlite3 {} \"DELETE "
+            "FROM points WHERE key = '{}'\"`",
+            path.string(), printable(key)));
+  }
+
+  // Error: the row has other values than an explorer writes.
+  Result<PointRecord> record_of(const sqlite::Statement& row) const {
+    PointRecord record;
+    std::array<std::string, kColumns.size()> texts;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      texts[i] = row.text(static_cast<int>(i));
+      if (!is_utf8(texts[i])) return damage(texts[0], fmt::format("{} is not UTF-8", kColumns[i]));
+    }
+    record.key = texts[0];
+    if (std::ranges::find(kStateNames, texts[1]) == kStateNames.end())
+      return damage(record.key, fmt::format("state is \"{}\"", printable(texts[1])));
+    record.state = state_of(texts[1]);
+    record.machine = texts[2];
+    record.why = texts[3];
+    const std::array columns{&record.chosen, &record.values, &record.models};
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      auto json = parse_json(texts[4 + i], kColumns[4 + i]);
+      if (!json.ok())
+        return damage(record.key, fmt::format("{}: {}", json.errors().front().where, json.errors().front().why));
+      if (i < 2 ? !json->is_object() : !json->is_array())
+        return damage(record.key, fmt::format("{} is a JSON {}, not {}", kColumns[4 + i], json->type_name(),
+                                              i < 2 ? "an object" : "a list"));
+      *columns[i] = *std::move(json);
+    }
+    if (space != nullptr)
+      if (std::string why = damage_of(record, *space); !why.empty()) return damage(record.key, std::move(why));
+    return record;
+  }
 };
 
 PointsFile::PointsFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -97,7 +182,7 @@ PointsFile::PointsFile(PointsFile&&) noexcept = default;
 PointsFile& PointsFile::operator=(PointsFile&&) noexcept = default;
 PointsFile::~PointsFile() = default;
 
-Result<PointsFile> PointsFile::open(const fs::path& path, const Json& identity) {
+Result<PointsFile> PointsFile::open(const fs::path& path, const Json& identity, const Space* space) {
   DOVETAIL_ASSIGN(sqlite::Database database, sqlite::Database::open(path, sqlite::Access::write));
   DOVETAIL_TRY(database.run("PRAGMA synchronous = NORMAL"));
   {
@@ -127,8 +212,8 @@ Result<PointsFile> PointsFile::open(const fs::path& path, const Json& identity) 
   const std::string owner = own_name();
   TemporaryPath lock_file(State::lock_path(path, owner));
   DOVETAIL_ASSIGN(FileLock alive, FileLock::take(lock_file.path()));
-  return PointsFile(
-      std::unique_ptr<State>(new State{path, std::move(database), owner, std::move(lock_file), std::move(alive)}));
+  return PointsFile(std::unique_ptr<State>(
+      new State{path, space, std::move(database), owner, std::move(lock_file), std::move(alive)}));
 }
 
 Result<PointsFile::Claim> PointsFile::claim(const std::string& key) {
@@ -175,7 +260,9 @@ Result<std::optional<PointRecord>> PointsFile::find(const std::string& key) cons
   row.bind(1, key);
   row.bind(2, kClaimed);
   DOVETAIL_ASSIGN(const bool there, row.step());
-  return there ? std::optional(record_of(row)) : std::nullopt;
+  if (!there) return std::optional<PointRecord>();
+  DOVETAIL_ASSIGN(PointRecord record, state_->record_of(row));
+  return std::optional(std::move(record));
 }
 
 Result<std::vector<PointRecord>> PointsFile::all() const {
@@ -185,7 +272,8 @@ Result<std::vector<PointRecord>> PointsFile::all() const {
   while (true) {
     DOVETAIL_ASSIGN(const bool there, row.step());
     if (!there) return records;
-    records.push_back(record_of(row));
+    DOVETAIL_ASSIGN(PointRecord record, state_->record_of(row));
+    records.push_back(std::move(record));
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "explore/sweep/space.h"
 
 namespace dovetail::explore {
 
@@ -33,6 +34,8 @@ struct PointRecord {
   Json models = Json::array();   // what each model took
   bool operator==(const PointRecord&) const = default;
 };
+// Why a record is not a point of the space, as a sweep writes it; empty: it is.
+std::string damage_of(const PointRecord& record, const Space& space);
 // A row of "points" in docs/schema/explore.json.
 Json to_json(const PointRecord& point);
 
@@ -40,7 +43,8 @@ Json to_json(const PointRecord& point);
 class PointsFile {
  public:
   // Creates a missing file. `identity`: identifies models, space and kit; a file with another identity is rejected.
-  static Result<PointsFile> open(const std::filesystem::path& path, const Json& identity);
+  // `space`: of the points, which outlives the file; null: points are not compared with it when they are read.
+  static Result<PointsFile> open(const std::filesystem::path& path, const Json& identity, const Space* space = nullptr);
   PointsFile(PointsFile&&) noexcept;
   PointsFile& operator=(PointsFile&&) noexcept;
   ~PointsFile();
@@ -52,6 +56,7 @@ class PointsFile {
   };
   Result<Claim> claim(const std::string& key);
   Result<void> finish(const PointRecord& record);
+  // Errors of both readers: a row that is damaged, or not of the space.
   Result<std::optional<PointRecord>> find(const std::string& key) const;
   // Sorted by key.
   Result<std::vector<PointRecord>> all() const;

@@ -15,6 +15,7 @@
 #include "explore/sweep/evaluate.h"
 #include "explore/sweep/page_source.h"
 #include "simulator/cycle/bounds.h"
+#include "simulator/memory/system_memory.h"
 
 namespace dovetail::explore {
 
@@ -113,7 +114,27 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
   return at == std::string::npos ? text : text.replace(at, what.size(), by);
 }
 
+// The system's memory for --memory. A DRAM file has its hash, so that a file that has changed is refused. Where another
+// memory than that of --hw is given, --memory also has the DRAM's clock.
+std::string option_of(const isa::SystemConfig& system) {
+  std::string text = system.memory;
+  const auto spec = simulator::system_memory(system);
+  const auto* bank = spec.ok() ? std::get_if<simulator::BankMemory>(&*spec) : nullptr;
+  if (bank == nullptr) return text;
+  if (!bank->standard.file.empty() && text.find(",hash=") == std::string::npos)
+    text += fmt::format(",hash={}", bank->standard.hash);
+  if (system.memory_clock_mhz && text.find(',') != std::string::npos)
+    text += fmt::format(",dram-ps={}", bank->standard.clock_ps);
+  return text;
+}
+
 }  // namespace
+
+void SweepReport::name_machines() {
+  for (PointRecord& point : points)
+    if (const auto machine = machine_of(point); machine.ok() && !point.machine.empty())
+      point.machine = space->name_of(*machine);
+}
 
 std::string SweepReport::find_unknown_energies(const EnergyTable& table) const {
   std::set<std::string> texts;
@@ -130,11 +151,10 @@ std::string SweepReport::find_unknown_energies(const EnergyTable& table) const {
 
 std::string SweepReport::command(const PointRecord& point) const {
   std::string machine = point.machine, memory;
-  if (point.chosen.contains("memory")) {
+  if (const auto own = machine_of(point); own.ok()) {
     // The commas of the memory would end --hw.
-    const std::string text = space->memory(point.chosen.at("memory").get<std::string>());
-    if (text.find(',') != std::string::npos) {
-      machine = replaced(machine, fmt::format(",memory={}", text), "");
+    if (const std::string text = option_of(own->system); text.find(',') != std::string::npos) {
+      machine = replaced(machine, fmt::format(",memory={}", own->system.memory), "");
       memory = fmt::format(" --memory {}", shell_word(text));
     }
   }

@@ -49,6 +49,9 @@ struct SweepReport {
   Result<isa::Machine> machine_of(const PointRecord& record) const {
     return space->machine(space->genes_of(record.chosen));
   }
+  // Gives the points the names of their machines: paths in a name are relative to the working folder, which may have
+  // been another one when a point was measured.
+  void name_machines();
   // The command that runs a point again, for a shell, with all that its cycles and its energy depend on.
   std::string command(const PointRecord& point) const;
 

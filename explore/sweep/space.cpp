@@ -5,15 +5,17 @@
 #include <filesystem>
 #include <limits>
 #include <set>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "isa/hardware_file.h"
 #include "isa/nearest.h"
 #include "isa/spec/config.h"
-#include "simulator/memory/memory.h"
+#include "simulator/memory/system_memory.h"
 
 namespace dovetail::explore {
 
@@ -140,12 +142,24 @@ class Reader {
       if ((!constraint.least && !constraint.most) || (value.is_number() && metric != nullptr && !(bound > 0)))
         error(key, fmt::format("{} must be a number above 0, or {{\"least\": ..., \"most\": ...}}", value.dump()),
               larger ? "write the least that a point may have" : "write the most that a point may have");
+      else if (constraint.least && constraint.most && *constraint.least > *constraint.most)
+        error(
+            key,
+            fmt::format("least {:g} > most {:g}, so that no point can satisfy it", *constraint.least, *constraint.most),
+            "exchange the two bounds, or leave one out");
       else out.push_back(std::move(constraint));
     }
   }
 
-  void add_file(const simulator::MemorySpec& memory) {
-    const auto* bank = std::get_if<simulator::BankMemory>(&memory);
+  void add_memory(const std::string& text) {
+    const auto memory = simulator::system_memory({.memory = text});
+    if (!memory.ok()) {
+      for (const Diagnostic& each : memory.errors())
+        errors.push_back(
+            {"cannot read the space", fmt::format("{}, \"memory\": {}", where_, each.where), each.why, each.hint});
+      return;
+    }
+    const auto* bank = std::get_if<simulator::BankMemory>(&*memory);
     if (bank != nullptr && !bank->standard.file.empty()) files += bank->standard.hash + " ";
   }
 
@@ -203,25 +217,24 @@ class Reader {
   void add(Axis axis) {
     std::set<std::string> seen;
     for (const Assignment& choice : axis.choices) {
-      Json text = Json::object(), machine = base_;
+      Json text = Json::object(), identity = Json::object(), machine = base_;
       for (const auto& [parameter, value] : choice) {
         text[parameter] = value;
+        identity[parameter] = value;
         put(machine, parameter, value, folder_);
         Numerics any;
         if (is_numeric(parameter))
           if (const auto done = set(any, parameter, value); !done.ok())
             error(parameter, done.errors().front().why, done.errors().front().hint);
         if (parameter == "memory" && value.is_string()) {
-          const auto memory = simulator::parse_memory(isa::memory_from(value.get<std::string>(), folder_));
-          if (memory.ok()) add_file(*memory);
-          else
-            for (const Diagnostic& each : memory.errors())
-              errors.push_back({"cannot read the space", fmt::format("{}, \"{}\": {}", where_, parameter, each.where),
-                                each.why, each.hint});
+          const std::string memory = isa::memory_from(value.get<std::string>(), folder_);
+          add_memory(memory);
+          identity[parameter] = simulator::memory_identity(memory);
         }
       }
-      if (!seen.insert(text.dump()).second)
-        error(axis.name, fmt::format("{} is listed twice", text.dump()), "list each choice once");
+      if (!seen.insert(identity.dump()).second)
+        error(axis.name, fmt::format("{} is listed twice", text.dump()),
+              "list each choice once; DRAM files with the same numbers are one choice");
       const auto read_machine = isa::machine_from_json(machine, where_);
       if (!read_machine.ok() && choice.size() == 1 && !is_combination(read_machine.errors(), axis.name))
         errors.insert(errors.end(), read_machine.errors().begin(), read_machine.errors().end());
@@ -270,6 +283,20 @@ bool varies(const std::vector<Axis>& axes, const Is& is) {
   });
 }
 
+// Errors name the space.
+Result<isa::Machine> load_base(const std::string& name, std::string_view where) {
+  auto machine = isa::load_machine(name);
+  if (machine.ok()) return machine;
+  Diagnostics errors = machine.errors();
+  for (Diagnostic& error : errors) {
+    error.where = fmt::format("{}, \"hardware\": {}", where, error.where);
+    std::error_code ignored;
+    if (error.what == "cannot read file" && !std::filesystem::exists(name, ignored))
+      error.hint = "check the path; it is relative to the space's file";
+  }
+  return errors;
+}
+
 // The objectives that the axes can change. More accelerators never shorten the latency of a batch.
 std::vector<Objective> default_objectives(const std::vector<Axis>& axes) {
   std::vector<std::string_view> keys{"latency_ms", "area_mm2", "energy_mj"};
@@ -307,9 +334,10 @@ Result<Space> Space::parse(const Json& json, std::string_view where) {
     if (!json.at("hardware").is_string())
       return Diagnostic{"cannot read the space", fmt::format("{}, \"hardware\"", where), "expected a string",
                         "name a configuration or its JSON file, as --hw does"};
-    space.base_name_ = json.at("hardware").get<std::string>();
+    space.base_name_ =
+        isa::hardware_from(json.at("hardware").get<std::string>(), std::filesystem::path(where).parent_path());
   }
-  DOVETAIL_ASSIGN(space.base_, isa::load_machine(space.base_name_));
+  DOVETAIL_ASSIGN(space.base_, load_base(space.base_name_, where));
   space.base_json_ = isa::machine_to_json(space.base_);
   Reader reader(space.base_json_, where);
   for (const auto& [key, value] : json.items())
@@ -320,6 +348,8 @@ Result<Space> Space::parse(const Json& json, std::string_view where) {
   if (json.contains("objectives")) reader.objectives(json.at("objectives"), space.objectives_);
   else space.objectives_ = default_objectives(reader.read);
   if (json.contains("constraints")) reader.constraints(json.at("constraints"), space.constraints_);
+  if (!varies(reader.read, [](std::string_view parameter) { return parameter == "memory"; }))
+    reader.add_memory(space.base_.system.memory);
   if (reader.read.empty() && reader.errors.empty())
     reader.error("axes", "the space has no axis, so it contains only one point",
                  R"(add "axes": {"block_in": [8, 16, 32]})");
@@ -332,8 +362,11 @@ Result<Space> Space::parse(const Json& json, std::string_view where) {
   if (!reader.errors.empty()) return reader.errors;
   space.axes_ = std::move(reader.read);
   space.folder_ = std::filesystem::path(where).parent_path();
-  if (const auto memory = simulator::parse_memory(space.base_.system.memory); memory.ok()) reader.add_file(*memory);
   space.files_ = std::move(reader.files);
+  if (std::ranges::none_of(isa::named_machines(), [&](const isa::Machine& named) {
+        return named.hardware.name == space.base_name_.substr(0, space.base_name_.find(','));
+      }))
+    space.files_ += key_of(space.base_);
   std::ranges::stable_partition(space.axes_, [](const Axis& axis) {
     return std::ranges::any_of(axis.choices.front(), [](const auto& set) { return !is_of_system(set.first); });
   });
@@ -362,6 +395,7 @@ Result<isa::Machine> Space::machine(const Genes& genes) const {
     for (const auto& [parameter, value] : axes_[axis].choices[static_cast<std::size_t>(genes[axis])])
       put(json, parameter, value, folder_);
   DOVETAIL_ASSIGN(isa::Machine machine, isa::machine_from_json(json, base_name_));
+  DOVETAIL_TRY(simulator::system_memory(machine.system));
   machine.hardware.name = with_changes(base_name_, changes({base_.hardware, machine.system}, machine));
   return machine;
 }
@@ -384,16 +418,26 @@ std::string Space::key(const isa::Machine& machine, const Genes& genes) const {
   return hash.text();
 }
 
-Genes Space::genes_of(const Json& chosen) const {
+std::optional<Genes> Space::find_genes(const Json& chosen) const {
+  if (!chosen.is_object()) return std::nullopt;
   Genes genes;
   for (const Axis& axis : axes_) {
     const auto choice = std::ranges::find_if(axis.choices, [&](const Assignment& each) {
-      return std::ranges::all_of(each, [&](const auto& set) { return chosen.at(set.first) == set.second; });
+      return std::ranges::all_of(each, [&](const auto& set) {
+        const auto value = chosen.find(set.first);
+        return value != chosen.end() && *value == set.second;
+      });
     });
-    DOVETAIL_CHECK(choice != axis.choices.end(), axis.name);
+    if (choice == axis.choices.end()) return std::nullopt;
     genes.push_back(static_cast<std::int32_t>(choice - axis.choices.begin()));
   }
   return genes;
+}
+
+Genes Space::genes_of(const Json& chosen) const {
+  std::optional<Genes> genes = find_genes(chosen);
+  DOVETAIL_CHECK(genes.has_value(), chosen.dump());
+  return *std::move(genes);
 }
 
 std::string Space::name_of(const isa::Machine& machine) const {
@@ -429,6 +473,7 @@ std::string changes(const isa::Machine& from, const isa::Machine& to) {
 std::string key_of(const isa::Machine& machine) {
   Json json = isa::machine_to_json(machine);
   json.erase("name");
+  json["system"]["memory"] = simulator::memory_identity(machine.system.memory);
   Hash hash;
   hash.add(json.dump());
   return hash.text();

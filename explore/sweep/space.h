@@ -46,7 +46,7 @@ using Genes = std::vector<std::int32_t>;
 class Space {
  public:
   // Reports all errors: unknown keys and parameters, parameters on two axes, values that no configuration may have,
-  // empty axes.
+  // empty axes. Relative paths of hardware and DRAM files begin in the folder of `where`.
   static Result<Space> parse(const Json& json, std::string_view where);
 
   const isa::Machine& base() const { return base_; }
@@ -67,15 +67,15 @@ class Space {
   std::string key(const isa::Machine& machine, const Genes& genes) const;
   // The inverse of chosen(). Precondition: `chosen` comes from it.
   Genes genes_of(const Json& chosen) const;
+  // nullopt: it comes from another space.
+  std::optional<Genes> find_genes(const Json& chosen) const;
   // The base machine with all changes, in the form of `--hw`: "1x16x16-ext,bus_bytes=16,clock_mhz=400".
   std::string name_of(const isa::Machine& machine) const;
   // The parameters that have several values, as chosen, for reports.
   Json chosen(const Genes& genes) const;
-  // The file's content without its formatting, and the hashes of the DRAM files that it names: equal spaces have equal
-  // texts.
+  // The file's content without its formatting, and the hashes of the DRAM files and of the hardware file that it names:
+  // equal spaces have equal texts.
   std::string text() const { return json_.dump() + files_; }
-  // A choice of "memory" as --memory takes it: the path of a DRAM file is relative to the space's file.
-  std::string memory(std::string_view chosen) const { return isa::memory_from(chosen, folder_); }
 
  private:
   Json json_;
@@ -83,7 +83,7 @@ class Space {
   isa::Machine base_;
   std::string base_name_;
   std::filesystem::path folder_;  // of the space's file
-  std::string files_;             // the hashes of DRAM files
+  std::string files_;             // the hashes of files
   std::vector<Axis> axes_;
   std::vector<Objective> objectives_;
   std::vector<Constraint> constraints_;
@@ -97,7 +97,7 @@ std::string_view encoding_name(const isa::HardwareConfig& hardware);
 
 // The parameters in which two machines differ, in the form of `--hw`: "block_in=32,clock_mhz=200".
 std::string changes(const isa::Machine& from, const isa::Machine& to);
-// Sixteen hexadecimal digits: a hash of everything except names.
+// Sixteen hexadecimal digits: a hash of everything except names. A DRAM file counts by its numbers, not by its path.
 std::string key_of(const isa::Machine& machine);
 
 }  // namespace dovetail::explore

@@ -103,6 +103,7 @@ class Sweep {
 
   Result<void> take_known(Proposal& proposal) {
     DOVETAIL_ASSIGN(proposal.record, file_.find(proposal.key));
+    if (proposal.machine) proposal.record->machine = space_.name_of(*proposal.machine);
     ++progress_.known;
     count(*proposal.record, true);
     return {};

@@ -14,11 +14,12 @@ namespace dovetail::explore {
 namespace {
 
 constexpr std::size_t kMostFileBytes = std::size_t{1} << 24;
+constexpr std::string_view kKitTables = "cmos45";  // the name of the kit's tables, which are the default
 
 // The text of an example or of a file.
 Result<std::string> read_table(const std::string& given, std::string_view ExampleTables::*table,
                                std::string_view what) {
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names{kKitTables};
   for (const ExampleTables& example : example_tables()) {
     if (example.name == given) return std::string(example.*table);
     names.push_back(example.name);
@@ -34,13 +35,14 @@ Result<std::string> read_table(const std::string& given, std::string_view Exampl
 
 Result<EnergyTable> choose_energy(const std::optional<std::string>& given) {
   DOVETAIL_ASSIGN(EnergyTable table, default_energy_table());
-  if (!given) return table;
+  if (!given || given == kKitTables) return table;
   DOVETAIL_ASSIGN(const std::string text, read_table(*given, &ExampleTables::energy, "cannot read an energy overlay"));
   return overlay(std::move(table), text, *given);
 }
 
 Result<Technology> choose_technology(const std::optional<std::string>& given) {
-  const std::string file = given.value_or((simulator::hardware_folder() / "syn" / "technology.json").string());
+  const std::string file =
+      given && given != kKitTables ? *given : (simulator::hardware_folder() / "syn" / "technology.json").string();
   DOVETAIL_ASSIGN(const std::string text, read_table(file, &ExampleTables::area, "cannot read a technology file"));
   DOVETAIL_ASSIGN(const Json json, parse_json(text, file));
   return technology_from_json(json, file);
@@ -48,7 +50,7 @@ Result<Technology> choose_technology(const std::optional<std::string>& given) {
 
 Result<AreaModel> choose_area(const std::optional<std::string>& technology) {
   DOVETAIL_ASSIGN(AreaModel model, AreaModel::of_kit());
-  if (!technology) return model;
+  if (!technology || technology == kKitTables) return model;
   DOVETAIL_ASSIGN(Technology chosen, choose_technology(technology));
   return model.in(std::move(chosen));
 }

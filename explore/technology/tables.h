@@ -19,9 +19,10 @@ struct ExampleTables {
 };
 std::span<const ExampleTables> example_tables();
 
-// The kit's table, with the rows of an example or of a file. nullopt: the kit's table alone.
+// The kit's table, with the rows of an example or of a file. nullopt or "cmos45": the kit's table alone.
 Result<EnergyTable> choose_energy(const std::optional<std::string>& given);
-// The constants of an example or of a file. nullopt: those of the kit's hw/syn/technology.json.
+// The constants of an example or of a file. nullopt or "cmos45": those of the kit,
+// hw/syn/technology.json.
 Result<Technology> choose_technology(const std::optional<std::string>& given);
 // AreaModel::of_kit() with these constants.
 Result<AreaModel> choose_area(const std::optional<std::string>& technology);

@@ -1,5 +1,6 @@
 #include "simulator/memory/memory.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <utility>
@@ -32,6 +33,7 @@ Diagnostic bad(std::string_view text, std::string why, std::string hint) {
 
 // Parses "key=value,key=value" into `keys`.
 Result<void> read_keys(std::string_view text, std::string_view list, const std::vector<Key>& keys) {
+  std::vector<const Key*> seen;
   while (!list.empty()) {
     const std::size_t comma = list.find(',');
     const std::string_view item = list.substr(0, comma);
@@ -46,6 +48,9 @@ Result<void> read_keys(std::string_view text, std::string_view list, const std::
     if (found == nullptr || equals == std::string_view::npos)
       return bad(text, fmt::format("\"{}\" is not a key=value setting of this model", item),
                  fmt::format("the keys are {}", fmt::join(names, ", ")));
+    if (std::ranges::find(seen, found) != seen.end())
+      return bad(text, fmt::format("{} is set twice", found->name), "set it once");
+    seen.push_back(found);
     const std::string_view given = item.substr(equals + 1);
     const auto wrong = [&](std::string must, std::string hint) {
       return bad(text, fmt::format("{} is \"{}\", but must be {}", found->name, given, must), std::move(hint));

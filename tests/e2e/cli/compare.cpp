@@ -166,6 +166,7 @@ TEST_CASE("compare: bad usage is refused before anything runs") {
               .ok());
   refused({kDigits, "--energy", folder / "e.json"}, "1e+17 pJ is outside 0.003 to 10");
   for (const char* batch : {"0", "1,x", "1,", "100000"}) refused({kDigits, "--batch", batch}, "--batch");
+  refused({kDigits, "--batch", "1,2,1"}, "1 is listed twice");
   refused({kDigits, "--batch", "8"}, "no input has a batch that can be 8");
   refused({kDigits, "--batch", "1", "--explain", "--hw", "1x8x8,1x16x16"}, "--explain compares two runs of one batch");
 }

@@ -1,7 +1,11 @@
 // The user's DRAM and technology: files from the command line, from hardware files, bundles and spaces.
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <filesystem>
 #include <sstream>
+
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -43,6 +47,13 @@ std::vector<std::string> words_of(const std::string& command) {
   CHECK(word == "dovetail");
   while (text >> word) words.push_back(word);
   return words;
+}
+
+// Runs the command in another working folder.
+Finished in_folder(const std::filesystem::path& folder, const std::vector<std::string>& words) {
+  std::vector<std::string> command{"/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder.string(), DOVETAIL_CLI};
+  command.insert(command.end(), words.begin(), words.end());
+  return test::run_process(command);
 }
 
 const std::vector<std::string> kRun{"run", kDigits, "--target", "accel", "--hw", "1x16x16-ext", "--engine", "cycle"};
@@ -162,6 +173,7 @@ TEST_CASE("a DRAM file as an axis: commands reproduce, and a changed file is ano
     const std::string command = point["command"].get<std::string>();
     CAPTURE(command);
     CHECK_THAT(command, ContainsSubstring("bank:" + (folder / "parts/mine.json").string()));
+    CHECK_THAT(command, ContainsSubstring(",hash="));
     const Json report = run_report(words_of(command), folder);
     CHECK(report["latency"]["cycles"] == point["models"][0]["cycles"]);
     CHECK(report["energy"]["joules"].get<double>() * 1e3 == Approx(point["values"]["energy_mj"].get<double>()));
@@ -171,11 +183,116 @@ TEST_CASE("a DRAM file as an axis: commands reproduce, and a changed file is ano
   const Finished other = test::dovetail(explore);
   CHECK(other.exit == 2);
   CHECK_THAT(other.error, ContainsSubstring("another sweep"));
+  for (const Json& point : front) {
+    const Finished changed = test::dovetail(words_of(point["command"].get<std::string>()));
+    CHECK(changed.exit == 2);
+    CHECK_THAT(changed.error, ContainsSubstring("the numbers of the file have changed"));
+  }
   // A wrong file is an error of the space.
   REQUIRE(write_text_file(folder / "parts/mine.json", "{}").ok());
   const Finished wrong = test::dovetail(explore);
   CHECK(wrong.exit == 2);
   CHECK_THAT(wrong.error, ContainsSubstring("mine.json") && ContainsSubstring("\"memory\""));
+}
+
+TEST_CASE("a DRAM file in a sweep: points are the same from another working folder, and so are their commands") {
+  const test::TemporaryFolder folder;
+  write_dram(folder / "sub/parts/mine.json");
+  REQUIRE(
+      write_text_file(folder / "sub/hw/base.json", R"({"bus_bytes": 16, "system": {"memory": "bank:../parts/mine.json",
+      "memory_clock_mhz": 1000}})")
+          .ok());
+  const std::string model = std::filesystem::absolute(kDigits).string();
+  const auto explore = [&](const std::string& from, const std::string& space, const std::string& out) {
+    const Finished explored =
+        in_folder(folder / from, {"explore", model, space, "-o", out, "--no-check", "--no-prune", "--json"});
+    INFO(explored.error);
+    REQUIRE(explored.exit == 0);
+    return parse_json(explored.out, "explore").value();
+  };
+  // On an axis, and in the hardware file.
+  const std::array spaces{R"({"axes": {"memory": ["bank:parts/mine.json", "ideal"], "bus_bytes": [8, 16]}})",
+                          R"({"hardware": "hw/base.json", "axes": {"block_in": [8, 16]}})"};
+  for (std::size_t i = 0; i < spaces.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(write_text_file(folder / "sub/space.json", spaces[i]).ok());
+    const std::string out = "out" + std::to_string(i);
+    const Json first = explore(".", "sub/space.json", out), again = explore("sub", "space.json", "../" + out);
+    CHECK(first["points"].size() == first["size"].get<std::size_t>());
+    REQUIRE(again["points"].size() == first["points"].size());
+    CHECK(again["finished"] == 0);
+    for (std::size_t p = 0; p < first["points"].size(); ++p)
+      CHECK(again["points"][p]["key"] == first["points"][p]["key"]);
+    bool has_file = false;
+    for (const auto& [from, report] : {std::pair(".", &first), std::pair("sub", &again)})
+      for (const Json& row : (*report)["front"]) {
+        const auto words = words_of(row["command"].get<std::string>());
+        const Json& point = (*report)["points"][row["point"].get<std::size_t>()];
+        const Finished run = in_folder(folder / from, with(words, {"--report", folder / "r.json"}));
+        INFO(from << ": " << row["command"] << ": " << run.error);
+        REQUIRE(run.exit == 0);
+        const Json made = read_json_file(folder / "r.json").value();
+        CHECK(made["latency"]["cycles"] == point["models"][0]["cycles"]);
+        if (row["command"].get<std::string>().find("mine.json") != std::string::npos) {
+          has_file = true;
+          CHECK_THAT(row["command"].get<std::string>(), ContainsSubstring(",hash="));
+        }
+      }
+    CHECK(has_file);
+  }
+}
+
+TEST_CASE("a DRAM file: hw show --json and inspect give a configuration that may be stored elsewhere") {
+  const test::TemporaryFolder folder;
+  write_dram(folder / "sub/parts/mine.json");
+  REQUIRE(
+      write_text_file(folder / "sub/hw.json", R"({"system": {"memory": "bank:parts/mine.json,controller=3"}})").ok());
+  const Finished shown = in_folder(folder.path(), {"hw", "show", "sub/hw.json", "--json"});
+  INFO(shown.error);
+  REQUIRE(shown.exit == 0);
+  const std::string memory = "bank:" + (folder / "sub/parts/mine.json").string() + ",controller=3";
+  CHECK(parse_json(shown.out, "hw").value()["system"]["memory"] == memory);
+  REQUIRE(write_text_file(folder / "elsewhere/hw.json", shown.out).ok());
+  const auto cycles = [&](const std::string& hardware) {
+    return run_report({"run", kDigits, "--target", "accel", "--hw", folder / hardware, "--engine", "cycle"},
+                      folder)["cycles"];
+  };
+  CHECK(cycles("elsewhere/hw.json") == cycles("sub/hw.json"));
+  const Finished inspected = in_folder(folder.path(), {"inspect", "sub/hw.json", "--json"});
+  INFO(inspected.error);
+  REQUIRE(inspected.exit == 0);
+  CHECK(parse_json(inspected.out, "inspect").value()["config"]["system"]["memory"] == memory);
+}
+
+TEST_CASE("pipes without a writer, folders and devices are refused as files, and nothing waits for them") {
+  const test::TemporaryFolder folder;
+  const std::string pipe = folder / "pipe.json", model = folder / "pipe.onnx", records = folder / "pipe.db";
+  for (const std::string& path : {pipe, model, records}) REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  REQUIRE(write_text_file(folder / "space.json", R"({"axes": {"memory": ["bank:pipe.json"]}})").ok());
+  std::filesystem::create_directory(folder / "folder.json");
+  std::filesystem::create_symlink("/dev/zero", folder / "device.json");
+  std::vector<std::vector<std::string>> commands{
+      {"explore", kDigits, folder / "space.json", "-o", folder / "out"},
+      {"compile", model, "--target", "cpu"},
+      {"compare", model},
+      {"quantize", model, "-o", folder / "q.onnx", "--samples", folder / "none.npy"},
+      {"inspect", model},
+      {"run", kDigits, "--target", "cpu", "--records", records}};
+  for (const std::string& path : {pipe, (folder / "folder.json").string(), (folder / "device.json").string()})
+    commands.insert(commands.end(), {with(kRun, {"--memory", "bank:" + path}),
+                                     {"hw", "show", path},
+                                     {"hw", "area", "1x16x16", "--estimate", "--technology", path},
+                                     with(kRun, {"--energy", path}),
+                                     {"explore", kDigits, path, "-o", folder / "out"},
+                                     {"explore", kDigits, "--what-if", path}});
+  for (const std::vector<std::string>& words : commands) {
+    const auto start = std::chrono::steady_clock::now();
+    const Finished run = test::dovetail(words);
+    CAPTURE(words, run.error);
+    CHECK(run.exit == 2);
+    CHECK_THAT(run.error, ContainsSubstring("error: "));
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));
+  }
 }
 
 TEST_CASE("a technology: areas, the design's clock and energies of an example or of a file") {
@@ -228,6 +345,11 @@ TEST_CASE("a technology: areas, the design's clock and energies of an example or
   CHECK(at_7["energy"]["chip_joules"].get<double>() < at_45["energy"]["chip_joules"].get<double>());
   CHECK(at_7["energy"]["statement"] == "a model at 7 nm (table cmos45 with cmos7), not a measurement");
   const Json at_28 = run_report(with(kRun, {"--energy", "cmos28"}), folder);
+  CHECK(at_28["energy"]["chip_joules"].get<double>() < at_45["energy"]["chip_joules"].get<double>());
+  CHECK(at_7["energy"]["chip_joules"].get<double>() < at_28["energy"]["chip_joules"].get<double>());
+  // The kit's table has a name, too.
+  CHECK(run_report(with(kRun, {"--energy", "cmos45", "--technology", "cmos45"}), folder)["energy"] == at_45["energy"]);
+  CHECK(area({"--technology", "cmos45"}) == kit);
   CHECK(at_28["energy"]["statement"] == "a model at 28 nm (table cmos45 with cmos28), not a measurement");
   CHECK_THAT(run_report(with(kRun, {"--technology", "cmos7"}), folder)["energy"]["statement"].get<std::string>(),
              ContainsSubstring("they are not of the same chip"));

@@ -1,8 +1,12 @@
 #include "base/file.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
+
+#include <sys/stat.h>
 
 #include "base/expected_file.h"
 #include "tests/catch.h"
@@ -73,6 +77,36 @@ TEST_CASE("an endless device ends early: where it is of another kind, and at the
   const test::Environment limit("DOVETAIL_MEMORY_LIMIT", "1MiB");
   CHECK_THAT(to_string(read_file("/dev/zero", SIZE_MAX).errors()),
              ContainsSubstring("bytes of memory > limit 1048576"));
+}
+
+TEST_CASE("a pipe is read like a file, and one to which no program writes is refused") {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THAT(to_string(read_file(pipe).errors()), ContainsSubstring("no program writes to it"));
+  CHECK_THAT(to_string(read_text_file(pipe).errors()), ContainsSubstring("no program writes to it"));
+  const std::string text(300000, 'x');
+  for (const bool late : {false, true}) {
+    std::thread writer([&] {
+      if (late) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      std::ofstream out(pipe, std::ios::binary);
+      out << text.substr(0, 7) << std::flush;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      out << text.substr(7);
+    });
+    const auto content = read_text_file(pipe);
+    writer.join();
+    CHECK((content.ok() && *content == text));
+  }
+  // A program that ends without a byte: an empty file.
+  std::thread writer([&] { const std::ofstream out(pipe); });
+  const auto content = read_text_file(pipe);
+  writer.join();
+  CHECK((content.ok() && content->empty()));
+}
+
+TEST_CASE("a device without an end is not a text") {
+  CHECK_THAT(to_string(read_text_file("/dev/zero").errors()), ContainsSubstring("do not begin a text"));
 }
 
 TEST_CASE("write errors name the path and the reason") {

@@ -54,6 +54,21 @@ TEST_CASE("system: a configuration may set the DRAM's clock, and an ideal memory
   CHECK_THAT(why({500, "ideal", 800}, {}), ContainsSubstring("the memory ideal has no separate clock"));
 }
 
+TEST_CASE("system: the DRAM's clock of a configuration is not used for the DRAM of --memory, and not in silence") {
+  const isa::SystemConfig config{500, "bank:ddr4-2400", 800};
+  CHECK_THAT(why(config, {.memory = "bank:hbm2"}),
+             ContainsSubstring("mine.json sets memory_clock_mhz 800 for the memory bank:ddr4-2400") &&
+                 ContainsSubstring("add dram-ps=1250 to --memory for 800 MHz, or dram-ps=1000"));
+  const auto dram_ps = [](const System& system) {
+    return std::get<simulator::BankMemory>(system.memory).standard.clock_ps;
+  };
+  CHECK(dram_ps(resolve_system(config, "mine.json", {.memory = "bank:hbm2,dram-ps=1250"}).value()) == 1250);
+  CHECK(dram_ps(resolve_system(config, "mine.json", {.memory = "bank:hbm2,dram-ps=1000"}).value()) == 1000);
+  CHECK(resolve_system(config, "mine.json", {.memory = "ideal"}).ok());  // has no clock
+  CHECK_THAT(why({500, "bank:ddr4-2400,dram-ps=900", 800}, {}),
+             ContainsSubstring("but memory_clock_mhz 800 does too") && ContainsSubstring("remove dram-ps"));
+}
+
 TEST_CASE("system: the settings stored in a bundle give the same system") {
   for (const isa::SystemConfig& config :
        {isa::SystemConfig{}, isa::SystemConfig{250, "bank:lpddr4"}, isa::SystemConfig{333, "bank:ddr4-2400", 800}}) {

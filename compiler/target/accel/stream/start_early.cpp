@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
@@ -76,6 +77,63 @@ std::vector<Part> parts_of(const Part& product, Axis axis, std::uint32_t count) 
   return parts;
 }
 
+// The times of a schedule so far, which can be taken back: attempts take time for what they touch, not for all places.
+class Progress {
+ public:
+  explicit Progress(std::size_t places) : there_(places, 0), read_(places, 0), taken_(places, false) {}
+
+  double loaded = 0, computed = 0;  // the times until which both queues are busy
+
+  double there(std::size_t place) const { return there_[place]; }     // when the place is loaded
+  double last_read(std::size_t place) const { return read_[place]; }  // the time of its last read
+  bool is_taken(std::size_t place) const { return taken_[place]; }    // whether an earlier part read it
+  void set_there(std::size_t place, double time) {
+    changes_.push_back({place, Kind::there, there_[place]});
+    there_[place] = time;
+  }
+  void set_last_read(std::size_t place, double time) {
+    changes_.push_back({place, Kind::read, read_[place]});
+    read_[place] = time;
+  }
+  void take(std::size_t place) {
+    if (taken_[place]) return;
+    changes_.push_back({place, Kind::taken, 0});
+    taken_[place] = true;
+  }
+
+  struct Mark {
+    std::size_t changes;
+    double loaded, computed;
+  };
+  Mark mark() const { return {changes_.size(), loaded, computed}; }
+  void undo(const Mark& mark) {
+    for (; changes_.size() > mark.changes; changes_.pop_back()) {
+      const Change& change = changes_.back();
+      if (change.kind == Kind::there) there_[change.place] = change.before;
+      else if (change.kind == Kind::read) read_[change.place] = change.before;
+      else taken_[change.place] = false;
+    }
+    loaded = mark.loaded, computed = mark.computed;
+  }
+  // Forgets how to undo, and which places are taken.
+  void keep() {
+    for (const Change& change : changes_)
+      if (change.kind == Kind::taken) taken_[change.place] = false;
+    changes_.clear();
+  }
+
+ private:
+  enum class Kind : std::uint8_t { there, read, taken };
+  struct Change {
+    std::size_t place;
+    Kind kind;
+    double before;
+  };
+  std::vector<double> there_, read_;
+  std::vector<bool> taken_;
+  std::vector<Change> changes_;
+};
+
 class FirstProducts {
  public:
   FirstProducts(Stream& stream, const isa::HardwareConfig& config)
@@ -85,7 +143,11 @@ class FirstProducts {
     if (stream_.instructions.empty()) return;
     std::vector<StreamInstruction> all = std::move(stream_.instructions);
     const int node = all.front().node;
-    Progress progress{std::vector<double>(places(), 0), std::vector<double>(places(), 0), 0, 0};
+    Progress progress(places());
+    by_.assign(places(), kNobody);
+    begins_.assign(places(), 0);
+    ends_.assign(places(), 0);
+    first_read_.assign(places(), kNobody);
     std::size_t i = 0;
     bool waits = true;
     while (waits && i < all.size() && all[i].node == node) {
@@ -116,12 +178,6 @@ class FirstProducts {
  private:
   static constexpr int kNobody = INT32_MAX;
 
-  // The time when each place is loaded, the time of its last read, and the times until which both queues are busy.
-  struct Progress {
-    std::vector<double> there, read;
-    double loaded, computed;
-  };
-
   // Elements of INP, then those of WGT.
   std::size_t places() const {
     return static_cast<std::size_t>(config_.depth(isa::Memory::inp) + config_.depth(isa::Memory::wgt));
@@ -134,10 +190,11 @@ class FirstProducts {
 
   // A load, or a piece of it.
   void load(std::size_t from, std::size_t elements, double cycles, Progress& progress) const {
-    for (std::size_t e = from; e < from + elements; ++e) progress.loaded = std::max(progress.loaded, progress.read[e]);
+    for (std::size_t e = from; e < from + elements; ++e)
+      progress.loaded = std::max(progress.loaded, progress.last_read(e));
     for (std::size_t e = from; e < from + elements; ++e) {
       progress.loaded += cycles / static_cast<double>(elements);
-      progress.there[e] = progress.loaded + kLoadLatency;
+      progress.set_there(e, progress.loaded + kLoadLatency);
     }
     progress.loaded += std::max(kBetweenLoads, (kLoadLatency + cycles) / kLoadsAtOnce - cycles);
   }
@@ -145,13 +202,13 @@ class FirstProducts {
     const isa::Load& whole = load_of(item);
     const std::size_t from = first_place(whole), elements = isa::semantics::loaded_elements(whole);
     load(from, elements, static_cast<double>(instruction_cycles(config_, stream_, item)), progress);
-    std::fill_n(progress.there.begin() + static_cast<std::ptrdiff_t>(from), elements, progress.loaded + kLoadLatency);
+    for (std::size_t e = from; e < from + elements; ++e) progress.set_there(e, progress.loaded + kLoadLatency);
   }
   void compute(const Part& part, Progress& progress) {
     const std::vector<std::size_t>& read = read_by(part);
-    for (const std::size_t place : read) progress.computed = std::max(progress.computed, progress.there[place]);
+    for (const std::size_t place : read) progress.computed = std::max(progress.computed, progress.there(place));
     progress.computed += cycles_of(part);
-    for (const std::size_t place : read) progress.read[place] = progress.computed;
+    for (const std::size_t place : read) progress.set_last_read(place, progress.computed);
   }
 
   // Adds an instruction of the compute queue that is not a product. Loads of ACC take the port of the other loads.
@@ -163,52 +220,67 @@ class FirstProducts {
   }
 
   void take_loads(Progress& progress) {
-    for (StreamInstruction& item : loads_) {
-      load_whole(item, progress);
-      done_.push_back(std::move(item));
-    }
+    for (const StreamInstruction& item : loads_) load_whole(item, progress);
+    append_loads();
+    progress.keep();
+  }
+  void append_loads() {
+    done_.insert(done_.end(), std::make_move_iterator(loads_.begin()), std::make_move_iterator(loads_.end()));
     loads_.clear();
+  }
+
+  // Times the waiting loads and then the products, without cuts.
+  void compute_whole(std::span<const StreamInstruction> products, Progress& progress) {
+    for (const StreamInstruction& item : loads_) load_whole(item, progress);
+    for (const StreamInstruction& item : products) compute(part_at(item), progress);
+  }
+  void append_whole(std::span<const StreamInstruction> products, Progress& progress) {
+    append_loads();
+    done_.insert(done_.end(), products.begin(), products.end());
+    progress.keep();
   }
 
   // Adds products after the waiting loads. Returns whether they had to wait for these loads.
   bool take_products(std::span<const StreamInstruction> products, Progress& progress) {
-    // Without cuts.
-    Progress whole = progress;
-    for (const StreamInstruction& item : loads_) load_whole(item, whole);
+    const Progress::Mark before = progress.mark();
+    compute_whole(products, progress);
     double work = 0;
-    for (const StreamInstruction& item : products) {
-      compute(part_at(item), whole);
-      work += cycles_of(part_at(item));
-    }
-    const bool waits = whole.computed > progress.computed + work + kLeastLoadWait;
+    for (const StreamInstruction& item : products) work += cycles_of(part_at(item));
+    const double whole_computed = progress.computed;
+    const bool waits = whole_computed > before.computed + work + kLeastLoadWait;
     if (!waits || !find_loads()) {
-      take_loads(progress);
-      done_.insert(done_.end(), products.begin(), products.end());
-      progress = std::move(whole);
+      append_whole(products, progress);
       return waits;
     }
-    Progress cut = progress;
-    there_.assign(places(), false);
+    progress.undo(before);
     std::vector<StreamInstruction> parts;
-    std::vector<int> first_read(places(), kNobody);  // the part that reads an element first
+    std::vector<std::size_t> read;  // places in first_read_ that are set
     int number = 0;
     for (const StreamInstruction& item : products)
-      for (Part& part : best_parts(item, cut)) {
-        for (const std::size_t place : read_by(part)) first_read[place] = std::min(first_read[place], number);
+      for (Part& part : best_parts(item, progress)) {
+        for (const std::size_t place : read_by(part)) {
+          if (first_read_[place] != kNobody) continue;  // numbers increase
+          first_read_[place] = number;
+          read.push_back(place);
+        }
         ++number;
         StreamInstruction& made = parts.emplace_back(item);
         made.instruction.body = part.gemm;
         made.kernel = stream_.kernel(std::move(part.uops));
       }
-    if (cut.computed + kLeastCutGain > whole.computed) {
-      take_loads(progress);
-      done_.insert(done_.end(), products.begin(), products.end());
-      progress = std::move(whole);
+    const bool pays = progress.computed + kLeastCutGain <= whole_computed;
+    std::vector<Piece> pieces = pays ? pieces_of(first_read_) : std::vector<Piece>();
+    for (const std::size_t place : read) first_read_[place] = kNobody;
+    forget_loads();
+    if (!pays) {
+      progress.undo(before);
+      compute_whole(products, progress);
+      append_whole(products, progress);
       return true;
     }
-    add(pieces_of(first_read), std::move(parts));
+    add(std::move(pieces), std::move(parts));
     loads_.clear();
-    progress = std::move(cut);
+    progress.keep();
     return true;
   }
 
@@ -220,9 +292,16 @@ class FirstProducts {
   // Finds which load brings each element, and the smallest part of it that may be loaded alone: pieces of a row, or
   // whole rows, large enough not to be a short load. False where two loads write the same place.
   bool find_loads() {
-    by_.assign(places(), kNobody);
-    begins_.assign(places(), 0);
-    ends_.assign(places(), 0);
+    const bool found = try_find_loads();
+    if (!found) forget_loads();
+    return found;
+  }
+  void forget_loads() {
+    for (const StreamInstruction& item : loads_)
+      std::fill_n(by_.begin() + static_cast<std::ptrdiff_t>(first_place(load_of(item))),
+                  isa::semantics::loaded_elements(load_of(item)), kNobody);
+  }
+  bool try_find_loads() {
     for (std::size_t i = 0; i < loads_.size(); ++i) {
       const isa::Load& load = load_of(loads_[i]);
       const std::size_t first = first_place(load), elements = isa::semantics::loaded_elements(load);
@@ -270,28 +349,27 @@ class FirstProducts {
   }
 
   // Loads the operands of the part, in pieces, and computes the part.
-  void add(const Part& part, Progress& progress, std::vector<bool>& there) {
+  void add(const Part& part, Progress& progress) {
     const std::vector<std::size_t> read = read_by(part);
     for (std::size_t r = 0; r < read.size(); ++r) {
       const std::size_t from = read[r];
-      if (there[from] || by_[from] == kNobody) continue;
+      if (progress.is_taken(from) || by_[from] == kNobody) continue;
       const StreamInstruction& item = loads_[static_cast<std::size_t>(by_[from])];
       const isa::Load& whole = load_of(item);
       if (has_pads(whole)) {
         load_whole(item, progress);
-        std::fill_n(there.begin() + static_cast<std::ptrdiff_t>(first_place(whole)),
-                    isa::semantics::loaded_elements(whole), true);
+        const std::size_t first = first_place(whole);
+        for (std::size_t e = first; e < first + isa::semantics::loaded_elements(whole); ++e) progress.take(e);
         continue;
       }
       const std::size_t begin = begins_[from];
       std::size_t end = ends_[from];
       for (; r + 1 < read.size() && read[r + 1] <= end; ++r)
         if (read[r + 1] == end) {
-          if (there[end] || by_[end] != by_[from]) break;
+          if (progress.is_taken(end) || by_[end] != by_[from]) break;
           end = ends_[end];
         }
-      std::fill(there.begin() + static_cast<std::ptrdiff_t>(begin), there.begin() + static_cast<std::ptrdiff_t>(end),
-                true);
+      for (std::size_t e = begin; e < end; ++e) progress.take(e);
       load(begin, end - begin, cycles_of_element(item) * static_cast<double>(end - begin), progress);
     }
     compute(part, progress);
@@ -308,24 +386,25 @@ class FirstProducts {
   // The parts of one product that end earliest.
   std::vector<Part> best_parts(const StreamInstruction& item, Progress& progress) {
     const Part whole = part_at(item);
+    const Progress::Mark before = progress.mark();
+    const auto attempt = [&](const std::vector<Part>& parts, double uop_cycles) {
+      progress.computed += uop_cycles;
+      for (const Part& part : parts) add(part, progress);
+      return progress.computed;
+    };
     std::vector<Part> best{whole};
-    Progress best_progress = progress;
-    std::vector<bool> best_there = there_;
-    add(whole, best_progress, best_there);
+    double best_uop_cycles = 0, best_computed = attempt(best, 0);
+    progress.undo(before);
     for (const Axis axis : {Axis::outer, Axis::inner, Axis::uops})
       for (std::uint32_t count = 2; count <= std::min(kMostParts, extent(whole, axis)); count *= 2) {
         std::vector<Part> parts = parts_of(whole, axis, count);
-        Progress here = progress;
-        std::vector<bool> there = there_;
-        here.computed += cycles_of_uops(parts, axis);
-        for (const Part& part : parts) add(part, here, there);
-        if (here.computed >= best_progress.computed) continue;
-        best_progress = std::move(here);
-        best_there = std::move(there);
+        const double uop_cycles = cycles_of_uops(parts, axis), computed = attempt(parts, uop_cycles);
+        progress.undo(before);
+        if (computed >= best_computed) continue;
+        best_computed = computed, best_uop_cycles = uop_cycles;
         best = std::move(parts);
       }
-    progress = std::move(best_progress);
-    there_ = std::move(best_there);
+    attempt(best, best_uop_cycles);
     return best;
   }
 
@@ -393,7 +472,7 @@ class FirstProducts {
   std::vector<StreamInstruction> loads_;    // loads that wait for the next products
   std::vector<int> by_;                     // the load that loads an element,
   std::vector<std::size_t> begins_, ends_;  // and the range of elements that is loaded with it
-  std::vector<bool> there_;                 // elements that an earlier part read
+  std::vector<int> first_read_;             // the part that reads an element first
   std::vector<std::size_t> read_;
 };
 

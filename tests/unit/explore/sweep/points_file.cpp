@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/out_of_memory.h"
+#include "compiler/tune/sqlite.h"
+#include "explore/sweep/metrics.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 
@@ -103,6 +105,72 @@ TEST_CASE("points file: no explorer leaves its lock file") {
   CHECK(locks() == 0);
   CHECK(ended([] { ::raise(SIGTERM); }) == -SIGTERM);
   CHECK(locks() == 0);
+}
+
+TEST_CASE("points file: a damaged row is named, with the way to repair the file") {
+  const auto space = Space::parse(*parse_json(R"({"axes": {"bus_bytes": [8, 16]}})", "s"), "s");
+  REQUIRE(space.ok());
+  PointRecord whole = record("1");
+  whole.values = Json::object();
+  for (const MetricRow& metric : metric_table()) whole.values[std::string(metric.key)] = 1;
+  whole.models = Json::parse(R"([{"model": "m", "cycles": 12, "milliseconds": 1.5, "energy_mj": 2, "regions": 1,
+    "check": "equal", "layers": [{"layer": "a", "cycles": 12, "cycles_by_cause": {"work": 12}}]}])");
+  CHECK(damage_of(whole, *space).empty());
+  const auto error = [&](const std::string& set) {
+    const test::TemporaryFolder folder;
+    const auto path = folder / "points.db";
+    auto file = PointsFile::open(path, kIdentity, &*space);
+    REQUIRE((file.ok() && file->claim("1").ok() && file->finish(whole).ok()));
+    CHECK(file->all()->size() == 1);
+    auto database = tune::sqlite::Database::open(path, tune::sqlite::Access::write);
+    REQUIRE(database->run("UPDATE points SET " + set).ok());
+    const auto all = file->all();
+    const auto one = file->find("1");
+    CAPTURE(set);
+    REQUIRE_FALSE(all.ok());
+    if (set.find("key") == std::string::npos) CHECK_FALSE(one.ok());
+    CHECK_THAT(all.errors().front().hint, Catch::Matchers::ContainsSubstring("DELETE FROM points WHERE key = '"));
+    CHECK_THAT(all.errors().front().hint, Catch::Matchers::ContainsSubstring(path.string()));
+    return to_string(all.errors());
+  };
+  using Catch::Matchers::ContainsSubstring;
+  CHECK_THAT(error("state = 'done'"), ContainsSubstring("state is \"done\""));
+  CHECK_THAT(error("state = 3"), ContainsSubstring("state is \"3\""));
+  CHECK_THAT(error("why = x'ff'"), ContainsSubstring("why is not UTF-8"));
+  CHECK_THAT(error("key = x'ff'"), ContainsSubstring("key is not UTF-8"));
+  CHECK_THAT(error("machine = x'80'"), ContainsSubstring("machine is not UTF-8"));
+  for (const char* column : {"chosen", "point_values", "models"}) {
+    CAPTURE(column);
+    for (const char* value : {"NULL", "''", "'{'", "'garbage'", "7", "'\"text\"'", "x'c3'", "'null'"})
+      CHECK_THAT(error(fmt::format("{} = {}", column, value)), ContainsSubstring(column));
+  }
+  CHECK_THAT(error("chosen = '[]'"), ContainsSubstring("not an object"));
+  CHECK_THAT(error("models = '{}'"), ContainsSubstring("not a list"));
+  CHECK_THAT(error("chosen = '{}'"), ContainsSubstring("chosen is not a choice of the space"));
+  CHECK_THAT(error(R"(chosen = '{"bus_bytes": 17}')"), ContainsSubstring("chosen is not a choice of the space"));
+  CHECK_THAT(error("point_values = '{}'"), ContainsSubstring("point_values has no number"));
+  const auto with_value = [&](const char* key, const Json& value) {
+    Json values = whole.values;
+    values[key] = value;
+    return error("point_values = '" + values.dump() + "'");
+  };
+  for (const Json& value : {Json(), Json("fast"), Json::array()})
+    CHECK_THAT(with_value("latency_ms", value), ContainsSubstring("no number \"latency_ms\""));
+  const auto with_model = [&](const char* key, const Json& value) {
+    Json models = whole.models;
+    if (value.is_null()) models[0].erase(key);
+    else models[0][key] = value;
+    return error("models = '" + models.dump() + "'");
+  };
+  for (const char* key : {"model", "cycles", "milliseconds", "energy_mj", "regions"}) {
+    CHECK_THAT(with_model(key, Json()), ContainsSubstring(fmt::format("\"{}\"", key)));
+    CHECK_THAT(with_model(key, Json::object()), ContainsSubstring(fmt::format("\"{}\"", key)));
+  }
+  CHECK_THAT(with_model("regions", 1.5), ContainsSubstring("not an integer"));
+  CHECK_THAT(with_model("check", 1), ContainsSubstring("\"check\" is not text"));
+  CHECK_THAT(with_model("layers", 1), ContainsSubstring("\"layers\" is not a list"));
+  CHECK_THAT(with_model("layers", Json::array({1})), ContainsSubstring("cycles_by_cause"));
+  CHECK_THAT(error("models = '[3]'"), ContainsSubstring("models has an entry"));
 }
 
 TEST_CASE("points file: another sweep's file is refused") {

@@ -1,9 +1,13 @@
 // Spaces of design points: their files, the order of points, and invalid files.
 #include "explore/sweep/space.h"
 
+#include <filesystem>
 #include <set>
 
+#include "base/file.h"
+#include "simulator/memory/dram_presets.h"
 #include "tests/catch.h"
+#include "tests/temporary_folder.h"
 
 namespace dovetail::explore {
 
@@ -140,6 +144,88 @@ TEST_CASE("space: numeric choices are not part of the machine, and make accuracy
   }
   CHECK_THAT(errors_of(R"({"axes": {"bus_bytes": [8, 16]}, "objectives": ["accuracy", "area_mm2"]})"),
              Catch::Matchers::ContainsSubstring("only with numeric axes"));
+}
+
+TEST_CASE("space: clocks that would have no effect are errors") {
+  CHECK_THAT(errors_of(R"({"axes": {"memory": ["ideal", "bank:hbm2,clock-ps=1000"]}})"),
+             Catch::Matchers::ContainsSubstring("remove clock-ps"));
+  const auto space = parse(R"({"axes": {"memory": ["ideal", "bank:hbm2", "bank:hbm2,dram-ps=900"],
+                                        "memory_clock_mhz": [800, 1000]}})");
+  REQUIRE(space.ok());
+  const auto why = [&](const char* memory) {
+    const auto machine = space->machine(space->genes_of({{"memory", memory}, {"memory_clock_mhz", 800}}));
+    return machine.ok() ? "" : to_string(machine.errors());
+  };
+  CHECK(why("bank:hbm2").empty());
+  CHECK_THAT(why("ideal"), Catch::Matchers::ContainsSubstring("has no separate clock"));
+  CHECK_THAT(why("bank:hbm2,dram-ps=900"), Catch::Matchers::ContainsSubstring("memory_clock_mhz 800 does too"));
+}
+
+TEST_CASE("space: bounds of a constraint that exclude every value are an error") {
+  const auto error = [](const char* bounds) {
+    return errors_of(std::string(R"({"axes": {"bus_bytes": [8, 16]}, "constraints": {"power_w": )") + bounds + "}}");
+  };
+  CHECK_THAT(error(R"({"least": 2, "most": 1})"), Catch::Matchers::ContainsSubstring("least 2 > most 1"));
+  CHECK(error(R"({"least": 2, "most": 2})").empty());
+}
+
+TEST_CASE("space: a DRAM file counts by its numbers, whatever the working folder") {
+  const test::TemporaryFolder folder;
+  Json dram = parse_json(simulator::dram_presets()[0].text, "ddr4-2400").value();
+  const auto write = [&](const char* path, const char* name, std::int64_t rcd) {
+    dram["name"] = name, dram["timing"]["tRCD"] = rcd;
+    REQUIRE(write_text_file(folder / path, dram.dump()).ok());
+  };
+  write("parts/a.json", "mine", 20), write("parts/b.json", "mine", 21), write("parts/same.json", "mine", 20);
+  const auto read = [&](const std::string& where, const char* second) {
+    const Json json{{"axes", {{"memory", Json::array({"bank:parts/a.json", second})}}}};
+    return Space::parse(json, where);
+  };
+  const auto absolute = read(folder / "space.json", "bank:parts/b.json"),
+             relative = read(std::filesystem::relative(folder / "space.json").string(), "bank:parts/b.json");
+  REQUIRE((absolute.ok() && relative.ok()));
+  CHECK(absolute->text() == relative->text());
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    const Genes genes = absolute->genes(i);
+    CHECK(absolute->key(*absolute->machine(genes), genes) == relative->key(*relative->machine(genes), genes));
+  }
+  CHECK(absolute->key(*absolute->machine({0}), {0}) != absolute->key(*absolute->machine({1}), {1}));
+  const auto twice = read(folder / "space.json", "bank:parts/same.json");
+  REQUIRE_FALSE(twice.ok());
+  CHECK_THAT(to_string(twice.errors()),
+             Catch::Matchers::ContainsSubstring("bank:parts/same.json") &&
+                 Catch::Matchers::ContainsSubstring("DRAM files with the same numbers are one choice"));
+}
+
+TEST_CASE("space: the paths of a hardware file and of its DRAM file begin in the space's folder") {
+  const test::TemporaryFolder folder;
+  REQUIRE(write_text_file(folder / "hw/dram.json", simulator::dram_presets()[0].text).ok());
+  const auto write = [&](int bus_bytes) {
+    REQUIRE(write_text_file(folder / "hw/mine.json",
+                            Json{{"bus_bytes", bus_bytes}, {"system", {{"memory", "bank:dram.json"}}}}.dump())
+                .ok());
+  };
+  write(16);
+  const auto read = [&](const std::string& hardware) {
+    return Space::parse(Json{{"hardware", hardware}, {"axes", {{"block_in", {8, 16}}}}}, (folder / "s.json").string());
+  };
+  const auto space = read("hw/mine.json");
+  INFO((space.ok() ? "" : to_string(space.errors())));
+  REQUIRE(space.ok());
+  CHECK(space->base().hardware.bus_bytes == 16);
+  CHECK(space->base().system.memory == "bank:" + (folder / "hw/dram.json").string());
+  CHECK(space->name_of(space->base()) == (folder / "hw/mine.json").string());
+  CHECK(read("hw/mine.json,clock_mhz=200")->base().system.clock_mhz == 200);
+  CHECK(read("1x16x16,memory=bank:hw/dram.json")->base().system.memory == "bank:" + (folder / "hw/dram.json").string());
+  CHECK(read("1x16x16")->base().hardware.name == "1x16x16");
+  const auto missing = read("mine.json");
+  REQUIRE_FALSE(missing.ok());
+  CHECK_THAT(to_string(missing.errors()), Catch::Matchers::ContainsSubstring("relative to the space's file") &&
+                                              Catch::Matchers::ContainsSubstring("\"hardware\""));
+  // A hardware file that has changed is another space.
+  const std::string before = space->text();
+  write(8);
+  CHECK(read("hw/mine.json")->text() != before);
 }
 
 TEST_CASE("space: a combination that no configuration may have is an error of the point, not of the file") {

@@ -163,6 +163,9 @@ TEST_CASE("memory models are written and read") {
   CHECK_THAT(error("ideal:latency=0"), ContainsSubstring("latency is \"0\", but must be a number from 1 to 1000000"));
   CHECK_THAT(error("ideal:speed=1"), ContainsSubstring("the keys are latency, bytes, outstanding"));
   CHECK_THAT(error("perturbed:seed"), ContainsSubstring("\"seed\" is not a key=value"));
+  CHECK_THAT(error("ideal:latency=3,bytes=8,latency=4"), ContainsSubstring("latency is set twice"));
+  CHECK_THAT(error("perturbed:seed=1,seed=1"), ContainsSubstring("seed is set twice"));
+  CHECK_THAT(error("bank:hbm2,controller=1,controller=1"), ContainsSubstring("controller is set twice"));
 }
 
 }  // namespace dovetail::simulator::testing
