@@ -91,6 +91,7 @@ Result<std::unique_ptr<Session>> Session::make(std::shared_ptr<const LoadedBundl
   DOVETAIL_ASSIGN(session->system_, system_of(*session->loaded_, session->settings_.system));
   session->engine_options_.memory = session->system_.memory;
   session->engine_options_.accelerators = session->system_.accelerators;
+  session->engine_options_.by_launch = session->system_.divides_samples();
   session->inputs_.resize(session->loaded_->bundle.inputs.size());
   session->outputs_.resize(session->loaded_->bundle.outputs.size());
   DOVETAIL_TRY(session->make_ready());

@@ -183,7 +183,10 @@ class Comparer {
     DOVETAIL_TRY(expect(session));
     if (!expected_) return {};
     if (bundle::has_clock(row.target) && model_.system.accelerators && session.system().accelerators > 1)
-      row.machine += fmt::format(", {} accelerators", session.system().accelerators);
+      row.machine += fmt::format(", {} accelerators{}", session.system().accelerators,
+                                 session.system().divides_samples()
+                                     ? fmt::format(" by {}", isa::name(session.system().split))
+                                     : "");
     DOVETAIL_TRY(session.make_ready());
     const auto first = session.run(expected_->inputs);
     if (!first.ok()) return failed(first.errors());
@@ -260,7 +263,8 @@ class Comparer {
                               .memory = simulator::to_string(system.memory),
                               .steps = latency.regions,
                               .other_steps = latency.others,
-                              .count = system.accelerators};
+                              .count = system.accelerators,
+                              .split = system.split};
     DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(session.program()));
     for (const auto& [index, step, code] : steps) {
       if (accel.beyond_design.empty())

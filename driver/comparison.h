@@ -11,6 +11,7 @@
 
 #include "base/ndarray.h"
 #include "driver/energy.h"
+#include "isa/system.h"
 
 namespace dovetail::driver {
 
@@ -39,6 +40,8 @@ struct ComparedAccelerator {
   std::uint64_t dram_read = 0, dram_written = 0;  // bytes, whole beats, instructions included
   std::size_t steps = 0, other_steps = 0;
   std::int64_t count = 1;  // accelerators that share the memory; cycles, DRAM and seconds are for all of them together
+  isa::Split split = isa::Split::samples;  // what they divide
+  std::int64_t samples() const { return split == isa::Split::samples ? count : 1; }
 };
 
 struct ComparedRow {
@@ -59,7 +62,7 @@ struct ComparedRow {
 
   bool available() const { return unavailable.empty(); }
   // Samples in `seconds`.
-  double samples() const { return static_cast<double>(batch * (accelerator ? accelerator->count : 1)); }
+  double samples() const { return static_cast<double>(batch * (accelerator ? accelerator->samples() : 1)); }
   double per_second() const { return seconds > 0 ? samples() / seconds : 0; }
 };
 

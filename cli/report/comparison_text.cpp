@@ -42,10 +42,10 @@ std::string detail_text(const driver::ComparedRow& row) {
                                milliseconds_text(accel.seconds), accel.clock_mhz, accel.steps,
                                accel.steps == 1 ? "" : "s", accel.memory));
     if (!accel.beyond_design.empty()) line("clock", accel.beyond_design);
-    if (accel.count > 1)
+    if (accel.samples() > 1)
       line("batch", fmt::format("{} samples, {} on each accelerator; all share the memory. The latency is the batch's; "
                                 "energy is of one inference",
-                                accel.count * row.batch, row.batch == 1 ? "one" : fmt::format("{}", row.batch)));
+                                accel.samples() * row.batch, row.batch == 1 ? "one" : fmt::format("{}", row.batch)));
     if (accel.other_steps > 0)
       line("other", fmt::format("{} in {} steps of this machine, median of {}", milliseconds_text(row.measured.median),
                                 accel.other_steps, row.measured.runs));
@@ -96,7 +96,8 @@ Json row_json(const driver::ComparedModel& model, const driver::ComparedRow& row
                            {"dram_written_bytes", row.accelerator->dram_written},
                            {"steps", row.accelerator->steps},
                            {"other_steps", row.accelerator->other_steps},
-                           {"accelerators", row.accelerator->count}};
+                           {"accelerators", row.accelerator->count},
+                           {"split", isa::name(row.accelerator->split)}};
   json["bundle_bytes"] = row.bundle_bytes;
   json["arena_bytes"] = row.arena_bytes;
   json["joules"] = row.joules ? Json(*row.joules) : Json();

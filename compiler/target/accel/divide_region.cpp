@@ -393,7 +393,7 @@ class Divider {
     if (images <= 1)
       return {"cannot divide the model into stages", name,
               fmt::format("stages work on the images of a batch, and the result of {} has one block of images", name),
-              fmt::format("compile it for a batch of at least {} (--batch), or divide its layers (--split layers)",
+              fmt::format("compile it for a batch of at least {}, or divide its layers (--split layers)",
                           2 * config_.batch)};
     return {"cannot divide the model into stages", name,
             fmt::format("the images of {} cannot be computed one after the other", name),
