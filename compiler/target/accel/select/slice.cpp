@@ -180,6 +180,11 @@ class Slicer {
     shift_channels(parameter, config_.batch * words * 4);
   }
 
+  static AddOperation sum_of(const AddSpec& spec) {
+    AddOperation sum;
+    sum.spec = spec;
+    return sum;
+  }
   template <typename Spec>
   void cut_windows(Spec& spec) {
     const TensorLayout& x = inputs_[0];
@@ -220,7 +225,7 @@ class Slicer {
         layout->c = output_part_.layout.c;
       }
     if (conv.addition) {
-      part.addition = AddOperation{conv.addition->spec};
+      part.addition = sum_of(conv.addition->spec);
       if (conv.addition->spec.constant_b) {
         shift_constants("KS", conv.addition->spec.epilogue.words());
       } else {
@@ -248,7 +253,7 @@ class Slicer {
       cut(1);
       shift("B", inputs_[1]);
     }
-    return AddOperation{add.spec};
+    return sum_of(add.spec);
   }
   Body body_of(const ProductOperation& product) {
     cut(0);
