@@ -54,7 +54,7 @@ TEST_CASE("system: a configuration may set the DRAM's clock, and an ideal memory
   CHECK_THAT(why({500, "ideal", 800}, {}), ContainsSubstring("the memory ideal has no separate clock"));
 }
 
-TEST_CASE("system: the DRAM's clock of a configuration is not used for the DRAM of --memory, and not in silence") {
+TEST_CASE("system: a configuration that sets the DRAM's clock needs one for the DRAM of --memory, too") {
   const isa::SystemConfig config{500, "bank:ddr4-2400", 800};
   CHECK_THAT(why(config, {.memory = "bank:hbm2"}),
              ContainsSubstring("mine.json sets memory_clock_mhz 800 for the memory bank:ddr4-2400") &&
