@@ -183,10 +183,9 @@ class Comparer {
     DOVETAIL_TRY(expect(session));
     if (!expected_) return {};
     if (bundle::has_clock(row.target) && model_.system.accelerators && session.system().accelerators > 1)
-      row.machine += fmt::format(", {} accelerators{}", session.system().accelerators,
-                                 session.system().divides_samples()
-                                     ? fmt::format(" by {}", isa::name(session.system().split))
-                                     : "");
+      row.machine += fmt::format(
+          ", {} accelerators{}", session.system().accelerators,
+          session.system().divides_samples() ? fmt::format(" by {}", isa::name(session.system().split)) : "");
     DOVETAIL_TRY(session.make_ready());
     const auto first = session.run(expected_->inputs);
     if (!first.ok()) return failed(first.errors());

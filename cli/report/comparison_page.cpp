@@ -102,7 +102,8 @@ std::string notes(const Json& row) {
                     bytes(accel, "dram_read_bytes"), bytes(accel, "dram_written_bytes"));
     if (const std::string beyond = escaped_member(accel, "beyond_design"); !beyond.empty())
       text += fmt::format("<dd>{}</dd>\n", beyond);
-    if (const auto count = accel.at("accelerators").get<std::int64_t>(); count > 1 && accel.at("split") == isa::name(isa::Split::samples))
+    if (const auto count = accel.at("accelerators").get<std::int64_t>();
+        count > 1 && accel.at("split") == isa::name(isa::Split::samples))
       text += fmt::format("<dd>a batch of {} samples, one on each accelerator; all share the memory</dd>\n", count);
     if (others > 0)
       text += fmt::format("<dd>{} in {} step{} of this machine, median of {}</dd>\n",

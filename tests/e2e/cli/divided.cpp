@@ -52,8 +52,7 @@ TEST_CASE("run: two accelerators divide the layers, with all tensors of the refe
   CHECK(two["cycles"].get<double>() < 0.75 * one["cycles"].get<double>());
   CHECK(named["cycles"] == two["cycles"]);
   // One sample, not two.
-  CHECK(two["latency"]["inferences_per_second"].get<double>() ==
-        Approx(1e3 / two["latency"]["ms"].get<double>()));
+  CHECK(two["latency"]["inferences_per_second"].get<double>() == Approx(1e3 / two["latency"]["ms"].get<double>()));
   if (simulator::find_systemc_engine())
     CHECK(with({"--engine", "systemc", "--accelerators", "2", "--split", "layers"})["cycles"] == two["cycles"]);
   CHECK(with({"--engine", "functional", "--hw", hw + ",accelerators=2,split=layers"})["outputs"] == one["outputs"]);
@@ -62,8 +61,8 @@ TEST_CASE("run: two accelerators divide the layers, with all tensors of the refe
 TEST_CASE("a bundle for several accelerators runs on as many, or on one") {
   const test::TemporaryFolder folder;
   const std::string model = zoo_model(folder, "resnet8"), bundle = folder / "four.dvt";
-  const Finished compiled = test::dovetail({"compile", model, "--target", "accel,cpu", "--hw",
-                                            "1x16x16-g3,accelerators=4,split=layers", "-o", bundle});
+  const Finished compiled = test::dovetail(
+      {"compile", model, "--target", "accel,cpu", "--hw", "1x16x16-g3,accelerators=4,split=layers", "-o", bundle});
   INFO(compiled.error);
   REQUIRE(compiled.exit == 0);
   CHECK(test::dovetail({"verify", bundle}).exit == 0);
@@ -79,9 +78,9 @@ TEST_CASE("a bundle for several accelerators runs on as many, or on one") {
 
 TEST_CASE("stages work on the images of a batch, and a single image is refused") {
   const test::TemporaryFolder folder;
-  const Json report = run_report(folder, {zoo_model(folder, "resnet8", {"--batch", "3"}), "--target", "accel,cpu",
-                                          "--hw", "1x16x16-g3,accelerators=2,split=stages", "--engine", "cycle",
-                                          "--check"});
+  const Json report =
+      run_report(folder, {zoo_model(folder, "resnet8", {"--batch", "3"}), "--target", "accel,cpu", "--hw",
+                          "1x16x16-g3,accelerators=2,split=stages", "--engine", "cycle", "--check"});
   CHECK(report["system"]["split"] == "stages");
   const Finished single =
       test::dovetail({"compile", zoo_model(folder, "resnet8"), "--hw", "1x16x16-g3,accelerators=2,split=stages"});
@@ -110,9 +109,8 @@ TEST_CASE("explore: dividing layers is an axis, and each point is reproduced by 
     const Json& chosen = point["chosen"];
     if (chosen["split"] != "layers" || chosen["accelerators"] != 2) continue;
     divided = true;
-    const Json report =
-        run_report(folder, {model, "--target", "accel,cpu", "--engine", "cycle", "--hw", point["machine"],
-                            "--memory", chosen["memory"]});
+    const Json report = run_report(folder, {model, "--target", "accel,cpu", "--engine", "cycle", "--hw",
+                                            point["machine"], "--memory", chosen["memory"]});
     CHECK(report["cycles"] == point["models"][0]["cycles"]);
     CHECK(report["energy"]["joules"].get<double>() * 1e3 == Approx(point["models"][0]["energy_mj"].get<double>()));
   }

@@ -220,10 +220,9 @@ TEST_CASE("networks that accelerators divide have the same values and cycles on 
       const Ran alone = run_bundle(undivided->bundle, way.network.inputs, "cycle", memory);
       for (const std::int64_t accelerators : {2, 3}) {
         INFO(way.network.name << ", " << name(way.split) << ", " << memory << ", " << accelerators << " accelerators");
-        options.available.front() =
-            accel::make_target(config, 1000, nullptr, {},
-                               {accelerators, way.split,
-                                explore::cycle_counter(simulator::parse_memory(memory).value(), accelerators)});
+        options.available.front() = accel::make_target(
+            config, 1000, nullptr, {},
+            {accelerators, way.split, explore::cycle_counter(simulator::parse_memory(memory).value(), accelerators)});
         const auto divided = compile({way.network.graph, {}}, options);
         if (!divided) FAIL(to_string(divided.errors()));
         const Ran cycle = run_bundle(divided->bundle, way.network.inputs, "cycle", memory, accelerators, true);

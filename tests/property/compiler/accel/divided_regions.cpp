@@ -1,5 +1,5 @@
-// Random integer networks that several accelerators divide: bit for bit the reference's values, whether the launches run
-// together or one after the other. Compiling proves that launches of one group do not conflict (isa/verify).
+// Random integer networks that several accelerators divide: bit for bit the reference's values, whether the launches
+// run together or one after the other. Compiling proves that launches of one group do not conflict (isa/verify).
 #include <fmt/format.h>
 
 #include "compiler/pipeline.h"
