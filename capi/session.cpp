@@ -365,7 +365,7 @@ Json Session::steps_json(const std::vector<runtime::StepProfile>& steps) const {
     if (step.counters != simulator::Counters{}) row["counters"] = simulator::to_json(step.counters);
     if (!step.launches.empty()) {
       std::uint64_t cycles = 0;
-      for (const simulator::LaunchTrace& launch : step.launches) cycles += launch.cycles;
+      for (const runtime::TimedLaunch& launch : step.launches) cycles += launch.trace.cycles;
       row["cycles"] = cycles;
       row["accelerator_seconds"] = system_.seconds(cycles);
     }

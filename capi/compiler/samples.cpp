@@ -60,7 +60,7 @@ Result<Evaluation> evaluate(Session& session, Inputs tensors, const std::optiona
     DOVETAIL_ASSIGN(runtime::RunResult result, session.run(samples.inputs(run)));
     for (auto& [name, array] : result.outputs) results[name].push_back(std::move(array));
     for (const runtime::StepProfile& step : result.steps)
-      for (const simulator::LaunchTrace& launch : step.launches) *cycles += launch.cycles;
+      for (const runtime::TimedLaunch& launch : step.launches) *cycles += launch.trace.cycles;
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 

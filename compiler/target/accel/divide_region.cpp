@@ -21,7 +21,8 @@ namespace {
 
 // Expected cycles from the end of one group to the first products of the next one: the last responses to stores, then
 // the latency of instructions, micro-ops and operands. How much of that would be hidden without the new group differs,
-// so each of these numbers gives a way to divide a region; the middle one decides without counting.
+// so each of these numbers gives a way to divide a region, as do one port for all and a port for each accelerator. Without
+// counting, the middle number and one port decide.
 constexpr std::array kCyclesBetweenGroups{150.0, 600.0, 2400.0};
 
 // A share with what it accesses.
@@ -33,8 +34,9 @@ struct Planned {
 // A way to divide an operation.
 struct Plan {
   std::vector<Planned> shares;
-  double cycles = 0;                                 // expected, without those between groups
-  int groups_between = 0;                            // groups that begin within the operation
+  double cycles = 0;       // expected, without those between groups, if the memory is fast enough
+  double port_cycles = 0;  // at least, of one port of the memory for all transfers
+  int groups_between = 0;  // groups that begin within the operation
   std::optional<Operation> replaced = std::nullopt;  // has more programs
 };
 
@@ -114,12 +116,13 @@ class Divider {
       plans.push_back(std::move(of_operation));
     }
     if (!division_.count || division_.cycles_between_groups)
-      return std::vector{by_paths(plans, division_.cycles_between_groups.value_or(kCyclesBetweenGroups[1]))};
+      return std::vector{by_paths(plans, division_.cycles_between_groups.value_or(kCyclesBetweenGroups[1]), 1)};
     std::vector<DividedRegion> ways{undivided(operations_)};
-    for (const double between : kCyclesBetweenGroups)
-      if (DividedRegion way = by_paths(plans, between);
-          std::ranges::find(ways, way.shares, &DividedRegion::shares) == ways.end())
-        ways.push_back(std::move(way));
+    for (const std::int64_t ports : {std::int64_t{1}, division_.accelerators})
+      for (const double between : kCyclesBetweenGroups)
+        if (DividedRegion way = by_paths(plans, between, ports);
+            std::ranges::find(ways, way.shares, &DividedRegion::shares) == ways.end())
+          ways.push_back(std::move(way));
     return ways;
   }
 
@@ -163,7 +166,7 @@ class Divider {
 
  private:
   // `between`: expected cycles between groups.
-  DividedRegion by_paths(const std::vector<std::vector<Plan>>& plans, double between) const {
+  DividedRegion by_paths(const std::vector<std::vector<Plan>>& plans, double between, std::int64_t ports) const {
     struct Path {
       double cycles = 0;
       std::size_t before = 0;
@@ -172,7 +175,8 @@ class Divider {
     for (std::size_t o = 0; o < plans.size(); ++o) {
       std::vector<Path>& row = paths.emplace_back();
       for (const Plan& plan : plans[o]) {
-        const double own = plan.cycles + plan.groups_between * between;
+        const double own =
+            std::max(plan.cycles, plan.port_cycles / static_cast<double>(ports)) + plan.groups_between * between;
         Path best{o == 0 ? own : std::numeric_limits<double>::infinity(), 0};
         for (std::size_t before = 0; o > 0 && before < plans[o - 1].size(); ++before) {
           const double cycles =
@@ -311,7 +315,7 @@ class Divider {
       plan.shares.push_back(
           {{o, slice, std::nullopt, static_cast<std::size_t>(part)}, std::move(made.reads), {made.write}});
     }
-    plan.cycles = std::max(plan.cycles, port_cycles(o, plan) + weights / static_cast<double>(config_.bus_bytes));
+    plan.port_cycles = port_cycles(o, plan) + weights / static_cast<double>(config_.bus_bytes);
     plans.push_back(std::move(plan));
     return {};
   }
@@ -348,7 +352,7 @@ class Divider {
       if (accesses.conflicts(operation, planned)) return {};
       accesses.add(operation, planned);
     }
-    plan.cycles = std::max(plan.cycles, port_cycles(o, plan));
+    plan.port_cycles = port_cycles(o, plan);
     if (plan.shares.size() > 1) plans.push_back(std::move(plan));
     return {};
   }

@@ -87,6 +87,9 @@ Result<StreamStatistics> finish_code(std::span<LaunchStream> launches, const std
     order_loads(stream, config);
     if (dump) dump("order", text_of(stream, config));
     statistics += {uop_statistics, uops.size(), insert_tokens(stream, config)};
+    ++statistics.launches;
+    statistics.groups += launch.together ? 0 : 1;
+    statistics.accelerators = std::max(statistics.accelerators, launch.accelerator + 1);
     const int last = stream.instructions.empty() ? 0 : stream.instructions.back().node;
     stream.instructions.push_back({{{}, isa::Finish{}}, -1, last});
     space.allocate(uops.size() * static_cast<std::size_t>(config.uop_bytes()));

@@ -57,18 +57,25 @@ Json to_json(const StreamStatistics& statistics, const isa::HardwareConfig& conf
             {"by_nop", counts.relays_by_nop},
             {"wait_cycles", counts.relay_wait_cycles}}},
           {"tokens_limited_by_depth", counts.limited_by_depth},
-          {"side_by_side", statistics.side_by_side}};
+          {"side_by_side", statistics.side_by_side},
+          {"launches", statistics.launches},
+          {"groups", statistics.groups},
+          {"accelerators", statistics.accelerators}};
 }
 
 std::string line_of(const StreamStatistics& statistics, const isa::HardwareConfig& config) {
   const TokenStatistics& tokens = statistics.tokens;
+  std::string divided;
+  if (statistics.accelerators > 1)
+    divided = fmt::format("{} launches in {} groups on {} accelerators; ", statistics.launches, statistics.groups,
+                          statistics.accelerators);
   std::string pairs;
   for (const auto& [first, second] : statistics.side_by_side)
     pairs += fmt::format("{} {} and {}", pairs.empty() ? "; side by side" : ",", first, second);
   return fmt::format(
-      "{} tokens (one at every change of queues: {}), relays: {} waiting anyway, {} made to wait, {} NOPs, which wait "
+      "{}{} tokens (one at every change of queues: {}), relays: {} waiting anyway, {} made to wait, {} NOPs, which wait "
       "for about {} cycles; {} LOAD UOP of {} bytes{}{}",
-      tokens.all_tokens(), tokens.stage_order_tokens, tokens.relays_by_waiting, tokens.relays_by_made_to_wait,
+      divided, tokens.all_tokens(), tokens.stage_order_tokens, tokens.relays_by_waiting, tokens.relays_by_made_to_wait,
       tokens.relays_by_nop, tokens.relay_wait_cycles, statistics.uops.loads, loaded_bytes(statistics, config),
       tokens.limited_by_depth ? "; tokens limited by the depth of their FIFOs" : "", pairs);
 }
