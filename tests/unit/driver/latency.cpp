@@ -12,7 +12,7 @@ const System kSystem{100, "mine.json", {}, "mine.json"};
 runtime::StepProfile step(const char* name, const char* target, double seconds,
                           std::vector<std::uint64_t> cycles = {}) {
   runtime::StepProfile profile{name, target, seconds, {}};
-  for (const std::uint64_t launch : cycles) profile.launches.push_back({.cycles = launch, .events = {}});
+  for (const std::uint64_t launch : cycles) profile.launches.push_back({{}, {.cycles = launch, .events = {}}});
   return profile;
 }
 

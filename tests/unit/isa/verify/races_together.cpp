@@ -24,7 +24,7 @@ store.out sram=0 dram=0x201 size=1x1 stride=1 pop_prev
 finish
 )";
 
-std::uint32_t& dram_base(Checked& checked, std::size_t instruction) {
+std::uint64_t& dram_base(Checked& checked, std::size_t instruction) {
   return std::get<isa::Store>(checked.program[instruction].body).dram_base;
 }
 
@@ -57,9 +57,11 @@ TEST_CASE("verify: two launches that begin together store to the same bytes") {
 TEST_CASE("verify: a launch loads what another one that begins together stores") {
   for (const bool second_stores : {false, true}) {
     Checked checked(kTwice);
-    const auto bytes = static_cast<std::uint32_t>(checked.config.element_bytes(isa::Memory::out));
-    const std::uint32_t loaded = std::get<isa::Load>(checked.program[1].body).dram_base *
-                                 static_cast<std::uint32_t>(checked.config.element_bytes(isa::Memory::inp)) / bytes;
+    const auto bytes = [&](isa::Memory memory) {
+      return static_cast<std::uint64_t>(checked.config.element_bytes(memory));
+    };
+    const std::uint64_t loaded =
+        std::get<isa::Load>(checked.program[1].body).dram_base * bytes(isa::Memory::inp) / bytes(isa::Memory::out);
     dram_base(checked, second_stores ? 12 : 5) = loaded;
     // The launch that stores reads the bytes, too, but before.
     const isa::VerifyReport report = report_of(checked, kTogether);
