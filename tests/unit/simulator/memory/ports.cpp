@@ -26,7 +26,8 @@ Cycle last_beat(const char* text, int requesters, int bursts) {
     turns.sort(Direction::read, asking);
     for (const int i : asking) {
       const auto at = static_cast<std::size_t>(i);
-      const std::uint64_t address = (at << 20) + static_cast<std::uint64_t>(bursts - left[at]) * kBeats * kBus;
+      // Each reads its own bank of ddr4-2400.
+      const std::uint64_t address = (at << 15) + static_cast<std::uint64_t>(bursts - left[at]) * kBeats * kBus;
       const Answer answer = turns.accept(i, cycle, Direction::read, address, kBeats);
       from[at] = answer.accepted ? cycle + 1 : answer.cycle;
       if (!answer.accepted) continue;
