@@ -65,9 +65,9 @@ class SharedSimulator : public Simulator {
         memory_(make_memory(options.memory, config.bus_bytes)),
         machines_(config, *memory_, static_cast<std::size_t>(options.accelerators)) {
     for (std::size_t i = 0; i < machines_.size(); ++i) {
-      const bool alike = i > 0 && !options.by_launch;
+      const bool same = i > 0 && !options.by_launch;
       executions_.push_back(
-          std::make_unique<Execution>(config, alike ? Values::left_out : values, alike ? nullptr : options.work));
+          std::make_unique<Execution>(config, same ? Values::left_out : values, same ? nullptr : options.work));
     }
   }
 

@@ -21,8 +21,8 @@ namespace {
 
 // Expected cycles from the end of one group to the first products of the next one: the last responses to stores, then
 // the latency of instructions, micro-ops and operands. How much of that would be hidden without the new group differs,
-// so each of these numbers gives a way to divide a region, as do one port for all and a port for each accelerator. Without
-// counting, the middle number and one port decide.
+// so each of these numbers gives a way to divide a region, as do one port for all and a port for each accelerator.
+// Without counting, the middle number and one port decide.
 constexpr std::array kCyclesBetweenGroups{150.0, 600.0, 2400.0};
 
 // A share with what it accesses.
@@ -336,7 +336,7 @@ class Divider {
         if (end >= in_place_now.size() || !in_place_now[end]) phase.push_back(end);
       if (phase.empty()) continue;
       const std::size_t parts = std::min(phase.size(), static_cast<std::size_t>(division_.accelerators));
-      // Programs of a phase are alike.
+      // Programs of a phase take equal times, nearly.
       DOVETAIL_ASSIGN(const double cycles, cycles_of(operation, programs[phase.front()]));
       plan.cycles += cycles * static_cast<double>((phase.size() + parts - 1) / parts);
       plan.groups_between += boxes[begin].phase > 0 ? 1 : 0;

@@ -73,7 +73,8 @@ std::string line_of(const StreamStatistics& statistics, const isa::HardwareConfi
   for (const auto& [first, second] : statistics.side_by_side)
     pairs += fmt::format("{} {} and {}", pairs.empty() ? "; side by side" : ",", first, second);
   return fmt::format(
-      "{}{} tokens (one at every change of queues: {}), relays: {} waiting anyway, {} made to wait, {} NOPs, which wait "
+      "{}{} tokens (one at every change of queues: {}), relays: {} waiting anyway, {} made to wait, {} NOPs, which "
+      "wait "
       "for about {} cycles; {} LOAD UOP of {} bytes{}{}",
       divided, tokens.all_tokens(), tokens.stage_order_tokens, tokens.relays_by_waiting, tokens.relays_by_made_to_wait,
       tokens.relays_by_nop, tokens.relay_wait_cycles, statistics.uops.loads, loaded_bytes(statistics, config),

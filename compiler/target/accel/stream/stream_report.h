@@ -25,7 +25,8 @@ struct StreamStatistics {
 
 // {"uops": {"kernels", "wholes", "in_memory", "loads", "loaded", "loaded_bytes"}, "tokens": {"all", "stage_order",
 // FIFO: its tokens, ..., "layers": [{"name", "all", "stage_order"}, ...]}, "relays": {"by_waiting", "made_to_wait",
-// "by_nop", "wait_cycles"}, "tokens_limited_by_depth", "side_by_side": [[first node, second node], ...], "launches", "groups", "accelerators"}
+// "by_nop", "wait_cycles"}, "tokens_limited_by_depth", "side_by_side": [[first node, second node], ...], "launches",
+// "groups", "accelerators"}
 Json to_json(const StreamStatistics& statistics, const isa::HardwareConfig& config);
 // A line for a terminal.
 std::string line_of(const StreamStatistics& statistics, const isa::HardwareConfig& config);

@@ -40,7 +40,7 @@ Cycle last_beat(const char* text, int requesters, int bursts) {
 
 }  // namespace
 
-TEST_CASE("requesters with ports of their own do not delay each other in an ideal memory") {
+TEST_CASE("requesters with separate ports do not delay each other in an ideal memory") {
   const Cycle alone = last_beat("ideal", 1, 50);
   CHECK(alone == 64 + 50 * 16 - 1);
   CHECK(last_beat("ideal", 2, 50) == 64 + 100 * 16 - 1);
