@@ -50,8 +50,8 @@ class Accesses {
   }
 
   void clear() { of_values_.clear(); }
-  // Whether the share must not run together with the others, and why: it meets an access of another accelerator, and
-  // one of the two writes.
+  // Whether the share must not run together with the others: it meets an access of another accelerator, and one of the
+  // two writes.
   bool conflicts(const Operation& operation, const Planned& planned) const {
     bool meets = false;
     each(operation, planned, [&](ValueId value, const Box& box, bool writes) {
