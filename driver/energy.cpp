@@ -65,6 +65,15 @@ Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
   return sum;
 }
 
+namespace {
+
+simulator::Counters with_others(simulator::Counters counters, const simulator::Counters& others) {
+  counters += others;
+  return counters;
+}
+
+}  // namespace
+
 std::vector<double> layer_joules(const TimedProgram& program, const System& system, const explore::EnergyTable& table) {
   const explore::RunTime time = run_time(cycles_of(program), system);
   const auto logic = logic_size(program.config);
@@ -72,7 +81,7 @@ std::vector<double> layer_joules(const TimedProgram& program, const System& syst
   std::vector<explore::RunPart> parts;
   for (const simulator::ProfilePart& layer :
        profile_of(program, trace_of(std::span(&program, 1)), system.memory).layers)
-    parts.push_back({layer.cycles, layer.counters});
+    parts.push_back({layer.cycles, with_others(layer.counters, layer.others)});
   return split_energy(whole, parts, program.config, system.memory, time, table, logic);
 }
 

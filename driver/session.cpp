@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/difference.h"
+#include "bundle/code/accel.h"
 #include "bundle/code/target_facts.h"
 #include "driver/bundle_file.h"
 
@@ -17,6 +20,22 @@ bool any_step_rounds_freely(const bundle::Bundle& bundle) {
   });
 }
 
+// Error: the bundle has launches of accelerators that the system does not have.
+Result<void> check_accelerators(const bundle::Bundle& bundle, const System& system) {
+  if (!system.divides_samples()) return {};
+  std::size_t accelerators = 0;
+  for (const bundle::Bundle* program : bundle::all_programs(bundle)) {
+    DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(*program));
+    for (const auto& step : steps)
+      for (const isa::Launch& launch : step.code.launches)
+        accelerators = std::max(accelerators, launch.accelerator + 1);
+  }
+  if (accelerators <= static_cast<std::size_t>(system.accelerators)) return {};
+  return Diagnostic{"invalid value for --accelerators", std::to_string(system.accelerators),
+                    fmt::format("the bundle's programs are divided between {} accelerators", accelerators),
+                    "use as many, or --accelerators 1, which runs all launches one after the other"};
+}
+
 }  // namespace
 
 Result<Session> Session::open(SessionOptions options) {
@@ -28,6 +47,7 @@ Result<Session> Session::open(SessionOptions options) {
     own.model.system.timed = runtime::has_clock(own.engine);
   }
   DOVETAIL_ASSIGN(session.system_, is_bundle ? system_of(own.model, session.bundle_) : system_of(own.model));
+  if (is_bundle) DOVETAIL_TRY(check_accelerators(session.bundle_, session.system_));
   own.engine_options.memory = session.system_.memory;
   own.engine_options.accelerators = session.system_.accelerators;
   own.engine_options.by_launch = session.system_.divides_samples();

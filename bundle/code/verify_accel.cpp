@@ -7,7 +7,9 @@
 
 #include "bundle/code/accel.h"
 #include "isa/codec.h"
+#include "isa/legal.h"
 #include "isa/offset.h"
+#include "isa/verify/races_together.h"
 
 namespace dovetail::bundle {
 
@@ -47,6 +49,7 @@ class AccelVerifier {
     check_memory();
     check_program();
     check_ranges();
+    if (problems_.empty()) check_groups();
     return problems_;
   }
 
@@ -120,6 +123,18 @@ class AccelVerifier {
       return;
     }
     if (!encoded->empty()) fail(fmt::format("no segment contains the program at {:#x}", code_.program_base));
+  }
+
+  // Launches that begin together have no order: engines rely on it that they do not conflict.
+  void check_groups() {
+    if (!code_.launches.empty() && code_.launches.front().together)
+      fail("the first launch begins together with one before it");
+    const isa::LegalityRules rules(code_.config);
+    if (std::ranges::none_of(code_.launches, &isa::Launch::together) ||
+        !std::ranges::all_of(code_.program, [&](const isa::Instruction& each) { return rules.is_legal(each); }))
+      return;
+    for (const isa::Finding& finding : isa::races_together(code_.config, code_.program, code_.launches))
+      fail(fmt::format("{} ({}): {}", finding.diagnostic.what, finding.diagnostic.where, finding.diagnostic.why));
   }
 
   void check_ranges() {

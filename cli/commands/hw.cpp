@@ -251,9 +251,13 @@ class Hw : public Command {
   static std::string times_text(const isa::HardwareConfig& config, const driver::System& system) {
     const double cycles_per_second = system.clock_mhz * 1e6;
     std::string text = fmt::format(
-        "system: {:.6g} MHz, memory {}; {:.4g} GMAC/s, {}\n", system.clock_mhz, simulator::to_string(system.memory),
-        static_cast<double>(config.macs_per_uop()) * cycles_per_second * 1e-9,
-        simulator::to_string(simulator::peak_rate(system.memory, config.bus_bytes), cycles_per_second * 1e-9, "GB/s"));
+        "system: {:.6g} MHz, memory {}{}; {:.4g} GMAC/s{}, {}\n", system.clock_mhz, simulator::to_string(system.memory),
+        system.accelerators == 1
+            ? ""
+            : fmt::format(", {} accelerators that divide {}", system.accelerators, isa::name(system.split)),
+        static_cast<double>(config.macs_per_uop()) * cycles_per_second * 1e-9, system.accelerators == 1 ? "" : " each",
+        simulator::to_string(simulator::peak_rate(system.memory, config.bus_bytes, system.accelerators),
+                             cycles_per_second * 1e-9, "GB/s"));
     if (const auto* bank = std::get_if<simulator::BankMemory>(&system.memory))
       text += fmt::format("the memory's clock: {:.6g} MHz\n", 1e6 / static_cast<double>(bank->standard.clock_ps));
     if (const std::string beyond = driver::beyond_design(config, system.clock_mhz, system.level_ps); !beyond.empty())

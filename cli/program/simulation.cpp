@@ -125,8 +125,8 @@ Result<void> Simulation::run_launches() {
         if (timing != nullptr) timed_.traces.push_back(*timing);
       }));
   seconds_ = seconds_since(start);
-  timed_.divided = options_.engine_options.by_launch ? options_.engine_options.accelerators : 1;
-  if (!options_.what_if || timed_.traces.empty() || timed_.divided > 1) return {};
+  // Emitted programs have no groups: all launches run on accelerator 0.
+  if (!options_.what_if || timed_.traces.empty()) return {};
   simulator::Dram image = input_.dram;
   const auto moved = isa::at_offset(config(), input_.program, input_.offset);
   DOVETAIL_ASSIGN(timed_.what_if, simulator::what_if(config(), options_.engine_options, moved, input_.launches, image));

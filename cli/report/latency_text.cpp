@@ -98,7 +98,9 @@ std::string estimate_text(const PlacementSummary& summary, const driver::System&
     text +=
         fmt::format("  host        {} in {}\n", milliseconds_text(sum.others), count_text(sum.other_regions, "region"));
   if (system.accelerators > 1)
-    text += "  for         one accelerator alone: `run --engine cycle` measures several that share the memory\n";
+    text += system.divides_samples()
+                ? "  for         one accelerator alone, undivided: `run --engine cycle` measures several\n"
+                : "  for         one accelerator alone: `run --engine cycle` measures several that share the memory\n";
   if (sum.borders > 0) text += fmt::format("  borders     {}\n", milliseconds_text(sum.borders));
   return text + "\n";
 }

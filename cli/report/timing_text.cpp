@@ -172,7 +172,7 @@ std::string layer_table(const simulator::Profile& profile) {
                waiting(token_prev), waiting(token_next), waiting(drain), waiting(unit), waiting(fetch),
                std::string(part.bounds.tightest_name()), percent(part.bounds.tightest(), part.cycles),
                fmt::format("{:.1f}", part.macs_per_cycle()), useful_rate(part),
-               efficiency(part, profile.peak_macs_per_cycle)});
+               efficiency(part, profile.layer_peak_macs_per_cycle)});
   }
   return table.to_string();
 }
@@ -273,7 +273,7 @@ std::string slowest_layers(const simulator::Profile& profile) {
   for (const simulator::ProfilePart* part : std::span(parts).first(std::min(kMost, parts.size())))
     table.add({part->name.empty() ? "(none)" : shortened(part->name), with_separators(part->cycles),
                percent(part->cycles, profile.whole.cycles), fmt::format("{:.1f}", part->macs_per_cycle()),
-               efficiency(*part, profile.peak_macs_per_cycle), std::string(part->bounds.tightest_name())});
+               efficiency(*part, profile.layer_peak_macs_per_cycle), std::string(part->bounds.tightest_name())});
   return fmt::format("\n{}\n", table.to_string());
 }
 

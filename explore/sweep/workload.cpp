@@ -300,6 +300,8 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
                         .bound_by = std::string(part.bounds.tightest_name()),
                         .counters = part.counters,
                         .by_cause = part.by_cause});
+    for (std::size_t i = 0; i < profile.layers.size(); ++i)
+      layers[layers.size() - profile.layers.size() + i].counters += profile.layers[i].others;
   }
   layers.push_back(std::move(after));
   return layers;

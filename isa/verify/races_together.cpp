@@ -92,4 +92,12 @@ void find_races_together(const HardwareConfig& config, std::span<const Instructi
   }
 }
 
+std::vector<Finding> races_together(const HardwareConfig& config, std::span<const Instruction> program,
+                                    std::span<const Launch> launches) {
+  constexpr std::size_t kMost = 4;
+  FindingSet findings(kMost);
+  find_races_together(config, program, launches, findings);
+  return std::move(findings).report().findings;
+}
+
 }  // namespace dovetail::isa

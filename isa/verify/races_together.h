@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "isa/config.h"
 #include "isa/instruction.h"
@@ -14,5 +15,9 @@ namespace dovetail::isa {
 // Also finds launches that begin together on one accelerator. `launches` are within the program.
 void find_races_together(const HardwareConfig& config, std::span<const Instruction> program,
                          std::span<const Launch> launches, FindingSet& findings);
+
+// The first findings alone. Precondition: instructions are legal.
+std::vector<Finding> races_together(const HardwareConfig& config, std::span<const Instruction> program,
+                                    std::span<const Launch> launches);
 
 }  // namespace dovetail::isa

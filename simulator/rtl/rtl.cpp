@@ -373,7 +373,7 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
 }  // namespace
 
 Result<std::unique_ptr<RtlSimulator>> make_rtl(const isa::HardwareConfig& config, const RtlOptions& options) {
-  if (options.engine.accelerators > 1)
+  if (options.engine.accelerators > 1 && !options.engine.by_launch)
     return Diagnostic{"cannot run several accelerators",
                       fmt::format("engine rtl, {} accelerators", options.engine.accelerators),
                       "a Verilated model is one accelerator with its own memory",

@@ -15,15 +15,14 @@ namespace dovetail::simulator {
 
 namespace {
 
-void finish(ProfilePart& part, const TracedProgram& program, const MemorySpec& memory) {
+void finish(ProfilePart& part, const TracedProgram& program, const MemorySpec& memory, std::int64_t accelerators) {
   const isa::HardwareConfig& config = program.config;
   const auto sum = [](const auto& values) { return std::accumulate(values.begin(), values.end(), std::uint64_t{0}); };
-  part.bounds = bounds_of(config, memory, part.counters, program.divided);
+  part.bounds = bounds_of(config, memory, part.counters, accelerators);
   part.bytes_read = sum(part.counters.bytes_loaded) +
                     sum(part.counters.instructions) * static_cast<std::uint64_t>(config.instruction_bytes());
   part.bytes_written = part.counters.bytes_stored;
-  part.charged_bytes =
-      peak_rate(memory, config.bus_bytes, program.divided).charged(part.bytes_read, part.bytes_written);
+  part.charged_bytes = peak_rate(memory, config.bus_bytes, accelerators).charged(part.bytes_read, part.bytes_written);
 }
 
 // Index into kComputeKindNames.
@@ -83,7 +82,7 @@ void count_others(const TracedProgram& program, const std::vector<std::string>& 
     if (source == sources.end()) continue;
     ProfilePart& part = parts[static_cast<std::size_t>(source - sources.begin())];
     for (std::size_t i = range.begin; i < range.end; ++i)
-      if (!traced[i]) count_all(program.config, bus, routes.of(program.program[i]), program.program[i], part.counters);
+      if (!traced[i]) count_all(program.config, bus, routes.of(program.program[i]), program.program[i], part.others);
   }
 }
 
@@ -97,6 +96,7 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
             .sources = trace.sources};
   Profile profile;
   profile.peak_macs_per_cycle = static_cast<double>(program.config.macs_per_uop() * program.divided);
+  profile.layer_peak_macs_per_cycle = static_cast<double>(program.config.macs_per_uop());
   profile.peak_rate = peak_rate(memory, program.config.bus_bytes, program.divided);
   profile.knows_waits = std::all_of(own.launches.begin(), own.launches.end(),
                                     [](const LaunchTrace& launch) { return launch.waits.has_value(); });
@@ -140,13 +140,20 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
     }
     part.by_cause = by_cause(of_kinds, part.units[isa::index(isa::Queue::compute)]);
     complete(part.counters, program.config);
-    finish(part, program, memory);
+    if (program.divided > 1) complete(part.others, program.config);
+    finish(part, program, memory, 1);
     if (!program.useful_macs.empty()) {
       const auto useful = program.useful_macs.find(part.name);
-      part.useful_macs = useful == program.useful_macs.end() ? 0 : useful->second;
-      profile.whole.useful_macs = profile.whole.useful_macs.value_or(0) + *part.useful_macs;
+      const std::uint64_t all = useful == program.useful_macs.end() ? 0 : useful->second;
+      profile.whole.useful_macs = profile.whole.useful_macs.value_or(0) + all;
+      const std::uint64_t executed = part.counters.macs + part.others.macs;
+      part.useful_macs = part.others.macs == 0 ? all
+                                               : static_cast<std::uint64_t>(static_cast<double>(all) *
+                                                                            static_cast<double>(part.counters.macs) /
+                                                                            static_cast<double>(executed));
     }
     profile.whole.counters += part.counters;
+    profile.whole.counters += part.others;
     for (std::size_t u = 0; u < 3; ++u) profile.whole.units[u] += part.units[u];
     if (std::any_of(part.units.begin(), part.units.end(), [](const UnitTime& time) { return time.total() != 0; }))
       profile.layers.push_back(part);
@@ -163,7 +170,7 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
   for (std::size_t u = 0; u < 3; ++u) profile.whole.units[u] += times.back()[u];
   profile.whole.by_cause = by_cause(profile.compute_kinds, profile.whole.units[isa::index(isa::Queue::compute)]);
   profile.whole.waits = profile.waits;
-  finish(profile.whole, program, memory);
+  finish(profile.whole, program, memory, program.divided);
   return profile;
 }
 

@@ -64,9 +64,12 @@ using CyclesByCause = std::array<std::uint64_t, kCycleCauseNames.size()>;
 struct ProfilePart {
   std::string name;
   std::uint64_t cycles = 0;
-  // For a layer, those of its instructions (of all accelerators that divide it) and their fetch, without DRAM commands
+  // For a layer, those of its instructions and their fetch, without DRAM commands
   // and the ALU's reads of a second operand. For the whole run, all that the trace has.
   Counters counters;
+  // Of a layer that accelerators divide, those of the accelerators that do not end last. All other members of the layer
+  // are of those that do: their cycles and work, and the bounds of one accelerator.
+  Counters others = {};
   Bounds bounds;
   std::array<UnitTime, 3> units;  // by isa::Queue
   CyclesByCause by_cause{};       // `cycles`, by kCycleCauseNames
@@ -102,7 +105,7 @@ struct Profile {
   bool knows_waits = false;
   std::array<MemorySplit, 3> waits;  // of class memory
   FetchTime fetch;
-  double peak_macs_per_cycle = 0;
+  double peak_macs_per_cycle = 0, layer_peak_macs_per_cycle = 0;  // of the whole, and of a layer
   PeakRate peak_rate;
 };
 

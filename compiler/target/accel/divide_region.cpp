@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -38,6 +39,12 @@ struct Plan {
   double port_cycles = 0;  // at least, of one port of the memory for all transfers
   int groups_between = 0;  // groups that begin within the operation
   std::optional<Operation> replaced = std::nullopt;  // has more programs
+
+  std::int64_t accelerators() const {
+    std::size_t last = 0;
+    for (const Planned& planned : shares) last = std::max(last, planned.share.accelerator);
+    return static_cast<std::int64_t>(last) + 1;
+  }
 };
 
 // Accesses of the shares that run together.
@@ -116,13 +123,16 @@ class Divider {
       plans.push_back(std::move(of_operation));
     }
     if (!division_.count || division_.cycles_between_groups)
-      return std::vector{by_paths(plans, division_.cycles_between_groups.value_or(kCyclesBetweenGroups[1]), 1)};
+      return std::vector{by_paths(
+          plans, {division_.accelerators, 1, division_.cycles_between_groups.value_or(kCyclesBetweenGroups[1])})};
     std::vector<DividedRegion> ways{undivided(operations_)};
-    for (const std::int64_t ports : {std::int64_t{1}, division_.accelerators})
-      for (const double between : kCyclesBetweenGroups)
-        if (DividedRegion way = by_paths(plans, between, ports);
-            std::ranges::find(ways, way.shares, &DividedRegion::shares) == ways.end())
-          ways.push_back(std::move(way));
+    for (std::int64_t most = division_.accelerators; most > 1; most = most == 2 ? 1 : (most + 1) / 2)
+      for (const std::int64_t ports : {std::int64_t{1}, most})
+        for (const double between : kCyclesBetweenGroups) {
+          if (most < division_.accelerators && between != kCyclesBetweenGroups[1]) continue;
+          DividedRegion way = by_paths(plans, {most, ports, between});
+          if (std::ranges::find(ways, way.shares, &DividedRegion::shares) == ways.end()) ways.push_back(std::move(way));
+        }
     return ways;
   }
 
@@ -165,8 +175,13 @@ class Divider {
   }
 
  private:
-  // `between`: expected cycles between groups.
-  DividedRegion by_paths(const std::vector<std::vector<Plan>>& plans, double between, std::int64_t ports) const {
+  struct Assumptions {
+    std::int64_t most = 1;   // accelerators that divide an operation
+    std::int64_t ports = 1;  // of the memory
+    double between = 0;      // cycles between groups
+  };
+
+  DividedRegion by_paths(const std::vector<std::vector<Plan>>& plans, const Assumptions& assumed) const {
     struct Path {
       double cycles = 0;
       std::size_t before = 0;
@@ -175,12 +190,14 @@ class Divider {
     for (std::size_t o = 0; o < plans.size(); ++o) {
       std::vector<Path>& row = paths.emplace_back();
       for (const Plan& plan : plans[o]) {
-        const double own =
-            std::max(plan.cycles, plan.port_cycles / static_cast<double>(ports)) + plan.groups_between * between;
+        const double own = plan.accelerators() > assumed.most
+                               ? std::numeric_limits<double>::infinity()
+                               : std::max(plan.cycles, plan.port_cycles / static_cast<double>(assumed.ports)) +
+                                     plan.groups_between * assumed.between;
         Path best{o == 0 ? own : std::numeric_limits<double>::infinity(), 0};
         for (std::size_t before = 0; o > 0 && before < plans[o - 1].size(); ++before) {
           const double cycles =
-              paths[o - 1][before].cycles + own + (depends(o, plan, plans[o - 1][before]) ? between : 0);
+              paths[o - 1][before].cycles + own + (depends(o, plan, plans[o - 1][before]) ? assumed.between : 0);
           if (cycles < best.cycles) best = {cycles, before};
         }
         row.push_back(best);
@@ -198,16 +215,21 @@ class Divider {
     for (std::size_t o = 0; o < plans.size(); ++o) {
       const Plan& plan = plans[o][taken[o]];
       if (plan.replaced) region.operations[o] = *plan.replaced;
-      int phase = 0;
-      for (const Planned& planned : plan.shares) {
-        if (planned.phase != phase || together.conflicts(operations_[o], planned)) {
-          phase = planned.phase;
+      // All shares of a phase are in one group.
+      for (std::size_t begin = 0, end = 0; begin < plan.shares.size(); begin = end) {
+        while (end < plan.shares.size() && plan.shares[end].phase == plan.shares[begin].phase) ++end;
+        const std::span phase(plan.shares.begin() + static_cast<std::ptrdiff_t>(begin), end - begin);
+        if (begin > 0 || std::ranges::any_of(phase, [&](const Planned& planned) {
+              return together.conflicts(operations_[o], planned);
+            })) {
           ++group;
           together.clear();
         }
-        together.add(operations_[o], planned);
-        region.shares.push_back(planned.share);
-        region.shares.back().group = group;
+        for (const Planned& planned : phase) {
+          together.add(operations_[o], planned);
+          region.shares.push_back(planned.share);
+          region.shares.back().group = group;
+        }
       }
     }
     return region;
@@ -277,7 +299,8 @@ class Divider {
       plans[0].cycles += cycles;
     }
     if (!boxes.empty()) {
-      DOVETAIL_TRY(add_by_programs(o, kept, plans));
+      for (std::int64_t parts = division_.accelerators; parts > 1; parts = parts == 2 ? 1 : (parts + 1) / 2)
+        DOVETAIL_TRY(add_by_programs(o, kept, parts, plans));
       return plans;
     }
     for (const SliceAxis axis : {SliceAxis::images, SliceAxis::channels, SliceAxis::rows, SliceAxis::columns})
@@ -321,9 +344,10 @@ class Divider {
   }
 
   // Programs of a phase are divided evenly; phases follow each other.
-  Result<void> add_by_programs(std::size_t o, const std::vector<bool>& kept, std::vector<Plan>& plans) const {
+  Result<void> add_by_programs(std::size_t o, const std::vector<bool>& kept, std::int64_t accelerators,
+                               std::vector<Plan>& plans) const {
     Plan plan;
-    plan.replaced = with_more_programs(operations_[o], division_.accelerators, kept);
+    plan.replaced = with_more_programs(operations_[o], accelerators, kept);
     const Operation& operation = *plan.replaced;
     const std::vector<TensorLayout> inputs = inputs_of(o);
     const std::vector<bool> in_place_now = in_place(operation);
@@ -335,7 +359,7 @@ class Divider {
       for (; end < boxes.size() && boxes[end].phase == boxes[begin].phase; ++end)
         if (end >= in_place_now.size() || !in_place_now[end]) phase.push_back(end);
       if (phase.empty()) continue;
-      const std::size_t parts = std::min(phase.size(), static_cast<std::size_t>(division_.accelerators));
+      const std::size_t parts = std::min(phase.size(), static_cast<std::size_t>(accelerators));
       // Programs of a phase take equal times, nearly.
       DOVETAIL_ASSIGN(const double cycles, cycles_of(operation, programs[phase.front()]));
       plan.cycles += cycles * static_cast<double>((phase.size() + parts - 1) / parts);
@@ -394,14 +418,17 @@ class Divider {
 
   Diagnostic not_by_images(const Operation& operation, std::int64_t images) const {
     const std::string name = graph_.node(operation.nodes.back()).name;
+    const std::string hint = "divide its layers (--split layers)";
+    if (layouts_.layouts.at(operation.output).rows > 0)
+      return {"cannot divide the model into stages", name,
+              "stages work on one image after the other, and a matrix has the rows of all images", hint};
     if (images <= 1)
       return {"cannot divide the model into stages", name,
-              fmt::format("stages work on the images of a batch, and the result of {} has one block of images", name),
-              fmt::format("compile it for a batch of at least {}, or divide its layers (--split layers)",
-                          2 * config_.batch)};
+              fmt::format("stages work on blocks of {} image{} of a batch, and the result of {} has one block",
+                          config_.batch, config_.batch == 1 ? "" : "s", name),
+              fmt::format("compile it for a batch of at least {}, or {}", 2 * config_.batch, hint)};
     return {"cannot divide the model into stages", name,
-            fmt::format("the images of {} cannot be computed one after the other", name),
-            "divide its layers (--split layers)"};
+            fmt::format("the images of {} cannot be computed one after the other", name), hint};
   }
 
   const graph::Graph& graph_;

@@ -114,6 +114,19 @@ TEST_CASE("accelerator steps: program, launches and ranges") {
              ContainsSubstring("does not continue at 3 of 5"));
 }
 
+TEST_CASE("accelerator steps: launches that begin together") {
+  const auto with = [](std::vector<isa::Launch> launches) {
+    return accel_errors([&](auto& c, auto&) { c.launches = std::move(launches); });
+  };
+  CHECK(with({{0, 5, 1, false}}) == "");
+  CHECK(with({{0, 5, 0, false}, {0, 5, 1, false}}) == "");
+  CHECK_THAT(with({{0, 5, 0, true}}), ContainsSubstring("the first launch begins together with one before it"));
+  CHECK_THAT(with({{0, 5, 1, false}, {0, 5, 1, true}}),
+             ContainsSubstring("two launches begin together on accelerator 1"));
+  CHECK_THAT(with({{0, 5, 0, false}, {0, 5, 1, true}}),
+             ContainsSubstring("race on DRAM bytes") && ContainsSubstring("begin together on two accelerators"));
+}
+
 TEST_CASE("accelerator steps in one memory must not overlap, neither each other nor a tensor") {
   bundle::Bundle bundle = test::sample_bundle();
   bundle::AccelCode code = test::sample_accel_code();
