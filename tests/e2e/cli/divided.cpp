@@ -38,24 +38,23 @@ Json run_report(const test::TemporaryFolder& folder, std::vector<std::string> wo
 
 TEST_CASE("run: two accelerators divide the layers, with all tensors of the reference") {
   const test::TemporaryFolder folder;
-  const std::string model = zoo_model(folder, "resnet8"), hw = "1x16x16-g3";
-  const std::vector<std::string> common{model, "--target", "accel,cpu", "--hw", hw, "--check"};
-  const auto with = [&](const std::vector<std::string>& more) {
-    auto words = common;
+  const std::string model = zoo_model(folder, "resnet8"), hw = "1x16x16-g3",
+                    divided = hw + ",accelerators=2,split=layers";
+  const auto with = [&](const std::string& hardware, const std::vector<std::string>& more) {
+    std::vector<std::string> words{model, "--target", "accel,cpu", "--check", "--hw", hardware};
     words.insert(words.end(), more.begin(), more.end());
     return run_report(folder, words);
   };
-  const Json one = with({"--engine", "cycle"}),
-             two = with({"--engine", "cycle", "--accelerators", "2", "--split", "layers"}),
-             named = with({"--engine", "cycle", "--hw", hw + ",accelerators=2,split=layers"});
+  const Json one = with(hw, {"--engine", "cycle"}),
+             two = with(hw, {"--engine", "cycle", "--accelerators", "2", "--split", "layers"}),
+             named = with(divided, {"--engine", "cycle"});
   CHECK(two["system"]["split"] == "layers");
   CHECK(two["cycles"].get<double>() < 0.75 * one["cycles"].get<double>());
   CHECK(named["cycles"] == two["cycles"]);
   // One sample, not two.
   CHECK(two["latency"]["inferences_per_second"].get<double>() == Approx(1e3 / two["latency"]["ms"].get<double>()));
-  if (simulator::find_systemc_engine())
-    CHECK(with({"--engine", "systemc", "--accelerators", "2", "--split", "layers"})["cycles"] == two["cycles"]);
-  CHECK(with({"--engine", "functional", "--hw", hw + ",accelerators=2,split=layers"})["outputs"] == one["outputs"]);
+  if (simulator::find_systemc_engine()) CHECK(with(divided, {"--engine", "systemc"})["cycles"] == two["cycles"]);
+  CHECK(with(divided, {"--engine", "functional"})["outputs"] == one["outputs"]);
 }
 
 TEST_CASE("a bundle for several accelerators runs on as many, or on one") {
@@ -81,12 +80,12 @@ TEST_CASE("stages work on the images of a batch, and a single image is refused")
       run_report(folder, {zoo_model(folder, "resnet8", {"--batch", "3"}), "--target", "accel,cpu", "--hw",
                           "1x16x16-g3,accelerators=2,split=stages", "--engine", "cycle", "--check"});
   CHECK(report["system"]["split"] == "stages");
-  const Finished single =
-      test::dovetail({"compile", zoo_model(folder, "resnet8"), "--hw", "1x16x16-g3,accelerators=2,split=stages"});
+  const Finished single = test::dovetail({"compile", zoo_model(folder, "resnet8"), "--target", "accel,cpu", "--hw",
+                                          "1x16x16-g3,accelerators=2,split=stages"});
   CHECK(single.exit == 1);
   CHECK_THAT(single.error, ContainsSubstring("cannot divide the model into stages"));
-  const Finished matrices = test::dovetail({"compile", zoo_model(folder, "bert_tiny", {"--sequence", "16"}), "--hw",
-                                            "1x16x16-g3,accelerators=2,split=stages"});
+  const Finished matrices = test::dovetail({"compile", zoo_model(folder, "bert_tiny", {"--sequence", "16"}), "--target",
+                                            "accel,cpu", "--hw", "1x16x16-g3,accelerators=2,split=stages"});
   CHECK_THAT(matrices.error, ContainsSubstring("a matrix has the rows of all images"));
   const Finished unknown = test::dovetail({"run", folder / "resnet8.onnx", "--engine", "cycle", "--split", "rows"});
   CHECK(unknown.exit == 2);
