@@ -18,6 +18,7 @@
 #include "compiler/target/accel/schedule/operation_shape.h"
 #include "compiler/target/accel/task_code.h"
 #include "isa/codec.h"
+#include "isa/semantics/epilogue.h"
 #include "loops/interpreter.h"
 #include "simulator/cycle/cycle.h"
 
@@ -28,10 +29,26 @@ using tune::Outcome;
 
 namespace {
 
+constexpr std::string_view kEpilogueParameters = "P";
+
 NdArray random_array(const loops::BufferNode& buffer, SplitMix64& random) {
   NdArray array(buffer.dtype, buffer.shape);
   for (std::byte& byte : array.bytes()) byte = static_cast<std::byte>(random.next() >> 56);
   return array;
+}
+
+// Parameters of epilogues as a model has them: a range of results that is not empty, and, as the design reads them once
+// for a block of channels, one zero point and one range for its channels.
+void share_ranges(NdArray& parameters, std::size_t block_out) {
+  using namespace isa::semantics;
+  const auto bytes = static_cast<std::size_t>(parameters.shape().back());
+  const auto values = parameters.data<std::int8_t>();
+  const auto row = [&](std::size_t channel) { return values.subspan(channel * bytes, bytes); };
+  for (std::size_t channel = 0; channel < values.size() / bytes; ++channel) {
+    const auto first = row(channel / block_out * block_out), own = row(channel);
+    if (first[least_at(bytes)] > first[most_at(bytes)]) std::swap(first[least_at(bytes)], first[most_at(bytes)]);
+    for (const std::size_t at : {zero_point_at(bytes), least_at(bytes), most_at(bytes)}) own[at] = first[at];
+  }
 }
 
 // Programs do not write the padding of their results, which the interpreter would report as an error. So padding is
@@ -78,6 +95,8 @@ class AccelMeasurer : public tune::Measurer {
     for (const loops::Parameter& parameter : task_.program.parameters)
       if (parameter.role != loops::ParameterRole::output) {
         NdArray& array = arguments.emplace_back(random_array(*parameter.buffer, random));
+        if (parameter.buffer->name == kEpilogueParameters)
+          share_ranges(array, static_cast<std::size_t>(config_.block_out));
         if (is_int4(parameter.buffer->name))
           for (std::int8_t& value : array.data<std::int8_t>()) value = static_cast<std::int8_t>(value % 8);
       }

@@ -83,6 +83,16 @@ TEST_CASE("tune: its schedules are recorded, compiled, faster, and compute the s
   CHECK(more["tasks"][0]["known"].get<int>() > 0);
 }
 
+TEST_CASE("tune: products that end with their epilogue") {
+  const test::TemporaryFolder folder;
+  for (const std::string hardware : {"1x16x16-g2", "1x16x16-g3"}) {
+    const Finished tuned = test::dovetail({"tune", kDigits, "--target", "accel", "--hw", hardware, "--records",
+                                           folder / (hardware + ".db"), "--trials", "2"});
+    INFO(tuned.error);
+    CHECK(tuned.exit == 0);
+  }
+}
+
 TEST_CASE("tune: of two processes on one database one is killed; no record is lost or duplicated") {
   const test::TemporaryFolder folder;
   const auto tune = [&](int trials, int seed, const std::string& report) {
