@@ -24,7 +24,8 @@ Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, c
       program.launches.push_back(launch.launch);
       program.traces.push_back(launch.trace);
     }
-    program.divided = options.by_launch ? options.accelerators : 1;
+    // Engine rtl runs launches that begin together one after the other, and has times of each.
+    program.divided = run.launches.size() < run.runs * code.launches.size() ? options.accelerators : 1;
     if (ask_what_if && program.divided == 1) {
       const bundle::MemorySpace& memory = bundle.spaces[static_cast<std::size_t>(code.space)];
       simulator::Dram dram{memory.base, bundle::initial_image(memory, code)};
