@@ -296,7 +296,7 @@ Result<System> system_of(const ModelOptions& options, const bundle::Bundle& bund
                                                   fmt::format("{}, \"{}\"", options.path, kSystemEntry)));
   }
   if (options.system.split && *options.system.split != config.split && config.accelerators > 1)
-    return Diagnostic{"invalid value for --split", std::string(isa::name(*options.system.split)),
+    return Diagnostic{"cannot run the bundle with this split", std::string(isa::name(*options.system.split)),
                       fmt::format("the bundle was compiled for accelerators that divide {}", isa::name(config.split)),
                       "compile the model for it"};
   return resolve_system(config, from, options.system);

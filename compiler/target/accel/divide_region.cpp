@@ -418,7 +418,7 @@ class Divider {
 
   Diagnostic not_by_images(const Operation& operation, std::int64_t images) const {
     const std::string name = graph_.node(operation.nodes.back()).name;
-    const std::string hint = "divide its layers (--split layers)";
+    const std::string hint = "divide its layers (split=layers)";
     if (layouts_.layouts.at(operation.output).rows > 0)
       return {"cannot divide the model into stages", name,
               "stages work on one image after the other, and a matrix has the rows of all images", hint};
