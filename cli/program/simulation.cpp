@@ -125,7 +125,6 @@ Result<void> Simulation::run_launches() {
         if (timing != nullptr) timed_.traces.push_back(*timing);
       }));
   seconds_ = seconds_since(start);
-  // Emitted programs have no groups: all launches run on accelerator 0.
   if (!options_.what_if || timed_.traces.empty()) return {};
   simulator::Dram image = input_.dram;
   const auto moved = isa::at_offset(config(), input_.program, input_.offset);

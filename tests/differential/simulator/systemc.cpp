@@ -69,7 +69,7 @@ TEST_CASE("random programs on several accelerators have the same cycles, events 
   for (std::uint64_t seed = 1; seed <= test::scaled(12); ++seed) {
     const test::GeneratedProgram program = test::generate(test::random_config(seed), {.seed = seed});
     for (const std::string memory : {"ideal", "ideal:latency=9,outstanding=1", "ideal:bytes=5.3", "ideal:ports=2",
-                                     "bank:ddr4-2400", "bank:lpddr4", "bank:hbm3,ports=3"})
+                                     "bank:ddr4-2400", "bank:lpddr4", "bank:hbm3", "bank:hbm3,ports=3"})
       for (const std::int64_t accelerators : {2, 3, 5}) {
         EngineOptions options{.memory = parse_memory(memory).value(), .trace = true};
         const auto alone = make_cycle(program.config, options);

@@ -13,6 +13,7 @@
 
 #include "compiler/graph/graph.h"
 #include "compiler/ops/op.h"
+#include "compiler/reference/reference.h"
 #include "tests/catch.h"
 #include "tests/generator_graphs/draw.h"
 
@@ -485,5 +486,19 @@ struct RandomInt8Graph {
     if (graph.outputs.size() == 2 && graph.outputs[1] == graph.inputs[0]) graph.outputs.pop_back();
   }
 };
+
+struct ExpectedValues {
+  std::map<std::string, NdArray> inputs, outputs;
+};
+// A random input, and the reference's outputs for it.
+inline ExpectedValues expected_values(const RandomInt8Graph& random, std::uint64_t seed) {
+  auto reference = Reference::make(random.graph);
+  REQUIRE(reference.ok());
+  ExpectedValues values{{{"x", Draw(seed).int8(random.graph.value(random.graph.inputs[0]).type.shape)}}, {}};
+  auto outputs = reference->run(values.inputs);
+  REQUIRE(outputs.ok());
+  values.outputs = *std::move(outputs);
+  return values;
+}
 
 }  // namespace dovetail::test

@@ -40,16 +40,12 @@ struct Part {
   Box box;
 };
 
-Part images_of(const TensorLayout& whole, std::int64_t begin, std::int64_t end) {
+// Blocks of images or channels, whose extent is `extent`.
+Part blocks_of(const TensorLayout& whole, std::int64_t TensorLayout::*extent, std::int64_t block,
+               Box::Range Box::*range, std::int64_t begin, std::int64_t end) {
   Part part{whole, whole_box(whole)};
-  part.layout.n = std::min(whole.n - begin * whole.batch, (end - begin) * whole.batch);
-  part.box.images = {begin, end};
-  return part;
-}
-Part blocks_of(const TensorLayout& whole, std::int64_t begin, std::int64_t end) {
-  Part part{whole, whole_box(whole)};
-  part.layout.c = std::min(whole.c - begin * whole.block, (end - begin) * whole.block);
-  part.box.blocks = {begin, end};
+  part.layout.*extent = std::min(whole.*extent - begin * block, (end - begin) * block);
+  part.box.*range = {begin, end};
   return part;
 }
 Part rows_of(const TensorLayout& whole, std::int64_t begin, std::int64_t end) {
@@ -149,10 +145,12 @@ class Slicer {
   Part part_of(const TensorLayout& whole) const {
     switch (slice_.axis) {
       case SliceAxis::whole: break;
-      case SliceAxis::images: return images_of(whole, slice_.begin, slice_.end);
+      case SliceAxis::images:
+        return blocks_of(whole, &TensorLayout::n, whole.batch, &Box::images, slice_.begin, slice_.end);
       case SliceAxis::channels: {
         const std::int64_t blocks = channel_blocks(whole) / units(SliceAxis::channels);
-        return blocks_of(whole, slice_.begin * blocks, slice_.end * blocks);
+        return blocks_of(whole, &TensorLayout::c, whole.block, &Box::blocks, slice_.begin * blocks,
+                         slice_.end * blocks);
       }
       case SliceAxis::rows: return rows_of(whole, slice_.begin, slice_.end);
       case SliceAxis::columns: {

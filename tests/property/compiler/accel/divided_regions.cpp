@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "compiler/pipeline.h"
-#include "compiler/reference/reference.h"
 #include "compiler/target/accel/target.h"
 #include "compiler/target/host/target.h"
 #include "runtime/executor.h"
@@ -37,12 +36,7 @@ void check(const isa::HardwareConfig& config, const RandomInt8Graph& random, std
       ++seen.launches;
       seen.together += launch.together;
     }
-  auto reference = Reference::make(random.graph);
-  REQUIRE(reference.ok());
-  const std::map<std::string, NdArray> inputs{
-      {"x", test::Draw(seed).int8(random.graph.value(random.graph.inputs[0]).type.shape)}};
-  const auto expected = reference->run(inputs);
-  REQUIRE(expected.ok());
+  const auto [inputs, expected] = test::expected_values(random, seed);
   for (const char* engine : {"functional", "cycle"}) {
     INFO(engine);
     const simulator::EngineOptions together{.accelerators = division.accelerators, .by_launch = true};
@@ -51,7 +45,7 @@ void check(const isa::HardwareConfig& config, const RandomInt8Graph& random, std
     const auto result = executor->run(inputs);
     INFO((result.ok() ? "" : to_string(result.errors())));
     REQUIRE(result.ok());
-    for (const auto& [name, array] : result->outputs) CHECK((array == expected->at(name)));
+    for (const auto& [name, array] : result->outputs) CHECK((array == expected.at(name)));
   }
 }
 

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "compiler/pipeline.h"
-#include "compiler/reference/reference.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
 #include "tests/property/compiler/random_int8_graph.h"
@@ -32,12 +31,7 @@ void check(const isa::HardwareConfig& config, const RandomInt8Graph& random, std
   REQUIRE(compiled.ok());
   for (const NodePlacement& row : compiled->placement) (row.target == "host" ? host : accelerated) += 1;
 
-  auto reference = Reference::make(random.graph);
-  REQUIRE(reference.ok());
-  const std::map<std::string, NdArray> inputs{
-      {"x", test::Draw(seed).int8(random.graph.value(random.graph.inputs[0]).type.shape)}};
-  const auto expected = reference->run(inputs);
-  REQUIRE(expected.ok());
+  const auto [inputs, expected] = test::expected_values(random, seed);
   for (const char* engine : {"functional", "cycle"}) {
     INFO(engine);
     auto factory = runtime::simulator_factory(engine);
@@ -50,8 +44,8 @@ void check(const isa::HardwareConfig& config, const RandomInt8Graph& random, std
     REQUIRE(result.ok());
     for (const auto& [name, array] : result->outputs) {
       INFO("output " << name);
-      REQUIRE(array.shape() == expected->at(name).shape());
-      const auto got = array.data<std::int8_t>(), exact = expected->at(name).data<std::int8_t>();
+      REQUIRE(array.shape() == expected.at(name).shape());
+      const auto got = array.data<std::int8_t>(), exact = expected.at(name).data<std::int8_t>();
       std::int64_t different = 0;
       for (std::size_t i = 0; i < got.size(); ++i) different += got[i] != exact[i];
       CHECK(different == 0);
