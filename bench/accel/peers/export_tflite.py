@@ -6,8 +6,8 @@ usage: export_tflite.py MODEL.onnx OUT.tflite
 Needs the Python packages onnx, numpy, tflite and flatbuffers. The QDQ form becomes TFLite's int8 operators: weights and biases
 keep their integers, every tensor its scale and zero point. Two differences do not change shapes or products: TFLite's SAME pads
 more at the end than the network may, and tensors that a Concat joins get the scale of its result, as TFLite requires.
-The JSON on stdout has a row for each layer with products, with the image as far as the windows reach, and the number of elements
-that the windows of all poolings read.
+The JSON on stdout has a row for each layer with products, with the image as far as the windows reach, its extent and pads in the
+model, and the number of elements that the windows of all poolings read.
 """
 
 import json
@@ -156,17 +156,18 @@ def export(path):
                       writer.tensor(sources[2], bias.shape, network.quantization(sources[2]), bias)]
             if node.op_type == "Gemm":
                 writer.operator("FULLY_CONNECTED", inputs, activation(result), "FullyConnectedOptions", FusedActivationFunction=function)
-                kernel, stride, pixels = [1, 1], [1, 1], [1, 1]
+                kernel, stride, pixels, extent, pads = [1, 1], [1, 1], [1, 1], [1, 1], [0] * 4
             else:
                 kernel, stride, pixels = attributes["kernel_shape"], attributes["strides"], output[2:]
+                extent, pads = shape[2:], attributes.get("pads", [0] * 4)
                 code, options = ("DEPTHWISE_CONV_2D", "DepthwiseConv2DOptions") if group > 1 else ("CONV_2D", "Conv2DOptions")
                 more = {"DepthMultiplier": 1} if group > 1 else {}
                 writer.operator(code, inputs, activation(result), options, Padding=padding_of(shape[2:], kernel, stride, pixels),
                                 StrideH=stride[0], StrideW=stride[1], FusedActivationFunction=function, DilationHFactor=1,
                                 DilationWFactor=1, **more)
             layers.append({"name": node.name, "image": [(p - 1) * s + k for p, s, k in zip(pixels, stride, kernel)], "kernel": kernel,
-                           "stride": stride, "channels": shape[1], "filters": output[1], "depthwise": group > 1,
-                           "macs": int(pixels[0] * pixels[1] * weight.size)})
+                           "extent": extent, "pads": pads, "stride": stride, "channels": shape[1], "filters": output[1],
+                           "depthwise": group > 1, "macs": int(pixels[0] * pixels[1] * weight.size)})
         elif node.op_type == "Add":
             writer.operator("ADD", [activation(one) for one in sources], activation(result), "AddOptions", FusedActivationFunction=function)
         elif node.op_type == "Concat":
