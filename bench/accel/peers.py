@@ -202,8 +202,10 @@ def layer_with_dovetail(options, layer):
         _, seconds = call(*words, "--report", report.name, folder=options.folder)
         (step,) = (step for step in json.loads(report.read_text(encoding="utf-8"))["steps"] if step["target"] == "accel")
         program = step["timing"]["program"]
-        yield {"peer": name, "cycles": step["timing"]["cycles"], "read_bytes": program["bytes_read"],
-               "written_bytes": program["bytes_written"], "macs": program["useful_macs"], "seconds": seconds}
+        loaded = step["counters"]["bytes_loaded"]
+        yield {"peer": name, "cycles": step["timing"]["cycles"], "read_bytes": program["bytes_read"], "input_bytes": loaded["inp"],
+               "weight_bytes": loaded["wgt"], "written_bytes": program["bytes_written"], "macs": program["useful_macs"],
+               "seconds": seconds}
 
 
 def layer_with_scalesim(options, layer):

@@ -2,7 +2,7 @@
 """Runs SCALE-Sim v3 on a topology, layer by layer.  usage: run_topology.py TOPOLOGY.csv CONFIG.cfg FOLDER
 
 Needs the Python package scalesim. Prints a JSON list: name, cycles from the first request of the DRAM to the last, cycles of
-the array from the first product on, stalls among them, and bytes that the DRAM reads and writes.
+the array from the first product on, stalls among them, and bytes that the DRAM reads, of inputs and weights, and writes.
 """
 
 import contextlib
@@ -36,7 +36,8 @@ def main():
         total, cycles, stalls = (int(value) for value in layer.get_compute_report_items()[:3])
         detail = layer.get_detail_report_items()
         layers.append({"name": name, "cycles": total, "cycles_after_prefetch": cycles, "stalls": stalls,
-                       "read_bytes": int(detail[11]) + int(detail[14]), "written_bytes": int(detail[17]),
+                       "read_bytes": int(detail[11]) + int(detail[14]), "input_bytes": int(detail[11]),
+                       "weight_bytes": int(detail[14]), "written_bytes": int(detail[17]),
                        "macs": int(layer.num_compute), "seconds": round(time.monotonic() - begin, 2)})
     json.dump(layers, sys.stdout)
 
