@@ -13,13 +13,16 @@ and tools.
 
 --layers compares the distinct layers of a network (default resnet18, without depthwise layers) one by one, each from memory to
 memory: cycles, bytes that the memory reads and writes, and seconds, by the kit, SCALE-Sim and Stream. Its PYTHON, 3.12 or newer,
-has `pip install stream-dse six`. The kit's seconds are those of a whole command, the peers' begin after Python's imports.
+has `pip install stream-dse six`. The kit's seconds are those of a whole command, the peers' begin after Python's imports; both
+are also given as processor time, which other work on the machine hardly changes.
 A peer that is not installed ends the program with exit code 2, before anything runs; --skip leaves a peer out.
 """
 
 import argparse
 import json
+import math
 import pathlib
+import resource
 import subprocess
 import sys
 import time
@@ -193,19 +196,27 @@ def shape_of(layer):
     return f"conv {layer['channels']}x{rows}x{columns} -> {layer['filters']} {settings}"
 
 
+def processor_seconds():
+    """Of all commands so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def layer_with_dovetail(options, layer):
     report = options.folder / "report.json"
     for name, hardware, memory in LAYER_HARDWARE:
         words = [options.dovetail, "run", "--layer", shape_of(layer), "--target", "accel", "--hw", hardware, "--engine", "cycle",
                  "--memory", memory]
         call(*words, "--check", folder=options.folder)
+        before = processor_seconds()
         _, seconds = call(*words, "--report", report.name, folder=options.folder)
+        busy = round(processor_seconds() - before, 2)
         (step,) = (step for step in json.loads(report.read_text(encoding="utf-8"))["steps"] if step["target"] == "accel")
         program = step["timing"]["program"]
         loaded = step["counters"]["bytes_loaded"]
         yield {"peer": name, "cycles": step["timing"]["cycles"], "read_bytes": program["bytes_read"], "input_bytes": loaded["inp"],
                "weight_bytes": loaded["wgt"], "written_bytes": program["bytes_written"], "macs": program["useful_macs"],
-               "seconds": seconds}
+               "seconds": seconds, "processor_seconds": busy}
 
 
 def layer_with_scalesim(options, layer):
@@ -300,6 +311,13 @@ def distinct(layers):
     return list(found.values())
 
 
+def bytes_of(layer):
+    """Of a layer's int8 inputs, weights and results, each once."""
+    taps = layer["channels"] * math.prod(layer["kernel"])
+    return {"input_bytes": layer["channels"] * math.prod(layer["extent"]), "weight_bytes": layer["filters"] * taps,
+            "result_bytes": layer["macs"] // taps}
+
+
 def compare_layers(options):
     old = old_document(options)
     layers = {(layer["network"], layer["name"]): layer for layer in old.get("layers", ())}
@@ -312,7 +330,7 @@ def compare_layers(options):
         for layer in chosen:
             name = layer["name"]
             layers[network, name] = {"network": network, "name": name, "shape": shape_of(layer), "count": layer["count"],
-                                     "macs": layer["macs"]}
+                                     "macs": layer["macs"], **bytes_of(layer)}
             for tool, run in LAYER_TOOLS.items():
                 for row in run(options, layer) if tool not in options.skip else ():
                     if row.get("macs", layer["macs"]) != layer["macs"]:

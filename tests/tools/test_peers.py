@@ -77,6 +77,10 @@ class Layers(unittest.TestCase):
         self.assertEqual(peers.shape_of({**CONV, "kernel": [1, 7], "pads": [0, 3, 0, 3], "stride": [1, 1]}), "conv 64x56x56 -> 128 k1x7 s1 p0x3x0x3")
         self.assertEqual(peers.shape_of({**CONV, "extent": [1, 1]}), "gemm 1x64 -> 128")
 
+    def test_bytes(self):
+        # 64 channels of 56 x 56; 128 filters of 3 x 3 x 64; 128 channels of 28 x 28
+        self.assertEqual(peers.bytes_of(CONV), {"input_bytes": 200704, "weight_bytes": 73728, "result_bytes": 100352})
+
     def test_equal_shapes_are_one_layer(self):
         found = peers.distinct([CONV, {**CONV, "name": "conv3"}, {**CONV, "name": "conv4", "stride": [1, 1]}])
         self.assertEqual([(layer["name"], layer["count"]) for layer in found], [("conv2", 2), ("conv4", 1)])

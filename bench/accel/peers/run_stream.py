@@ -4,8 +4,8 @@
 Needs Python 3.12 or newer and the packages stream-dse and six, which stream-dse needs but does not declare. The layer is a row of
 those that export_tflite.py prints; it becomes an ONNX file with one int8 convolution, without values. The hardware is
 stream/system.yaml. Prints JSON: cycles, bytes that the memory reads, of inputs and weights, and writes, multiplications, tiles,
-the share of the multipliers that the tiles use, and seconds from the ONNX file to the answer, without Python's imports. A layer
-that Stream does not accept has `error` instead.
+the share of the multipliers that the tiles use, and seconds and processor time from the ONNX file to the answer, without Python's
+imports. A layer that Stream does not accept has `error` instead.
 """
 
 import contextlib
@@ -41,11 +41,11 @@ def write_onnx(layer, path):
 
 def estimated(path, folder):
     """Stream's figures of the model; raises what Stream raises."""
-    begin = time.monotonic()
+    begin, busy = time.monotonic(), time.process_time()
     workload = load_workload(str(path))
     macs = math.prod(workload.get_dimension_size(dim) for dim in workload.unique_dimensions()[0])
     estimate = evaluate_mapping(str(SYSTEM), workload, str(folder), options=SolveOptions(artifacts=False))
-    seconds = round(time.monotonic() - begin, 2)
+    seconds = {"seconds": round(time.monotonic() - begin, 2), "processor_seconds": round(time.process_time() - busy, 2)}
     groups = estimate.context.get("group_memory_accesses")
     if len(groups) != 1 or groups[0] is None:
         raise ValueError("Stream reports no accesses of the memory")
@@ -63,7 +63,7 @@ def estimated(path, folder):
     read = {tensor["tensor"]: tensor["read"] * dram["read_bandwidth"] // 8 for tensor in dram["tensors"]}
     return {"cycles": int(estimate.cycles), "read_bytes": sum(read.values()), "input_bytes": read["input"],
             "weight_bytes": read["weight"], "written_bytes": dram["write"] * dram["write_bandwidth"] // 8, "macs": macs,
-            "tiles": tiles, "used": round(cost.ideal_cycle / cost.ideal_temporal_cycle, 3), "seconds": seconds}
+            "tiles": tiles, "used": round(cost.ideal_cycle / cost.ideal_temporal_cycle, 3), **seconds}
 
 
 def main():

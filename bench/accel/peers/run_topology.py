@@ -26,7 +26,7 @@ def main():
         one, layout = folder / "layer.csv", folder / "layout.csv"
         one.write_text(rows[0] + "\n" + row + "\n", encoding="utf-8")
         layout.write_text(f"name,\n{name}," + "1," * 20 + "\n", encoding="utf-8")
-        begin = time.monotonic()
+        begin, busy = time.monotonic(), time.process_time()
         with open(os.devnull, "w", encoding="utf-8") as nothing, contextlib.redirect_stdout(nothing), \
                 contextlib.redirect_stderr(nothing):
             run = scalesim(save_disk_space=True, verbose=False, config=config, topology=str(one), layout=str(layout),
@@ -38,7 +38,8 @@ def main():
         layers.append({"name": name, "cycles": total, "cycles_after_prefetch": cycles, "stalls": stalls,
                        "read_bytes": int(detail[11]) + int(detail[14]), "input_bytes": int(detail[11]),
                        "weight_bytes": int(detail[14]), "written_bytes": int(detail[17]),
-                       "macs": int(layer.num_compute), "seconds": round(time.monotonic() - begin, 2)})
+                       "macs": int(layer.num_compute), "seconds": round(time.monotonic() - begin, 2),
+                       "processor_seconds": round(time.process_time() - busy, 2)})
     json.dump(layers, sys.stdout)
 
 
