@@ -2,8 +2,8 @@
 """Cycles of int8 networks: the kit's accelerator, Ethos-U by vela's estimate, and SCALE-Sim v3, with 256 multipliers each.
 
 usage: peers.py DOVETAIL FOLDER --python PYTHON [--only NETWORK...] [--skip dovetail|vela|scalesim...] [-o OUT.json]
-       peers.py DOVETAIL FOLDER --python PYTHON --layers --stream PYTHON [--only NETWORK...] [--skip dovetail|scalesim|stream...]
-                [-o OUT.json]
+       peers.py DOVETAIL FOLDER --python PYTHON --layers [LAYER...] --stream PYTHON [--only NETWORK...] [-o OUT.json]
+                [--skip dovetail|scalesim|stream...] [--dataflow weight-stationary|output-stationary...]
 
 The networks come from `dovetail zoo NAME --int8`; they, their TFLite forms and the tools' settings are in FOLDER. PYTHON is that
 of an environment with `pip install ethos-u-vela scalesim onnx tflite flatbuffers "numpy<2.3"`: SCALE-Sim 3.0.0 fails with newer
@@ -11,10 +11,10 @@ NumPy. Ours is compared with the reference at every tensor. Seconds are those of
 SCALE-Sim takes up to half an hour for a network and a dataflow. A file OUT.json that exists keeps its rows of other networks
 and tools.
 
---layers compares the distinct layers of a network (default resnet18, without depthwise layers) one by one, each from memory to
-memory: cycles, bytes that the memory reads and writes, and seconds, by the kit, SCALE-Sim and Stream. Its PYTHON, 3.12 or newer,
-has `pip install stream-dse six`. The kit's seconds are those of a whole command, the peers' begin after Python's imports; both
-are also given as processor time, which other work on the machine hardly changes.
+--layers compares the distinct layers of a network (default resnet18, without depthwise layers) or those named, one by one, each
+from memory to memory: cycles, bytes that the memory reads and writes, and seconds, by the kit, SCALE-Sim and Stream. The PYTHON
+of --stream, 3.12 or newer, has `pip install stream-dse six`. The kit's seconds are those of a whole command, the peers' begin
+after Python's imports; both are also given as processor time, which other work on the machine hardly changes.
 A peer that is not installed ends the program with exit code 2, before anything runs; --skip leaves a peer out.
 """
 
@@ -172,7 +172,7 @@ def with_vela(options, network):
 
 
 def with_scalesim(options, network):
-    for name, dataflow in DATAFLOWS.items():
+    for name, dataflow in ((name, DATAFLOWS[name]) for name in options.dataflow):
         (options.folder / f"{dataflow}.cfg").write_text(SCALESIM.format(dataflow=dataflow), encoding="utf-8")
         found, seconds = call(options.python, "-W", "ignore", HERE / "run_scalesim.py", f"{network}.json", f"{dataflow}.cfg",
                               f"scalesim-{network}-{dataflow}", folder=options.folder)
@@ -214,9 +214,9 @@ def layer_with_dovetail(options, layer):
         (step,) = (step for step in json.loads(report.read_text(encoding="utf-8"))["steps"] if step["target"] == "accel")
         program = step["timing"]["program"]
         loaded = step["counters"]["bytes_loaded"]
-        yield {"peer": name, "cycles": step["timing"]["cycles"], "read_bytes": program["bytes_read"], "input_bytes": loaded["inp"],
-               "weight_bytes": loaded["wgt"], "written_bytes": program["bytes_written"], "macs": program["useful_macs"],
-               "seconds": seconds, "processor_seconds": busy}
+        yield {"peer": name, "cycles": step["timing"]["cycles"], "read_bytes": program["bytes_read"],
+               "input_bytes": loaded["inp"], "weight_bytes": loaded["wgt"], "written_bytes": program["bytes_written"],
+               "macs": program["useful_macs"], "seconds": seconds, "processor_seconds": busy}
 
 
 def layer_with_scalesim(options, layer):
@@ -224,7 +224,7 @@ def layer_with_scalesim(options, layer):
     row = ["layer", *layer["image"], *layer["kernel"], layer["channels"], layer["filters"], layer["stride"][0]]
     topology.write_text("Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n"
                         + ", ".join(map(str, row)) + ",\n", encoding="utf-8")
-    for name, dataflow in DATAFLOWS.items():
+    for name, dataflow in ((name, DATAFLOWS[name]) for name in options.dataflow):
         (options.folder / f"{dataflow}.cfg").write_text(SCALESIM.format(dataflow=dataflow), encoding="utf-8")
         text, _ = call(options.python, "-W", "ignore", HERE / "run_topology.py", topology.name, f"{dataflow}.cfg",
                        f"scalesim-layer-{dataflow}", folder=options.folder)
@@ -242,6 +242,10 @@ def layer_with_stream(options, layer):
 LAYER_TOOLS = {"dovetail": layer_with_dovetail, "scalesim": layer_with_scalesim, "stream": layer_with_stream}
 
 
+def tools_of(options):
+    return TOOLS if options.layers is None else LAYER_TOOLS
+
+
 def versions(python, names):
     program = f"import importlib.metadata as m, json; print(json.dumps({{n: m.version(n) for n in {names}}}))"
     return json.loads(call(python, "-c", program)[0])
@@ -251,7 +255,7 @@ def all_versions(options, old):
     """Of the kit and of the tools that run; those of the others stay."""
     found = {**old["versions"], "dovetail": call(options.dovetail, "--version")[0].split()[-1],
              **versions(options.python, ("numpy", "onnx", "tflite", "flatbuffers"))}
-    for tool in (LAYER_TOOLS if options.layers else TOOLS):
+    for tool in tools_of(options):
         if tool in PACKAGES and tool not in options.skip:
             found |= versions(getattr(options, NEEDS[tool][0]), PACKAGES[tool])
     return found
@@ -327,22 +331,29 @@ def compare_layers(options):
         chosen = distinct(exported(options, network)["layers"])
         if any(layer["depthwise"] for layer in chosen):
             missing(network, "it has depthwise layers, which are not compared one by one", "name another network with --only")
+        if unknown := set(options.layers) - {layer["name"] for layer in chosen}:
+            missing(network, f"none of its distinct layers is named {', '.join(sorted(unknown))}",
+                    f"name some of {', '.join(layer['name'] for layer in chosen)}")
         for layer in chosen:
             name = layer["name"]
             layers[network, name] = {"network": network, "name": name, "shape": shape_of(layer), "count": layer["count"],
                                      "macs": layer["macs"], **bytes_of(layer)}
+        order = {key: index for index, key in enumerate(layers)}
+        for layer in (layer for layer in chosen if not options.layers or layer["name"] in options.layers):
+            name = layer["name"]
             for tool, run in LAYER_TOOLS.items():
                 for row in run(options, layer) if tool not in options.skip else ():
                     if row.get("macs", layer["macs"]) != layer["macs"]:
                         sys.exit(f"{name}: {tool} counts {row['macs']} multiplications, but the layer has {layer['macs']}")
                     rows[network, name, tool, row["peer"]] = {"network": network, "layer": name, "tool": tool, **row}
                     print(name, tool, row, flush=True)
-            write(options, {"kind": "peers of layers", "multipliers": MULTIPLIERS, "versions": found,
-                            "hardware": [dict(zip(("peer", "hardware", "memory"), words)) for words in LAYER_HARDWARE],
-                            "scalesim.cfg": SCALESIM.splitlines(),
-                            "stream": {path.name: path.read_text(encoding="utf-8").splitlines()
-                                       for path in sorted(HERE.glob("stream/*.yaml"))},
-                            "layers": list(layers.values()), "rows": list(rows.values())})
+                    write(options, {"kind": "peers of layers", "multipliers": MULTIPLIERS, "versions": found,
+                                    "hardware": [dict(zip(("peer", "hardware", "memory"), words)) for words in LAYER_HARDWARE],
+                                    "scalesim.cfg": SCALESIM.splitlines(),
+                                    "stream": {path.name: path.read_text(encoding="utf-8").splitlines()
+                                               for path in sorted(HERE.glob("stream/*.yaml"))},
+                                    "layers": list(layers.values()),
+                                    "rows": sorted(rows.values(), key=lambda row: order[row["network"], row["layer"]])})
 
 
 def main():
@@ -350,18 +361,19 @@ def main():
     parser.add_argument("dovetail", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--python", required=True, type=pathlib.Path)
-    parser.add_argument("--layers", action="store_true")
+    parser.add_argument("--layers", nargs="*", metavar="LAYER")
     parser.add_argument("--stream", type=pathlib.Path)
     parser.add_argument("--only", nargs="+", choices=NETWORKS)
     parser.add_argument("--skip", nargs="+", default=(), choices={**TOOLS, **LAYER_TOOLS})
+    parser.add_argument("--dataflow", nargs="+", default=tuple(DATAFLOWS), choices=DATAFLOWS)
     parser.add_argument("-o", dest="out", type=pathlib.Path)
     options = parser.parse_args()
     # Absolute, since commands run in the folder; not resolved, since an environment's python is a link.
     options.dovetail, options.python = options.dovetail.absolute(), options.python.absolute()
     options.stream = options.stream and options.stream.absolute()
-    require(options, ["export", *(tool for tool in (LAYER_TOOLS if options.layers else TOOLS) if tool not in options.skip)])
+    require(options, ["export", *(tool for tool in tools_of(options) if tool not in options.skip)])
     options.folder.mkdir(parents=True, exist_ok=True)
-    (compare_layers if options.layers else compare_networks)(options)
+    (compare_networks if options.layers is None else compare_layers)(options)
 
 
 if __name__ == "__main__":
