@@ -3,9 +3,9 @@
 
 Needs Python 3.12 or newer and the packages stream-dse and six, which stream-dse needs but does not declare. The layer is a row of
 those that export_tflite.py prints; it becomes an ONNX file with one int8 convolution, without values. The hardware is
-stream/system.yaml. Prints JSON: cycles, bytes that the memory reads, of inputs and weights, and writes, multiplications, tiles,
-the share of the multipliers that the tiles use, and seconds and processor time from the ONNX file to the answer, without Python's
-imports. A layer that Stream does not accept has `error` instead.
+stream/system.yaml. Prints JSON: cycles, bytes that the memory reads, of inputs and weights, and writes, multiplications, the
+cycles in which results leave the accumulators, tiles, the share of the multipliers that the tiles use, and seconds and processor
+time from the ONNX file to the answer, without Python's imports. A layer that Stream does not accept has `error` instead.
 """
 
 import contextlib
@@ -59,11 +59,14 @@ def estimated(path, folder):
         raise ValueError("ZigZag found no mapping of a tile, so Stream only has ideal cycles")
     mapping = yaml.safe_load((folder / "group_0/mapping.yaml").read_text(encoding="utf-8"))
     tiles = {tile["dim"].split(".")[1]: tile["tile"] for tile in mapping["fused_groups"][0]["intra_core_tiling"]}
+    # After each tile the results leave the accumulators; ZigZag does not overlap this with products.
+    tile_macs = math.prod(cost.cme.layer.layer_dim_sizes.data.values())
+    unload = macs // tile_macs * int(cost.cme.latency_total2 - cost.cme.latency_total1)
     # Accesses are as wide as the port of the memory.
     read = {tensor["tensor"]: tensor["read"] * dram["read_bandwidth"] // 8 for tensor in dram["tensors"]}
     return {"cycles": int(estimate.cycles), "read_bytes": sum(read.values()), "input_bytes": read["input"],
             "weight_bytes": read["weight"], "written_bytes": dram["write"] * dram["write_bandwidth"] // 8, "macs": macs,
-            "tiles": tiles, "used": round(cost.ideal_cycle / cost.ideal_temporal_cycle, 3), **seconds}
+            "unload_cycles": unload, "tiles": tiles, "used": round(cost.ideal_cycle / cost.ideal_temporal_cycle, 3), **seconds}
 
 
 def main():
