@@ -9,6 +9,7 @@ import math
 import pathlib
 import re
 import sys
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench/results"
@@ -300,6 +301,7 @@ All cycles, and vela's figure for the unit without waiting for memory:
         text += "\n## Seconds to the answer\n\nOf the whole command, on two shared cores. Ours compiles the network and computes its values; `--check`, which runs the\nreference too, is not in it.\n\n"
         timed = tuple(titles)[:-1]
         text += table(["network"] + [titles[peer] for peer in timed], [line(network, lambda row: f"{row['seconds']:.1f}", timed) for network in networks])
+        text += peers_of_layers()
         text += f"""
 ## How each was run
 
@@ -318,6 +320,139 @@ python bench/accel/peers/run_scalesim.py NAME.json os.cfg FOLDER
 `bench/accel/peers/export_tflite.py` writes NAME.tflite and NAME.json from NAME.onnx. `peers.py` holds the settings
 `equal.ini`, `ws.cfg` and `os.cfg`; the kit itself needs none of these packages.
 """
+    return text
+
+
+LAYER_PEERS = {"1x16x16-g2": "1x16x16-g2", "1x16x16": "1x16x16", "Stream": "Stream", "weight-stationary": "SCALE-Sim ws", "output-stationary": "SCALE-Sim os"}
+
+
+def differences_of_layers(layers, rows, multipliers):
+    """What the differences between the peers come from; the figures are of the rows."""
+    def of(peer, value, chosen=lambda layer, row: True):
+        """A value of each layer that the peer and the kit answer: of the layer, the peer's row and the kit's."""
+        answers = [(layer, rows.get((layer["name"], peer), {}), rows.get((layer["name"], "1x16x16-g2"), {})) for layer in layers]
+        return [value(*answer) for answer in answers if "cycles" in answer[1] and "cycles" in answer[2] and chosen(*answer[:2])]
+
+    def times(values, digits):
+        low, high = f"{min(values, default=0):.{digits}f}", f"{max(values, default=0):.{digits}f}"
+        return low if low == high else f"{low} to {high}"
+
+    def inputs(layer, row, _):
+        return row["input_bytes"] / layer["input_bytes"]
+
+    def against(_, row, ours):
+        return row["cycles"] / ours["cycles"]
+
+    def stalls(_, row, __):
+        return 100 * row["stalls"] / row["cycles"]
+
+    def kernel(layer, _):
+        return " k3 " in layer["shape"]
+
+    def pixel(layer, _):
+        return " k1 " in layer["shape"]
+
+    def is_first(layer, _):
+        return layer is layers[0]
+
+    def beyond(layer, row, _):
+        """The share of the cycles beyond the bound in which results leave the accumulators."""
+        return 100 * row["unload_cycles"] / (row["cycles"] - layer["macs"] / multipliers)
+
+    def filling(layer, row, _):
+        return (row["cycles_after_prefetch"] - row["stalls"]) / (layer["macs"] / multipliers)
+
+    latency = max(of("1x16x16-g2, latency 1", lambda _, row, ours: 100 * (1 - row["cycles"] / ours["cycles"])), default=0)
+    first = {peer: rows.get((layers[0]["name"], peer), {}) for peer in ("1x16x16-g2", "Stream")}
+    used = [100 * share for share in (first["Stream"].get("used", 0), layers[0]["macs"] / multipliers / first["1x16x16-g2"]["cycles"])]
+    texts = (
+        "*Values*: the kit computes them, and all are equal to the reference. Stream and SCALE-Sim compute none.",
+        f"""*What only the kit counts*: a latency of 64 cycles, instructions, micro-ops, and a scale for each filter. With a latency of 1,
+        `1x16x16-g2` takes at most {latency:.1f} % fewer cycles.""",
+        f"""*Requantization*: only the kit counts it. In `1x16x16-g2` it is part of a product's last step. In `1x16x16` the ALU passes over
+        all results, so the 1x1 convolutions take {times(of("1x16x16", against, pixel), 1)} times the cycles. Compare the peers with `1x16x16-g2`.""",
+        f"""*Stream, tiles*: it divides a layer into tiles for the buffers and overlaps loads, products and stores, as the kit does. Its 3x3
+        convolutions take {times(of("Stream", against, kernel), 2)} times the cycles of `1x16x16-g2`, its 1x1 convolutions
+        {times(of("Stream", against, pixel), 2)} times. It empties the accumulators after a tile, before the next products: in the 1x1
+        convolutions, {times(of("Stream", beyond, pixel), 0)} % of the cycles beyond the bound.""",
+        f"""*Stream, buffers*: its cores have one capacity for all operands, here 320 KiB and the accumulators. The kit has 32 KiB for inputs,
+        256 KiB for weights and 32 KiB for results. In the 3x3 convolutions, Stream reads the inputs {times(of("Stream", inputs, kernel), 1)}
+        times and `1x16x16-g2` {times(of("1x16x16-g2", inputs, kernel), 1)} times: the kit takes the schedule with the fewest estimated
+        cycles, not bytes.""",
+        "*Stream, strides*: in the 1x1 convolutions with stride 2 it loads all pixels, the kit only the rows that are used.",
+        f"""*The first layer* has 3 channels for 16 rows of multipliers. Stream puts 7 values of a window there. The kit's host copies the image
+        into windows of 147 values, padded to 160. Stream's tiles use {used[0]:.0f} % of the multipliers, and `1x16x16-g2` {used[1]:.0f} % with
+        all stalls; but it reads {first["1x16x16-g2"]["input_bytes"]:,} bytes of inputs, and the host's copy is not in its cycles.""",
+        "*SCALE-Sim, bandwidth*: inputs, weights and results have 16 bytes a cycle each, so reads have twice the bandwidth of the others.",
+        f"""*SCALE-Sim, weight-stationary*: it has one order of loops and does not tile for the buffers. In the 3x3 convolutions it reads the
+        inputs {times(of("weight-stationary", inputs, kernel), 0)} times, and stalls for {times(of("weight-stationary", stalls, kernel), 0)} %
+        of the cycles. It writes a partial sum for every 16 products to the memory and never reads it back. It counts elements, so these 32
+        bits count as one byte.""",
+        f"""*SCALE-Sim, output-stationary*: it writes each result once. In the first layer it reads the inputs
+        {times(of("output-stationary", inputs, is_first), 0)} times and stalls for {times(of("output-stationary", stalls, is_first), 0)} % of the
+        cycles. Layers with a dash were not run.""",
+        f"""*SCALE-Sim, array*: the systolic array fills and drains for each block. Without stalls and first loads, the weight-stationary 3x3
+        convolutions take {times(of("weight-stationary", filling, kernel), 2)} times the bound. Its images include the pads, which Stream
+        does not load, and the kit only in the first layer.""")
+    return "\nWhat the differences come from:\n\n" + "".join(
+        textwrap.fill(" ".join(each.split()), 120, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False) + "\n" for each in texts)
+
+
+def peers_of_layers():
+    """The distinct layers of a network one by one: a section of the page of other accelerators, empty without results."""
+    text = ""
+    for name, document in results("*-peers-layers")[:1]:
+        layers, multipliers, versions = document["layers"], document["multipliers"], document["versions"]
+        rows = {(row["layer"], row["peer"]): row for row in document["rows"]}
+        found = {peer: title for peer, title in LAYER_PEERS.items() if any(row["peer"] == peer for row in document["rows"])}
+
+        def line(layer, cell):
+            """Of each peer; a dash without an answer."""
+            return [cell(row) if "cycles" in (row := rows.get((layer["name"], peer), {})) else "–" for peer in found]
+
+        def whole(peer, value):
+            """The sum over all layers of the network; None unless the peer has all."""
+            answers = [rows.get((layer["name"], peer), {}) for layer in layers]
+            return sum(value(row) * layer["count"] for row, layer in zip(answers, layers)) if all("cycles" in row for row in answers) else None
+
+        def last(value, show="{:,}"):
+            sums = [whole(peer, value) for peer in found]
+            return ["–" if each is None else show.format(each) for each in sums]
+
+        titles = list(found.values())
+        times = sum(layer["count"] for layer in layers)
+        text += f"""
+## Layer by layer
+
+The {len(layers)} different layers of {layers[0]['network']}, each from memory to memory, on {multipliers} multipliers with 16 bytes a cycle to read and
+16 to write: the kit, Stream {versions['stream-dse']}, and SCALE-Sim, weight-stationary (ws) and output-stationary (os).
+`peers.py --layers` runs them. [All figures and settings](../../bench/results/{name}.json).
+
+Cycles, with each layer's first loads and last stores. The bound is the number of multiplications / {multipliers}.
+
+"""
+        text += table(["layer", "shape", "times", "bound", *titles],
+                      [[layer["name"], f"`{layer['shape']}`", str(layer["count"]), f"{layer['macs'] // multipliers:,}", *line(layer, lambda row: f"{row['cycles']:,}")]
+                       for layer in layers]
+                      + [["all", "", str(times), f"{sum(layer['macs'] * layer['count'] for layer in layers) // multipliers:,}", *last(lambda row: row["cycles"])]])
+        text += "\nBytes that the memory reads, compared with all inputs and weights once:\n\n"
+        text += table(["layer", "inputs + weights", *titles],
+                      [[layer["name"], f"{layer['input_bytes'] + layer['weight_bytes']:,}", *line(layer, lambda row: f"{row['read_bytes']:,}")] for layer in layers]
+                      + [["all", f"{sum((layer['input_bytes'] + layer['weight_bytes']) * layer['count'] for layer in layers):,}", *last(lambda row: row["read_bytes"])]])
+        text += "\nBytes that the memory writes:\n\n"
+        text += table(["layer", "results", *titles],
+                      [[layer["name"], f"{layer['result_bytes']:,}", *line(layer, lambda row: f"{row['written_bytes']:,}")] for layer in layers]
+                      + [["all", f"{sum(layer['result_bytes'] * layer['count'] for layer in layers):,}", *last(lambda row: row["written_bytes"])]])
+        text += """
+Seconds of processor time to the answer of one layer. The kit's are those of a whole command, which compiles the layer and
+computes its values; the peers' begin after Python's imports.
+
+"""
+        text += table(["layer", *titles], [[layer["name"], *line(layer, lambda row: f"{row['processor_seconds']:.1f}")] for layer in layers])
+        text += differences_of_layers(layers, rows, multipliers)
+        for row in document["rows"]:
+            if "error" in row:
+                text += f"\n{LAYER_PEERS[row['peer']]} has no answer for {row['layer']}: `{row['error']}`\n"
     return text
 
 
