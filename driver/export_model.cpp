@@ -74,6 +74,7 @@ Result<Exported> export_bundle(const bundle::Bundle& bundle, const std::string& 
   DOVETAIL_ASSIGN(exporting::Plan plan, exporting::plan_project(bundle, std::move(options)));
   plan.model = title;
   DOVETAIL_ASSIGN(RunInputs inputs, gather_inputs(bundle, golden.files, golden.seed));
+  for (const auto& [name, value] : golden.tensors) inputs.tensors.insert_or_assign(name, value);
   DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory("functional"));
   DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(bundle, make_simulator));
   DOVETAIL_ASSIGN(runtime::RunResult run, executor.run(inputs.tensors, {.keep_tensors = true}));

@@ -23,6 +23,7 @@ std::map<std::string, exporting::Quantization> border_quantization(const graph::
 
 struct GoldenOptions {
   std::map<std::string, std::string> files = {};  // of inputs, by name
+  std::map<std::string, NdArray> tensors = {};    // the same, read already
   std::uint64_t seed = 1;                         // of the other ones
 };
 

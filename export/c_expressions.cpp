@@ -25,8 +25,6 @@ namespace {
 constexpr std::int64_t kLow32 = std::numeric_limits<std::int32_t>::min(),
                        kHigh32 = std::numeric_limits<std::int32_t>::max();
 
-bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
-bool is_64_bit(DType dtype) { return dtype == DType::int64 || dtype == DType::uint64; }
 bool is_unsigned(DType dtype) { return info(dtype).kind == DTypeKind::unsigned_integer; }
 std::string_view half_name(DType dtype) { return dtype == DType::float16 ? "f16" : "bf16"; }
 
@@ -523,6 +521,13 @@ CText ExpressionPrinter::linear_text(const Expr& offset) {
   return text;
 }
 
+std::vector<std::string> ExpressionPrinter::checks(const Buffer& buffer, const std::vector<Expr>& indices) {
+  std::vector<std::string> texts;
+  for (std::size_t d = 0; d < indices.size(); ++d)
+    if (holds_load(indices[d])) texts.push_back(print(checked_index(buffer, d, indices[d])).up_to(CText::unary));
+  return texts;
+}
+
 std::string ExpressionPrinter::element(const Buffer& buffer, const std::vector<Expr>& indices) {
   const auto found = buffers_.find(buffer.get());
   DOVETAIL_CHECK(found != buffers_.end(), "buffer " + buffer->name + " must have a name in C");
@@ -543,11 +548,7 @@ CText ExpressionPrinter::print_load(const LoadExpr& n) {
   if (element_count(n.buffer->shape) == 0) {
     // There is no element: only an index that depends on data can lead here, and it fails.
     std::string text;
-    for (std::size_t d = 0; d < n.indices.size(); ++d)
-      if (holds_load(n.indices[d])) {
-        const Expr index = checked_index(n.buffer, d, n.indices[d]);
-        text += fmt::format("(void){}, ", print(index).up_to(CText::unary));
-      }
+    for (const std::string& check : checks(n.buffer, n.indices)) text += fmt::format("(void){}, ", check);
     return {fmt::format("({}{})", text, is_floating(dtype) ? float_literal(0, dtype) : integer_literal(0, dtype))};
   }
   const std::string text = element(n.buffer, n.indices);

@@ -60,6 +60,8 @@ class ExpressionPrinter {
   CText print(const loops::Expr& expr);
   // The element as an lvalue. Precondition: the buffer has elements.
   std::string element(const loops::Buffer& buffer, const std::vector<loops::Expr>& indices);
+  // The checks of the element's indices that depend on data, as expressions.
+  std::vector<std::string> checks(const loops::Buffer& buffer, const std::vector<loops::Expr>& indices);
   // The text that is assigned to an element or to a variable of the expression's value_type.
   std::string stored(const loops::Expr& expr);
 

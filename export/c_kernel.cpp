@@ -27,9 +27,8 @@ using namespace loops;
 
 namespace {
 
-// Peeling copies statements: this many for one outermost loop.
-constexpr std::int64_t kMostStatements = 12;
-
+// Peeling copies statements: this many for one outermost loop, so that only small loops are split.
+constexpr std::int64_t kMostStatements = 4;
 CoreProgram lower(const Program& program) {
   CoreProgram core = hoist_conditions(compact_buffers(dissolve_blocks(program, {})));
   return peel_tails(core, {kMostStatements});
@@ -54,12 +53,12 @@ class UsedBuffers {
     }
   }
 
-  std::set<const BufferNode*> buffers;
+  std::set<const BufferNode*> buffers, read;
 
  private:
   void add(const Expr& expr) {
     visit_exprs(expr, [&](const Expr& e) {
-      if (const auto* n = std::get_if<LoadExpr>(&e->node)) buffers.insert(n->buffer.get());
+      if (const auto* n = std::get_if<LoadExpr>(&e->node)) buffers.insert(n->buffer.get()), read.insert(n->buffer.get());
     });
   }
 };
@@ -81,7 +80,7 @@ class KernelPrinter {
       print_.name(buffer, result_.names[i], false);
     }
     const bool failed_before = std::exchange(needs_.failures, false);
-    place_temporaries(used.buffers);
+    place_temporaries(used);
     statement(core_.body);
     result_.fails = needs_.failures;
     needs_.failures |= failed_before;
@@ -89,10 +88,11 @@ class KernelPrinter {
   }
 
  private:
-  void place_temporaries(const std::set<const BufferNode*>& used) {
+  // Local variables begin at 0: compilers cannot always prove that a program writes each element before it reads it.
+  void place_temporaries(const UsedBuffers& used) {
     std::vector<Buffer> buffers;
     for (const Buffer& buffer : core_.temporary)
-      if (used.contains(buffer.get()) && element_count(buffer->shape) > 0) buffers.push_back(buffer);
+      if (used.buffers.contains(buffer.get()) && element_count(buffer->shape) > 0) buffers.push_back(buffer);
     const auto bytes = [](const Buffer& buffer) {
       return static_cast<std::uint64_t>(element_count(buffer->shape)) *
              static_cast<std::uint64_t>(size_bytes(buffer->dtype));
@@ -112,8 +112,9 @@ class KernelPrinter {
       const bool is_local = local.contains(buffer.get()), scalar = is_local && count == 1;
       print_.name(buffer, name, scalar);
       if (!is_local) result_.workspace.push_back({name, buffer->dtype, bytes(buffer)});
-      else if (scalar) line(fmt::format("{} {};", element_type(buffer->dtype), name));
-      else line(fmt::format("{} {}[{}];", element_type(buffer->dtype), name, count));
+      else if (scalar) line(fmt::format("{} {} = 0;", element_type(buffer->dtype), name));
+      else line(fmt::format("{} {}[{}] = {{0}};", element_type(buffer->dtype), name, count));
+      if (is_local && !used.read.contains(buffer.get())) line(fmt::format("(void){};", name));
     }
   }
 
@@ -122,8 +123,34 @@ class KernelPrinter {
     return dot == name.npos || dot + 1 == name.size() ? name : name.substr(dot + 1);
   }
 
+  // The space at which a line of at most `most` characters ends: in the fewest parentheses, and of these the last one.
+  static std::size_t break_of(std::string_view text, std::size_t most) {
+    std::size_t best = text.npos;
+    int depth = 0, least = 0;
+    for (std::size_t i = 0; i < std::min(text.size(), most + 1); ++i) {
+      if (text[i] == '(' || text[i] == '[') ++depth;
+      if (text[i] == ')' || text[i] == ']') --depth;
+      const bool before_operator = i + 1 < text.size() && (text[i + 1] == '?' || text[i + 1] == ':');
+      if (text[i] != ' ' || i < most / 3 || (!before_operator && i > 0 && (text[i - 1] == '?' || text[i - 1] == ':')))
+        continue;
+      if (best == text.npos || depth <= least) best = i, least = depth;
+    }
+    return best;
+  }
+
   void line(std::string_view text) {
-    result_.body.append(static_cast<std::size_t>(2 * depth_), ' ');
+    const std::string indent(static_cast<std::size_t>(2 * depth_), ' ');
+    std::string begin = indent;
+    while (begin.size() + text.size() > kColumns) {
+      const std::size_t space = break_of(text, kColumns - std::min(begin.size(), kColumns / 2));
+      if (space == text.npos) break;
+      result_.body += begin;
+      result_.body += text.substr(0, space);
+      result_.body += '\n';
+      text.remove_prefix(space + 1);
+      begin = indent + "    ";
+    }
+    result_.body += begin;
     result_.body += text;
     result_.body += '\n';
   }
@@ -190,8 +217,12 @@ class KernelPrinter {
     std::vector<std::string> values, places;
     for (const StoreTarget& target : n.targets) {
       const bool empty = element_count(target.buffer->shape) == 0;
+      if (empty)  // only an index that depends on data can lead here, and it fails
+        for (const std::string& check : print_.checks(target.buffer, target.indices))
+          line(fmt::format("(void){};", check));
       places.push_back(empty ? "" : print_.element(target.buffer, target.indices));
       values.push_back(print_.stored(target.value));
+      if (empty) line(fmt::format("(void)({});", values.back()));
     }
     if (n.targets.size() > 1)
       for (std::size_t i = 0; i < n.targets.size(); ++i) {
@@ -290,8 +321,7 @@ std::string CKernel::signature(const std::string& function, const Program& progr
   std::string text = begin;
   std::size_t column = begin.size();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    constexpr std::size_t kColumns = 110;
-    if (i > 0) {
+        if (i > 0) {
       const bool breaks = column + parameters[i].size() + 2 > kColumns;
       text += breaks ? ",\n" + indent : ", ";
       column = breaks ? indent.size() : column + 2;

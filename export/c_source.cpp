@@ -13,8 +13,6 @@ namespace dovetail::exporting {
 
 namespace {
 
-constexpr std::size_t kColumns = 110;
-
 std::string type_text(DType dtype, const Shape& shape) {
   return fmt::format("{}{}", dovetail::name(dtype), to_string(shape));
 }
@@ -180,39 +178,80 @@ std::string source_text(const Plan& plan) {
   return text + calls + "  return 0;\n}\n";
 }
 
+namespace {
+
+// The element as a double.
+std::string decoded(const Port& port, std::string_view array) {
+  const std::string_view decode = port.dtype == DType::float16    ? "(double)dovetail_f16_to_f32"
+                                  : port.dtype == DType::bfloat16 ? "(double)dovetail_bf16_to_f32"
+                                                                  : "(double)";
+  return fmt::format("{}({}_{}[i])", decode, array, port.field);
+}
+
+// Compares all elements of an output.
+std::string comparison(const Port& port, std::int64_t count, bool exact) {
+  const std::string found = decoded(port, "found"), expected = decoded(port, "expected");
+  const std::string report = fmt::format("return report(\"{}\", i, {}, {});\n", port.field, found, expected);
+  if (!is_floating(port.dtype))
+    return fmt::format("  for (i = 0; i < {0}; ++i)\n    if (found_{1}[i] != expected_{1}[i])\n      {2}", count,
+                       port.field, report);
+  std::string text;
+  if (!exact)
+    text = fmt::format(
+        "  margin = 0;\n  for (i = 0; i < {0}; ++i)\n    if (fabs({1}) > margin && fabs({1}) < 1e300) margin = "
+        "fabs({1});\n  margin *= TOLERANCE;\n",
+        count, expected);
+  return text + fmt::format(
+                    "  for (i = 0; i < {0}; ++i)\n    if (memcmp(&found_{1}[i], &expected_{1}[i], sizeof "
+                    "found_{1}[0]) != 0 && differs({2}, {3}, {4}))\n      {5}",
+                    count, port.field, found, expected, exact ? "-1" : "margin", report);
+}
+
+}  // namespace
+
 std::string test_text(const Plan& plan, const GoldenVector& golden) {
   const std::string& name = plan.options.name;
   const bool exact = plan.needs.libm.empty();
-  std::string text = fmt::format(
-      "/* Runs {} on one vector and compares the outputs with those of Dovetail's reference.\n * Inputs: {}.\n * Exit "
-      "status 0 if {}. An argument N runs it N times, to measure the time.\n"
-      " * Compile it with -DSILENT where there is no standard output. */\n",
-      comment_text(plan.model), comment_text(golden.origin),
-      exact ? "all bits are equal (a NaN equals a NaN)"
-            : "integers are equal, and floats within 1e-4 of the largest one (libraries round exp and others differently)");
-  text += fmt::format("#include \"{}.h\"\n\n#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n#ifndef SILENT\n#include <stdio.h>\n#endif\n\n", name);
+  const bool floats = std::ranges::any_of(plan.outputs, [](const Port& port) {
+    return is_floating(port.dtype) && element_count(port.shape) > 0;
+  });
+  std::string text =
+      comment({fmt::format("Runs {} on one vector and compares the outputs with those of the reference.",
+                           comment_text(plan.model)),
+               fmt::format("Inputs: {}.", comment_text(golden.origin)),
+               exact ? "Exit status 0 if all bits are equal; a NaN equals a NaN."
+                     : "Exit status 0 if integers are equal, and floats up to TOLERANCE times the largest one: "
+                       "mathematical libraries differ.",
+               "An argument N runs it N times, to measure the time. -DSILENT: there is no standard output."});
+  text += fmt::format("#include \"{}.h\"\n\n", name);
+  const auto is_float = [](const Port& port) { return is_floating(port.dtype) && !is_half(port.dtype); };
+  if (floats || std::ranges::any_of(plan.inputs, is_float)) text += "#include <math.h>\n";
+  text += "#include <stdlib.h>\n#include <string.h>\n#ifndef SILENT\n#include <stdio.h>\n#endif\n\n";
   text += "#include \"dovetail_tiny.h\"\n";
+  if (!exact) text += "\n#ifndef TOLERANCE\n#define TOLERANCE 1e-4\n#endif\n";
   const auto array = [&](std::string_view kind, const Port& port, const NdArray& value) {
     text += fmt::format("\nstatic const {} {}_{}[{}] = {{\n{}}};\n", element_type(port.dtype), kind, port.field,
                         std::max<std::int64_t>(value.count(), 1), initializer(value, "  "));
   };
   for (const Port& port : plan.inputs) array("given", port, golden.inputs.at(port.tensor));
-  for (const Port& port : plan.outputs) array("expected", port, golden.outputs.at(port.tensor));
+  for (const Port& port : plan.outputs)
+    if (element_count(port.shape) > 0) array("expected", port, golden.outputs.at(port.tensor));
   text += "\n";
   for (const Port& port : plan.outputs)
     text += fmt::format("static {} found_{}[{}];\n", element_type(port.dtype), port.field,
                         std::max<std::int64_t>(element_count(port.shape), 1));
   text += fmt::format("static uint64_t arena[{0} / sizeof(uint64_t) + 1]; /* {0} bytes, aligned */\n",
                       macro(plan, "ARENA_BYTES"));
-  // Comparisons by type.
-  std::set<std::string> kinds;
-  for (const Port& port : plan.outputs) kinds.insert(is_floating(port.dtype) ? "float" : "integer");
-  text += R"(
+  if (floats)
+    text += R"(
+/* For values whose bits differ. A negative margin: only a NaN equals another value. */
 static int differs(double found, double expected, double margin) {
-  if (found == expected || (found != found && expected != expected)) return 0;
-  return !(fabs(found - expected) <= margin);
+  if (found != found || expected != expected) return !(found != found && expected != expected);
+  if (margin < 0) return 1;
+  return found != expected && !(fabs(found - expected) <= margin);
 }
-
+)";
+  text += R"(
 static int report(const char* output, long index, double found, double expected) {
 #ifndef SILENT
   printf("%s[%ld] is %.17g, expected %.17g\n", output, index, found, expected);
@@ -231,7 +270,9 @@ int main(int argc, char** argv) {
   };
   text += fmt::format("  const struct {0}_inputs inputs = {{{1}}};\n  const struct {0}_outputs outputs = {{{2}}};\n", name,
                       fields(plan.inputs, "given"), fields(plan.outputs, "found"));
-  text += "  long runs = argc > 1 ? atol(argv[1]) : 1;\n  long i;\n  double margin;\n  int status = 0;\n";
+  text += "  long runs = argc > 1 ? atol(argv[1]) : 1;\n  long i;\n";
+  if (floats && !exact) text += "  double margin;\n";
+  text += "  int status = 0;\n";
   text += fmt::format("  for (; runs > 0 && status == 0; --runs) status = {}_run(&inputs, &outputs, arena);\n", name);
   text += R"(  if (status != 0) {
 #ifndef SILENT
@@ -240,25 +281,10 @@ int main(int argc, char** argv) {
     return 1;
   }
 )";
-  for (const Port& port : plan.outputs) {
-    const NdArray& value = golden.outputs.at(port.tensor);
-    const bool half = port.dtype == DType::float16 || port.dtype == DType::bfloat16;
-    const std::string_view decode = port.dtype == DType::float16    ? "dovetail_f16_to_f32"
-                                    : port.dtype == DType::bfloat16 ? "dovetail_bf16_to_f32"
-                                                                    : "(double)";
-    const std::string found = fmt::format("{}(found_{}[i])", decode, port.field);
-    const std::string expected = fmt::format("{}(expected_{}[i])", decode, port.field);
-    text += "  margin = 0;\n";
-    if (value.count() == 0) continue;
-    if (is_floating(port.dtype) && !exact)
-      text += fmt::format("  for (i = 0; i < {}; ++i)\n    if (fabs({}) > margin && fabs({}) < 1e300) margin = fabs({});\n  margin *= 1e-4;\n",
-                          value.count(), expected, expected, expected);
-    const std::string equal = fmt::format("found_{0}[i] == expected_{0}[i]", port.field);
-    text += fmt::format(
-        "  for (i = 0; i < {}; ++i)\n    if ({}differs({}, {}, margin))\n      return report(\"{}\", i, {}, {});\n",
-        value.count(), is_floating(port.dtype) && !half ? "" : fmt::format("!({}) && ", equal), found, expected,
-        port.field, found, expected);
-  }
+  for (const Port& port : plan.outputs)
+    if (element_count(port.shape) > 0) text += comparison(port, element_count(port.shape), exact);
+  if (std::ranges::all_of(plan.outputs, [](const Port& port) { return element_count(port.shape) == 0; }))
+    text += "  (void)i, (void)report; /* the outputs have no elements */\n";
   text += "#ifndef SILENT\n  printf(\"all outputs are as expected\\n\");\n#endif\n  return 0;\n}\n";
   return text;
 }

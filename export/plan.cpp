@@ -23,6 +23,12 @@ using bundle::TensorIndex;
 
 namespace {
 
+// The name without the layout of a packed constant: "conv/weight@i0,i2,i3,i1".
+std::string_view plain_name(const Tensor& tensor) {
+  const std::string_view name = tensor.name;
+  return name.substr(0, name.find('@'));
+}
+
 std::string type_text(const Tensor& tensor) {
   return fmt::format("{}{}", dovetail::name(tensor.dtype), to_string(tensor.shape));
 }
@@ -147,7 +153,7 @@ class Planner {
       for (const loops::Parameter& parameter : kernel.program.parameters) {
         const bool output = parameter.role == loops::ParameterRole::output;
         const Tensor& t = tensor(output ? first.results[result++] : first.arguments[argument++]);
-        names.push_back(unique_identifier(shared ? parameter.buffer->name : t.name, taken));
+        names.push_back(unique_identifier(shared ? std::string_view(parameter.buffer->name) : plain_name(t), taken));
         operands.push_back(fmt::format("{} {}", names.back(), type_text(t)));
       }
       Needs needs;
@@ -249,7 +255,7 @@ class Planner {
     const Tensor& t = tensor(root);
     for (const PlannedConstant& known : plan_.constants)
       if (known.value.is_same_as(t.constant)) return constants_[root] = known.name;
-    const std::string name = prefixed(unique_identifier(t.name, constant_names_));
+    const std::string name = prefixed(unique_identifier(plain_name(t), constant_names_));
     plan_.constants.push_back({name, t.name, t.constant});
     return constants_[root] = name;
   }

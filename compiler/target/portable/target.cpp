@@ -1,7 +1,10 @@
 #include "compiler/target/portable/target.h"
 
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -47,7 +50,14 @@ class PortablePlan : public RegionPlan {
       builder.add_group(std::move(report));
       return;
     }
-    PortableSchedule scheduled = schedule_portable(group.program);
+    std::vector<std::string> names;  // of the arguments
+    std::set<std::string> constants;
+    for (const loops::Parameter& parameter : group.program.parameters) {
+      if (parameter.role == loops::ParameterRole::output) continue;
+      if (group.constants[names.size()] != nullptr) constants.insert(parameter.buffer->name);
+      names.push_back(parameter.buffer->name);
+    }
+    PortableSchedule scheduled = schedule_portable(group.program, constants);
     report.kind = scheduled.kind;
     report.trace = schedule::to_string(scheduled.trace);
     if (dump) {
@@ -57,7 +67,11 @@ class PortablePlan : public RegionPlan {
     }
     bundle::Step step{report.name, {}, builder.origins(group.nodes), {}, {}};
     bundle::encode(bundle::HostCode{std::move(scheduled.program)}, step);
-    for (const graph::ValueId argument : group.arguments) step.arguments.push_back(builder.in_layout(argument, ""));
+    for (std::size_t i = 0; i < group.arguments.size(); ++i) {
+      const auto layout = scheduled.layouts.find(names[i]);
+      step.arguments.push_back(
+          builder.in_layout(group.arguments[i], layout == scheduled.layouts.end() ? "" : layout->second));
+    }
     for (const graph::ValueId result : group.results) step.results.push_back(builder.result(result, ""));
     builder.add_step(std::move(step));
     builder.add_group(std::move(report));
