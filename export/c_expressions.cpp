@@ -446,7 +446,8 @@ Expr ExpressionPrinter::checked_index(const Buffer& buffer, std::size_t dimensio
   const Range range = range_of(index, bounds_);
   const bool inside = range.within(0, extent - 1);
   const Var var = make_var("checked");
-  bounds_[var.get()] = {0, std::max<std::int64_t>(extent - 1, 0)};
+  // Not one value alone, for which the simplifier would drop the check.
+  bounds_[var.get()] = {0, std::max<std::int64_t>(extent - 1, 1)};
   checked_.push_back(var);  // keeps its address
   if (inside) {
     vars_[var.get()] = value.up_to(CText::primary);
