@@ -79,11 +79,13 @@ Result<Exported> export_bundle(const bundle::Bundle& bundle, const std::string& 
   DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(bundle, make_simulator));
   DOVETAIL_ASSIGN(runtime::RunResult run, executor.run(inputs.tensors, {.keep_tensors = true}));
   exporting::GoldenVector vector{{}, {}, fmt::format("{}", fmt::join(inputs.announcements, "; "))};
-  for (const exporting::Port& port : plan.inputs) vector.inputs.insert_or_assign(port.tensor, inputs.tensors.at(port.tensor));
+  for (const exporting::Port& port : plan.inputs)
+    vector.inputs.insert_or_assign(port.tensor, inputs.tensors.at(port.tensor));
   for (const exporting::Port& port : plan.outputs) {
     // The whole tensor, where only a part of it is valid.
     const auto kept = run.tensors.find(port.tensor);
-    vector.outputs.insert_or_assign(port.tensor, kept != run.tensors.end() ? kept->second : run.outputs.at(port.tensor));
+    vector.outputs.insert_or_assign(port.tensor,
+                                    kept != run.tensors.end() ? kept->second : run.outputs.at(port.tensor));
   }
   return Exported{std::move(plan), std::move(vector)};
 }

@@ -107,7 +107,8 @@ CText operation(BinaryOp op, const CText& a, const CText& b) {
     return {fmt::format("{} * {}", a.up_to(CText::product), negative ? "(" + b.text + ")" : b.up_to(CText::unary)),
             CText::product};
   if (negative && b.level == CText::unary)  // a + -b is a - b
-    return {fmt::format("{} {} {}", a.up_to(CText::sum), op == BinaryOp::add ? '-' : '+', b.text.substr(1)), CText::sum};
+    return {fmt::format("{} {} {}", a.up_to(CText::sum), op == BinaryOp::add ? '-' : '+', b.text.substr(1)),
+            CText::sum};
   return {fmt::format("{} {} {}", a.up_to(CText::sum), symbol(op), b.up_to(CText::product)), CText::sum};
 }
 
@@ -149,39 +150,38 @@ bool ExpressionPrinter::may_fail(const Expr& expr) const {
 
 CText ExpressionPrinter::print(const Expr& expr) {
   if (const auto found = values_.find(expr.get()); found != values_.end()) return {found->second};
-  return std::visit(
-      Overloaded{
-          [&](const IntImm& n) -> CText {
-            const bool negative = n.value < 0 && expr->dtype != DType::uint64;
-            return {integer_literal(n.value, expr->dtype), negative ? CText::unary : CText::primary,
-                    n.value >= kLow32 && n.value <= kHigh32};
-          },
-          [&](const FloatImm& n) -> CText {
-            std::string text = float_literal(n.value, expr->dtype);
-            const bool negative = text.starts_with('-');
-            needs_.doubles |= expr->dtype == DType::float64;
-            return {std::move(text), negative ? CText::unary : CText::primary};
-          },
-          [&](const VarRef& n) -> CText {
-            const auto found = vars_.find(n.var.get());
-            DOVETAIL_CHECK(found != vars_.end(), "variable " + n.var->name + " must have a name in C");
-            const Range range = range_of(expr, bounds_);
-            return {found->second, CText::primary, range.within(kLow32, kHigh32)};
-          },
-          [&](const Unary& n) { return print_unary(expr, n); },
-          [&](const Binary& n) { return print_binary(expr, n); },
-          [&](const Cast& n) { return print_cast(expr, n); },
-          [&](const Bitcast& n) { return print_bitcast(expr, n); },
-          [&](const Select& n) { return print_select(n); },
-          [&](const LoadExpr& n) { return print_load(n); },
-          [&](const Call& n) {
-            DOVETAIL_CHECK(n.function == Function::requantize, "a function without a form in C");
-            std::vector<std::string> arguments;
-            for (const Expr& argument : n.arguments) arguments.push_back(print(argument).text);
-            return call("dovetail_requantize", std::move(arguments));
-          },
-      },
-      expr->node);
+  return std::visit(Overloaded{
+                        [&](const IntImm& n) -> CText {
+                          const bool negative = n.value < 0 && expr->dtype != DType::uint64;
+                          return {integer_literal(n.value, expr->dtype), negative ? CText::unary : CText::primary,
+                                  n.value >= kLow32 && n.value <= kHigh32};
+                        },
+                        [&](const FloatImm& n) -> CText {
+                          std::string text = float_literal(n.value, expr->dtype);
+                          const bool negative = text.starts_with('-');
+                          needs_.doubles |= expr->dtype == DType::float64;
+                          return {std::move(text), negative ? CText::unary : CText::primary};
+                        },
+                        [&](const VarRef& n) -> CText {
+                          const auto found = vars_.find(n.var.get());
+                          DOVETAIL_CHECK(found != vars_.end(), "variable " + n.var->name + " must have a name in C");
+                          const Range range = range_of(expr, bounds_);
+                          return {found->second, CText::primary, range.within(kLow32, kHigh32)};
+                        },
+                        [&](const Unary& n) { return print_unary(expr, n); },
+                        [&](const Binary& n) { return print_binary(expr, n); },
+                        [&](const Cast& n) { return print_cast(expr, n); },
+                        [&](const Bitcast& n) { return print_bitcast(expr, n); },
+                        [&](const Select& n) { return print_select(n); },
+                        [&](const LoadExpr& n) { return print_load(n); },
+                        [&](const Call& n) {
+                          DOVETAIL_CHECK(n.function == Function::requantize, "a function without a form in C");
+                          std::vector<std::string> arguments;
+                          for (const Expr& argument : n.arguments) arguments.push_back(print(argument).text);
+                          return call("dovetail_requantize", std::move(arguments));
+                        },
+                    },
+                    expr->node);
 }
 
 CText ExpressionPrinter::print_binary(const Expr& expr, const Binary& n) {
@@ -206,9 +206,9 @@ CText ExpressionPrinter::print_binary(const Expr& expr, const Binary& n) {
       return both ? fmt::format("({} != 0)", text.up_to(CText::sum))
                   : text.up_to(text.level == level ? level : CText::comparison);
     };
-    return {fmt::format("{} {} {}", side(n.a), both ? (conjunction ? "&" : "|") : (conjunction ? "&&" : "||"),
-                        side(n.b)),
-            level};
+    return {
+        fmt::format("{} {} {}", side(n.a), both ? (conjunction ? "&" : "|") : (conjunction ? "&&" : "||"), side(n.b)),
+        level};
   }
   return is_floating(expr->dtype) ? print_float(expr, n) : print_integer(expr, n);
 }
@@ -273,8 +273,7 @@ CText ExpressionPrinter::print_integer(const Expr& expr, const Binary& n) {
       return size_bytes(dtype) < 4 ? CText{cast_text(dtype, text), CText::unary} : text;
     }
     case BinaryOp::min:
-    case BinaryOp::max:
-      return call(fmt::format("dovetail_{}_{}", loops::name(n.op), type), {a.text, b.text}, narrow);
+    case BinaryOp::max: return call(fmt::format("dovetail_{}_{}", loops::name(n.op), type), {a.text, b.text}, narrow);
     case BinaryOp::bit_and:
     case BinaryOp::bit_or:
     case BinaryOp::bit_xor:
@@ -356,9 +355,10 @@ CText ExpressionPrinter::print_unary(const Expr& expr, const Unary& n) {
       case UnaryOp::round_even:
       case UnaryOp::trunc: return rounded(function(loops::name(n.op)), dtype);
       case UnaryOp::rsqrt:
-        return rounded({fmt::format("{} / {}({})", dtype == DType::float64 ? "1.0" : "1.0f", libm("sqrt", dtype), a.text),
-                        CText::product},
-                       dtype);
+        return rounded(
+            {fmt::format("{} / {}({})", dtype == DType::float64 ? "1.0" : "1.0f", libm("sqrt", dtype), a.text),
+             CText::product},
+            dtype);
       default: return rounded(call(libm(std::string(loops::name(n.op)), dtype), {a.text}), dtype);
     }
   }
@@ -454,8 +454,8 @@ Expr ExpressionPrinter::checked_index(const Buffer& buffer, std::size_t dimensio
   } else {
     needs_.failures = true;
     const bool narrow = (value.narrow || index->dtype != DType::int64) && extent <= kHigh32;
-    const int site = sites_.add(fmt::format("an index of {} is outside 0 <= index < {} (dimension {})", buffer->name,
-                                            extent, dimension));
+    const int site = sites_.add(
+        fmt::format("an index of {} is outside 0 <= index < {} (dimension {})", buffer->name, extent, dimension));
     vars_[var.get()] = call(fmt::format("dovetail_index_{}", narrow ? "i32" : "i64"),
                             {value.text, integer_literal(extent, DType::int64), fmt::format("{}", site), "failure"})
                            .text;
@@ -502,16 +502,17 @@ CText ExpressionPrinter::linear_text(const Expr& offset) {
       parts.push_back(narrow || !atom.narrow ? atom.up_to(atoms.size() > 1 ? CText::product : CText::unary)
                                              : cast_text(DType::int64, atom));
     const bool negative = coefficient < 0;
-    const std::uint64_t factor = negative ? std::uint64_t{0} - static_cast<std::uint64_t>(coefficient)
-                                          : static_cast<std::uint64_t>(coefficient);
+    const std::uint64_t factor =
+        negative ? std::uint64_t{0} - static_cast<std::uint64_t>(coefficient) : static_cast<std::uint64_t>(coefficient);
     if (factor == 1 && !(negative && parts.size() > 1)) {
       for (const std::string& part : parts) add(part, negative, CText::unary);
       continue;
     }
     std::string sum_text = fmt::format("{}", fmt::join(parts, " + "));
     if (parts.size() > 1) sum_text = "(" + sum_text + ")";
-    add(factor == 1 ? sum_text
-                    : fmt::format("{} * {}", sum_text, integer_literal(static_cast<std::int64_t>(factor), DType::int64)),
+    add(factor == 1
+            ? sum_text
+            : fmt::format("{} * {}", sum_text, integer_literal(static_cast<std::int64_t>(factor), DType::int64)),
         negative, CText::product);
   }
   if (linear.constant != 0 || text.text.empty()) {

@@ -58,7 +58,8 @@ class UsedBuffers {
  private:
   void add(const Expr& expr) {
     visit_exprs(expr, [&](const Expr& e) {
-      if (const auto* n = std::get_if<LoadExpr>(&e->node)) buffers.insert(n->buffer.get()), read.insert(n->buffer.get());
+      if (const auto* n = std::get_if<LoadExpr>(&e->node))
+        buffers.insert(n->buffer.get()), read.insert(n->buffer.get());
     });
   }
 };
@@ -98,8 +99,7 @@ class KernelPrinter {
              static_cast<std::uint64_t>(size_bytes(buffer->dtype));
     };
     std::vector<Buffer> small = buffers;
-    std::stable_sort(small.begin(), small.end(),
-                     [&](const Buffer& a, const Buffer& b) { return bytes(a) < bytes(b); });
+    std::stable_sort(small.begin(), small.end(), [&](const Buffer& a, const Buffer& b) { return bytes(a) < bytes(b); });
     std::set<const BufferNode*> local;
     for (const Buffer& buffer : small)
       if (result_.stack_bytes + bytes(buffer) <= kMostStackBytes) {
@@ -321,7 +321,7 @@ std::string CKernel::signature(const std::string& function, const Program& progr
   std::string text = begin;
   std::size_t column = begin.size();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-        if (i > 0) {
+    if (i > 0) {
       const bool breaks = column + parameters[i].size() + 2 > kColumns;
       text += breaks ? ",\n" + indent : ", ";
       column = breaks ? indent.size() : column + 2;

@@ -22,7 +22,9 @@ std::string comment(const std::vector<std::string>& lines) {
   return fmt::format("/* {} */\n", fmt::join(lines, "\n * "));
 }
 
-std::string macro(const Plan& plan, std::string_view name) { return upper_case(plan.options.name + "_") + std::string(name); }
+std::string macro(const Plan& plan, std::string_view name) {
+  return upper_case(plan.options.name + "_") + std::string(name);
+}
 
 bool needs_math_header(const Plan& plan) {
   if (!plan.needs.libm.empty()) return true;
@@ -36,8 +38,7 @@ bool needs_math_header(const Plan& plan) {
 std::string port_lines(const Plan& plan, const Port& port, std::string_view kind) {
   std::string text = fmt::format("{} {}: {}", kind, comment_text(port.tensor), type_text(port.dtype, port.shape));
   if (!port.note.empty()) text += "; " + port.note;
-  text = fmt::format("\n/* {}{} */\n", text,
-                     port.quantization ? "; real = (value - zero point) * scale" : "");
+  text = fmt::format("\n/* {}{} */\n", text, port.quantization ? "; real = (value - zero point) * scale" : "");
   const std::string name = upper_case(port.field);
   text += fmt::format("#define {} {}\n", macro(plan, name + "_COUNT"), element_count(port.shape));
   if (!port.shape.empty())
@@ -71,18 +72,23 @@ std::string header_text(const Plan& plan) {
   else
     about.push_back(fmt::format("Functions of the mathematical library (-lm): {}.", fmt::join(plan.needs.libm, ", ")));
   std::string text = comment(about);
-  text += fmt::format("#ifndef {0}\n#define {0}\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n",
-                      macro(plan, "H"));
+  text +=
+      fmt::format("#ifndef {0}\n#define {0}\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n",
+                  macro(plan, "H"));
   text += fmt::format("\n/* Memory for intermediate values. */\n#define {} {}\n#define {} {}\n",
                       macro(plan, "ARENA_BYTES"), plan.arena_bytes, macro(plan, "ARENA_ALIGNMENT"), kArenaAlignment);
   for (const Port& port : plan.inputs) text += port_lines(plan, port, "Input");
   for (const Port& port : plan.outputs) text += port_lines(plan, port, "Output");
   text += fmt::format("\nstruct {}_inputs {{\n{}}};\n", name, members(plan, plan.inputs, true));
-  text += fmt::format("\n/* Written completely; they must not overlap inputs, the arena or each other. */\nstruct {}_outputs {{\n{}}};\n", name,
-                      members(plan, plan.outputs, false));
-  std::vector<std::string> returns{fmt::format("Returns 0, or -1 if the arena is not aligned; outputs are then not written.")};
+  text += fmt::format(
+      "\n/* Written completely; they must not overlap inputs, the arena or each other. */\nstruct {}_outputs "
+      "{{\n{}}};\n",
+      name, members(plan, plan.outputs, false));
+  std::vector<std::string> returns{
+      fmt::format("Returns 0, or -1 if the arena is not aligned; outputs are then not written.")};
   if (!plan.sites.texts.empty()) {
-    returns.emplace_back("A positive number reports values for which the model is not defined; outputs are then not valid:");
+    returns.emplace_back(
+        "A positive number reports values for which the model is not defined; outputs are then not valid:");
     for (std::size_t i = 0; i < plan.sites.texts.size(); ++i)
       returns.push_back(fmt::format("  {}: {}", i + 1, comment_text(plan.sites.texts[i])));
   }
@@ -148,8 +154,8 @@ std::string source_text(const Plan& plan) {
     text += fmt::format("{} {{\n{}}}\n", kernel.code.signature(kernel.function, kernel.program), kernel.code.body);
   }
   text += "\n/* ---- The run ---- */\n\n";
-  text += fmt::format("int {0}_run(const struct {0}_inputs* inputs, const struct {0}_outputs* outputs, void* arena) {{\n",
-                      name);
+  text += fmt::format(
+      "int {0}_run(const struct {0}_inputs* inputs, const struct {0}_outputs* outputs, void* arena) {{\n", name);
   std::string calls;
   for (const PlannedCall& call : plan.calls) {
     const std::string begin = fmt::format("  {}(", plan.kernels[call.kernel].function);
@@ -191,19 +197,20 @@ std::string decoded(const Port& port, std::string_view array) {
 // Compares all elements of an output.
 std::string comparison(const Port& port, std::int64_t count, bool exact) {
   const std::string found = decoded(port, "found"), expected = decoded(port, "expected");
-  const std::string report = fmt::format("return report(\"{}\", i, {}, {});\n", port.field, found, expected);
+  const std::string report = fmt::format(
+      "return report(\"{}\", i,\n                    {},\n                    {});\n", port.field, found, expected);
   if (!is_floating(port.dtype))
     return fmt::format("  for (i = 0; i < {0}; ++i)\n    if (found_{1}[i] != expected_{1}[i])\n      {2}", count,
                        port.field, report);
   std::string text;
   if (!exact)
     text = fmt::format(
-        "  margin = 0;\n  for (i = 0; i < {0}; ++i)\n    if (fabs({1}) > margin && fabs({1}) < 1e300) margin = "
-        "fabs({1});\n  margin *= TOLERANCE;\n",
+        "  margin = 0;\n  for (i = 0; i < {0}; ++i) {{\n    const double value = fabs({1});\n    if (value > margin && "
+        "value < 1e300) margin = value;\n  }}\n  margin *= TOLERANCE;\n",
         count, expected);
   return text + fmt::format(
                     "  for (i = 0; i < {0}; ++i)\n    if (memcmp(&found_{1}[i], &expected_{1}[i], sizeof "
-                    "found_{1}[0]) != 0 && differs({2}, {3}, {4}))\n      {5}",
+                    "found_{1}[0]) != 0 &&\n        differs({2}, {3}, {4}))\n      {5}",
                     count, port.field, found, expected, exact ? "-1" : "margin", report);
 }
 
@@ -212,9 +219,8 @@ std::string comparison(const Port& port, std::int64_t count, bool exact) {
 std::string test_text(const Plan& plan, const GoldenVector& golden) {
   const std::string& name = plan.options.name;
   const bool exact = plan.needs.libm.empty();
-  const bool floats = std::ranges::any_of(plan.outputs, [](const Port& port) {
-    return is_floating(port.dtype) && element_count(port.shape) > 0;
-  });
+  const bool floats = std::ranges::any_of(
+      plan.outputs, [](const Port& port) { return is_floating(port.dtype) && element_count(port.shape) > 0; });
   std::string text =
       comment({fmt::format("Runs {} on one vector and compares the outputs with those of the reference.",
                            comment_text(plan.model)),
@@ -266,10 +272,11 @@ int main(int argc, char** argv) {
   const auto fields = [&](const std::vector<Port>& ports, std::string_view kind) {
     std::vector<std::string> names;
     for (const Port& port : ports) names.push_back(fmt::format("{}_{}", kind, port.field));
-    return names.empty() ? std::string("0") : fmt::format("{}", fmt::join(names, ", "));
+    return names.empty() ? std::string("0") : fmt::format("{}", fmt::join(names, ",\n      "));
   };
-  text += fmt::format("  const struct {0}_inputs inputs = {{{1}}};\n  const struct {0}_outputs outputs = {{{2}}};\n", name,
-                      fields(plan.inputs, "given"), fields(plan.outputs, "found"));
+  text += fmt::format(
+      "  const struct {0}_inputs inputs = {{\n      {1}}};\n  const struct {0}_outputs outputs = {{\n      {2}}};\n",
+      name, fields(plan.inputs, "given"), fields(plan.outputs, "found"));
   text += "  long runs = argc > 1 ? atol(argv[1]) : 1;\n  long i;\n";
   if (floats && !exact) text += "  double margin;\n";
   text += "  int status = 0;\n";
@@ -325,8 +332,7 @@ std::string readme_text(const Plan& plan) {
       "Memory: arena {3} bytes, constants {4} bytes (read-only), local arrays at most {5} bytes.\n",
       comment_text(plan.model), name, upper_case(name), plan.arena_bytes, plan.constant_bytes, plan.stack_bytes);
   if (plan.needs.floats || plan.needs.doubles)
-    text +=
-        "Floats: compile without -ffast-math and with -ffp-contract=off; every operation is rounded separately.\n";
+    text += "Floats: compile without -ffast-math and with -ffp-contract=off; every operation is rounded separately.\n";
   if (plan.needs.libm.empty()) text += "The mathematical library is not needed (the test uses fabs).\n";
   else {
     text += "Nodes that call the mathematical library:\n";

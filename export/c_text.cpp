@@ -20,22 +20,21 @@ constexpr std::size_t kLongest = 40;
 
 // Keywords of C99 and C++ (net.h is included there), and macros of the headers that net.c includes.
 constexpr auto kReserved = std::to_array<std::string_view>({
-    "and",       "asm",       "auto",      "bool",      "break",     "case",      "catch",     "char",
-    "class",     "const",     "continue",  "default",   "delete",    "do",        "double",    "else",
-    "enum",      "explicit",  "export",    "extern",    "false",     "float",     "for",       "friend",
-    "goto",      "if",        "inline",    "int",       "long",      "mutable",   "namespace", "new",
-    "not",       "operator",  "or",        "private",   "protected", "public",    "register",  "restrict",
-    "return",    "short",     "signed",    "sizeof",    "static",    "struct",    "switch",    "template",
-    "this",      "throw",     "true",      "try",       "typedef",   "typename",  "union",     "unsigned",
-    "using",     "virtual",   "void",      "volatile",  "while",     "xor",       "failure",   "memcpy",
-    "linux",     "unix",      "i386",      "NULL",      "NAN",       "INFINITY",  "HUGE_VAL",  "M_PI",
-    "concept",   "constexpr", "decltype",  "noexcept",  "nullptr",   "requires",  "arena",     "memory",
-    "inputs",    "outputs",   "alignas",   "alignof",   "bitand",    "bitor",     "compl",     "thread_local",
-    "sqrt",      "exp",       "log",       "sin",       "cos",       "tan",       "asin",      "acos",
-    "atan",      "sinh",      "cosh",      "asinh",     "acosh",     "atanh",     "tanh",      "erf",
-    "fmod",      "pow",       "sqrtf",     "expf",      "logf",      "sinf",      "cosf",      "tanf",
-    "asinf",     "acosf",     "atanf",     "sinhf",     "coshf",     "asinhf",    "acoshf",    "atanhf",
-    "tanhf",     "erff",      "fmodf",     "powf",      "main",      "test",      "int8_t",    "uint8_t",
+    "and",       "asm",       "auto",     "bool",      "break",   "case",     "catch",        "char",     "class",
+    "const",     "continue",  "default",  "delete",    "do",      "double",   "else",         "enum",     "explicit",
+    "export",    "extern",    "false",    "float",     "for",     "friend",   "goto",         "if",       "inline",
+    "int",       "long",      "mutable",  "namespace", "new",     "not",      "operator",     "or",       "private",
+    "protected", "public",    "register", "restrict",  "return",  "short",    "signed",       "sizeof",   "static",
+    "struct",    "switch",    "template", "this",      "throw",   "true",     "try",          "typedef",  "typename",
+    "union",     "unsigned",  "using",    "virtual",   "void",    "volatile", "while",        "xor",      "failure",
+    "memcpy",    "linux",     "unix",     "i386",      "NULL",    "NAN",      "INFINITY",     "HUGE_VAL", "M_PI",
+    "concept",   "constexpr", "decltype", "noexcept",  "nullptr", "requires", "arena",        "memory",   "inputs",
+    "outputs",   "alignas",   "alignof",  "bitand",    "bitor",   "compl",    "thread_local", "sqrt",     "exp",
+    "log",       "sin",       "cos",      "tan",       "asin",    "acos",     "atan",         "sinh",     "cosh",
+    "asinh",     "acosh",     "atanh",    "tanh",      "erf",     "fmod",     "pow",          "sqrtf",    "expf",
+    "logf",      "sinf",      "cosf",     "tanf",      "asinf",   "acosf",    "atanf",        "sinhf",    "coshf",
+    "asinhf",    "acoshf",    "atanhf",   "tanhf",     "erff",    "fmodf",    "powf",         "main",     "test",
+    "int8_t",    "uint8_t",
 });
 
 }  // namespace
@@ -108,8 +107,7 @@ std::string integer_literal(std::int64_t value, DType dtype) {
 namespace {
 
 std::string finite(double value, DType dtype) {
-  std::string text =
-      dtype == DType::float64 ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
+  std::string text = dtype == DType::float64 ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
   if (text.find_first_of(".e") == text.npos) text += ".0";
   return dtype == DType::float64 ? text : text + "f";
 }
@@ -144,7 +142,7 @@ std::string comment_text(std::string_view text) {
   std::string result;
   for (const char c : text) {
     const bool plain = c >= ' ' && c <= '~';
-    result += plain ? c : '?';
+    result += plain ? c : '_';
     // Neither the begin nor the end of a comment, no trigraph, and no line that continues.
     if (c == '/' || c == '*' || c == '?' || c == '\\') {
       const bool joins = result.size() > 1 && ((c == '/' && result[result.size() - 2] == '*') ||

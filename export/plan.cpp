@@ -107,8 +107,8 @@ class Planner {
       const std::string& output = tensor(extent.output).name;
       for (Port& one : plan_.outputs)
         if (one.tensor == output)
-          one.note += fmt::format("{}the valid extent of axis {} depends on values", one.note.empty() ? "" : "; ",
-                                  extent.axis);
+          one.note +=
+              fmt::format("{}the valid extent of axis {} depends on values", one.note.empty() ? "" : "; ", extent.axis);
       if (std::ranges::find(outputs_, extent.extent) != outputs_.end()) continue;
       outputs_.push_back(extent.extent);
       Port added = port(extent.extent, taken);
@@ -285,13 +285,12 @@ class Planner {
       std::size_t argument = 0, result = 0;
       for (std::size_t i = 0; i < kernel.program.parameters.size(); ++i) {
         const bool output = kernel.program.parameters[i].role == loops::ParameterRole::output;
-        const TensorIndex index =
-            output ? steps_[s].step->results[result++] : steps_[s].step->arguments[argument++];
+        const TensorIndex index = output ? steps_[s].step->results[result++] : steps_[s].step->arguments[argument++];
         if (kernel.code.uses[i]) call.arguments.push_back(place(index, output));
       }
       for (std::size_t i = 0; i < kernel.code.workspace.size(); ++i)
-        call.arguments.push_back(fmt::format("({}*)(memory + {})", element_type(kernel.code.workspace[i].dtype),
-                                             workspace_[s][i]));
+        call.arguments.push_back(
+            fmt::format("({}*)(memory + {})", element_type(kernel.code.workspace[i].dtype), workspace_[s][i]));
       if (kernel.code.fails) call.arguments.emplace_back("&failure");
       plan_.calls.push_back(std::move(call));
     }
@@ -307,11 +306,11 @@ class Planner {
   const Bundle& bundle_;
   Plan plan_;
   std::vector<bundle::CodedStep<bundle::HostCode>> steps_;
-  std::vector<TensorIndex> outputs_;               // and extents that depend on values
-  std::vector<std::size_t> kernels_of_;            // by step
-  std::vector<std::vector<std::size_t>> users_;    // by kernel: its steps
-  std::map<TensorIndex, std::size_t> direct_;      // root tensors that a kernel writes to an output
-  std::map<TensorIndex, std::uint64_t> offsets_;   // root tensors in the arena
+  std::vector<TensorIndex> outputs_;                   // and extents that depend on values
+  std::vector<std::size_t> kernels_of_;                // by step
+  std::vector<std::vector<std::size_t>> users_;        // by kernel: its steps
+  std::map<TensorIndex, std::size_t> direct_;          // root tensors that a kernel writes to an output
+  std::map<TensorIndex, std::uint64_t> offsets_;       // root tensors in the arena
   std::vector<std::vector<std::uint64_t>> workspace_;  // offsets by step
   std::vector<std::pair<std::uint64_t, std::string>> sizes_;
   std::map<TensorIndex, std::string> constants_;

@@ -28,7 +28,7 @@ struct Options {
 
 // An input or output of the program.
 struct Port {
-  std::string field;  // member of the struct
+  std::string field;   // member of the struct
   std::string tensor;  // its name in the model
   DType dtype = DType::float32;
   Shape shape;

@@ -30,8 +30,13 @@ Result<void> check_folder(const fs::path& folder, const std::string& name) {
   if (!fs::exists(status)) return {};
   if (!fs::is_directory(status))
     return Diagnostic{"cannot export", folder.string(), "it exists and is not a folder", "name another folder with -o"};
-  const std::vector<std::string> own{name + ".h",       name + ".c",       "dovetail_tiny.h", "dovetail_tiny.c",
-                                     "CMakeLists.txt", "README.txt", fmt::format("test_{}.c", name)};
+  const std::vector<std::string> own{name + ".h",
+                                     name + ".c",
+                                     "dovetail_tiny.h",
+                                     "dovetail_tiny.c",
+                                     "CMakeLists.txt",
+                                     "README.txt",
+                                     fmt::format("test_{}.c", name)};
   std::vector<std::string> others;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
     if (const std::string file = entry.path().filename().string(); std::ranges::find(own, file) == own.end())
@@ -42,10 +47,11 @@ Result<void> check_folder(const fs::path& folder, const std::string& name) {
   constexpr std::size_t kShown = 3;
   const std::size_t count = others.size();
   others.resize(std::min(count, kShown));
-  return Diagnostic{"cannot export", folder.string(),
-                    fmt::format("the folder has {} of another origin: {}{}", count == 1 ? "a file" : "files",
-                                fmt::join(others, ", "), count > kShown ? ", ..." : ""),
-                    "name a new or an empty folder with -o; files of an earlier export with the same --name are replaced"};
+  return Diagnostic{
+      "cannot export", folder.string(),
+      fmt::format("the folder has {} of another origin: {}{}", count == 1 ? "a file" : "files", fmt::join(others, ", "),
+                  count > kShown ? ", ..." : ""),
+      "name a new or an empty folder with -o; files of an earlier export with the same --name are replaced"};
 }
 
 Result<void> write_project(const fs::path& folder, const Plan& plan, const GoldenVector& golden) {

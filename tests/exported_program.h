@@ -63,8 +63,7 @@ inline std::string build_and_run(const std::filesystem::path& folder, const std:
 
 // The same for a bundle. `golden`: inputs by name; others are drawn.
 inline std::string run_exported(const bundle::Bundle& bundle, const std::string& compiler,
-                                const std::vector<std::string>& flags,
-                                std::map<std::string, NdArray> inputs = {}) {
+                                const std::vector<std::string>& flags, std::map<std::string, NdArray> inputs = {}) {
   const TemporaryFolder folder;
   const auto exported = driver::export_bundle(bundle, bundle.name, {}, {.tensors = std::move(inputs)});
   if (!exported.ok()) return to_string(exported.errors());
@@ -101,7 +100,8 @@ inline bundle::Bundle bundle_of(const loops::Program& program, const std::string
   bundle::encode(bundle::HostCode{program}, step);
   for (const loops::Parameter& parameter : program.parameters) {
     const auto index = static_cast<bundle::TensorIndex>(result.tensors.size());
-    result.tensors.push_back({.name = parameter.buffer->name, .dtype = parameter.buffer->dtype, .shape = parameter.buffer->shape});
+    result.tensors.push_back(
+        {.name = parameter.buffer->name, .dtype = parameter.buffer->dtype, .shape = parameter.buffer->shape});
     const bool output = parameter.role == loops::ParameterRole::output;
     (output ? step.results : step.arguments).push_back(index);
     (output ? result.outputs : result.inputs).push_back(index);

@@ -51,6 +51,9 @@ class Export : public Command {
     if (!model_.given())
       return Diagnostic{"bad usage of `dovetail export`", "MODEL.onnx|BUNDLE.dvt", "it is missing",
                         "give a model or a bundle, or layers with --layer"};
+    if (format_ != "c")
+      return Diagnostic{"invalid value for --format", format_, "the format is unknown",
+                        "give --format c, or leave it out"};
     exporting::Options options{.name = name_, .libm = !no_libm_};
     DOVETAIL_TRY(exporting::check_name(name_));
     DOVETAIL_TRY(exporting::check_folder(folder_, name_));
@@ -78,8 +81,7 @@ class Export : public Command {
         return Diagnostic{"bad usage of `dovetail export`", fmt::format("{}", fmt::join(given, ", ")),
                           "the options apply to a model, but a bundle is compiled already",
                           "leave them out, or give the model"};
-      DOVETAIL_ASSIGN(bundle::Bundle bundle,
-                      bundle::read_bundle(model_.model, bundle::MachineCode::untrusted));
+      DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::read_bundle(model_.model, bundle::MachineCode::untrusted));
       DOVETAIL_TRY(bundle::verify(bundle));
       return bundle;
     }
@@ -108,7 +110,10 @@ class Export : public Command {
     text += fmt::format("libm          {}\n",
                         plan.needs.libm.empty() ? "not used" : fmt::format("{}", fmt::join(plan.needs.libm, ", ")));
     text += fmt::format("test inputs   {}\n", exported.golden.origin);
-    return text + fmt::format("files         {0}/{1}.h, {1}.c, dovetail_tiny.h, dovetail_tiny.c, test_{1}.c, CMakeLists.txt, README.txt\n", folder_, name_);
+    return text + fmt::format(
+                      "files         {0}/{1}.h, {1}.c, dovetail_tiny.h, dovetail_tiny.c, test_{1}.c, CMakeLists.txt, "
+                      "README.txt\n",
+                      folder_, name_);
   }
 
   ModelArguments model_;

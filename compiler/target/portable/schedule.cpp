@@ -25,9 +25,9 @@ using namespace loops;
 
 namespace {
 
-constexpr std::int64_t kTile = 2;          // of sums, in two directions
-constexpr std::int64_t kFewestTerms = 4;   // of the innermost axis of a dot product
-constexpr std::int64_t kMostLanes = 16;    // sums of a tile of lanes
+constexpr std::int64_t kTile = 2;         // of sums, in two directions
+constexpr std::int64_t kFewestTerms = 4;  // of the innermost axis of a dot product
+constexpr std::int64_t kMostLanes = 16;   // sums of a tile of lanes
 constexpr std::int64_t kFewestLanes = 4;
 
 int readers(const schedule::Context& c, const Buffer& buffer) {

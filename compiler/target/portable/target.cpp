@@ -89,8 +89,8 @@ class PortableTarget : public Target {
 
   Cost cost(const Graph& graph, const Match& match) const override {
     Cost cost = count_work(graph, match.nodes);
-    cost.seconds = host::estimate_seconds(match.nodes.size(), cost.operations, cost.bytes,
-                                          host::kInterpretedOperationsPerSecond);
+    cost.seconds =
+        host::estimate_seconds(match.nodes.size(), cost.operations, cost.bytes, host::kInterpretedOperationsPerSecond);
     return cost;
   }
   double border_seconds(const graph::TensorType&) const override { return 0; }

@@ -20,8 +20,8 @@ namespace {
 
 // All evil values of the type, as far as it has them.
 NdArray evil_values(DType dtype) {
-  const auto count = static_cast<std::int64_t>(is_floating(dtype) ? std::size(test::kEvilReals)
-                                                                  : std::size(test::kEvilIntegers));
+  const auto count =
+      static_cast<std::int64_t>(is_floating(dtype) ? std::size(test::kEvilReals) : std::size(test::kEvilIntegers));
   NdArray values(dtype, {count});
   for (std::int64_t i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
@@ -188,7 +188,7 @@ TEST_CASE("requantize computes the same as C and on the interpreter for scales o
   for (const std::int64_t value : {0, 1, -1, 2, 3, 5, -5, 127, 12345, -98765, 16777217, 2147483647, -2147483647 - 1})
     sums.push_back(static_cast<std::int32_t>(value));
   std::vector<float> scales;
-  for (std::uint32_t exponent = 0; exponent < 256; exponent += exponent > 90 && exponent < 170 ? 1 : 13)
+  for (std::uint32_t exponent = 0; exponent<256; exponent += exponent> 90 && exponent < 170 ? 1 : 13)
     for (const std::uint32_t fraction : {0u, 1u, 0x400000u, 0x7fffffu})
       for (const std::uint32_t sign : {0u, 1u})
         scales.push_back(std::bit_cast<float>(sign << 31 | exponent << 23 | fraction));

@@ -49,7 +49,8 @@ TEST_CASE("random loop programs compute the same as C and on the interpreter") {
       ++i, ++compared;
     }
     INFO(all.name);
-    CHECK(test::run_exported(all, compiler, {"-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"}, inputs) == "");
+    CHECK(test::run_exported(all, compiler, {"-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"}, inputs) ==
+          "");
   }
   CHECK(compared >= static_cast<int>(count / 4));
 }

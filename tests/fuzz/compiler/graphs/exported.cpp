@@ -44,9 +44,9 @@ Result<bundle::Bundle> compile_portable(const test::FuzzGraph& made, passes::Lev
 std::string bits_differ(const NdArray& a, const NdArray& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return "type or shape differ";
   for (std::int64_t i = 0; i < a.count(); ++i) {
-    const bool same = is_floating(a.dtype())
-                          ? a.as_double(i) == b.as_double(i) || (a.as_double(i) != a.as_double(i) && b.as_double(i) != b.as_double(i))
-                          : a.as_int64(i) == b.as_int64(i);
+    const bool same = is_floating(a.dtype()) ? a.as_double(i) == b.as_double(i) || (a.as_double(i) != a.as_double(i) &&
+                                                                                    b.as_double(i) != b.as_double(i))
+                                             : a.as_int64(i) == b.as_int64(i);
     if (!same) return fmt::format("[{}] is {}, expected {}", i, b.as_double(i), a.as_double(i));
   }
   return "";
@@ -99,7 +99,8 @@ TEST_CASE("random graphs compute the same as exported C and on the interpreter")
     }
     if (all.steps.empty()) continue;
     INFO(all.name);
-    CHECK(test::run_exported(all, compiler, {"-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"}, inputs) == "");
+    CHECK(test::run_exported(all, compiler, {"-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"}, inputs) ==
+          "");
   }
   INFO(compared << " of " << count << " graphs, " << alone << " of them in programs of their own");
   CHECK(2 * compared > count);
