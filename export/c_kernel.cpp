@@ -125,17 +125,16 @@ class KernelPrinter {
 
   // The space at which a line of at most `most` characters ends: in the fewest parentheses, and of these the last one.
   static std::size_t break_of(std::string_view text, std::size_t most) {
-    std::size_t best = text.npos;
+    std::size_t best = text.npos, early = text.npos;  // early: leaves a short line
     int depth = 0, least = 0;
     for (std::size_t i = 0; i < std::min(text.size(), most + 1); ++i) {
       if (text[i] == '(' || text[i] == '[') ++depth;
       if (text[i] == ')' || text[i] == ']') --depth;
-      const bool before_operator = i + 1 < text.size() && (text[i + 1] == '?' || text[i + 1] == ':');
-      if (text[i] != ' ' || i < most / 3 || (!before_operator && i > 0 && (text[i - 1] == '?' || text[i - 1] == ':')))
-        continue;
-      if (best == text.npos || depth <= least) best = i, least = depth;
+      if (text[i] != ' ' || i == 0 || text[i - 1] == '?' || text[i - 1] == ':') continue;
+      if (i < most / 3) early = i;
+      else if (best == text.npos || depth <= least) best = i, least = depth;
     }
-    return best;
+    return best == text.npos ? early : best;
   }
 
   void line(std::string_view text) {

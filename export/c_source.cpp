@@ -19,7 +19,10 @@ std::string type_text(DType dtype, const Shape& shape) {
 
 // A comment of several lines.
 std::string comment(const std::vector<std::string>& lines) {
-  return fmt::format("/* {} */\n", fmt::join(lines, "\n * "));
+  std::string text = "/*";
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    text += (i == 0 ? "" : "\n *") + (lines[i].empty() ? "" : " " + lines[i]);
+  return text + " */\n";
 }
 
 std::string macro(const Plan& plan, std::string_view name) {

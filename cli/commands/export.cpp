@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/json.h"
 #include "cli/commands/all.h"
 #include "cli/shell/arguments.h"
 #include "cli/shell/output.h"
@@ -44,6 +45,7 @@ class Export : public Command {
     options.values("--input", "NAME=FILE", inputs_,
                    "the input of the test, .npy or TensorProto .pb; others are pseudo-random; repeatable");
     options.value("--seed", "N", seed_, "seed of the pseudo-random inputs of the test (default 1)");
+    options.json(json_);
     options.footer("Example: dovetail export examples/digits/digits_int8.onnx -o digits --name digits");
   }
 
@@ -68,7 +70,8 @@ class Export : public Command {
     DOVETAIL_ASSIGN(const driver::Exported exported,
                     driver::export_bundle(bundle, model_.title(), std::move(options), golden));
     DOVETAIL_TRY(exporting::write_project(folder_, exported.plan, exported.golden));
-    print("{}", report(exported));
+    if (json_) print_json(report_json(exported));
+    else print("{}", report(exported));
     return Exit::success;
   }
 
@@ -93,6 +96,45 @@ class Export : public Command {
                     compile_shown(driver::portable_model(std::move(model)), CompileOptions()));
     options.quantization = driver::border_quantization(compiled.compiled.imported);
     return std::move(compiled.compiled.bundle);
+  }
+
+  Json report_json(const driver::Exported& exported) const {
+    const exporting::Plan& plan = exported.plan;
+    const auto ports = [](const std::vector<exporting::Port>& all) {
+      Json list = Json::array();
+      for (const exporting::Port& port : all) {
+        Json row{{"name", port.tensor},
+                 {"field", port.field},
+                 {"dtype", std::string(dovetail::name(port.dtype))},
+                 {"shape", port.shape}};
+        if (port.quantization) {
+          row["scale"] = port.quantization->scale;
+          row["zero_point"] = port.quantization->zero_point;
+        }
+        list.push_back(std::move(row));
+      }
+      return list;
+    };
+    std::vector<std::string> files;
+    for (const exporting::ProjectFile& file : exporting::project_files(plan, exported.golden))
+      files.push_back(file.name);
+    return {{"kind", "export"},
+            {"model", model_.title()},
+            {"format", format_},
+            {"name", name_},
+            {"folder", folder_},
+            {"files", files},
+            {"inputs", ports(plan.inputs)},
+            {"outputs", ports(plan.outputs)},
+            {"arena_bytes", plan.arena_bytes},
+            {"arena_alignment", exporting::kArenaAlignment},
+            {"constant_bytes", plan.constant_bytes},
+            {"stack_bytes", plan.stack_bytes},
+            {"kernels", plan.kernels.size()},
+            {"steps", plan.calls.size()},
+            {"libm", plan.libm_nodes},
+            {"failures", plan.sites.texts},
+            {"test_inputs", exported.golden.origin}};
   }
 
   std::string report(const driver::Exported& exported) const {
@@ -120,7 +162,7 @@ class Export : public Command {
   std::string folder_, format_ = "c", name_ = "net", seed_ = "1";
   std::optional<std::string> max_arena_;
   std::vector<std::string> inputs_;
-  bool no_libm_ = false;
+  bool no_libm_ = false, json_ = false;
 };
 
 }  // namespace

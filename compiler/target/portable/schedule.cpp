@@ -123,8 +123,8 @@ bool is_parameter(const schedule::Context& c, const std::string& name) {
                              [&](const Parameter& parameter) { return parameter.buffer->name == name; });
 }
 
-// Orders the loops, and puts what is around the sums into their nest. `tile`: the innermost loops, in which the sums of
-// a tile lie; `rows`: the outer loop of which one iteration computes a row of results, or "".
+// Orders the loops, and puts what is around the sums into their nest. `tile`: the innermost loops, over the
+// sums of a tile; `rows`: the outer loop of which one iteration computes a row of results, or "".
 void place_blocks(schedule::Context& c, const Reduction& r, const std::vector<std::string>& outer,
                   const std::vector<std::string>& reduce, const std::vector<std::string>& tile, const std::string& rows,
                   const std::vector<std::string>& copies) {

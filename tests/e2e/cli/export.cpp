@@ -96,7 +96,7 @@ TEST_CASE("export: every external name of a program has its prefix, and no funct
     CHECK((name.starts_with("T dovetail_") || name == "U memcpy"));
 }
 
-TEST_CASE("export: a bundle of loop programs, with an input of its own") {
+TEST_CASE("export: a bundle of loop programs, with another seed") {
   const std::string gcc = test::find_program("gcc");
   if (gcc.empty()) return test::skip(test::kNoCompiler);
   const test::TemporaryFolder folder;
