@@ -31,7 +31,7 @@ struct ModelOptions {
   // The accelerator, in the form of isa::load_machine. Absent: kDefaultHardware, or the hardware of the bundle.
   std::optional<std::string> hardware = {};
   SystemChanges system = {};                                   // its memory also selects recorded schedules
-  std::string cpu = "native";                                  // a processor class, or kInterpreter
+  std::string cpu = "native";                                  // a processor class, kInterpreter or kPortable
   std::string gpu = std::string(cuda::kDefaultArchitectures);  // in the form of cuda::parse_gpu
   bool tf32 = false, check_bounds = false, strict = false;
   passes::Level level = passes::Level::tolerant;

@@ -18,6 +18,7 @@
 #include "compiler/target/cudnn/target.h"
 #include "compiler/target/host/target.h"
 #include "compiler/target/onednn/target.h"
+#include "compiler/target/portable/target.h"
 #include "runtime/device/cublas/library.h"
 #include "runtime/device/cuda/context.h"
 #include "runtime/device/cudnn/library.h"
@@ -33,6 +34,7 @@ Result<TargetPointer> make_accel(const TargetOptions& options, bool) {
 
 Result<TargetPointer> make_cpu(const TargetOptions& options, bool asked) {
   if (options.cpu == kInterpreter) return cpu::make_target(std::nullopt);
+  if (options.cpu == kPortable) return portable::make_target();
   // If the user did not ask for the CPU and this machine's processor is not supported, its nodes are interpreted.
   if (options.cpu == "native" && !asked && !options.check_bounds) return cpu::make_native_target();
   DOVETAIL_ASSIGN(cpu::Cpu processor, cpu::find_cpu(options.cpu));

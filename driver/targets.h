@@ -18,12 +18,14 @@ namespace dovetail::driver {
 
 // The processor class without machine code.
 inline constexpr std::string_view kInterpreter = "interpreter";
+// The same with kernels for one scalar core (compiler/target/portable).
+inline constexpr std::string_view kPortable = "portable";
 
 // Options of targets.
 struct TargetOptions {
-  isa::HardwareConfig hardware = {};                           // configuration of the accelerator
-  double clock_mhz = 1000;                                     // clock of the accelerator
-  std::string cpu = "native";                                  // processor class of the CPU's kernels, or kInterpreter
+  isa::HardwareConfig hardware = {};  // configuration of the accelerator
+  double clock_mhz = 1000;            // clock of the accelerator
+  std::string cpu = "native";         // processor class of the CPU's kernels, kInterpreter or kPortable
   std::string gpu = std::string(cuda::kDefaultArchitectures);  // architectures of the GPU's kernels
   bool tf32 = false;                                           // whether these kernels may use TF32
   accel::Counting counting = {};                               // counting cycles of the accelerator's schedules

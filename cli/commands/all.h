@@ -8,6 +8,7 @@
 namespace dovetail::cli {
 
 std::unique_ptr<Command> make_compile();
+std::unique_ptr<Command> make_export();
 std::unique_ptr<Command> make_run();
 std::unique_ptr<Command> make_evaluate();
 std::unique_ptr<Command> make_quantize();

@@ -14,11 +14,13 @@ void ModelArguments::declare_target(Options& options) {
   options.value("--hw", "CONFIG", hardware, fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware),
                 File::read);
   options
-      .value("--cpu", "NAME", cpu,
-             "processor class to generate code for: baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or "
-             "native (default); or run "
-             "the loops in the interpreter")
-      .choices({"baseline", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "avx512-amx", "native", "interpreter"});
+      .value(
+          "--cpu", "NAME", cpu,
+          "processor class to generate code for: baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or "
+          "native (default); or run the loops in the interpreter: interpreter, as the operators define them; portable, "
+          "as `dovetail export` writes them in C")
+      .choices({"baseline", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "avx512-amx", "native", "interpreter",
+                "portable"});
   options.flag(
       "--check-bounds", check_bounds,
       "target cpu: kernels compare every address with the extent of its operand before its use, and an error ends the "

@@ -62,6 +62,7 @@ COMMANDS = {
     "run, rtl engine": ["run", "{p}/accel.dvt", "--engine", "rtl", "--no-build"],
     "build a model of the design": ["rtl", "build", "--hw", "tiny"],
     "area": ["hw", "area", "tiny", "--run"],
+    "export": ["export", str(DIGITS), "-o", "{d}/out"],
     "zoo": ["zoo", "ds_cnn", "-o", "{d}/out.onnx"],
     "records": ["records", "import", "{d}/out.db", "{p}/records.jsonl"],
     "tune": ["tune", "{p}/model.onnx", "--target", "cpu", "--trials", "2", "--records", "{d}/out.db", "--report", "{d}/out.json"],

@@ -75,6 +75,7 @@ COMMANDS: list[tuple[str, list]] = [
     ("area-estimate", ["hw", "area", "1x16x16", "--estimate"]),
     ("fpga-estimate", ["hw", "area", "1x16x16,accelerators=2", "--estimate", "--flow", "xc7"]),
     ("zoo", ["zoo", "resnet8", "--int8", "--samples", "1", "-o", "{}/z.onnx"]),
+    ("export", ["export", DIGITS, "-o", "{}/exported"]),
     ("zoo-list", ["zoo", "list"]),
     ("rtl", ["rtl", "find", "--hw", "tiny"]),
     ("onnx-test", ["onnx-test", "{}/onnx", "--target", "cpu", None]),

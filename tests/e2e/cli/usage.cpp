@@ -12,9 +12,9 @@ using Catch::Matchers::ContainsSubstring;
 using test::Finished;
 
 namespace {
-const std::vector<std::string> kCommands{"compile", "run",   "simulate", "check",   "asm",     "disasm",
-                                         "isa",     "hw",    "zoo",      "inspect", "doctor",  "profile",
-                                         "trace",   "debug", "rtl",      "records", "evaluate"};
+const std::vector<std::string> kCommands{"compile", "run",   "simulate", "check",   "asm",      "disasm",
+                                         "isa",     "hw",    "zoo",      "inspect", "doctor",   "profile",
+                                         "trace",   "debug", "rtl",      "records", "evaluate", "export"};
 }
 
 TEST_CASE("every command's help ends with an example and exit code 0") {
@@ -74,6 +74,9 @@ TEST_CASE("bad usage is exit code 2 and one paragraph") {
       {"disasm", "a", "b"},
       {"disasm", "--hw"},
       {"compile", "m.onnx"},
+      {"export", "m.onnx"},
+      {"export", "m.onnx", "-o", "out", "--max-arena", "much"},
+      {"export", "m.onnx", "-o", "out", "--name", "for"},
       {"compile", "m.onnx", "--target", "tpu"},
       {"run", "m.onnx", "--target", "accel", "--engine", "fast"},
       {"run", "m.onnx", "--target", "accel", "--memory", "ideal"},

@@ -1,0 +1,172 @@
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/json.h"
+#include "cli/commands/all.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/output.h"
+#include "cli/shell/session_arguments.h"
+#include "driver/bundle_file.h"
+#include "driver/export_model.h"
+#include "driver/value_text.h"
+#include "export/project.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+class Export : public Command {
+ public:
+  void declare(Options& options) override {
+    options.positional("MODEL.onnx|BUNDLE.dvt", model_.model,
+                       "a model, or a bundle whose steps are loop programs (`dovetail compile --target cpu --cpu "
+                       "portable`)",
+                       Need::optional, File::read);
+    model_.source.declare(options);
+    options.value("-o", "DIR", folder_, "write the files into this folder, which is new, empty or of an earlier export",
+                  Need::required, File::folder);
+    options.value("--format", "FORMAT", format_, "c: portable C99 (default)").choices({"c"});
+    options.value("--name", "NAME", name_, "begins all external names and file names (default net)");
+    options.values("--shape", "NAME=SHAPE", model_.shapes,
+                   "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable");
+    options
+        .value("-O", "N", model_.level,
+               "optimization level, as of `dovetail compile` (default 2); 1 keeps every bit of a float model")
+        .choices({"0", "1", "2", "3"});
+    options.flag("--no-libm", no_libm_, "refuse models with nodes that call the mathematical library, for example exp");
+    options.value("--max-arena", "BYTES", max_arena_, "refuse models whose intermediate values need more memory");
+    options.values("--input", "NAME=FILE", inputs_,
+                   "the input of the test, .npy or TensorProto .pb; others are pseudo-random; repeatable");
+    options.value("--seed", "N", seed_, "seed of the pseudo-random inputs of the test (default 1)");
+    options.json(json_);
+    options.footer("Example: dovetail export examples/digits/digits_int8.onnx -o digits --name digits");
+  }
+
+  Result<Exit> run() override {
+    if (!model_.given())
+      return Diagnostic{"bad usage of `dovetail export`", "MODEL.onnx|BUNDLE.dvt", "it is missing",
+                        "give a model or a bundle, or layers with --layer"};
+    if (format_ != "c")
+      return Diagnostic{"invalid value for --format", format_, "the format is unknown",
+                        "give --format c, or leave it out"};
+    exporting::Options options{.name = name_, .libm = !no_libm_};
+    DOVETAIL_TRY(exporting::check_name(name_));
+    DOVETAIL_TRY(exporting::check_folder(folder_, name_));
+    if (max_arena_) {
+      DOVETAIL_ASSIGN(const std::int64_t bytes, parse_count("--max-arena", *max_arena_, 0, std::int64_t{1} << 40));
+      options.most_arena_bytes = static_cast<std::uint64_t>(bytes);
+    }
+    driver::GoldenOptions golden;
+    DOVETAIL_ASSIGN(golden.files, parse_assignments("--input", inputs_));
+    DOVETAIL_ASSIGN(golden.seed, parse_address("--seed", seed_));
+    DOVETAIL_ASSIGN(const bundle::Bundle bundle, read_or_compile(options));
+    DOVETAIL_ASSIGN(const driver::Exported exported,
+                    driver::export_bundle(bundle, model_.title(), std::move(options), golden));
+    DOVETAIL_TRY(exporting::write_project(folder_, exported.plan, exported.golden));
+    if (json_) print_json(report_json(exported));
+    else print("{}", report(exported));
+    return Exit::success;
+  }
+
+ private:
+  Result<bundle::Bundle> read_or_compile(exporting::Options& options) {
+    DOVETAIL_ASSIGN(const bool is_bundle,
+                    model_.model.empty() ? Result<bool>(false) : driver::is_bundle_file(model_.model));
+    if (is_bundle) {
+      if (const auto given = model_.compile_only_options(); !given.empty())
+        return Diagnostic{"bad usage of `dovetail export`", fmt::format("{}", fmt::join(given, ", ")),
+                          "the options apply to a model, but a bundle is compiled already",
+                          "leave them out, or give the model"};
+      DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::read_bundle(model_.model, bundle::MachineCode::untrusted));
+      DOVETAIL_TRY(bundle::verify(bundle));
+      return bundle;
+    }
+    DOVETAIL_ASSIGN(driver::ModelOptions model, model_.parse());
+    if (model.shapes.size() > 1)
+      return Diagnostic{"invalid value for --shape", model_.title(), "the option gives several shapes for one name",
+                        "give one shape for each name: exported C has one program"};
+    DOVETAIL_ASSIGN(driver::CompiledModel compiled,
+                    compile_shown(driver::portable_model(std::move(model)), CompileOptions()));
+    options.quantization = driver::border_quantization(compiled.compiled.imported);
+    return std::move(compiled.compiled.bundle);
+  }
+
+  Json report_json(const driver::Exported& exported) const {
+    const exporting::Plan& plan = exported.plan;
+    const auto ports = [](const std::vector<exporting::Port>& all) {
+      Json list = Json::array();
+      for (const exporting::Port& port : all) {
+        Json row{{"name", port.tensor},
+                 {"field", port.field},
+                 {"dtype", std::string(dovetail::name(port.dtype))},
+                 {"shape", port.shape}};
+        if (port.quantization) {
+          row["scale"] = port.quantization->scale;
+          row["zero_point"] = port.quantization->zero_point;
+        }
+        list.push_back(std::move(row));
+      }
+      return list;
+    };
+    std::vector<std::string> files;
+    for (const exporting::ProjectFile& file : exporting::project_files(plan, exported.golden))
+      files.push_back(file.name);
+    return {{"kind", "export"},
+            {"model", model_.title()},
+            {"format", format_},
+            {"name", name_},
+            {"folder", folder_},
+            {"files", files},
+            {"inputs", ports(plan.inputs)},
+            {"outputs", ports(plan.outputs)},
+            {"arena_bytes", plan.arena_bytes},
+            {"arena_alignment", exporting::kArenaAlignment},
+            {"constant_bytes", plan.constant_bytes},
+            {"stack_bytes", plan.stack_bytes},
+            {"kernels", plan.kernels.size()},
+            {"steps", plan.calls.size()},
+            {"libm", plan.libm_nodes},
+            {"failures", plan.sites.texts},
+            {"test_inputs", exported.golden.origin}};
+  }
+
+  std::string report(const driver::Exported& exported) const {
+    const exporting::Plan& plan = exported.plan;
+    std::string text = fmt::format("model         {}\n", model_.title());
+    const auto ports = [&](std::string_view kind, const std::vector<exporting::Port>& all) {
+      for (const exporting::Port& port : all)
+        text += fmt::format("{:<13} {} {}\n", kind, port.field, driver::type_text(port.dtype, port.shape));
+    };
+    ports("input", plan.inputs);
+    ports("output", plan.outputs);
+    text += fmt::format("memory        arena {} B, constants {} B, local arrays at most {} B\n", plan.arena_bytes,
+                        plan.constant_bytes, plan.stack_bytes);
+    text += fmt::format("kernels       {} for {} steps\n", plan.kernels.size(), plan.calls.size());
+    text += fmt::format("libm          {}\n",
+                        plan.needs.libm.empty() ? "not used" : fmt::format("{}", fmt::join(plan.needs.libm, ", ")));
+    text += fmt::format("test inputs   {}\n", exported.golden.origin);
+    return text + fmt::format(
+                      "files         {0}/{1}.h, {1}.c, dovetail_tiny.h, dovetail_tiny.c, test_{1}.c, CMakeLists.txt, "
+                      "README.txt\n",
+                      folder_, name_);
+  }
+
+  ModelArguments model_;
+  std::string folder_, format_ = "c", name_ = "net", seed_ = "1";
+  std::optional<std::string> max_arena_;
+  std::vector<std::string> inputs_;
+  bool no_libm_ = false, json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_export() { return std::make_unique<Export>(); }
+
+}  // namespace dovetail::cli

@@ -1,0 +1,324 @@
+#include "export/plan.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bundle/code/flow.h"
+#include "bundle/code/host.h"
+#include "compiler/assemble/plan_memory.h"
+#include "export/c_text.h"
+#include "loops/print.h"
+
+namespace dovetail::exporting {
+
+using bundle::Bundle;
+using bundle::Step;
+using bundle::Tensor;
+using bundle::TensorIndex;
+
+namespace {
+
+// The name without the layout of a packed constant: "conv/weight@i0,i2,i3,i1".
+std::string_view plain_name(const Tensor& tensor) {
+  const std::string_view name = tensor.name;
+  return name.substr(0, name.find('@'));
+}
+
+std::string type_text(const Tensor& tensor) {
+  return fmt::format("{}{}", dovetail::name(tensor.dtype), to_string(tensor.shape));
+}
+
+Diagnostic cannot_export(std::string where, std::string why, std::string hint) {
+  return {"cannot export", std::move(where), std::move(why), std::move(hint)};
+}
+
+// What a C program cannot run, all of it.
+Result<void> check(const Bundle& bundle) {
+  Diagnostics problems;
+  if (!bundle.other_shapes.empty())
+    problems.push_back(cannot_export(bundle.name,
+                                     fmt::format("the bundle has programs for {} sets of shapes; exported C has one",
+                                                 bundle.other_shapes.size() + 1),
+                                     "compile the model with one --shape for each name"));
+  std::map<std::string, std::vector<std::string>> others;  // steps by target
+  for (const Step& step : bundle.steps)
+    if (step.target != bundle::kHostTarget) others[step.target].push_back(step.name);
+  for (const auto& [target, steps] : others) {
+    constexpr std::size_t kShown = 8;
+    const std::vector<std::string> shown(steps.begin(),
+                                         steps.begin() + static_cast<std::ptrdiff_t>(std::min(steps.size(), kShown)));
+    const std::string names = fmt::format("{}{}", fmt::join(shown, ", "), steps.size() > kShown ? ", ..." : "");
+    if (target == bundle::kFlowTarget)
+      problems.push_back(cannot_export(names, "steps of control flow (If, Loop, Scan) have no form in exported C yet",
+                                       "export the parts of the model without them (--from, --to)"));
+    else
+      problems.push_back(cannot_export(
+          names,
+          fmt::format("{} of target {}: exported C has only loop programs", steps.size() == 1 ? "a step" : "steps",
+                      target),
+          "give the model instead of the bundle, or compile it with `dovetail compile MODEL --target cpu --cpu "
+          "portable -o B.dvt`"));
+  }
+  return problems;
+}
+
+class Planner {
+ public:
+  Planner(const Bundle& bundle, Options options) : bundle_(bundle) { plan_.options = std::move(options); }
+
+  Result<Plan> run() {
+    plan_.model = bundle_.name;
+    DOVETAIL_TRY(check(bundle_));
+    DOVETAIL_ASSIGN(steps_, bundle::host_steps(bundle_));
+    add_ports();
+    group_kernels();
+    DOVETAIL_TRY(print_kernels());
+    DOVETAIL_TRY(check_libm());
+    place_memory();
+    DOVETAIL_TRY(check_arena());
+    add_calls();
+    for (const PlannedConstant& constant : plan_.constants) plan_.constant_bytes += constant.value->bytes().size();
+    return std::move(plan_);
+  }
+
+ private:
+  const Tensor& tensor(TensorIndex index) const { return bundle_.tensors[static_cast<std::size_t>(index)]; }
+  std::string prefixed(std::string_view name) const { return fmt::format("{}_{}", plan_.options.name, name); }
+
+  Port port(TensorIndex index, std::set<std::string>& taken) const {
+    const Tensor& t = tensor(index);
+    Port port{unique_identifier(t.name, taken), t.name, t.dtype, t.shape};
+    const auto found = plan_.options.quantization.find(t.name);
+    if (found != plan_.options.quantization.end()) port.quantization = found->second;
+    return port;
+  }
+
+  void add_ports() {
+    std::set<std::string> taken{"run", "inputs", "outputs", "arena"};
+    for (const TensorIndex input : bundle_.inputs) plan_.inputs.push_back(port(input, taken));
+    outputs_ = bundle_.outputs;
+    for (const TensorIndex output : bundle_.outputs) plan_.outputs.push_back(port(output, taken));
+    for (const bundle::OutputExtent& extent : bundle_.extents) {
+      const std::string& output = tensor(extent.output).name;
+      for (Port& one : plan_.outputs)
+        if (one.tensor == output)
+          one.note +=
+              fmt::format("{}the valid extent of axis {} depends on values", one.note.empty() ? "" : "; ", extent.axis);
+      if (std::ranges::find(outputs_, extent.extent) != outputs_.end()) continue;
+      outputs_.push_back(extent.extent);
+      Port added = port(extent.extent, taken);
+      added.note = fmt::format("the valid extent of axis {} of {}", extent.axis, comment_text(output));
+      plan_.outputs.push_back(std::move(added));
+    }
+    for (const bundle::State& state : bundle_.states)
+      for (Port& input : plan_.inputs)
+        if (input.tensor == tensor(state.input).name)
+          input.note = fmt::format("a state: zeros in the first run, then what the run before gave for {}",
+                                   comment_text(tensor(state.output).name));
+  }
+
+  // Equal programs are one kernel.
+  void group_kernels() {
+    std::map<std::string, std::size_t> known;
+    std::set<std::string> functions{"run"};
+    for (const auto& coded : steps_) {
+      loops::Program program = coded.code.program;
+      const std::string name = std::exchange(program.name, "kernel");
+      const auto [found, added] = known.emplace(loops::to_string(program), plan_.kernels.size());
+      if (added) {
+        PlannedKernel kernel{prefixed(unique_identifier(coded.step->name, functions)), std::move(program), {}, {}};
+        kernel.program.name = name;
+        plan_.kernels.push_back(std::move(kernel));
+        users_.emplace_back();
+      }
+      users_[found->second].push_back(kernels_of_.size());
+      kernels_of_.push_back(found->second);
+    }
+  }
+
+  Result<void> print_kernels() {
+    Diagnostics problems;
+    for (std::size_t k = 0; k < plan_.kernels.size(); ++k) {
+      PlannedKernel& kernel = plan_.kernels[k];
+      const Step& first = *steps_[users_[k].front()].step;
+      const bool shared = users_[k].size() > 1;
+      std::set<std::string> taken;
+      std::vector<std::string> names, operands;
+      std::size_t argument = 0, result = 0;
+      for (const loops::Parameter& parameter : kernel.program.parameters) {
+        const bool output = parameter.role == loops::ParameterRole::output;
+        const Tensor& t = tensor(output ? first.results[result++] : first.arguments[argument++]);
+        names.push_back(unique_identifier(shared ? std::string_view(parameter.buffer->name) : plain_name(t), taken));
+        operands.push_back(fmt::format("{} {}", names.back(), type_text(t)));
+      }
+      Needs needs;
+      auto code = print_kernel(kernel.program, std::move(names), plan_.sites, needs);
+      if (!code.ok()) {
+        for (Diagnostic problem : code.errors()) problems.push_back(std::move(problem));
+        continue;
+      }
+      kernel.code = *std::move(code);
+      std::vector<std::string> nodes;
+      for (const std::size_t user : users_[k]) {
+        const Step& step = *steps_[user].step;
+        std::string origins = fmt::format("{}", fmt::join(step.origins, " + "));
+        nodes.push_back(origins.empty() ? step.name : origins);
+        for (const std::string& function : needs.libm) plan_.libm_nodes[function].push_back(step.name);
+      }
+      for (const std::string& one : nodes) kernel.comments.push_back(comment_text(one));
+      for (std::size_t i = 0; i < operands.size(); ++i)
+        if (kernel.code.uses[i]) kernel.comments.push_back("  " + comment_text(operands[i]));
+      plan_.stack_bytes = std::max(plan_.stack_bytes, kernel.code.stack_bytes);
+      plan_.needs.libm.insert(needs.libm.begin(), needs.libm.end());
+      plan_.needs.extra.insert(needs.extra.begin(), needs.extra.end());
+      plan_.needs.floats |= needs.floats, plan_.needs.doubles |= needs.doubles;
+      plan_.needs.failures |= needs.failures;
+    }
+    return problems;
+  }
+
+  Result<void> check_libm() const {
+    if (plan_.options.libm || plan_.libm_nodes.empty()) return {};
+    Diagnostics problems;
+    for (const auto& [function, nodes] : plan_.libm_nodes)
+      problems.push_back(cannot_export(
+          fmt::format("{}", fmt::join(nodes, ", ")),
+          fmt::format("{} calls {} of the mathematical library, which --no-libm excludes",
+                      nodes.size() == 1 ? "the node" : "each of these nodes", function),
+          "quantize the model (`dovetail quantize`), export the part without these nodes (--to), or leave out "
+          "--no-libm"));
+    return problems;
+  }
+
+  // The place of each root tensor that a step computes: an output of the caller, or an offset in the arena.
+  void place_memory() {
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      const TensorIndex root = bundle::root_of(bundle_, outputs_[i]);
+      const Tensor& t = tensor(root);
+      const bool computed = !t.constant && std::ranges::find(bundle_.inputs, root) == bundle_.inputs.end();
+      if (computed && !direct_.contains(root)) direct_[root] = i;
+    }
+    const auto ranges = bundle::live_ranges(bundle_);
+    std::vector<MemoryItem> items;
+    std::vector<TensorIndex> roots;
+    for (std::size_t s = 0; s < bundle_.steps.size(); ++s)
+      for (const TensorIndex result : bundle_.steps[s].results) {
+        const TensorIndex root = bundle::root_of(bundle_, result);
+        if (direct_.contains(root)) continue;
+        auto range = ranges[static_cast<std::size_t>(root)];
+        range.first = static_cast<std::ptrdiff_t>(s), range.last = std::max(range.first, range.last);
+        items.push_back({bundle::size_bytes(tensor(root)), range});
+        roots.push_back(root);
+      }
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      const auto at = static_cast<std::ptrdiff_t>(steps_[s].index);
+      for (const KernelWorkspace& buffer : plan_.kernels[kernels_of_[s]].code.workspace)
+        items.push_back({buffer.bytes, {at, at}});
+    }
+    plan_.arena_bytes = place_items(items, kArenaAlignment);
+    std::size_t next = 0;
+    for (; next < roots.size(); ++next) {
+      offsets_[roots[next]] = items[next].offset;
+      sizes_.emplace_back(items[next].bytes, tensor(roots[next]).name);
+    }
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      workspace_.emplace_back();
+      for (const KernelWorkspace& buffer : plan_.kernels[kernels_of_[s]].code.workspace) {
+        sizes_.emplace_back(buffer.bytes, fmt::format("workspace of {}", steps_[s].step->name));
+        workspace_.back().push_back(items[next++].offset);
+      }
+    }
+  }
+
+  Result<void> check_arena() const {
+    if (!plan_.options.most_arena_bytes || plan_.arena_bytes <= *plan_.options.most_arena_bytes) return {};
+    auto sizes = sizes_;
+    std::ranges::stable_sort(sizes, [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<std::string> largest;
+    constexpr std::size_t kShown = 4;
+    for (std::size_t i = 0; i < std::min(sizes.size(), kShown); ++i)
+      largest.push_back(fmt::format("{} ({} bytes)", sizes[i].second, sizes[i].first));
+    return cannot_export(plan_.model,
+                         fmt::format("the arena has {} bytes > {} bytes of --max-arena; the largest parts are {}",
+                                     plan_.arena_bytes, *plan_.options.most_arena_bytes, fmt::join(largest, ", ")),
+                         "allow a larger arena, or export a smaller model or a part of it (--from, --to)");
+  }
+
+  std::string constant(TensorIndex root) {
+    const auto found = constants_.find(root);
+    if (found != constants_.end()) return found->second;
+    const Tensor& t = tensor(root);
+    for (const PlannedConstant& known : plan_.constants)
+      if (known.value.is_same_as(t.constant)) return constants_[root] = known.name;
+    const std::string name = prefixed(unique_identifier(plain_name(t), constant_names_));
+    plan_.constants.push_back({name, t.name, t.constant});
+    return constants_[root] = name;
+  }
+
+  // Where the bytes of a tensor are, as a pointer to elements.
+  std::string place(TensorIndex index, bool written) {
+    const TensorIndex root = bundle::root_of(bundle_, index);
+    const Tensor& t = tensor(root);
+    if (t.constant) return constant(root);
+    const auto input = std::ranges::find(bundle_.inputs, root);
+    if (input != bundle_.inputs.end())
+      return "inputs->" + plan_.inputs[static_cast<std::size_t>(input - bundle_.inputs.begin())].field;
+    if (const auto found = direct_.find(root); found != direct_.end())
+      return "outputs->" + plan_.outputs[found->second].field;
+    return fmt::format("({}{}*)(memory + {})", written ? "" : "const ", element_type(t.dtype), offsets_[root]);
+  }
+
+  void add_calls() {
+    // Names of functions and constants share the prefix.
+    for (const PlannedKernel& kernel : plan_.kernels)
+      constant_names_.insert(kernel.function.substr(plan_.options.name.size() + 1));
+    constant_names_.insert("run"), constant_names_.insert("inputs"), constant_names_.insert("outputs");
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      const PlannedKernel& kernel = plan_.kernels[kernels_of_[s]];
+      if (kernel.code.body.empty()) continue;  // nothing to compute: an operand without elements
+      PlannedCall call{kernels_of_[s], {}, comment_text(steps_[s].step->name)};
+      std::size_t argument = 0, result = 0;
+      for (std::size_t i = 0; i < kernel.program.parameters.size(); ++i) {
+        const bool output = kernel.program.parameters[i].role == loops::ParameterRole::output;
+        const TensorIndex index = output ? steps_[s].step->results[result++] : steps_[s].step->arguments[argument++];
+        if (kernel.code.uses[i]) call.arguments.push_back(place(index, output));
+      }
+      for (std::size_t i = 0; i < kernel.code.workspace.size(); ++i)
+        call.arguments.push_back(
+            fmt::format("({}*)(memory + {})", element_type(kernel.code.workspace[i].dtype), workspace_[s][i]));
+      if (kernel.code.fails) call.arguments.emplace_back("&failure");
+      plan_.calls.push_back(std::move(call));
+    }
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      const TensorIndex root = bundle::root_of(bundle_, outputs_[i]);
+      const auto found = direct_.find(root);
+      const std::uint64_t bytes = bundle::size_bytes(tensor(outputs_[i]));
+      if ((found != direct_.end() && found->second == i) || bytes == 0) continue;
+      plan_.copies.push_back({place(outputs_[i], false), "outputs->" + plan_.outputs[i].field, bytes});
+    }
+  }
+
+  const Bundle& bundle_;
+  Plan plan_;
+  std::vector<bundle::CodedStep<bundle::HostCode>> steps_;
+  std::vector<TensorIndex> outputs_;                   // and extents that depend on values
+  std::vector<std::size_t> kernels_of_;                // by step
+  std::vector<std::vector<std::size_t>> users_;        // by kernel: its steps
+  std::map<TensorIndex, std::size_t> direct_;          // root tensors that a kernel writes to an output
+  std::map<TensorIndex, std::uint64_t> offsets_;       // root tensors in the arena
+  std::vector<std::vector<std::uint64_t>> workspace_;  // offsets by step
+  std::vector<std::pair<std::uint64_t, std::string>> sizes_;
+  std::map<TensorIndex, std::string> constants_;
+  std::set<std::string> constant_names_;
+};
+
+}  // namespace
+
+Result<Plan> plan_project(const Bundle& bundle, Options options) { return Planner(bundle, std::move(options)).run(); }
+
+}  // namespace dovetail::exporting

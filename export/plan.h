@@ -1,0 +1,86 @@
+// What an exported program consists of: kernels, constants, calls, and the memory between them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "bundle/bundle.h"
+#include "export/c_kernel.h"
+
+namespace dovetail::exporting {
+
+// real = (value - zero_point) * scale
+struct Quantization {
+  double scale = 1;
+  std::int64_t zero_point = 0;
+};
+
+struct Options {
+  std::string name = "net";  // an identifier: begins every external name, and is the name of the files
+  bool libm = true;          // functions of the mathematical library may be called
+  std::optional<std::uint64_t> most_arena_bytes = {};
+  std::map<std::string, Quantization> quantization = {};  // of inputs and outputs, by name
+};
+
+// An input or output of the program.
+struct Port {
+  std::string field;   // member of the struct
+  std::string tensor;  // its name in the model
+  DType dtype = DType::float32;
+  Shape shape;
+  std::optional<Quantization> quantization = {};
+  std::string note = {};  // for example the state that it continues
+};
+
+struct PlannedKernel {
+  std::string function;  // with the prefix
+  loops::Program program;
+  CKernel code;
+  std::vector<std::string> comments;  // the nodes, and their operands
+};
+
+// A copy of a whole tensor to an output, after all kernels.
+struct OutputCopy {
+  std::string from, to;
+  std::uint64_t bytes = 0;
+};
+
+struct PlannedCall {
+  std::size_t kernel = 0;
+  std::vector<std::string> arguments;  // C expressions
+  std::string comment;
+};
+
+struct PlannedConstant {
+  std::string name;  // with the prefix
+  std::string tensor;
+  bundle::Constant value;
+};
+
+struct Plan {
+  Options options;
+  std::string model;  // its name
+  std::vector<Port> inputs, outputs;
+  std::vector<PlannedConstant> constants;
+  std::vector<PlannedKernel> kernels;
+  std::vector<PlannedCall> calls;
+  std::vector<OutputCopy> copies;
+  std::uint64_t arena_bytes = 0;
+  std::uint64_t constant_bytes = 0;
+  std::uint64_t stack_bytes = 0;  // of the local arrays of the kernel that has most
+  FailureSites sites;
+  Needs needs;
+  std::map<std::string, std::vector<std::string>> libm_nodes;  // the nodes that call each function of math.h
+};
+
+inline constexpr std::uint64_t kArenaAlignment = 8;
+
+// Errors: steps that are not loop programs on the host, several shapes, an operation of the mathematical library if the
+// options exclude it, an arena larger than the options allow. Precondition: the bundle verifies.
+Result<Plan> plan_project(const bundle::Bundle& bundle, Options options);
+
+}  // namespace dovetail::exporting

@@ -1,0 +1,77 @@
+#include "export/project.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/file.h"
+#include "export/c_text.h"
+#include "export/tiny_source.h"
+
+namespace dovetail::exporting {
+
+namespace fs = std::filesystem;
+
+std::vector<ProjectFile> project_files(const Plan& plan, const GoldenVector& golden) {
+  const std::string& name = plan.options.name;
+  return {{name + ".h", header_text(plan)},
+          {name + ".c", source_text(plan)},
+          {"dovetail_tiny.h", std::string(tiny_header())},
+          {"dovetail_tiny.c", std::string(tiny_source())},
+          {fmt::format("test_{}.c", name), test_text(plan, golden)},
+          {"CMakeLists.txt", cmake_text(plan)},
+          {"README.txt", readme_text(plan)}};
+}
+
+Result<void> check_folder(const fs::path& folder, const std::string& name) {
+  std::error_code error;
+  const fs::file_status status = fs::status(folder, error);
+  if (!fs::exists(status)) return {};
+  if (!fs::is_directory(status))
+    return Diagnostic{"cannot export", folder.string(), "it exists and is not a folder", "name another folder with -o"};
+  const std::vector<std::string> own{name + ".h",
+                                     name + ".c",
+                                     "dovetail_tiny.h",
+                                     "dovetail_tiny.c",
+                                     "CMakeLists.txt",
+                                     "README.txt",
+                                     fmt::format("test_{}.c", name)};
+  std::vector<std::string> others;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+    if (const std::string file = entry.path().filename().string(); std::ranges::find(own, file) == own.end())
+      others.push_back(file);
+  if (error) return Diagnostic{"cannot export", folder.string(), error.message(), "name another folder with -o"};
+  if (others.empty()) return {};
+  std::ranges::sort(others);
+  constexpr std::size_t kShown = 3;
+  const std::size_t count = others.size();
+  others.resize(std::min(count, kShown));
+  return Diagnostic{
+      "cannot export", folder.string(),
+      fmt::format("the folder has {} of another origin: {}{}", count == 1 ? "a file" : "files", fmt::join(others, ", "),
+                  count > kShown ? ", ..." : ""),
+      "name a new or an empty folder with -o; files of an earlier export with the same --name are replaced"};
+}
+
+Result<void> write_project(const fs::path& folder, const Plan& plan, const GoldenVector& golden) {
+  DOVETAIL_TRY(check_folder(folder, plan.options.name));
+  std::error_code error;
+  fs::create_directory(folder, error);
+  if (error)
+    return Diagnostic{"cannot export", folder.string(), error.message(), "name a folder in an existing one with -o"};
+  for (const ProjectFile& file : project_files(plan, golden))
+    DOVETAIL_TRY(write_text_file(folder / file.name, file.text));
+  return {};
+}
+
+Result<void> check_name(const std::string& name) {
+  constexpr std::size_t kLongest = 20;
+  if (!name.empty() && name.size() <= kLongest && identifier(name) == name && !name.starts_with("dovetail")) return {};
+  return Diagnostic{"invalid value for --name", name,
+                    name.size() > kLongest ? fmt::format("the name has {} characters > {}", name.size(), kLongest)
+                                           : "it cannot begin the names of a C program",
+                    "give a letter, then letters, digits and single _, no keyword of C, for example net"};
+}
+
+}  // namespace dovetail::exporting
