@@ -94,7 +94,7 @@ class ExpressionPrinter {
   std::map<const loops::VarNode*, std::string> vars_;
   std::map<const loops::BufferNode*, BufferName> buffers_;
   std::map<const loops::ExprNode*, std::string> values_;
-  std::vector<loops::Var> checked_;  // variables that stand for checked indices
+  std::vector<loops::Var> checked_;  // each named by the text of a checked index
 };
 
 // The definition of a function in Needs::extra.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -21,6 +22,12 @@
 #include "tests/temporary_folder.h"
 
 namespace dovetail::test {
+
+// The number in an environment variable.
+inline std::uint64_t number_of(const char* variable, std::uint64_t fallback) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : fallback;
+}
 
 // The path of a program; empty: it is not installed.
 inline std::string find_program(const std::string& name) {

@@ -1,6 +1,5 @@
 // Random loop programs as C and on the interpreter, bit for bit: many programs in one translation unit.
 // DOVETAIL_TEST_SCALE multiplies their number, DOVETAIL_TEST_SEED chooses the first seed.
-#include <cstdlib>
 #include <map>
 
 #include <fmt/format.h>
@@ -19,17 +18,13 @@ namespace {
 
 constexpr int kBatch = 60;
 
-std::uint64_t setting(const char* variable, std::uint64_t fallback) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : fallback;
-}
-
 }  // namespace
 
 TEST_CASE("random loop programs compute the same as C and on the interpreter") {
   const std::string compiler = test::find_program("gcc");
   if (compiler.empty()) return test::skip(test::kNoCompiler);
-  const std::uint64_t first = setting("DOVETAIL_TEST_SEED", 0), count = 300 * setting("DOVETAIL_TEST_SCALE", 1);
+  const std::uint64_t first = test::number_of("DOVETAIL_TEST_SEED", 0),
+                      count = 300 * test::number_of("DOVETAIL_TEST_SCALE", 1);
   int compared = 0;
   std::uint64_t seed = first;
   while (seed < first + count) {

@@ -1,6 +1,5 @@
 // Random graphs as C, compiled by the C compiler of this machine with all warnings as errors, compared bit for bit with
 // the interpreter; many graphs are one program. DOVETAIL_TEST_SCALE multiplies their number; `./dev export N` runs N.
-#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -20,11 +19,6 @@ using namespace dovetail;
 namespace {
 
 constexpr int kGraphsOfOneProgram = 20;
-
-std::uint64_t number_of(const char* variable, std::uint64_t fallback) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : fallback;
-}
 
 // Steps of control flow, and outputs whose extent depends on values, are not merged into one program.
 bool merges(const bundle::Bundle& bundle) {
@@ -57,8 +51,8 @@ std::string bits_differ(const NdArray& a, const NdArray& b) {
 TEST_CASE("random graphs compute the same as exported C and on the interpreter") {
   const std::string compiler = test::find_program("gcc");
   if (compiler.empty()) return test::skip(test::kNoCompiler);
-  const std::uint64_t first = number_of("DOVETAIL_TEST_SEED", 0),
-                      count = number_of("DOVETAIL_EXPORT_GRAPHS", 60 * number_of("DOVETAIL_TEST_SCALE", 1));
+  const std::uint64_t first = test::number_of("DOVETAIL_TEST_SEED", 0),
+                      count = test::number_of("DOVETAIL_EXPORT_GRAPHS", 60 * test::number_of("DOVETAIL_TEST_SCALE", 1));
   std::uint64_t compared = 0, alone = 0;
   std::uint64_t seed = first;
   while (seed < first + count) {
