@@ -14,8 +14,7 @@
  *
  * What the compiler must provide beyond C99 is checked below: two's complement and binary floating-point formats.
  * Each operation on floats has to be rounded to its type: GCC and Clang need -ffp-contract=off for that. */
-#ifndef DOVETAIL_TINY_H
-#define DOVETAIL_TINY_H
+#pragma once
 
 #include <float.h>
 #include <stdint.h>
@@ -336,6 +335,4 @@ static inline uint16_t dovetail_f64_to_u16(double a) {
 }
 /* To binary32, rounded to odd, as above. */
 float dovetail_odd_f64(double a);
-#endif
-
 #endif
