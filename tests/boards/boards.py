@@ -54,7 +54,7 @@ def cortex_m(name, about, processor, core, machine, code, data, timer, timer_ns)
 
 
 PICOLIBC = ("-Wl,--defsym=__flash=0x80000000,--defsym=__flash_size=0x400000",
-            "-Wl,--defsym=__ram=0x80400000,--defsym=__ram_size=0x400000")
+            "-Wl,--defsym=__ram=0x80400000,--defsym=__ram_size=0x400000,--defsym=__stack_size=0")
 
 
 def hosted(name, about, processor, triple, package, emulator):

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Exports models, compiles them for emulated boards with all warnings as errors, and runs their tests there in QEMU.
 
-usage: run.py DOVETAIL FOLDER [--board NAME...] [--format c|object] [-o OUT.json] [MODEL...]
+usage: run.py DOVETAIL [--board NAME]... [--format c|object] [--keep FOLDER] [-o OUT.json] [MODEL...]
        run.py DOVETAIL --test BOARD
 
 A MODEL is a file, a name of examples/digits, or one of the zoo, with _int8 for its int8 form. Its exported test compares all
-bits with the reference; models with functions of the mathematical library are compared as the test says. For each board, a
-weight of the first model is changed too, and that test must fail. Boards without an operating system also count instructions
-and measure the stack. Exit status 1: a test failed; 2: a tool is missing, and its package is named.
+bits with the reference; models with functions of the mathematical library are compared as the test says. On each board, a
+changed value in the first model must make that test fail, too. Boards without an operating system also count instructions and
+measure the stack. --keep: leave exports and programs in that folder. Exit status 1: a test failed; 2: a tool is missing, and its
+package is named.
 
---test BOARD is what the project's own tests run: digits_int8 at -O2. Exit status 77: a tool is missing.
+--test BOARD is what the project's own tests run: digits_int8. Exit status 77: a tool is missing.
 """
 
 import argparse
@@ -26,7 +27,8 @@ from boards import BOARDS, Failure, Program, run, sources_of
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MODELS = ("digits_int8", "digits_float", "resnet8_int8", "ds_cnn_int8", "resnet8")
 EXPECTED = "all outputs are as expected\n"
-CHECKED, SMALL = "-O2", "-Os"
+LEVELS = ("-O3", "-O2", "-Os")
+CHECKED = "-O2"
 SKIPPED = 77
 
 
@@ -78,7 +80,7 @@ def examine(board, folder):
     """Checks the export on the board; returns what is measured there."""
     row = {"board": board.name, "levels": {}}
     check(Program(board, folder, CHECKED), folder)
-    for level in (CHECKED, SMALL) if board.measuring else ():
+    for level in LEVELS if board.measuring else ():
         program = Program(board, folder, level)
         row["levels"][level] = program.sizes(sources_of(folder), "net_run") | program.measure(sources_of(folder), folder / "test_net.c", "net_run")
     return row
@@ -100,24 +102,22 @@ def versions(dovetail, chosen):
 
 
 def report_missing(missing):
-    packages = sorted({package for board in missing.values() for _, package in board})
-    for name, parts in missing.items():
-        print(f"boards: {name} needs {', '.join(f'{part} (Debian package {package})' for part, package in parts)}")
-    print(f"boards: missing tools; run: apt-get install --no-install-recommends {' '.join(packages)}")
+    """One line in the end, which is the reason of a skipped test."""
+    packages = sorted({package for parts in missing.values() for _, package in parts})
+    needs = [f"{name} needs {', '.join(f'{part} (Debian package {package})' for part, package in parts)}" for name, parts in missing.items()]
+    print(f"boards: {'; '.join(needs)}; run apt-get install --no-install-recommends {' '.join(packages)}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dovetail", type=lambda path: pathlib.Path(path).resolve())
-    parser.add_argument("folder", type=pathlib.Path, nargs="?")
     parser.add_argument("models", nargs="*", metavar="MODEL")
     parser.add_argument("--board", action="append", choices=[board.name for board in BOARDS])
     parser.add_argument("--format", choices=("c", "object"), default="c", dest="form")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--test", choices=[board.name for board in BOARDS], metavar="BOARD")
     parser.add_argument("-o", type=pathlib.Path, dest="output", metavar="OUT.json")
-    arguments = parser.parse_args()
-    if (arguments.folder is None) == (arguments.test is None):
-        parser.error("give a folder, or --test")
+    arguments = parser.parse_intermixed_args()
     names = [arguments.test] if arguments.test else arguments.board
     chosen = [board for board in BOARDS if not names or board.name in names]
     missing = {board.name: parts for board in chosen if (parts := board.missing())}
@@ -125,15 +125,15 @@ def main():
         report_missing(missing)
         return SKIPPED if arguments.test else 2
     with tempfile.TemporaryDirectory() as temporary:
-        folder = arguments.folder or pathlib.Path(temporary)
+        folder = arguments.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         rows, failures = run_all(arguments, chosen, folder)
     if not arguments.test:
         print(table(rows))
+    print(f"{len(rows)} passed, {failures} failed")
     if arguments.output and not failures:
         document = {"date": datetime.date.today().isoformat(), "format": arguments.form, "versions": versions(arguments.dovetail, chosen), "rows": rows}
         arguments.output.write_text(json.dumps(document, indent=1) + "\n")
-    print(f"{len(rows)} passed, {failures} failed")
     return 1 if failures else 0
 
 
