@@ -12,6 +12,7 @@ import subprocess
 HERE = pathlib.Path(__file__).resolve().parent
 STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")
 SEMIHOSTING = ("-display", "none", "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on", "-kernel")
+FLASH, DATA, ZEROED = (".init", ".text", ".fini", ".rodata", ".ARM.exidx"), (".data", ".sdata"), (".bss", ".sbss")  # sections
 LIMIT_S = 300  # of one run, far above its time
 
 
@@ -54,7 +55,7 @@ def cortex_m(name, about, processor, core, machine, code, data, timer, timer_ns)
 
 
 PICOLIBC = ("-Wl,--defsym=__flash=0x80000000,--defsym=__flash_size=0x400000",
-            "-Wl,--defsym=__ram=0x80400000,--defsym=__ram_size=0x400000,--defsym=__stack_size=0")
+            "-Wl,--defsym=__ram=0x80400000,--defsym=__ram_size=0x400000")
 
 
 def hosted(name, about, processor, triple, package, emulator):
@@ -143,5 +144,6 @@ class Program:
     def sizes(self, sources, function):
         """{flash_bytes, ram_bytes} of all that the function needs, with the compiler's and the C library's functions."""
         linked = self.link("flash", self.objects(sources, self.strict), (*self.board.flash, "-Wl,--gc-sections", f"-Wl,-e,{function}"))
-        text, data, bss = map(int, run([self.board.compiler.replace("gcc", "size"), linked]).splitlines()[1].split()[:3])
-        return {"flash_bytes": text + data, "ram_bytes": data + bss}
+        listed = run([self.board.compiler.removesuffix("gcc") + "size", "-A", linked])
+        size = {name: int(found) for name, found in re.findall(r"^(\.\S+) +(\d+)", listed, re.MULTILINE)}
+        return {"flash_bytes": sum(size.get(name, 0) for name in FLASH + DATA), "ram_bytes": sum(size.get(name, 0) for name in DATA + ZEROED)}

@@ -1,5 +1,5 @@
-/* The start of a program on a Cortex-M board in QEMU, with newlib's semihosting (librdimon). Memory that no section fills is
- * zero in QEMU, so .bss is not cleared. */
+/* The start of a program on a Cortex-M board in QEMU, with newlib's semihosting (librdimon). Memory that no section
+ * fills is zero in QEMU, so .bss is not cleared. */
 #include <stdint.h>
 #include <stdlib.h>
 

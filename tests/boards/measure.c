@@ -1,7 +1,9 @@
-/* Measures one call of a function (-DMEASURED=NAME -Wl,--wrap=NAME) on a board in QEMU and prints it: bytes of stack, and with
+/* Measures one call of a function (-DMEASURED=NAME -Wl,--wrap=NAME) on a board in QEMU and prints it: bytes of stack,
+ * and with
  * `-icount shift=0`, where one instruction takes a nanosecond of the board's time, instructions.
  *
- * -DTIMER=ADDRESS: a CMSDK timer of an MPS2 board, which counts down; -DTIMER_NS: nanoseconds of one step. Without it: RISC-V. */
+ * -DTIMER=ADDRESS: a CMSDK timer of an MPS2 board, which counts down; -DTIMER_NS: nanoseconds of one step. Without it:
+ * RISC-V. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -34,7 +36,8 @@ static uint64_t nanoseconds(void) {
 #endif
 
 int WRAPPED(const void* inputs, const void* outputs, void* arena) {
-  volatile unsigned char* bottom; /* of the stack, which grows down: first the stack pointer, below which nothing is in use */
+  volatile unsigned char*
+      bottom; /* of the stack, which grows down: first the stack pointer, below which nothing is in use */
 #ifdef __riscv
   __asm__ volatile("mv %0, sp" : "=r"(bottom));
 #else

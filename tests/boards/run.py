@@ -4,11 +4,11 @@
 usage: run.py DOVETAIL [--board NAME]... [--format c|object] [--keep FOLDER] [-o OUT.json] [MODEL...]
        run.py DOVETAIL --test BOARD
 
-A MODEL is a file, a name of examples/digits, or one of the zoo, with _int8 for its int8 form. Its exported test compares all
-bits with the reference; models with functions of the mathematical library are compared as the test says. On each board, a
-changed value in the first model must make that test fail, too. Boards without an operating system also count instructions and
-measure the stack. --keep: leave exports and programs in that folder. Exit status 1: a test failed; 2: a tool is missing, and its
-package is named.
+A MODEL is a file, or a name of examples/digits, of ../shared/models or of the zoo, there with _int8 for the int8 form. Its
+exported test compares all bits with the reference; models with functions of the mathematical library are compared as the test
+says. On each board, the test of digits_int8 must fail where a value of that model is changed. Boards without an operating system
+also count instructions and measure the stack. --keep: leave exports and programs in that folder. Exit status 1: a test failed; 2:
+a tool is missing, and its package is named.
 
 --test BOARD is what the project's own tests run: digits_int8. Exit status 77: a tool is missing.
 """
@@ -25,10 +25,13 @@ import tempfile
 from boards import BOARDS, Failure, Program, run, sources_of
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-MODELS = ("digits_int8", "digits_float", "resnet8_int8", "ds_cnn_int8", "resnet8")
+SHARED = SOURCE.parent / "shared" / "models"
+MODELS = ("digits_int8", "digits_float", "resnet8_int8", "resnet8", "ds_cnn_int8")
+SHARED_MODELS = ("kws_dscnn_int8", "ad_autoencoder_int8", "vww96_int8")  # of SHARED, where they are
 EXPECTED = "all outputs are as expected\n"
 LEVELS = ("-O3", "-O2", "-Os")
 CHECKED = "-O2"
+FAULTY = "digits_int8"  # the model into which a fault is planted
 SKIPPED = 77
 
 
@@ -36,12 +39,14 @@ def model_file(dovetail, folder, name):
     """The file of a MODEL; one of the zoo is written into the folder."""
     if name.endswith(".onnx"):
         return pathlib.Path(name)
-    digits = SOURCE / "examples" / "digits" / f"{name}.onnx"
-    if digits.exists():
-        return digits
-    path = folder / f"{name}.onnx"
-    run([dovetail, "zoo", name.removesuffix("_int8"), *(["--int8"] if name.endswith("_int8") else []), "-o", path])
-    return path
+    if any(row.split()[:1] == [name.removesuffix("_int8")] for row in run([dovetail, "zoo", "list"]).splitlines()):
+        path = folder / f"{name}.onnx"
+        run([dovetail, "zoo", name.removesuffix("_int8"), *(["--int8"] if name.endswith("_int8") else []), "-o", path])
+        return path
+    for path in (SOURCE / "examples" / "digits" / f"{name}.onnx", SHARED / name / "model.onnx"):
+        if path.exists():
+            return path
+    raise Failure(f"there is no model {name}: give a file .onnx, or a name of examples/digits, of `dovetail zoo list` or of {SHARED}")
 
 
 def export(dovetail, model, folder, options=()):
@@ -59,16 +64,15 @@ def check(program, folder):
 
 
 def check_finds_fault(board, folder):
-    """A fault is planted into a copy of the export; raises Failure unless its test fails as it should. In C the fault is another
-    last value of the last array of integers, a weight or a bias; in machine code it is another expected value."""
+    """Plants a fault into a copy of the export; raises Failure unless its test fails as it should. In C the fault is another value
+    at the end of the last array, the scale of an output; in machine code it is another expected value."""
     faulty = folder.parent / f"{folder.name}.faulty"
     shutil.rmtree(faulty, ignore_errors=True)
     shutil.copytree(folder, faulty, ignore=lambda at, names: [name for name in names if pathlib.Path(at, name).is_dir()])
     path = faulty / ("net.c" if (faulty / "net.c").exists() else "test_net.c")
     text = path.read_text()
-    values = [found for found in re.finditer(r"(-?\d+(?:\.\d+f)?)\n\};", text)]
-    last = values[-1]
-    path.write_text(text[:last.start(1)] + ("99.0f" if last[1].endswith("f") else "99") + text[last.end(1):])
+    last = list(re.finditer(r"(\S+)\n\};", text))[-1]
+    path.write_text(text[:last.start(1)] + "99" + text[last.end(1):])
     program = Program(board, faulty, CHECKED)
     output = program.run(program.whole(sources_of(faulty), faulty / "test_net.c"), status=1)
     if not re.search(r"^\w+\[\d+\] is .*, expected ", output):
@@ -76,11 +80,11 @@ def check_finds_fault(board, folder):
     shutil.rmtree(faulty)
 
 
-def examine(board, folder):
-    """Checks the export on the board; returns what is measured there."""
+def examine(board, folder, levels):
+    """Checks the export on the board; returns what is measured there at the levels."""
     row = {"board": board.name, "levels": {}}
     check(Program(board, folder, CHECKED), folder)
-    for level in LEVELS if board.measuring else ():
+    for level in levels if board.measuring else ():
         program = Program(board, folder, level)
         row["levels"][level] = program.sizes(sources_of(folder), "net_run") | program.measure(sources_of(folder), folder / "test_net.c", "net_run")
     return row
@@ -137,30 +141,46 @@ def main():
     return 1 if failures else 0
 
 
+class Exports:
+    """The exports of a run, each made once."""
+
+    def __init__(self, arguments, folder):
+        self.dovetail, self.form, self.folder, self.made = arguments.dovetail, arguments.form, folder, {}
+
+    def of(self, model, board):
+        """(folder, figures) of the model for the board."""
+        options = ("--format", "object", "--cpu", board.processor) if self.form == "object" else ()
+        project = self.folder / "-".join([pathlib.Path(model).stem, *options[-1:]])
+        if project not in self.made:
+            shutil.rmtree(project, ignore_errors=True)
+            self.made[project] = export(self.dovetail, model_file(self.dovetail, self.folder, model), project, options)
+        return project, self.made[project]
+
+
 def run_all(arguments, chosen, folder):
-    rows, failures = [], 0
-    models = ["digits_int8"] if arguments.test else arguments.models or MODELS
-    for number, model in enumerate(models):
-        path = model_file(arguments.dovetail, folder, model)
-        exported = {}
-        for board in chosen:
-            options = ("--format", "object", "--cpu", board.processor) if arguments.form == "object" else ()
-            if arguments.form == "object" and not board.processor:
-                print(f"{path.stem} {board.name}: not run, the kit has no machine code for this processor", flush=True)
-                continue
+    """(rows of what passed, the number of failures)"""
+    rows, failures, exports = [], 0, Exports(arguments, folder)
+    present = [name for name in SHARED_MODELS if (SHARED / name).exists()]
+    levels, models = ((), [FAULTY]) if arguments.test else (LEVELS, arguments.models or [*MODELS, *present])
+    if not arguments.models and not arguments.test and len(present) < len(SHARED_MODELS):
+        print(f"not run, since {SHARED} does not have them: {', '.join(sorted(set(SHARED_MODELS) - set(present)))}")
+    for board in chosen:
+        if arguments.form == "object" and not board.processor:
+            print(f"{board.name}: not run, the kit has no machine code for this processor", flush=True)
+            continue
+        for model in (None, *models):
+            name = pathlib.Path(model or FAULTY).stem
             try:
-                project = folder / "-".join([path.stem, *options[-1:]])
-                if project not in exported:
-                    shutil.rmtree(project, ignore_errors=True)
-                    exported[project] = export(arguments.dovetail, path, project, options)
-                row = {"model": path.stem, **exported[project], "exact": "TOLERANCE" not in (project / "test_net.c").read_text()}
-                rows.append(row | examine(board, project))
-                if number == 0:
+                project, figures = exports.of(model or FAULTY, board)
+                if model is None:
                     check_finds_fault(board, project)
-                print(f"{path.stem} {board.name}: {'all bits are' if row['exact'] else 'all outputs are'} as expected", flush=True)
+                    continue
+                exact = "TOLERANCE" not in (project / "test_net.c").read_text()
+                rows.append({"model": name, **figures, "exact": exact, **examine(board, project, levels)})
+                print(f"{name} {board.name}: {'all bits are' if exact else 'all outputs are'} as expected", flush=True)
             except Failure as failure:
                 failures += 1
-                print(f"{path.stem} {board.name}: failed\n{failure}", flush=True)
+                print(f"{name} {board.name}: failed\n{failure}", flush=True)
     return rows, failures
 
 
