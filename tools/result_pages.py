@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the pages of measured figures from bench/results/*.json.  usage: result_pages.py cpu|models|gpu|extensions|peers|real
+"""Writes the pages of measured figures from bench/results/*.json.  usage: result_pages.py cpu|models|gpu|extensions|peers|real|boards
 
 The page goes to stdout; ./dev gen writes docs/gen/results-NAME.md. A new result is a new file in bench/results, nothing else.
 """
@@ -495,7 +495,74 @@ time. The difference is relative to an output's largest value.""")
     return text + table(["model", "cycles", "regions", "steps on the host", "multiplications on the accelerator", "different elements, or the error", "not quantized, since"], lines)
 
 
-PAGES = {"cpu": cpu, "models": models, "gpu": gpu, "extensions": extensions, "peers": peers, "real": real}
+# ---- Exported programs on emulated boards ------------------------------------------------------------------------------------------
+
+def level_cells(levels, value):
+    """A value at each level, joined: the head names them."""
+    return " / ".join(value(found) for found in levels.values())
+
+
+def boards():
+    text = banner("boards", "Results: exported programs on emulated boards", """Models that `dovetail export` wrote as C, compiled with all warnings as errors for boards that QEMU emulates, each with its
+exported test ([A model as C](../howto/exporting.md)). QEMU has no model of time: instructions are counted, not cycles.
+`./dev boards -o FILE` measures the first part, `bench/export/peers.py` the comparison.""")
+    name, document = results("*-boards")[0]
+    rows = document["rows"]
+    models, found = list(dict.fromkeys(row["model"] for row in rows)), list(dict.fromkeys(row["board"] for row in rows))
+    exact = sum(row["exact"] for row in rows)
+    equal = f"all {exact} runs are" if exact == len(rows) else f"{exact} of {len(rows)} runs are"
+    others = "" if exact == len(rows) else " The others are within the tolerance of their tests."
+    text += f"""
+{len(models)} models on {len(found)} boards ({", ".join(found)}): {equal} equal to the reference in all bits.{others}
+`powerpc` is big-endian. It and the boards without an operating system have 32 bits. [All figures](../../bench/results/{name}.json).
+
+Bytes, and millions of instructions in one run, at {" / ".join(next(row["levels"] for row in rows if row["levels"]))}. Code is all that the
+model needs: its functions, those of `dovetail_tiny`, of the compiler's library and of the C library. There are no variables
+outside the arena and the stack. The stack is the deepest that was written, at any of the levels.
+"""
+    for board in found:
+        lines = [[row["model"], f"{row['constant_bytes']:,}", level_cells(row["levels"], lambda one, row=row: f"{one['flash_bytes'] - row['constant_bytes']:,}"),
+                  f"{row['arena_bytes']:,}", f"{max(one['stack_bytes'] for one in row['levels'].values()):,}",
+                  level_cells(row["levels"], lambda one: f"{one['instructions'] / 1e6:,.2f}")]
+                 for row in rows if row["board"] == board and row["levels"]]
+        if lines:
+            text += f"\n## {board}\n\n" + table(["model", "constants", "code", "arena", "stack", "instructions"], lines)
+    compilers = [f"- `{tool}`: {version}" for tool, version in document["versions"].items()]
+    return text + compared_exports() + "\n## Versions\n\n" + "\n".join(compilers) + "\n"
+
+
+def compared_exports():
+    """Other ahead-of-time compilers on the same models: a section of the page of boards."""
+    name, document = results("*-export-compared")[0]
+    versions = document["versions"]
+    text = f"""
+## Other compilers
+
+The same models from other tools: BakeNN {versions["bakenn"]}, whose portable C is like ours and which calls CMSIS-NN for the Cortex-M4;
+emlearn {versions["emlearn"]} for a float perceptron; and TFLite Micro {versions["tflite-micro"]}, an interpreter, whose package runs on
+x86-64 alone. int8 models have int8 inputs and outputs here, and no Softmax. Flash is constants and code.
+[All figures](../../bench/results/{name}.json).
+"""
+    for model in document["rows"]:
+        levels = list(dict.fromkeys(row["level"] for row in model["boards"]))
+        lines = []
+        for board, peer in sorted(dict.fromkeys((row["board"], row["peer"]) for row in model["boards"]), key=lambda one: one[0]):
+            found = {row["level"]: row for row in model["boards"] if (row["board"], row["peer"]) == (board, peer)}
+            first = next(iter(found.values()))
+            lines.append([board, peer, level_cells(found, lambda one: f"{one['flash_bytes']:,}"), f"{first['arena_bytes'] + first['ram_bytes']:,}",
+                          f"{max(one['stack_bytes'] for one in found.values()):,}", level_cells(found, lambda one: f"{one['instructions'] / 1e6:,.2f}")])
+        text += f"\n### {model['model']}\n\nAt {' / '.join(levels)}:\n\n" + table(["board", "compiler", "flash", "memory", "stack", "million instructions"], lines)
+        ours = model["seconds"]["dovetail"]
+        times = [f"{peer} {1e6 * seconds:,.0f} µs" + ("" if peer == "dovetail" else f" ({seconds / ours:.2f} times)") for peer, seconds in model["seconds"].items()]
+        text += f"\nOne run on x86-64: {', '.join(times)}."
+        if "tflm_arena_bytes" in model:
+            text += f" TFLite Micro's arena there has {model['tflm_arena_bytes']:,} bytes."
+        differences = [f"{peer} {one['different']} of {one['elements']}, by at most {one['largest']:.2g}" for peer, one in model["differences"].items()]
+        text += f" Outputs that differ from ours: {'; '.join(differences)}.\n"
+    return text + "\nTools that could not be had:\n\n" + table(["tool", "command", "message"], [[row["tool"], f"`{row['command']}`", f"`{row['message']}`"] for row in document["others"]])
+
+
+PAGES = {"cpu": cpu, "models": models, "gpu": gpu, "extensions": extensions, "peers": peers, "real": real, "boards": boards}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in PAGES:

@@ -12,7 +12,7 @@ the same int8 input and give int8 outputs: quantization at the borders, and a So
   tflm        TFLite Micro's interpreter, which its package has for x86-64 alone
   emlearn     for the float perceptron
 
-Boards are those of tests/boards, and a Cortex-M4: flash (code and constants of all that the function needs), memory, stack and
+Boards are three of tests/boards: flash (code and constants of all that the function needs), memory, stack and
 instructions. On this machine: microseconds of a run, with gcc -O3 for x86-64 without vectors beyond SSE2. Tools that cannot be
 had are rows with the message that they, or the registry, give.
 """
@@ -30,21 +30,27 @@ import time
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent / "peers"
 sys.path.insert(0, str(SOURCE / "tests/boards"))
-from boards import BOARDS, STRICT, Failure, Program, cortex_m, run, sources_of  # noqa: E402
+from boards import BOARDS, STRICT, Failure, Program, run, sources_of  # noqa: E402
 
 SHARED = SOURCE.parent / "shared" / "models"
-CORTEX_M4 = cortex_m("cortex-m4", "Armv7E-M, newlib (QEMU mps2-an386)", "", "cortex-m4", "mps2-an386", 0, 0x20000000, 0x40000000, 40)
-CHOSEN = (*[board for board in BOARDS if board.name in ("riscv32", "cortex-m3")], CORTEX_M4)
+CHOSEN = tuple(board for board in BOARDS if board.name in ("riscv32", "cortex-m3", "cortex-m4"))
+CMSIS_NN = CHOSEN[-1:]  # Boards that BakeNN calls CMSIS-NN for.
 LEVELS = ("-O3", "-Os")
 ROUNDS, LEAST_SECONDS = 5, 0.2
 # Folder in ../shared/models, sample, the int8 tensors of the ONNX graph at its borders.
-INT8 = (("resnet8_int8", "cifar_sample", "q_3", "q_160"), ("kws_dscnn_int8", "yes", "q_3", "q_147"),
-        ("ad_autoencoder_int8", "window0", "q_3", "q_142"), ("vww96_int8", "coffee", "q_3", "q_399"))
+INT8 = (
+    ("resnet8_int8", "cifar_sample", "q_3", "q_160"),
+    ("kws_dscnn_int8", "yes", "q_3", "q_147"),
+    ("ad_autoencoder_int8", "window0", "q_3", "q_142"),
+    ("vww96_int8", "coffee", "q_3", "q_399"),
+)
 FLOAT = ("ad_autoencoder_f32", "window0")
 # What else writes C or machine code from ONNX for microcontrollers: how one would get it, after {python}.
-OTHERS = (("onnx2c", ("-m", "pip", "download", "--no-deps", "-q", "--disable-pip-version-check", "-d", "{folder}", "onnx2c")),
-          ("microTVM", ("-c", "import tvm.micro")),
-          ("deepC", ("-m", "deepC.scripts.onnx2cpp", "{model}", "{folder}")))
+OTHERS = (
+    ("onnx2c", ("-m", "pip", "download", "--no-deps", "-q", "--disable-pip-version-check", "-d", "{folder}", "onnx2c")),
+    ("microTVM", ("-c", "import tvm.micro")),
+    ("deepC", ("-m", "deepC.scripts.onnx2cpp", "{model}", "{folder}")),
+)
 
 
 class Candidate:
@@ -98,12 +104,19 @@ def export(dovetail, model, folder, options=()):
 
 def values_of(text, name):
     """The elements of an array in a C source."""
-    return [float(one.rstrip("f")) for one in re.split(r"[,\s]+", re.search(rf"\b{name}\w*\[\d+\] = \{{([^}}]*)\}}", text)[1].strip()) if one]
+    return [
+        float(one.rstrip("f"))
+        for one in re.split(r"[,\s]+", re.search(rf"\b{name}\w*\[\d+\] = \{{([^}}]*)\}}", text)[1].strip())
+        if one
+    ]
 
 
 def difference(found, expected):
-    return {"different": sum(one != other for one, other in zip(found, expected)), "elements": len(expected),
-            "largest": max(abs(one - other) for one, other in zip(found, expected))}
+    return {
+        "different": sum(one != other for one, other in zip(found, expected)),
+        "elements": len(expected),
+        "largest": max(abs(one - other) for one, other in zip(found, expected)),
+    }
 
 
 class Session:
@@ -126,18 +139,41 @@ class Session:
         work, at = self.fresh(name), SHARED / name
         given = at / sample / "tflite_in_int8.npy"
         self.convert("channels-first", given, work / "in.npy")
-        ours = export(self.dovetail, at / "model.onnx", work / "dovetail", ("--from", begin, "--to", end, "--input", f"{begin}={work / 'in.npy'}"))
+        ours = export(
+            self.dovetail,
+            at / "model.onnx",
+            work / "dovetail",
+            ("--from", begin, "--to", end, "--input", f"{begin}={work / 'in.npy'}"),
+        )
         self.convert("tflite", at / "model.tflite", work / "model.tflite")
         elements = self.convert("elements", given, work / "sample.inc")
         rows, programs = ours.on_boards(work / "dovetail"), {"dovetail": ours.here(work)}
         outputs = {"dovetail": values_of((work / "dovetail" / "test_net.c").read_text(), "expected_")}
-        for kernels, boards in (("portable", CHOSEN), ("cmsis-nn", (CORTEX_M4,))):
+        for kernels, boards in (("portable", CHOSEN), ("cmsis-nn", CMSIS_NN)):
             made = work / f"bakenn-{kernels}"
             report = self.convert("bakenn", work / "model.tflite", made, kernels)
             self.versions["bakenn"] = report["version"]
-            includes = [f"-I{path}" for path in (made, made / "third_party/cmsis_nn/Include", made / "third_party/cmsis_core/Include") if path.exists()]
-            options = ("-std=c11", "-ffp-contract=off", "-DBAKENN_CMSIS_NN_BUILTIN_MEMORY", f'-DSAMPLE="{(work / "sample.inc").resolve()}"', *includes)
-            peer = Candidate(f"bakenn {kernels}", sorted(made.rglob("*.c")), HERE / "bakenn.c", "bknn_peer_infer", options, report["arena_bytes"], boards)
+            includes = [
+                f"-I{path}"
+                for path in (made, made / "third_party/cmsis_nn/Include", made / "third_party/cmsis_core/Include")
+                if path.exists()
+            ]
+            options = (
+                "-std=c11",
+                "-ffp-contract=off",
+                "-DBAKENN_CMSIS_NN_BUILTIN_MEMORY",
+                f'-DSAMPLE="{(work / "sample.inc").resolve()}"',
+                *includes,
+            )
+            peer = Candidate(
+                f"bakenn {kernels}",
+                sorted(made.rglob("*.c")),
+                HERE / "bakenn.c",
+                "bknn_peer_infer",
+                options,
+                report["arena_bytes"],
+                boards,
+            )
             rows += peer.on_boards(made)
             if kernels == "portable":
                 programs[peer.peer] = peer.here(work)
@@ -146,8 +182,14 @@ class Session:
         interpreted = self.convert("tflm", work / "model.tflite", given)
         self.versions["tflite-micro"] = interpreted["version"]
         outputs["tflm"], seconds["tflm"] = interpreted["output"], interpreted["seconds"]
-        return {"model": name, "elements": elements, "boards": rows, "seconds": seconds, "tflm_arena_bytes": interpreted["arena_bytes"],
-                "differences": {peer: difference(outputs[peer], outputs["dovetail"]) for peer in outputs if peer != "dovetail"}}
+        return {
+            "model": name,
+            "elements": elements,
+            "boards": rows,
+            "seconds": seconds,
+            "tflm_arena_bytes": interpreted["arena_bytes"],
+            "differences": {peer: difference(outputs[peer], outputs["dovetail"]) for peer in outputs if peer != "dovetail"},
+        }
 
     def floats(self, name, sample):
         print(name, flush=True)
@@ -158,13 +200,25 @@ class Session:
         outputs = values_of((work / "dovetail" / "test_net.c").read_text(), "expected_")
         report = self.convert("emlearn", at / "model.onnx", work / "peer.h")
         self.versions["emlearn"] = report["version"]
-        options = ("-std=c99", "-ffp-contract=off", f"-I{work}", f"-I{report['include']}", f"-DINPUTS={inputs}", f"-DOUTPUTS={len(outputs)}",
-                   f'-DSAMPLE="{(work / "sample.inc").resolve()}"')
+        options = (
+            "-std=c99",
+            "-ffp-contract=off",
+            f"-I{work}",
+            f"-I{report['include']}",
+            f"-DINPUTS={inputs}",
+            f"-DOUTPUTS={len(outputs)}",
+            f'-DSAMPLE="{(work / "sample.inc").resolve()}"',
+        )
         peer = Candidate("emlearn", [HERE / "emlearn.c"], HERE / "emlearn_main.c", "emlearn_run", options, 0)
         (work / "emlearn").mkdir()
         programs = {"dovetail": ours.here(work), "emlearn": peer.here(work)}
-        return {"model": name, "elements": inputs, "boards": ours.on_boards(work / "dovetail") + peer.on_boards(work / "emlearn"), "seconds": times(programs),
-                "differences": {"emlearn": difference(list(map(float, run([programs["emlearn"]]).split())), outputs)}}
+        return {
+            "model": name,
+            "elements": inputs,
+            "boards": ours.on_boards(work / "dovetail") + peer.on_boards(work / "emlearn"),
+            "seconds": times(programs),
+            "differences": {"emlearn": difference(list(map(float, run([programs["emlearn"]]).split())), outputs)},
+        }
 
     def others(self):
         """[(tool, the message of what fails)]"""
@@ -176,8 +230,13 @@ class Session:
             except Failure as failure:
                 output = str(failure)
             errors = [line.strip() for line in output.splitlines() if re.match(r"\s*(ERROR|\w*Error)", line)]
-            rows.append({"tool": tool, "command": " ".join(["python", *words]).replace(str(self.folder / tool), "FOLDER").replace(f"{SOURCE}/", ""),
-                         "message": errors[-1] if errors else f"no error, but peers.py does not run it: {output.strip()}"})
+            rows.append(
+                {
+                    "tool": tool,
+                    "command": " ".join(["python", *words]).replace(str(self.folder / tool), "FOLDER").replace(f"{SOURCE}/", ""),
+                    "message": errors[-1] if errors else f"no error, but peers.py does not run it: {output.strip()}",
+                }
+            )
         return rows
 
 
@@ -191,14 +250,24 @@ def main():
     arguments = parser.parse_args()
     for board in CHOSEN:
         if parts := board.missing():
-            print(f"peers.py: {board.name} needs {', '.join(f'{part} (Debian package {package})' for part, package in parts)}", file=sys.stderr)
+            print(
+                f"peers.py: {board.name} needs {', '.join(f'{part} (Debian package {package})' for part, package in parts)}",
+                file=sys.stderr,
+            )
             return 2
     session = Session(arguments)
     rows = [session.int8(*row) for row in INT8 if not arguments.only or row[0] in arguments.only]
     if not arguments.only or FLOAT[0] in arguments.only:
         rows.append(session.floats(*FLOAT))
-    document = {"date": datetime.date.today().isoformat(), "versions": session.versions, "compilers": {
-        tool: run([tool, "--version"]).splitlines()[0] for tool in ("gcc", *sorted({board.compiler for board in CHOSEN}))}, "rows": rows, "others": session.others()}
+    document = {
+        "date": datetime.date.today().isoformat(),
+        "versions": session.versions,
+        "compilers": {
+            tool: run([tool, "--version"]).splitlines()[0] for tool in ("gcc", *sorted({board.compiler for board in CHOSEN}))
+        },
+        "rows": rows,
+        "others": session.others(),
+    }
     if arguments.output:
         arguments.output.write_text(json.dumps(document, indent=1) + "\n")
     else:

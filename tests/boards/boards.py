@@ -47,35 +47,79 @@ class Board:
 
 
 def cortex_m(name, about, processor, core, machine, code, data, timer, timer_ns):
+    """A Cortex-M of an MPS2 board. `core`: options of the compiler; `code`, `data`: addresses of the board's memories; a step
+    of its timer takes timer_ns."""
     script = ("-T", str(HERE / "cortex_m.ld"), f"-Wl,--defsym=CODE={code:#x},--defsym=DATA={data:#x}")
-    return Board(name, about, processor, "arm-none-eabi-gcc", "gcc-arm-none-eabi", "rdimon.specs", "libnewlib-arm-none-eabi",
-                 ("-mthumb", f"-mcpu={core}", "-mfloat-abi=soft"), ("qemu-system-arm", "-M", machine, *SEMIHOSTING), "qemu-system-arm",
-                 ("--specs=rdimon.specs", "-nostartfiles", *script), ("-nostartfiles", *script), (HERE / "cortex_m.c",),
-                 (f"-DTIMER={timer:#x}", f"-DTIMER_NS={timer_ns}"))
+    return Board(
+        name=name,
+        about=f"{about} without an operating system, newlib (QEMU {machine})",
+        processor=processor,
+        compiler="arm-none-eabi-gcc",
+        compiler_package="gcc-arm-none-eabi",
+        library="rdimon.specs",
+        library_package="libnewlib-arm-none-eabi",
+        options=("-mthumb", *core),
+        emulator=("qemu-system-arm", "-M", machine, *SEMIHOSTING),
+        emulator_package="qemu-system-arm",
+        linking=("--specs=rdimon.specs", "-nostartfiles", *script),
+        flash=("-nostartfiles", *script),
+        start=(HERE / "cortex_m.c",),
+        measuring=(f"-DTIMER={timer:#x}", f"-DTIMER_NS={timer_ns}"),
+    )
 
 
-PICOLIBC = ("-Wl,--defsym=__flash=0x80000000,--defsym=__flash_size=0x400000",
-            "-Wl,--defsym=__ram=0x80400000,--defsym=__ram_size=0x400000")
+# Where QEMU's machine `virt` has its memory: half for code and constants, half for variables.
+VIRT = (
+    "-Wl,--defsym=__flash=0x80000000,--defsym=__flash_size=0x400000",
+    "-Wl,--defsym=__ram=0x80400000,--defsym=__ram_size=0x400000",
+)
+
+
+def riscv32(name, about, processor, march, mabi):
+    return Board(
+        name=name,
+        about=f"{about} without an operating system, picolibc (QEMU virt)",
+        processor=processor,
+        compiler="riscv64-unknown-elf-gcc",
+        compiler_package="gcc-riscv64-unknown-elf",
+        library="picolibc.specs",
+        library_package="picolibc-riscv64-unknown-elf",
+        options=("--specs=picolibc.specs", f"-march={march}", f"-mabi={mabi}"),
+        emulator=("qemu-system-riscv32", "-M", "virt", "-bios", "none", *SEMIHOSTING),
+        emulator_package="qemu-system-misc",
+        linking=(*VIRT, "--oslib=semihost", "--crt0=hosted"),
+        flash=(*VIRT, "-nostartfiles"),
+        measuring=("-DRISCV",),
+    )
 
 
 def hosted(name, about, processor, triple, package, emulator):
     """A Linux program in QEMU's user mode."""
-    return Board(name, about, processor, f"{triple}-gcc", f"gcc-{triple}", "libc.a", f"libc6-dev-{package}-cross", (),
-                 (f"qemu-{emulator}",), "qemu-user")
+    return Board(
+        name=name,
+        about=f"{about}, Linux",
+        processor=processor,
+        compiler=f"{triple}-gcc",
+        compiler_package=f"gcc-{triple}",
+        library="libc.a",
+        library_package=f"libc6-dev-{package}-cross",
+        options=(),
+        emulator=(f"qemu-{emulator}",),
+        emulator_package="qemu-user",
+    )
 
 
+M3, M33 = ("-mcpu=cortex-m3", "-mfloat-abi=soft"), ("-mcpu=cortex-m33+nodsp", "-mfloat-abi=soft")
+M4F = ("-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
 BOARDS = (
-    Board("riscv32", "RV32IMAC without an operating system, picolibc (QEMU virt)", "riscv32", "riscv64-unknown-elf-gcc",
-          "gcc-riscv64-unknown-elf", "picolibc.specs", "picolibc-riscv64-unknown-elf", ("--specs=picolibc.specs", "-march=rv32imac", "-mabi=ilp32"),
-          ("qemu-system-riscv32", "-M", "virt", "-bios", "none", *SEMIHOSTING), "qemu-system-misc",
-          (*PICOLIBC, "--oslib=semihost", "--crt0=hosted"), (*PICOLIBC, "-nostartfiles"), measuring=("-DRISCV",)),
-    cortex_m("cortex-m3", "Armv7-M without an operating system, newlib (QEMU mps2-an385)", "armv7m", "cortex-m3", "mps2-an385", 0, 0x20000000,
-             0x40000000, 40),
-    cortex_m("cortex-m33", "Armv8-M Mainline without an operating system, newlib (QEMU mps2-an505)", "armv8m", "cortex-m33+nodsp", "mps2-an505",
-             0x10000000, 0x38000000, 0x50000000, 50),
-    hosted("aarch64", "64-bit Arm, Linux", "aarch64", "aarch64-linux-gnu", "arm64", "aarch64"),
-    hosted("riscv64", "64-bit RISC-V, Linux", "riscv64", "riscv64-linux-gnu", "riscv64", "riscv64"),
-    hosted("powerpc", "32-bit PowerPC, big-endian, Linux", "", "powerpc-linux-gnu", "powerpc", "ppc"),
+    riscv32("riscv32", "RV32IMAC", "riscv32", "rv32imac", "ilp32"),
+    riscv32("riscv32-fp", "RV32IMAFC", "riscv32-fp", "rv32imafc", "ilp32f"),
+    cortex_m("cortex-m3", "Armv7-M", "armv7m", M3, "mps2-an385", 0, 0x20000000, 0x40000000, 40),
+    cortex_m("cortex-m4", "Armv7E-M with floats", "armv7em-fp", M4F, "mps2-an386", 0, 0x20000000, 0x40000000, 40),
+    cortex_m("cortex-m33", "Armv8-M", "armv8m", M33, "mps2-an505", 0x10000000, 0x38000000, 0x50000000, 50),
+    hosted("aarch64", "64-bit Arm", "aarch64", "aarch64-linux-gnu", "arm64", "aarch64"),
+    hosted("riscv64", "64-bit RISC-V", "riscv64", "riscv64-linux-gnu", "riscv64", "riscv64"),
+    hosted("powerpc", "32-bit PowerPC, big-endian", "", "powerpc-linux-gnu", "powerpc", "ppc"),
 )
 
 
@@ -83,8 +127,16 @@ def run(words, status=0):
     """The output on both channels; raises Failure where the exit status is another one."""
     words = [str(word) for word in words]
     try:
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", timeout=LIMIT_S, check=False)
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=LIMIT_S,
+            check=False,
+        )
     except subprocess.TimeoutExpired as expired:
         raise Failure(f"{' '.join(words)} ran for more than {LIMIT_S} s\n{expired.output or ''}") from expired
     if done.returncode != status:
@@ -98,38 +150,41 @@ def sources_of(folder):
 
 
 class Program:
-    """An exported folder, or another program's sources, compiled for a board."""
+    """Sources compiled for a board at an optimization level, in a folder of that name below the given one. `options`: for C
+    sources, those of the export by default."""
 
-    def __init__(self, board, folder, level, strict=STRICT):
-        self.board, self.level, self.strict = board, level, strict
+    def __init__(self, board, folder, level, options=STRICT):
+        self.board, self.level, self.options = board, level, options
         self.work = folder / f"{board.name}{level}"
         self.work.mkdir(exist_ok=True)
 
-    def objects(self, sources, options=()):
+    def objects(self, sources, options):
+        """What the linker gets of the sources: an archive is taken as it is."""
         made = []
         for source in sources:
-            if source.suffix == ".a":
-                made.append(source)
-                continue
-            made.append(self.work / f"{source.stem}.o")
-            run([self.board.compiler, *self.board.options, *options, self.level, "-ffunction-sections", "-fdata-sections", "-c", source, "-o", made[-1]])
+            made.append(source if source.suffix == ".a" else self.work / f"{source.stem}.o")
+            if source.suffix != ".a":
+                words = [*self.board.options, *options, self.level, "-ffunction-sections", "-fdata-sections"]
+                run([self.board.compiler, *words, "-c", source, "-o", made[-1]])
         return made
 
-    def link(self, name, parts, options=()):
+    def link(self, name, parts, options):
         program = self.work / name
         run([self.board.compiler, *self.board.options, self.level, *options, *parts, "-lm", "-o", program])
         return program
 
     def whole(self, sources, test, measured=""):
         """The program with a test; `measured`: the function whose calls measure.c measures, or none."""
-        parts = self.objects([*sources, test], self.strict) + self.objects(self.board.start, ("-Wall", "-Werror"))
+        parts = self.objects([*sources, test], self.options) + self.objects(self.board.start, ("-Wall", "-Werror"))
         options = self.board.linking
         if measured:
-            parts += self.objects([HERE / "measure.c"], ("-Wall", "-Wextra", "-Werror", f"-DMEASURED={measured}", *self.board.measuring))
+            words = ("-Wall", "-Wextra", "-Werror", f"-DMEASURED={measured}", *self.board.measuring)
+            parts += self.objects([HERE / "measure.c"], words)
             options = (*options, f"-Wl,--wrap={measured}")
         return self.link("measured" if measured else "test", parts, options)
 
     def run(self, program, options=(), status=0):
+        """The output of a program on the board; `options` of QEMU."""
         emulator = list(self.board.emulator)
         return run([emulator[0], *options, *emulator[1:], program], status)
 
@@ -143,7 +198,11 @@ class Program:
 
     def sizes(self, sources, function):
         """{flash_bytes, ram_bytes} of all that the function needs, with the compiler's and the C library's functions."""
-        linked = self.link("flash", self.objects(sources, self.strict), (*self.board.flash, "-Wl,--gc-sections", f"-Wl,-e,{function}"))
+        options = (*self.board.flash, "-Wl,--gc-sections", f"-Wl,-e,{function}")
+        linked = self.link("flash", self.objects(sources, self.options), options)
         listed = run([self.board.compiler.removesuffix("gcc") + "size", "-A", linked])
         size = {name: int(found) for name, found in re.findall(r"^(\.\S+) +(\d+)", listed, re.MULTILINE)}
-        return {"flash_bytes": sum(size.get(name, 0) for name in FLASH + DATA), "ram_bytes": sum(size.get(name, 0) for name in DATA + ZEROED)}
+        return {
+            "flash_bytes": sum(size.get(name, 0) for name in FLASH + DATA),
+            "ram_bytes": sum(size.get(name, 0) for name in DATA + ZEROED),
+        }

@@ -13,6 +13,10 @@ void _fini(void) {}
 
 void start(void) {
   char name[] = "test", *arguments[] = {name, 0};
+#ifdef __ARM_FP
+  *(volatile uint32_t*)0xe000ed88 |= 0xfu << 20; /* CPACR: access to the unit for floats */
+  __asm__ volatile("dsb\n\tisb");
+#endif
   initialise_monitor_handles();
   exit(main(1, arguments));
 }

@@ -1,9 +1,8 @@
-/* Measures one call of a function (-DMEASURED=NAME -Wl,--wrap=NAME) on a board in QEMU and prints it: bytes of stack,
- * and with
- * `-icount shift=0`, where one instruction takes a nanosecond of the board's time, instructions.
+/* Measures one call of a function with three pointers (-DMEASURED=NAME -Wl,--wrap=NAME) on a board in QEMU, and prints
+ * the bytes of stack and, with `-icount shift=0`, the instructions: each then takes a nanosecond of the board's time.
  *
- * -DTIMER=ADDRESS: a CMSDK timer of an MPS2 board, which counts down; -DTIMER_NS: nanoseconds of one step. Without it:
- * RISC-V. */
+ * -DTIMER=ADDRESS: a CMSDK timer of an MPS2 board, which counts down; -DTIMER_NS: nanoseconds of a step. -DRISCV: none
+ * is needed. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -17,7 +16,7 @@ enum { kStackBytes = 65536, kPaint = 0x5a };
 int REAL(const void* inputs, const void* outputs, void* arena);
 int WRAPPED(const void* inputs, const void* outputs, void* arena);
 
-#ifdef TIMER
+#ifndef RISCV
 static uint64_t nanoseconds(void) {
   volatile uint32_t* const timer = (volatile uint32_t*)TIMER; /* control, value, reload */
   if (timer[0] == 0) {
@@ -36,9 +35,8 @@ static uint64_t nanoseconds(void) {
 #endif
 
 int WRAPPED(const void* inputs, const void* outputs, void* arena) {
-  volatile unsigned char*
-      bottom; /* of the stack, which grows down: first the stack pointer, below which nothing is in use */
-#ifdef __riscv
+  volatile unsigned char* bottom; /* of the stack, which grows down: nothing below its pointer is in use */
+#ifdef RISCV
   __asm__ volatile("mv %0, sp" : "=r"(bottom));
 #else
   __asm__ volatile("mov %0, sp" : "=r"(bottom));

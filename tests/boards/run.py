@@ -46,14 +46,19 @@ def model_file(dovetail, folder, name):
     for path in (SOURCE / "examples" / "digits" / f"{name}.onnx", SHARED / name / "model.onnx"):
         if path.exists():
             return path
-    raise Failure(f"there is no model {name}: give a file .onnx, or a name of examples/digits, of `dovetail zoo list` or of {SHARED}")
+    raise Failure(
+        f"there is no model {name}: give a file .onnx, or a name of examples/digits, of `dovetail zoo list` or of {SHARED}"
+    )
 
 
 def export(dovetail, model, folder, options=()):
     """The model in the folder, which must be new or emptied; returns {arena_bytes, constant_bytes}."""
     report = run([dovetail, "export", model, "-o", folder, "--name", "net", *options])
     memory = next(line for line in report.splitlines() if line.startswith("memory"))
-    return {"arena_bytes": int(re.search(r"arena (\d+) B", memory)[1]), "constant_bytes": int(re.search(r"constants (\d+) B", memory)[1])}
+    return {
+        "arena_bytes": int(re.search(r"arena (\d+) B", memory)[1]),
+        "constant_bytes": int(re.search(r"constants (\d+) B", memory)[1]),
+    }
 
 
 def check(program, folder):
@@ -64,15 +69,15 @@ def check(program, folder):
 
 
 def check_finds_fault(board, folder):
-    """Plants a fault into a copy of the export; raises Failure unless its test fails as it should. In C the fault is another value
-    at the end of the last array, the scale of an output; in machine code it is another expected value."""
+    """Plants a fault into a copy of the export; raises Failure unless its test fails as it should. In C the fault is another
+    value at the end of the last array, the scale of an output; in machine code it is another expected value."""
     faulty = folder.parent / f"{folder.name}.faulty"
     shutil.rmtree(faulty, ignore_errors=True)
     shutil.copytree(folder, faulty, ignore=lambda at, names: [name for name in names if pathlib.Path(at, name).is_dir()])
     path = faulty / ("net.c" if (faulty / "net.c").exists() else "test_net.c")
     text = path.read_text()
     last = list(re.finditer(r"(\S+)\n\};", text))[-1]
-    path.write_text(text[:last.start(1)] + "99" + text[last.end(1):])
+    path.write_text(text[: last.start(1)] + "99" + text[last.end(1) :])
     program = Program(board, faulty, CHECKED)
     output = program.run(program.whole(sources_of(faulty), faulty / "test_net.c"), status=1)
     if not re.search(r"^\w+\[\d+\] is .*, expected ", output):
@@ -86,29 +91,43 @@ def examine(board, folder, levels):
     check(Program(board, folder, CHECKED), folder)
     for level in levels if board.measuring else ():
         program = Program(board, folder, level)
-        row["levels"][level] = program.sizes(sources_of(folder), "net_run") | program.measure(sources_of(folder), folder / "test_net.c", "net_run")
+        row["levels"][level] = program.sizes(sources_of(folder), "net_run") | program.measure(
+            sources_of(folder), folder / "test_net.c", "net_run"
+        )
     return row
 
 
 def table(rows):
     """The figures of boards without an operating system, as text."""
-    lines = [f"{'model':24} {'board':12} {'level':5} {'constants':>10} {'code':>8} {'arena':>8} {'stack':>6} {'instructions':>13}"]
+    lines = [("model", "board", "level", "constants", "code", "arena", "stack", "instructions")]
     for row in rows:
         for level, found in row["levels"].items():
-            lines.append(f"{row['model']:24} {row['board']:12} {level:5} {row['constant_bytes']:10,} {found['flash_bytes'] - row['constant_bytes']:8,} "
-                         f"{row['arena_bytes']:8,} {found['stack_bytes']:6,} {found['instructions']:13,}")
-    return "\n".join(lines)
+            constants, code = row["constant_bytes"], found["flash_bytes"] - row["constant_bytes"]
+            figures = (constants, code, row["arena_bytes"], found["stack_bytes"], found["instructions"])
+            lines.append((row["model"], row["board"], level, *(f"{figure:,}" for figure in figures)))
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column < 3 else cell.rjust(width) for column, (cell, width) in enumerate(zip(line, widths))
+        )
+        for line in lines
+    )
 
 
 def versions(dovetail, chosen):
     tools = {board.compiler for board in chosen} | {board.emulator[0] for board in chosen}
-    return {tool: run([tool, "--version"]).splitlines()[0] for tool in sorted(tools)} | {"dovetail": run([dovetail, "--version"]).strip()}
+    return {tool: run([tool, "--version"]).splitlines()[0] for tool in sorted(tools)} | {
+        "dovetail": run([dovetail, "--version"]).strip()
+    }
 
 
 def report_missing(missing):
     """One line in the end, which is the reason of a skipped test."""
     packages = sorted({package for parts in missing.values() for _, package in parts})
-    needs = [f"{name} needs {', '.join(f'{part} (Debian package {package})' for part, package in parts)}" for name, parts in missing.items()]
+    needs = [
+        f"{name} needs {', '.join(f'{part} (Debian package {package})' for part, package in parts)}"
+        for name, parts in missing.items()
+    ]
     print(f"boards: {'; '.join(needs)}; run apt-get install --no-install-recommends {' '.join(packages)}")
 
 
@@ -136,7 +155,12 @@ def main():
         print(table(rows))
     print(f"{len(rows)} passed, {failures} failed")
     if arguments.output and not failures:
-        document = {"date": datetime.date.today().isoformat(), "format": arguments.form, "versions": versions(arguments.dovetail, chosen), "rows": rows}
+        document = {
+            "date": datetime.date.today().isoformat(),
+            "format": arguments.form,
+            "versions": versions(arguments.dovetail, chosen),
+            "rows": rows,
+        }
         arguments.output.write_text(json.dumps(document, indent=1) + "\n")
     return 1 if failures else 0
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/boards/run.py where tools are missing or a test does not see a fault; the list of boards, and the packages of all of them."""
+"""tests/boards/run.py where tools are missing or a test does not see a fault; the list of boards, and their packages."""
 
 import os
 import pathlib
@@ -18,16 +18,23 @@ import run  # noqa: E402
 
 class Boards(unittest.TestCase):
     def without_tools(self, *arguments):
-        done = subprocess.run([sys.executable, SOURCE / "tests/boards/run.py", "no-dovetail", *arguments], capture_output=True, text=True,
-                              env={**os.environ, "PATH": "/nonesuch"}, check=False)
+        done = subprocess.run(
+            [sys.executable, SOURCE / "tests/boards/run.py", "no-dovetail", *arguments],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PATH": "/nonesuch"},
+            check=False,
+        )
         return done.returncode, done.stdout
 
     def test_missing_tools_are_named_with_their_packages(self):
-        wanted = ("boards: riscv32 needs riscv64-unknown-elf-gcc (Debian package gcc-riscv64-unknown-elf), picolibc.specs (Debian package "
-                  "picolibc-riscv64-unknown-elf), qemu-system-riscv32 (Debian package qemu-system-misc); run apt-get install "
-                  "--no-install-recommends gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc\n")
-        self.assertEqual(self.without_tools("--board", "riscv32"), (2, wanted))
-        self.assertEqual(self.without_tools("--test", "riscv32"), (77, wanted))
+        expected = (
+            "boards: riscv32 needs riscv64-unknown-elf-gcc (Debian package gcc-riscv64-unknown-elf), picolibc.specs (Debian "
+            "package picolibc-riscv64-unknown-elf), qemu-system-riscv32 (Debian package qemu-system-misc); run apt-get install "
+            "--no-install-recommends gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc\n"
+        )
+        self.assertEqual(self.without_tools("--board", "riscv32"), (2, expected))
+        self.assertEqual(self.without_tools("--test", "riscv32"), (77, expected))
 
     def test_a_compiler_without_its_library_is_not_enough(self):
         board = next(board for board in boards.BOARDS if board.name == "aarch64")
@@ -41,8 +48,12 @@ class Boards(unittest.TestCase):
             (project / "net.c").write_text("static const int8_t w[2] = {\n  1, 2\n};\n")
             (project / "test_net.c").write_text("")
             board = boards.BOARDS[0]
-            with mock.patch.object(run.Program, "whole", lambda self, sources, test: self.work), mock.patch("boards.run", return_value="") as ran:
-                self.assertRaisesRegex(boards.Failure, "with a changed value, the test on riscv32 printed", run.check_finds_fault, board, project)
+            with mock.patch.object(run.Program, "whole", lambda self, sources, test: self.work), mock.patch(
+                "boards.run", return_value=""
+            ) as ran:
+                self.assertRaisesRegex(
+                    boards.Failure, "with a changed value, the test on riscv32 printed", run.check_finds_fault, board, project
+                )
                 self.assertEqual(ran.call_args.args[1], 1)
                 self.assertIn("1, 99\n", (project.parent / "model.faulty" / "net.c").read_text())
 

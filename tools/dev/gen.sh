@@ -22,6 +22,7 @@ docs/gen/results-gpu.md tools/result_pages.py gpu
 docs/gen/results-extensions.md tools/result_pages.py extensions
 docs/gen/results-peers.md tools/result_pages.py peers
 docs/gen/results-real.md tools/result_pages.py real
+docs/gen/results-boards.md tools/result_pages.py boards
 LIST
 }
 

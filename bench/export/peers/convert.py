@@ -53,10 +53,15 @@ def bakenn_sources(source, folder, kernels):
 
     options = None
     if kernels == "cmsis-nn":
-        options = bakenn.CBackendOptions(kernel_policy=bakenn.KernelPolicy.STATIC_PRIORITY, enable_cmsis_nn=True, target=bakenn.CORTEX_M4)
+        options = bakenn.CBackendOptions(
+            kernel_policy=bakenn.KernelPolicy.STATIC_PRIORITY, enable_cmsis_nn=True, target=bakenn.CORTEX_M4
+        )
     with open(source, "rb") as file:
         compiled = bakenn.compile_tflite(file.read(), folder, name="peer", backend_options=options)
-    return {"version": bakenn.__version__, "arena_bytes": json.loads(compiled.memory_report.to_json())["compile_time"]["arena_bytes"]}
+    return {
+        "version": bakenn.__version__,
+        "arena_bytes": json.loads(compiled.memory_report.to_json())["compile_time"]["arena_bytes"],
+    }
 
 
 def tflm(source, sample):
@@ -88,7 +93,12 @@ def tflm(source, sample):
             high = middle
         except RuntimeError:
             low = middle
-    return {"version": metadata.version("tflite-micro"), "seconds": seconds / runs, "arena_bytes": high, "output": output.ravel().tolist()}
+    return {
+        "version": metadata.version("tflite-micro"),
+        "seconds": seconds / runs,
+        "arena_bytes": high,
+        "output": output.ravel().tolist(),
+    }
 
 
 def emlearn_header(source, target):
@@ -119,11 +129,24 @@ def channels_first(source, target):
 def elements(source, target):
     values = numpy.load(source).ravel()
     with open(target, "w") as file:
-        file.write(",\n".join(str(one) if values.dtype.kind == "i" else f"{one!s}f" if "." in str(one) or "e" in str(one) else f"{one}.0f" for one in values.tolist()) + "\n")
+        file.write(
+            ",\n".join(
+                str(one) if values.dtype.kind == "i" else f"{one!s}f" if "." in str(one) or "e" in str(one) else f"{one}.0f"
+                for one in values.tolist()
+            )
+            + "\n"
+        )
     return len(values)
 
 
-COMMANDS = {"elements": elements, "tflite": static_tflite, "bakenn": bakenn_sources, "tflm": tflm, "emlearn": emlearn_header, "channels-first": channels_first}
+COMMANDS = {
+    "elements": elements,
+    "tflite": static_tflite,
+    "bakenn": bakenn_sources,
+    "tflm": tflm,
+    "emlearn": emlearn_header,
+    "channels-first": channels_first,
+}
 
 if __name__ == "__main__":
     if len(sys.argv) < 4 or sys.argv[1] not in COMMANDS:
