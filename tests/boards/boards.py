@@ -170,6 +170,7 @@ class Program:
 
     def link(self, name, parts, options):
         program = self.work / name
+        parts = sorted(parts, key=lambda part: part.suffix == ".a")  # archives after what calls them
         run([self.board.compiler, *self.board.options, self.level, *options, *parts, "-lm", "-o", program])
         return program
 

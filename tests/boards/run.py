@@ -185,7 +185,8 @@ def run_all(arguments, chosen, folder):
     """(rows of what passed, the number of failures)"""
     rows, failures, exports = [], 0, Exports(arguments, folder)
     present = [name for name in SHARED_MODELS if (SHARED / name).exists()]
-    levels, models = ((), [FAULTY]) if arguments.test else (LEVELS, arguments.models or [*MODELS, *present])
+    levels = () if arguments.test else LEVELS if arguments.form == "c" else (CHECKED,)
+    models = [FAULTY] if arguments.test else arguments.models or [*MODELS, *present]
     if not arguments.models and not arguments.test and len(present) < len(SHARED_MODELS):
         print(f"not run, since {SHARED} does not have them: {', '.join(sorted(set(SHARED_MODELS) - set(present)))}")
     for board in chosen:
