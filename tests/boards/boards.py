@@ -145,7 +145,7 @@ def run(words, status=0):
 
 
 def sources_of(folder):
-    """What an export has besides its test: C sources, and an archive in the format `object`."""
+    """What an export has without its test: C sources, and an archive in the format `object`."""
     return sorted(path for path in folder.glob("*.c") if not path.name.startswith("test_")) + sorted(folder.glob("*.a"))
 
 
