@@ -151,7 +151,7 @@ def main():
         folder = arguments.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         rows, failures = run_all(arguments, chosen, folder)
-    if not arguments.test:
+    if any(row["levels"] for row in rows):
         print(table(rows))
     print(f"{len(rows)} passed, {failures} failed")
     if arguments.output and not failures:
