@@ -4,6 +4,8 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 #include <algorithm>
@@ -22,27 +24,35 @@ namespace dovetail {
 namespace {
 
 // Groups of instructions that always occur together, as far as the classes distinguish them.
-enum Feature : std::uint8_t {
+enum Feature : std::uint16_t {
   kSse42 = 1 << 0,
   kAvx2 = 1 << 1,     // AVX2, FMA, BMI2
   kAvxVnni = 1 << 2,  // dot products of bytes on 256-bit vectors, encoded by VEX
   kAvx512 = 1 << 3,   // F, BW, CD, DQ, VL
   kAvx512Vnni = 1 << 4,
   kAmx = 1 << 5,  // tile registers, products of bytes
+  kNeon = 1 << 6,
+  kI8mm = 1 << 7,
+  kRv64gc = 1 << 8,
+  kRvv = 1 << 9,
 };
 
 struct Class {
   std::string_view name;
-  std::uint8_t features;
+  std::uint16_t features;
 };
 // clang-format off
-constexpr std::array<Class, 6> kClasses{{
+constexpr std::array<Class, 10> kClasses{{
     {"baseline",    kSse42},
     {"avx2",        kSse42 | kAvx2},
     {"avx2-vnni",   kSse42 | kAvx2 | kAvxVnni},
     {"avx512",      kSse42 | kAvx2 | kAvx512},
     {"avx512-vnni", kSse42 | kAvx2 | kAvx512 | kAvx512Vnni},
     {"avx512-amx",  kSse42 | kAvx2 | kAvx512 | kAvx512Vnni | kAmx},
+    {"aarch64",      kNeon},
+    {"aarch64-i8mm", kNeon | kI8mm},
+    {"riscv64",      kRv64gc},
+    {"riscv64-v",    kRv64gc | kRvv},
 }};
 // clang-format on
 constexpr auto kNames = [] {
@@ -87,15 +97,27 @@ bool machine_has(Feature feature) {
              __builtin_cpu_supports("avx512cd");
     case kAvx512Vnni: return __builtin_cpu_supports("avx512vnni") != 0;
     case kAmx: return has_bit(0, Register::edx, 24) && has_bit(0, Register::edx, 25) && tiles_are_granted();
+    default: return false;
   }
-  return false;
+}
+#elif defined(__aarch64__)
+// Linux, arch/arm64/include/uapi/asm/hwcap.h.
+bool machine_has(Feature feature) {
+  constexpr unsigned long kHwcap2I8mm = 1UL << 13;
+  return feature == kNeon || (feature == kI8mm && (getauxval(AT_HWCAP2) & kHwcap2I8mm) != 0);
+}
+#elif defined(__riscv) && __riscv_xlen == 64
+// Linux, arch/riscv/include/uapi/asm/hwcap.h.
+bool machine_has(Feature feature) {
+  constexpr unsigned long kHwcapV = 1UL << ('V' - 'A');
+  return feature == kRv64gc || (feature == kRvv && (getauxval(AT_HWCAP) & kHwcapV) != 0);
 }
 #else
 bool machine_has(Feature) { return false; }
 #endif
 
 bool machine_runs(const Class& processor) {
-  for (const Feature feature : {kSse42, kAvx2, kAvxVnni, kAvx512, kAvx512Vnni, kAmx})
+  for (const Feature feature : {kSse42, kAvx2, kAvxVnni, kAvx512, kAvx512Vnni, kAmx, kNeon, kI8mm, kRv64gc, kRvv})
     if ((processor.features & feature) != 0 && !machine_has(feature)) return false;
   return true;
 }

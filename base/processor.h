@@ -1,5 +1,7 @@
-// Classes of x86-64 processors that generated code is made for: "baseline" (x86-64-v2), "avx2" (v3), "avx2-vnni" (with
-// AVX-VNNI), "avx512" (v4), "avx512-vnni", "avx512-amx" (with VNNI and AMX for bytes).
+// Classes of processors that the kernels of bundles are made for. Of x86-64: "baseline" (x86-64-v2), "avx2" (v3),
+// "avx2-vnni" (with AVX-VNNI), "avx512" (v4), "avx512-vnni", "avx512-amx" (with VNNI and AMX for bytes). Of others:
+// "aarch64", "aarch64-i8mm" (with products of signed and unsigned bytes), "riscv64" (RV64GC), "riscv64-v" (with
+// vectors).
 //
 // The environment's DOVETAIL_PROCESSOR names a class of this machine to which the process is limited, as if the machine
 // had the instructions of that class and no others: compiler, simulators and runtime query the processor only here. The
@@ -17,8 +19,8 @@ namespace dovetail {
 
 inline constexpr const char* kProcessorVariable = "DOVETAIL_PROCESSOR";
 
-// From least to most capable. Each has the instructions of the preceding ones, except AVX-VNNI, which belongs to
-// "avx2-vnni" only.
+// By architecture, from least to most capable. Each has the instructions of the preceding ones of its architecture,
+// except AVX-VNNI, which belongs to "avx2-vnni" only.
 std::span<const std::string_view> processor_classes();
 
 // Whether this machine, limited by DOVETAIL_PROCESSOR, runs code made for the named class; false for unknown names, and

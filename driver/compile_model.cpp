@@ -34,7 +34,8 @@ TargetOptions target_options(const ModelOptions& options, const isa::HardwareCon
           .cpu = options.cpu,
           .gpu = options.gpu,
           .tf32 = options.tf32,
-          .check_bounds = options.check_bounds};
+          .check_bounds = options.check_bounds,
+          .exported = options.exported};
 }
 
 // The names without those of the caller's targets.

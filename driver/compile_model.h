@@ -34,6 +34,7 @@ struct ModelOptions {
   std::string cpu = "native";                                  // a processor class, kInterpreter or kPortable
   std::string gpu = std::string(cuda::kDefaultArchitectures);  // in the form of cuda::parse_gpu
   bool tf32 = false, check_bounds = false, strict = false;
+  std::string exported = {};  // TargetOptions::exported
   passes::Level level = passes::Level::tolerant;
   std::vector<std::string> with_passes = {}, without_passes = {};  // at any level
   Offload offload = Offload::possible;

@@ -1,15 +1,23 @@
 #include "driver/export_model.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/check.h"
 #include "bundle/code/cpu.h"
+#include "bundle/code/host.h"
+#include "compiler/target/cpu/codegen/archive.h"
+#include "compiler/target/cpu/codegen/run_function.h"
+#include "compiler/target/cpu/cpu.h"
+#include "compiler/target/cpu/library.h"
 #include "driver/targets.h"
 #include "driver/tensor_files.h"
+#include "loops/ir.h"
 #include "runtime/executor.h"
 
 namespace dovetail::driver {
@@ -45,6 +53,13 @@ ModelOptions portable_model(ModelOptions options) {
   return options;
 }
 
+ModelOptions object_model(ModelOptions options, const std::string& processor, const std::string& name) {
+  options.targets = {std::string(bundle::kCpuTarget)};
+  options.cpu = processor;
+  options.exported = name + "_";
+  return options;
+}
+
 std::map<std::string, exporting::Quantization> border_quantization(const graph::Graph& graph) {
   std::map<std::string, exporting::Quantization> result;
   for (const graph::ValueId id : graph.inputs) {
@@ -69,10 +84,11 @@ std::map<std::string, exporting::Quantization> border_quantization(const graph::
   return result;
 }
 
-Result<Exported> export_bundle(const bundle::Bundle& bundle, const std::string& title, exporting::Options options,
-                               const GoldenOptions& golden) {
-  DOVETAIL_ASSIGN(exporting::Plan plan, exporting::plan_project(bundle, std::move(options)));
-  plan.model = title;
+namespace {
+
+// One run of the bundle by the interpreter.
+Result<exporting::GoldenVector> golden_vector(const exporting::Plan& plan, const bundle::Bundle& bundle,
+                                              const GoldenOptions& golden) {
   DOVETAIL_ASSIGN(RunInputs inputs, gather_inputs(bundle, golden.files, golden.seed));
   for (const auto& [name, value] : golden.tensors) inputs.tensors.insert_or_assign(name, value);
   DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory("functional"));
@@ -87,7 +103,111 @@ Result<Exported> export_bundle(const bundle::Bundle& bundle, const std::string& 
     vector.outputs.insert_or_assign(port.tensor,
                                     kept != run.tensors.end() ? kept->second : run.outputs.at(port.tensor));
   }
+  return vector;
+}
+
+// The functions of the mathematical library that kernels of objects call: those of the runtime's table, and what stands
+// for a missing instruction.
+bool is_of_libm(const std::string& function) {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> all{"pow", "fmod", "sqrtf", "fmaf", "fma"};
+    for (int op = 0; op <= static_cast<int>(loops::UnaryOp::is_inf); ++op)
+      all.emplace(loops::name(static_cast<loops::UnaryOp>(op)));
+    return all;
+  }();
+  return names.contains(function);
+}
+
+// The C compiler's run-time library, and the copies of C that compilers may call anywhere.
+bool is_helper(const std::string& function) {
+  return function.starts_with("__") || function == "memcpy" || function == "memset" || function == "memmove";
+}
+
+Result<exporting::ObjectKernels> object_kernels(const std::vector<cpu::ArchiveMember>& members, const cpu::Cpu& cpu) {
+  exporting::ObjectKernels kernels{.processor = cpu.name};
+  if (cpu.vector_bytes > 0) kernels.alignment = bundle::kTensorAlignment;
+  kernels.stack_bytes = static_cast<std::uint64_t>(cpu.stack_bytes);
+  for (const cpu::ArchiveMember& member : members)
+    for (const std::string& symbol : cpu::read_object(member.object).undefined) {
+      DOVETAIL_CHECK(is_of_libm(symbol) || is_helper(symbol),
+                     fmt::format("{} of an exported kernel must be of a known library", symbol));
+      if (is_of_libm(symbol)) kernels.libm[member.name.substr(0, member.name.rfind('.'))].insert(symbol);
+      else kernels.helpers.insert(symbol);
+    }
+  return kernels;
+}
+
+cpu::RunOperand operand(const exporting::Place& place) {
+  using enum exporting::Place::Of;
+  switch (place.of) {
+    case constant: return {cpu::RunOperand::Of::constant, place.at};
+    case input: return {cpu::RunOperand::Of::input, place.at};
+    case output: return {cpu::RunOperand::Of::output, place.at};
+    case arena: return {cpu::RunOperand::Of::arena, place.at};
+  }
+  throw InternalError("unknown place of an exported tensor");
+}
+
+cpu::RunFunction run_function(const exporting::Plan& plan) {
+  cpu::RunFunction run{.symbol = plan.options.name + "_run", .arena_alignment = plan.arena_alignment};
+  for (const exporting::PlannedConstant& constant : plan.constants) run.constants.push_back(constant.value->bytes());
+  for (const exporting::PlannedCall& call : plan.calls) {
+    const exporting::PlannedKernel& kernel = plan.kernels[call.kernel];
+    cpu::RunCall made{.kernel = kernel.function,
+                      .shared = call.workspace.at(0).at,
+                      .local = call.workspace.at(1).at,
+                      .fails = kernel.code.fails,
+                      .first_failure = static_cast<std::uint32_t>(kernel.first_site) + 1};
+    for (const exporting::Place& place : call.arguments) made.operands.push_back(operand(place));
+    run.calls.push_back(std::move(made));
+  }
+  for (const exporting::OutputCopy& copy : plan.copies)
+    run.copies.push_back({operand(copy.from), copy.output, copy.bytes});
+  return run;
+}
+
+}  // namespace
+
+Result<Exported> export_bundle(const bundle::Bundle& bundle, const std::string& title, exporting::Options options,
+                               const GoldenOptions& golden) {
+  DOVETAIL_ASSIGN(exporting::Plan plan, exporting::plan_project(bundle, std::move(options)));
+  plan.model = title;
+  DOVETAIL_ASSIGN(exporting::GoldenVector vector, golden_vector(plan, bundle, golden));
   return Exported{std::move(plan), std::move(vector)};
+}
+
+Result<bundle::Bundle> object_bundle(bundle::Bundle bundle, const std::string& processor, const std::string& name) {
+  DOVETAIL_ASSIGN(cpu::Cpu cpu, cpu::find_cpu(processor));
+  cpu::KernelLibrary library(cpu::exported(std::move(cpu)), name + "_");
+  DOVETAIL_ASSIGN(const auto steps, bundle::host_steps(bundle));
+  std::vector<bundle::Step> made;
+  for (const auto& coded : steps) {
+    HostProgram program{coded.step->name,      coded.step->origins, coded.code.program,
+                        coded.step->arguments, coded.step->results, &coded.code.program};
+    made.push_back(library.step(program).value());
+  }
+  for (std::size_t i = 0; i < made.size(); ++i) bundle.steps[steps[i].index] = std::move(made[i]);
+  DOVETAIL_TRY(library.finish(bundle, nullptr));
+  return bundle;
+}
+
+Result<Exported> export_objects(const bundle::Bundle& objects, const bundle::Bundle& reference,
+                                const std::string& title, exporting::Options options, const GoldenOptions& golden) {
+  const bundle::Module* module = bundle::find_module(objects, bundle::kCpuTarget);
+  std::vector<cpu::ArchiveMember> members;
+  if (module != nullptr) members = cpu::read_archive(module->code);
+  DOVETAIL_ASSIGN(cpu::Cpu processor, cpu::find_cpu(options.object->processor));
+  processor = cpu::exported(std::move(processor));
+  DOVETAIL_ASSIGN(options.object, object_kernels(members, processor));
+  DOVETAIL_ASSIGN(exporting::Plan plan, exporting::plan_project(objects, std::move(options)));
+  plan.model = title;
+  DOVETAIL_ASSIGN(exporting::GoldenVector vector, golden_vector(plan, reference, golden));
+  members.push_back({plan.options.name + "_run.o", cpu::compile_run_function(run_function(plan), processor)});
+  for (const std::string& symbol : cpu::read_object(members.back().object).undefined)
+    if (is_helper(symbol)) plan.options.object->helpers.insert(symbol);
+  const std::vector<std::byte> archive = cpu::write_archive(members);
+  return Exported{std::move(plan), std::move(vector),
+                  std::string(reinterpret_cast<const char*>(archive.data()), archive.size())};
 }
 
 }  // namespace dovetail::driver

@@ -11,6 +11,7 @@
 #include "bundle/code/host.h"
 #include "bundle/code/library.h"
 #include "compiler/target/accel/target.h"
+#include "compiler/target/cpu/library.h"
 #include "compiler/target/cpu/target.h"
 #include "compiler/target/cublas/target.h"
 #include "compiler/target/cuda/nvrtc.h"
@@ -39,7 +40,15 @@ Result<TargetPointer> make_cpu(const TargetOptions& options, bool asked) {
   if (options.cpu == "native" && !asked && !options.check_bounds) return cpu::make_native_target();
   DOVETAIL_ASSIGN(cpu::Cpu processor, cpu::find_cpu(options.cpu));
   if (options.check_bounds) processor = cpu::with_checked_bounds(std::move(processor));
-  return cpu::make_target(std::move(processor));
+  if (!options.exported.empty()) processor = cpu::exported(std::move(processor));
+  if (!processor.is_exported && !processor.loads_bundles())
+    return Diagnostic{
+        "invalid value for --cpu", options.cpu,
+        "nothing can load a bundle's kernels on this processor: it has no operating system",
+        fmt::format("write an object: `dovetail export MODEL -o DIR --format object --cpu {}`", options.cpu)};
+  if (processor.vector_bytes > 0) return cpu::make_target(std::move(processor), options.exported);
+  return portable::make_target(
+      [processor, prefix = options.exported] { return std::make_unique<cpu::KernelLibrary>(processor, prefix); });
 }
 
 Result<TargetPointer> make_cuda(const TargetOptions& options, bool asked) {
@@ -89,11 +98,19 @@ Result<void> check_cudnn() {
 
 }  // namespace
 
+std::vector<std::string> bundle_processors() {
+  std::vector<std::string> names{"native"};
+  for (const auto& list : {cpu::cpus(), cpu::other_cpus()})
+    for (const cpu::Cpu& cpu : list)
+      if (cpu.loads_bundles()) names.push_back(cpu.name);
+  return names;
+}
+
 std::span<const TargetRow> target_table() {
   // clang-format off
   static const TargetRow kTargets[] = {
       {bundle::kAccelFacts, "the accelerator, on one of the engines above", make_accel, nullptr, "cpu", true},
-      {bundle::kCpuFacts, "x86-64 processors, through LLVM", make_cpu, check_cpu, "", true},
+      {bundle::kCpuFacts, "processors, through LLVM", make_cpu, check_cpu, "", true},
       {bundle::kHostFacts, "this machine: loop programs, interpreted", make_host, nullptr, "", true},
       {bundle::kOnednnFacts, "oneDNN on the CPU", make_onednn, check_onednn, "cpu"},
       {bundle::kCudaFacts, "NVIDIA GPUs", make_cuda, check_cuda},

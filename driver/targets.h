@@ -21,6 +21,9 @@ inline constexpr std::string_view kInterpreter = "interpreter";
 // The same with kernels for one scalar core (compiler/target/portable).
 inline constexpr std::string_view kPortable = "portable";
 
+// Processors that load bundles, for --cpu (cpu::cpu_names).
+std::vector<std::string> bundle_processors();
+
 // Options of targets.
 struct TargetOptions {
   isa::HardwareConfig hardware = {};  // configuration of the accelerator
@@ -31,6 +34,7 @@ struct TargetOptions {
   accel::Counting counting = {};                               // counting cycles of the accelerator's schedules
   accel::Division division = {};                               // between several accelerators
   bool check_bounds = false;                                   // whether the CPU's kernels check addresses
+  std::string exported = {};  // begins the symbols of the CPU's kernels, which are then those of an exported program
 };
 
 struct TargetRow {

@@ -29,6 +29,7 @@ namespace {
 
 // Peeling copies statements: this many for one outermost loop, so that only small loops are split.
 constexpr std::int64_t kMostStatements = 4;
+constexpr std::int64_t kMostUnrolled = 4;  // as in dovetail_tiny.h
 CoreProgram lower(const Program& program) {
   CoreProgram core = hoist_conditions(compact_buffers(dissolve_blocks(program, {})));
   return peel_tails(core, {kMostStatements});
@@ -173,6 +174,7 @@ class KernelPrinter {
     const std::string name = unique_identifier(last_word(n.var->name), taken_);
     print_.name(n.var, name);
     const bool narrow = n.extent <= std::numeric_limits<std::int32_t>::max();
+    if (n.kind == ForKind::unrolled && n.extent <= kMostUnrolled) line("DOVETAIL_UNROLL");
     line(fmt::format("for ({0} {1} = 0; {1} < {2}; ++{1}) {{", narrow ? "int32_t" : "int64_t", name,
                      integer_literal(n.extent, DType::int64)));
     ++depth_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/check.h"
 #include "export/c_text.h"
 
 namespace dovetail::exporting {
@@ -15,6 +16,22 @@ namespace {
 
 std::string type_text(DType dtype, const Shape& shape) {
   return fmt::format("{}{}", dovetail::name(dtype), to_string(shape));
+}
+
+// A pointer to the elements, in the run function.
+std::string place_text(const Plan& plan, const Place& place) {
+  switch (place.of) {
+    case Place::Of::constant: return plan.constants[place.at].name;
+    case Place::Of::input: return "inputs->" + plan.inputs[place.at].field;
+    case Place::Of::output: return "outputs->" + plan.outputs[place.at].field;
+    case Place::Of::arena:
+      return size_bytes(place.dtype) > 1
+                 ? fmt::format("({0}{1}*)({0}void*)(memory + {2})", place.is_written ? "" : "const ",
+                               element_type(place.dtype), place.at)
+                 : fmt::format("({}{}*)(memory + {})", place.is_written ? "" : "const ", element_type(place.dtype),
+                               place.at);
+  }
+  throw InternalError("place_text: unknown place");
 }
 
 // A comment of several lines.
@@ -67,7 +84,10 @@ std::string members(const Plan& plan, const std::vector<Port>& ports, bool const
 
 std::string header_text(const Plan& plan) {
   const std::string& name = plan.options.name;
-  std::vector<std::string> about{fmt::format("{} as C99, written by `dovetail export`.", comment_text(plan.model)), "",
+  const auto& object = plan.options.object;
+  const std::string form = object ? fmt::format("an object for {}", object->processor) : "C99";
+  std::vector<std::string> about{fmt::format("{} as {}, written by `dovetail export`.", comment_text(plan.model), form),
+                                 "",
                                  "No state is kept from run to run, nothing is allocated, and several threads may run "
                                  "it, each with an arena.",
                                  fmt::format("16-bit floats are passed as their bits, bools as 0 or 1.")};
@@ -78,8 +98,9 @@ std::string header_text(const Plan& plan) {
   text +=
       fmt::format("#ifndef {0}\n#define {0}\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n",
                   macro(plan, "H"));
-  text += fmt::format("\n/* Memory for intermediate values. */\n#define {} {}\n#define {} {}\n",
-                      macro(plan, "ARENA_BYTES"), plan.arena_bytes, macro(plan, "ARENA_ALIGNMENT"), kArenaAlignment);
+  text +=
+      fmt::format("\n/* Memory for intermediate values. */\n#define {} {}\n#define {} {}\n", macro(plan, "ARENA_BYTES"),
+                  plan.arena_bytes, macro(plan, "ARENA_ALIGNMENT"), plan.arena_alignment);
   for (const Port& port : plan.inputs) text += port_lines(plan, port, "Input");
   for (const Port& port : plan.outputs) text += port_lines(plan, port, "Output");
   text += fmt::format("\nstruct {}_inputs {{\n{}}};\n", name, members(plan, plan.inputs, true));
@@ -152,7 +173,7 @@ std::string source_text(const Plan& plan) {
   }
   text += "\n/* ---- Kernels ---- */\n";
   for (const PlannedKernel& kernel : plan.kernels) {
-    if (kernel.code.body.empty()) continue;
+    if (kernel.is_empty) continue;
     text += "\n" + comment(kernel.comments);
     text += fmt::format("{} {{\n{}}}\n", kernel.code.signature(kernel.function, kernel.program), kernel.code.body);
   }
@@ -161,23 +182,29 @@ std::string source_text(const Plan& plan) {
       "int {0}_run(const struct {0}_inputs* inputs, const struct {0}_outputs* outputs, void* arena) {{\n", name);
   std::string calls;
   for (const PlannedCall& call : plan.calls) {
-    const std::string begin = fmt::format("  {}(", plan.kernels[call.kernel].function);
+    const PlannedKernel& kernel = plan.kernels[call.kernel];
+    std::vector<std::string> arguments;
+    for (const Place& place : call.arguments) arguments.push_back(place_text(plan, place));
+    for (const Place& place : call.workspace) arguments.push_back(place_text(plan, place));
+    if (kernel.code.fails) arguments.emplace_back("&failure");
+    const std::string begin = fmt::format("  {}(", kernel.function);
     calls += begin;
     std::size_t column = begin.size();
-    for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (i > 0) {
-        const bool breaks = column + call.arguments[i].size() + 2 > kColumns;
+        const bool breaks = column + arguments[i].size() + 2 > kColumns;
         calls += breaks ? ",\n      " : ", ";
         column = breaks ? 6 : column + 2;
       }
-      calls += call.arguments[i];
-      column += call.arguments[i].size();
+      calls += arguments[i];
+      column += arguments[i].size();
     }
     calls += ");\n";
-    if (plan.kernels[call.kernel].code.fails) calls += "  if (failure != 0) return failure;\n";
+    if (kernel.code.fails) calls += "  if (failure != 0) return failure;\n";
   }
   for (const OutputCopy& copy : plan.copies)
-    calls += fmt::format("  memcpy({}, {}, {});\n", copy.to, copy.from, copy.bytes);
+    calls += fmt::format("  memcpy(outputs->{}, {}, {});\n", plan.outputs[copy.output].field,
+                         place_text(plan, copy.from), copy.bytes);
   const auto has = [&](std::string_view word) { return calls.find(word) != calls.npos; };
   if (has("(memory + ")) text += "  unsigned char* const memory = arena;\n";
   if (has("&failure")) text += "  int failure = 0;\n";
@@ -221,7 +248,8 @@ std::string comparison(const Port& port, std::int64_t count, bool exact) {
 
 std::string test_text(const Plan& plan, const GoldenVector& golden) {
   const std::string& name = plan.options.name;
-  const bool exact = plan.needs.libm.empty();
+  // Kernels of objects may add and multiply floats with one rounding, or in another order.
+  const bool exact = plan.needs.libm.empty() && !(plan.options.object && plan.needs.floats);
   const bool floats = std::ranges::any_of(
       plan.outputs, [](const Port& port) { return is_floating(port.dtype) && element_count(port.shape) > 0; });
   std::string text =
@@ -229,8 +257,7 @@ std::string test_text(const Plan& plan, const GoldenVector& golden) {
                            comment_text(plan.model)),
                fmt::format("Inputs: {}.", comment_text(golden.origin)),
                exact ? "Exit status 0 if all bits are equal; a NaN equals a NaN."
-                     : "Exit status 0 if integers are equal, and floats up to TOLERANCE times the largest one: "
-                       "mathematical libraries differ.",
+                     : "Exit status 0 if integers are equal, and floats up to TOLERANCE times the largest one.",
                "An argument N runs it N times, to measure the time. -DSILENT: there is no standard output."});
   text += fmt::format("#include \"{}.h\"\n\n", name);
   const auto is_float = [](const Port& port) { return is_floating(port.dtype) && !is_half(port.dtype); };
@@ -249,8 +276,12 @@ std::string test_text(const Plan& plan, const GoldenVector& golden) {
   for (const Port& port : plan.outputs)
     text += fmt::format("static {} found_{}[{}];\n", element_type(port.dtype), port.field,
                         std::max<std::int64_t>(element_count(port.shape), 1));
-  text += fmt::format("static uint64_t arena[{0} / sizeof(uint64_t) + 1]; /* {0} bytes, aligned */\n",
-                      macro(plan, "ARENA_BYTES"));
+  if (plan.arena_alignment <= kArenaAlignment)
+    text += fmt::format("static uint64_t arena[{0} / sizeof(uint64_t) + 1]; /* {0} bytes, aligned */\n",
+                        macro(plan, "ARENA_BYTES"));
+  else
+    text += fmt::format("static unsigned char memory[{} + {}];\n", macro(plan, "ARENA_BYTES"),
+                        macro(plan, "ARENA_ALIGNMENT"));
   if (floats)
     text += R"(
 /* For values whose bits differ. A negative margin: only a NaN equals another value. */
@@ -281,6 +312,9 @@ int main(int argc, char** argv) {
       "  const struct {0}_inputs inputs = {{\n      {1}}};\n  const struct {0}_outputs outputs = {{\n      {2}}};\n",
       name, fields(plan.inputs, "given"), fields(plan.outputs, "found"));
   text += "  long runs = argc > 1 ? atol(argv[1]) : 1;\n  long i;\n";
+  if (plan.arena_alignment > kArenaAlignment)
+    text += fmt::format("  unsigned char* const arena =\n      memory + ({0} - (uintptr_t)memory % {0}) % {0};\n",
+                        macro(plan, "ARENA_ALIGNMENT"));
   if (floats && !exact) text += "  double margin;\n";
   text += "  int status = 0;\n";
   text += fmt::format("  for (; runs > 0 && status == 0; --runs) status = {}_run(&inputs, &outputs, arena);\n", name);
@@ -301,6 +335,19 @@ int main(int argc, char** argv) {
 
 std::string cmake_text(const Plan& plan) {
   const std::string& name = plan.options.name;
+  if (plan.options.object)
+    return fmt::format(
+        "# Written by `dovetail export`: the program as a library of objects for {1}, and its test.\n"
+        "cmake_minimum_required(VERSION 3.13)\nproject({0} C)\n\n"
+        "add_library({0} STATIC IMPORTED GLOBAL)\n"
+        "set_target_properties({0} PROPERTIES IMPORTED_LOCATION ${{CMAKE_CURRENT_SOURCE_DIR}}/{0}.a\n"
+        "  INTERFACE_INCLUDE_DIRECTORIES ${{CMAKE_CURRENT_SOURCE_DIR}})\n"
+        "{2}\n"
+        "enable_testing()\nadd_executable(test_{0} test_{0}.c dovetail_tiny.c)\n"
+        "set_target_properties(test_{0} PROPERTIES C_STANDARD 99)\n"
+        "target_link_libraries(test_{0} PRIVATE {0} m)\nadd_test(NAME {0} COMMAND test_{0})\n",
+        name, plan.options.object->processor,
+        plan.needs.libm.empty() ? "" : fmt::format("target_link_libraries({} INTERFACE m)\n", name));
   return fmt::format(
       "# Written by `dovetail export`: the program as a static library, and its test.\n"
       "cmake_minimum_required(VERSION 3.13)\nproject({0} C)\n\n"
@@ -317,9 +364,11 @@ std::string cmake_text(const Plan& plan) {
       plan.needs.libm.empty() ? " m" : "");
 }
 
-std::string readme_text(const Plan& plan) {
+namespace {
+
+std::string readme_of_c(const Plan& plan) {
   const std::string& name = plan.options.name;
-  std::string text = fmt::format(
+  return fmt::format(
       "{0}, exported to C99 by Dovetail\n\n"
       "  {1}.h            the interface: inputs, outputs, the size of the arena, {1}_run\n"
       "  {1}.c            constants and kernels\n"
@@ -329,12 +378,44 @@ std::string readme_text(const Plan& plan) {
       "  CMakeLists.txt   library {1}, and the test\n\n"
       "Build and test, without CMake:\n\n"
       "  cc -std=c99 -O2 -ffp-contract=off {1}.c dovetail_tiny.c test_{1}.c -lm -o test_{1} && ./test_{1}\n\n"
-      "Your project needs {1}.h, {1}.c and the two files dovetail_tiny. Declare the arena, for example\n\n"
-      "  static uint64_t arena[{2}_ARENA_BYTES / 8 + 1];\n\n"
-      "and call {1}_run. It keeps no state, so threads need only an arena each.\n\n"
-      "Memory: arena {3} bytes, constants {4} bytes (read-only), local arrays at most {5} bytes.\n",
-      comment_text(plan.model), name, upper_case(name), plan.arena_bytes, plan.constant_bytes, plan.stack_bytes);
-  if (plan.needs.floats || plan.needs.doubles)
+      "Your project needs {1}.h, {1}.c and the two files dovetail_tiny. ",
+      comment_text(plan.model), name);
+}
+
+std::string readme_of_object(const Plan& plan) {
+  const std::string& name = plan.options.name;
+  return fmt::format(
+      "{0}, exported by Dovetail as objects for {2}\n\n"
+      "  {1}.h            the interface: inputs, outputs, the size of the arena, {1}_run\n"
+      "  {1}.a            constants and kernels\n"
+      "  test_{1}.c       compares one run with the reference; exit status 0 if it agrees\n"
+      "  dovetail_tiny.h  for the test, and dovetail_tiny.c\n"
+      "  CMakeLists.txt   library {1}, and the test\n\n"
+      "Build and test with a compiler for that processor, without CMake:\n\n"
+      "  cc -std=c99 -O2 test_{1}.c dovetail_tiny.c {1}.a -lm -o test_{1}\n\n"
+      "Your project needs {1}.h and {1}.a. ",
+      comment_text(plan.model), name, plan.options.object->processor);
+}
+
+}  // namespace
+
+std::string readme_text(const Plan& plan) {
+  const std::string& name = plan.options.name;
+  const bool object = plan.options.object.has_value();
+  std::string text = object ? readme_of_object(plan) : readme_of_c(plan);
+  const bool aligns = plan.arena_alignment > kArenaAlignment;
+  text += fmt::format(
+      "Declare the arena, for example\n\n"
+      "  static uint64_t arena[{0}{1}_ARENA_BYTES{2} / 8 + 1];\n\n"
+      "and call {3}_run{4}. It keeps no state, so threads need only an arena each.\n\n"
+      "Memory: arena {5} bytes, constants {6} bytes (read-only), local arrays at most {7} bytes.\n",
+      aligns ? "(" : "", upper_case(name), aligns ? fmt::format(" + {}_ARENA_ALIGNMENT)", upper_case(name)) : "", name,
+      aligns ? fmt::format(" with an address in it that is aligned to {} bytes", plan.arena_alignment) : "",
+      plan.arena_bytes, plan.constant_bytes, plan.stack_bytes);
+  if (object && !plan.options.object->helpers.empty())
+    text += fmt::format("Functions of the compiler's run-time library (libgcc or compiler-rt): {}.\n",
+                        fmt::join(plan.options.object->helpers, ", "));
+  if (!object && (plan.needs.floats || plan.needs.doubles))
     text += "Floats: compile without -ffast-math and with -ffp-contract=off; every operation is rounded separately.\n";
   if (plan.needs.libm.empty()) text += "The mathematical library is not needed (the test uses fabs).\n";
   else {
@@ -344,7 +425,7 @@ std::string readme_text(const Plan& plan) {
   }
   text += "\nKernels:\n";
   for (const PlannedKernel& kernel : plan.kernels)
-    if (!kernel.code.body.empty())
+    if (!kernel.is_empty)
       for (const std::string& line : kernel.comments)
         if (!line.starts_with("  ")) text += fmt::format("  {}: {}\n", kernel.function, line);
   return text;

@@ -1,6 +1,7 @@
 #include "export/plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "bundle/code/cpu.h"
 #include "bundle/code/flow.h"
 #include "bundle/code/host.h"
 #include "compiler/assemble/plan_memory.h"
@@ -38,7 +40,7 @@ Diagnostic cannot_export(std::string where, std::string why, std::string hint) {
 }
 
 // What a C program cannot run, all of it.
-Result<void> check(const Bundle& bundle) {
+Result<void> check(const Bundle& bundle, bool object) {
   Diagnostics problems;
   if (!bundle.other_shapes.empty())
     problems.push_back(cannot_export(bundle.name,
@@ -47,7 +49,7 @@ Result<void> check(const Bundle& bundle) {
                                      "compile the model with one --shape for each name"));
   std::map<std::string, std::vector<std::string>> others;  // steps by target
   for (const Step& step : bundle.steps)
-    if (step.target != bundle::kHostTarget) others[step.target].push_back(step.name);
+    if (step.target != (object ? bundle::kCpuTarget : bundle::kHostTarget)) others[step.target].push_back(step.name);
   for (const auto& [target, steps] : others) {
     constexpr std::size_t kShown = 8;
     const std::vector<std::string> shown(steps.begin(),
@@ -73,11 +75,14 @@ class Planner {
 
   Result<Plan> run() {
     plan_.model = bundle_.name;
-    DOVETAIL_TRY(check(bundle_));
-    DOVETAIL_ASSIGN(steps_, bundle::host_steps(bundle_));
+    DOVETAIL_TRY(check(bundle_, plan_.options.object.has_value()));
     add_ports();
-    group_kernels();
-    DOVETAIL_TRY(print_kernels());
+    if (plan_.options.object) {
+      DOVETAIL_TRY(take_kernels(*plan_.options.object));
+    } else {
+      DOVETAIL_TRY(group_kernels());
+      DOVETAIL_TRY(print_kernels());
+    }
     DOVETAIL_TRY(check_libm());
     place_memory();
     DOVETAIL_TRY(check_arena());
@@ -123,22 +128,59 @@ class Planner {
   }
 
   // Equal programs are one kernel.
-  void group_kernels() {
+  Result<void> group_kernels() {
+    DOVETAIL_ASSIGN(const auto steps, bundle::host_steps(bundle_));
     std::map<std::string, std::size_t> known;
     std::set<std::string> functions{"run"};
-    for (const auto& coded : steps_) {
+    for (const auto& coded : steps) {
       loops::Program program = coded.code.program;
       const std::string name = std::exchange(program.name, "kernel");
       const auto [found, added] = known.emplace(loops::to_string(program), plan_.kernels.size());
       if (added) {
-        PlannedKernel kernel{prefixed(unique_identifier(coded.step->name, functions)), std::move(program), {}, {}};
+        PlannedKernel kernel{.function = prefixed(unique_identifier(coded.step->name, functions)),
+                             .program = std::move(program)};
         kernel.program.name = name;
         plan_.kernels.push_back(std::move(kernel));
         users_.emplace_back();
       }
-      users_[found->second].push_back(kernels_of_.size());
-      kernels_of_.push_back(found->second);
+      users_[found->second].push_back(steps_.size());
+      steps_.push_back({coded.step, coded.index, found->second});
     }
+    return {};
+  }
+
+  // The kernels of the objects, each with all operands of its steps.
+  Result<void> take_kernels(const ObjectKernels& object) {
+    DOVETAIL_ASSIGN(const auto steps, bundle::cpu_steps(bundle_));
+    std::map<std::string, std::size_t> known;
+    for (const auto& coded : steps) {
+      const auto [found, added] = known.emplace(coded.code.symbol, plan_.kernels.size());
+      if (added) {
+        PlannedKernel kernel{.function = coded.code.symbol, .first_site = plan_.sites.texts.size()};
+        kernel.code.uses.assign(coded.step->arguments.size() + coded.step->results.size(), true);
+        kernel.code.workspace = {{"shared", DType::uint8, coded.code.shared_bytes},
+                                 {"local", DType::uint8, coded.code.local_bytes}};
+        kernel.code.fails = !coded.code.failures.empty();
+        std::ranges::copy(coded.code.failures, std::back_inserter(plan_.sites.texts));
+        plan_.kernels.push_back(std::move(kernel));
+      }
+      PlannedKernel& kernel = plan_.kernels[found->second];
+      kernel.comments.push_back(comment_text(nodes_of(*coded.step)));
+      if (const auto functions = object.libm.find(coded.code.symbol); functions != object.libm.end())
+        for (const std::string& function : functions->second) {
+          plan_.needs.libm.insert(function);
+          plan_.libm_nodes[function].push_back(coded.step->name);
+        }
+      for (const TensorIndex index : coded.step->results) plan_.needs.floats |= is_floating(tensor(index).dtype);
+      steps_.push_back({coded.step, coded.index, found->second});
+    }
+    plan_.stack_bytes = object.stack_bytes;
+    plan_.arena_alignment = object.alignment;
+    return {};
+  }
+
+  static std::string nodes_of(const Step& step) {
+    return step.origins.empty() ? step.name : fmt::format("{}", fmt::join(step.origins, " + "));
   }
 
   Result<void> print_kernels() {
@@ -163,14 +205,12 @@ class Planner {
         continue;
       }
       kernel.code = *std::move(code);
-      std::vector<std::string> nodes;
+      kernel.is_empty = kernel.code.body.empty();
       for (const std::size_t user : users_[k]) {
         const Step& step = *steps_[user].step;
-        std::string origins = fmt::format("{}", fmt::join(step.origins, " + "));
-        nodes.push_back(origins.empty() ? step.name : origins);
+        kernel.comments.push_back(comment_text(nodes_of(step)));
         for (const std::string& function : needs.libm) plan_.libm_nodes[function].push_back(step.name);
       }
-      for (const std::string& one : nodes) kernel.comments.push_back(comment_text(one));
       for (std::size_t i = 0; i < operands.size(); ++i)
         if (kernel.code.uses[i]) kernel.comments.push_back("  " + comment_text(operands[i]));
       plan_.stack_bytes = std::max(plan_.stack_bytes, kernel.code.stack_bytes);
@@ -215,21 +255,21 @@ class Planner {
         items.push_back({bundle::size_bytes(tensor(root)), range});
         roots.push_back(root);
       }
-    for (std::size_t s = 0; s < steps_.size(); ++s) {
-      const auto at = static_cast<std::ptrdiff_t>(steps_[s].index);
-      for (const KernelWorkspace& buffer : plan_.kernels[kernels_of_[s]].code.workspace)
+    for (const PlannedStep& step : steps_) {
+      const auto at = static_cast<std::ptrdiff_t>(step.index);
+      for (const KernelWorkspace& buffer : plan_.kernels[step.kernel].code.workspace)
         items.push_back({buffer.bytes, {at, at}});
     }
-    plan_.arena_bytes = place_items(items, kArenaAlignment);
+    plan_.arena_bytes = place_items(items, plan_.arena_alignment);
     std::size_t next = 0;
     for (; next < roots.size(); ++next) {
       offsets_[roots[next]] = items[next].offset;
       sizes_.emplace_back(items[next].bytes, tensor(roots[next]).name);
     }
-    for (std::size_t s = 0; s < steps_.size(); ++s) {
+    for (const PlannedStep& step : steps_) {
       workspace_.emplace_back();
-      for (const KernelWorkspace& buffer : plan_.kernels[kernels_of_[s]].code.workspace) {
-        sizes_.emplace_back(buffer.bytes, fmt::format("workspace of {}", steps_[s].step->name));
+      for (const KernelWorkspace& buffer : plan_.kernels[step.kernel].code.workspace) {
+        sizes_.emplace_back(buffer.bytes, fmt::format("workspace of {}", step.step->name));
         workspace_.back().push_back(items[next++].offset);
       }
     }
@@ -249,28 +289,27 @@ class Planner {
                          "allow a larger arena, or export a smaller model or a part of it (--from, --to)");
   }
 
-  std::string constant(TensorIndex root) {
+  std::size_t constant(TensorIndex root) {
     const auto found = constants_.find(root);
     if (found != constants_.end()) return found->second;
     const Tensor& t = tensor(root);
-    for (const PlannedConstant& known : plan_.constants)
-      if (known.value.is_same_as(t.constant)) return constants_[root] = known.name;
+    for (std::size_t i = 0; i < plan_.constants.size(); ++i)
+      if (plan_.constants[i].value.is_same_as(t.constant)) return constants_[root] = i;
     const std::string name = prefixed(unique_identifier(plain_name(t), constant_names_));
     plan_.constants.push_back({name, t.name, t.constant});
-    return constants_[root] = name;
+    return constants_[root] = plan_.constants.size() - 1;
   }
 
-  // Where the bytes of a tensor are, as a pointer to elements.
-  std::string place(TensorIndex index, bool written) {
+  Place place(TensorIndex index, bool written) {
     const TensorIndex root = bundle::root_of(bundle_, index);
     const Tensor& t = tensor(root);
-    if (t.constant) return constant(root);
+    if (t.constant) return {Place::Of::constant, constant(root), t.dtype, false};
     const auto input = std::ranges::find(bundle_.inputs, root);
     if (input != bundle_.inputs.end())
-      return "inputs->" + plan_.inputs[static_cast<std::size_t>(input - bundle_.inputs.begin())].field;
+      return {Place::Of::input, static_cast<std::uint64_t>(input - bundle_.inputs.begin()), t.dtype, false};
     if (const auto found = direct_.find(root); found != direct_.end())
-      return "outputs->" + plan_.outputs[found->second].field;
-    return fmt::format("({}{}*)(memory + {})", written ? "" : "const ", element_type(t.dtype), offsets_[root]);
+      return {Place::Of::output, found->second, t.dtype, written};
+    return {Place::Of::arena, offsets_[root], t.dtype, written};
   }
 
   void add_calls() {
@@ -279,19 +318,19 @@ class Planner {
       constant_names_.insert(kernel.function.substr(plan_.options.name.size() + 1));
     constant_names_.insert("run"), constant_names_.insert("inputs"), constant_names_.insert("outputs");
     for (std::size_t s = 0; s < steps_.size(); ++s) {
-      const PlannedKernel& kernel = plan_.kernels[kernels_of_[s]];
-      if (kernel.code.body.empty()) continue;  // nothing to compute: an operand without elements
-      PlannedCall call{kernels_of_[s], {}, comment_text(steps_[s].step->name)};
+      const PlannedKernel& kernel = plan_.kernels[steps_[s].kernel];
+      if (kernel.is_empty) continue;
+      const Step& step = *steps_[s].step;
+      PlannedCall call{steps_[s].kernel, {}, {}, comment_text(step.name)};
       std::size_t argument = 0, result = 0;
-      for (std::size_t i = 0; i < kernel.program.parameters.size(); ++i) {
-        const bool output = kernel.program.parameters[i].role == loops::ParameterRole::output;
-        const TensorIndex index = output ? steps_[s].step->results[result++] : steps_[s].step->arguments[argument++];
+      for (std::size_t i = 0; i < kernel.code.uses.size(); ++i) {
+        const bool output = plan_.options.object ? i >= step.arguments.size()
+                                                 : kernel.program.parameters[i].role == loops::ParameterRole::output;
+        const TensorIndex index = output ? step.results[result++] : step.arguments[argument++];
         if (kernel.code.uses[i]) call.arguments.push_back(place(index, output));
       }
       for (std::size_t i = 0; i < kernel.code.workspace.size(); ++i)
-        call.arguments.push_back(
-            fmt::format("({}*)(memory + {})", element_type(kernel.code.workspace[i].dtype), workspace_[s][i]));
-      if (kernel.code.fails) call.arguments.emplace_back("&failure");
+        call.workspace.push_back({Place::Of::arena, workspace_[s][i], kernel.code.workspace[i].dtype, true});
       plan_.calls.push_back(std::move(call));
     }
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
@@ -299,21 +338,26 @@ class Planner {
       const auto found = direct_.find(root);
       const std::uint64_t bytes = bundle::size_bytes(tensor(outputs_[i]));
       if ((found != direct_.end() && found->second == i) || bytes == 0) continue;
-      plan_.copies.push_back({place(outputs_[i], false), "outputs->" + plan_.outputs[i].field, bytes});
+      plan_.copies.push_back({place(outputs_[i], false), i, bytes});
     }
   }
 
+  struct PlannedStep {
+    const Step* step;
+    std::size_t index;  // in the bundle
+    std::size_t kernel;
+  };
+
   const Bundle& bundle_;
   Plan plan_;
-  std::vector<bundle::CodedStep<bundle::HostCode>> steps_;
+  std::vector<PlannedStep> steps_;
   std::vector<TensorIndex> outputs_;                   // and extents that depend on values
-  std::vector<std::size_t> kernels_of_;                // by step
   std::vector<std::vector<std::size_t>> users_;        // by kernel: its steps
   std::map<TensorIndex, std::size_t> direct_;          // root tensors that a kernel writes to an output
   std::map<TensorIndex, std::uint64_t> offsets_;       // root tensors in the arena
   std::vector<std::vector<std::uint64_t>> workspace_;  // offsets by step
   std::vector<std::pair<std::uint64_t, std::string>> sizes_;
-  std::map<TensorIndex, std::string> constants_;
+  std::map<TensorIndex, std::size_t> constants_;
   std::set<std::string> constant_names_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,22 @@ struct Quantization {
   std::int64_t zero_point = 0;
 };
 
+// Kernels that are compiled already, in objects; the bundle's steps of target cpu call them by their symbols.
+struct ObjectKernels {
+  std::string processor;          // by its name on the command line
+  std::uint64_t alignment = 8;    // of the arena and of the values in it
+  std::uint64_t stack_bytes = 0;  // local arrays of a kernel, at most
+  // The functions of the mathematical library that a kernel calls, by symbol.
+  std::map<std::string, std::set<std::string>> libm = {};
+  std::set<std::string> helpers = {};  // functions of the C compiler's run-time library: "__aeabi_fadd"
+};
+
 struct Options {
   std::string name = "net";  // an identifier: begins every external name, and is the name of the files
   bool libm = true;          // functions of the mathematical library may be called
   std::optional<std::uint64_t> most_arena_bytes = {};
   std::map<std::string, Quantization> quantization = {};  // of inputs and outputs, by name
+  std::optional<ObjectKernels> object = {};               // absent: kernels are written in C
 };
 
 // An input or output of the program.
@@ -37,21 +49,34 @@ struct Port {
 };
 
 struct PlannedKernel {
-  std::string function;  // with the prefix
-  loops::Program program;
-  CKernel code;
+  std::string function;               // with the prefix
+  loops::Program program = {};        // in C
+  CKernel code = {};                  // of an object: what its caller provides
   std::vector<std::string> comments;  // the nodes, and their operands
+  std::size_t first_site = 0;         // of an object, in Plan::sites
+  bool is_empty = false;              // nothing to compute: an operand without elements
+};
+
+// Where the bytes of a tensor or of a workspace are.
+struct Place {
+  enum class Of : std::uint8_t { constant, input, output, arena };
+  Of of = Of::arena;
+  std::uint64_t at = 0;  // index, or offset in bytes
+  DType dtype = DType::float32;
+  bool is_written = false;
 };
 
 // A copy of a whole tensor to an output, after all kernels.
 struct OutputCopy {
-  std::string from, to;
+  Place from;
+  std::size_t output = 0;
   std::uint64_t bytes = 0;
 };
 
 struct PlannedCall {
   std::size_t kernel = 0;
-  std::vector<std::string> arguments;  // C expressions
+  std::vector<Place> arguments;  // those that the kernel uses
+  std::vector<Place> workspace;  // in the order of CKernel::workspace
   std::string comment;
 };
 
@@ -61,6 +86,8 @@ struct PlannedConstant {
   bundle::Constant value;
 };
 
+inline constexpr std::uint64_t kArenaAlignment = 8;  // of exported C
+
 struct Plan {
   Options options;
   std::string model;  // its name
@@ -69,7 +96,7 @@ struct Plan {
   std::vector<PlannedKernel> kernels;
   std::vector<PlannedCall> calls;
   std::vector<OutputCopy> copies;
-  std::uint64_t arena_bytes = 0;
+  std::uint64_t arena_bytes = 0, arena_alignment = kArenaAlignment;
   std::uint64_t constant_bytes = 0;
   std::uint64_t stack_bytes = 0;  // of the local arrays of the kernel that has most
   FailureSites sites;
@@ -77,10 +104,9 @@ struct Plan {
   std::map<std::string, std::vector<std::string>> libm_nodes;  // the nodes that call each function of math.h
 };
 
-inline constexpr std::uint64_t kArenaAlignment = 8;
-
-// Errors: steps that are not loop programs on the host, several shapes, an operation of the mathematical library if the
-// options exclude it, an arena larger than the options allow. Precondition: the bundle verifies.
+// Errors: steps that are not loop programs on the host (or kernels of Options::object), several shapes, an operation of
+// the mathematical library if the options exclude it, an arena larger than the options allow. Precondition: the bundle
+// verifies.
 Result<Plan> plan_project(const bundle::Bundle& bundle, Options options);
 
 }  // namespace dovetail::exporting

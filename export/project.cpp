@@ -1,6 +1,7 @@
 #include "export/project.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,15 +14,16 @@ namespace dovetail::exporting {
 
 namespace fs = std::filesystem;
 
-std::vector<ProjectFile> project_files(const Plan& plan, const GoldenVector& golden) {
+std::vector<ProjectFile> project_files(const Plan& plan, const GoldenVector& golden, std::string archive) {
   const std::string& name = plan.options.name;
-  return {{name + ".h", header_text(plan)},
-          {name + ".c", source_text(plan)},
-          {"dovetail_tiny.h", std::string(tiny_header())},
-          {"dovetail_tiny.c", std::string(tiny_source())},
-          {fmt::format("test_{}.c", name), test_text(plan, golden)},
-          {"CMakeLists.txt", cmake_text(plan)},
-          {"README.txt", readme_text(plan)}};
+  return {
+      {name + ".h", header_text(plan)},
+      plan.options.object ? ProjectFile{name + ".a", std::move(archive)} : ProjectFile{name + ".c", source_text(plan)},
+      {"dovetail_tiny.h", std::string(tiny_header())},
+      {"dovetail_tiny.c", std::string(tiny_source())},
+      {fmt::format("test_{}.c", name), test_text(plan, golden)},
+      {"CMakeLists.txt", cmake_text(plan)},
+      {"README.txt", readme_text(plan)}};
 }
 
 Result<void> check_folder(const fs::path& folder, const std::string& name) {
@@ -30,13 +32,8 @@ Result<void> check_folder(const fs::path& folder, const std::string& name) {
   if (!fs::exists(status)) return {};
   if (!fs::is_directory(status))
     return Diagnostic{"cannot export", folder.string(), "it exists and is not a folder", "name another folder with -o"};
-  const std::vector<std::string> own{name + ".h",
-                                     name + ".c",
-                                     "dovetail_tiny.h",
-                                     "dovetail_tiny.c",
-                                     "CMakeLists.txt",
-                                     "README.txt",
-                                     fmt::format("test_{}.c", name)};
+  const std::vector<std::string> own{name + ".h",       name + ".c",      name + ".a",  "dovetail_tiny.h",
+                                     "dovetail_tiny.c", "CMakeLists.txt", "README.txt", fmt::format("test_{}.c", name)};
   std::vector<std::string> others;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
     if (const std::string file = entry.path().filename().string(); std::ranges::find(own, file) == own.end())
@@ -54,14 +51,16 @@ Result<void> check_folder(const fs::path& folder, const std::string& name) {
       "name a new or an empty folder with -o; files of an earlier export with the same --name are replaced"};
 }
 
-Result<void> write_project(const fs::path& folder, const Plan& plan, const GoldenVector& golden) {
+Result<void> write_project(const fs::path& folder, const Plan& plan, const GoldenVector& golden, std::string archive) {
   DOVETAIL_TRY(check_folder(folder, plan.options.name));
   std::error_code error;
   fs::create_directory(folder, error);
   if (error)
     return Diagnostic{"cannot export", folder.string(), error.message(), "name a folder in an existing one with -o"};
-  for (const ProjectFile& file : project_files(plan, golden))
+  for (const ProjectFile& file : project_files(plan, golden, std::move(archive)))
     DOVETAIL_TRY(write_text_file(folder / file.name, file.text));
+  // An earlier export of the other format.
+  fs::remove(folder / (plan.options.name + (plan.options.object ? ".c" : ".a")), error);
   return {};
 }
 

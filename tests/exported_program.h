@@ -48,27 +48,57 @@ inline std::vector<std::string> strict_flags() {
   return {"-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"};
 }
 
+// How to compile for a processor and run there.
+struct Toolchain {
+  std::string processor;                        // cpu::cpu_names
+  std::vector<std::string> compiler, emulator;  // with their options
+};
+
 // Compiles the project in `folder` and runs its test. Empty: both succeeded; else the messages. The mathematical
 // library of this machine is also the reference's, so that even its functions agree in all bits.
-inline std::string build_and_run(const std::filesystem::path& folder, const std::string& name,
-                                 const std::string& compiler, const std::vector<std::string>& flags) {
-  std::vector<std::string> command{compiler};
+inline std::string build_and_run(const std::filesystem::path& folder, const std::string& name, const Toolchain& tools,
+                                 const std::vector<std::string>& flags) {
+  std::vector<std::string> command = tools.compiler;
   for (const std::string& flag : strict_flags()) command.push_back(flag);
   command.insert(command.end(), flags.begin(), flags.end());
   command.emplace_back("-DTOLERANCE=0");
   const std::string program = folder / "run";
-  for (const std::string& source : {name + ".c", std::string("dovetail_tiny.c"), "test_" + name + ".c"})
-    command.push_back(folder / source);
+  for (const std::string& source : {"test_" + name + ".c", std::string("dovetail_tiny.c"), name + ".c", name + ".a"})
+    if (std::filesystem::exists(folder / source)) command.push_back(folder / source);
   command.insert(command.end(), {"-o", program, "-lm"});
   const Finished compiled = run_process(command, std::chrono::seconds(600));
   if (compiled.exit != 0) return compiled.error + compiled.out;
-  const Finished ran = run_process({program});
+  std::vector<std::string> started = tools.emulator;
+  started.push_back(program);
+  const Finished ran = run_process(started);
   std::filesystem::remove(program);
   if (ran.exit == 0 && ran.out == "all outputs are as expected\n" && ran.error.empty()) return "";
   return fmt::format("exit {}, signal {}\n{}{}", ran.exit, ran.signal, ran.out, ran.error);
 }
 
-// The same for a bundle. `golden`: inputs by name; others are drawn.
+inline std::string build_and_run(const std::filesystem::path& folder, const std::string& name,
+                                 const std::string& compiler, const std::vector<std::string>& flags) {
+  return build_and_run(folder, name, Toolchain{"", {compiler}, {}}, flags);
+}
+
+// The same for a bundle's loop programs as objects. `inputs` by name; others are drawn.
+inline std::string run_objects(const bundle::Bundle& bundle, const Toolchain& tools,
+                               std::map<std::string, NdArray> inputs = {}) {
+  const TemporaryFolder folder;
+  const auto objects = driver::object_bundle(bundle, tools.processor, "net");
+  if (!objects.ok()) return to_string(objects.errors());
+  const auto exported = driver::export_objects(*objects, bundle, bundle.name,
+                                               {.object = exporting::ObjectKernels{.processor = tools.processor}},
+                                               {.tensors = std::move(inputs)});
+  if (!exported.ok()) return to_string(exported.errors());
+  if (const auto written =
+          exporting::write_project(folder / "net", exported->plan, exported->golden, exported->archive);
+      !written.ok())
+    return to_string(written.errors());
+  return build_and_run(folder / "net", "net", tools, {"-O1"});
+}
+
+// The same for a bundle as C.
 inline std::string run_exported(const bundle::Bundle& bundle, const std::string& compiler,
                                 const std::vector<std::string>& flags, std::map<std::string, NdArray> inputs = {}) {
   const TemporaryFolder folder;

@@ -528,7 +528,23 @@ outside the arena and the stack. The stack is the deepest that was written, at a
         if lines:
             text += f"\n## {board}\n\n" + table(["model", "constants", "code", "arena", "stack", "instructions"], lines)
     compilers = [f"- `{tool}`: {version}" for tool, version in document["versions"].items()]
-    return text + compared_exports() + "\n## Versions\n\n" + "\n".join(compilers) + "\n"
+    return text + exported_objects() + compared_exports() + "\n## Versions\n\n" + "\n".join(compilers) + "\n"
+
+
+def exported_objects():
+    """Machine code of the kit in place of C: a section of the page of boards."""
+    name, document = results("*-boards-objects")[0]
+    rows = document["rows"]
+    text = f"""
+## Objects
+
+The same models with `--format object`: kernels are LLVM's code, the tests are compiled at -O2. All outputs are as the tests
+expect, on {", ".join(dict.fromkeys(row["board"] for row in rows))}. [All figures](../../bench/results/{name}.json).
+"""
+    lines = [[row["board"], row["model"], f"{row['constant_bytes']:,}", f"{one['flash_bytes'] - row['constant_bytes']:,}",
+              f"{row['arena_bytes']:,}", f"{one['stack_bytes']:,}", f"{one['instructions'] / 1e6:,.2f}"]
+             for row in rows for one in row["levels"].values()]
+    return text + "\n" + table(["board", "model", "constants", "code", "arena", "stack", "million instructions"], lines)
 
 
 def compared_exports():

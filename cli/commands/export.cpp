@@ -1,6 +1,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "cli/shell/arguments.h"
 #include "cli/shell/output.h"
 #include "cli/shell/session_arguments.h"
+#include "compiler/target/cpu/cpu.h"
 #include "driver/bundle_file.h"
 #include "driver/export_model.h"
 #include "driver/value_text.h"
@@ -32,7 +34,11 @@ class Export : public Command {
     model_.source.declare(options);
     options.value("-o", "DIR", folder_, "write the files into this folder, which is new, empty or of an earlier export",
                   Need::required, File::folder);
-    options.value("--format", "FORMAT", format_, "c: portable C99 (default)").choices({"c"});
+    options
+        .value("--format", "FORMAT", format_,
+               "c: portable C99 (default); object: an archive of machine code for --cpu, and a header")
+        .choices({"c", "object"});
+    options.value("--cpu", "NAME", cpu_, "--format object: the processor (default native)").choices(cpu::cpu_names());
     options.value("--name", "NAME", name_, "begins all external names and file names (default net)");
     options.values("--shape", "NAME=SHAPE", model_.shapes,
                    "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable");
@@ -53,9 +59,13 @@ class Export : public Command {
     if (!model_.given())
       return Diagnostic{"bad usage of `dovetail export`", "MODEL.onnx|BUNDLE.dvt", "it is missing",
                         "give a model or a bundle, or layers with --layer"};
-    if (format_ != "c")
+    const bool object = format_ == "object";
+    if (!object && format_ != "c")
       return Diagnostic{"invalid value for --format", format_, "the format is unknown",
-                        "give --format c, or leave it out"};
+                        "give --format c, or object with --cpu"};
+    if (cpu_ && !object)
+      return Diagnostic{"bad usage of `dovetail export`", "--cpu", "C runs on every processor",
+                        "add --format object, or remove --cpu"};
     exporting::Options options{.name = name_, .libm = !no_libm_};
     DOVETAIL_TRY(exporting::check_name(name_));
     DOVETAIL_TRY(exporting::check_folder(folder_, name_));
@@ -68,18 +78,33 @@ class Export : public Command {
     DOVETAIL_ASSIGN(golden.seed, parse_address("--seed", seed_));
     DOVETAIL_ASSIGN(const bundle::Bundle bundle, read_or_compile(options));
     DOVETAIL_ASSIGN(const driver::Exported exported,
-                    driver::export_bundle(bundle, model_.title(), std::move(options), golden));
-    DOVETAIL_TRY(exporting::write_project(folder_, exported.plan, exported.golden));
+                    object ? export_objects(bundle, std::move(options), golden)
+                           : driver::export_bundle(bundle, model_.title(), std::move(options), golden));
+    DOVETAIL_TRY(exporting::write_project(folder_, exported.plan, exported.golden, exported.archive));
     if (json_) print_json(report_json(exported));
     else print("{}", report(exported));
     return Exit::success;
   }
 
  private:
+  // `reference`: the model's portable bundle.
+  Result<driver::Exported> export_objects(const bundle::Bundle& reference, exporting::Options options,
+                                          const driver::GoldenOptions& golden) {
+    DOVETAIL_ASSIGN(const cpu::Cpu processor, cpu::find_cpu(cpu_.value_or("native")));
+    options.object = exporting::ObjectKernels{.processor = processor.name};
+    if (is_bundle_ || processor.vector_bytes == 0) {
+      DOVETAIL_ASSIGN(const bundle::Bundle objects, driver::object_bundle(reference, processor.name, name_));
+      return driver::export_objects(objects, reference, model_.title(), std::move(options), golden);
+    }
+    DOVETAIL_ASSIGN(driver::ModelOptions model, model_.parse());
+    DOVETAIL_ASSIGN(const driver::CompiledModel compiled,
+                    compile_shown(driver::object_model(std::move(model), processor.name, name_), CompileOptions()));
+    return driver::export_objects(compiled.compiled.bundle, reference, model_.title(), std::move(options), golden);
+  }
+
   Result<bundle::Bundle> read_or_compile(exporting::Options& options) {
-    DOVETAIL_ASSIGN(const bool is_bundle,
-                    model_.model.empty() ? Result<bool>(false) : driver::is_bundle_file(model_.model));
-    if (is_bundle) {
+    DOVETAIL_ASSIGN(is_bundle_, model_.model.empty() ? Result<bool>(false) : driver::is_bundle_file(model_.model));
+    if (is_bundle_) {
       if (const auto given = model_.compile_only_options(); !given.empty())
         return Diagnostic{"bad usage of `dovetail export`", fmt::format("{}", fmt::join(given, ", ")),
                           "the options apply to a model, but a bundle is compiled already",
@@ -91,7 +116,7 @@ class Export : public Command {
     DOVETAIL_ASSIGN(driver::ModelOptions model, model_.parse());
     if (model.shapes.size() > 1)
       return Diagnostic{"invalid value for --shape", model_.title(), "the option gives several shapes for one name",
-                        "give one shape for each name: exported C has one program"};
+                        "give one shape for each name: an exported program has one set of shapes"};
     DOVETAIL_ASSIGN(driver::CompiledModel compiled,
                     compile_shown(driver::portable_model(std::move(model)), CompileOptions()));
     options.quantization = driver::border_quantization(compiled.compiled.imported);
@@ -116,18 +141,20 @@ class Export : public Command {
       return list;
     };
     std::vector<std::string> files;
-    for (const exporting::ProjectFile& file : exporting::project_files(plan, exported.golden))
+    for (const exporting::ProjectFile& file : exporting::project_files(plan, exported.golden, exported.archive))
       files.push_back(file.name);
     return {{"kind", "export"},
             {"model", model_.title()},
             {"format", format_},
+            {"processor", plan.options.object ? Json(plan.options.object->processor) : Json()},
+            {"helpers", plan.options.object ? plan.options.object->helpers : std::set<std::string>()},
             {"name", name_},
             {"folder", folder_},
             {"files", files},
             {"inputs", ports(plan.inputs)},
             {"outputs", ports(plan.outputs)},
             {"arena_bytes", plan.arena_bytes},
-            {"arena_alignment", exporting::kArenaAlignment},
+            {"arena_alignment", plan.arena_alignment},
             {"constant_bytes", plan.constant_bytes},
             {"stack_bytes", plan.stack_bytes},
             {"kernels", plan.kernels.size()},
@@ -140,6 +167,7 @@ class Export : public Command {
   std::string report(const driver::Exported& exported) const {
     const exporting::Plan& plan = exported.plan;
     std::string text = fmt::format("model         {}\n", model_.title());
+    if (plan.options.object) text += fmt::format("processor     {}\n", plan.options.object->processor);
     const auto ports = [&](std::string_view kind, const std::vector<exporting::Port>& all) {
       for (const exporting::Port& port : all)
         text += fmt::format("{:<13} {} {}\n", kind, port.field, driver::type_text(port.dtype, port.shape));
@@ -153,16 +181,16 @@ class Export : public Command {
                         plan.needs.libm.empty() ? "not used" : fmt::format("{}", fmt::join(plan.needs.libm, ", ")));
     text += fmt::format("test inputs   {}\n", exported.golden.origin);
     return text + fmt::format(
-                      "files         {0}/{1}.h, {1}.c, dovetail_tiny.h, dovetail_tiny.c, test_{1}.c, CMakeLists.txt, "
+                      "files         {0}/{1}.h, {1}.{2}, dovetail_tiny.h, dovetail_tiny.c, test_{1}.c, CMakeLists.txt, "
                       "README.txt\n",
-                      folder_, name_);
+                      folder_, name_, format_ == "object" ? "a" : "c");
   }
 
   ModelArguments model_;
   std::string folder_, format_ = "c", name_ = "net", seed_ = "1";
-  std::optional<std::string> max_arena_;
+  std::optional<std::string> cpu_, max_arena_;
   std::vector<std::string> inputs_;
-  bool no_libm_ = false, json_ = false;
+  bool no_libm_ = false, json_ = false, is_bundle_ = false;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "cli/shell/model_arguments.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/shell/arguments.h"
 #include "compiler/ops/control_flow.h"
@@ -9,6 +10,8 @@
 namespace dovetail::cli {
 
 void ModelArguments::declare_target(Options& options) {
+  std::vector<std::string> names = driver::bundle_processors();
+  names.insert(names.end(), {std::string(driver::kInterpreter), std::string(driver::kPortable)});
   options.value("--target", "LIST", targets, "targets in order of preference, as in accel,cpu")
       .list(driver::target_names());
   options.value("--hw", "CONFIG", hardware, fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware),
@@ -16,11 +19,10 @@ void ModelArguments::declare_target(Options& options) {
   options
       .value(
           "--cpu", "NAME", cpu,
-          "processor class to generate code for: baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or "
-          "native (default); or run the loops in the interpreter: interpreter, as the operators define them; portable, "
-          "as `dovetail export` writes them in C")
-      .choices({"baseline", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "avx512-amx", "native", "interpreter",
-                "portable"});
+          fmt::format("processor class to generate code for: {} (default native); or run the loops in the interpreter: "
+                      "interpreter, as the operators define them; portable, as `dovetail export` writes them in C",
+                      fmt::join(driver::bundle_processors(), ", ")))
+      .choices(names);
   options.flag(
       "--check-bounds", check_bounds,
       "target cpu: kernels compare every address with the extent of its operand before its use, and an error ends the "

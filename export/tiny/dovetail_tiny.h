@@ -36,6 +36,15 @@ typedef char dovetail_needs_twos_complement[(int32_t)UINT32_MAX == -1 && (int8_t
 #define DOVETAIL_KERNEL static void
 #endif
 
+/* Before a loop of at most 4 iterations: at all levels of optimization, it is written out. */
+#if defined(__clang__)
+#define DOVETAIL_UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define DOVETAIL_UNROLL _Pragma("GCC unroll 4")
+#else
+#define DOVETAIL_UNROLL
+#endif
+
 /* ---- Integers ---- */
 
 static inline int32_t dovetail_add_i32(int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }

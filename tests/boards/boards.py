@@ -1,9 +1,12 @@
 """The emulated boards: how an exported program is compiled, linked and run for each, and what it takes there.
 
 A board is a row of BOARDS. Programs without an operating system end by a semihosting call, whose argument is QEMU's exit status.
+As a program, it prints for the tests of objects, in JSON: [{name, processor, missing, compiler, emulator}] of the boards that have
+code of the kit, with all words that compile and run a program.
 """
 
 import dataclasses
+import json
 import pathlib
 import re
 import shutil
@@ -36,6 +39,7 @@ class Board:
     flash: tuple = ()  # how to link only what the exported function needs; empty: sizes would be those of an operating system
     start: tuple = ()  # sources of the start
     measuring: tuple = ()  # options for measure.c; empty: it does not know this board
+    objects_only: bool = False  # for code of the kit; exported C is the same as on another board
 
     def missing(self):
         """[(program or file, Debian package)] of what is not installed."""
@@ -93,8 +97,8 @@ def riscv32(name, about, processor, march, mabi):
     )
 
 
-def hosted(name, about, processor, triple, package, emulator):
-    """A Linux program in QEMU's user mode."""
+def hosted(name, about, processor, triple, package, emulator, core=""):
+    """A Linux program in QEMU's user mode. `core`: a processor of QEMU whose extensions only objects use."""
     return Board(
         name=name,
         about=f"{about}, Linux",
@@ -104,13 +108,15 @@ def hosted(name, about, processor, triple, package, emulator):
         library="libc.a",
         library_package=f"libc6-dev-{package}-cross",
         options=(),
-        emulator=(f"qemu-{emulator}",),
+        emulator=(f"qemu-{emulator}", *(("-cpu", core) if core else ())),
         emulator_package="qemu-user",
+        objects_only=bool(core),
     )
 
 
 M3, M33 = ("-mcpu=cortex-m3", "-mfloat-abi=soft"), ("-mcpu=cortex-m33+nodsp", "-mfloat-abi=soft")
 M4F = ("-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
+RVV = "rv64,v=true,vlen=128,vext_spec=v1.0"
 BOARDS = (
     riscv32("riscv32", "RV32IMAC", "riscv32", "rv32imac", "ilp32"),
     riscv32("riscv32-fp", "RV32IMAFC", "riscv32-fp", "rv32imafc", "ilp32f"),
@@ -119,6 +125,8 @@ BOARDS = (
     cortex_m("cortex-m33", "Armv8-M", "armv8m", M33, "mps2-an505", 0x10000000, 0x38000000, 0x50000000, 50),
     hosted("aarch64", "64-bit Arm", "aarch64", "aarch64-linux-gnu", "arm64", "aarch64"),
     hosted("riscv64", "64-bit RISC-V", "riscv64", "riscv64-linux-gnu", "riscv64", "riscv64"),
+    hosted("aarch64-i8mm", "64-bit Arm with FEAT_I8MM", "aarch64-i8mm", "aarch64-linux-gnu", "arm64", "aarch64", "max"),
+    hosted("riscv64-v", "64-bit RISC-V with vectors", "riscv64-v", "riscv64-linux-gnu", "riscv64", "riscv64", RVV),
     hosted("powerpc", "32-bit PowerPC, big-endian", "", "powerpc-linux-gnu", "powerpc", "ppc"),
 )
 
@@ -207,3 +215,18 @@ class Program:
             "flash_bytes": sum(size.get(name, 0) for name in FLASH + DATA),
             "ram_bytes": sum(size.get(name, 0) for name in DATA + ZEROED),
         }
+
+
+def row_of(board):
+    words = [board.compiler, *board.options, *board.linking, *board.start]
+    return {
+        "name": board.name,
+        "processor": board.processor,
+        "missing": [f"{program} (package {package})" for program, package in board.missing()],
+        "compiler": [str(word) for word in words],
+        "emulator": list(board.emulator),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps([row_of(board) for board in BOARDS if board.processor]))

@@ -2,7 +2,7 @@
 """Exports models, compiles them for emulated boards with all warnings as errors, and runs their tests there in QEMU.
 
 usage: run.py DOVETAIL [--board NAME]... [--format c|object] [--keep FOLDER] [-o OUT.json] [MODEL...]
-       run.py DOVETAIL --test BOARD
+       run.py DOVETAIL [--format object] --test BOARD
 
 A MODEL is a file, or a name of examples/digits, of ../shared/models or of the zoo, there with _int8 for the int8 form. Its
 exported test compares all bits with the reference; models with functions of the mathematical library are compared as the test
@@ -143,6 +143,8 @@ def main():
     arguments = parser.parse_intermixed_args()
     names = [arguments.test] if arguments.test else arguments.board
     chosen = [board for board in BOARDS if not names or board.name in names]
+    if arguments.form == "c":
+        chosen = [board for board in chosen if not board.objects_only]
     missing = {board.name: parts for board in chosen if (parts := board.missing())}
     if missing:
         report_missing(missing)

@@ -16,6 +16,9 @@ import boards  # noqa: E402
 import run  # noqa: E402
 
 
+LISTS = ("boards ", r"boards_c \$\{boards\}", r"boards_object \$\{boards\}")
+
+
 class Boards(unittest.TestCase):
     def without_tools(self, *arguments):
         done = subprocess.run(
@@ -58,8 +61,10 @@ class Boards(unittest.TestCase):
                 self.assertIn("1, 99\n", (project.parent / "model.faulty" / "net.c").read_text())
 
     def test_every_board_is_a_test_and_its_packages_are_listed(self):
-        listed = re.search(r"foreach\(board (.*)\)", (SOURCE / "tests/CMakeLists.txt").read_text())[1].split()
-        self.assertEqual(listed, [board.name for board in boards.BOARDS])
+        text = (SOURCE / "tests/CMakeLists.txt").read_text()
+        both, as_c, as_object = (re.search(rf"set\({name}(.*)\)", text)[1].split() for name in LISTS)
+        self.assertEqual(both + as_c, [board.name for board in boards.BOARDS if not board.objects_only])
+        self.assertEqual(both + as_object, [board.name for board in boards.BOARDS if board.processor])
         rows = [line.split() for line in (SOURCE / "packages.txt").read_text().splitlines()]
         packages = {row[1] for row in rows if row[:1] in (["boards"], ["test"])}
         for board in boards.BOARDS:

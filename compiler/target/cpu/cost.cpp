@@ -15,7 +15,7 @@ constexpr double kShareOfPeak = 0.5;  // approximately what the default schedule
 
 // One vector multiply-add per cycle, counted as two operations per lane; with VNNI, kDotBytes byte products per lane.
 double operations_per_cycle(const Cpu& processor, bool bytes) {
-  return 2.0 * processor.lanes(4) * static_cast<double>(bytes && processor.vnni ? kDotBytes : 1);
+  return 2.0 * processor.lanes(4) * static_cast<double>(bytes && processor.byte_dots ? kDotBytes : 1);
 }
 
 }  // namespace

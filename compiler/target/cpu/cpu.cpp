@@ -25,9 +25,63 @@ const std::array<Cpu, 6> kCpus{{
 }};
 // clang-format on
 
+// With an operating system and vectors of 16 bytes. Medium processors of each class: Cortex-A72, Neoverse N2, SiFive
+// P550 and X280.
+Cpu hosted(std::string name, Architecture architecture, std::string features, int vector_bytes) {
+  const bool arm = architecture == Architecture::aarch64;
+  Cpu cpu{std::move(name), arm ? "generic" : "generic-rv64", std::move(features), vector_bytes, 32};
+  cpu.architecture = architecture;
+  cpu.triple = arm ? "aarch64-unknown-linux-gnu" : "riscv64-unknown-linux-gnu";
+  if (!arm) cpu.abi = "lp64d";
+  return cpu;
+}
+
+// A microcontroller: no caches that matter, little stack.
+Cpu bare(std::string name, Architecture architecture, std::string triple, std::string llvm_cpu, std::string features,
+         std::string abi, FloatUnit floats) {
+  constexpr std::int64_t kStackBytes = 256;
+  Cpu cpu{std::move(name), std::move(llvm_cpu), std::move(features), 0, 8};
+  cpu.architecture = architecture;
+  cpu.triple = std::move(triple);
+  cpu.abi = std::move(abi);
+  cpu.floats = floats;
+  cpu.stack_bytes = kStackBytes;
+  return cpu;
+}
+
+const std::vector<Cpu>& others() {
+  using enum Architecture;
+  using enum FloatUnit;
+  static const std::vector<Cpu> rows = [] {
+    std::vector<Cpu> all{
+        hosted("aarch64", aarch64, "+neon", 16),
+        hosted("aarch64-i8mm", aarch64, "+neon,+dotprod,+i8mm", 16),
+        hosted("riscv64", riscv64, "+m,+a,+f,+d,+c", 0),
+        hosted("riscv64-v", riscv64, "+m,+a,+f,+d,+c,+v,+zvl128b", 16),
+        bare("armv7m", arm, "thumbv7m-unknown-none-eabi", "cortex-m3", "", "", none),
+        bare("armv7em-fp", arm, "thumbv7em-unknown-none-eabihf", "cortex-m4", "", "", single),
+        bare("armv8m", arm, "thumbv8m.main-unknown-none-eabi", "cortex-m33", "-fpregs,-dsp", "", none),
+        bare("armv8m-fp", arm, "thumbv8m.main-unknown-none-eabihf", "cortex-m33", "-dsp", "", single),
+        bare("riscv32", riscv32, "riscv32-unknown-elf", "generic-rv32", "+m,+a,+c", "ilp32", none),
+        bare("riscv32-fp", riscv32, "riscv32-unknown-elf", "generic-rv32", "+m,+a,+f,+c", "ilp32f", single),
+    };
+    for (Cpu& cpu : all) cpu.byte_dots = cpu.name == "aarch64-i8mm";
+    return all;
+  }();
+  return rows;
+}
+
 }  // namespace
 
 std::span<const Cpu> cpus() { return kCpus; }
+std::span<const Cpu> other_cpus() { return others(); }
+
+std::vector<std::string> cpu_names() {
+  std::vector<std::string> names{"native"};
+  for (const Cpu& cpu : kCpus) names.push_back(cpu.name);
+  for (const Cpu& cpu : others()) names.push_back(cpu.name);
+  return names;
+}
 
 Cpu with_checked_bounds(Cpu cpu) {
   cpu.check_bounds = true;
@@ -38,23 +92,29 @@ Cpu with_checked_bounds(Cpu cpu) {
   return cpu;
 }
 
+Cpu exported(Cpu cpu) {
+  constexpr std::int64_t kStackBytes = 16 << 10;
+  cpu.is_exported = true;
+  if (cpu.stack_bytes == 0) cpu.stack_bytes = kStackBytes;
+  return cpu;
+}
+
 Result<Cpu> find_cpu(std::string_view name) {
-  const Cpu* native = nullptr;
   if (name == "native") DOVETAIL_TRY(processor_cap());
-  std::vector<std::string> names{"native"};
-  for (const Cpu& cpu : kCpus) {
-    if (cpu.name == name) return cpu;
-    if (runs_here(cpu.name)) native = &cpu;
-    names.push_back(cpu.name);
-  }
+  const Cpu* native = nullptr;
+  for (const auto& list : {cpus(), other_cpus()})
+    for (const Cpu& cpu : list) {
+      if (cpu.name == name) return cpu;
+      if (runs_here(cpu.name)) native = &cpu;
+    }
   if (name == "native" && native != nullptr) return *native;
   if (name == "native")
     return Diagnostic{"no code for this processor", "--cpu native",
-                      "the CPU back end generates code for x86-64 with SSE 4.2 or more",
+                      "the CPU back end generates code for x86-64 with SSE 4.2 or more, AArch64 and RV64GC",
                       "name a processor with --cpu, or run with --target accel"};
   return Diagnostic{fmt::format("unknown processor \"{}\"", name), "--cpu",
                     "the CPU back end has no processor of this name",
-                    fmt::format("choose one of {}", fmt::join(names, ", "))};
+                    fmt::format("choose one of {}", fmt::join(cpu_names(), ", "))};
 }
 
 }  // namespace dovetail::cpu

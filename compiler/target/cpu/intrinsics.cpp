@@ -147,6 +147,7 @@ std::vector<TileIntrinsic> all_tile_intrinsics() {
 }
 
 IntrinsicTable make_table(const Cpu& cpu) {
+  if (cpu.vector_bytes == 0) return {};
   IntrinsicTable table{dot_product_row(cpu)};
   if (cpu.tile_registers == 0) return table;
   for (const TileIntrinsic& tile : all_tile_intrinsics())
@@ -157,16 +158,18 @@ IntrinsicTable make_table(const Cpu& cpu) {
 }  // namespace
 
 DotProduct dot_product(const Cpu& cpu) {
-  return cpu.vnni ? DotProduct{DType::uint8, kDotBytes} : DotProduct{DType::int16, 2};
+  return cpu.byte_dots ? DotProduct{DType::uint8, kDotBytes} : DotProduct{DType::int16, 2};
 }
 
 std::string dot_product_name(const Cpu& cpu) {
-  if (!cpu.vnni) return fmt::format("x86.pmaddwd.{}", cpu.lanes(4));
+  if (cpu.architecture != Architecture::x86_64) return cpu.byte_dots ? "usdot" : "smlal2";
+  if (!cpu.byte_dots) return fmt::format("x86.pmaddwd.{}", cpu.lanes(4));
   return cpu.vector_bytes == kWidestVectorBytes ? "x86.vpdpbusd" : "x86.vpdpbusd.ymm";
 }
 
 bool is_dot_product(std::string_view intrinsic) {
-  return std::ranges::any_of(cpus(), [&](const Cpu& cpu) { return intrinsic == dot_product_name(cpu); });
+  const auto has = [&](const Cpu& cpu) { return cpu.vector_bytes > 0 && intrinsic == dot_product_name(cpu); };
+  return std::ranges::any_of(cpus(), has) || std::ranges::any_of(other_cpus(), has);
 }
 
 std::string name(const TileIntrinsic& tile) {
@@ -198,12 +201,14 @@ const IntrinsicTable& intrinsics(const Cpu& cpu) {
     return tiles;
   }
   static const auto tables = [] {
-    std::map<std::string, IntrinsicTable> by_dot_product;
-    for (const Cpu& one : cpus())
-      if (one.tile_registers == 0) by_dot_product.emplace(dot_product_name(one), make_table(one));
+    std::map<std::string, IntrinsicTable> by_dot_product{{"", {}}};
+    for (const auto& list : {cpus(), other_cpus()})
+      for (const Cpu& one : list)
+        if (one.tile_registers == 0 && one.vector_bytes > 0)
+          by_dot_product.emplace(dot_product_name(one), make_table(one));
     return by_dot_product;
   }();
-  return tables.at(dot_product_name(cpu));
+  return tables.at(cpu.vector_bytes > 0 ? dot_product_name(cpu) : "");
 }
 
 }  // namespace dovetail::cpu

@@ -31,6 +31,9 @@ inline constexpr std::int64_t kTileLanes = kTileRowBytes / kDotBytes;
 //   x86.vpdpbusd.ymm                                            the same with 8 lanes
 // Without VNNI, where the weights become words as they are loaded:
 //   x86.pmaddwd.L (D: int32[L], X: int16[2], W: int8[L, 2])     D[o] += sum over i of X[i] * W[o, i], with L = 4, 8, 16
+// On other architectures with vectors, of 4 lanes:
+//   usdot (D: int32[4], X: uint8[4], W: int8[4, 4])             as vpdpbusd; AArch64 with FEAT_I8MM
+//   smlal2 (D: int32[4], X: int16[2], W: int8[4, 2])            as pmaddwd, by two multiply-adds of words
 // On processors with AMX, for up to 16 rows m and quadruples of bytes q; D, A and B in scope x86.tile, M in memory:
 //   x86.tilezero.m (D: int32[m, 16])                            D = 0
 //   x86.tileloadd.s8.mxq (D: int8[m, q, 4], M)                  D = M, for u8: uint8

@@ -7,6 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "bundle/code/cpu.h"
+#include "compiler/target/cpu/codegen/archive.h"
 #include "compiler/target/cpu/codegen/link.h"
 #include "compiler/target/cpu/intrinsics.h"
 #include "compiler/target/cpu/schedule_group.h"
@@ -18,8 +19,8 @@ namespace dovetail::cpu {
 namespace {
 
 // Symbols must be C identifiers, whatever the operator's name.
-std::string symbol_of(std::string_view program, std::size_t number) {
-  std::string symbol = fmt::format("k{}_", number);
+std::string symbol_of(std::string_view prefix, std::string_view program, std::size_t number) {
+  std::string symbol = fmt::format("{}k{}_", prefix, number);
   for (const char c : program) symbol += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return symbol;
 }
@@ -29,7 +30,8 @@ std::string symbol_of(std::string_view program, std::size_t number) {
 std::optional<bundle::Step> KernelLibrary::step(HostProgram& program) {
   bundle::CpuCode code;
   const bool moves_only = program.operation_source == nullptr;
-  code.symbol = add(moves_only ? schedule_copy(program.program, cpu_) : program.program, intrinsics(cpu_));
+  const bool schedules = moves_only && cpu_.vector_bytes > 0;
+  code.symbol = add(schedules ? schedule_copy(program.program, cpu_) : program.program, intrinsics(cpu_));
   code.steps = loops::count_steps(moves_only ? program.program : *program.operation_source);
   if (!moves_only) {
     const loops::Operations operations = loops::count_operations(*program.operation_source);
@@ -44,7 +46,7 @@ std::optional<bundle::Step> KernelLibrary::step(HostProgram& program) {
 
 std::string KernelLibrary::add(const loops::Program& program, const loops::IntrinsicTable& intrinsics) {
   const auto [it, added] = by_text_.emplace(loops::to_string(program), kernels_.size());
-  if (added) kernels_.push_back({symbol_of(program.name, kernels_.size()), program, &intrinsics, {}, {}});
+  if (added) kernels_.push_back({symbol_of(prefix_, program.name, kernels_.size()), program, &intrinsics, {}, {}});
   Kernel& kernel = kernels_[it->second];
   kernel.report.symbol = kernel.symbol;
   ++kernel.report.uses;
@@ -82,14 +84,19 @@ Result<void> KernelLibrary::finish(bundle::Bundle& bundle, const ReportProgress&
     if (some) all.insert(all.end(), some->begin(), some->end());
   if (!all.empty()) return all;
 
-  std::vector<std::vector<std::byte>> objects;
+  std::vector<ArchiveMember> objects;
   std::map<std::string, const KernelObject*> by_symbol;
   for (Kernel& kernel : kernels_) {
-    objects.push_back(std::move(kernel.object.object));
+    objects.push_back({kernel.symbol + ".o", std::move(kernel.object.object)});
     by_symbol[kernel.symbol] = &kernel.object;
   }
-  DOVETAIL_ASSIGN(std::vector<std::byte> object, link_shared(objects));
-  bundle.modules.push_back({std::string(bundle::kCpuTarget), cpu_.name, std::move(object)});
+  std::vector<std::byte> code;
+  if (cpu_.is_exported) {
+    code = write_archive(objects);
+  } else {
+    DOVETAIL_ASSIGN(code, link_shared(objects));
+  }
+  bundle.modules.push_back({std::string(bundle::kCpuTarget), cpu_.name, std::move(code)});
   for (bundle::Step& step : bundle.steps) {
     if (step.target != bundle::kCpuTarget) continue;
     DOVETAIL_ASSIGN(bundle::CpuCode code, bundle::decode_cpu(step));

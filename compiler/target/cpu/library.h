@@ -1,5 +1,5 @@
 // The kernels of a bundle: collects scheduled programs, compiles each distinct one once, and links them to one shared
-// object.
+// object, or for an exported program, puts them into an archive of objects (codegen/archive.h).
 #pragma once
 
 #include <map>
@@ -17,7 +17,8 @@ namespace dovetail::cpu {
 
 class KernelLibrary : public ProgramCompiler {
  public:
-  explicit KernelLibrary(Cpu cpu) : cpu_(std::move(cpu)) {}
+  // `prefix`: begins the symbols of exported kernels.
+  explicit KernelLibrary(Cpu cpu, std::string prefix = "") : cpu_(std::move(cpu)), prefix_(std::move(prefix)) {}
 
   std::optional<bundle::Step> step(HostProgram& program) override;
   // Compiles the added programs in parallel and links them; then fills in the kernel data of CPU steps.
@@ -37,6 +38,7 @@ class KernelLibrary : public ProgramCompiler {
   };
 
   Cpu cpu_;
+  std::string prefix_;
   std::vector<Kernel> kernels_;
   std::map<std::string, std::size_t> by_text_;
 };

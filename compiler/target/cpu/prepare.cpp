@@ -29,7 +29,7 @@ Json facts(const Cpu& cpu) {
   Json facts = {{"llvm_cpu", cpu.llvm_cpu},
                 {"vector_bytes", cpu.vector_bytes},
                 {"vector_registers", cpu.vector_registers},
-                {"vnni", cpu.vnni},
+                {"vnni", cpu.byte_dots},
                 {"l1_bytes", cpu.l1_bytes},
                 {"l1_ways", cpu.l1_ways},
                 {"l2_bytes", cpu.l2_bytes},

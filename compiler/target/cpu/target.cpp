@@ -201,7 +201,8 @@ class CpuPlan : public RegionPlan {
 
 class CpuTarget : public Target {
  public:
-  explicit CpuTarget(std::optional<Cpu> processor) : processor_(std::move(processor)) {
+  CpuTarget(std::optional<Cpu> processor, std::string prefix)
+      : processor_(std::move(processor)), prefix_(std::move(prefix)) {
     rows_.push_back(
         pattern_row("operator", "*", [](const Graph& graph, const pattern::Found& found) -> Result<TakenPointer> {
           DOVETAIL_TRY(ops::define(graph, found.nodes.back()));
@@ -223,7 +224,7 @@ class CpuTarget : public Target {
 
   bool is_fallback() const override { return true; }
   std::unique_ptr<ProgramCompiler> program_compiler() const override {
-    return processor_ ? std::make_unique<KernelLibrary>(*processor_) : nullptr;
+    return processor_ ? std::make_unique<KernelLibrary>(*processor_, prefix_) : nullptr;
   }
 
   Result<RegionPlanPointer> plan(const Graph& graph, const GraphRegion& region,
@@ -253,12 +254,15 @@ class CpuTarget : public Target {
 
  private:
   std::optional<Cpu> processor_;
+  std::string prefix_;
   std::vector<PatternRow> rows_;
 };
 
 }  // namespace
 
-TargetPointer make_target(std::optional<Cpu> processor) { return std::make_shared<CpuTarget>(std::move(processor)); }
+TargetPointer make_target(std::optional<Cpu> processor, std::string prefix) {
+  return std::make_shared<CpuTarget>(std::move(processor), std::move(prefix));
+}
 
 TargetPointer make_native_target() {
   auto processor = find_cpu("native");

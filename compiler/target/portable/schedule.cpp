@@ -204,6 +204,8 @@ bool write_dot(schedule::Context& c, const std::set<std::string>& constants) {
     if (i != longest) reduce.push_back(r.reduce_loops[i]);
   reduce.push_back(r.reduce_loops[longest]);
   place_blocks(c, r, outer, reduce, tile, rows, copies);
+  // The sums of a tile stay in registers only if no loop is left that indexes them.
+  for (const std::string& loop : c.present(tile)) c.unroll(loop);
   return true;
 }
 

@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include "bundle/code/cpu.h"
-#include "bundle/code/host.h"
 #include "compiler/fuse/fuse.h"
 #include "compiler/ops/op.h"
 #include "compiler/schedule/schedule.h"
@@ -65,15 +64,15 @@ class PortablePlan : public RegionPlan {
       dump("trace", fmt::format("# {} ({})\n{}", report.name, report.kind, report.trace));
       dump("schedule", loops::to_string(scheduled.program));
     }
-    bundle::Step step{report.name, {}, builder.origins(group.nodes), {}, {}};
-    bundle::encode(bundle::HostCode{std::move(scheduled.program)}, step);
+    HostProgram program{report.name,   builder.origins(group.nodes), std::move(scheduled.program), {}, {},
+                        &group.program};
     for (std::size_t i = 0; i < group.arguments.size(); ++i) {
       const auto layout = scheduled.layouts.find(names[i]);
-      step.arguments.push_back(
+      program.arguments.push_back(
           builder.in_layout(group.arguments[i], layout == scheduled.layouts.end() ? "" : layout->second));
     }
-    for (const graph::ValueId result : group.results) step.results.push_back(builder.result(result, ""));
-    builder.add_step(std::move(step));
+    for (const graph::ValueId result : group.results) program.results.push_back(builder.result(result, ""));
+    builder.add_program(std::move(program));
     builder.add_group(std::move(report));
   }
 
@@ -82,7 +81,8 @@ class PortablePlan : public RegionPlan {
 
 class PortableTarget : public Target {
  public:
-  PortableTarget() : rows_{pattern_row("operator", "*")} {}
+  explicit PortableTarget(MakeProgramCompiler compiler)
+      : compiler_(std::move(compiler)), rows_{pattern_row("operator", "*")} {}
 
   std::string_view name() const override { return bundle::kCpuTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }
@@ -95,6 +95,7 @@ class PortableTarget : public Target {
   }
   double border_seconds(const graph::TensorType&) const override { return 0; }
   bool is_fallback() const override { return true; }
+  std::unique_ptr<ProgramCompiler> program_compiler() const override { return compiler_ ? compiler_() : nullptr; }
 
   Result<RegionPlanPointer> plan(const Graph& graph, const GraphRegion& region,
                                  const PlanOptions& options) const override {
@@ -105,11 +106,14 @@ class PortableTarget : public Target {
   }
 
  private:
+  MakeProgramCompiler compiler_;
   std::vector<PatternRow> rows_;
 };
 
 }  // namespace
 
-TargetPointer make_target() { return std::make_shared<PortableTarget>(); }
+TargetPointer make_target(MakeProgramCompiler compiler) {
+  return std::make_shared<PortableTarget>(std::move(compiler));
+}
 
 }  // namespace dovetail::portable

@@ -51,6 +51,61 @@ TEST_CASE("export: the digits models build without warnings, and their tests pas
   }
 }
 
+TEST_CASE("export: objects for this machine link with their test, which passes") {
+  const std::string gcc = test::find_program("gcc");
+  if (gcc.empty()) return test::skip(test::kNoCompiler);
+  const test::TemporaryFolder folder;
+  const std::string out = folder / "out";
+  for (const std::string& model : {kDigits, kFloatDigits, test::kDigitsFolder + "digits_int8_pow2.onnx"}) {
+    INFO(model);
+    // At level 1 the kernels keep every bit.
+    const Finished exported = test::dovetail(
+        {"export", model, "-o", out, "--name", "digits", "--format", "object", "--cpu", "baseline", "-O", "1"});
+    CHECK(exported.error == "");
+    REQUIRE(exported.exit == 0);
+    CHECK_THAT(exported.out, ContainsSubstring("processor     baseline") && ContainsSubstring("digits.a"));
+    CHECK_FALSE(std::filesystem::exists(out + "/digits.c"));
+    CHECK(test::build_and_run(out, "digits", gcc, {"-O2"}) == "");
+  }
+  // The other format takes the archive's place.
+  REQUIRE(test::dovetail({"export", kDigits, "-o", out, "--name", "digits"}).exit == 0);
+  CHECK_FALSE(std::filesystem::exists(out + "/digits.a"));
+  // A bundle of loop programs, and no kernels at all.
+  const std::string bundle = folder / "b.dvt";
+  REQUIRE(test::dovetail({"compile", kDigits, "--target", "cpu", "--cpu", "portable", "-o", bundle}).exit == 0);
+  REQUIRE(test::dovetail({"export", bundle, "-o", out, "--name", "digits", "--format", "object"}).exit == 0);
+  CHECK(test::build_and_run(out, "digits", gcc, {"-O2"}) == "");
+}
+
+TEST_CASE("export: objects of two programs link together") {
+  const std::string gcc = test::find_program("gcc");
+  if (gcc.empty()) return test::skip(test::kNoCompiler);
+  const test::TemporaryFolder folder;
+  for (const std::string name : {"one", "two"})
+    REQUIRE(test::dovetail({"export", kDigits, "-o", folder / name, "--name", name, "--format", "object"}).exit == 0);
+  REQUIRE(write_text_file(folder / "main.c", R"(static unsigned char memory[ONE_ARENA_BYTES + TWO_ARENA_BYTES + 64];
+int main(void) {
+  static float image[ONE_IMAGE_COUNT], a[ONE_LOGITS_COUNT], b[TWO_LOGITS_COUNT];
+  const struct one_inputs x = {image};
+  const struct one_outputs y = {a};
+  const struct two_inputs u = {image};
+  const struct two_outputs v = {b};
+  void* arena = memory + (64 - (uintptr_t)memory % 64) % 64;
+  if (one_run(&x, &y, arena) != 0 || two_run(&u, &v, arena) != 0) return 2;
+  for (int i = 0; i < ONE_LOGITS_COUNT; ++i)
+    if (a[i] != b[i]) return 3;
+  return 0;
+}
+)")
+              .ok());
+  const std::string run = folder / "run";
+  const Finished built = test::run_process({gcc, "-std=c99", "-Wall", "-Wextra", "-Werror", "-include",
+                                            folder / "one/one.h", "-include", folder / "two/two.h", folder / "main.c",
+                                            folder / "one/one.a", folder / "two/two.a", "-o", run});
+  CHECK(built.error == "");
+  CHECK(test::run_process({run}).exit == 0);
+}
+
 TEST_CASE("export: a folder has seven files, and another export of the name replaces them") {
   const test::TemporaryFolder folder;
   const std::string out = folder / "out";
@@ -132,9 +187,13 @@ TEST_CASE("export: what C cannot run is refused by name") {
   refuses({kDigits, "-o", out, "--max-arena", "1000"}, "bytes > 1000 bytes of --max-arena; the largest parts are",
           "allow a larger arena");
   refuses({kDigits}, "-o", "");
+  refuses({kDigits, "-o", out, "--cpu", "riscv32"}, "C runs on every processor", "--format object");
+  refuses({kDigits, "-o", out, "--format", "object", "--cpu", "z80"}, "z80", "armv7m");
+  const Finished compiled = test::dovetail({"compile", kDigits, "--target", "cpu", "--cpu", "armv7m", "-o", bundle});
+  CHECK(compiled.exit == 2);
   refuses({"-o", out}, "it is missing", "give a model or a bundle");
   refuses({kDigits, "-o", out, "--shape", "image=1x1x8x8", "--shape", "image=2x1x8x8"}, "several shapes",
-          "one program");
+          "one set of shapes");
   refuses({kDigits, "-o", kDigits}, "it exists and is not a folder", "name another folder");
   refuses({kDigits, "-o", test::kDigitsFolder}, "the folder has files of another origin", "a new or an empty folder");
   CHECK_FALSE(std::filesystem::exists(out));
@@ -156,6 +215,7 @@ TEST_CASE("export: --no-libm names the nodes, and without it the header names th
 TEST_CASE("export: an index of data that is out of bounds ends the run with the number of the rule") {
   const std::string gcc = test::find_program("gcc");
   if (gcc.empty()) return test::skip(test::kNoCompiler);
+  const bool object = GENERATE(false, true);
   const test::TemporaryFolder folder;
   const auto program = loops::parse_program(R"(program gather {
   input table: float32[4]
@@ -174,10 +234,14 @@ TEST_CASE("export: an index of data that is out of bounds ends the run with the 
                                             "gather");
   REQUIRE((program.ok() ? "" : to_string(program.errors())) == "");
   std::map<std::string, NdArray> inputs{{"at", NdArray::from<std::int64_t>({2}, {3, 0})}};
+  const bundle::Bundle bundle = test::bundle_of(*program, "gather");
   const auto exported =
-      driver::export_bundle(test::bundle_of(*program, "gather"), "gather", {}, {.tensors = std::move(inputs)});
+      object ? driver::export_objects(driver::object_bundle(bundle, "baseline", "net").value(), bundle, "gather",
+                                      {.object = exporting::ObjectKernels{.processor = "baseline"}},
+                                      {.tensors = std::move(inputs)})
+             : driver::export_bundle(bundle, "gather", {}, {.tensors = std::move(inputs)});
   REQUIRE((exported.ok() ? "" : to_string(exported.errors())) == "");
-  REQUIRE(exporting::write_project(folder / "net", exported->plan, exported->golden).ok());
+  REQUIRE(exporting::write_project(folder / "net", exported->plan, exported->golden, exported->archive).ok());
   CHECK(test::build_and_run(folder / "net", "net", gcc, {"-O2"}) == "");
   CHECK_THAT(text_of(folder / "net/net.h"),
              ContainsSubstring("1: an index of table is outside 0 <= index < 4 (dimension 0)"));
@@ -186,13 +250,14 @@ int main(void) {
   const float table[4] = {1, 2, 3, 4};
   int64_t at[2] = {3, 4};
   float y[2];
-  uint64_t arena[NET_ARENA_BYTES / 8 + 1];
+  unsigned char memory[NET_ARENA_BYTES + NET_ARENA_ALIGNMENT + 1];
+  unsigned char* arena = memory + (NET_ARENA_ALIGNMENT - (uintptr_t)memory % NET_ARENA_ALIGNMENT) % NET_ARENA_ALIGNMENT;
   const struct net_inputs inputs = {table, at};
   const struct net_outputs outputs = {y};
   if (net_run(&inputs, &outputs, arena) != 1) return 2;
   at[1] = -1;
   if (net_run(&inputs, &outputs, arena) != 1) return 3;
-  if (net_run(&inputs, &outputs, (char*)arena + 1) != -1) return 4;
+  if (net_run(&inputs, &outputs, arena + 1) != -1) return 4;
   at[1] = 2;
   return net_run(&inputs, &outputs, arena) == 0 && y[0] == 4 && y[1] == 3 ? 0 : 5;
 }
@@ -200,8 +265,8 @@ int main(void) {
               .ok());
   const std::string run = folder / "run";
   const Finished built = test::run_process({gcc, "-std=c99", "-Wall", "-Wextra", "-Werror", "-I", folder / "net",
-                                            folder / "main.c", folder / "net/net.c", folder / "net/dovetail_tiny.c",
-                                            "-fsanitize=undefined,address", "-o", run});
+                                            folder / "main.c", folder / (object ? "net/net.a" : "net/net.c"),
+                                            folder / "net/dovetail_tiny.c", "-fsanitize=undefined,address", "-o", run});
   CHECK(built.error == "");
   CHECK(test::run_process({run}).exit == 0);
 }

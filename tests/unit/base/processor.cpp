@@ -44,7 +44,11 @@ TEST_CASE("processor: the variable limits the features to those of its class") {
                               {"avx2-vnni", {"baseline", "avx2", "avx2-vnni"}},
                               {"avx512", {"baseline", "avx2", "avx512"}},
                               {"avx512-vnni", {"baseline", "avx2", "avx512", "avx512-vnni"}},
-                              {"avx512-amx", {"baseline", "avx2", "avx512", "avx512-vnni", "avx512-amx"}}};
+                              {"avx512-amx", {"baseline", "avx2", "avx512", "avx512-vnni", "avx512-amx"}},
+                              {"aarch64", {"aarch64"}},
+                              {"aarch64-i8mm", {"aarch64", "aarch64-i8mm"}},
+                              {"riscv64", {"riscv64"}},
+                              {"riscv64-v", {"riscv64", "riscv64-v"}}};
   CHECK(rows.size() == processor_classes().size());
   for (const Row& row : rows) {
     CAPTURE(row.cap);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
 #include "compiler/target/cpu/codegen/contraction.h"
@@ -150,7 +151,11 @@ class Emitter {
   // Null for other exponents.
   llvm::Value* emit_root_power(llvm::Value* a, double exponent);
   llvm::Value* emit_polynomial(llvm::Value* x, std::initializer_list<double> coefficients);  // highest power first
-  llvm::Value* call_by_table(unsigned field, std::optional<unsigned> entry, llvm::ArrayRef<llvm::Value*> operands);
+  // A function of binary64 of the mathematical library.
+  llvm::Value* call_library(unsigned field, std::optional<loops::UnaryOp> entry, llvm::ArrayRef<llvm::Value*> operands);
+  llvm::Value* library_function(unsigned field, std::optional<loops::UnaryOp> entry, llvm::FunctionType* type);
+  // trunc, floor, ceil or roundeven, also for processors without such instructions.
+  llvm::Value* emit_rounding(llvm::Intrinsic::ID rounding, llvm::Value* a);
   llvm::Function* integer_power(llvm::Type* type, bool is_signed);
   llvm::Function* exact_requantize(llvm::Type* narrow, llvm::Type* scale_type);
   struct Magnitudes {  // upper bounds
@@ -236,6 +241,7 @@ class Emitter {
   void emit_node(const loops::CoreShuffle&) {}
   void emit_node(const loops::CoreCall& n);  // intrinsic_calls.cpp, with its helpers:
   void emit_dot_product(const loops::CoreCall& n);
+  llvm::Value* add_word_products(llvm::Value* sum, llvm::Value* pair, llvm::Value* weights);
   void emit_tile(const loops::CoreCall& n, const TileIntrinsic& tile);
   void emit_transposition(const loops::CoreCall& n);
   llvm::Value* tile_rows(unsigned number);                                          // software_tiles.cpp

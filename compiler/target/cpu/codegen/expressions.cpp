@@ -159,6 +159,11 @@ Value Emitter::emit_node(const Unary& n, DType) {
 }
 
 llvm::Value* Emitter::emit_min_max(bool is_min, llvm::Value* a, llvm::Value* b, DType dtype) {
+  if (is_float(dtype) && !cpu_.rounds_floats()) {
+    llvm::Value* first = is_min ? builder_.CreateFCmpULE(a, b) : builder_.CreateFCmpUGE(a, b);
+    llvm::Value* either = builder_.CreateSelect(first, a, b);
+    return builder_.CreateSelect(builder_.CreateFCmpUNO(b, b), b, either);
+  }
   if (is_float(dtype)) {
     auto* call = builder_.CreateBinaryIntrinsic(is_min ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum, a, b);
     if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(call))
@@ -283,14 +288,13 @@ Value Emitter::emit_node(const Binary& n, DType) {
     case BinaryOp::sub: return rounded(is_float(dtype) ? builder_.CreateFSub(x, y) : builder_.CreateSub(x, y));
     case BinaryOp::mul: return rounded(is_float(dtype) ? builder_.CreateFMul(x, y) : builder_.CreateMul(x, y));
     case BinaryOp::div: return rounded(builder_.CreateFDiv(x, y));
-    case BinaryOp::floor_div:
-      return rounded(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, builder_.CreateFDiv(x, y)));
+    case BinaryOp::floor_div: return rounded(emit_rounding(llvm::Intrinsic::floor, builder_.CreateFDiv(x, y)));
     case BinaryOp::mod:
     case BinaryOp::floor_mod: {
       llvm::Type* wide = llvm::Type::getDoubleTy(context_);
       llvm::Type* vector = varying ? llvm::FixedVectorType::get(wide, lanes_) : wide;
       llvm::Value* exact =
-          call_by_table(kFmod, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)});
+          call_library(kFmod, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)});
       llvm::Value* rest = builder_.CreateFPCast(exact, x->getType());
       if (n.op == BinaryOp::mod) return done(rest);
       llvm::Value* differ = builder_.CreateXor(builder_.CreateFCmpOLT(rest, number(x->getType(), 0)),
@@ -311,7 +315,7 @@ Value Emitter::emit_node(const Binary& n, DType) {
         if (llvm::Value* roots = emit_root_power(x, exponent->value)) return rounded(roots);
       }
       return rounded(builder_.CreateFPCast(
-          call_by_table(kPow, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)}),
+          call_library(kPow, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)}),
           x->getType()));
     }
     case BinaryOp::shl:

@@ -23,7 +23,11 @@ constexpr double kSign = -2147483648.0;  // as a signed integer
 
 }  // namespace
 
-bool Emitter::converts_float16() const { return cpu_.vector_bytes >= 32; }  // F16C is part of x86-64-v3
+// F16C is part of x86-64-v3.
+bool Emitter::converts_float16() const {
+  return cpu_.architecture == Architecture::aarch64 ||
+         (cpu_.architecture == Architecture::x86_64 && cpu_.vector_bytes >= 32);
+}
 
 llvm::Value* Emitter::half_from_bits(DType dtype, llvm::Value* bits) {
   llvm::Type* single = like(builder_.getFloatTy(), bits->getType());

@@ -6,6 +6,7 @@
 
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsAArch64.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "base/check.h"
@@ -40,15 +41,21 @@ void Emitter::emit_dot_product(const CoreCall& n) {
   note_row(n.operands[1].buffer, x);
   note_line(n.operands[2].buffer, w, static_cast<std::int64_t>(lanes) * depth);
   llvm::Value* sum = load(words, d, n.operands[0]);
-  llvm::Value* broadcast = builder_.CreateVectorSplat(lanes, load(builder_.getInt32Ty(), x, n.operands[1]));
+  llvm::Value* activations = load(builder_.getInt32Ty(), x, n.operands[1]);
+  llvm::Value* broadcast = builder_.CreateVectorSplat(lanes, activations);
+  auto* bytes = llvm::FixedVectorType::get(builder_.getInt8Ty(), lanes * depth);
   llvm::Value* result = nullptr;
-  if (cpu_.vnni) {
+  if (cpu_.architecture != Architecture::x86_64 && !cpu_.byte_dots) {
+    result = add_word_products(sum, activations, load(bytes, w, n.operands[2]));
+  } else if (cpu_.architecture == Architecture::aarch64) {
+    result = builder_.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_usdot, {words, bytes},
+                                      {sum, builder_.CreateBitCast(broadcast, bytes), load(bytes, w, n.operands[2])});
+  } else if (cpu_.byte_dots) {
     const auto instruction =
         lanes == 16 ? llvm::Intrinsic::x86_avx512_vpdpbusd_512 : llvm::Intrinsic::x86_avx512_vpdpbusd_256;
     result = builder_.CreateIntrinsic(instruction, {}, {sum, broadcast, load(words, w, n.operands[2])});
   } else {
     auto* halves = llvm::FixedVectorType::get(builder_.getInt16Ty(), lanes * depth);
-    auto* bytes = llvm::FixedVectorType::get(builder_.getInt8Ty(), lanes * depth);
     const auto instruction = lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
                              : lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd
                                           : llvm::Intrinsic::x86_sse2_pmadd_wd;
@@ -59,6 +66,22 @@ void Emitter::emit_dot_product(const CoreCall& n) {
   }
   auto* store = builder_.CreateAlignedStore(result, d.pointer, d.align);
   annotate_access(store, n.operands[0].buffer.get());
+}
+
+// sum[o] + low(pair) * weights[2 o] + high(pair) * weights[2 o + 1]. Words times words: NEON's smlal, RVV's vwmacc.
+llvm::Value* Emitter::add_word_products(llvm::Value* sum, llvm::Value* pair, llvm::Value* weights) {
+  auto* words = llvm::cast<llvm::FixedVectorType>(sum->getType());
+  const unsigned lanes = words->getNumElements();
+  auto* halves = llvm::FixedVectorType::get(builder_.getInt16Ty(), lanes);
+  for (int part = 0; part < 2; ++part) {
+    std::vector<int> mask;
+    for (unsigned lane = 0; lane < lanes; ++lane) mask.push_back(static_cast<int>(2 * lane) + part);
+    llvm::Value* word = builder_.CreateTrunc(part == 0 ? pair : builder_.CreateLShr(pair, 16), builder_.getInt16Ty());
+    llvm::Value* factor = builder_.CreateSExt(builder_.CreateVectorSplat(lanes, word), words);
+    llvm::Value* half = builder_.CreateSExt(builder_.CreateShuffleVector(weights, mask), halves);
+    sum = builder_.CreateAdd(sum, builder_.CreateMul(builder_.CreateSExt(half, words), factor));
+  }
+  return sum;
 }
 
 namespace {

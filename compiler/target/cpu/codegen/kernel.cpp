@@ -1,28 +1,18 @@
 #include "compiler/target/cpu/codegen/kernel.h"
 
+#include <algorithm>
 #include <memory>
-#include <mutex>
 #include <set>
-#include <string_view>
 
 #include <fmt/format.h>
-#include <llvm/Analysis/TargetLibraryInfo.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/MC/TargetRegistry.h>
-#include <llvm/Object/ELFObjectFile.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/ErrorHandling.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
-#include <llvm/Target/TargetMachine.h>
-#include <llvm/TargetParser/Host.h>
 
 #include "base/check.h"
-#include "base/out_of_memory.h"
-#include "base/resource_error.h"
 #include "bundle/code/kernel_signature.h"
+#include "compiler/target/cpu/codegen/archive.h"
 #include "compiler/target/cpu/codegen/emitter.h"
+#include "compiler/target/cpu/codegen/machine.h"
 #include "compiler/target/cpu/codegen/sum_bounds.h"
 #include "compiler/target/cpu/codegen/tile_registers.h"
 #include "compiler/target/cpu/codegen/transpose_loads.h"
@@ -42,35 +32,6 @@ namespace {
 
 constexpr std::int64_t kStatementBytes = 16;  // approximate code size
 constexpr std::int64_t kLongNest = 256;       // number of stores that amortizes a branch
-constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
-
-// Without this handler LLVM would abort the process. Exceptions may leave LLVM in an invalid state
-// (base/out_of_memory.h), so it is not used afterwards.
-void report_failures() {
-  llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { end_out_of_memory(); });
-  llvm::install_fatal_error_handler([](void*, const char* reason, bool) {
-    if (std::string_view(reason).starts_with("IO failure"))
-      throw ResourceError({"cannot link the kernels", "", reason, "close other programs, or raise the limits"});
-    throw InternalError(fmt::format("LLVM: {}", reason));
-  });
-}
-
-std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    report_failures();
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-  });
-  std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
-  DOVETAIL_CHECK(target != nullptr, "LLVM has no x86-64 target: " + error);
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // as allowed by the instructions' flags
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(kTriple, cpu.llvm_cpu, cpu.llvm_features, options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
-}
 
 struct Lowered {
   CoreProgram core;
@@ -81,7 +42,7 @@ Lowered lower_to_core(const Program& program, const IntrinsicTable& intrinsics, 
   const std::int64_t most_statements = cpu.l1_code_bytes / kStatementBytes;  // per loop nest
   Lowered result;
   result.core = dissolve_blocks(program, intrinsics, CallForm::kept);
-  result.core = hoist_conditions(compact_buffers(std::move(result.core), {cpu.vector_bytes}));
+  result.core = hoist_conditions(compact_buffers(std::move(result.core), {std::max(cpu.vector_bytes, 1)}));
   result.core = transpose_loads(peel_tails(result.core, {most_statements, kLongNest}));
   Unrolled unrolled = unroll_loops(result.core, {most_statements});
   result.core = std::move(unrolled.program);
@@ -121,17 +82,17 @@ Result<Built> build(const Program& program, const IntrinsicTable& intrinsics, co
                     const Cpu& cpu) {
   Built result;
   Lowered lowered = lower_to_core(program, intrinsics, cpu);
-  result.workspace = plan_workspace(lowered.core);
+  result.workspace = plan_workspace(lowered.core, cpu.stack_bytes);
   DOVETAIL_ASSIGN(result.tiles, plan_tile_registers(lowered.core, cpu));
   result.context = std::make_unique<llvm::LLVMContext>();
   result.module = std::make_unique<llvm::Module>(symbol, *result.context);
   result.machine = make_machine(cpu);
-  result.module->setTargetTriple(kTriple);
+  result.module->setTargetTriple(cpu.triple);
   result.module->setDataLayout(result.machine->createDataLayout());
   Emitter emitter(*result.module, cpu, lowered.core, program.parameters, result.workspace, result.tiles,
                   sum_bounds(program));
   emitter.emit_kernel(symbol);
-  emit_signature(*result.module, symbol, program, result.workspace, cpu);
+  if (!cpu.is_exported) emit_signature(*result.module, symbol, program, result.workspace, cpu);
   result.failures = std::move(emitter.failures);
   result.notes = std::move(lowered.notes);
   result.notes.insert(result.notes.end(), emitter.notes.begin(), emitter.notes.end());
@@ -140,28 +101,6 @@ Result<Built> build(const Program& program, const IntrinsicTable& intrinsics, co
   DOVETAIL_CHECK(!llvm::verifyModule(*result.module, &stream),
                  fmt::format("LLVM IR of {} is malformed: {}\n{}", symbol, stream.str(), to_string(program)));
   return result;
-}
-
-void optimize(Built& built) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graph;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions options;
-  options.LoopUnrolling = false;  // schedules decide
-  options.SLPVectorization = false;
-  options.LoopVectorization = true;  // for loops that no schedule vectorized
-  // Kernels call no library: fill and copy loops must not become memset and memcpy.
-  llvm::TargetLibraryInfoImpl library{llvm::Triple(kTriple)};
-  library.disableAllFunctions();
-  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
-  llvm::PassBuilder builder(built.machine.get(), options);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(*built.module, modules);
 }
 
 // "register" buffers that remain in memory: SSA needs constant indices.
@@ -192,27 +131,15 @@ Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable
                                     const Cpu& cpu) {
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
   DOVETAIL_ASSIGN(Built built, build(program, intrinsics, symbol, cpu));
-  optimize(built);
+  optimize(*built.module, *built.machine);
   note_register_buffers(program, built);
 
-  llvm::SmallVector<char, 0> buffer;
-  llvm::raw_svector_ostream stream(buffer);
-  llvm::legacy::PassManager passes;
-  const bool unsupported =
-      built.machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
-  DOVETAIL_CHECK(!unsupported, "LLVM must write object files for x86-64");
-  passes.run(*built.module);
-
   KernelObject result;
-  result.object.resize(buffer.size());
-  std::copy(buffer.begin(), buffer.end(), reinterpret_cast<char*>(result.object.data()));
-  auto file = llvm::object::ObjectFile::createObjectFile(
-      llvm::MemoryBufferRef(llvm::StringRef(buffer.data(), buffer.size()), symbol));
-  DOVETAIL_CHECK(static_cast<bool>(file), "LLVM must read the object that it wrote");
-  for (const llvm::object::SectionRef& section : (*file)->sections())
-    if (section.isText()) result.code_bytes += static_cast<std::int64_t>(section.getSize());
+  result.object = write_object(*built.module, *built.machine);
+  result.code_bytes = read_object(result.object).code_bytes;
   result.shared_bytes = built.workspace.shared_bytes;
   result.local_bytes = built.workspace.local_bytes;
+  result.stack_bytes = built.workspace.stack_bytes;
   result.failures = std::move(built.failures);
   result.notes = std::move(built.notes);
   return result;
@@ -223,7 +150,7 @@ Result<std::string> kernel_ir(const Program& program, const IntrinsicTable& intr
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
   DOVETAIL_ASSIGN(Built built, build(program, intrinsics, symbol, cpu));
   std::string text = "; as emitted\n" + text_of(*built.module);
-  optimize(built);
+  optimize(*built.module, *built.machine);
   return text + "\n; after LLVM's passes\n" + text_of(*built.module);
 }
 

@@ -21,6 +21,7 @@ struct KernelObject {
   std::int64_t code_bytes = 0;        // machine instructions
   std::int64_t shared_bytes = 0;      // size of the kernel's workspace
   std::int64_t local_bytes = 0;       // size of each thread's workspace
+  std::int64_t stack_bytes = 0;       // of buffers on the stack
   std::vector<std::string> failures;  // message of each site of KernelServices::fail
   std::vector<std::string> notes;  // reasons for slow code: register buffers in memory, loops that were not vectorized
 };

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compiler/target/cpu/codegen/archive.h"
 
 namespace dovetail::cpu {
 
 // Exports every global symbol of the objects; rejects undefined symbols, so that the result loads anywhere. Calls are
 // serialized: lld has global state.
-Result<std::vector<std::byte>> link_shared(std::span<const std::vector<std::byte>> objects);
+Result<std::vector<std::byte>> link_shared(std::span<const ArchiveMember> objects);
 
 }  // namespace dovetail::cpu

@@ -27,10 +27,10 @@ llvm::Value* Emitter::emit_unary_float(UnaryOp op, llvm::Value* a) {
       llvm::Value* one = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(type, 1), a);
       return builder_.CreateSelect(builder_.CreateFCmpUEQ(a, zero), a, one);  // zeros and NaN are returned unchanged
     }
-    case UnaryOp::floor: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, a);
-    case UnaryOp::ceil: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ceil, a);
-    case UnaryOp::trunc: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, a);
-    case UnaryOp::round_even: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, a);
+    case UnaryOp::floor: return emit_rounding(llvm::Intrinsic::floor, a);
+    case UnaryOp::ceil: return emit_rounding(llvm::Intrinsic::ceil, a);
+    case UnaryOp::trunc: return emit_rounding(llvm::Intrinsic::trunc, a);
+    case UnaryOp::round_even: return emit_rounding(llvm::Intrinsic::roundeven, a);
     case UnaryOp::sqrt: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a);
     case UnaryOp::rsqrt:
       return builder_.CreateFDiv(number(type, 1), builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a));
@@ -49,17 +49,52 @@ llvm::Value* Emitter::emit_unary_float(UnaryOp op, llvm::Value* a) {
   llvm::Type* wide = llvm::Type::getDoubleTy(context_);
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
     wide = llvm::FixedVectorType::get(wide, vector->getNumElements());
-  return builder_.CreateFPCast(call_by_table(kUnary, static_cast<unsigned>(op), {builder_.CreateFPCast(a, wide)}),
-                               type);
+  return builder_.CreateFPCast(call_library(kUnary, op, {builder_.CreateFPCast(a, wide)}), type);
 }
 
-llvm::Value* Emitter::call_by_table(unsigned field, std::optional<unsigned> entry,
-                                    llvm::ArrayRef<llvm::Value*> operands) {
+// Numbers from 2^(digits - 1) on are integers; so are NaN and infinity for these functions.
+llvm::Value* Emitter::emit_rounding(llvm::Intrinsic::ID rounding, llvm::Value* a) {
+  if (cpu_.rounds_floats()) return builder_.CreateUnaryIntrinsic(rounding, a);
+  llvm::Type* type = a->getType();
+  const bool single = type->getScalarType()->isFloatTy();
+  llvm::Value* magnitude = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
+  llvm::Value* whole = number(type, single ? 0x1p23 : 0x1p52);
+  llvm::Value* has_fraction = builder_.CreateFCmpOLT(magnitude, whole);
+  const auto with_sign = [&](llvm::Value* value) {
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, value, a);
+  };
+  llvm::Value* result = builder_.CreateFSub(builder_.CreateFAdd(magnitude, whole), whole);  // ties to even
+  if (rounding != llvm::Intrinsic::roundeven) {
+    llvm::Value* above = builder_.CreateFCmpOGT(result, magnitude);
+    result = builder_.CreateFSub(result, builder_.CreateSelect(above, number(type, 1), number(type, 0)));
+  }
+  result = with_sign(result);
+  if (rounding == llvm::Intrinsic::floor || rounding == llvm::Intrinsic::ceil) {
+    const bool down = rounding == llvm::Intrinsic::floor;
+    llvm::Value* inside = down ? builder_.CreateFCmpOGT(result, a) : builder_.CreateFCmpOLT(result, a);
+    llvm::Value* step = builder_.CreateSelect(inside, number(type, down ? -1 : 1), number(type, 0));
+    result = with_sign(builder_.CreateFAdd(result, step));
+  }
+  return builder_.CreateSelect(has_fraction, result, a);
+}
+
+// A runtime's table has the functions of bundles; exported kernels call them by name.
+llvm::Value* Emitter::library_function(unsigned field, std::optional<UnaryOp> entry, llvm::FunctionType* type) {
+  if (cpu_.is_exported) {
+    const std::string name = entry ? std::string(loops::name(*entry)) : field == kPow ? "pow" : "fmod";
+    return module_.getOrInsertFunction(name, type).getCallee();
+  }
   llvm::Type* pointer = llvm::PointerType::get(context_, 0);
-  llvm::Type* wide = llvm::Type::getDoubleTy(context_);
   llvm::Value* function = service(field, pointer);
-  if (entry) function = load_unchanging(pointer, builder_.CreateConstGEP1_32(pointer, function, *entry));
+  if (!entry) return function;
+  return load_unchanging(pointer, builder_.CreateConstGEP1_32(pointer, function, static_cast<unsigned>(*entry)));
+}
+
+llvm::Value* Emitter::call_library(unsigned field, std::optional<UnaryOp> entry,
+                                   llvm::ArrayRef<llvm::Value*> operands) {
+  llvm::Type* wide = llvm::Type::getDoubleTy(context_);
   auto* signature = llvm::FunctionType::get(wide, std::vector<llvm::Type*>(operands.size(), wide), false);
+  llvm::Value* function = library_function(field, entry, signature);
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(operands[0]->getType());
   if (!vector) return builder_.CreateCall(signature, function, operands);
   llvm::Value* result = llvm::PoisonValue::get(vector);
@@ -108,8 +143,7 @@ llvm::Value* Emitter::emit_exp(llvm::Value* a) {
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
     bits = llvm::FixedVectorType::get(bits, vector->getNumElements());
   llvm::Value* x = emit_float_clamp(a, -104, 89);
-  llvm::Value* n = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven,
-                                                 builder_.CreateFMul(x, number(type, 1.4426950408889634)));
+  llvm::Value* n = emit_rounding(llvm::Intrinsic::roundeven, builder_.CreateFMul(x, number(type, 1.4426950408889634)));
   llvm::Value* r = builder_.CreateFSub(x, builder_.CreateFMul(n, number(type, 0.693359375)));
   r = builder_.CreateFSub(r, builder_.CreateFMul(n, number(type, -2.12194440e-4)));
   llvm::Value* p = emit_polynomial(r, {1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1});
@@ -285,7 +319,9 @@ llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm
   llvm::Type* narrow = acc->getType();
   const double product = most.acc * most.scale;
   const bool sum_fits = product + most.zero_point < 0x1p31 - 1;
-  if (most.acc >= static_cast<double>(kSmallAccumulator) && !(cpu_.fma() && sum_fits))
+  // Without binary64, integers are faster.
+  if (cpu_.floats != FloatUnit::both ||
+      (most.acc >= static_cast<double>(kSmallAccumulator) && !(cpu_.fma() && sum_fits)))
     return builder_.CreateCall(exact_requantize(narrow, scale->getType()), {acc, scale, zero_point});
   if (cpu_.fma() && most.acc <= static_cast<double>(kFloatAccumulator) && product < static_cast<double>(kFloatProduct))
     return round_by_adding(acc, scale, zero_point, scale->getType());
@@ -308,8 +344,8 @@ llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm
   llvm::Value* factor = builder_.CreateSelect(
       huge, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(wide, std::ldexp(1.0, 128)), finite),
       finite);
-  llvm::Value* rounded = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven,
-                                                       builder_.CreateFMul(builder_.CreateSIToFP(acc, wide), factor));
+  llvm::Value* rounded =
+      emit_rounding(llvm::Intrinsic::roundeven, builder_.CreateFMul(builder_.CreateSIToFP(acc, wide), factor));
   llvm::Value* shifted = builder_.CreateFAdd(rounded, builder_.CreateSIToFP(zero_point, wide));
   return builder_.CreateFPToSI(emit_float_clamp(shifted, -2147483648.0, 2147483647.0), narrow);
 }

@@ -17,6 +17,12 @@ namespace dovetail::cpu {
 
 using namespace loops;
 
+namespace {
+
+constexpr std::int64_t kScalarAlignment = 8;  // of any element
+
+}  // namespace
+
 llvm::Value* Emitter::pointer_to(const Buffer& buffer) {
   const auto it = frame_.pointers.find(buffer.get());
   if (it != frame_.pointers.end()) return it->second;
@@ -30,9 +36,10 @@ llvm::Value* Emitter::pointer_to(const Buffer& buffer) {
     if (parameters_[i].buffer == buffer) {
       auto* load = load_unchanging(pointer, builder_.CreateConstGEP1_64(pointer, frame_.buffers, i));
       load->setName(buffer->name);
-      load->setMetadata(
-          llvm::LLVMContext::MD_align,
-          llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(builder_.getInt64(bundle::kTensorAlignment))));
+      if (!cpu_.is_exported)
+        load->setMetadata(
+            llvm::LLVMContext::MD_align,
+            llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(builder_.getInt64(bundle::kTensorAlignment))));
       result = load;
     }
   if (result == nullptr) {
@@ -52,7 +59,7 @@ llvm::Value* Emitter::pointer_to(const Buffer& buffer) {
             llvm::ArrayType::get(memory_type_of(buffer->dtype),
                                  static_cast<std::uint64_t>(std::max<std::int64_t>(element_count(buffer->shape), 1))),
             nullptr, buffer->name);
-        slot->setAlignment(llvm::Align(bundle::kTensorAlignment));
+        slot->setAlignment(llvm::Align(cpu_.vector_bytes > 0 ? bundle::kTensorAlignment : kScalarAlignment));
         result = slot;
         break;
       }
@@ -168,9 +175,9 @@ Emitter::Place Emitter::place_of(const Buffer& buffer, const std::vector<Expr>& 
   place.whole = place.stride == 1 && uniform == nullptr && linear.constant >= 0 &&
                 linear.constant + lanes_ <= element_count(buffer->shape) && known != workspace_.places.end() &&
                 known->second.kind == Workspace::Kind::stack;
-  constexpr std::int64_t kMost = bundle::kTensorAlignment;
-  const std::int64_t bytes = divisor == 0 ? kMost : std::abs(divisor) * size_bytes(buffer->dtype);
-  place.align = llvm::Align(static_cast<std::uint64_t>(std::min(bytes & -bytes, kMost)));
+  const std::int64_t most = cpu_.is_exported ? size_bytes(buffer->dtype) : bundle::kTensorAlignment;
+  const std::int64_t bytes = divisor == 0 ? most : std::abs(divisor) * size_bytes(buffer->dtype);
+  place.align = llvm::Align(static_cast<std::uint64_t>(std::min(bytes & -bytes, most)));
   return place;
 }
 

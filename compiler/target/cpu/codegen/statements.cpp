@@ -92,6 +92,7 @@ void Emitter::emit_kernel(const std::string& symbol) {
   llvm::Type* pointer = llvm::PointerType::get(context_, 0);
   auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer}, false);
   auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module_);
+  if (cpu_.is_exported) function->setVisibility(llvm::GlobalValue::HiddenVisibility);
   enter_frame(function);
   frame_.services = function->getArg(0);
   frame_.buffers = function->getArg(1);
@@ -121,7 +122,7 @@ void Emitter::emit_node(const CoreSequence& n) {
 
 void Emitter::emit_node(const CoreLoop& n) {
   depth_[n.var.get()] = static_cast<int>(depth_.size()) + 1;
-  if (n.kind == ForKind::parallel && !parallel_ && lane_var_ == nullptr) {
+  if (n.kind == ForKind::parallel && !parallel_ && lane_var_ == nullptr && !cpu_.is_exported) {
     emit_parallel(n);
   } else if (n.kind == ForKind::vectorized && lane_var_ == nullptr) {
     emit_vector(n);
@@ -139,16 +140,19 @@ void Emitter::counted_loop(llvm::Value* begin, llvm::Value* end, const std::stri
   auto* head = llvm::BasicBlock::Create(context_, name, frame_.function);
   auto* done = llvm::BasicBlock::Create(context_, name + ".done", frame_.function);
   const bool never_empty = llvm::isa<llvm::ConstantInt>(begin) && llvm::isa<llvm::ConstantInt>(end);
+  // Counters have the width of the registers.
+  llvm::Type* counter = cpu_.pointer_bytes() == 8 ? builder_.getInt64Ty() : builder_.getInt32Ty();
+  begin = builder_.CreateTrunc(begin, counter), end = builder_.CreateTrunc(end, counter);
   if (never_empty) {
     builder_.CreateBr(head);
   } else {
     builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), head, done);
   }
   builder_.SetInsertPoint(head);
-  llvm::PHINode* i = builder_.CreatePHI(builder_.getInt64Ty(), 2, name);
+  llvm::PHINode* i = builder_.CreatePHI(counter, 2, name);
   i->addIncoming(begin, before);
-  body(i);
-  llvm::Value* next = builder_.CreateAdd(i, builder_.getInt64(1), "", true, true);
+  body(builder_.CreateSExt(i, builder_.getInt64Ty()));
+  llvm::Value* next = builder_.CreateAdd(i, llvm::ConstantInt::get(counter, 1), "", true, true);
   i->addIncoming(next, builder_.GetInsertBlock());
   builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), head, done);
   builder_.SetInsertPoint(done);

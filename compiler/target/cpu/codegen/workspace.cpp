@@ -68,7 +68,7 @@ class Uses {
 
 }  // namespace
 
-Workspace plan_workspace(const CoreProgram& core) {
+Workspace plan_workspace(const CoreProgram& core, std::int64_t most_stack_bytes) {
   Uses uses;
   uses.walk(core.body, nullptr);
   Workspace result;
@@ -76,7 +76,9 @@ Workspace plan_workspace(const CoreProgram& core) {
     const Around* around = uses.around(buffer.get());
     if (around == nullptr || buffer->scope == kTileScope) continue;
     const std::int64_t bytes = element_count(buffer->shape) * size_bytes(buffer->dtype);
-    if (!around->mixed && bytes <= kStackBytes) {
+    const bool fits = bytes <= kStackBytes && (most_stack_bytes == 0 || result.stack_bytes + bytes <= most_stack_bytes);
+    if (!around->mixed && fits) {
+      result.stack_bytes += bytes;
       result.places[buffer.get()] = {Workspace::Kind::stack, 0};
       continue;
     }

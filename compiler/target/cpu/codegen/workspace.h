@@ -17,10 +17,11 @@ struct Workspace {
     std::int64_t offset;  // bytes; 0 on the stack
   };
   std::map<const loops::BufferNode*, Place> places;
-  std::int64_t shared_bytes = 0, local_bytes = 0;
+  std::int64_t shared_bytes = 0, local_bytes = 0, stack_bytes = 0;
 };
 
 // A buffer used only inside one parallel loop is private to its iterations.
-Workspace plan_workspace(const loops::CoreProgram& core);
+// `most_stack_bytes`: of all buffers on the stack; 0: there is no limit but that of a single one.
+Workspace plan_workspace(const loops::CoreProgram& core, std::int64_t most_stack_bytes = 0);
 
 }  // namespace dovetail::cpu

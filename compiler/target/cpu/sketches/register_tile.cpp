@@ -32,7 +32,7 @@ constexpr std::int64_t kWidestTile = 8;  // vectors
 constexpr double kCyclesOfTile = 30;     // loop overhead, and waiting for the last sums
 
 // Whether products of words are added by a separate instruction, whose latency is one cycle.
-bool words_added(const TiledProduct& product, const Cpu& cpu) { return product.dot && !cpu.vnni; }
+bool words_added(const TiledProduct& product, const Cpu& cpu) { return product.dot && !cpu.byte_dots; }
 
 // Estimated cycles of one tile of `rows` rows by `vectors` vectors, over all steps of the product.
 double tile_cycles(std::int64_t rows, std::int64_t vectors, const TiledProduct& product, const Cpu& cpu) {
@@ -102,7 +102,7 @@ class Tiles {
   // The weight vectors, the broadcast element and a product that is not fused with its addition also need registers:
   // without them, a sum is in memory and a step takes twice as long. A search may leave fewer.
   bool fits(std::int64_t height, std::int64_t vectors) const {
-    const bool fused = product_.dot ? cpu_.vnni : cpu_.fma();
+    const bool fused = product_.dot ? cpu_.byte_dots : cpu_.fma();
     return height * vectors + vectors + (fused ? 1 : 2) <= cpu_.vector_registers;
   }
 
