@@ -11,7 +11,9 @@ namespace dovetail::cli {
 void ModelArguments::declare_target(Options& options) {
   options.value("--target", "LIST", targets, "targets in order of preference, as in accel,cpu")
       .list(driver::target_names());
-  options.value("--hw", "CONFIG", hardware, fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware),
+  options.value("--hw", "CONFIG", hardware,
+                fmt::format("{}, or A+3*B,split=layers: accelerators that differ (default {})", kHardwareHelp,
+                            driver::kDefaultHardware),
                 File::read);
   options
       .value(
