@@ -13,6 +13,7 @@
 #include "bundle/code/target_facts.h"
 #include "bundle/format.h"
 #include "driver/value_text.h"
+#include "isa/system.h"
 #include "isa/verify.h"
 #include "runtime/device/all.h"
 #include "runtime/machine_code.h"
@@ -79,13 +80,21 @@ Result<void> check_made_for_hardware(const bundle::Bundle& bundle, const std::st
   for (const bundle::Bundle* program : bundle::all_programs(bundle)) {
     DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(*program));
     for (const auto& [index, step, code] : steps) {
-      DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware));
-      isa::HardwareConfig made_for = code.config;
-      made_for.name = config.name;  // the names may differ
-      if (made_for != config)
+      DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(hardware));
+      const isa::AcceleratorConfigs configs = machine.configs(), made_for = code.configs();
+      bool same = configs.size() == made_for.size();
+      for (std::size_t i = 0; same && i < configs.size(); ++i) {
+        isa::HardwareConfig own = made_for[i];
+        own.name = configs[i].name;  // the names may differ
+        same = own == configs[i];
+      }
+      if (!same)
         return Diagnostic{"cannot run bundle", path,
-                          fmt::format("the bundle was compiled for {}, but --hw is {}", config_text(code.config),
-                                      config_text(config)),
+                          configs.same() && made_for.same()
+                              ? fmt::format("the bundle was compiled for {}, but --hw is {}", config_text(code.config),
+                                            config_text(machine.hardware))
+                              : fmt::format("the bundle was compiled for {}, but --hw is {}", isa::name_of(made_for),
+                                            isa::name_of(configs)),
                           "remove --hw, or compile the model again"};
     }
   }
@@ -115,7 +124,7 @@ Result<VerifiedBundle> verify_programs(const bundle::Bundle& bundle) {
     options.launches = code.launches;
     options.dram = isa::DramImage{memory.base, image};
     options.program_base = code.program_base;
-    const isa::VerifyReport report = isa::verify(code.config, code.program, options);
+    const isa::VerifyReport report = isa::verify(code.configs(), code.program, options);
     for (const isa::Finding& finding : report.findings) {
       verified.problems.push_back(finding.diagnostic);
       verified.problems.back().where = fmt::format("step {}, {}", step->name, finding.diagnostic.where);

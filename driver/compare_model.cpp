@@ -266,8 +266,9 @@ class Comparer {
                               .split = system.split};
     DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(session.program()));
     for (const auto& [index, step, code] : steps) {
-      if (accel.beyond_design.empty())
-        accel.beyond_design = beyond_design(code.config, system.clock_mhz, system.level_ps);
+      const isa::AcceleratorConfigs configs = code.configs();
+      for (std::size_t i = 0; i < configs.size() && accel.beyond_design.empty(); ++i)
+        accel.beyond_design = beyond_design(configs[i], system.clock_mhz, system.level_ps);
       const simulator::Counters& counters = first.steps[index].counters;
       // The counters are for one sample.
       const auto bus = static_cast<std::uint64_t>(code.config.bus_bytes * system.samples());

@@ -145,7 +145,8 @@ Result<CompileOptions> complete(const ModelOptions& options, const CompiledModel
   target.counting = counting_of(options, model.system);
   if (model.system.divides_samples())
     target.division = {model.system.accelerators, model.system.split,
-                       explore::cycle_counter(model.system.memory, model.system.accelerators)};
+                       explore::cycle_counter(model.system.memory, model.system.accelerators), std::nullopt,
+                       model.system.others};
   DOVETAIL_ASSIGN(compile.available, make_targets(target, asked));
   compile.available.insert(compile.available.end(), options.own_targets.begin(), options.own_targets.end());
   if (options.records) {

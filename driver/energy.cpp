@@ -27,6 +27,20 @@ EnergyFacts& EnergyFacts::operator+=(const EnergyFacts& other) {
   return *this;
 }
 
+namespace {
+
+// The energy of accelerators that differ.
+EnergyFacts energy_of_each(const bundle::AccelCode& code, const runtime::StepProfile& run, const System& system,
+                           const std::optional<explore::RunTime>& time, const explore::EnergyTable& table) {
+  const isa::AcceleratorConfigs configs = code.configs();
+  std::vector<explore::AcceleratorWork> each;
+  for (std::size_t i = 0; i < run.by_accelerator.size(); ++i)
+    each.push_back({run.by_accelerator[i], configs[i], time ? logic_size(configs[i]) : std::nullopt});
+  return {explore::energy_of_each(each, run.counters, system.memory, time, table), run.counters.macs};
+}
+
+}  // namespace
+
 EnergyFacts energy_facts(const simulator::Counters& counters, const isa::HardwareConfig& config,
                          const simulator::MemorySpec& memory, const std::optional<explore::RunTime>& time,
                          const explore::EnergyTable& table) {
@@ -47,7 +61,8 @@ Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
       time = run_time(0, system);
       for (const runtime::TimedLaunch& launch : run.launches) time->cycles += launch.trace.cycles;
     }
-    EnergyFacts facts = energy_facts(run.counters, code.config, system.memory, time, table);
+    EnergyFacts facts = code.others.empty() ? energy_facts(run.counters, code.config, system.memory, time, table)
+                                            : energy_of_each(code, run, system, time, table);
     if (std::ranges::any_of(code.ranges, [](const bundle::InstructionRange& range) { return range.macs.has_value(); }))
       facts.useful_macs = 0;
     for (const bundle::InstructionRange& range : code.ranges)
@@ -75,6 +90,7 @@ simulator::Counters with_others(simulator::Counters counters, const simulator::C
 }  // namespace
 
 std::vector<double> layer_joules(const TimedProgram& program, const System& system, const explore::EnergyTable& table) {
+  if (!program.others.empty()) return {};
   const explore::RunTime time = run_time(cycles_of(program), system);
   const auto logic = logic_size(program.config);
   const explore::Energy whole = energy_of(program.counters, program.config, system.memory, time, table, logic);

@@ -122,7 +122,8 @@ LoopProgram::LoopProgram(loops::Program program, std::shared_ptr<const loops::In
       schedule_(std::move(program), *intrinsics_) {}
 
 Result<LoopProgram> LoopProgram::parse(std::string_view text, std::string_view where, const LoopMachines& machines) {
-  DOVETAIL_ASSIGN(isa::Machine machine, isa::load_machine(machines.hardware.value_or(kDefaultHardware)));
+  DOVETAIL_ASSIGN(isa::Machine machine,
+                  isa::load_uniform_machine(machines.hardware.value_or(kDefaultHardware), "a loop program"));
   auto intrinsics = std::make_shared<loops::IntrinsicTable>(accel::make_intrinsics(machine.hardware));
   if (machines.cpu != kInterpreter) {
     const auto processor = cpu::find_cpu(machines.cpu);

@@ -20,15 +20,27 @@ bool any_step_rounds_freely(const bundle::Bundle& bundle) {
   });
 }
 
+bool same_but_for_names(isa::HardwareConfig a, const isa::HardwareConfig& b) {
+  a.name = b.name;
+  return a == b;
+}
+
 // Error: the bundle has launches of accelerators that the system does not have.
 Result<void> check_accelerators(const bundle::Bundle& bundle, const System& system) {
   if (!system.divides_samples()) return {};
   std::size_t accelerators = 0;
   for (const bundle::Bundle* program : bundle::all_programs(bundle)) {
     DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(*program));
-    for (const auto& step : steps)
+    for (const auto& step : steps) {
+      if (!std::ranges::equal(step.code.others, system.others, same_but_for_names))
+        return Diagnostic{"cannot run the bundle", step.step->name,
+                          fmt::format("the program is for the accelerators {}, and the system has {}",
+                                      isa::name_of(step.code.configs()),
+                                      isa::name_of(isa::AcceleratorConfigs(step.code.config, system.others))),
+                          "run it on the system that it was compiled for, or compile the model again"};
       for (const isa::Launch& launch : step.code.launches)
         accelerators = std::max(accelerators, launch.accelerator + 1);
+    }
   }
   if (accelerators <= static_cast<std::size_t>(system.accelerators)) return {};
   return Diagnostic{"invalid value for --accelerators", std::to_string(system.accelerators),

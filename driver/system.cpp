@@ -38,6 +38,12 @@ Result<void> check_clock(double mhz, std::string_view given) {
 Result<System> resolve_system(const isa::SystemConfig& config, std::string_view from, const SystemChanges& changes) {
   System system{config.clock_mhz, std::string(from), {}, std::string(from), config.accelerators, std::string(from)};
   system.split = changes.split.value_or(config.split);
+  system.others = config.others;
+  if (!system.others.empty() && (changes.accelerators || system.split != isa::Split::layers))
+    return Diagnostic{
+        "bad usage", changes.accelerators ? "--accelerators" : "--split",
+        fmt::format("{} names {} accelerators that differ, which divide layers", from, config.accelerators),
+        fmt::format("remove {}", changes.accelerators ? "--accelerators" : "--split")};
   if (changes.accelerators) {
     system.accelerators = *changes.accelerators;
     system.accelerators_from = "--accelerators";
@@ -98,7 +104,7 @@ Result<void> refuse_several(const System& system, std::string_view what) {
   return Diagnostic{
       "bad usage", std::string(what),
       fmt::format("the option shows one accelerator, but {} sets {}", system.accelerators_from, system.accelerators),
-      "add --accelerators 1"};
+      system.others.empty() ? "add --accelerators 1" : "name one configuration"};
 }
 
 isa::SystemConfig config_of(const System& system) {
@@ -108,6 +114,7 @@ isa::SystemConfig config_of(const System& system) {
     config.memory.erase(begin, config.memory.find(',', begin) + 1 - begin);
   config.accelerators = system.accelerators;
   config.split = system.split;
+  config.others = system.others;
   return config;
 }
 

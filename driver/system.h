@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "isa/system.h"
@@ -32,6 +33,8 @@ struct System {
   std::int64_t accelerators = 1;  // accelerators that share the memory
   std::string accelerators_from = {};
   isa::Split split = isa::Split::samples;  // what they divide
+  // The configurations of all accelerators after the first, where they differ (isa::SystemConfig::others).
+  std::vector<isa::HardwareConfig> others = {};
   double level_ps = 0;  // the delay of a level of logic, for the clock of the design; 0: that of the kit's technology
 
   // Whether several accelerators work on one sample.

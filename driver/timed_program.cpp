@@ -20,13 +20,15 @@ Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, c
                          .traces = {},
                          .counters = run.counters,
                          .ranges = code.ranges};
+    program.others = code.others;
+    if (!code.others.empty()) program.accelerators = isa::accelerators_of(code.program.size(), code.launches);
     for (const runtime::TimedLaunch& launch : run.launches) {
       program.launches.push_back(launch.launch);
       program.traces.push_back(launch.trace);
     }
     // Engine rtl runs launches that begin together one after the other, and has times of each.
     program.divided = run.launches.size() < run.runs * code.launches.size() ? options.accelerators : 1;
-    if (ask_what_if && program.divided == 1) {
+    if (ask_what_if && program.divided == 1 && code.others.empty()) {
       const bundle::MemorySpace& memory = bundle.spaces[static_cast<std::size_t>(code.space)];
       simulator::Dram dram{memory.base, bundle::initial_image(memory, code)};
       DOVETAIL_ASSIGN(program.what_if, simulator::what_if(code.config, options, code.program, code.launches, dram));
@@ -68,7 +70,10 @@ simulator::TracedProgram traced(const TimedProgram& program) {
                                   .launches = program.launches,
                                   .what_if = program.what_if,
                                   .useful_macs = {},
-                                  .divided = program.divided};
+                                  .divided = program.divided,
+                                  .ranges = {},
+                                  .others = program.others,
+                                  .accelerators = program.accelerators};
   for (const bundle::InstructionRange& range : program.ranges) {
     if (range.macs) traced.useful_macs[range.name] += *range.macs;
     if (program.divided > 1) traced.ranges.push_back({range.begin, range.end, range.name});

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "bundle/code/accel.h"
-#include "isa/verify.h"
+#include "isa/accelerators.h"
 #include "runtime/executor.h"
 #include "simulator/cycle/what_if.h"
 #include "simulator/engine_options.h"
@@ -28,9 +28,13 @@ struct TimedProgram {
   simulator::Counters counters;
   std::vector<bundle::InstructionRange> ranges = {};  // ranges of the model's nodes, if known
   std::vector<simulator::WhatIf> what_if = {};
-  // The energy of the layers of profile_of(), and last of what belongs to no layer; empty: not known.
+  // The energy of the layers of profile_of(), and last of what belongs to no layer; empty: not known, as of
+  // accelerators that differ.
   std::vector<double> layer_joules = {};
   std::int64_t divided = 1;  // accelerators between which its launches are divided
+  // Of accelerators that differ: TracedProgram::others and ::accelerators.
+  std::vector<isa::HardwareConfig> others = {};
+  std::vector<std::size_t> accelerators = {};
 };
 
 // The accelerator steps of a run, if its engine has a clock; with `ask_what_if` also their time on other hardware.

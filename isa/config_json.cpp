@@ -180,10 +180,10 @@ Json change_value(std::string_view text) {
   return json.ok() && (json->is_number() || json->is_boolean()) ? *json : Json(text);
 }
 
+constexpr std::array<std::string_view, 5> kOfSystem{"clock_mhz", "memory", "memory_clock_mhz", "accelerators", "split"};
+
 // Applies the changes to a machine's JSON.
 Result<Machine> change(const Machine& from, std::string_view text, std::string_view changes) {
-  constexpr std::array<std::string_view, 5> kOfSystem{"clock_mhz", "memory", "memory_clock_mhz", "accelerators",
-                                                      "split"};
   Json json = machine_to_json(from);
   std::vector<std::string_view> keys(kOfSystem.begin(), kOfSystem.end()), given;
   for (const spec::Parameter& row : spec::kParameters) keys.push_back(row.key);
@@ -228,12 +228,14 @@ Result<Machine> machine_from_json(const Json& json, std::string_view where) {
   reader.finish();
   Diagnostics errors = std::move(reader.errors());
   if (errors.empty()) errors = validate(machine.hardware).errors();
+  if (errors.empty()) errors = check_accelerators(machine).errors();
   if (!errors.empty()) return errors;
   return machine;
 }
 
 Result<HardwareConfig> config_from_json(const Json& json, std::string_view where) {
   DOVETAIL_ASSIGN(Machine machine, machine_from_json(json, where));
+  DOVETAIL_TRY(check_uniform(machine, "a hardware configuration"));
   return std::move(machine.hardware);
 }
 
@@ -245,13 +247,115 @@ Json config_to_json(const HardwareConfig& config) {
   return json;
 }
 
-Result<Machine> load_machine(std::string_view text) {
+namespace {
+
+// One configuration, with its changes.
+Result<Machine> load_one(std::string_view text) {
   const std::size_t comma = find_changes(text);
   std::error_code error;
   if (comma == std::string_view::npos || std::filesystem::exists(std::filesystem::path(text), error))
     return load_unchanged(text);
   DOVETAIL_ASSIGN(const Machine from, load_unchanged(text.substr(0, comma)));
   return change(from, text, text.substr(comma + 1));
+}
+
+// The configurations of "A+3*B". The path of a file may have the sign too.
+std::vector<std::string_view> terms_of(std::string_view text) {
+  std::vector<std::string_view> terms;
+  std::error_code error;
+  if (std::filesystem::exists(std::filesystem::path(text), error)) return {text};
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('+', begin), text.size());
+    terms.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return terms;
+}
+
+// The changes of a term: those of its configuration, and those of the system.
+struct TermChanges {
+  std::string hardware, system;
+};
+TermChanges changes_of(std::string_view changes) {
+  TermChanges all;
+  while (!changes.empty()) {
+    const std::string_view item = changes.substr(0, changes.find(','));
+    changes.remove_prefix(std::min(changes.size(), item.size() + 1));
+    const std::string_view key = item.substr(0, item.find('='));
+    const bool of_system = std::ranges::find(kOfSystem, key) != kOfSystem.end();
+    std::string& to = of_system ? all.system : all.hardware;
+    to += fmt::format("{}{}", to.empty() ? "" : ",", item);
+  }
+  return all;
+}
+
+Diagnostic cannot_combine(std::string_view text, std::string_view term, std::string why, std::string hint) {
+  return {"cannot combine the accelerators", fmt::format("{}, \"{}\"", text, term), std::move(why), std::move(hint)};
+}
+
+Result<Machine> load_sum(std::string_view text, const std::vector<std::string_view>& terms) {
+  std::optional<Machine> sum;
+  std::string of_system;
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    std::string_view term = terms[t];
+    std::size_t count = 1;
+    if (const std::size_t star = term.find('*'); star != std::string_view::npos) {
+      const Result<Json> number = parse_json(term.substr(0, star), "");
+      if (!number.ok() || !number->is_number_integer() || *number < 1 || *number > kMostAccelerators)
+        return cannot_combine(text, term,
+                              fmt::format("{} is not a number from 1 to {}", term.substr(0, star), kMostAccelerators),
+                              "write 3*NAME for three accelerators of one configuration");
+      count = number->get<std::size_t>();
+      term.remove_prefix(star + 1);
+    }
+    if (term.empty()) return cannot_combine(text, terms[t], "a configuration is missing", "write NAME+NAME, or 3*NAME");
+    const std::size_t comma = find_changes(term);
+    const bool has_changes = comma != std::string_view::npos;
+    const TermChanges changes = changes_of(has_changes ? term.substr(comma + 1) : std::string_view());
+    if (!changes.system.empty() && t + 1 < terms.size())
+      return cannot_combine(text, terms[t], fmt::format("{} is a parameter of the system", changes.system),
+                            "write it after the last configuration");
+    of_system = changes.system;
+    const std::string own =
+        fmt::format("{}{}{}", term.substr(0, comma), changes.hardware.empty() ? "" : ",", changes.hardware);
+    DOVETAIL_ASSIGN(Machine machine, load_one(own));
+    DOVETAIL_TRY(check_uniform(machine, "a sum of accelerators"));
+    if (!sum) {
+      if (machine.system.accelerators > 1)
+        return cannot_combine(text, terms[t], "its file sets `accelerators`", "write 2*NAME for two accelerators");
+      sum = machine;
+      --count;
+    }
+    sum->system.others.insert(sum->system.others.end(), count, machine.hardware);
+  }
+  if (sum->system.others.size() >= static_cast<std::size_t>(kMostAccelerators))
+    return cannot_combine(
+        text, terms.back(),
+        fmt::format("there are {} accelerators, more than {}", sum->system.others.size() + 1, kMostAccelerators),
+        "leave some out");
+  std::vector<HardwareConfig> others = std::move(sum->system.others);
+  sum->system.others.clear();
+  if (!of_system.empty()) {
+    if (of_system.find("accelerators=") != std::string::npos)
+      return cannot_combine(text, terms.back(), "the sum has its number of accelerators", "write 3*NAME");
+    DOVETAIL_ASSIGN(sum, change(*sum, text, of_system));
+  }
+  if (std::ranges::all_of(others, [&](const HardwareConfig& other) { return other == sum->hardware; })) {
+    sum->system.accelerators = static_cast<std::int64_t>(others.size()) + 1;
+    return *std::move(sum);
+  }
+  sum->system.others = std::move(others);
+  sum->system.accelerators = static_cast<std::int64_t>(sum->system.others.size()) + 1;
+  DOVETAIL_TRY(check_accelerators(*sum));
+  return *std::move(sum);
+}
+
+}  // namespace
+
+Result<Machine> load_machine(std::string_view text) {
+  const std::vector<std::string_view> terms = terms_of(text);
+  const bool is_sum = terms.size() > 1 || (!terms.empty() && terms[0].find('*') != std::string_view::npos);
+  return is_sum ? load_sum(text, terms) : load_one(text);
 }
 
 std::string hardware_from(std::string_view text, const std::filesystem::path& folder) {
@@ -282,7 +386,7 @@ Json portable_machine_json(const Machine& machine) {
 }
 
 Result<HardwareConfig> load_config(std::string_view name_or_path) {
-  DOVETAIL_ASSIGN(Machine machine, load_machine(name_or_path));
+  DOVETAIL_ASSIGN(Machine machine, load_uniform_machine(name_or_path, "this command"));
   return std::move(machine.hardware);
 }
 

@@ -14,8 +14,8 @@ namespace dovetail::isa {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kSystemKeys{"clock_mhz", "memory", "memory_clock_mhz", "accelerators",
-                                                      "split"};
+constexpr std::array<std::string_view, 6> kSystemKeys{"clock_mhz",    "memory", "memory_clock_mhz",
+                                                      "accelerators", "split",  "others"};
 constexpr std::array<std::string_view, 3> kSplitNames{"samples", "layers", "stages"};
 
 // An integer is written without a decimal point.
@@ -34,10 +34,53 @@ std::optional<Split> split_named(std::string_view name) {
   return static_cast<Split>(found - kSplitNames.begin());
 }
 
+std::string name_of(const AcceleratorConfigs& configs) {
+  std::string name;
+  for (std::size_t begin = 0, end = 0; begin < configs.size(); begin = end) {
+    while (end < configs.size() && configs[end] == configs[begin]) ++end;
+    if (begin > 0) name += '+';
+    if (end - begin > 1) name += fmt::format("{}*", end - begin);
+    name += configs[begin].name;
+  }
+  return name;
+}
+
+std::string name_of(const Machine& machine) { return name_of(machine.configs()); }
+
+Result<void> check_uniform(const Machine& machine, std::string_view what) {
+  if (machine.is_uniform()) return {};
+  return Diagnostic{"bad usage", name_of(machine),
+                    fmt::format("{} takes one configuration, and these are {} accelerators that differ", what,
+                                machine.system.accelerators),
+                    fmt::format("name one of them, for example {}", machine.hardware.name)};
+}
+
+Result<Machine> load_uniform_machine(std::string_view text, std::string_view what) {
+  DOVETAIL_ASSIGN(Machine machine, load_machine(text));
+  DOVETAIL_TRY(check_uniform(machine, what));
+  return machine;
+}
+
+Result<void> check_accelerators(const Machine& machine) {
+  if (machine.is_uniform()) return {};
+  const std::string name = name_of(machine);
+  if (machine.system.split != Split::layers)
+    return Diagnostic{
+        "cannot combine the accelerators", name,
+        fmt::format("accelerators that differ can divide layers, and `split` is {}", isa::name(machine.system.split)),
+        fmt::format("write {},split=layers", name)};
+  if (machine.system.accelerators > kMostAccelerators)
+    return Diagnostic{"cannot combine the accelerators", name,
+                      fmt::format("there are {}, more than {}", machine.system.accelerators, kMostAccelerators),
+                      "leave some out"};
+  return check_common(machine.configs());
+}
+
 Json system_to_json(const SystemConfig& system) {
   Json json{{"clock_mhz", number(system.clock_mhz)}, {"memory", system.memory}};
   if (system.memory_clock_mhz) json["memory_clock_mhz"] = number(*system.memory_clock_mhz);
   if (system.accelerators != 1) json["accelerators"] = system.accelerators;
+  for (const HardwareConfig& other : system.others) json["others"].push_back(config_to_json(other));
   if (system.split != Split::samples) json["split"] = name(system.split);
   return json;
 }
@@ -59,6 +102,16 @@ Result<SystemConfig> system_from_json(const Json& json, std::string_view where) 
                R"(write {"clock_mhz": 350, "memory": "bank:ddr4-2400"})");
   SystemConfig system;
   Diagnostics errors;
+  const auto read_others = [&](const Json& value) {
+    if (!value.is_array() || value.empty() || value.size() >= kMostAccelerators)
+      return errors.push_back(bad("others", fmt::format("{} is not a list of configurations", value.dump()),
+                                  "write a JSON object for each accelerator after the first"));
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      auto other = config_from_json(value[i], fmt::format("{}, \"others\", {}", where, i));
+      if (other.ok()) system.others.push_back(*std::move(other));
+      else errors.insert(errors.end(), other.errors().begin(), other.errors().end());
+    }
+  };
   const auto read_clock = [&](const std::string& key, const Json& value, auto& clock) {
     if (!value.is_number())
       errors.push_back(bad(key, fmt::format("{} is not a number", value.dump()), "write MHz without quotes"));
@@ -89,11 +142,21 @@ Result<SystemConfig> system_from_json(const Json& json, std::string_view where) 
       else
         errors.push_back(bad(key, fmt::format("{} is not what accelerators can divide", value.dump()),
                              R"(write "samples", "layers" or "stages")"));
+    } else if (key == "others") {
+      read_others(value);
     } else {
       errors.push_back(bad(key, "the system has no key of this name", suggestion(key, kSystemKeys)));
     }
   }
   if (!errors.empty()) return errors;
+  if (const auto all = static_cast<std::int64_t>(system.others.size()) + 1; all > 1) {
+    if (json.contains("accelerators") && system.accelerators != all)
+      return bad(
+          "accelerators",
+          fmt::format("it is {}, and \"others\" has {} more than the first accelerator", system.accelerators, all - 1),
+          "leave it out");
+    system.accelerators = all;
+  }
   return system;
 }
 

@@ -12,18 +12,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "isa/accelerators.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
 
 namespace dovetail::isa {
-
-// A part of a program that runs to its FINISH. A system of several accelerators may run parts of one program together.
-struct Launch {
-  std::size_t begin = 0;  // instruction index
-  std::size_t count = 0;
-  std::size_t accelerator = 0;  // which one runs it
-  bool together = false;        // begins with the launch before it, not when that has ended
-};
 
 // Physical memory as the accelerator sees it: `bytes` starts at physical address `base`.
 struct DramImage {
@@ -76,6 +69,8 @@ struct VerifyReport {
 // Cost: near-linear in the instructions and the SRAM elements and DRAM rows that they touch. docs/explanation/verify.md
 // says why one pass is exact. A launch that deadlocks is the last one examined; later launches are checked for legality
 // only.
-VerifyReport verify(const HardwareConfig& config, std::span<const Instruction> program, const VerifyOptions& options);
+// `configs`: of the launches' accelerators; they pass check_common().
+VerifyReport verify(const AcceleratorConfigs& configs, std::span<const Instruction> program,
+                    const VerifyOptions& options);
 
 }  // namespace dovetail::isa

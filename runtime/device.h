@@ -67,6 +67,8 @@ struct StepProfile {
   double seconds = 0;
   simulator::Counters counters;            // if a simulator ran
   std::vector<TimedLaunch> launches = {};  // if the simulator has a clock
+  // The counters of each accelerator, where accelerators differ; else empty.
+  std::vector<simulator::Counters> by_accelerator = {};
   // Profiles of the steps of the programs that this step runs, summed over their executions.
   std::vector<std::vector<StepProfile>> programs = {};
   std::uint64_t runs = 1;
@@ -87,6 +89,8 @@ class DeviceKernel {
   virtual WorkEstimate estimate_work() const { return {}; }
   // The counters of the last run, if a simulator ran; else null. Valid until the next run.
   virtual const simulator::Counters* counters() const { return nullptr; }
+  // StepProfile::by_accelerator of the last run.
+  virtual std::vector<simulator::Counters> by_accelerator() const { return {}; }
   // The last run's launches, in order; empty if the engine has no clock.
   virtual std::vector<TimedLaunch> timing() const { return {}; }
   // The profiles of the last run, if the step runs programs (StepProfile::programs).

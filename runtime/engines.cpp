@@ -1,8 +1,10 @@
 // The list of engines: a new simulator is a row here.
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,6 +20,34 @@ namespace dovetail::runtime {
 
 namespace {
 
+// Accelerators that differ, on an engine that simulates one: each launch begins when the one before it has ended.
+class OneAfterTheOther final : public simulator::Simulator {
+ public:
+  // `simulators`: one for each configuration, by AcceleratorConfigs::kind().
+  OneAfterTheOther(isa::AcceleratorConfigs configs,
+                   std::map<std::size_t, std::unique_ptr<simulator::Simulator>> simulators)
+      : configs_(std::move(configs)), simulators_(std::move(simulators)) {}
+
+  std::string_view name() const override { return simulators_.begin()->second->name(); }
+  Simulator& of_accelerator(std::size_t accelerator) override {
+    Simulator& one = *simulators_.at(configs_.kind(accelerator));
+    if (configs_[accelerator].offset) one.set_offset(offset());
+    return one;
+  }
+  // Runs the program on the first accelerator.
+  Result<simulator::Counters> launch(std::span<const isa::Instruction> program, simulator::Dram& dram,
+                                     std::size_t first_index) override {
+    return of_accelerator(0).launch(program, dram, first_index);
+  }
+  void reset() override {
+    for (const auto& [kind, simulator] : simulators_) simulator->reset();
+  }
+
+ private:
+  isa::AcceleratorConfigs configs_;
+  std::map<std::size_t, std::unique_ptr<simulator::Simulator>> simulators_;
+};
+
 using Make = Result<std::unique_ptr<simulator::Simulator>> (*)(const isa::HardwareConfig& config,
                                                                const simulator::EngineOptions& options);
 
@@ -25,6 +55,7 @@ struct EngineRow {
   std::string_view name;
   std::string_view description;
   Make make;
+  bool together = false;  // simulates several accelerators
 };
 
 constexpr std::array<EngineRow, 4> kEngines{{
@@ -39,13 +70,15 @@ constexpr std::array<EngineRow, 4> kEngines{{
         const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
        DOVETAIL_TRY(isa::validate(config));
        return simulator::make_cycle(config, options);
-     }},
+     },
+     true},
     {"systemc", "the cycle model as a TLM-2.0 platform",
      [](const isa::HardwareConfig& config,
         const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
        DOVETAIL_TRY(isa::validate(config));
        return simulator::make_systemc(config, options);
-     }},
+     },
+     true},
     {"rtl", "the Verilated design; one model for each configuration",
      [](const isa::HardwareConfig& config,
         const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
@@ -91,11 +124,29 @@ Result<MakeSimulator> simulator_factory(std::string_view engine, const simulator
     if (row.name != engine) continue;
     if (!is_here(row)) return simulator::no_systemc_engine();
     // Two simulators must not write the same file.
-    return MakeSimulator([make = row.make, options,
-                          made = std::make_shared<std::atomic<std::size_t>>(0)](const isa::HardwareConfig& config) {
-      simulator::EngineOptions own = options;
+    const auto make_one = [make = row.make, made = std::make_shared<std::atomic<std::size_t>>(0)](
+                              const isa::HardwareConfig& config, simulator::EngineOptions own) {
       if (own.waves) own.waves = simulator::waves_file(*own.waves, (*made)++);
       return make(config, own);
+    };
+    return MakeSimulator([make_one, options, together = row.together](
+                             const isa::AcceleratorConfigs& configs) -> Result<std::unique_ptr<simulator::Simulator>> {
+      simulator::EngineOptions own = options;
+      own.others = configs.others();
+      if (configs.same()) return make_one(configs.first(), own);
+      own.accelerators = static_cast<std::int64_t>(configs.size());
+      own.by_launch = true;
+      if (together) {
+        for (const isa::HardwareConfig& other : configs.others()) DOVETAIL_TRY(isa::validate(other));
+        return make_one(configs.first(), own);
+      }
+      own.others.clear();
+      std::map<std::size_t, std::unique_ptr<simulator::Simulator>> simulators;
+      for (std::size_t i = 0; i < configs.size(); ++i) {
+        if (configs.kind(i) != i) continue;
+        DOVETAIL_ASSIGN(simulators[i], make_one(configs[i], own));
+      }
+      return std::unique_ptr<simulator::Simulator>(std::make_unique<OneAfterTheOther>(configs, std::move(simulators)));
     });
   }
   return Diagnostic{fmt::format("no engine \"{}\"", engine), "", "there is no engine of that name",

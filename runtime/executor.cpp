@@ -130,7 +130,7 @@ Result<RunResult> run_steps(ReadyProgram& program, const std::vector<bool>& skip
     if (options.time_steps)
       result.steps.push_back({ready.step->name, ready.step->target, together ? 0 : seconds.count(),
                               counters != nullptr ? *counters : simulator::Counters{}, ready.kernel->timing(),
-                              ready.kernel->programs()});
+                              ready.kernel->by_accelerator(), ready.kernel->programs()});
   }
   if (options.time_steps)
     for (std::size_t s = 0; s < program.steps.size(); ++s)

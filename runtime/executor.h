@@ -15,14 +15,17 @@
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "bundle/bundle.h"
+#include "isa/accelerators.h"
 #include "runtime/device.h"
 #include "simulator/engine_options.h"
 #include "simulator/simulator.h"
 
 namespace dovetail::runtime {
 
-// Creates the engine for a configuration ("functional", ...); the caller chooses it.
-using MakeSimulator = std::function<Result<std::unique_ptr<simulator::Simulator>>(const isa::HardwareConfig& config)>;
+// Creates the engine for the configuration of one accelerator, or of all that differ ("functional", ...); the caller
+// chooses it. One for accelerators that differ runs launches by run_launches() (simulator/run_launches.h).
+using MakeSimulator =
+    std::function<Result<std::unique_ptr<simulator::Simulator>>(const isa::AcceleratorConfigs& configs)>;
 // The diagnostic lists the engines of this build. `options` is for engines with a clock; others ignore it.
 Result<MakeSimulator> simulator_factory(std::string_view engine, const simulator::EngineOptions& options = {});
 

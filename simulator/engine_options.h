@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/work.h"
@@ -22,6 +23,8 @@ struct EngineOptions {
   std::int64_t accelerators = 1;
   // They run the launches of one sample instead, each launch on its accelerator (isa::Launch).
   bool by_launch = false;
+  // The configurations of all accelerators after the first, where they differ; empty: all have one.
+  std::vector<isa::HardwareConfig> others = {};
   bool trace = false;                                        // keep the events of every launch
   std::optional<std::uint64_t> program_base = std::nullopt;  // default: program_place()
   std::optional<std::filesystem::path> waves =

@@ -1,6 +1,7 @@
 #include "simulator/run_launches.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace dovetail::simulator {
 
@@ -15,6 +16,12 @@ const isa::Launch& timed_launch(std::span<const isa::Launch> launches, const Lau
 
 }  // namespace
 
+Counters Ended::sum() const {
+  Counters sum;
+  for (const Counters& one : counters) sum += one;
+  return sum;
+}
+
 Result<void> run_launches(Simulator& simulator, std::span<const isa::Instruction> program,
                           std::span<const isa::Launch> launches, Dram& dram, const LaunchEnded& ended) {
   const bool together = simulator.runs_together();
@@ -23,12 +30,16 @@ Result<void> run_launches(Simulator& simulator, std::span<const isa::Instruction
     while (together && end < launches.size() && launches[end].together) ++end;
     const auto group = launches.subspan(begin, end - begin);
     const isa::Launch& first = group.front();
-    const Result<Counters> counters =
-        together ? simulator.launch_together(program, group, dram)
-                 : simulator.launch(program.subspan(first.begin, first.count), dram, first.begin);
-    if (!counters.ok()) return counters.errors();
-    const LaunchTrace* const timing = simulator.timing();
-    ended(timed_launch(group, timing), *counters, timing);
+    std::vector<Counters> counters;
+    Simulator& one = together ? simulator : simulator.of_accelerator(first.accelerator);
+    if (together) {
+      DOVETAIL_ASSIGN(counters, simulator.launch_together(program, group, dram));
+    } else {
+      DOVETAIL_ASSIGN(const Counters own, one.launch(program.subspan(first.begin, first.count), dram, first.begin));
+      counters.push_back(own);
+    }
+    const LaunchTrace* const timing = one.timing();
+    ended({group, counters, timed_launch(group, timing), timing});
   }
   return {};
 }

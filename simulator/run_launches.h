@@ -6,14 +6,21 @@
 #include <span>
 
 #include "base/result.h"
-#include "isa/verify.h"
+#include "isa/accelerators.h"
 #include "simulator/simulator.h"
 
 namespace dovetail::simulator {
 
-// Called after each launch, or after all that began together, with the sum of their counters. `timing` is null for an
-// engine without a clock, else that of `launch`, the one that ended last.
-using LaunchEnded = std::function<void(const isa::Launch& launch, const Counters& counters, const LaunchTrace* timing)>;
+// A launch that ended, or all that began together.
+struct Ended {
+  std::span<const isa::Launch> launches;
+  std::span<const Counters> counters;  // of each
+  const isa::Launch& last;             // the one that ended last
+  const LaunchTrace* timing;           // of that one; null: the engine has no clock
+
+  Counters sum() const;  // of the counters
+};
+using LaunchEnded = std::function<void(const Ended& ended)>;
 
 // `launches` are within the program. Errors: as Simulator::launch(); a launch for an accelerator that the engine does
 // not have.

@@ -14,7 +14,8 @@ std::span<const isa::Instruction> Simulator::at_offset(const isa::HardwareConfig
   return moved_;
 }
 
-Result<Counters> Simulator::launch_together(std::span<const isa::Instruction>, std::span<const isa::Launch>, Dram&) {
+Result<std::vector<Counters>> Simulator::launch_together(std::span<const isa::Instruction>,
+                                                         std::span<const isa::Launch>, Dram&) {
   throw InternalError(std::string(name()) + " has one accelerator");
 }
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "isa/accelerators.h"
 #include "isa/codec.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
-#include "isa/verify.h"
 #include "simulator/counters.h"
 #include "simulator/trace/trace.h"
 
@@ -40,11 +40,14 @@ class Simulator {
                                   std::size_t first_index = 0) = 0;
 
   // Runs launches of `program` that begin together, each on its accelerator, and ends with the last one. Returns the
-  // sum of their counters; timing() is that of the launch that ends last. Precondition: runs_together().
-  virtual Result<Counters> launch_together(std::span<const isa::Instruction> program,
-                                           std::span<const isa::Launch> launches, Dram& dram);
+  // counters of each, of which the first has the DRAM commands of all. timing() is that of the launch that ends last,
+  // with the sum of the counters. Precondition: runs_together().
+  virtual Result<std::vector<Counters>> launch_together(std::span<const isa::Instruction> program,
+                                                        std::span<const isa::Launch> launches, Dram& dram);
   // Whether it simulates several accelerators that run different launches (EngineOptions::by_launch).
   virtual bool runs_together() const { return false; }
+  // What runs the launches of this accelerator, if they do not run together. It has the OFFSET of this simulator.
+  virtual Simulator& of_accelerator(std::size_t) { return *this; }
 
   // The last launch's cycles, and with EngineOptions::trace its events, also if tokens are left over. After a deadlock
   // only the events, with 0 for those that never happened. nullptr: the launch failed otherwise, or the engine has no

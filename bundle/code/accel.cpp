@@ -11,13 +11,12 @@
 #include "bundle/checked_json.h"
 #include "bundle/code/program_summary.h"
 #include "bundle/code/text.h"
-#include "isa/codec.h"
 #include "isa/system.h"
 
 namespace dovetail::bundle {
 
 void encode(const AccelCode& code, Step& step) {
-  auto program = isa::Codec(code.config).encode_program(code.program);
+  auto program = isa::encode_program(code.configs(), code.program, code.launches);
   DOVETAIL_CHECK(program.ok(), "the program must fit its configuration: " + to_string(program.errors()));
   step.target = kAccelTarget;
   step.data.clear();
@@ -51,6 +50,7 @@ void encode(const AccelCode& code, Step& step) {
             {"results", code.result_addresses},
             {"ranges", ranges},
             {"uops", code.uops}};
+  for (const isa::HardwareConfig& other : code.others) json["others"].push_back(isa::config_to_json(other));
   if (code.offset) json["offset"] = {{"bytes", code.offset->bytes}, {"most", code.offset->most}};
   step.code = json_bytes(json);
 }
@@ -69,6 +69,16 @@ Result<AccelCode> decode_accel(const Step& step) {
   const CheckedJson config = head.at("config");
   if (!errors.empty()) return errors;
   DOVETAIL_ASSIGN(code.config, isa::config_from_json(config.json(), place + ", config"));
+  if (const auto others = head.find("others"))
+    for (const CheckedJson& other : others->items()) {
+      DOVETAIL_ASSIGN(isa::HardwareConfig own, isa::config_from_json(other.json(), place + ", others"));
+      code.others.push_back(std::move(own));
+    }
+  if (!errors.empty()) return errors;
+  if (code.others.size() >= static_cast<std::size_t>(isa::kMostAccelerators))
+    head.fail(fmt::format("there are {} accelerators, more than {}", code.others.size() + 1, isa::kMostAccelerators));
+  const isa::AcceleratorConfigs configs = code.configs();
+  if (const auto common = isa::check_common(configs); !common.ok()) head.fail(common.errors().front().why);
   code.space = static_cast<SpaceIndex>(head.at("space").integer(0, std::numeric_limits<SpaceIndex>::max()));
   for (const CheckedJson& segment : head.at("segments").items())
     code.segments.push_back({segment.at("name").text(), segment.at("address").natural(), piece(segment.at("data"))});
@@ -79,6 +89,9 @@ Result<AccelCode> decode_accel(const Step& step) {
     code.launches.push_back({launch.at("begin").natural(), launch.at("count").natural(),
                              accelerator ? accelerator->natural(isa::kMostAccelerators - 1) : 0,
                              together && together->flag()});
+    if (errors.empty() && !configs.has(code.launches.back().accelerator))
+      launch.fail(fmt::format("it runs on accelerator {}, and the program is for {}, numbered from 0",
+                              code.launches.back().accelerator, configs.size()));
   }
   code.argument_addresses = head.at("arguments").naturals();
   code.result_addresses = head.at("results").naturals();
@@ -93,7 +106,7 @@ Result<AccelCode> decode_accel(const Step& step) {
                    offset->at("most").integer(0, std::numeric_limits<std::int64_t>::max())};
   const Blob program = piece(head.at("program"));
   if (!errors.empty()) return errors;
-  DOVETAIL_ASSIGN(code.program, isa::Codec(code.config).decode_program(program.bytes(), place + ", program"));
+  DOVETAIL_ASSIGN(code.program, isa::decode_program(configs, program.bytes(), code.launches, place + ", program"));
   return code;
 }
 
@@ -129,13 +142,16 @@ constinit const TargetFacts kAccelFacts{.name = kAccelTarget,
                                           const AccelCode code = decode_accel(step).value();
                                           const std::uint64_t bytes =
                                               bundle.spaces[static_cast<std::size_t>(code.space)].bytes;
-                                          return {.json = {{"origins", step.origins},
-                                                           {"hardware", isa::config_to_json(code.config)},
-                                                           {"dram_bytes", bytes},
-                                                           {"program", to_json(summarize(code))}},
+                                          Json json{{"origins", step.origins},
+                                                    {"hardware", isa::config_to_json(code.config)},
+                                                    {"dram_bytes", bytes},
+                                                    {"program", to_json(summarize(code))}};
+                                          for (const isa::HardwareConfig& other : code.others)
+                                            json["others"].push_back(isa::config_to_json(other));
+                                          return {.json = std::move(json),
                                                   .instructions = code.program.size(),
                                                   .memory_bytes = bytes,
-                                                  .hardware = code.config};
+                                                  .hardware = code.configs()};
                                         }};
 
 }  // namespace dovetail::bundle

@@ -12,9 +12,9 @@
 #include "bundle/bundle.h"
 #include "bundle/code/coded_step.h"
 #include "bundle/code/target_facts.h"
+#include "isa/accelerators.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
-#include "isa/verify.h"
 
 namespace dovetail::bundle {
 
@@ -41,7 +41,7 @@ struct InstructionRange {
 // The code of one region of the graph: launches that run on a memory with the segments and the arguments. Several steps
 // may share one memory, which is initialized again for each run. All addresses are physical.
 struct AccelCode {
-  isa::HardwareConfig config;  // the same for all steps that share a memory
+  isa::HardwareConfig config;  // of the first accelerator; the same for all steps that share a memory
   SpaceIndex space = kHostSpace;
   std::vector<Segment> segments;
   std::uint64_t program_base = 0;  // address of the instructions (also a segment)
@@ -58,9 +58,13 @@ struct AccelCode {
     std::int64_t most = 0;  // the largest number; the least is 0
   };
   std::optional<Offset> offset = {};
+  // The configurations of all accelerators after the first, where they differ; the same for all steps, too.
+  std::vector<isa::HardwareConfig> others = {};
+
+  isa::AcceleratorConfigs configs() const { return {config, others}; }
 };
 
-// Precondition: the program can be encoded for the configuration.
+// Precondition: the program can be encoded for the configurations.
 void encode(const AccelCode& code, Step& step);
 Result<AccelCode> decode_accel(const Step& step);
 

@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "bundle/bundle.h"
-#include "isa/config.h"
+#include "isa/accelerators.h"
 
 namespace dovetail::bundle {
 
@@ -25,7 +25,7 @@ enum class TargetDevice : std::uint8_t {
 struct StepDescription {
   Json json = Json::object();
   std::optional<std::uint64_t> instructions = {}, memory_bytes = {};
-  std::optional<isa::HardwareConfig> hardware = {};
+  std::optional<isa::AcceleratorConfigs> hardware = {};
 };
 // The description of a step of which only the size is known.
 StepDescription describe_by_size(const Bundle& bundle, const Step& step);

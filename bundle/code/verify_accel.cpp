@@ -1,12 +1,12 @@
 // Rules for accelerator steps: configuration, memory and program.
 #include <algorithm>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "bundle/code/accel.h"
-#include "isa/codec.h"
 #include "isa/legal.h"
 #include "isa/offset.h"
 #include "isa/verify/races_together.h"
@@ -39,13 +39,17 @@ Area area_of(const Bundle& bundle, TensorIndex index, std::uint64_t address, std
 class AccelVerifier {
  public:
   AccelVerifier(const Bundle& bundle, const Step& step, const AccelCode& code)
-      : bundle_(bundle), step_(step), code_(code) {}
+      : bundle_(bundle), step_(step), code_(code), configs_(code.configs()) {}
 
   std::vector<std::string> run() {
-    if (const auto valid = isa::validate(code_.config); !valid.ok()) {
-      for (const Diagnostic& problem : valid.errors()) fail(to_string(problem, "configuration"));
-      return problems_;
-    }
+    for (std::size_t i = 0; i < configs_.size(); ++i)
+      if (const auto valid = isa::validate(configs_[i]); !valid.ok())
+        for (const Diagnostic& problem : valid.errors()) fail(to_string(problem, "configuration"));
+    if (!problems_.empty()) return problems_;
+    if (const auto common = isa::check_common(configs_); !common.ok())
+      for (const Diagnostic& problem : common.errors()) fail(to_string(problem, "configurations"));
+    check_launches();
+    if (!problems_.empty()) return problems_;
     check_memory();
     check_program();
     check_ranges();
@@ -99,8 +103,10 @@ class AccelVerifier {
       fail(fmt::format("\"{}\", from which OFFSET is computed, is not one int64", number.name));
     const auto [bytes, most] = *code_.offset;
     const bool fits = bytes == 0 || static_cast<std::uint64_t>(most) <= UINT64_MAX / bytes;
-    if (!fits || !isa::check_offset(code_.config, static_cast<std::uint64_t>(most) * bytes).ok())
-      fail(fmt::format("OFFSET reaches {} times {}, which exceeds the register", most, bytes));
+    bool reaches = false;  // of an accelerator with the register
+    for (std::size_t i = 0; fits && i < configs_.size(); ++i)
+      reaches = reaches || isa::check_offset(configs_[i], static_cast<std::uint64_t>(most) * bytes).ok();
+    if (!reaches) fail(fmt::format("OFFSET reaches {} times {}, which exceeds the register", most, bytes));
   }
 
   void check_disjoint(std::vector<Area> areas) {
@@ -109,7 +115,7 @@ class AccelVerifier {
 
   // The program is stored twice: decoded, and in the image for engines that fetch. Both must be identical.
   void check_program() {
-    const auto encoded = isa::Codec(code_.config).encode_program(code_.program);
+    const auto encoded = isa::encode_program(configs_, code_.program, code_.launches);
     if (!encoded.ok()) {
       for (const Diagnostic& problem : encoded.errors()) fail(to_string(problem, "program"));
       return;
@@ -129,12 +135,34 @@ class AccelVerifier {
   void check_groups() {
     if (!code_.launches.empty() && code_.launches.front().together)
       fail("the first launch begins together with one before it");
-    const isa::LegalityRules rules(code_.config);
-    if (std::ranges::none_of(code_.launches, &isa::Launch::together) ||
-        !std::ranges::all_of(code_.program, [&](const isa::Instruction& each) { return rules.is_legal(each); }))
-      return;
-    for (const isa::Finding& finding : isa::races_together(code_.config, code_.program, code_.launches))
+    if (std::ranges::none_of(code_.launches, &isa::Launch::together)) return;
+    for (std::size_t i = 0; i < configs_.size(); ++i) {
+      const isa::LegalityRules rules(configs_[i]);
+      for (const isa::Launch& launch : code_.launches)
+        if ((configs_.same() || launch.accelerator == i) &&
+            !std::ranges::all_of(std::span(code_.program).subspan(launch.begin, launch.count),
+                                 [&](const isa::Instruction& each) { return rules.is_legal(each); }))
+          return;
+    }
+    for (const isa::Finding& finding : isa::races_together(configs_, code_.program, code_.launches))
       fail(fmt::format("{} ({}): {}", finding.diagnostic.what, finding.diagnostic.where, finding.diagnostic.why));
+  }
+
+  // Of accelerators that differ, each has its own instructions: they are encoded for its configuration.
+  void check_launches() {
+    for (const isa::Launch& launch : code_.launches)
+      if (!configs_.has(launch.accelerator))
+        fail(fmt::format("launch {}:{} runs on accelerator {} of {}", launch.begin, launch.count, launch.accelerator,
+                         configs_.size()));
+    if (configs_.same() || !problems_.empty()) return;
+    for (std::size_t i = 0; i < code_.launches.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j) {
+        const isa::Launch &one = code_.launches[j], &other = code_.launches[i];
+        if (one.begin < other.begin + other.count && other.begin < one.begin + one.count &&
+            configs_[one.accelerator] != configs_[other.accelerator])
+          fail(fmt::format("launches {}:{} and {}:{} have the same instructions, and run on accelerators that differ",
+                           one.begin, one.count, other.begin, other.count));
+      }
   }
 
   void check_ranges() {
@@ -155,6 +183,7 @@ class AccelVerifier {
   const Bundle& bundle_;
   const Step& step_;
   const AccelCode& code_;
+  const isa::AcceleratorConfigs configs_;
   std::vector<std::string> problems_;
 };
 
@@ -182,7 +211,7 @@ std::vector<std::string> verify_shared_memory(const Bundle& bundle, const std::v
     std::vector<Area> areas;
     std::set<std::pair<TensorIndex, std::uint64_t>> bound;
     for (const CodedStep<AccelCode>* step : sharing) {
-      if (step->code.config != sharing.front()->code.config)
+      if (step->code.configs() != sharing.front()->code.configs())
         problems.push_back(fmt::format("{} and {} share the memory \"{}\", but have different configurations",
                                        sharing.front()->step->name, step->step->name, memory.name));
       for (const Segment& segment : step->code.segments)

@@ -72,7 +72,7 @@ Result<Program> program_of(const dvt_program* given, std::string_view function) 
   DOVETAIL_TRY(check_texts(options.launches, program.member("launches")));
   program.name = text_or(options.name, "program");
   if (options.hardware != nullptr) {
-    DOVETAIL_ASSIGN(program.machine, isa::load_machine(options.hardware));
+    DOVETAIL_ASSIGN(program.machine, isa::load_uniform_machine(options.hardware, "a program of instructions"));
   }
   return program;
 }

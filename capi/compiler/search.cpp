@@ -202,7 +202,7 @@ Result<std::vector<explore::ModelFile>> model_files_of(const dvt_model* const* m
 Result<Json> what_if(const std::vector<explore::ModelFile>& files, const char* hardware, const Callbacks& callbacks) {
   DOVETAIL_ASSIGN(const explore::AreaModel area, explore::AreaModel::of_kit());
   DOVETAIL_ASSIGN(const explore::EnergyTable energy, explore::default_energy_table());
-  DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(hardware));
+  DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_uniform_machine(hardware, "dvt_what_if"));
   DOVETAIL_ASSIGN(const explore::Workload workload, explore::Workload::make(files));
   DOVETAIL_ASSIGN(const explore::Evaluator evaluator, explore::Evaluator::make(workload, area, energy, machine));
   Work work;
@@ -341,7 +341,7 @@ dvt_status* dvt_area_in(const char* hardware, const char* technology, char** jso
     DOVETAIL_TRY(require(technology, "dvt_area_in: technology"));
     DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(hardware));
     DOVETAIL_ASSIGN(const explore::AreaModel model, explore::choose_area(std::string(technology)));
-    *json = owned_json(model.report(machine.hardware, machine.system.accelerators));
+    *json = owned_json(model.report(machine));
     return {};
   });
 }
@@ -355,15 +355,16 @@ dvt_status* dvt_area(const char* hardware, const char* flow, char** json) {
     const isa::HardwareConfig& config = machine.hardware;
     if (flow == nullptr) {
       DOVETAIL_ASSIGN(const explore::AreaModel model, explore::AreaModel::of_kit());
-      *json = owned_json(model.report(config, machine.system.accelerators));
+      *json = owned_json(model.report(machine));
       return {};
     }
     for (const explore::FpgaFamily& family : explore::kFpgaFamilies)
       if (flow == fmt::format("{}:estimate", family.flow)) {
         DOVETAIL_ASSIGN(const explore::FpgaModel model, explore::FpgaModel::of_kit(family));
-        *json = owned_json(model.report(config, machine.system.accelerators));
+        *json = owned_json(model.report(machine));
         return {};
       }
+    DOVETAIL_TRY(isa::check_uniform(machine, "a run of Yosys"));
     if (std::ranges::none_of(driver::kAreaFlows, [&](const driver::AreaFlow& each) { return each.name == flow; }))
       return bad_argument("dvt_area: flow", fmt::format("{} is unknown", flow),
                           "give null, generic, xc7, xcup or xc7:estimate");

@@ -355,7 +355,7 @@ class Explore : public Command {
     DOVETAIL_ASSIGN(const explore::AreaModel area, explore::choose_area(technology_));
     DOVETAIL_ASSIGN(const explore::EnergyTable energy, explore::choose_energy(energy_));
     WatchedWork watched({});
-    DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(*what_if_));
+    DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_uniform_machine(*what_if_, "--what-if"));
     DOVETAIL_ASSIGN(const std::vector<explore::ModelFile> files, models());
     DOVETAIL_ASSIGN(const explore::Workload workload, explore::Workload::make(files));
     DOVETAIL_ASSIGN(const explore::Evaluator evaluator, explore::Evaluator::make(workload, area, energy, machine));

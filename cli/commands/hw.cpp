@@ -81,8 +81,8 @@ class Hw : public Command {
   }
 
   // The parts of the design in which a model extrapolates.
-  static void print_extrapolated(const explore::LogicModel& logic, const isa::HardwareConfig& config) {
-    if (const auto beyond = logic.extrapolates(config); !beyond.empty())
+  static void print_extrapolated(const explore::LogicModel& logic, const isa::Machine& machine) {
+    if (const auto beyond = explore::all_extrapolated(machine, logic); !beyond.empty())
       print("extrapolated  beyond the runs, so that its error is not known: {}\n",
             fmt::format("{}", fmt::join(beyond, ", ")));
   }
@@ -91,18 +91,18 @@ class Hw : public Command {
     DOVETAIL_ASSIGN(const explore::FpgaModel model, explore::FpgaModel::of_kit(family));
     const std::int64_t accelerators = machine.system.accelerators;
     if (json_) {
-      print_json(model.report(machine.hardware, accelerators));
+      print_json(model.report(machine));
       return Exit::success;
     }
-    const explore::FpgaEstimate used = model.estimate(machine.hardware).times(accelerators);
-    print("estimated     {}, {}{}\n", machine.hardware.name, family.title, together(accelerators));
+    const explore::FpgaEstimate used = model.estimate(machine);
+    print("estimated     {}, {}{}\n", isa::name_of(machine), family.title, together(accelerators));
     print("LUT           {:.0f}, those that hold memories included\n", used.lut);
     print("flip-flops    {:.0f}\n", used.flip_flops);
     print("DSP           {:.0f}\n", used.dsp);
     print("block RAM     {:g} of 36 Kbit\n", used.bram);
     print("logic         {:.0f} levels between registers\n", used.logic_levels);
     print("error         {}\n", model.error_text());
-    print_extrapolated(model.logic(), machine.hardware);
+    print_extrapolated(model.logic(), machine);
     return Exit::success;
   }
 
@@ -123,11 +123,11 @@ class Hw : public Command {
     DOVETAIL_ASSIGN(const explore::AreaModel model, explore::choose_area(technology_));
     const std::int64_t accelerators = machine.system.accelerators;
     if (json_) {
-      print_json(model.report(machine.hardware, accelerators));
+      print_json(model.report(machine));
       return Exit::success;
     }
-    const explore::AreaEstimate area = model.estimate(machine.hardware).times(accelerators);
-    print("estimated     {}, {}{}\n", machine.hardware.name, model.technology().name, together(accelerators));
+    const explore::AreaEstimate area = model.estimate(machine);
+    print("estimated     {}, {}{}\n", isa::name_of(machine), model.technology().name, together(accelerators));
     print("logic         {:.0f} gates of two inputs, {:.0f} flip-flops: {:.3f} mm²\n", area.gates, area.flip_flops,
           area.logic_mm2);
     print("memories      {:.0f} bits: {:.3f} mm²\n", area.memory_bits, area.sram_mm2);
@@ -135,7 +135,7 @@ class Hw : public Command {
     print("logic         {:.0f} levels between registers: about {:.0f} MHz before placement\n", area.logic_levels,
           area.clock_mhz);
     print("error         {}\n", model.error_text());
-    print_extrapolated(model.gates(), machine.hardware);
+    print_extrapolated(model.gates(), machine);
     return Exit::success;
   }
 
@@ -148,6 +148,7 @@ class Hw : public Command {
       return Diagnostic{"bad usage of `dovetail hw area`", flow_, "the flows are generic, xc7 and xcup",
                         "see `dovetail hw --help`"};
     if (estimate_) return estimate(machine);
+    DOVETAIL_TRY(isa::check_uniform(machine, "a run of Yosys"));
     if (technology_)
       return Diagnostic{"bad usage of `dovetail hw area`", "--technology",
                         "the flows of Yosys have cells of their technology", "add --estimate"};
@@ -230,38 +231,52 @@ class Hw : public Command {
       print_json(isa::portable_machine_json(machine));
       return Exit::success;
     }
-    const isa::HardwareConfig& config = machine.hardware;
+    const isa::AcceleratorConfigs configs = machine.configs();
+    for (std::size_t i = 0; i < configs.size(); ++i)
+      if (configs.kind(i) == i) print("{}\n", parameters_text(configs[i]));
+    print("{}", times_text(machine, system));
+    return Exit::success;
+  }
+
+  static std::string parameters_text(const isa::HardwareConfig& config) {
     TextTable table({"parameter", ">value"});
     const Json parameters = isa::config_to_json(config);
     for (const auto& [key, value] : parameters.items())
       table.add({key, value.is_string() ? value.get<std::string>() : value.dump()});
-    print("{}\n", table.to_string(0));
-    print("encoding: {}, {} bytes an instruction, {} a micro-op; {} MACs a GEMM micro-op\n\n", encoding_text(config),
-          config.instruction_bytes(), config.uop_bytes(), config.macs_per_uop());
     TextTable memories({"memory", ">element bytes", ">depth"});
     for (const isa::spec::MemoryInfo& memory : isa::spec::kMemories)
       if (isa::spec::is_enabled(memory, config))
         memories.add({std::string(memory.name), fmt::format("{}", config.element_bytes(memory.id)),
                       fmt::format("{}", config.depth(memory.id))});
-    print("{}\n{}", memories.to_string(0), times_text(config, system));
-    return Exit::success;
+    return fmt::format("{}\nencoding: {}, {} bytes an instruction, {} a micro-op; {} MACs a GEMM micro-op\n\n{}",
+                       table.to_string(0), encoding_text(config), config.instruction_bytes(), config.uop_bytes(),
+                       config.macs_per_uop(), memories.to_string(0));
   }
 
   // Throughput and bandwidth that the hardware has with this system's clock and memory.
-  static std::string times_text(const isa::HardwareConfig& config, const driver::System& system) {
+  static std::string times_text(const isa::Machine& machine, const driver::System& system) {
+    const isa::HardwareConfig& config = machine.hardware;
+    std::int64_t macs = config.macs_per_uop();  // of an accelerator, or of all that differ
+    for (const isa::HardwareConfig& other : machine.system.others) macs += other.macs_per_uop();
     const double cycles_per_second = system.clock_mhz * 1e6;
     std::string text = fmt::format(
         "system: {:.6g} MHz, memory {}{}; {:.4g} GMAC/s{}, {}\n", system.clock_mhz, simulator::to_string(system.memory),
         system.accelerators == 1
             ? ""
             : fmt::format(", {} accelerators that divide {}", system.accelerators, isa::name(system.split)),
-        static_cast<double>(config.macs_per_uop()) * cycles_per_second * 1e-9, system.accelerators == 1 ? "" : " each",
+        static_cast<double>(macs) * cycles_per_second * 1e-9,
+        system.accelerators == 1 ? ""
+        : machine.is_uniform()   ? " each"
+                                 : " together",
         simulator::to_string(simulator::peak_rate(system.memory, config.bus_bytes, system.accelerators),
                              cycles_per_second * 1e-9, "GB/s"));
     if (const auto* bank = std::get_if<simulator::BankMemory>(&system.memory))
       text += fmt::format("the memory's clock: {:.6g} MHz\n", 1e6 / static_cast<double>(bank->standard.clock_ps));
-    if (const std::string beyond = driver::beyond_design(config, system.clock_mhz, system.level_ps); !beyond.empty())
-      text += fmt::format("clock: {}\n", beyond);
+    const isa::AcceleratorConfigs configs = machine.configs();
+    for (std::size_t i = 0; i < configs.size(); ++i)
+      if (const std::string beyond = driver::beyond_design(configs[i], system.clock_mhz, system.level_ps);
+          configs.kind(i) == i && !beyond.empty())
+        text += fmt::format("clock: {}\n", beyond);
     return text;
   }
 

@@ -96,6 +96,7 @@ class Tune : public Command {
     DOVETAIL_ASSIGN(options_, model_.parse());
     options_.threads = static_cast<int>(threads);
     DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(options_));
+    DOVETAIL_TRY(isa::check_uniform(machine, "`dovetail tune`"));
     hardware_ = machine.hardware;
     DOVETAIL_ASSIGN(const driver::System system, system_of(options_));
     memory_ = system.memory;

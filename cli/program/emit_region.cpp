@@ -22,6 +22,7 @@
 #include "isa/codec.h"
 #include "isa/emit/emit.h"
 #include "isa/spec/registers.h"
+#include "isa/system.h"
 #include "isa/text.h"
 #include "runtime/executor.h"
 
@@ -268,11 +269,28 @@ class Region {
 
 }  // namespace
 
+namespace {
+
+// A program of instructions is of one configuration.
+Result<void> check_uniform(const std::vector<bundle::CodedStep<bundle::AccelCode>>& steps) {
+  for (const auto& step : steps)
+    if (!step.code.others.empty())
+      return Diagnostic{"cannot emit regions", step.step->name,
+                        fmt::format("its program is for accelerators that differ, {}, and an emitted program is for "
+                                    "one configuration",
+                                    isa::name_of(step.code.configs())),
+                        fmt::format("compile for one of them, for example --hw {}", step.code.config.name)};
+  return {};
+}
+
+}  // namespace
+
 Result<std::string> emit_regions(const bundle::Bundle& bundle, const fs::path& folder) {
   DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
   if (steps.empty())
     return Diagnostic{"cannot emit regions", bundle.name, "no step of the bundle runs on the accelerator",
                       "put accel first in --target; the report says why no node runs on it"};
+  DOVETAIL_TRY(check_uniform(steps));
   DOVETAIL_ASSIGN(const Sample sample, Sample::make(bundle));
   DOVETAIL_TRY(driver::make_result_folder("--emit", folder));
   std::string text;
@@ -288,6 +306,7 @@ Result<std::string> emit_regions(const bundle::Bundle& bundle, const fs::path& f
 
 Result<std::vector<RegionProgram>> region_programs(const bundle::Bundle& bundle) {
   DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
+  DOVETAIL_TRY(check_uniform(steps));
   std::vector<RegionProgram> programs;
   for (const auto& step : steps) {
     DOVETAIL_ASSIGN(RegionProgram program, Region(bundle, step, nullptr).program());

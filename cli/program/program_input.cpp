@@ -27,7 +27,7 @@ Result<ProgramInput> load_assembly(const ProgramArguments& arguments) {
   std::optional<isa::Machine> machine;
   std::optional<isa::HardwareConfig> expected;
   if (arguments.hardware) {
-    DOVETAIL_ASSIGN(machine, isa::load_machine(*arguments.hardware));
+    DOVETAIL_ASSIGN(machine, isa::load_uniform_machine(*arguments.hardware, "a program of instructions"));
     expected = machine->hardware;
   }
   if (arguments.map)
@@ -45,7 +45,7 @@ Result<ProgramInput> load_binary(const ProgramArguments& arguments, std::string_
                       fmt::format("add --hw CONFIG or --map MAP.json; see `dovetail {} --help`", command)};
   std::optional<isa::Machine> machine;
   if (arguments.hardware) {
-    DOVETAIL_ASSIGN(machine, isa::load_machine(*arguments.hardware));
+    DOVETAIL_ASSIGN(machine, isa::load_uniform_machine(*arguments.hardware, "a program of instructions"));
   }
   if (map) {
     DOVETAIL_ASSIGN(machine, machine_of(*map, machine, *arguments.map));

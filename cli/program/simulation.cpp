@@ -116,13 +116,12 @@ Result<void> Simulation::run_launches() {
   dram_ = input_.dram;
   const auto start = Clock::now();
   timed_.launches.clear();
-  DOVETAIL_TRY(simulator::run_launches(
-      *simulator_, instructions, input_.launches, dram_,
-      [&](const isa::Launch& launch, const simulator::Counters& counters, const simulator::LaunchTrace* timing) {
-        timed_.launches.push_back(launch);
-        timed_.counters += counters;
-        of_launches_.push_back(counters);
-        if (timing != nullptr) timed_.traces.push_back(*timing);
+  DOVETAIL_TRY(
+      simulator::run_launches(*simulator_, instructions, input_.launches, dram_, [&](const simulator::Ended& ended) {
+        timed_.launches.push_back(ended.last);
+        timed_.counters += ended.sum();
+        of_launches_.push_back(ended.sum());
+        if (ended.timing != nullptr) timed_.traces.push_back(*ended.timing);
       }));
   seconds_ = seconds_since(start);
   if (!options_.what_if || timed_.traces.empty()) return {};

@@ -115,7 +115,7 @@ std::string report_text(const driver::CompiledModel& model, const std::string& p
   if (std::ranges::any_of(model.targets, [](const std::string& target) {
         return bundle::runs_on(bundle::TargetDevice::accelerator, target);
       }))
-    text += fmt::format("hardware      {}\n", driver::config_text(model.hardware)) + system_text(model.system);
+    text += hardware_text({model.hardware, model.system.others}) + system_text(model.system);
 
   text += placement_text(model.compiled);
   text += left_text(driver::left_accelerator(model.compiled.placement, model.compiled.summary, model.targets));

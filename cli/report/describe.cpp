@@ -66,7 +66,7 @@ Result<Description> describe_json(std::string_view content, const std::string& p
     DOVETAIL_ASSIGN(isa::Machine machine, isa::machine_from_json(json, path));
     machine.system.memory = isa::memory_from(machine.system.memory, std::filesystem::path(path).parent_path());
     DOVETAIL_ASSIGN(const driver::System system, driver::resolve_system(machine.system, path, {}));
-    return Description{fmt::format("hardware      {}\n{}", driver::config_text(machine.hardware), system_text(system)),
+    return Description{hardware_text(machine.configs()) + system_text(system),
                        {{"kind", "hardware"}, {"config", isa::portable_machine_json(machine)}}};
   }
   std::string text = fmt::format("report        {}\n\n",

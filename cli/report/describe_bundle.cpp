@@ -50,7 +50,8 @@ void add_steps(const bundle::Bundle& bundle, Steps& steps) {
     bundle::StepDescription description = bundle::describe(bundle, step);
     Json row{{"name", step.name}, {"target", step.target}};
     row.update(description.json);
-    if (description.hardware) steps.configs[description.hardware->name] = driver::config_text(*description.hardware);
+    for (std::size_t i = 0; description.hardware && i < description.hardware->size(); ++i)
+      steps.configs[(*description.hardware)[i].name] = driver::config_text((*description.hardware)[i]);
     steps.add(step, std::move(row), description.instructions ? with_separators(*description.instructions) : "-",
               description.memory_bytes ? driver::bytes_text(*description.memory_bytes) : "-");
     for (const bundle::Bundle& program : step.programs) add_steps(program, steps);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "driver/value_text.h"
+
 namespace dovetail::cli {
 
 std::string system_text(const driver::System& system) {
@@ -16,6 +18,14 @@ std::string system_text(const driver::System& system) {
   return text;
 }
 
+std::string hardware_text(const isa::AcceleratorConfigs& configs) {
+  std::string text;
+  for (std::size_t i = 0; i < configs.size(); ++i)
+    if (configs.kind(i) == i)
+      text += fmt::format("{:<14}{}\n", i == 0 ? "hardware" : "", driver::config_text(configs[i]));
+  return text;
+}
+
 Json system_json(const driver::System& system) {
   Json json{{"clock_mhz", system.clock_mhz},
             {"clock_from", system.clock_from},
@@ -24,6 +34,7 @@ Json system_json(const driver::System& system) {
   if (system.accelerators > 1)
     json.update({{"accelerators", system.accelerators}, {"accelerators_from", system.accelerators_from}});
   if (system.divides_samples()) json["split"] = isa::name(system.split);
+  for (const isa::HardwareConfig& other : system.others) json["others"].push_back(isa::config_to_json(other));
   return json;
 }
 

@@ -201,7 +201,9 @@ std::string layer_table(const simulator::Trace& trace) {
 namespace {
 
 std::string clock_text(const driver::TimedProgram& program, const driver::System& system) {
-  const std::string beyond = driver::beyond_design(program.config, system.clock_mhz, system.level_ps);
+  std::string beyond = driver::beyond_design(program.config, system.clock_mhz, system.level_ps);
+  for (const isa::HardwareConfig& other : program.others)
+    if (beyond.empty()) beyond = driver::beyond_design(other, system.clock_mhz, system.level_ps);
   return beyond.empty() ? "" : entry("clock", beyond);
 }
 

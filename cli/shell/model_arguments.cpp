@@ -14,7 +14,9 @@ void ModelArguments::declare_target(Options& options) {
   names.insert(names.end(), {std::string(driver::kInterpreter), std::string(driver::kPortable)});
   options.value("--target", "LIST", targets, "targets in order of preference, as in accel,cpu")
       .list(driver::target_names());
-  options.value("--hw", "CONFIG", hardware, fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware),
+  options.value("--hw", "CONFIG", hardware,
+                fmt::format("{}, or A+3*B,split=layers: accelerators that differ (default {})", kHardwareHelp,
+                            driver::kDefaultHardware),
                 File::read);
   options
       .value(

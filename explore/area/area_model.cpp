@@ -129,6 +129,17 @@ AreaEstimate AreaEstimate::times(std::int64_t accelerators) const {
   return all;
 }
 
+AreaEstimate& AreaEstimate::operator+=(const AreaEstimate& other) {
+  gates += other.gates;
+  flip_flops += other.flip_flops;
+  memory_bits += other.memory_bits;
+  logic_mm2 += other.logic_mm2;
+  sram_mm2 += other.sram_mm2;
+  logic_levels = std::max(logic_levels, other.logic_levels);
+  clock_mhz = std::min(clock_mhz, other.clock_mhz);
+  return *this;
+}
+
 std::string AreaModel::key() const {
   Hash hash;
   hash.add(technology_.key());
@@ -159,11 +170,18 @@ AreaEstimate AreaModel::estimate(const isa::HardwareConfig& hardware) const {
   return area;
 }
 
-Json AreaModel::report(const isa::HardwareConfig& hardware, std::int64_t accelerators) const {
-  const AreaEstimate area = estimate(hardware).times(accelerators);
+AreaEstimate AreaModel::estimate(const isa::Machine& machine) const {
+  AreaEstimate area = estimate(machine.hardware);
+  if (machine.is_uniform()) return area.times(machine.system.accelerators);
+  for (const isa::HardwareConfig& other : machine.system.others) area += estimate(other);
+  return area;
+}
+
+Json AreaModel::report(const isa::Machine& machine) const {
+  const AreaEstimate area = estimate(machine);
   const ModelError held_back = gates_.logic_error(true);
-  return {{"config", hardware.name},
-          {"accelerators", accelerators},
+  return {{"config", isa::name_of(machine)},
+          {"accelerators", machine.system.accelerators},
           {"technology", technology_.name},
           {"gates", area.gates},
           {"flip_flops", area.flip_flops},
@@ -174,7 +192,7 @@ Json AreaModel::report(const isa::HardwareConfig& hardware, std::int64_t acceler
           {"logic_levels", area.logic_levels},
           {"clock_mhz", area.clock_mhz},
           {"error", {{"runs", held_back.runs}, {"gates_mean", held_back.mean}, {"gates_most", held_back.most}}},
-          {"extrapolates", extrapolates(hardware)}};
+          {"extrapolates", all_extrapolated(machine, gates_)}};
 }
 
 }  // namespace dovetail::explore

@@ -15,6 +15,7 @@
 #include "explore/area/fpga_model.h"
 #include "explore/area/logic_model.h"
 #include "isa/config.h"
+#include "isa/system.h"
 
 namespace dovetail::explore {
 
@@ -40,6 +41,7 @@ struct AreaEstimate {
   double logic_levels = 0, clock_mhz = 0;  // levels between registers, and the clock that they allow
   double mm2() const { return logic_mm2 + sram_mm2; }
   AreaEstimate times(std::int64_t accelerators) const;
+  AreaEstimate& operator+=(const AreaEstimate& other);  // of another accelerator; the slower one decides the clock
 };
 
 class AreaModel {
@@ -53,15 +55,15 @@ class AreaModel {
   AreaModel in(Technology technology) const { return AreaModel(gates_, std::move(technology), fpgas_); }
 
   AreaEstimate estimate(const isa::HardwareConfig& hardware) const;
+  AreaEstimate estimate(const isa::Machine& machine) const;  // of all its accelerators together
   const LogicModel& gates() const { return gates_; }
   std::string error_text() const { return gates_.error_text("gates"); }
   // LogicModel::extrapolates() of the gates.
   std::vector<std::string> extrapolates(const isa::HardwareConfig& hardware) const {
     return gates_.extrapolates(hardware);
   }
-  // The estimate of so many accelerators together, with the model's technology and error: `dovetail hw area --estimate
-  // --json`.
-  Json report(const isa::HardwareConfig& hardware, std::int64_t accelerators) const;
+  // estimate(machine), with the model's technology and error: `dovetail hw area --estimate --json`.
+  Json report(const isa::Machine& machine) const;
   const Technology& technology() const { return technology_; }
   std::string key() const;                                     // equal keys give equal estimates
   std::span<const FpgaModel> fpgas() const { return fpgas_; }  // in the order of kFpgaFamilies

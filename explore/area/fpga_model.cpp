@@ -97,6 +97,15 @@ FpgaEstimate FpgaEstimate::times(std::int64_t accelerators) const {
   return all;
 }
 
+FpgaEstimate& FpgaEstimate::operator+=(const FpgaEstimate& other) {
+  lut += other.lut;
+  flip_flops += other.flip_flops;
+  dsp += other.dsp;
+  bram += other.bram;
+  logic_levels = std::max(logic_levels, other.logic_levels);
+  return *this;
+}
+
 FpgaEstimate FpgaModel::estimate(const HardwareConfig& hardware) const {
   FpgaMemory used;
   const auto add = [&](const MemoryMacro& memory, bool registered) {
@@ -114,11 +123,18 @@ FpgaEstimate FpgaModel::estimate(const HardwareConfig& hardware) const {
           .logic_levels = logic_.levels(hardware)};
 }
 
-Json FpgaModel::report(const HardwareConfig& hardware, std::int64_t accelerators) const {
-  const FpgaEstimate estimated = estimate(hardware).times(accelerators);
+FpgaEstimate FpgaModel::estimate(const isa::Machine& machine) const {
+  FpgaEstimate all = estimate(machine.hardware);
+  if (machine.is_uniform()) return all.times(machine.system.accelerators);
+  for (const HardwareConfig& other : machine.system.others) all += estimate(other);
+  return all;
+}
+
+Json FpgaModel::report(const isa::Machine& machine) const {
+  const FpgaEstimate estimated = estimate(machine);
   const ModelError held_back = logic_.logic_error(true);
-  return {{"config", hardware.name},
-          {"accelerators", accelerators},
+  return {{"config", isa::name_of(machine)},
+          {"accelerators", machine.system.accelerators},
           {"flow", family_->flow},
           {"lut", estimated.lut},
           {"flip_flops", estimated.flip_flops},
@@ -126,7 +142,7 @@ Json FpgaModel::report(const HardwareConfig& hardware, std::int64_t accelerators
           {"bram", estimated.bram},
           {"logic_levels", estimated.logic_levels},
           {"error", {{"runs", held_back.runs}, {"lut_mean", held_back.mean}, {"lut_most", held_back.most}}},
-          {"extrapolates", logic_.extrapolates(hardware)}};
+          {"extrapolates", all_extrapolated(machine, logic_)}};
 }
 
 }  // namespace dovetail::explore

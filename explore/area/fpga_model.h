@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "explore/area/logic_model.h"
 #include "isa/config.h"
+#include "isa/system.h"
 
 namespace dovetail::explore {
 
@@ -42,6 +43,7 @@ struct FpgaEstimate {
   double bram = 0;  // block RAMs of 36 Kbit; one of 18 Kbit is a half
   double logic_levels = 0;
   FpgaEstimate times(std::int64_t accelerators) const;
+  FpgaEstimate& operator+=(const FpgaEstimate& other);  // of another accelerator
 };
 
 class FpgaModel {
@@ -50,12 +52,12 @@ class FpgaModel {
   static Result<FpgaModel> of_kit(const FpgaFamily& family);
 
   FpgaEstimate estimate(const isa::HardwareConfig& hardware) const;
+  FpgaEstimate estimate(const isa::Machine& machine) const;  // of all its accelerators together
   const FpgaFamily& family() const { return *family_; }
   const LogicModel& logic() const { return logic_; }
   std::string error_text() const { return logic_.error_text("LUT") + "; DSP and block RAM are exact"; }
-  // The estimate of so many accelerators together, with the model's error: `dovetail hw area --estimate --flow FLOW
-  // --json`.
-  Json report(const isa::HardwareConfig& hardware, std::int64_t accelerators) const;
+  // estimate(machine), with the model's error: `dovetail hw area --estimate --flow FLOW --json`.
+  Json report(const isa::Machine& machine) const;
 
  private:
   FpgaModel(const FpgaFamily& family, LogicModel logic) : family_(&family), logic_(std::move(logic)) {}

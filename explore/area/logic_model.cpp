@@ -301,4 +301,12 @@ std::vector<std::string> LogicModel::extrapolates(const HardwareConfig& hardware
   return beyond;
 }
 
+std::vector<std::string> all_extrapolated(const isa::Machine& machine, const LogicModel& model) {
+  std::vector<std::string> all = model.extrapolates(machine.hardware);
+  for (const isa::HardwareConfig& other : machine.system.others)
+    for (std::string& what : model.extrapolates(other))
+      if (std::ranges::find(all, what) == all.end()) all.push_back(std::move(what));
+  return all;
+}
+
 }  // namespace dovetail::explore

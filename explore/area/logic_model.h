@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "isa/config.h"
+#include "isa/system.h"
 
 namespace dovetail::explore {
 
@@ -60,6 +61,10 @@ ModelError error_of(std::span<const SynthesisRun> runs, bool held_back, const Mo
   if (error.runs > 0) error.mean /= static_cast<double>(error.runs);
   return error;
 }
+
+class LogicModel;
+// LogicModel::extrapolates() of all accelerators.
+std::vector<std::string> all_extrapolated(const isa::Machine& machine, const LogicModel& model);
 
 class LogicModel {
  public:

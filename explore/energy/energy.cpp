@@ -228,6 +228,27 @@ Energy energy_of(const simulator::Counters& counters, const isa::HardwareConfig&
   return sum.take();
 }
 
+Energy energy_of_each(std::span<const AcceleratorWork> each, const simulator::Counters& sum,
+                      const simulator::MemorySpec& memory, const std::optional<RunTime>& time,
+                      const EnergyTable& table) {
+  std::optional<RunTime> alone;
+  if (time) alone = RunTime{time->cycles, time->clock_hz, 1, false};
+  Energy all;
+  for (const AcceleratorWork& work : each) {
+    Sum own(table, alone.value_or(RunTime{}));
+    add_work(own, work.counters, work.config, table.costs);
+    add_memories(own, work.counters, work.config);
+    add_time(own, alone, table.costs, work.logic);
+    all += own.take();
+  }
+  Sum shared(table, alone.value_or(RunTime{}));
+  add_dram(shared, sum, each.front().config, memory, alone, table.costs);
+  Energy dram = shared.take();
+  all += dram;
+  all.statement = dram.statement;
+  return all;
+}
+
 std::vector<double> split_energy(const Energy& whole, std::span<const RunPart> parts, const isa::HardwareConfig& config,
                                  const simulator::MemorySpec& memory, const RunTime& time, const EnergyTable& table,
                                  const std::optional<LogicSize>& logic) {

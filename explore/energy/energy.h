@@ -59,6 +59,18 @@ Energy energy_of(const simulator::Counters& counters, const isa::HardwareConfig&
                  const simulator::MemorySpec& memory, const std::optional<RunTime>& time, const EnergyTable& table,
                  const std::optional<LogicSize>& logic = std::nullopt);
 
+// What one of several accelerators that differ did.
+struct AcceleratorWork {
+  simulator::Counters counters;
+  isa::HardwareConfig config;
+  std::optional<LogicSize> logic = std::nullopt;
+};
+// The energy of all of them, which ran for `time` on one memory. `sum`: of their counters, with the DRAM commands.
+// Precondition: there is an accelerator.
+Energy energy_of_each(std::span<const AcceleratorWork> each, const simulator::Counters& sum,
+                      const simulator::MemorySpec& memory, const std::optional<RunTime>& time,
+                      const EnergyTable& table);
+
 // The events of the memory's DRAM whose energy is not known, with commas: "refresh, standby". Empty: all are known.
 std::string unknown_dram_events(const simulator::MemorySpec& memory, const EnergyTable& table);
 

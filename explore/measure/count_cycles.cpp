@@ -11,13 +11,13 @@ accel::CountCycles cycle_counter(const simulator::MemorySpec& memory, std::int64
     options.memory = memory;
     options.accelerators = accelerators;
     options.by_launch = true;
+    options.others = code.others;
     options.program_base = code.program_base;
     const auto simulator = simulator::make_cycle_timing(code.config, options);
     simulator::Dram dram{space.base, bundle::initial_image(space, code)};
     std::uint64_t cycles = 0;
     DOVETAIL_TRY(simulator::run_launches(*simulator, code.program, code.launches, dram,
-                                         [&](const isa::Launch&, const simulator::Counters&,
-                                             const simulator::LaunchTrace* timing) { cycles += timing->cycles; }));
+                                         [&](const simulator::Ended& ended) { cycles += ended.timing->cycles; }));
     return cycles;
   };
 }

@@ -285,7 +285,7 @@ bool varies(const std::vector<Axis>& axes, const Is& is) {
 
 // Errors name the space.
 Result<isa::Machine> load_base(const std::string& name, std::string_view where) {
-  auto machine = isa::load_machine(name);
+  auto machine = isa::load_uniform_machine(name, "a sweep");
   if (machine.ok()) return machine;
   Diagnostics errors = machine.errors();
   for (Diagnostic& error : errors) {

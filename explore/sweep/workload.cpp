@@ -154,12 +154,11 @@ Result<std::vector<ModelTime>> Workload::time(const Programs& programs, const si
       options.work = work;
       const auto simulator = simulator::make_cycle_timing(programs.hardware, options);
       simulator::Dram dram = image_of(model.bundle, step.code);
-      DOVETAIL_TRY(simulator::run_launches(
-          *simulator, step.code.program, step.code.launches, dram,
-          [&](const isa::Launch&, const simulator::Counters& counters, const simulator::LaunchTrace* timing) {
-            time.counters += counters;
-            time.cycles += timing->cycles;
-          }));
+      DOVETAIL_TRY(simulator::run_launches(*simulator, step.code.program, step.code.launches, dram,
+                                           [&](const simulator::Ended& ended) {
+                                             time.counters += ended.sum();
+                                             time.cycles += ended.timing->cycles;
+                                           }));
     }
     times.push_back(std::move(time));
   }
@@ -270,7 +269,10 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
                                     .launches = {},
                                     .what_if = {},
                                     .useful_macs = {},
-                                    .divided = programs.divided};
+                                    .divided = programs.divided,
+                                    .ranges = {},
+                                    .others = {},
+                                    .accelerators = {}};
     std::vector<std::uint32_t> sources(step.code.program.size(), 0);
     for (const bundle::InstructionRange& range : step.code.ranges) {
       const auto [at, is_new] = known.try_emplace(range.name, static_cast<std::uint32_t>(trace.sources.size()));
@@ -280,13 +282,13 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
       if (range.macs) traced.useful_macs[range.name] += *range.macs;
       if (programs.divided > 1) traced.ranges.push_back({range.begin, range.end, range.name});
     }
-    DOVETAIL_TRY(simulator::run_launches(
-        *simulator, step.code.program, step.code.launches, dram,
-        [&](const isa::Launch& launch, const simulator::Counters&, const simulator::LaunchTrace* timing) {
-          traced.launches.push_back(launch);
-          trace.launches.push_back(*timing);
-          for (simulator::TraceEvent& event : trace.launches.back().events) event.source = sources[event.instruction];
-        }));
+    DOVETAIL_TRY(simulator::run_launches(*simulator, step.code.program, step.code.launches, dram,
+                                         [&](const simulator::Ended& ended) {
+                                           traced.launches.push_back(ended.last);
+                                           trace.launches.push_back(*ended.timing);
+                                           for (simulator::TraceEvent& event : trace.launches.back().events)
+                                             event.source = sources[event.instruction];
+                                         }));
     const simulator::Profile profile = simulator::profile(trace, 0, traced, memory);
     after.cycles += profile.after.cycles;
     for (std::size_t c = 0; c < after.by_cause.size(); ++c) after.by_cause[c] += profile.after.by_cause[c];

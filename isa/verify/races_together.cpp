@@ -20,9 +20,9 @@ struct Writer {
 
 class Group {
  public:
-  Group(const HardwareConfig& config, std::span<const Instruction> program, std::span<const Launch> launches,
+  Group(const AcceleratorConfigs& configs, std::span<const Instruction> program, std::span<const Launch> launches,
         FindingSet& findings)
-      : config_(config), program_(program), launches_(launches), findings_(findings) {}
+      : configs_(configs), program_(program), launches_(launches), findings_(findings) {}
 
   void check() {
     std::set<std::size_t> accelerators;
@@ -47,7 +47,7 @@ class Group {
   void visit(std::size_t l, bool stores) {
     const Launch& launch = launches_[l];
     for (std::size_t i = launch.begin; i < launch.begin + launch.count; ++i) {
-      const DramAccess access = dram_access(config_, program_[i]);
+      const DramAccess access = dram_access(configs_[launch.accelerator], program_[i]);
       if (access.empty() || access.write != stores) continue;
       std::map<std::size_t, std::vector<Extent>> conflicts;  // by the other instruction
       const auto meet = [&](const Writer& writer, Extent part) {
@@ -75,7 +75,7 @@ class Group {
                    std::nullopt, std::move(extents)});
   }
 
-  const HardwareConfig& config_;
+  const AcceleratorConfigs& configs_;
   std::span<const Instruction> program_;
   std::span<const Launch> launches_;
   FindingSet& findings_;
@@ -84,19 +84,19 @@ class Group {
 
 }  // namespace
 
-void find_races_together(const HardwareConfig& config, std::span<const Instruction> program,
+void find_races_together(const AcceleratorConfigs& configs, std::span<const Instruction> program,
                          std::span<const Launch> launches, FindingSet& findings) {
   for (std::size_t begin = 0, end = 1; begin < launches.size(); begin = end++) {
     while (end < launches.size() && launches[end].together) ++end;
-    if (end - begin > 1) Group(config, program, launches.subspan(begin, end - begin), findings).check();
+    if (end - begin > 1) Group(configs, program, launches.subspan(begin, end - begin), findings).check();
   }
 }
 
-std::vector<Finding> races_together(const HardwareConfig& config, std::span<const Instruction> program,
+std::vector<Finding> races_together(const AcceleratorConfigs& configs, std::span<const Instruction> program,
                                     std::span<const Launch> launches) {
   constexpr std::size_t kMost = 4;
   FindingSet findings(kMost);
-  find_races_together(config, program, launches, findings);
+  find_races_together(configs, program, launches, findings);
   return std::move(findings).report().findings;
 }
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "isa/config.h"
+#include "isa/accelerators.h"
 #include "isa/instruction.h"
 #include "isa/verify.h"
 #include "isa/verify/findings.h"
@@ -13,11 +13,11 @@
 namespace dovetail::isa {
 
 // Also finds launches that begin together on one accelerator. `launches` are within the program.
-void find_races_together(const HardwareConfig& config, std::span<const Instruction> program,
+void find_races_together(const AcceleratorConfigs& configs, std::span<const Instruction> program,
                          std::span<const Launch> launches, FindingSet& findings);
 
 // The first findings alone. Precondition: instructions are legal.
-std::vector<Finding> races_together(const HardwareConfig& config, std::span<const Instruction> program,
+std::vector<Finding> races_together(const AcceleratorConfigs& configs, std::span<const Instruction> program,
                                     std::span<const Launch> launches);
 
 }  // namespace dovetail::isa

@@ -17,7 +17,7 @@ struct UopReader {
 };
 
 // For each byte that is loaded as a micro-op or fetched: the first instruction that loads it or is encoded in it.
-IntervalMap<UopReader> constant_bytes(const HardwareConfig& config, std::span<const Instruction> program,
+IntervalMap<UopReader> constant_bytes(const AcceleratorConfigs& configs, std::span<const Instruction> program,
                                       std::span<const Launch> launches, std::optional<std::uint64_t> program_base) {
   IntervalMap<UopReader> readers;
   const auto claim = [&](Extent extent, UopReader reader) {
@@ -25,13 +25,13 @@ IntervalMap<UopReader> constant_bytes(const HardwareConfig& config, std::span<co
       if (!owner.set) owner = reader;
     });
   };
-  const auto bytes = static_cast<std::uint64_t>(config.instruction_bytes());
+  const auto bytes = static_cast<std::uint64_t>(configs.first().instruction_bytes());
   for (const Launch& launch : launches)
     for (std::size_t i = launch.begin; i < launch.begin + launch.count; ++i) {
       if (program_base) claim({*program_base + i * bytes, *program_base + (i + 1) * bytes}, {i, true, true});
       const auto* load = std::get_if<Load>(&program[i].body);
       if (load == nullptr || load->memory != Memory::uop) continue;
-      const DramAccess access = dram_access(config, program[i]);
+      const DramAccess access = dram_access(configs[launch.accelerator], program[i]);
       for (std::uint64_t y = 0; y < access.rows; ++y) claim(access.row(y), {i, false, true});
     }
   return readers;
@@ -39,14 +39,14 @@ IntervalMap<UopReader> constant_bytes(const HardwareConfig& config, std::span<co
 
 }  // namespace
 
-void find_uop_overwrites(const HardwareConfig& config, std::span<const Instruction> program,
+void find_uop_overwrites(const AcceleratorConfigs& configs, std::span<const Instruction> program,
                          std::span<const Launch> launches, std::optional<std::uint64_t> program_base,
                          FindingSet& findings) {
-  const IntervalMap<UopReader> readers = constant_bytes(config, program, launches, program_base);
+  const IntervalMap<UopReader> readers = constant_bytes(configs, program, launches, program_base);
   if (readers.empty()) return;
   for (const Launch& launch : launches)
     for (std::size_t i = launch.begin; i < launch.begin + launch.count; ++i) {
-      const DramAccess access = dram_access(config, program[i]);
+      const DramAccess access = dram_access(configs[launch.accelerator], program[i]);
       if (!access.write || access.empty()) continue;
       bool meets = false;
       readers.query(access.hull(), [&](const UopReader&, Extent) { meets = true; });

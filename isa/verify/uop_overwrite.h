@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "isa/config.h"
+#include "isa/accelerators.h"
 #include "isa/instruction.h"
 #include "isa/verify.h"
 #include "isa/verify/findings.h"
@@ -12,7 +12,7 @@ namespace dovetail::isa {
 
 // `launches` are within the program. A STORE and a reader in any order are a finding: if micro-ops were data, no static
 // analysis would hold.
-void find_uop_overwrites(const HardwareConfig& config, std::span<const Instruction> program,
+void find_uop_overwrites(const AcceleratorConfigs& configs, std::span<const Instruction> program,
                          std::span<const Launch> launches, std::optional<std::uint64_t> program_base,
                          FindingSet& findings);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
@@ -197,22 +198,61 @@ std::vector<Launch> clipped_launches(std::span<const Instruction> program, std::
   return launches;
 }
 
-VerifyReport verify_moved(const HardwareConfig& config, std::span<const Instruction> program,
+// Whether the launch has an accelerator, and no instruction that an earlier launch runs on another configuration.
+void check_accelerators(const AcceleratorConfigs& configs, std::vector<Launch>& launches, FindingSet& findings) {
+  std::vector<Launch> known;
+  for (const Launch& launch : launches) {
+    const auto refuse = [&](std::string why, std::string hint) {
+      if (findings.admit(launch.begin))
+        findings.add(
+            {FindingKind::illegal,
+             launch.begin,
+             std::nullopt,
+             false,
+             Diagnostic{fmt::format("accelerator {} cannot run the launch", launch.accelerator),
+                        fmt::format("launch {}:{}", launch.begin, launch.count), std::move(why), std::move(hint)},
+             std::nullopt,
+             {}});
+    };
+    if (!configs.has(launch.accelerator)) {
+      refuse(fmt::format("there are {} accelerators, numbered from 0", configs.size()), "choose one of them");
+      continue;
+    }
+    const auto meets = [&](const Launch& other) {
+      return other.begin < launch.begin + launch.count && launch.begin < other.begin + other.count &&
+             configs[other.accelerator] != configs[launch.accelerator];
+    };
+    if (!configs.same() && std::ranges::any_of(known, meets))
+      refuse("another launch runs the same instructions on an accelerator of another configuration",
+             "give each accelerator its own instructions");
+    else known.push_back(launch);
+  }
+  launches = std::move(known);
+}
+
+VerifyReport verify_moved(const AcceleratorConfigs& configs, std::span<const Instruction> program,
                           const VerifyOptions& options) {
   FindingSet findings(options.max_findings);
-  const std::vector<Launch> launches = clipped_launches(program, options.launches, findings);
-  StaticRules rules(config, options.dram);
+  std::vector<Launch> launches = clipped_launches(program, options.launches, findings);
+  check_accelerators(configs, launches, findings);
+  std::map<std::size_t, StaticRules> rules;  // of each accelerator
+  const std::vector<std::size_t> accelerators = accelerators_of(program.size(), launches);
   std::vector<bool> trusted(program.size());
-  for (std::size_t i = 0; i < program.size(); ++i) trusted[i] = rules.check(program, i, findings);
-  find_uop_overwrites(config, program, launches, options.program_base, findings);
-  find_races_together(config, program, launches, findings);
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const std::size_t accelerator = configs.same() ? 0 : accelerators[i];
+    trusted[i] =
+        rules.try_emplace(accelerator, configs[accelerator], options.dram).first->second.check(program, i, findings);
+  }
+  find_uop_overwrites(configs, program, launches, options.program_base, findings);
+  find_races_together(configs, program, launches, findings);
   // Each accelerator has its own SRAM.
   std::map<std::size_t, Verifier> verifiers;
   bool goes_on = true;
   for (const Launch& launch : launches) {
     if (!goes_on && !launch.together) break;
     Verifier& verifier =
-        verifiers.try_emplace(launch.accelerator, config, program, options, trusted, findings).first->second;
+        verifiers.try_emplace(launch.accelerator, configs[launch.accelerator], program, options, trusted, findings)
+            .first->second;
     goes_on = verifier.examine(launch) && goes_on;
   }
   return std::move(findings).report();
@@ -220,9 +260,10 @@ VerifyReport verify_moved(const HardwareConfig& config, std::span<const Instruct
 
 }  // namespace
 
-VerifyReport verify(const HardwareConfig& config, std::span<const Instruction> program, const VerifyOptions& options) {
-  if (options.offset == 0) return verify_moved(config, program, options);
-  return verify_moved(config, at_offset(config, program, options.offset), options);
+VerifyReport verify(const AcceleratorConfigs& configs, std::span<const Instruction> program,
+                    const VerifyOptions& options) {
+  if (options.offset == 0) return verify_moved(configs, program, options);
+  return verify_moved(configs, at_offset(configs, program, options.launches, options.offset), options);
 }
 
 }  // namespace dovetail::isa

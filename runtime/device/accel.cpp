@@ -92,12 +92,14 @@ class AccelKernel : public DeviceKernel {
     simulator_->reset();
     if (code.offset) DOVETAIL_TRY(set_offset(arguments.back().bytes));
     counters_ = {};
+    by_accelerator_.assign(code.others.empty() ? 0 : code.others.size() + 1, {});
     timing_.clear();
     DOVETAIL_TRY(simulator::run_launches(
-        *simulator_, code.program, code.launches, memory_->dram,
-        [&](const isa::Launch& launch, const simulator::Counters& counters, const simulator::LaunchTrace* timing) {
-          counters_ += counters;
-          if (timing != nullptr) timing_.push_back({launch, *timing});
+        *simulator_, code.program, code.launches, memory_->dram, [&](const simulator::Ended& ended) {
+          counters_ += ended.sum();
+          for (std::size_t i = 0; i < ended.launches.size() && !by_accelerator_.empty(); ++i)
+            by_accelerator_[ended.launches[i].accelerator] += ended.counters[i];
+          if (ended.timing != nullptr) timing_.push_back({ended.last, *ended.timing});
         }));
     for (std::size_t i = 0; i < results.size(); ++i)
       if (std::byte* from = memory_->at(code.result_addresses[i]), *to = memory_->of(results[i]); from != to)
@@ -108,12 +110,13 @@ class AccelKernel : public DeviceKernel {
   WorkEstimate estimate_work() const override {
     WorkEstimate sum;
     for (const isa::Launch& launch : step_.code.launches)
-      sum += simulator::estimate_work(simulator_->name(), step_.code.config,
+      sum += simulator::estimate_work(simulator_->name(), step_.code.configs()[launch.accelerator],
                                       std::span(step_.code.program).subspan(launch.begin, launch.count));
     return sum;
   }
   const simulator::Counters* counters() const override { return &counters_; }
   std::vector<TimedLaunch> timing() const override { return timing_; }
+  std::vector<simulator::Counters> by_accelerator() const override { return by_accelerator_; }
 
  private:
   Result<void> set_offset(std::span<const std::byte> number) {
@@ -135,6 +138,7 @@ class AccelKernel : public DeviceKernel {
   std::shared_ptr<AccelMemory> memory_;
   std::unique_ptr<simulator::Simulator> simulator_;
   simulator::Counters counters_;
+  std::vector<simulator::Counters> by_accelerator_;
   std::vector<TimedLaunch> timing_;
 };
 
@@ -158,7 +162,7 @@ class AccelDevice : public Device {
       std::shared_ptr<AccelMemory>& memory = memories[step.code.space];
       if (!memory) memory = std::make_shared<AccelMemory>(bundle.spaces[static_cast<std::size_t>(step.code.space)]);
       for (const bundle::Segment& segment : step.code.segments) memory->add(segment);
-      DOVETAIL_ASSIGN(auto simulator, make_simulator_(step.code.config));
+      DOVETAIL_ASSIGN(auto simulator, make_simulator_(step.code.configs()));
       program.kernels.push_back(std::make_unique<AccelKernel>(bundle, std::move(step), memory, std::move(simulator)));
     }
     for (const bundle::Resident& row : bundle.residents)

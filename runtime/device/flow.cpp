@@ -82,9 +82,14 @@ class InnerProgram {
     profile.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     ++profile.runs;
     if (const simulator::Counters* counters = ready.kernel->counters()) profile.counters += *counters;
+    add(profile.by_accelerator, ready.kernel->by_accelerator());
     for (TimedLaunch& launch : ready.kernel->timing()) profile.launches.push_back(std::move(launch));
     add_programs(profile.programs, ready.kernel->programs());
     return {};
+  }
+  static void add(std::vector<simulator::Counters>& sum, const std::vector<simulator::Counters>& more) {
+    sum.resize(std::max(sum.size(), more.size()));
+    for (std::size_t i = 0; i < more.size(); ++i) sum[i] += more[i];
   }
   static void add_programs(std::vector<std::vector<StepProfile>>& sum, std::vector<std::vector<StepProfile>> more) {
     if (sum.empty()) return void(sum = std::move(more));
@@ -94,6 +99,7 @@ class InnerProgram {
         to.seconds += from.seconds;
         to.runs += from.runs;
         to.counters += from.counters;
+        add(to.by_accelerator, from.by_accelerator);
         std::ranges::move(from.launches, std::back_inserter(to.launches));
         add_programs(to.programs, std::move(from.programs));
       }

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "isa/accelerators.h"
+#include "isa/offset.h"
 #include "simulator/cycle/execution.h"
 #include "simulator/cycle/machine.h"
 #include "simulator/cycle/shared_machines.h"
@@ -60,14 +62,14 @@ class CycleSimulator : public Simulator {
 class SharedSimulator : public Simulator {
  public:
   SharedSimulator(const isa::HardwareConfig& config, const EngineOptions& options, Values values)
-      : config_(config),
+      : configs_(config, options.others),
         options_(options),
         memory_(make_memory(options.memory, config.bus_bytes)),
-        machines_(config, *memory_, static_cast<std::size_t>(options.accelerators)) {
+        machines_(configs_, *memory_, static_cast<std::size_t>(options.accelerators)) {
     for (std::size_t i = 0; i < machines_.size(); ++i) {
       const bool same = i > 0 && !options.by_launch;
       executions_.push_back(
-          std::make_unique<Execution>(config, same ? Values::left_out : values, same ? nullptr : options.work));
+          std::make_unique<Execution>(configs_[i], same ? Values::left_out : values, same ? nullptr : options.work));
     }
   }
 
@@ -75,24 +77,29 @@ class SharedSimulator : public Simulator {
   bool runs_together() const override { return options_.by_launch; }
   Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override {
     timing_.reset();
-    program = at_offset(config_, program);
-    DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, first_index + program.size()));
+    const isa::HardwareConfig& config = configs_.first();
+    program = at_offset(config, program);
+    DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config, options_, dram, first_index + program.size()));
     std::vector<Started> started;
     for (std::size_t i = 0; i < (options_.by_launch ? 1 : machines_.size()); ++i)
       started.push_back({i, program, first_index});
     const std::uint64_t program_bytes =
-        (first_index + program.size()) * static_cast<std::uint64_t>(config_.instruction_bytes());
-    return run(started, dram, base,
-               options_.by_launch ? 0 : window_bytes(dram.base, dram.bytes.size(), base, program_bytes));
+        (first_index + program.size()) * static_cast<std::uint64_t>(config.instruction_bytes());
+    DOVETAIL_TRY(run(started, dram, base,
+                     options_.by_launch ? 0 : window_bytes(dram.base, dram.bytes.size(), base, program_bytes)));
+    return *timing_->counters;
   }
-  Result<Counters> launch_together(std::span<const isa::Instruction> program, std::span<const isa::Launch> launches,
-                                   Dram& dram) override {
+  Result<std::vector<Counters>> launch_together(std::span<const isa::Instruction> program,
+                                                std::span<const isa::Launch> launches, Dram& dram) override {
     timing_.reset();
-    program = at_offset(config_, program);
-    DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, launches));
+    DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(configs_.first(), options_, dram, launches));
+    std::vector<std::vector<isa::Instruction>> moved;  // at OFFSET
     std::vector<Started> started;
-    for (const isa::Launch& launch : launches)
-      started.push_back({launch.accelerator, program.subspan(launch.begin, launch.count), launch.begin});
+    for (const isa::Launch& launch : launches) {
+      std::span<const isa::Instruction> own = program.subspan(launch.begin, launch.count);
+      if (offset() != 0) own = moved.emplace_back(isa::at_offset(configs_[launch.accelerator], own, offset()));
+      started.push_back({launch.accelerator, own, launch.begin});
+    }
     return run(started, dram, base, 0);
   }
   const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }
@@ -111,7 +118,9 @@ class SharedSimulator : public Simulator {
     std::size_t first_index;
   };
 
-  Result<Counters> run(std::span<const Started> started, Dram& dram, std::uint64_t base, std::uint64_t window) {
+  // The counters of each launch; of the first one alone if all are of one program on different samples.
+  Result<std::vector<Counters>> run(std::span<const Started> started, Dram& dram, std::uint64_t base,
+                                    std::uint64_t window) {
     memory_->reset();
     std::vector<std::size_t> running;
     for (const Started& launch : started) running.push_back(launch.machine);
@@ -124,13 +133,15 @@ class SharedSimulator : public Simulator {
     for (Cycle cycle; (cycle = machines_.next()) != kUnknown && (whole = goes_on());) machines_.step(cycle);
     const auto stopped = [&](std::size_t i) { return machines_[i].stopped(); };
     if (whole && std::ranges::none_of(counted(running), stopped)) timing_ = last(running);
-    Counters counters;
+    std::vector<Counters> counters;
+    Counters sum;
     for (const std::size_t i : counted(running)) {
       DOVETAIL_ASSIGN(const Counters own, executions_[i]->outcome(machines_[i]));
-      counters += own;
+      counters.push_back(own);
+      sum += own;
     }
-    counters.dram = memory_->finish(timing_->cycles);
-    timing_->counters = counters;
+    sum.dram = counters.front().dram = memory_->finish(timing_->cycles);
+    timing_->counters = sum;
     return counters;
   }
 
@@ -147,7 +158,7 @@ class SharedSimulator : public Simulator {
     return slowest;
   }
 
-  isa::HardwareConfig config_;
+  isa::AcceleratorConfigs configs_;
   EngineOptions options_;
   std::unique_ptr<Memory> memory_;
   SharedMachines machines_;

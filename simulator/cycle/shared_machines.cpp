@@ -7,10 +7,11 @@
 
 namespace dovetail::simulator {
 
-SharedMachines::SharedMachines(const isa::HardwareConfig& config, Memory& memory, std::size_t count)
+SharedMachines::SharedMachines(const isa::AcceleratorConfigs& configs, Memory& memory, std::size_t count)
     : memory_(memory), turns_(memory) {
   DOVETAIL_CHECK(count > 0, "there must be a machine");
-  for (std::size_t i = 0; i < count; ++i) nodes_.push_back(std::make_unique<Node>(*this, config, static_cast<int>(i)));
+  for (std::size_t i = 0; i < count; ++i)
+    nodes_.push_back(std::make_unique<Node>(*this, configs[i], static_cast<int>(i)));
 }
 
 void SharedMachines::begin(std::uint64_t window_bytes, std::vector<std::size_t> running) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "isa/accelerators.h"
 #include "simulator/cycle/machine.h"
 #include "simulator/memory/fair_turns.h"
 
@@ -14,8 +15,8 @@ namespace dovetail::simulator {
 
 class SharedMachines {
  public:
-  // `memory` outlives them. Precondition: count > 0.
-  SharedMachines(const isa::HardwareConfig& config, Memory& memory, std::size_t count);
+  // `memory` outlives them. Preconditions: count > 0; each of them has a configuration.
+  SharedMachines(const isa::AcceleratorConfigs& configs, Memory& memory, std::size_t count);
 
   std::size_t size() const { return nodes_.size(); }
   Machine& operator[](std::size_t index) { return nodes_[index]->machine; }

@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "isa/verify.h"
+#include "isa/accelerators.h"
 #include "simulator/engine_options.h"
 #include "simulator/simulator.h"
 

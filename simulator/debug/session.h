@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "isa/accelerators.h"
 #include "isa/codec.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
-#include "isa/verify.h"
 #include "isa/verify/clock.h"
 #include "simulator/debug/touched.h"
 #include "simulator/engine_options.h"

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/memory_limit.h"
+#include "isa/accelerators.h"
 #include "isa/codec.h"
 #include "simulator/cycle/execution.h"
 #include "simulator/simulator.h"
@@ -33,9 +34,9 @@ namespace {
 class SystemcSimulator final : public Simulator {
  public:
   SystemcSimulator(const isa::HardwareConfig& config, const EngineOptions& options)
-      : config_(config), options_(options), codec_(config) {
-    for (std::int64_t i = 0; i < options.accelerators; ++i)
-      executions_.push_back(std::make_unique<Execution>(config, Values::computed, options.work));
+      : configs_(config, options.others), options_(options) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(options.accelerators); ++i)
+      executions_.push_back(std::make_unique<Execution>(configs_[i], Values::computed, options.work));
   }
 
   std::string_view name() const override { return "systemc"; }
@@ -50,11 +51,12 @@ class SystemcSimulator final : public Simulator {
     std::vector<Started> started;
     for (std::size_t i = 0; i < (options_.by_launch ? 1 : executions_.size()); ++i)
       started.push_back({i, program, first_index});
-    return start(started, dram);
+    DOVETAIL_TRY(start(started, dram));
+    return *timing_->counters;
   }
-  Result<Counters> launch_together(std::span<const isa::Instruction> program, std::span<const isa::Launch> launches,
-                                   simulator::Dram& dram) override {
-    DOVETAIL_TRY(program_base_of(config_, options_, dram, launches));
+  Result<std::vector<Counters>> launch_together(std::span<const isa::Instruction> program,
+                                                std::span<const isa::Launch> launches, simulator::Dram& dram) override {
+    DOVETAIL_TRY(program_base_of(configs_.first(), options_, dram, launches));
     std::vector<Started> started;
     for (const isa::Launch& launch : launches)
       started.push_back({launch.accelerator, program.subspan(launch.begin, launch.count), launch.begin});
@@ -84,17 +86,18 @@ class SystemcSimulator final : public Simulator {
     std::size_t first_index;
   };
 
-  Result<Counters> start(std::span<const Started> started, simulator::Dram& dram) {
+  // The counters of each launch; of the first one alone if all are of one program on different samples.
+  Result<std::vector<Counters>> start(std::span<const Started> started, simulator::Dram& dram) {
     timing_.reset();
     return in_fresh_kernel([&] { return simulate(started, dram); });
   }
 
-  Result<Counters> simulate(std::span<const Started> started, simulator::Dram& dram) {
+  Result<std::vector<Counters>> simulate(std::span<const Started> started, simulator::Dram& dram) {
     std::size_t instructions = 0;
     for (const Started& launch : started)
       instructions = std::max(instructions, launch.first_index + launch.program.size());
-    DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, instructions));
-    const auto instruction_bytes = static_cast<std::uint64_t>(config_.instruction_bytes());
+    DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(configs_.first(), options_, dram, instructions));
+    const auto instruction_bytes = static_cast<std::uint64_t>(configs_.first().instruction_bytes());
     const auto address_of = [&](const Started& launch) { return base + launch.first_index * instruction_bytes; };
     std::uint64_t begin = dram.base, end = dram.base + dram.bytes.size();
     for (const Started& launch : started) {
@@ -115,15 +118,17 @@ class SystemcSimulator final : public Simulator {
         return memory.begin() + static_cast<std::ptrdiff_t>((windows == 1 ? 0 : i * window) + at - begin);
       };
       if (i < windows) std::copy(dram.bytes.begin(), dram.bytes.end(), place(dram.base));
-      DOVETAIL_ASSIGN(const std::vector<std::byte> code, codec_.encode_program(started[i].program));
+      DOVETAIL_ASSIGN(const std::vector<std::byte> code,
+                      isa::Codec(configs_[started[i].accelerator]).encode_program(started[i].program));
       std::copy(code.begin(), code.end(), place(address_of(started[i])));
     }
     std::vector<int> requesters;
     for (const Started& launch : started) requesters.push_back(static_cast<int>(launch.accelerator));
-    DramModule module("dram", make_memory(options_.memory, config_.bus_bytes), begin, std::move(memory), requesters);
+    DramModule module("dram", make_memory(options_.memory, configs_.first().bus_bytes), begin, std::move(memory),
+                      requesters);
     std::vector<std::unique_ptr<Node>> nodes;
     for (std::size_t i = 0; i < started.size(); ++i) {
-      const AcceleratorOptions options{.config = config_,
+      const AcceleratorOptions options{.config = configs_[started[i].accelerator],
                                        .image_base = dram.base,
                                        .image_bytes = dram.bytes.size(),
                                        .window = windows == 1 ? 0 : i * window,
@@ -131,7 +136,7 @@ class SystemcSimulator final : public Simulator {
       nodes.push_back(
           std::make_unique<Node>(i == 0 ? "" : std::to_string(i), options, *executions_[started[i].accelerator],
                                  HostLaunch{.program_base = base,
-                                            .offset = offset(),
+                                            .offset = options.config.offset ? offset() : 0,
                                             .begin = static_cast<std::uint32_t>(started[i].first_index),
                                             .count = static_cast<std::uint32_t>(started[i].program.size())}));
       nodes.back()->accelerator.memory.bind(module.port);
@@ -146,8 +151,8 @@ class SystemcSimulator final : public Simulator {
   }
 
   template <typename ImageOf>
-  Result<Counters> outcome(const std::vector<std::unique_ptr<Node>>& nodes, DramModule& module,
-                           const ImageOf& image_of) {
+  Result<std::vector<Counters>> outcome(const std::vector<std::unique_ptr<Node>>& nodes, DramModule& module,
+                                        const ImageOf& image_of) {
     // The first of those that end last.
     const auto cycles = [](const std::unique_ptr<Node>& node) {
       return node->accelerator.trace() ? node->accelerator.trace()->cycles : 0;
@@ -155,23 +160,24 @@ class SystemcSimulator final : public Simulator {
     const Node& slowest = **std::ranges::max_element(nodes, {}, cycles);
     timing_ = slowest.accelerator.trace();
     // On different samples all run the same program, so all end in the same way, and counters are those of one.
-    Counters counters;
+    std::vector<Counters> counters;
+    Counters sum;
     for (const auto& node : std::span(nodes).first(options_.by_launch ? nodes.size() : 1)) {
       DOVETAIL_ASSIGN(const Counters own, node->accelerator.outcome());
-      counters += own;
+      counters.push_back(own);
+      sum += own;
     }
     for (std::size_t i = 1; i < nodes.size() && !options_.by_launch; ++i)
       DOVETAIL_CHECK(std::ranges::equal(image_of(0), image_of(i)),
                      "accelerators must compute the same values on equal samples");
     timing_->cycles = slowest.host.cycles();
-    counters.dram = module.finish(timing_->cycles);
-    timing_->counters = counters;
+    sum.dram = counters.front().dram = module.finish(timing_->cycles);
+    timing_->counters = sum;
     return counters;
   }
 
-  isa::HardwareConfig config_;
+  isa::AcceleratorConfigs configs_;
   EngineOptions options_;
-  isa::Codec codec_;
   std::vector<std::unique_ptr<Execution>> executions_;
   std::optional<LaunchTrace> timing_;
 };

@@ -110,7 +110,7 @@ Json program_json(const Trace& trace, std::size_t first_launch, const TracedProg
   std::size_t instructions = 0;
   for (const isa::Launch& launch : program.launches) instructions += launch.count;
   Json json{{"name", program.name},
-            {"hardware", program.config.name},
+            {"hardware", isa::name_of(program.configs())},
             {"instructions", instructions},
             {"peak_macs_per_cycle", profile.peak_macs_per_cycle},
             {"peak_bytes_per_cycle", profile.peak_rate.each_way},

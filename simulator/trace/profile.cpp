@@ -69,20 +69,49 @@ Json to_json(const UnitTime& time) {
   return {{"cycles", time.total()}, {"busy", time.busy}, {"waiting", waiting}};
 }
 
+// Counts instructions by source and configuration: what follows from a number of micro-ops differs by configuration.
+class SourceCounters {
+ public:
+  SourceCounters(const TracedProgram& program, std::size_t sources) : program_(program), configs_(program.configs()) {
+    for (std::size_t i = 0; i < configs_.size(); ++i) {
+      buses_.emplace_back(configs_[i]);
+      counters_.emplace_back(sources);
+    }
+  }
+
+  void add(std::size_t source, std::size_t instruction) {
+    const std::size_t accelerator = configs_.same() ? 0 : program_.accelerators[instruction];
+    const isa::Instruction& what = program_.program[instruction];
+    count_all(configs_[accelerator], buses_[accelerator], routes_.of(what), what, counters_[accelerator][source]);
+  }
+  Counters of(std::size_t source) const {
+    Counters sum;
+    for (std::size_t i = 0; i < configs_.size(); ++i) {
+      Counters own = counters_[i][source];
+      complete(own, configs_[i]);
+      sum += own;
+    }
+    return sum;
+  }
+
+ private:
+  const TracedProgram& program_;
+  const isa::AcceleratorConfigs configs_;
+  const Routes routes_;
+  std::vector<BusGeometry> buses_;
+  std::vector<std::vector<Counters>> counters_;  // by configuration, then by source
+};
+
 // Adds the instructions of launches that are not in the trace.
-void count_others(const TracedProgram& program, const std::vector<std::string>& sources,
-                  std::vector<ProfilePart>& parts) {
-  const Routes routes;
-  const BusGeometry bus(program.config);
+void count_others(const TracedProgram& program, const std::vector<std::string>& sources, SourceCounters& counters) {
   std::vector<bool> traced(program.program.size());
   for (const isa::Launch& launch : program.launches)
     std::fill_n(traced.begin() + static_cast<std::ptrdiff_t>(launch.begin), launch.count, true);
   for (const SourceRange& range : program.ranges) {
     const auto source = std::ranges::find(sources, range.source);
     if (source == sources.end()) continue;
-    ProfilePart& part = parts[static_cast<std::size_t>(source - sources.begin())];
     for (std::size_t i = range.begin; i < range.end; ++i)
-      if (!traced[i]) count_all(program.config, bus, routes.of(program.program[i]), program.program[i], part.others);
+      if (!traced[i]) counters.add(static_cast<std::size_t>(source - sources.begin()), i);
   }
 }
 
@@ -95,8 +124,12 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
                          trace.launches.begin() + static_cast<std::ptrdiff_t>(first_launch + program.launches.size())},
             .sources = trace.sources};
   Profile profile;
-  profile.peak_macs_per_cycle = static_cast<double>(program.config.macs_per_uop() * program.divided);
-  profile.layer_peak_macs_per_cycle = static_cast<double>(program.config.macs_per_uop());
+  const isa::AcceleratorConfigs configs = program.configs();
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const auto macs = static_cast<double>(configs[i].macs_per_uop());
+    profile.peak_macs_per_cycle += macs * static_cast<double>(configs.same() ? program.divided : 1);
+    profile.layer_peak_macs_per_cycle = std::max(profile.layer_peak_macs_per_cycle, macs);
+  }
   profile.peak_rate = peak_rate(memory, program.config.bus_bytes, program.divided);
   profile.knows_waits = std::all_of(own.launches.begin(), own.launches.end(),
                                     [](const LaunchTrace& launch) { return launch.waits.has_value(); });
@@ -108,8 +141,7 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
   const auto times = attribute(own);
   std::vector<ProfilePart> parts(trace.sources.size());
   profile.whole.name = program.name;
-  const Routes routes;
-  const BusGeometry bus(program.config);
+  SourceCounters counters(program, parts.size()), others(program, parts.size());
   for (std::size_t l = 0; l < own.launches.size(); ++l) {
     const LaunchTrace& launch = own.launches[l];
     profile.whole.cycles += launch.cycles;
@@ -120,14 +152,14 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
       const isa::Instruction& instruction = program.program[event.instruction];
       ProfilePart& part = parts[event.source];
       if (event.unit == isa::Queue::compute) ++profile.compute_kinds[kind_of(instruction)].instructions;
-      count_all(program.config, bus, routes.of(instruction), instruction, part.counters);
+      counters.add(event.source, event.instruction);
       if (profile.knows_waits) part.waits[isa::index(event.unit)] += launch.waits->instructions[i];
     }
     if (!profile.knows_waits) continue;
     for (std::size_t u = 0; u < 3; ++u) profile.waits[u] += launch.waits->units[u];
     profile.fetch += launch.waits->fetch;
   }
-  if (program.divided > 1) count_others(program, trace.sources, parts);
+  if (program.divided > 1) count_others(program, trace.sources, others);
   for (std::size_t s = 0; s < parts.size(); ++s) {
     ProfilePart& part = parts[s];
     part.name = trace.sources[s];
@@ -139,8 +171,8 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
       profile.compute_kinds[k].time += of_kinds[k].time;
     }
     part.by_cause = by_cause(of_kinds, part.units[isa::index(isa::Queue::compute)]);
-    complete(part.counters, program.config);
-    if (program.divided > 1) complete(part.others, program.config);
+    part.counters = counters.of(s);
+    if (program.divided > 1) part.others = others.of(s);
     finish(part, program, memory, 1);
     if (!program.useful_macs.empty()) {
       const auto useful = program.useful_macs.find(part.name);

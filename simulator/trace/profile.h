@@ -13,9 +13,9 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "isa/accelerators.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
-#include "isa/verify.h"
 #include "simulator/cycle/bounds.h"
 #include "simulator/cycle/what_if.h"
 #include "simulator/memory/memory.h"
@@ -43,6 +43,11 @@ struct TracedProgram {
   // instructions of the others are counted by `ranges`.
   std::int64_t divided = 1;
   std::vector<SourceRange> ranges = {};
+  // Of accelerators that differ: the configurations of all after the first, and the accelerator of each instruction.
+  std::vector<isa::HardwareConfig> others = {};
+  std::vector<std::size_t> accelerators = {};
+
+  isa::AcceleratorConfigs configs() const { return {config, others}; }
 };
 
 // The kinds of work of the compute unit. Its loads (of micro-ops, ACC and TAB) overlap with nothing, so all their
@@ -105,7 +110,8 @@ struct Profile {
   bool knows_waits = false;
   std::array<MemorySplit, 3> waits;  // of class memory
   FetchTime fetch;
-  double peak_macs_per_cycle = 0, layer_peak_macs_per_cycle = 0;  // of the whole, and of a layer
+  // Of the whole, and of a layer: of the accelerator with the most multipliers, if they differ.
+  double peak_macs_per_cycle = 0, layer_peak_macs_per_cycle = 0;
   PeakRate peak_rate;
 };
 

@@ -35,9 +35,8 @@ bundle::MemorySpace memory_of(const DeviceSpace& space) {
 // Counts regions in their own memory.
 class RegionCounter {
  public:
-  RegionCounter(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
-                const isa::HardwareConfig& config)
-      : graph_(graph), spec_(spec), config_(config), space_{.base = kMemoryBase, .granule = kPage} {
+  RegionCounter(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region)
+      : graph_(graph), spec_(spec), space_{.base = kMemoryBase, .granule = kPage} {
     for (const auto* border : {&region.inputs, &region.outputs})
       for (const graph::ValueId value : *border) {
         const auto layout = spec.layouts.layouts.find(value);
@@ -50,14 +49,13 @@ class RegionCounter {
   Result<std::uint64_t> cycles(const RegionSchedules& schedules, const CountCycles& count) const {
     DeviceSpace space = space_;
     RegionMemory memory{addresses_, space};
-    DOVETAIL_ASSIGN(const RegionCode built, build_region(graph_, spec_, schedules, config_, memory, nullptr, nullptr));
+    DOVETAIL_ASSIGN(const RegionCode built, build_region(graph_, spec_, schedules, memory, nullptr, nullptr));
     return count(built.code, memory_of(space));
   }
 
  private:
   const graph::Graph& graph_;
   const RegionSpec& spec_;
-  const isa::HardwareConfig& config_;
   DeviceSpace space_;                                  // before the region
   std::map<graph::ValueId, std::uint64_t> addresses_;  // of the values that cross the border
 };
@@ -65,17 +63,11 @@ class RegionCounter {
 class Choice {
  public:
   Choice(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
-         const isa::HardwareConfig& config, const schedule::FindRecorded& recorded, const Counting& counting,
-         const ReportProgress& progress)
-      : spec_(spec),
-        config_(config),
-        recorded_(recorded),
-        counting_(counting),
-        progress_(progress),
-        counter_(graph, spec, region, config) {}
+         const schedule::FindRecorded& recorded, const Counting& counting, const ReportProgress& progress)
+      : spec_(spec), recorded_(recorded), counting_(counting), progress_(progress), counter_(graph, spec, region) {}
 
   Result<RegionSchedules> best() {
-    DOVETAIL_ASSIGN(RegionSchedules defaults, schedule_region(spec_, config_, recorded_, nullptr, progress_));
+    DOVETAIL_ASSIGN(RegionSchedules defaults, schedule_region(spec_, recorded_, nullptr, progress_));
     DOVETAIL_ASSIGN(best_, count(std::move(defaults)));
     name_tasks();
     DOVETAIL_ASSIGN(const std::vector<Proposal> proposals, propose());
@@ -90,13 +82,13 @@ class Choice {
 
   // Takes all records if the region is not slower with them; else those records that make it faster.
   Result<RegionSchedules> best_of_records() {
-    DOVETAIL_ASSIGN(RegionSchedules with_all, schedule_region(spec_, config_, recorded_, nullptr, progress_));
+    DOVETAIL_ASSIGN(RegionSchedules with_all, schedule_region(spec_, recorded_, nullptr, progress_));
     std::vector<std::string> found;
     for (const auto& [key, task] : with_all.schedules)
       if (task.origin.recorded) found.push_back(key);
     if (found.empty()) return with_all;
     DOVETAIL_ASSIGN(Counted with_all_counted, count(std::move(with_all)));
-    DOVETAIL_ASSIGN(RegionSchedules without, schedule_region(spec_, config_, nullptr, nullptr, nullptr));
+    DOVETAIL_ASSIGN(RegionSchedules without, schedule_region(spec_, nullptr, nullptr, nullptr));
     DOVETAIL_ASSIGN(best_, count(std::move(without)));
     if (with_all_counted.cycles <= best_.cycles) return std::move(with_all_counted.region);
     name_tasks();
@@ -142,12 +134,13 @@ class Choice {
   Result<Counted> count_with(const std::string& key, const TaskSchedule& schedule) const {
     TaskSchedules schedules = best_.region.schedules;
     schedules.at(key) = schedule;
-    DOVETAIL_ASSIGN(RegionSchedules region, schedule_region(spec_, config_, recorded_, &schedules, nullptr));
+    DOVETAIL_ASSIGN(RegionSchedules region, schedule_region(spec_, recorded_, &schedules, nullptr));
     return count(std::move(region));
   }
 
-  Result<std::uint64_t> cycles_alone(const schedule::Task& task, const schedule::Scheduled& scheduled) const {
-    DOVETAIL_ASSIGN(const TaskCode made, repeated_task_code(task, scheduled, config_, kTimesAlone));
+  Result<std::uint64_t> cycles_alone(const TaskSchedule& task, const schedule::Scheduled& scheduled) const {
+    DOVETAIL_ASSIGN(const TaskCode made,
+                    repeated_task_code(task.task, scheduled, spec_.cores.of_kind(task.core_kind), kTimesAlone));
     bundle::MemorySpace memory;
     memory.base = made.memory_base;
     memory.bytes = made.memory_bytes;
@@ -158,7 +151,7 @@ class Choice {
   Result<std::vector<Proposal>> propose() {
     std::vector<Proposal> proposals;
     for (auto& [content, task] : best_.region.schedules) {
-      DOVETAIL_ASSIGN(const std::uint64_t alone, cycles_alone(task.task, task.scheduled));
+      DOVETAIL_ASSIGN(const std::uint64_t alone, cycles_alone(task, task.scheduled));
       const auto uses =
           static_cast<double>(std::ranges::count(best_.region.programs, content, &RegionProgram::schedule));
       const double share = uses * static_cast<double>(alone) / kTimesAlone / static_cast<double>(best_.cycles);
@@ -167,12 +160,12 @@ class Choice {
       for (const schedule::Decision& decision : task.scheduled.decisions)
         if (task.origin.taken.contains(decision.name)) given[decision.name] = decision.value;
       DOVETAIL_ASSIGN(std::vector<schedule::Scheduled> candidates,
-                      schedule::run_best(sketch_of(task.kind, config_, spec_.memo), task.task,
-                                         static_cast<std::size_t>(counting_.candidates), given));
+                      schedule::run_best(sketch_of(task.kind, spec_.cores.of_kind(task.core_kind), spec_.memo),
+                                         task.task, static_cast<std::size_t>(counting_.candidates), given));
       std::optional<std::pair<std::uint64_t, schedule::Scheduled>> fastest;
       for (schedule::Scheduled& candidate : candidates) {
         if (candidate.trace == task.scheduled.trace) continue;
-        const auto cycles = cycles_alone(task.task, candidate);
+        const auto cycles = cycles_alone(task, candidate);
         if (!cycles.ok()) continue;  // a tile that fits by the analytic cost may not fit
         if (*cycles < (fastest ? fastest->first : alone)) fastest = {*cycles, std::move(candidate)};
       }
@@ -200,7 +193,6 @@ class Choice {
   }
 
   const RegionSpec& spec_;
-  const isa::HardwareConfig& config_;
   const schedule::FindRecorded& recorded_;
   const Counting& counting_;
   const ReportProgress& progress_;
@@ -211,16 +203,15 @@ class Choice {
 }  // namespace
 
 Result<RegionSchedules> counted_schedules(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
-                                          const isa::HardwareConfig& config, const schedule::FindRecorded& recorded,
-                                          const Counting& counting, const ReportProgress& progress) {
-  Choice choice(graph, spec, region, config, recorded, counting, progress);
+                                          const schedule::FindRecorded& recorded, const Counting& counting,
+                                          const ReportProgress& progress) {
+  Choice choice(graph, spec, region, recorded, counting, progress);
   return counting.candidates > 1 ? choice.best() : choice.best_of_records();
 }
 
 Result<std::uint64_t> counted_cycles(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
-                                     const isa::HardwareConfig& config, const RegionSchedules& schedules,
-                                     const CountCycles& count) {
-  return RegionCounter(graph, spec, region, config).cycles(schedules, count);
+                                     const RegionSchedules& schedules, const CountCycles& count) {
+  return RegionCounter(graph, spec, region).cycles(schedules, count);
 }
 
 }  // namespace dovetail::accel

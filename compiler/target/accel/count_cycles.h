@@ -6,6 +6,7 @@
 #include "compiler/graph/graph.h"
 #include "compiler/schedule/recorded.h"
 #include "compiler/target/accel/counting.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/region_schedules.h"
 #include "compiler/target/target.h"
 
@@ -20,12 +21,11 @@ namespace dovetail::accel {
 // that make it faster.
 // The region is counted in its own memory, from kMemoryBase. Errors: also those of `counting.count`.
 Result<RegionSchedules> counted_schedules(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
-                                          const isa::HardwareConfig& config, const schedule::FindRecorded& recorded,
-                                          const Counting& counting, const ReportProgress& progress);
+                                          const schedule::FindRecorded& recorded, const Counting& counting,
+                                          const ReportProgress& progress);
 
 // The cycles of the region with these schedules, in its own memory.
 Result<std::uint64_t> counted_cycles(const graph::Graph& graph, const RegionSpec& spec, const GraphRegion& region,
-                                     const isa::HardwareConfig& config, const RegionSchedules& schedules,
-                                     const CountCycles& count);
+                                     const RegionSchedules& schedules, const CountCycles& count);
 
 }  // namespace dovetail::accel

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 #include <variant>
@@ -38,22 +40,25 @@ struct Plan {
   double cycles = 0;       // expected, without those between groups, if the memory is fast enough
   double port_cycles = 0;  // at least, of one port of the memory for all transfers
   int groups_between = 0;  // groups that begin within the operation
-  std::optional<Operation> replaced = std::nullopt;  // has more programs
+  std::optional<Operation> replaced = std::nullopt;  // has more programs, on accelerators of `kind`
+  std::size_t kind = 0;
 
   std::int64_t accelerators() const {
-    std::size_t last = 0;
-    for (const Planned& planned : shares) last = std::max(last, planned.share.accelerator);
-    return static_cast<std::int64_t>(last) + 1;
+    std::set<std::size_t> all;
+    for (const Planned& planned : shares) all.insert(planned.share.accelerator);
+    return static_cast<std::int64_t>(all.size());
   }
 };
 
 // Accesses of the shares that run together.
 class Accesses {
  public:
-  Accesses(const std::vector<Operation>& operations, const RegionLayouts& layouts) : layouts_(layouts) {
-    for (const Operation& operation : operations)
+  Accesses(const std::vector<OperationForms>& operations, const RegionLayouts& layouts) : layouts_(layouts) {
+    for (const OperationForms& forms : operations) {
+      const Operation& operation = forms.any();
       if (const auto* move = std::get_if<MoveOperation>(&operation.body); move && move->position)
         overwrites_.emplace(operation.output, operation.inputs[0]);
+    }
   }
 
   void clear() { of_values_.clear(); }
@@ -110,9 +115,9 @@ class Accesses {
 
 class Divider {
  public:
-  Divider(const graph::Graph& graph, const std::vector<Operation>& operations, const RegionLayouts& layouts,
-          const Division& division, const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo)
-      : graph_(graph), operations_(operations), layouts_(layouts), division_(division), config_(config), memo_(memo) {}
+  Divider(const graph::Graph& graph, const std::vector<OperationForms>& operations, const RegionLayouts& layouts,
+          const Division& division, const Cores& cores, const std::shared_ptr<Memo>& memo)
+      : graph_(graph), operations_(operations), layouts_(layouts), division_(division), cores_(cores), memo_(memo) {}
 
   // Each operation is divided so that the whole takes the fewest expected cycles: shortest paths through the plans of
   // all operations, where the next operation waits for a new group if it depends on other accelerators.
@@ -125,7 +130,7 @@ class Divider {
     if (!division_.count || division_.cycles_between_groups)
       return std::vector{by_paths(
           plans, {division_.accelerators, 1, division_.cycles_between_groups.value_or(kCyclesBetweenGroups[1])})};
-    std::vector<DividedRegion> ways{undivided(operations_)};
+    std::vector<DividedRegion> ways = undivided(operations_, cores_);
     for (std::int64_t most = division_.accelerators; most > 1; most = most == 2 ? 1 : (most + 1) / 2)
       for (const std::int64_t ports : {std::int64_t{1}, most})
         for (const double between : kCyclesBetweenGroups) {
@@ -142,15 +147,15 @@ class Divider {
     std::int64_t images = 1;
     std::vector<double> cycles;
     for (std::size_t o = 0; o < operations_.size(); ++o) {
-      const Operation& operation = operations_[o];
-      const std::int64_t units = slice_units(operation, inputs_of(o), output_of(o), SliceAxis::images, config_);
+      const Operation& operation = operations_[o].any();
+      const std::int64_t units = slice_units(operation, inputs_of(o), output_of(o), SliceAxis::images, cores_.first());
       if (o == 0) images = units;
       if (units != images || units == 1) return not_by_images(operation, o == 0 ? units : images);
       if (is_only_view(operation)) {
         cycles.push_back(0);
         continue;
       }
-      DOVETAIL_ASSIGN(const double expected, cycles_of(operation, sliced(o, {SliceAxis::images, 0, 1}).programs));
+      DOVETAIL_ASSIGN(const double expected, cycles_of(0, operation, sliced(o, 0, {SliceAxis::images, 0, 1}).programs));
       cycles.push_back(expected);
     }
     const std::vector<std::size_t> ends = stage_ends(cycles);
@@ -168,10 +173,22 @@ class Divider {
     return std::vector{DividedRegion{operations_, std::move(shares)}};
   }
 
-  static DividedRegion undivided(const std::vector<Operation>& operations) {
+  // Everything on the first accelerator of a kind, for each kind that can compute all of it; else each operation on the
+  // first kind that can.
+  static std::vector<DividedRegion> undivided(const std::vector<OperationForms>& operations, const Cores& cores) {
+    std::vector<DividedRegion> ways;
+    for (std::size_t kind = 0; kind < cores.kinds(); ++kind) {
+      if (!std::ranges::all_of(operations, [&](const auto& forms) { return forms.by_kind[kind].has_value(); }))
+        continue;
+      DividedRegion& region = ways.emplace_back(DividedRegion{operations, {}});
+      for (std::size_t o = 0; o < operations.size(); ++o)
+        region.shares.push_back({o, {}, std::nullopt, cores.first_of_kind(kind), 0});
+    }
+    if (!ways.empty()) return ways;
     DividedRegion region{operations, {}};
-    for (std::size_t o = 0; o < operations.size(); ++o) region.shares.push_back({o});
-    return region;
+    for (std::size_t o = 0; o < operations.size(); ++o)
+      region.shares.push_back({o, {}, std::nullopt, cores.first_of_kind(operations[o].first_kind()), o});
+    return {std::move(region)};
   }
 
  private:
@@ -214,19 +231,19 @@ class Divider {
     std::size_t group = 0;
     for (std::size_t o = 0; o < plans.size(); ++o) {
       const Plan& plan = plans[o][taken[o]];
-      if (plan.replaced) region.operations[o] = *plan.replaced;
+      if (plan.replaced) region.operations[o].by_kind[plan.kind] = *plan.replaced;
       // All shares of a phase are in one group.
       for (std::size_t begin = 0, end = 0; begin < plan.shares.size(); begin = end) {
         while (end < plan.shares.size() && plan.shares[end].phase == plan.shares[begin].phase) ++end;
         const std::span phase(plan.shares.begin() + static_cast<std::ptrdiff_t>(begin), end - begin);
         if (begin > 0 || std::ranges::any_of(phase, [&](const Planned& planned) {
-              return together.conflicts(operations_[o], planned);
+              return together.conflicts(operations_[o].any(), planned);
             })) {
           ++group;
           together.clear();
         }
         for (const Planned& planned : phase) {
-          together.add(operations_[o], planned);
+          together.add(operations_[o].any(), planned);
           region.shares.push_back(planned.share);
           region.shares.back().group = group;
         }
@@ -237,17 +254,20 @@ class Divider {
 
   std::vector<TensorLayout> inputs_of(std::size_t operation) const {
     std::vector<TensorLayout> inputs;
-    for (const ValueId input : operations_[operation].inputs) {
+    for (const ValueId input : operations_[operation].any().inputs) {
       const auto layout = layouts_.layouts.find(input);
       inputs.push_back(layout == layouts_.layouts.end() ? TensorLayout{} : layout->second);
     }
     return inputs;
   }
   const TensorLayout& output_of(std::size_t operation) const {
-    return layouts_.layouts.at(operations_[operation].output);
+    return layouts_.layouts.at(operations_[operation].any().output);
   }
-  SlicedOperation sliced(std::size_t operation, const Slice& slice) const {
-    return slice_operation(operations_[operation], inputs_of(operation), output_of(operation), slice, config_);
+  // The form for accelerators of the kind. Precondition: they have one.
+  const Operation& form(std::size_t operation, std::size_t kind) const { return *operations_[operation].by_kind[kind]; }
+  SlicedOperation sliced(std::size_t operation, std::size_t kind, const Slice& slice) const {
+    return slice_operation(form(operation, kind), inputs_of(operation), output_of(operation), slice,
+                           cores_.of_kind(kind));
   }
   // Whether the result has the memory of the operand.
   bool is_only_view(const Operation& operation) const { return !layouts_.layouts.at(operation.output).folds.empty(); }
@@ -259,13 +279,14 @@ class Divider {
     return parts;
   }
 
-  Result<double> cycles_of(const Operation& operation, const loops::Program& program) const {
-    return expected_cycles(kind_of(operation), program, config_, memo_);
+  Result<double> cycles_of(std::size_t kind, const Operation& operation, const loops::Program& program) const {
+    return expected_cycles(kind_of(operation), program, cores_.of_kind(kind), memo_);
   }
-  Result<double> cycles_of(const Operation& operation, const std::vector<loops::Program>& programs) const {
+  Result<double> cycles_of(std::size_t kind, const Operation& operation,
+                           const std::vector<loops::Program>& programs) const {
     double sum = 0;
     for (const loops::Program& program : programs) {
-      DOVETAIL_ASSIGN(const double cycles, cycles_of(operation, program));
+      DOVETAIL_ASSIGN(const double cycles, cycles_of(kind, operation, program));
       sum += cycles;
     }
     return sum;
@@ -278,94 +299,163 @@ class Divider {
       for (std::size_t i = 0; i < planned.reads.size(); ++i) read += planned.reads[i].bytes(inputs[i]);
       for (const Box& box : planned.writes) written += box.bytes(output_of(operation));
     }
-    return static_cast<double>(std::max(read, written)) / static_cast<double>(config_.bus_bytes);
+    return static_cast<double>(std::max(read, written)) / static_cast<double>(cores_.first().bus_bytes);
   }
 
   Result<std::vector<Plan>> plans_of(std::size_t o) const {
-    const Operation& operation = operations_[o];
-    std::vector<Plan> plans(1);  // one accelerator computes it whole
-    const std::vector<bool> kept = in_place(operation);
-    const std::vector<ProgramBoxes> boxes = program_boxes(operation, inputs_of(o), output_of(o), config_);
-    Planned whole{{o}, {}, {}};
-    for (const TensorLayout& input : inputs_of(o)) whole.reads.push_back(whole_box(input));
-    whole.writes = {whole_box(output_of(o))};
-    if (is_only_view(operation)) whole.reads.clear(), whole.writes.clear();
-    plans[0].shares = {whole};
-    if (is_only_view(operation)) return plans;
-    const std::vector<loops::Program> programs = sliced(o, {}).programs;
-    for (std::size_t p = 0; p < programs.size(); ++p) {
-      if (p < kept.size() && kept[p]) continue;
-      DOVETAIL_ASSIGN(const double cycles, cycles_of(operation, programs[p]));
-      plans[0].cycles += cycles;
+    std::vector<Plan> plans;
+    std::vector<double> whole;  // cycles, by kind; not a number where the kind cannot compute the operation
+    for (std::size_t kind = 0; kind < cores_.kinds(); ++kind) {
+      whole.push_back(std::numeric_limits<double>::quiet_NaN());
+      if (!operations_[o].by_kind[kind]) continue;
+      DOVETAIL_ASSIGN(Plan plan, whole_plan(o, kind));
+      whole.back() = plan.cycles;
+      plans.push_back(std::move(plan));
     }
-    if (!boxes.empty()) {
-      for (std::int64_t parts = division_.accelerators; parts > 1; parts = parts == 2 ? 1 : (parts + 1) / 2)
-        DOVETAIL_TRY(add_by_programs(o, kept, parts, plans));
-      return plans;
+    if (is_only_view(operations_[o].any())) return std::vector{plans.front()};
+    for (std::size_t kind = 0; kind < cores_.kinds(); ++kind) {
+      if (!operations_[o].by_kind[kind]) continue;
+      const Operation& operation = form(o, kind);
+      if (program_boxes(operation, inputs_of(o), output_of(o), cores_.of_kind(kind)).empty()) {
+        for (const SliceAxis axis : {SliceAxis::images, SliceAxis::channels, SliceAxis::rows, SliceAxis::columns})
+          DOVETAIL_TRY(add_by_slices(o, axis, whole, plans));
+        break;  // accelerators of all kinds divide it
+      }
+      const std::vector<std::size_t> equal = of_kind(kind);
+      for (std::int64_t parts = static_cast<std::int64_t>(equal.size()); parts > 1;
+           parts = parts == 2 ? 1 : (parts + 1) / 2)
+        DOVETAIL_TRY(add_by_programs(o, kind, in_place(operation),
+                                     std::span(equal).first(static_cast<std::size_t>(parts)), plans));
     }
-    for (const SliceAxis axis : {SliceAxis::images, SliceAxis::channels, SliceAxis::rows, SliceAxis::columns})
-      DOVETAIL_TRY(add_by_slices(o, axis, plans));
     return plans;
   }
 
-  Result<void> add_by_slices(std::size_t o, SliceAxis axis, std::vector<Plan>& plans) const {
-    const Operation& operation = operations_[o];
-    const std::int64_t units = slice_units(operation, inputs_of(o), output_of(o), axis, config_);
+  // The first accelerator of the kind computes it whole.
+  Result<Plan> whole_plan(std::size_t o, std::size_t kind) const {
+    const Operation& operation = form(o, kind);
+    Plan plan;
+    Planned whole{{o, {}, std::nullopt, cores_.first_of_kind(kind), 0}, {}, {}};
+    if (is_only_view(operation)) {
+      plan.shares = {whole};
+      return plan;
+    }
+    for (const TensorLayout& input : inputs_of(o)) whole.reads.push_back(whole_box(input));
+    whole.writes = {whole_box(output_of(o))};
+    plan.shares = {whole};
+    const std::vector<bool> kept = in_place(operation);
+    const std::vector<loops::Program> programs = sliced(o, kind, {}).programs;
+    for (std::size_t p = 0; p < programs.size(); ++p) {
+      if (p < kept.size() && kept[p]) continue;
+      DOVETAIL_ASSIGN(const double cycles, cycles_of(kind, operation, programs[p]));
+      plan.cycles += cycles;
+    }
+    return plan;
+  }
+
+  std::vector<std::size_t> of_kind(std::size_t kind) const {
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < cores_.size(); ++i)
+      if (cores_.kind(i) == kind) all.push_back(i);
+    return all;
+  }
+
+  // `whole`: cycles of the operation on one accelerator of each kind.
+  Result<void> add_by_slices(std::size_t o, SliceAxis axis, const std::vector<double>& whole,
+                             std::vector<Plan>& plans) const {
+    const auto units_of = [&](std::size_t kind) {
+      return slice_units(form(o, kind), inputs_of(o), output_of(o), axis, cores_.of_kind(kind));
+    };
+    // Those that can be cut at the same places, the fastest first.
+    std::vector<std::size_t> accelerators;
+    std::int64_t units = 1;
+    for (std::size_t i = 0; i < cores_.size(); ++i) {
+      const std::size_t kind = cores_.kind(i);
+      if (std::isnan(whole[kind])) continue;
+      const std::int64_t own = units_of(kind);
+      if (accelerators.empty()) units = own;
+      if (own == units) accelerators.push_back(i);
+    }
+    std::ranges::stable_sort(accelerators, {}, [&](std::size_t i) { return whole[cores_.kind(i)]; });
     // Also between fewer accelerators, which may need less of the memory.
-    for (std::int64_t parts = std::min(units, division_.accelerators); parts > 1;
+    for (std::int64_t parts = std::min(units, static_cast<std::int64_t>(accelerators.size())); parts > 1;
          parts = parts == 2 ? 1 : (parts + 1) / 2)
-      DOVETAIL_TRY(add_by_slices(o, axis, units, parts, plans));
+      DOVETAIL_TRY(
+          add_by_slices(o, axis, units, std::span(accelerators).first(static_cast<std::size_t>(parts)), whole, plans));
     return {};
   }
 
-  Result<void> add_by_slices(std::size_t o, SliceAxis axis, std::int64_t units, std::int64_t parts,
-                             std::vector<Plan>& plans) const {
-    const Operation& operation = operations_[o];
-    Plan plan;
-    std::int64_t largest = 0;
-    double weights = 0;
+  // Units [ends[i - 1], ends[i]) for each of the accelerators: evenly between equal ones, else by their speeds.
+  std::vector<std::int64_t> ends_of(std::int64_t units, std::span<const std::size_t> accelerators,
+                                    const std::vector<double>& whole) const {
+    double sum = 0;
+    for (const std::size_t i : accelerators) sum += 1 / std::max(1.0, whole[cores_.kind(i)]);
+    const auto parts = static_cast<std::int64_t>(accelerators.size());
+    const bool equal = std::ranges::all_of(
+        accelerators, [&](std::size_t i) { return cores_.kind(i) == cores_.kind(accelerators.front()); });
+    std::vector<std::int64_t> ends;
+    double speed = 0;
     for (std::int64_t part = 0; part < parts; ++part) {
-      const Slice slice{axis, part * units / parts, (part + 1) * units / parts};
-      SlicedOperation made = sliced(o, slice);
+      speed += 1 / std::max(1.0, whole[cores_.kind(accelerators[static_cast<std::size_t>(part)])]);
+      ends.push_back(equal ? (part + 1) * units / parts : std::llround(static_cast<double>(units) * speed / sum));
+    }
+    ends.back() = units;
+    return ends;
+  }
+
+  Result<void> add_by_slices(std::size_t o, SliceAxis axis, std::int64_t units,
+                             std::span<const std::size_t> accelerators, const std::vector<double>& whole,
+                             std::vector<Plan>& plans) const {
+    Plan plan;
+    double weights = 0;
+    std::map<std::size_t, std::int64_t> largest;  // part of each kind
+    const std::vector<std::int64_t> ends = ends_of(units, accelerators, whole);
+    for (std::size_t part = 0; part < accelerators.size(); ++part) {
+      const Slice slice{axis, part == 0 ? 0 : ends[part - 1], ends[part]};
+      if (slice.begin == slice.end) continue;  // too slow for a unit
+      const std::size_t accelerator = accelerators[part], kind = cores_.kind(accelerator);
+      SlicedOperation made = sliced(o, kind, slice);
       for (const loops::Program& program : made.programs)
         for (const loops::Parameter& parameter : program.parameters)
           if (parameter.buffer->name == kWeights)
             weights += static_cast<double>(element_count(parameter.buffer->shape));
-      if (slice.end - slice.begin > largest) {
-        largest = slice.end - slice.begin;
-        DOVETAIL_ASSIGN(plan.cycles, cycles_of(operation, made.programs));
+      if (slice.end - slice.begin > largest[kind]) {
+        largest[kind] = slice.end - slice.begin;
+        DOVETAIL_ASSIGN(const double cycles, cycles_of(kind, form(o, kind), made.programs));
+        plan.cycles = std::max(plan.cycles, cycles);
       }
-      plan.shares.push_back(
-          {{o, slice, std::nullopt, static_cast<std::size_t>(part)}, std::move(made.reads), {made.write}});
+      plan.shares.push_back({{o, slice, std::nullopt, accelerator, 0}, std::move(made.reads), {made.write}});
     }
-    plan.port_cycles = port_cycles(o, plan) + weights / static_cast<double>(config_.bus_bytes);
+    if (plan.shares.size() < 2) return {};
+    plan.port_cycles = port_cycles(o, plan) + weights / static_cast<double>(cores_.first().bus_bytes);
     plans.push_back(std::move(plan));
     return {};
   }
 
-  // Programs of a phase are divided evenly; phases follow each other.
-  Result<void> add_by_programs(std::size_t o, const std::vector<bool>& kept, std::int64_t accelerators,
-                               std::vector<Plan>& plans) const {
+  // Programs of a phase are divided evenly between equal accelerators; phases follow each other.
+  Result<void> add_by_programs(std::size_t o, std::size_t kind, const std::vector<bool>& kept,
+                               std::span<const std::size_t> accelerators, std::vector<Plan>& plans) const {
+    const Core& core = cores_.of_kind(kind);
     Plan plan;
-    plan.replaced = with_more_programs(operations_[o], accelerators, kept);
+    plan.kind = kind;
+    plan.replaced = with_more_programs(form(o, kind), static_cast<std::int64_t>(accelerators.size()), kept);
     const Operation& operation = *plan.replaced;
     const std::vector<TensorLayout> inputs = inputs_of(o);
     const std::vector<bool> in_place_now = in_place(operation);
-    std::vector<ProgramBoxes> boxes = program_boxes(operation, inputs, output_of(o), config_);
-    const std::vector<loops::Program> programs = operation_programs(operation, inputs, output_of(o), config_);
+    std::vector<ProgramBoxes> boxes = program_boxes(operation, inputs, output_of(o), core);
+    const std::vector<loops::Program> programs = operation_programs(operation, inputs, output_of(o), core);
     DOVETAIL_CHECK(boxes.size() == programs.size(), "each program has boxes");
     for (std::size_t begin = 0, end = 0; begin < boxes.size(); begin = end) {
       std::vector<std::size_t> phase;
       for (; end < boxes.size() && boxes[end].phase == boxes[begin].phase; ++end)
         if (end >= in_place_now.size() || !in_place_now[end]) phase.push_back(end);
       if (phase.empty()) continue;
-      const std::size_t parts = std::min(phase.size(), static_cast<std::size_t>(accelerators));
+      const std::size_t parts = std::min(phase.size(), accelerators.size());
       // Programs of a phase take equal times, nearly.
-      DOVETAIL_ASSIGN(const double cycles, cycles_of(operation, programs[phase.front()]));
+      DOVETAIL_ASSIGN(const double cycles, cycles_of(kind, operation, programs[phase.front()]));
       plan.cycles += cycles * static_cast<double>((phase.size() + parts - 1) / parts);
       plan.groups_between += boxes[begin].phase > 0 ? 1 : 0;
       for (std::size_t i = 0; i < phase.size(); ++i)
-        plan.shares.push_back({{o, {}, phase[i], i * parts / phase.size()},
+        plan.shares.push_back({{o, {}, phase[i], accelerators[i * parts / phase.size()], 0},
                                std::move(boxes[phase[i]].reads),
                                std::move(boxes[phase[i]].writes),
                                boxes[begin].phase});
@@ -383,9 +473,9 @@ class Divider {
 
   bool depends(std::size_t o, const Plan& plan, const Plan& before) const {
     Accesses accesses(operations_, layouts_);
-    for (const Planned& planned : before.shares) accesses.add(operations_[o - 1], planned);
-    return std::ranges::any_of(plan.shares,
-                               [&](const Planned& planned) { return accesses.conflicts(operations_[o], planned); });
+    for (const Planned& planned : before.shares) accesses.add(operations_[o - 1].any(), planned);
+    return std::ranges::any_of(
+        plan.shares, [&](const Planned& planned) { return accesses.conflicts(operations_[o].any(), planned); });
   }
 
   // The ends of at most as many stages as there are accelerators, for which the longest one is the shortest.
@@ -425,28 +515,31 @@ class Divider {
     if (images <= 1)
       return {"cannot divide the model into stages", name,
               fmt::format("stages work on blocks of {} image{} of a batch, and the result of {} has one block",
-                          config_.batch, config_.batch == 1 ? "" : "s", name),
-              fmt::format("compile it for a batch of at least {}, or {}", 2 * config_.batch, hint)};
+                          cores_.first().batch, cores_.first().batch == 1 ? "" : "s", name),
+              fmt::format("compile it for a batch of at least {}, or {}", 2 * cores_.first().batch, hint)};
     return {"cannot divide the model into stages", name,
             fmt::format("the images of {} cannot be computed one after the other", name), hint};
   }
 
   const graph::Graph& graph_;
-  const std::vector<Operation>& operations_;
+  const std::vector<OperationForms>& operations_;
   const RegionLayouts& layouts_;
   const Division& division_;
-  const isa::HardwareConfig& config_;
+  const Cores& cores_;
   const std::shared_ptr<Memo>& memo_;
 };
 
 }  // namespace
 
-Result<std::vector<DividedRegion>> divide_region(const graph::Graph& graph, const std::vector<Operation>& operations,
+Result<std::vector<DividedRegion>> divide_region(const graph::Graph& graph,
+                                                 const std::vector<OperationForms>& operations,
                                                  const RegionLayouts& layouts, const Division& division,
-                                                 const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo) {
-  if (!division.divides()) return std::vector{Divider::undivided(operations)};
-  Divider divider(graph, operations, layouts, division, config, memo);
-  return division.split == isa::Split::stages ? divider.stages() : divider.layers();
+                                                 const Cores& cores, const std::shared_ptr<Memo>& memo) {
+  if (!division.divides()) return Divider::undivided(operations, cores);
+  Divider divider(graph, operations, layouts, division, cores, memo);
+  if (division.split == isa::Split::layers) return divider.layers();
+  DOVETAIL_CHECK(cores.same(), "accelerators that differ divide layers");
+  return divider.stages();
 }
 
 }  // namespace dovetail::accel

@@ -13,16 +13,16 @@
 #include "base/memo.h"
 #include "base/result.h"
 #include "compiler/graph/graph.h"
+#include "compiler/target/accel/cores.h"
 #include "compiler/target/accel/division.h"
 #include "compiler/target/accel/region_layouts.h"
 #include "compiler/target/accel/select/select.h"
 #include "compiler/target/accel/select/slice.h"
-#include "isa/config.h"
 
 namespace dovetail::accel {
 
-// What an accelerator computes of an operation. Shares of one group on different accelerators access no byte that one
-// of them writes.
+// What an accelerator computes of an operation, in the form of its kind. Shares of one group on different accelerators
+// access no byte that one of them writes.
 struct Share {
   std::size_t operation = 0;
   Slice slice = {};
@@ -32,14 +32,15 @@ struct Share {
 };
 
 struct DividedRegion {
-  std::vector<Operation> operations;  // some with more programs than before
+  std::vector<OperationForms> operations;  // some with more programs than before
   std::vector<Share> shares;  // in an order in which one accelerator could execute them; groups without gaps, from 0
 };
 
 // The ways among which counted cycles should decide (Division::count); without counting, the one with the fewest
 // expected cycles. Error: the images of a batch cannot be divided (Split::stages).
-Result<std::vector<DividedRegion>> divide_region(const graph::Graph& graph, const std::vector<Operation>& operations,
+Result<std::vector<DividedRegion>> divide_region(const graph::Graph& graph,
+                                                 const std::vector<OperationForms>& operations,
                                                  const RegionLayouts& layouts, const Division& division,
-                                                 const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo);
+                                                 const Cores& cores, const std::shared_ptr<Memo>& memo);
 
 }  // namespace dovetail::accel

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "compiler/target/accel/counting.h"
 #include "isa/system.h"
@@ -17,6 +18,8 @@ struct Division {
   // Expected cycles from the end of the launches that begin together to the first products of the next ones; absent:
   // several numbers are tried where cycles are counted (divide_region.cpp).
   std::optional<double> cycles_between_groups = std::nullopt;
+  // The configurations of all accelerators after the first, where they differ; empty: all have one.
+  std::vector<isa::HardwareConfig> others = {};
 
   // Whether programs have launches for several accelerators.
   bool divides() const { return accelerators > 1 && split != isa::Split::samples; }

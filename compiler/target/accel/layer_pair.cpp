@@ -33,7 +33,7 @@ struct Room {
 };
 
 // The room above the buffers that are placed from the bottom.
-Room room_above(const Placements& placements, const isa::HardwareConfig& config) {
+Room room_above(const Placements& placements, const Core& config) {
   Room room;
   for (std::size_t b = 0; b < kBuffers.size(); ++b) {
     std::int64_t end = 0;
@@ -45,9 +45,9 @@ Room room_above(const Placements& placements, const isa::HardwareConfig& config)
 }
 
 // The layer with the best schedule for hardware with only that room; nullopt if no tile fits.
-std::optional<Layer> fit(const Layer& layer, const schedule::Task& task, const Room& room,
-                         const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo) {
-  isa::HardwareConfig small = config;
+std::optional<Layer> fit(const Layer& layer, const schedule::Task& task, const Room& room, const Core& config,
+                         const std::shared_ptr<Memo>& memo) {
+  Core small = config;
   for (std::size_t b = 0; b < kBuffers.size(); ++b) {
     if (room.of[b].size == 0) return std::nullopt;
     std::int64_t& bytes = small.*kBuffers[b].bytes;
@@ -71,7 +71,7 @@ std::optional<Layer> fit(const Layer& layer, const schedule::Task& task, const R
   return made;
 }
 
-Stream stream_of(const Layer& first, const Layer& second, const isa::HardwareConfig& config) {
+Stream stream_of(const Layer& first, const Layer& second, const Core& config) {
   Stream stream;
   SramHistory history;
   for (const Layer* layer : {&first, &second})
@@ -81,7 +81,7 @@ Stream stream_of(const Layer& first, const Layer& second, const isa::HardwareCon
 
 }  // namespace
 
-std::optional<LayerPair> side_by_side(const Layer& first, const Layer& second, const isa::HardwareConfig& config,
+std::optional<LayerPair> side_by_side(const Layer& first, const Layer& second, const Core& config,
                                       const std::shared_ptr<Memo>& memo) {
   const auto [apart, together] = least_cycles(first.lowered->stream, second.lowered->stream, config);
   const std::uint64_t gain = kLeastCycles + apart / kLeastPart;

@@ -12,6 +12,7 @@
 #include "base/memo.h"
 #include "compiler/schedule/sketch.h"
 #include "compiler/target/accel/lower/lower.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/schedule/sketches.h"
 
 namespace dovetail::accel {
@@ -35,7 +36,7 @@ struct LayerPair {
 // Interleaves both layers: the first with tiles for three quarters or half of each SRAM, the second with tiles for the
 // rest. nullopt unless one layer waits for memory while the other one computes, and the estimated gain is large enough.
 // Precondition: their tiles are the analytic choice.
-std::optional<LayerPair> side_by_side(const Layer& first, const Layer& second, const isa::HardwareConfig& config,
+std::optional<LayerPair> side_by_side(const Layer& first, const Layer& second, const Core& config,
                                       const std::shared_ptr<Memo>& memo);
 
 }  // namespace dovetail::accel

@@ -7,7 +7,7 @@
 
 namespace dovetail::accel {
 
-LayerQueue::LayerQueue(const isa::HardwareConfig& config, std::shared_ptr<Memo> memo, const Dump& dump)
+LayerQueue::LayerQueue(const Core& config, std::shared_ptr<Memo> memo, const Dump& dump)
     : config_(config), facts_(config), memo_(std::move(memo)), dump_(dump) {}
 
 void LayerQueue::add(Layer layer, bool analytic) {

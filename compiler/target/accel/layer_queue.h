@@ -13,16 +13,16 @@
 #include "compiler/target/accel/layer_pair.h"
 #include "compiler/target/accel/lower/lower.h"
 #include "compiler/target/accel/lower/on_chip.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/stream/stream.h"
 #include "compiler/target/target.h"
-#include "isa/config.h"
 
 namespace dovetail::accel {
 
 class LayerQueue {
  public:
   // `dump`: gets the on-chip places of each layer; may be null.
-  LayerQueue(const isa::HardwareConfig& config, std::shared_ptr<Memo> memo, const Dump& dump);
+  LayerQueue(const Core& config, std::shared_ptr<Memo> memo, const Dump& dump);
 
   // `analytic`: its tiles are the analytic choice, so that interleaving may choose other tiles.
   void add(Layer layer, bool analytic);
@@ -38,7 +38,7 @@ class LayerQueue {
  private:
   void append(const Layer& layer);
 
-  const isa::HardwareConfig& config_;
+  const Core& config_;
   const LoweringFacts facts_;
   const std::shared_ptr<Memo> memo_;
   const Dump& dump_;

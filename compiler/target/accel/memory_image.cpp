@@ -12,32 +12,46 @@ namespace dovetail::accel {
 
 using graph::ValueId;
 
-MemoryImage::MemoryImage(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& hardware,
-                         const RegionMemory& memory)
-    : config(hardware),
+MemoryImage::MemoryImage(const graph::Graph& graph, const RegionSpec& spec, const RegionMemory& memory)
+    : config(spec.cores.first()),
       layouts_(spec.layouts.layouts),
       views_(spec.layouts.views),
       addresses_(memory.addresses),
-      space_(memory.space) {
+      space_(memory.space),
+      shares_(!spec.cores.same()) {
   place_inner_values(spec);
   // Borders of tensors made in the region are written once, into the image. Tensors from outside have their borders.
   const auto is_outside = [&](const Operation& operation) {
     const auto* move = std::get_if<MoveOperation>(&operation.body);
     return views_.contains(operation.output) || (move != nullptr && move->position);
   };
-  for (const Operation& operation : spec.operations)
+  for (const OperationForms& forms : spec.operations) {
+    const Operation& operation = forms.any();
     if (const TensorLayout& made = layout(operation.output); !made.border.empty() && !is_outside(operation))
       add_segment(
           "border of " + graph.value(operation.output).name, address(operation.output),
           std::vector<std::byte>(static_cast<std::size_t>(made.bytes()), static_cast<std::byte>(made.border_value)));
+  }
 }
 
+MemoryImage::MemoryImage(MemoryImage& first, const Core& core)
+    : config(core),
+      layouts_(first.layouts_),
+      views_(first.views_),
+      addresses_(first.addresses_),
+      space_(first.space_),
+      first_(&first),
+      shares_(true) {}
+
 void MemoryImage::add_segment(std::string name, std::uint64_t address, bundle::Blob bytes) {
-  if (bytes.size() > 0) segments_.push_back({std::move(name), address, std::move(bytes)});
+  std::vector<bundle::Segment>& segments = first_ == nullptr ? segments_ : first_->segments_;
+  if (bytes.size() > 0) segments.push_back({std::move(name), address, std::move(bytes)});
 }
 
 std::uint64_t MemoryImage::constant(const std::string& name, NdArray array) {
   bundle::Blob bytes(std::move(array));
+  for (const bundle::Segment& known : first_ == nullptr ? segments_ : first_->segments_)
+    if (shares_ && known.name == name && std::ranges::equal(known.bytes.bytes(), bytes.bytes())) return known.address;
   const std::uint64_t address = space_.allocate(bytes.size());
   add_segment(name, address, std::move(bytes));
   return address;
@@ -101,7 +115,7 @@ void MemoryImage::place_inner_values(const RegionSpec& spec) {
                       std::ranges::any_of(spec.shares, [](const Share& share) { return share.accelerator > 0; });
   std::map<ValueId, bundle::LiveRange> ranges;  // of values that are not within others
   for (const Share& share : spec.shares) {
-    const Operation& operation = spec.operations[share.operation];
+    const Operation& operation = spec.operations[share.operation].any();
     const auto at = static_cast<std::ptrdiff_t>(groups ? share.group : share.operation);
     const auto use = [&](ValueId value) {
       for (auto view = views_.find(value); view != views_.end(); view = views_.find(value)) value = view->second.base;

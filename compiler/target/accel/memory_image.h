@@ -13,18 +13,20 @@
 #include "compiler/assemble/bundle_builder.h"
 #include "compiler/graph/graph.h"
 #include "compiler/target/accel/lower/lower.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/region.h"
-#include "isa/config.h"
 
 namespace dovetail::accel {
 
 class MemoryImage {
  public:
-  // Allocates the values that do not cross the region's border, and constants on demand.
-  MemoryImage(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& hardware,
-              const RegionMemory& memory);
+  // Allocates the values that do not cross the region's border, and constants on demand, in the form that the first
+  // kind of accelerator needs.
+  MemoryImage(const graph::Graph& graph, const RegionSpec& spec, const RegionMemory& memory);
+  // The same values, with constants for another accelerator. `first` outlives it.
+  MemoryImage(MemoryImage& first, const Core& core);
 
-  const isa::HardwareConfig& config;
+  const Core& config;
 
   const TensorLayout& layout(graph::ValueId value) const { return layouts_.at(value); }
   std::uint64_t address(graph::ValueId value) const { return addresses_.at(value); }
@@ -43,6 +45,7 @@ class MemoryImage {
   std::uint64_t selection(const MoveSpec::Term& term);
   std::uint64_t factors(const std::string& name, NdArray array);  // int8
 
+  // Of the first kind of accelerator's image: the segments of all.
   std::vector<bundle::Segment> take_segments() { return std::move(segments_); }
 
  private:
@@ -55,6 +58,8 @@ class MemoryImage {
   std::map<graph::ValueId, std::uint64_t> addresses_;
   DeviceSpace& space_;
   std::vector<bundle::Segment> segments_;
+  MemoryImage* first_ = nullptr;  // null: this is it
+  bool shares_ = false;           // constants of equal names and values have one address
   std::optional<std::uint64_t> identity_, identity_as_rows_, arranging_selection_, ones_;
   std::map<std::vector<std::int64_t>, std::uint64_t> selections_;  // by MoveSpec::Term::channels
   std::map<std::vector<std::int8_t>, std::uint64_t> factors_;      // by the packed tensor

@@ -91,7 +91,7 @@ std::vector<Places> places_of(const Operation& operation, const AddOperation& ad
 }
 
 std::vector<Places> places_of(const Operation& operation, const ProductOperation& product, MemoryImage& image) {
-  const isa::HardwareConfig& config = image.config;
+  const Core& config = image.config;
   const std::string& name = product.spec.name;
   const auto center = [&](const char* operand, std::int32_t zero_point) {
     return image.constant(fmt::format("constants of {} of {}", operand, name),
@@ -140,7 +140,7 @@ std::vector<Places> places_of(const Operation& operation, const TableOperation& 
 }
 
 std::vector<Places> places_of(const Operation& operation, const SoftmaxOperation& softmax, MemoryImage& image) {
-  const isa::HardwareConfig& config = image.config;
+  const Core& config = image.config;
   const std::string& name = softmax.spec.name;
   SoftmaxSpec spec = softmax.spec;
   spec.x = image.layout(operation.inputs[0]);
@@ -162,7 +162,7 @@ std::vector<Places> places_of(const Operation& operation, const SoftmaxOperation
 
 std::vector<Places> places_of(const Operation& operation, const NormalizationOperation& normalization,
                               MemoryImage& image) {
-  const isa::HardwareConfig& config = image.config;
+  const Core& config = image.config;
   NormalizationSpec spec = normalization.spec;
   spec.x = image.layout(operation.inputs[0]);
   spec.y = image.layout(operation.output);
@@ -213,7 +213,7 @@ std::vector<Places> places_of(const Operation& operation, const TransposeOperati
 
 // What arranges and transposes the second operand, then the products.
 std::vector<Places> places_of(const Operation& operation, const MatMulOperation& matmul, MemoryImage& image) {
-  const isa::HardwareConfig& config = image.config;
+  const Core& config = image.config;
   std::vector<Places> all;
   std::uint64_t b =
       as_elements(image.layout(operation.inputs[1]), image.address(operation.inputs[1]), matmul.arranged, image, all);

@@ -31,29 +31,28 @@ namespace {
 // Turns the scheduled programs of a region into the streams of its launches.
 class LaunchMaker {
  public:
-  LaunchMaker(const RegionSpec& spec, const RegionSchedules& schedules, const isa::HardwareConfig& config,
-              MemoryImage& image, const Dump& dump)
-      : spec_(spec),
-        schedules_(schedules),
-        config_(config),
-        image_(image),
-        dump_(dump),
-        places_(spec.operations.size()) {}
+  // `images`: by kind of accelerator.
+  LaunchMaker(const RegionSpec& spec, const RegionSchedules& schedules, std::vector<MemoryImage>& images,
+              const Dump& dump)
+      : spec_(spec), schedules_(schedules), images_(images), dump_(dump), places_(spec.operations.size()) {
+    for (auto& of_kinds : places_) of_kinds.resize(images.size());
+  }
 
   // Programs in their order. Operations without any are accepted: their results have the memory of their operands.
   Result<void> add(const RegionProgram& program) {
     const Share& share = spec_.shares[program.share];
     if (share.group != group_) finish();
     group_ = share.group;
-    const Operation& operation = spec_.operations[share.operation];
-    std::vector<Places>& all = places_[share.operation];
-    if (all.empty()) all = operand_places(operation, image_);
+    const Operation& operation = spec_.operation_of(share);
+    const std::size_t kind = spec_.cores.kind(share.accelerator);
+    std::vector<Places>& all = places_[share.operation][kind];
+    if (all.empty()) all = operand_places(operation, images_[kind]);
     Places places = all[program.part];
-    places.try_emplace("Y", image_.address(operation.output));
+    places.try_emplace("Y", images_[kind].address(operation.output));
     for (const auto& [parameter, bytes] : program.shifts)
       if (const auto place = places.find(parameter); place != places.end())
         place->second.address += place->second.int4 ? bytes / 2 : bytes;
-    LayerQueue& layers = running_.try_emplace(share.accelerator, config_, spec_.memo, dump_).first->second;
+    LayerQueue& layers = running_.try_emplace(share.accelerator, spec_.core_of(share), spec_.memo, dump_).first->second;
     return add(program, share, std::move(places), layers);
   }
 
@@ -76,12 +75,13 @@ class LaunchMaker {
       dump_("trace", fmt::format("# {}\n{}", task.program.name, schedule::to_string(scheduled.trace)));
       dump_("schedule", loops::to_string(scheduled.program));
     }
-    const std::shared_ptr<const PlacedProgram> placed = place_program(task, scheduled, config_, *spec_.memo);
+    const Core& core = spec_.core_of(share);
+    const std::shared_ptr<const PlacedProgram> placed = place_program(task, scheduled, core, *spec_.memo);
     DOVETAIL_ASSIGN(Placements placements,
-                    place_buffers(scheduled.program, placed->placements, config_, layers.history()));
+                    place_buffers(scheduled.program, placed->placements, core, layers.history()));
     DOVETAIL_ASSIGN(std::shared_ptr<const Lowered> lowered,
-                    spec_.memo->ask(LoweredProgramAt(placed, placements, LoweringFacts(config_))));
-    layers.add({&kind_of(spec_.operations[share.operation]), task, std::move(scheduled.program), std::move(placements),
+                    spec_.memo->ask(LoweredProgramAt(placed, placements, LoweringFacts(core))));
+    layers.add({&kind_of(spec_.operation_of(share)), task, std::move(scheduled.program), std::move(placements),
                 std::move(lowered), std::move(dram), static_cast<int>(share.operation)},
                !schedule.origin.recorded && !schedule.origin.counted);
     return {};
@@ -99,10 +99,10 @@ class LaunchMaker {
 
   const RegionSpec& spec_;
   const RegionSchedules& schedules_;
-  const isa::HardwareConfig& config_;
-  MemoryImage& image_;
+  std::vector<MemoryImage>& images_;
   const Dump& dump_;
-  std::vector<std::vector<Places>> places_;  // of each operation's programs, when they are first asked for
+  // Of each operation, by kind of accelerator: the places of its programs, when they are first asked for.
+  std::vector<std::vector<std::vector<Places>>> places_;
   std::size_t group_ = 0;
   std::map<std::size_t, LayerQueue> running_;  // the launches of the group, by accelerator
   std::vector<LaunchStream> launches_;
@@ -134,7 +134,7 @@ std::vector<bundle::InstructionRange> ranges_of(std::span<const LaunchStream> la
         bundle::InstructionRange range{i, i, names[o], {}};
         if (!named[o]) range.macs = spec.macs[o];
         named[o] = true;
-        for (const graph::NodeId id : spec.operations[o].nodes) {
+        for (const graph::NodeId id : spec.operations[o].any().nodes) {
           const auto& origins = graph.node(id).origins;
           range.origins.insert(range.origins.end(), origins.begin(), origins.end());
         }
@@ -150,10 +150,13 @@ std::vector<bundle::InstructionRange> ranges_of(std::span<const LaunchStream> la
 }  // namespace
 
 Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spec, const RegionSchedules& schedules,
-                                const isa::HardwareConfig& config, RegionMemory& memory, const ReportProgress& progress,
-                                const Dump& dump) {
-  MemoryImage image(graph, spec, config, memory);
-  LaunchMaker maker(spec, schedules, config, image, dump);
+                                RegionMemory& memory, const ReportProgress& progress, const Dump& dump) {
+  std::vector<MemoryImage> images;
+  images.reserve(spec.cores.kinds());  // the others share the first one's values
+  images.emplace_back(graph, spec, memory);
+  for (std::size_t kind = 1; kind < spec.cores.kinds(); ++kind)
+    images.emplace_back(images.front(), spec.cores.of_kind(kind));
+  LaunchMaker maker(spec, schedules, images, dump);
   Diagnostics errors;
   for (std::size_t i = 0; i < schedules.programs.size(); ++i) {
     if (const auto status = maker.add(schedules.programs[i]); !status.ok())
@@ -166,23 +169,23 @@ Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spe
 
   RegionCode made;
   std::vector<LaunchStream> launches = maker.launches();
-  made.code.segments = image.take_segments();
+  made.code.segments = images.front().take_segments();
   DeviceSpace& space = memory.space;
-  auto finished = finish_code(launches, spec.name, config, space, made.code, dump);
-  if (const std::uint64_t end = space.next + space.kept_free; end > end_of_memory(config)) memory.end = end;
+  auto finished = finish_code(launches, spec.name, spec.cores.configs(), space, made.code, dump);
+  if (const std::uint64_t end = space.next + space.kept_free; end > end_of_memory(spec.cores.first())) memory.end = end;
   DOVETAIL_ASSIGN(made.statistics, std::move(finished));
   std::vector<std::string>& names = made.statistics.nodes;
-  for (const Operation& operation : spec.operations) names.push_back(name_of(graph, operation));
+  for (const OperationForms& forms : spec.operations) names.push_back(name_of(graph, forms.any()));
   for (const auto& [first, second] : maker.side_by_side())
     made.statistics.side_by_side.push_back({names[first], names[second]});
-  for (const Operation& operation : spec.operations)
-    if (const auto* move = std::get_if<MoveOperation>(&operation.body); move && move->position) {
+  for (const OperationForms& forms : spec.operations)
+    if (const auto* move = std::get_if<MoveOperation>(&forms.any().body); move && move->position) {
       auto& offset = made.code.offset;
       const std::int64_t most = std::min(move->position->most, offset ? offset->most : INT64_MAX);
-      offset = {static_cast<std::uint64_t>(image.layout(operation.output).block), most};
+      offset = {static_cast<std::uint64_t>(images.front().layout(forms.any().output).block), most};
     }
   made.code.ranges = ranges_of(launches, graph, spec, names);
-  if (dump) dump("stream", isa::format_assembly(config, made.code.program));
+  if (dump) dump("stream", stream_text(made.code));
   return made;
 }
 

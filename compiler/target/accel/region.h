@@ -11,6 +11,7 @@
 #include "bundle/code/accel.h"
 #include "compiler/assemble/bundle_builder.h"
 #include "compiler/graph/graph.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/region_schedules.h"
 #include "compiler/target/accel/stream/stream_report.h"
 #include "compiler/target/target.h"
@@ -31,8 +32,7 @@ struct RegionCode {
 // Takes from the space: values that do not cross the border (values that are not live at the same time share memory),
 // constants, micro-ops and the program. The code is not verified yet (prove). `progress` may be null.
 Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spec, const RegionSchedules& schedules,
-                                const isa::HardwareConfig& config, RegionMemory& memory, const ReportProgress& progress,
-                                const Dump& dump);
+                                RegionMemory& memory, const ReportProgress& progress, const Dump& dump);
 // Runs isa/verify. Precondition: build_region made `code` in `space`; any finding is a defect of the compiler.
 void prove(const bundle::AccelCode& code, const std::string& name, const DeviceSpace& space);
 

@@ -100,13 +100,14 @@ bool is_in_place(const Operation& operation, const MoveSpec& part, const RegionL
   return known != layouts.views.end() && known->second == view->second;
 }
 
-Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vector<Operation>& operations,
-                                     const std::set<ValueId>& crossing, const isa::HardwareConfig& config) {
+Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vector<OperationForms>& operations,
+                                     const std::set<ValueId>& crossing, const Core& config) {
   Diagnostics errors;
   RegionLayouts region;
   std::map<ValueId, TensorLayout>& layouts = region.layouts;
   std::set<ValueId> has_border;
-  for (const Operation& operation : operations) {
+  for (const OperationForms& forms : operations) {
+    const Operation& operation = forms.any();
     layouts.try_emplace(operation.output, make_layout(config, image_shape(graph, operation.output, config)));
     for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
       const ValueId value = operation.inputs[i];
@@ -125,7 +126,8 @@ Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vecto
   }
   if (!errors.empty()) return errors;
   Views views(region);
-  for (const Operation& operation : operations)
+  for (const OperationForms& forms : operations) {
+    const Operation& operation = forms.any();
     if (const auto* move = std::get_if<MoveOperation>(&operation.body)) {
       if (move->position) {
         if (crossing.count(operation.output) == 0) views.add(operation.output, View{operation.inputs[0], 0});
@@ -136,14 +138,17 @@ Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vecto
         if (const auto view = view_of(operation, part, layouts); view && crossing.count(view->first) == 0)
           views.add(view->first, view->second);
     }
+  }
   views.spread_borders();
   // The host unpacks values that leave the accelerator anyway, so that depth to space costs nothing there.
   std::set<ValueId> read;
-  for (const Operation& operation : operations) read.insert(operation.inputs.begin(), operation.inputs.end());
-  for (const Operation& operation : operations)
+  for (const OperationForms& forms : operations) read.insert(forms.any().inputs.begin(), forms.any().inputs.end());
+  for (const OperationForms& forms : operations) {
+    const Operation& operation = forms.any();
     if (const auto* move = std::get_if<MoveOperation>(&operation.body); move && !move->folds.empty())
       if (crossing.count(operation.inputs[0]) == 0 && read.count(operation.output) == 0)
         views.add_folded(operation.inputs[0], operation.output, move->folds);
+  }
   return region;
 }
 

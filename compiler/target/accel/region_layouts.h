@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "compiler/graph/graph.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/select/select.h"
 
 namespace dovetail::accel {
@@ -28,8 +29,8 @@ struct RegionLayouts {
 };
 // `crossing`: values that other steps read or write, which are never within others. Error: the readers of a value need
 // borders with different values.
-Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vector<Operation>& operations,
-                                     const std::set<graph::ValueId>& crossing, const isa::HardwareConfig& config);
+Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vector<OperationForms>& operations,
+                                     const std::set<graph::ValueId>& crossing, const Core& config);
 
 // If a part of a move copies a whole value into another one, or a whole value out of another one: this value and its
 // view; else nullopt.

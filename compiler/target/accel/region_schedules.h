@@ -15,24 +15,32 @@
 #include "compiler/schedule/sketch.h"
 #include "compiler/schedule/task.h"
 #include "compiler/target/accel/divide_region.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/region_layouts.h"
 #include "compiler/target/accel/schedule/sketches.h"
-#include "isa/config.h"
 
 namespace dovetail::accel {
 
 struct RegionSpec {
   std::string name;
-  const std::vector<Operation>& operations;  // in execution order
-  const std::vector<std::uint64_t>& macs;    // of each: Cost::macs
-  const RegionLayouts& layouts;              // region_layouts of them
-  const std::vector<Share>& shares;          // divide_region of them
-  std::shared_ptr<Memo> memo;                // shared by layers, and by compilations for other hardware
+  const Cores& cores;
+  const std::vector<OperationForms>& operations;  // in execution order
+  const std::vector<std::uint64_t>& macs;         // of each: Cost::macs
+  const RegionLayouts& layouts;                   // region_layouts of them
+  const std::vector<Share>& shares;               // divide_region of them
+  std::shared_ptr<Memo> memo;                     // shared by layers, and by compilations for other hardware
+
+  const Core& core_of(const Share& share) const { return cores[share.accelerator]; }
+  // What the share is a part of.
+  const Operation& operation_of(const Share& share) const {
+    return *operations[share.operation].by_kind[cores.kind(share.accelerator)];
+  }
 };
 
 // A task's schedule and its origin.
 struct TaskSchedule {
   Kind kind;
+  std::size_t core_kind = 0;  // of the accelerators that it is for (Cores)
   schedule::Task task;
   schedule::Scheduled scheduled;
   schedule::Origin origin;
@@ -53,8 +61,7 @@ struct RegionSchedules {
 
 // `recorded`: asked once for each task. `known`: schedules to take instead, where it has them; may be null. `progress`
 // may be null.
-Result<RegionSchedules> schedule_region(const RegionSpec& spec, const isa::HardwareConfig& config,
-                                        const schedule::FindRecorded& recorded, const TaskSchedules* known,
-                                        const ReportProgress& progress);
+Result<RegionSchedules> schedule_region(const RegionSpec& spec, const schedule::FindRecorded& recorded,
+                                        const TaskSchedules* known, const ReportProgress& progress);
 
 }  // namespace dovetail::accel

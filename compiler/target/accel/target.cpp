@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "bundle/code/accel.h"
+#include "compiler/target/accel/cores.h"
 #include "compiler/target/accel/count_cycles.h"
 #include "compiler/target/accel/programs/dram.h"
 #include "compiler/target/accel/region.h"
@@ -16,6 +17,7 @@
 #include "compiler/target/accel/select/cost.h"
 #include "compiler/target/accel/select/select.h"
 #include "compiler/target/host/cost.h"
+#include "isa/system.h"
 
 namespace dovetail::accel {
 
@@ -27,7 +29,7 @@ namespace {
 
 // State that plans share with their target.
 struct Shared {
-  isa::HardwareConfig hardware;
+  Cores cores;
   std::shared_ptr<Memo> memo;
   Counting counting;
   Division division;
@@ -36,7 +38,7 @@ struct Shared {
 class AccelPlan : public RegionPlan {
  public:
   AccelPlan(std::vector<KernelOffer> offers, const GraphRegion& region, const Shared& target,
-            std::vector<Operation> operations, RegionLayouts layouts, std::vector<Share> shares)
+            std::vector<OperationForms> operations, RegionLayouts layouts, std::vector<Share> shares)
       : RegionPlan(std::move(offers)),
         region_(region),
         target_(target),
@@ -45,30 +47,29 @@ class AccelPlan : public RegionPlan {
         shares_(std::move(shares)) {
     for (const Match& match : region.matches) macs_.push_back(match.cost.macs);
     const std::set<ValueId> outputs(region.outputs.begin(), region.outputs.end());
-    for (const Operation& operation : operations_)
-      if (position_of(operation) && outputs.contains(operation.output))
+    for (const OperationForms& forms : operations_)
+      if (const Operation& operation = forms.any(); position_of(operation) && outputs.contains(operation.output))
         in_place_.emplace(operation.output, operation.inputs[0]);
   }
 
   Result<void> schedule(const Graph& graph, const PlanOptions& options) {
     const Counting& counting = target_.counting;
-    DOVETAIL_ASSIGN(schedules_, counting.count ? counted_schedules(graph, spec(), region_, target_.hardware,
-                                                                   options.recorded, counting, options.progress)
-                                               : schedule_region(spec(), target_.hardware, options.recorded, nullptr,
-                                                                 options.progress));
+    DOVETAIL_ASSIGN(schedules_, counting.count ? counted_schedules(graph, spec(), region_, options.recorded, counting,
+                                                                   options.progress)
+                                               : schedule_region(spec(), options.recorded, nullptr, options.progress));
     return {};
   }
 
   // Of the region alone, with default or recorded schedules. Precondition: Division::count.
   Result<std::uint64_t> count_cycles(const Graph& graph, const PlanOptions& options) const {
-    DOVETAIL_ASSIGN(const RegionSchedules schedules,
-                    schedule_region(spec(), target_.hardware, options.recorded, nullptr, nullptr));
-    return counted_cycles(graph, spec(), region_, target_.hardware, schedules, target_.division.count);
+    DOVETAIL_ASSIGN(const RegionSchedules schedules, schedule_region(spec(), options.recorded, nullptr, nullptr));
+    return counted_cycles(graph, spec(), region_, schedules, target_.division.count);
   }
 
   Result<void> emit(const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
     const std::map<ValueId, TensorLayout>& layouts = layouts_.layouts;
-    DeviceSpace& space = builder.space(bundle::kAccelTarget, "DRAM of " + target_.hardware.name, kMemoryBase, kPage);
+    DeviceSpace& space =
+        builder.space(bundle::kAccelTarget, "DRAM of " + isa::name_of(target_.cores.configs()), kMemoryBase, kPage);
     const auto address = [&](ValueId value) {
       const TensorLayout& layout = layouts.at(value);
       const auto [it, added] = space.tensors.try_emplace({value, layout.text()}, 0);
@@ -88,7 +89,7 @@ class AccelPlan : public RegionPlan {
       space.tensors.try_emplace({output, layouts.at(output).text()}, address(input));
     for (const ValueId output : region_.outputs) addresses[output] = address(output);
     RegionMemory memory{addresses, space};
-    auto built = build_region(builder.graph(), spec(), schedules_, target_.hardware, memory, builder.progress(), dump);
+    auto built = build_region(builder.graph(), spec(), schedules_, memory, builder.progress(), dump);
     if (!built.ok() && memory.end > 0) give_up_largest(memory.end, builder);
     DOVETAIL_ASSIGN(RegionCode made, std::move(built));
     bundle::AccelCode& code = made.code;
@@ -99,8 +100,8 @@ class AccelPlan : public RegionPlan {
         builder.add_schedule({program.task.program.name, std::string(bundle::kAccelTarget),
                               std::string(schedule.kind.name), schedule.origin});
     }
-    builder.add_code({region_.name, std::string(bundle::kAccelTarget), line_of(made.statistics, target_.hardware),
-                      to_json(made.statistics, target_.hardware)});
+    builder.add_code({region_.name, std::string(bundle::kAccelTarget), line_of(made.statistics, target_.cores.first()),
+                      to_json(made.statistics, target_.cores.first())});
     for (const ValueId output : region_.outputs)
       step.results.push_back(builder.result(output, layouts.at(output).text()));
     for (const ValueId input : inputs) code.argument_addresses.push_back(addresses.at(input));
@@ -127,18 +128,19 @@ class AccelPlan : public RegionPlan {
   }
   // The value that OFFSET is computed from, which is the same for all operations.
   std::optional<ValueId> position() const {
-    for (const Operation& operation : operations_)
-      if (const auto value = position_of(operation)) return value;
+    for (const OperationForms& forms : operations_)
+      if (const auto value = position_of(forms.any())) return value;
     return std::nullopt;
   }
 
-  RegionSpec spec() const { return {region_.name, operations_, macs_, layouts_, shares_, target_.memo}; }
+  RegionSpec spec() const { return {region_.name, target_.cores, operations_, macs_, layouts_, shares_, target_.memo}; }
 
   // Gives up the largest operations until the bytes that exceed the memory are saved.
   void give_up_largest(std::uint64_t memory_end, BundleBuilder& builder) const {
-    const std::uint64_t limit = end_of_memory(target_.hardware);
+    const std::uint64_t limit = end_of_memory(target_.cores.first());
     std::vector<std::pair<std::uint64_t, const Operation*>> by_size;
-    for (const Operation& operation : operations_) {
+    for (const OperationForms& forms : operations_) {
+      const Operation& operation = forms.any();
       std::uint64_t bytes = static_cast<std::uint64_t>(layouts_.layouts.at(operation.output).bytes());
       for (const ValueId input : operation.inputs)
         bytes += static_cast<std::uint64_t>(layouts_.layouts.at(input).bytes());
@@ -154,13 +156,13 @@ class AccelPlan : public RegionPlan {
             {node, std::string(bundle::kAccelTarget),
              fmt::format("its region needs {} KiB of memory, {} of them for its operands and its result; {} "
                          "reaches {} KiB",
-                         memory_end / 1024, bytes / 1024, target_.hardware.name, limit / 1024)});
+                         memory_end / 1024, bytes / 1024, target_.cores.first().name, limit / 1024)});
     }
   }
 
   const GraphRegion& region_;
   const Shared& target_;
-  std::vector<Operation> operations_;
+  std::vector<OperationForms> operations_;
   std::vector<std::uint64_t> macs_;      // of each operation
   std::map<ValueId, ValueId> in_place_;  // outputs that are written over an input
   RegionLayouts layouts_;
@@ -172,9 +174,9 @@ class AccelTarget : public Target {
  public:
   AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo, Counting counting,
               const Division& division)
-      : shared_{hardware, memo ? std::move(memo) : make_small_memo(), std::move(counting), division},
+      : shared_{Cores(hardware, division), memo ? std::move(memo) : make_small_memo(), std::move(counting), division},
         clock_hz_(clock_mhz * 1e6),
-        rows_(pattern_rows(hardware, shared_.memo)) {}
+        rows_(pattern_rows(kinds_of(shared_.cores), shared_.memo)) {}
 
   std::string_view name() const override { return bundle::kAccelTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }
@@ -193,7 +195,9 @@ class AccelTarget : public Target {
   }
 
   Json facts() const override {
-    Json facts{{"hardware", isa::config_to_json(shared_.hardware)}};
+    Json facts{{"hardware", isa::config_to_json(shared_.cores.first())}};
+    for (const isa::HardwareConfig& other : shared_.cores.configs().others())
+      facts["others"].push_back(isa::config_to_json(other));
     if (shared_.division.divides())
       facts.update({{"accelerators", shared_.division.accelerators}, {"split", isa::name(shared_.division.split)}});
     return facts;
@@ -201,13 +205,13 @@ class AccelTarget : public Target {
 
   Result<RegionPlanPointer> plan(const Graph& graph, const GraphRegion& region,
                                  const PlanOptions& options) const override {
-    std::vector<Operation> operations;
-    for (const Match& match : region.matches) operations.push_back(operation_of(match));
+    std::vector<OperationForms> operations;
+    for (const Match& match : region.matches) operations.push_back(forms_of(match));
     std::set<ValueId> crossing(region.inputs.begin(), region.inputs.end());
     crossing.insert(region.outputs.begin(), region.outputs.end());
-    DOVETAIL_ASSIGN(RegionLayouts layouts, region_layouts(graph, operations, crossing, shared_.hardware));
+    DOVETAIL_ASSIGN(RegionLayouts layouts, region_layouts(graph, operations, crossing, shared_.cores.first()));
     DOVETAIL_ASSIGN(std::vector<DividedRegion> ways,
-                    divide_region(graph, operations, layouts, shared_.division, shared_.hardware, shared_.memo));
+                    divide_region(graph, operations, layouts, shared_.division, shared_.cores, shared_.memo));
     KernelOffer kernel{region.matches.back().nodes.back()};
     for (const ValueId input : region.inputs)
       kernel.variables.push_back(
@@ -231,7 +235,8 @@ class AccelTarget : public Target {
   }
 
   Cost cost(const Graph& graph, const Match& match) const override {
-    const CycleEstimate estimate = estimate_cycles(graph, operation_of(match), shared_.hardware);
+    const CycleEstimate estimate =
+        estimate_cycles(graph, forms_of(match).any(), shared_.cores.of_kind(forms_of(match).first_kind()));
     Cost cost = count_work(graph, match.nodes);
     cost.cycles = estimate.cycles;
     cost.seconds = static_cast<double>(estimate.cycles) / clock_hz_;
@@ -243,13 +248,18 @@ class AccelTarget : public Target {
     const std::int64_t columns = shape.empty() ? 1 : shape.back();
     const TensorLayout layout =
         shape.size() == 4
-            ? make_layout(shared_.hardware, shape[0], shape[1], shape[2], shape[3])
-            : make_layout(shared_.hardware, columns == 0 ? 0 : element_count(shape) / columns, columns, 1, 1);
+            ? make_layout(shared_.cores.first(), shape[0], shape[1], shape[2], shape[3])
+            : make_layout(shared_.cores.first(), columns == 0 ? 0 : element_count(shape) / columns, columns, 1, 1);
     return host::kKernelSeconds + 2.0 * static_cast<double>(layout.bytes()) / host::kMemoryBytesPerSecond;
   }
 
  private:
-  static const Operation& operation_of(const Match& match) { return match.taken_as<TakenOperation>().operation; }
+  static const OperationForms& forms_of(const Match& match) { return match.taken_as<TakenOperation>().forms; }
+  static std::vector<Core> kinds_of(const Cores& cores) {
+    std::vector<Core> kinds;
+    for (std::size_t kind = 0; kind < cores.kinds(); ++kind) kinds.push_back(cores.of_kind(kind));
+    return kinds;
+  }
 
   Shared shared_;
   double clock_hz_;

@@ -16,8 +16,8 @@ namespace {
 
 DeviceSpace empty_space() { return {.base = kMemoryBase, .granule = kPage, .next = kMemoryBase}; }
 
-Result<TaskCode> make_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
-                           const isa::HardwareConfig& config, int times, DeviceSpace& space, const Dump& dump) {
+Result<TaskCode> make_code(const schedule::Task& task, const schedule::Scheduled& scheduled, const Core& config,
+                           int times, DeviceSpace& space, const Dump& dump) {
   TaskCode result;
   DOVETAIL_ASSIGN(const Placements placements, find_places(scheduled.program, *task.intrinsics, config));
   DramPlaces places;
@@ -55,8 +55,7 @@ Result<void> check_code(const TaskCode& made, const std::string& name, const Dev
 
 }  // namespace
 
-Result<TaskCode> task_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
-                           const isa::HardwareConfig& config) {
+Result<TaskCode> task_code(const schedule::Task& task, const schedule::Scheduled& scheduled, const Core& config) {
   DeviceSpace space = empty_space();
   DOVETAIL_ASSIGN(TaskCode result, make_code(task, scheduled, config, 1, space, nullptr));
   DOVETAIL_TRY(
@@ -65,13 +64,13 @@ Result<TaskCode> task_code(const schedule::Task& task, const schedule::Scheduled
 }
 
 Result<TaskCode> repeated_task_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
-                                    const isa::HardwareConfig& config, int times) {
+                                    const Core& config, int times) {
   DeviceSpace space = empty_space();
   return make_code(task, scheduled, config, times, space, nullptr);
 }
 
-Result<void> add_task(const schedule::Task& task, const schedule::Scheduled& scheduled,
-                      const isa::HardwareConfig& config, BundleBuilder& builder, const Dump& dump) {
+Result<void> add_task(const schedule::Task& task, const schedule::Scheduled& scheduled, const Core& config,
+                      BundleBuilder& builder, const Dump& dump) {
   const loops::Program& program = scheduled.program;
   DOVETAIL_ASSIGN(const Placements placements, find_places(program, *task.intrinsics, config));
   DOVETAIL_TRY(check_private(program, *task.intrinsics, placements));

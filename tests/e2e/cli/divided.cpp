@@ -74,6 +74,64 @@ TEST_CASE("a bundle for several accelerators runs on as many, or on one") {
   CHECK_THAT(three.error, ContainsSubstring("the bundle's programs are divided between 4 accelerators"));
 }
 
+TEST_CASE("accelerators that differ divide the layers, and a bundle has the configuration of each") {
+  const test::TemporaryFolder folder;
+  const std::string model = zoo_model(folder, "resnet8"), bundle = folder / "two.dvt", one = "1x32x32",
+                    both = "1x32x32+1x16x16-ext,bus_bytes=16,split=layers";
+  const auto with = [&](const std::string& hardware, const std::string& engine) {
+    return run_report(folder, {model, "--target", "accel,cpu", "--check", "--hw", hardware, "--engine", engine});
+  };
+  const Json alone = with(one, "cycle"), two = with(both, "cycle");
+  CHECK(two["system"]["accelerators"] == 2);
+  CHECK(two["system"]["others"][0]["name"] == "1x16x16-ext,bus_bytes=16");
+  CHECK(two["cycles"].get<double>() < 0.8 * alone["cycles"].get<double>());
+  CHECK(two["energy"]["joules"].get<double>() > 0);
+  if (simulator::find_systemc_engine()) CHECK(with(both, "systemc")["cycles"] == two["cycles"]);
+  CHECK(with(both, "functional")["outputs"] == alone["outputs"]);
+
+  const Finished compiled = test::dovetail({"compile", model, "--target", "accel,cpu", "--hw", both, "-o", bundle});
+  INFO(compiled.error);
+  REQUIRE(compiled.exit == 0);
+  CHECK_THAT(compiled.out, ContainsSubstring("1x32x32: ") && ContainsSubstring("1x16x16-ext,bus_bytes=16: "));
+  CHECK(run_report(folder, {bundle, "--trust", "--engine", "cycle"})["cycles"] == two["cycles"]);
+  CHECK(run_report(folder, {bundle, "--trust", "--engine", "cycle", "--hw", both})["cycles"] == two["cycles"]);
+  const Finished other = test::dovetail({"run", bundle, "--trust", "--hw", one});
+  CHECK(other.exit == 2);
+  CHECK_THAT(other.error, ContainsSubstring("1x32x32+1x16x16-ext,bus_bytes=16"));
+  const Finished fewer = test::dovetail({"run", bundle, "--trust", "--engine", "cycle", "--accelerators", "1"});
+  CHECK(fewer.exit == 2);
+  CHECK_THAT(fewer.error, ContainsSubstring("2 accelerators that differ"));
+
+  const Finished area = test::dovetail({"hw", "area", both, "--estimate", "--json"}),
+                 area_of_one = test::dovetail({"hw", "area", one, "--estimate", "--json"}),
+                 area_of_other = test::dovetail({"hw", "area", "1x16x16-ext,bus_bytes=16", "--estimate", "--json"});
+  REQUIRE(area.exit == 0);
+  const auto mm2 = [](const Finished& made) { return Json::parse(made.out)["area_mm2"].get<double>(); };
+  CHECK(mm2(area) == Approx(mm2(area_of_one) + mm2(area_of_other)));
+}
+
+TEST_CASE("what takes one configuration refuses accelerators that differ") {
+  const test::TemporaryFolder folder;
+  const std::string both = "1x16x16-g3+1x16x16-g2,split=layers";
+  const auto refused = [&](const std::vector<std::string>& words, const std::string& why) {
+    const Finished run = test::dovetail(words);
+    CAPTURE(words);
+    CHECK(run.exit == 2);
+    CHECK_THAT(run.error, ContainsSubstring(why));
+  };
+  const std::string model = zoo_model(folder, "ds_cnn");
+  refused({"tune", model, "--target", "accel", "--hw", both, "--records", folder / "r.db"}, "takes one configuration");
+  refused({"explore", model, "--what-if", both}, "takes one configuration");
+  refused({"rtl", "build", "--hw", both}, "takes one configuration");
+  REQUIRE(write_text_file(folder / "space.json", R"({"hardware": ")" + both + R"(", "axes": {"bus_bytes": [8, 16]}})")
+              .ok());
+  refused({"explore", model, folder / "space.json"}, "takes one configuration");
+  refused({"compile", model, "--target", "accel,cpu", "--hw", both, "--emit", folder / "regions"},
+          "an emitted program is for one configuration");
+  refused({"run", model, "--hw", "1x16x16-g3+1x16x16-g2"}, "1x16x16-g3+1x16x16-g2,split=layers");
+  refused({"run", model, "--hw", both, "--engine", "cycle", "--split", "samples"}, "which divide layers");
+}
+
 TEST_CASE("stages work on the images of a batch, and a single image is refused") {
   const test::TemporaryFolder folder;
   const Json report =

@@ -14,6 +14,7 @@
 #include "compiler/zoo/inputs.h"
 #include "compiler/zoo/zoo.h"
 #include "explore/measure/count_cycles.h"
+#include "isa/system.h"
 #include "runtime/executor.h"
 #include "simulator/rtl/find.h"
 #include "simulator/systemc_engine.h"
@@ -234,6 +235,45 @@ TEST_CASE("networks that accelerators divide have the same values and cycles on 
         const Ran platform = run_bundle(divided->bundle, way.network.inputs, "systemc", memory, accelerators, true);
         CHECK((cycle.trace == platform.trace));
         CHECK(difference_of_values(platform.result.tensors, cycle.result.tensors) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("layers divided between accelerators that differ are equal on all engines, and faster") {
+  const bool systemc = simulator::find_systemc_engine().has_value();
+  if (!systemc) test::skip("engine systemc: this build found no SystemC (libsystemc-dev)");
+  const Network network = zoo_network("resnet8", {});
+  for (const char* hardware : {"1x16x16-g3+1x16x16-g2", "1x32x32+1x16x16-ext,bus_bytes=16"}) {
+    const isa::Machine machine = *isa::load_machine(std::string(hardware) + ",split=layers");
+    CompileOptions options;
+    options.available = test::kit_targets(machine.hardware);
+    options.targets = {"accel"};
+    const auto undivided = compile({network.graph, {}}, options);
+    if (!undivided) FAIL(to_string(undivided.errors()));
+    for (const char* memory : {"ideal", "bank:ddr4-2400,ports=2"}) {
+      INFO(hardware << ", " << memory);
+      options.available.front() =
+          accel::make_target(machine.hardware, 1000, nullptr, {},
+                             {2, isa::Split::layers, explore::cycle_counter(simulator::parse_memory(memory).value(), 2),
+                              std::nullopt, machine.system.others});
+      const auto divided = compile({network.graph, {}}, options);
+      if (!divided) FAIL(to_string(divided.errors()));
+      const Ran alone = run_bundle(undivided->bundle, network.inputs, "cycle", memory),
+                cycle = run_bundle(divided->bundle, network.inputs, "cycle", memory, 2, true),
+                functional = run_bundle(divided->bundle, network.inputs, "functional", memory);
+      CHECK(difference_of_values(cycle.result.outputs, alone.result.outputs) == "");
+      CHECK(difference_of_values(functional.result.tensors, cycle.result.tensors) == "");
+      CHECK(cycles_of(cycle) < cycles_of(alone));
+      if (!systemc) continue;
+      const Ran platform = run_bundle(divided->bundle, network.inputs, "systemc", memory, 2, true);
+      CHECK((cycle.trace == platform.trace));
+      CHECK(difference_of_values(platform.result.tensors, cycle.result.tensors) == "");
+      for (const runtime::StepProfile& step : cycle.result.steps) {
+        if (step.by_accelerator.empty()) continue;
+        simulator::Counters sum;
+        for (const simulator::Counters& each : step.by_accelerator) sum += each;
+        CHECK(sum == step.counters);
       }
     }
   }

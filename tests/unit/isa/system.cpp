@@ -142,3 +142,61 @@ TEST_CASE("changes obey the rules of configurations") {
   CHECK_THAT(errors(load_config("1x16x16,name=x")), ContainsSubstring("no parameter has this name"));
   CHECK_THAT(errors(load_config("1x16x16,clock_mhz=0")), ContainsSubstring("0 MHz is not from 1"));
 }
+
+TEST_CASE("a sum of configurations is a system of accelerators that differ") {
+  const auto sum = load_machine("1x32x32+2*1x16x16-ext,bus_bytes=16,split=layers,clock_mhz=200");
+  REQUIRE(sum.ok());
+  CHECK(sum->hardware == *load_config("1x32x32"));
+  REQUIRE(sum->system.others.size() == 2);
+  CHECK(sum->system.others[0] == *load_config("1x16x16-ext,bus_bytes=16"));
+  CHECK(sum->system.others[1] == sum->system.others[0]);
+  CHECK(sum->system.accelerators == 3);
+  CHECK(sum->system.split == Split::layers);
+  CHECK(sum->system.clock_mhz == 200);
+  CHECK(name_of(*sum) == "1x32x32+2*1x16x16-ext,bus_bytes=16");
+  CHECK_FALSE(sum->is_uniform());
+
+  const auto again = machine_from_json(machine_to_json(*sum), "again.json");
+  REQUIRE(again.ok());
+  CHECK(again->system == sum->system);
+  CHECK(again->hardware == sum->hardware);
+}
+
+TEST_CASE("equal configurations in a sum are accelerators of one configuration") {
+  for (const char* text : {"3*1x16x16", "1x16x16+1x16x16+1x16x16", "1x16x16+2*1x16x16"}) {
+    CAPTURE(text);
+    const auto machine = load_machine(text);
+    REQUIRE(machine.ok());
+    CHECK(machine->system.accelerators == 3);
+    CHECK(machine->is_uniform());
+    CHECK(machine->hardware.name == "1x16x16");
+  }
+  CHECK(load_machine("1*1x16x16")->system == load_machine("1x16x16")->system);
+}
+
+TEST_CASE("a wrong sum of configurations is refused with a remedy") {
+  const auto problem = [](const std::string& text) { return errors(load_machine(text)); };
+  CHECK_THAT(problem("1x16x16-g3+1x16x16-g2"),
+             ContainsSubstring("`split` is samples") && ContainsSubstring("1x16x16-g3+1x16x16-g2,split=layers"));
+  CHECK_THAT(problem("1x16x16-g3+1x16x16-g2,split=stages"), ContainsSubstring("`split` is stages"));
+  CHECK_THAT(problem("1x32x32+1x16x16,split=layers"), ContainsSubstring("their `bus_bytes` are 16 and 8"));
+  CHECK_THAT(problem("1x16x16-g3,split=layers+1x16x16-g2"), ContainsSubstring("write it after the last configuration"));
+  CHECK_THAT(problem("1x16x16-g3+1x16x16-g2,split=layers,accelerators=2"), ContainsSubstring("write 3*NAME"));
+  CHECK_THAT(problem("0*1x16x16+1x8x8,split=layers"), ContainsSubstring("0 is not a number from 1 to 64"));
+  CHECK_THAT(problem("x*1x16x16"), ContainsSubstring("x is not a number from 1 to 64"));
+  CHECK_THAT(problem("1x16x16++1x8x8"), ContainsSubstring("a configuration is missing"));
+  CHECK_THAT(problem("1x16x16+"), ContainsSubstring("a configuration is missing"));
+  CHECK_THAT(problem("1x16x16+1x8x9,split=layers"), ContainsSubstring("did you mean `1x8x8`?"));
+  CHECK_THAT(problem("40*1x16x16+40*1x8x8,split=layers"), ContainsSubstring("there are 80 accelerators, more than 64"));
+  CHECK_THAT(errors(load_config("1x16x16+1x8x8,split=layers")), ContainsSubstring("takes one configuration"));
+  CHECK_THAT(errors(load_uniform_machine("1x16x16+1x8x8,split=layers", "a sweep")),
+             ContainsSubstring("a sweep takes one configuration, and these are 2 accelerators that differ"));
+  CHECK_THAT(errors(read_machine(R"({"system": {"split": "layers", "others": []}})")),
+             ContainsSubstring("is not a list of configurations"));
+  CHECK_THAT(errors(read_machine(R"({"system": {"split": "layers", "others": [{"batch": 3}]}})")),
+             ContainsSubstring("batch"));
+  CHECK_THAT(errors(read_machine(R"({"system": {"split": "layers", "accelerators": 3, "others": [{}]}})")),
+             ContainsSubstring("it is 3, and \"others\" has 1 more than the first accelerator"));
+  CHECK_THAT(errors(read_machine(R"({"block_in": 8, "block_out": 8, "system": {"others": [{}]}})")),
+             ContainsSubstring("`split` is samples"));
+}

@@ -6,7 +6,7 @@
 
 namespace dovetail::accel {
 
-std::uint64_t end_of_memory(const isa::HardwareConfig& config) {
+std::uint64_t end_of_memory(const Core& config) {
   std::int64_t smallest = config.uop_bytes();
   for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::out})
     smallest = std::min(smallest, config.element_bytes(memory));
@@ -16,7 +16,7 @@ std::uint64_t end_of_memory(const isa::HardwareConfig& config) {
   return std::min(std::uint64_t{1} << config.address_bits, elements * static_cast<std::uint64_t>(smallest));
 }
 
-bool are_int4(const NdArray& weights, const isa::HardwareConfig& config) {
+bool are_int4(const NdArray& weights, const Core& config) {
   return config.weights4 &&
          std::ranges::all_of(weights.data<std::int8_t>(), [](std::int8_t value) { return value >= -8 && value <= 7; });
 }

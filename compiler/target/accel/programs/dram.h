@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/ndarray.h"
-#include "isa/config.h"
+#include "compiler/target/accel/programs/core.h"
 
 namespace dovetail::accel {
 
@@ -13,10 +13,10 @@ inline constexpr std::uint64_t kPage = 4096;          // elements of all memorie
 
 // The first address that instructions cannot reach, by `address_bits` and by the field dram_base, which counts
 // elements.
-std::uint64_t end_of_memory(const isa::HardwareConfig& config);
+std::uint64_t end_of_memory(const Core& config);
 
 // Whether DRAM holds these int8 weights as int4: the hardware loads them (`weights4`), and all values fit.
-bool are_int4(const NdArray& weights, const isa::HardwareConfig& config);
+bool are_int4(const NdArray& weights, const Core& config);
 // Two int8 values of -8 to 7 a byte, the first in the low bits, as LOAD of WGT4 reads them.
 NdArray pack_int4(const NdArray& weights);
 

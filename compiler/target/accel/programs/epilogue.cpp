@@ -82,8 +82,8 @@ bool SplitMultiplier::in_one() const {
 
 std::int64_t operand_words(const AddSpec& spec) { return spec.epilogue.form == Form::requant ? 2 : 6; }
 
-NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config, std::int32_t zero_point,
-                          float multiplier, const SplitMultiplier& split) {
+NdArray operand_constants(const AddSpec& spec, const Core& config, std::int32_t zero_point, float multiplier,
+                          const SplitMultiplier& split) {
   const bool requant = spec.epilogue.form == Form::requant;
   const std::int64_t count = operand_words(spec);
   NdArray constants(DType::int32, {config.batch, config.block_out, count});

@@ -180,11 +180,11 @@ Expr serial_expression(isa::AluOp op, const Expr& x, const Expr& exponent) {
   return reciprocal_expression(root_expression(x), exponent + int_imm(kRootBits, DType::int32));
 }
 
-std::int64_t usable_depth(const isa::HardwareConfig& config, isa::Memory memory) {
+std::int64_t usable_depth(const Core& config, isa::Memory memory) {
   return config.depth(memory) - (config.window && memory == isa::Memory::wgt ? 1 : 0);
 }
 
-std::int64_t most_kernel_uops(const isa::HardwareConfig& config) { return config.depth(isa::Memory::uop) / 2; }
+std::int64_t most_kernel_uops(const Core& config) { return config.depth(isa::Memory::uop) / 2; }
 
 Expr shr_expression(Expr a, Expr s) {
   const Expr limit = int_imm(31, DType::int32), zero = int_imm(0, DType::int32);
@@ -214,7 +214,7 @@ Expr table_expression(const Buffer& table, Expr index) {
   return cast(DType::int32, load(table, {int_imm(0), cast(DType::int64, clamp_int8(index)) + int_imm(-INT8_MIN)}));
 }
 
-IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
+IntrinsicTable make_intrinsics(const Core& config) {
   const Elements acc{config.batch, config.block_out};
   IntrinsicTable table;
 

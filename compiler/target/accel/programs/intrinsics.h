@@ -6,7 +6,7 @@
 #include <functional>
 #include <string_view>
 
-#include "isa/config.h"
+#include "compiler/target/accel/programs/core.h"
 #include "isa/instruction.h"
 #include "loops/intrinsic.h"
 
@@ -33,13 +33,13 @@ inline constexpr const char* kTabScope = "accel.tab";
 //   accel.<op>_imm (D, A, T; imm), accel.<op>_alone (D, A, T)   the same with an immediate, and with the immediate 0
 //   accel.<op> (D, A)           where it combines the lanes of a row: row_expression in all lanes of D
 //   accel.<op> (D, A; imm)      where a serial unit computes it: serial_expression
-loops::IntrinsicTable make_intrinsics(const isa::HardwareConfig& config);
+loops::IntrinsicTable make_intrinsics(const Core& config);
 
 // The elements of a memory that programs use: all, except that with the extension `window` the last element of WGT has
 // the number that means a push.
-std::int64_t usable_depth(const isa::HardwareConfig& config, isa::Memory memory);
+std::int64_t usable_depth(const Core& config, isa::Memory memory);
 // The most micro-ops of a kernel: those of half of their memory, so that two kernels can alternate.
-std::int64_t most_kernel_uops(const isa::HardwareConfig& config);
+std::int64_t most_kernel_uops(const Core& config);
 
 // The ISA's SHR as an expression: right by min(s, 31) for s >= 0, else left by min(-s, 31). int32.
 loops::Expr shr_expression(loops::Expr a, loops::Expr s);

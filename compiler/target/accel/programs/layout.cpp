@@ -29,7 +29,7 @@ TensorLayout make_layout(const BlockSizes& sizes, std::int64_t n, std::int64_t c
   layout.h = h;
   layout.w = w;
   layout.batch = sizes.batch;
-  layout.block = std::max({sizes.block_in, sizes.block_out, kLeastBlock});
+  layout.block = sizes.dram;
   return layout;
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/ndarray.h"
 #include "compiler/layout/layout.h"
-#include "isa/config.h"
+#include "compiler/target/accel/programs/core.h"
 
 namespace dovetail::accel {
 
@@ -22,10 +22,12 @@ inline constexpr std::int64_t kLeastBlock = 2;
 
 // The extents of blocks of elements: the facts of the hardware on which layouts and on-chip places depend.
 struct BlockSizes {
-  BlockSizes(const isa::HardwareConfig& config)  // NOLINT: implicit by design
-      : batch(config.batch), block_in(config.block_in), block_out(config.block_out) {}
+  BlockSizes(const Core& core)  // NOLINT: implicit by design
+      : batch(core.batch), block_in(core.block_in), block_out(core.block_out), dram(core.dram_block) {}
+  BlockSizes(const isa::HardwareConfig& config) : BlockSizes(Core(config)) {}  // NOLINT: implicit by design
 
   std::int64_t batch, block_in, block_out;
+  std::int64_t dram;  // channels of a block in DRAM
   auto operator<=>(const BlockSizes&) const = default;
 };
 
@@ -38,9 +40,9 @@ struct Border {
 // A logical [n, c, h, w] tensor. Matrices [n, c] have h = w = 1, except those whose rows are pixels
 // (ImageShape, moves.h): row r is [r % batch, :, 0, r / batch].
 //
-// Physical form: [n / batch][c / block][border + h][border + w][batch][block], block = max(block_in, block_out,
-// kLeastBlock), bytes in that order. Then an INP or OUT element is contiguous; if block_in, block_out and block differ,
-// this requires batch 1.
+// Physical form: [n / batch][c / block][border + h][border + w][batch][block], bytes in that order. The block is
+// Core::dram_block: max(block_in, block_out, kLeastBlock), or more if other accelerators share the memory. Then an INP
+// or OUT element is contiguous; if block_in, block_out and block differ, this requires batch 1.
 //
 // If kernel rows or columns are folded into channels (fold_window.h), c, h and w are those of the folded tensor.
 struct TensorLayout {

@@ -32,7 +32,7 @@ Expr product(const Expr& a, const Expr& b) { return cast(DType::int32, a) * cast
 
 std::int32_t MatMulSpec::bias() const { return static_cast<std::int32_t>(depth * a_zero_point * b_zero_point); }
 
-std::string needed_of_blocks(const isa::HardwareConfig& config) {
+std::string needed_of_blocks(const Core& config) {
   if (config.block_in < kLeastBlock)
     return fmt::format("a block_in of at least {}, and it is {}", kLeastBlock, config.block_in);
   if (config.block_out % config.batch != 0)
@@ -41,8 +41,7 @@ std::string needed_of_blocks(const isa::HardwareConfig& config) {
   return {};
 }
 
-NdArray zero_point_operand(std::int64_t elements, std::int64_t depth, std::int32_t zero_point,
-                           const isa::HardwareConfig& config) {
+NdArray zero_point_operand(std::int64_t elements, std::int64_t depth, std::int32_t zero_point, const Core& config) {
   const std::int64_t parts = halves(zero_point), padded = round_up(depth, make_layout(config, 1, 1, 1, 1).block);
   NdArray operand(DType::int8, {elements, padded, parts});
   for (std::int64_t e = 0; e < elements; ++e)
@@ -53,7 +52,7 @@ NdArray zero_point_operand(std::int64_t elements, std::int64_t depth, std::int32
   return operand;
 }
 
-Program matmul_program(const MatMulSpec& spec, const isa::HardwareConfig& config) {
+Program matmul_program(const MatMulSpec& spec, const Core& config) {
   Definition d(spec.name);
   const std::int64_t depth = round_up(spec.depth, spec.a.block),
                      pixels = round_up(spec.rows, spec.y.batch) / spec.y.batch;
@@ -112,7 +111,7 @@ Program matmul_program(const MatMulSpec& spec, const isa::HardwareConfig& config
                 });
 }
 
-bool needs_arranging(const isa::HardwareConfig& config) { return config.block_in < config.block_out; }
+bool needs_arranging(const Core& config) { return config.block_in < config.block_out; }
 
 TensorLayout arranged_matrix(const TensorLayout& x, const ArrangedMatrix& arranged) {
   TensorLayout matrix = x;
@@ -121,7 +120,7 @@ TensorLayout arranged_matrix(const TensorLayout& x, const ArrangedMatrix& arrang
 }
 
 std::vector<Program> arrange_programs(const std::string& name, const TensorLayout& x, const ArrangedMatrix& arranged,
-                                      const isa::HardwareConfig& config) {
+                                      const Core& config) {
   const std::int64_t block = x.block, rows = x.padded_w(), parts = block / config.block_in;
   std::vector<Program> programs;
   for (std::int64_t part = 0; part < parts; ++part) {
@@ -146,7 +145,7 @@ std::vector<Program> arrange_programs(const std::string& name, const TensorLayou
   return programs;
 }
 
-NdArray arranging_selection(const isa::HardwareConfig& config) {
+NdArray arranging_selection(const Core& config) {
   const std::int64_t lanes = config.block_in, parts = config.block_out / lanes;
   NdArray selection(DType::int8, {config.block_out, lanes, parts});
   for (std::int64_t part = 0; part < parts; ++part)
@@ -155,7 +154,7 @@ NdArray arranging_selection(const isa::HardwareConfig& config) {
   return selection;
 }
 
-Program transpose_program(const TransposeSpec& spec, const isa::HardwareConfig& config) {
+Program transpose_program(const TransposeSpec& spec, const Core& config) {
   Definition d(spec.name);
   const std::int64_t block = config.block_in,
                      pixels = std::min(block, spec.channels) / spec.y.batch;  // of a block of x's channels
@@ -177,7 +176,7 @@ Program transpose_program(const TransposeSpec& spec, const isa::HardwareConfig& 
   });
 }
 
-NdArray transposing_identity(const isa::HardwareConfig& config) {
+NdArray transposing_identity(const Core& config) {
   const std::int64_t block = config.block_in, pixels = block / config.batch;
   NdArray identity(DType::int8, {config.batch, block, pixels});
   for (std::int64_t r = 0; r < block; ++r)

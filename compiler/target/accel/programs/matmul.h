@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/ndarray.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/programs/layout.h"
 #include "compiler/target/accel/programs/programs.h"
-#include "isa/config.h"
 #include "loops/ir.h"
 
 namespace dovetail::accel {
@@ -38,16 +38,15 @@ struct MatMulSpec {
 };
 // What such products need of the hardware's blocks and does not have, for a message: "blocks of at least 2, and they
 // are 1". Empty: all they need.
-std::string needed_of_blocks(const isa::HardwareConfig& config);
+std::string needed_of_blocks(const Core& config);
 // Parameters X, W (b as elements of WGT), [IZ,] [IJ,] K, Y. IZ has -za, IJ has -zb, for each k below `depth`: their
 // products with b and a are the terms of the zero points. They exist if za, zb are not 0.
-loops::Program matmul_program(const MatMulSpec& spec, const isa::HardwareConfig& config);
+loops::Program matmul_program(const MatMulSpec& spec, const Core& config);
 // The int8 values of IZ and IJ: the number for each k, in two halves if it does not fit int8.
-NdArray zero_point_operand(std::int64_t elements, std::int64_t depth, std::int32_t zero_point,
-                           const isa::HardwareConfig& config);
+NdArray zero_point_operand(std::int64_t elements, std::int64_t depth, std::int32_t zero_point, const Core& config);
 
 // Whether matrices must be arranged before they are read as elements of WGT.
-bool needs_arranging(const isa::HardwareConfig& config);
+bool needs_arranging(const Core& config);
 // Channels of a matrix, whole blocks, arranged as elements of WGT: [channel / block_in][row][channel % block_in].
 struct ArrangedMatrix {
   std::int64_t first_channel = 0, channels = 0;
@@ -59,8 +58,8 @@ TensorLayout arranged_matrix(const TensorLayout& x, const ArrangedMatrix& arrang
 // channels of block_out / block_in rows: a sum of as many products, each of which moves the channels of one row to
 // their lanes. One program for each block_in channels of a block.
 std::vector<loops::Program> arrange_programs(const std::string& name, const TensorLayout& x,
-                                             const ArrangedMatrix& arranged, const isa::HardwareConfig& config);
-NdArray arranging_selection(const isa::HardwareConfig& config);
+                                             const ArrangedMatrix& arranged, const Core& config);
+NdArray arranging_selection(const Core& config);
 
 // Transposes a part of a matrix: y[first_result_row + c, r] = x[first_row + r, first_channel + c]. Channels are whole
 // blocks, or less than one block.
@@ -72,7 +71,7 @@ struct TransposeSpec {
 };
 // Parameters W (x as elements of WGT), IX (transposing_identity), Y: rows of the identity times an element of WGT are
 // its columns.
-loops::Program transpose_program(const TransposeSpec& spec, const isa::HardwareConfig& config);
-NdArray transposing_identity(const isa::HardwareConfig& config);
+loops::Program transpose_program(const TransposeSpec& spec, const Core& config);
+NdArray transposing_identity(const Core& config);
 
 }  // namespace dovetail::accel

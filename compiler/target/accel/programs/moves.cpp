@@ -320,7 +320,7 @@ ImageShape matrix_shape(std::int64_t rows, std::int64_t columns, std::int64_t ba
   return {batch, columns, 1, (rows + batch - 1) / batch, rows};
 }
 
-ImageShape image_shape(const graph::Graph& graph, graph::ValueId value, const isa::HardwareConfig& config) {
+ImageShape image_shape(const graph::Graph& graph, graph::ValueId value, const Core& config) {
   const Shape& shape = graph.value(value).type.shape;
   const std::int64_t columns = shape.empty() ? 1 : shape.back(),
                      rows = columns == 0 ? 0 : element_count(shape) / columns;
@@ -329,7 +329,7 @@ ImageShape image_shape(const graph::Graph& graph, graph::ValueId value, const is
   return {rows, columns, 1, 1};
 }
 
-TensorLayout make_layout(const isa::HardwareConfig& config, const ImageShape& shape) {
+TensorLayout make_layout(const Core& config, const ImageShape& shape) {
   TensorLayout layout = make_layout(config, shape.n, shape.c, shape.h, shape.w);
   layout.rows = shape.rows;
   return layout;

@@ -10,6 +10,7 @@
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "compiler/graph/graph.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/programs/programs.h"
 
 namespace dovetail::accel {
@@ -30,8 +31,8 @@ struct ImageShape {
 // convolution or pooling.
 bool rows_are_pixels(const graph::Graph& graph, graph::ValueId value);
 ImageShape matrix_shape(std::int64_t rows, std::int64_t columns, std::int64_t batch);
-ImageShape image_shape(const graph::Graph& graph, graph::ValueId value, const isa::HardwareConfig& config);
-TensorLayout make_layout(const isa::HardwareConfig& config, const ImageShape& shape);
+ImageShape image_shape(const graph::Graph& graph, graph::ValueId value, const Core& config);
+TensorLayout make_layout(const Core& config, const ImageShape& shape);
 
 // `sources`: the source of each element of the result (compiler/target/support/element_sources.h), as an index into the
 // concatenated elements of `inputs`. `block`: channels of a block (TensorLayout::block). Layouts of the parts are not

@@ -25,7 +25,7 @@ constexpr std::string_view kOfLanes = ".lanes", kReciprocal = "reciprocal", kRoo
 std::int32_t float_bits(double value) { return std::bit_cast<std::int32_t>(static_cast<float>(value)); }
 
 // int32 [batch, channels, words] with the same words for each channel.
-NdArray equal_channels(const isa::HardwareConfig& config, std::int64_t channels, std::span<const std::int32_t> words) {
+NdArray equal_channels(const Core& config, std::int64_t channels, std::span<const std::int32_t> words) {
   const auto count = static_cast<std::int64_t>(words.size());
   NdArray constants(DType::int32, {config.batch, channels, count});
   for (std::int64_t i = 0; i < constants.count(); ++i)
@@ -36,7 +36,7 @@ NdArray equal_channels(const isa::HardwareConfig& config, std::int64_t channels,
 // The stages of elements, of rows, and between them.
 class Rows {
  public:
-  Rows(Definition& d, const Axes& axes, const isa::HardwareConfig& config, const std::string& prefix = "")
+  Rows(Definition& d, const Axes& axes, const Core& config, const std::string& prefix = "")
       : d_(d),
         axes_(axes),
         prefix_(prefix),
@@ -95,7 +95,7 @@ class Rows {
 };
 
 Buffer constants_of(Definition& d, const std::string& block, const std::string& parameter, std::int64_t channels,
-                    std::int64_t words, const isa::HardwareConfig& config) {
+                    std::int64_t words, const Core& config) {
   return on_chip(d, block, d.constant(parameter, DType::int32, {config.batch, channels, words}));
 }
 
@@ -111,7 +111,7 @@ std::int64_t serial_cycles(std::string_view block) {
   return block.find(kRoot) != std::string_view::npos ? isa::spec::kRsqrtCyclesPerRow.value : 0;
 }
 
-Program softmax_program(const SoftmaxSpec& spec, const isa::HardwareConfig& config) {
+Program softmax_program(const SoftmaxSpec& spec, const Core& config) {
   constexpr std::int64_t kMaskShift = 10;  // of softmax_mask: 127 becomes more than 65535
   Definition d(spec.name);
   const TensorLayout of_mask = spec.mask_layout();
@@ -176,7 +176,7 @@ Program softmax_program(const SoftmaxSpec& spec, const isa::HardwareConfig& conf
                 [&](const Indices& i) { return place(spec.y, i, i[1]); });
 }
 
-NdArray softmax_constants(const isa::HardwareConfig& config, std::int64_t channels, std::int64_t visible) {
+NdArray softmax_constants(const Core& config, std::int64_t channels, std::int64_t visible) {
   NdArray constants(DType::int32, {config.batch, channels, 2});
   for (std::int64_t i = 0; i < config.batch * channels; ++i) {
     const bool counts = i % channels < visible;
@@ -186,7 +186,7 @@ NdArray softmax_constants(const isa::HardwareConfig& config, std::int64_t channe
   return constants;
 }
 
-NdArray softmax_row_constants(const isa::HardwareConfig& config, float scale) {
+NdArray softmax_row_constants(const Core& config, float scale) {
   const std::int32_t words[kSoftmaxRowWords] = {std::bit_cast<std::int32_t>(scale), 0};
   return equal_channels(config, config.block_out, words);
 }
@@ -198,7 +198,7 @@ NdArray softmax_table(std::span<const std::uint16_t> exponentials) {
   return table;
 }
 
-Program normalization_program(const NormalizationSpec& spec, const isa::HardwareConfig& config) {
+Program normalization_program(const NormalizationSpec& spec, const Core& config) {
   Definition d(spec.name);
   const Axes axes = pixel_axes(spec.y);
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
@@ -269,8 +269,8 @@ Program normalization_program(const NormalizationSpec& spec, const isa::Hardware
                 });
 }
 
-NdArray normalization_constants(const NormalizationSpec& spec, const isa::HardwareConfig& config,
-                                std::span<const float> scale, std::span<const std::int32_t> bias) {
+NdArray normalization_constants(const NormalizationSpec& spec, const Core& config, std::span<const float> scale,
+                                std::span<const std::int32_t> bias) {
   const std::int64_t channels = spec.y.padded_c(), words = spec.words();
   NdArray constants(DType::int32, {config.batch, channels, words});
   const std::int32_t last = float_bits(std::ldexp(1.0, -spec.shift));
@@ -285,7 +285,7 @@ NdArray normalization_constants(const NormalizationSpec& spec, const isa::Hardwa
   return constants;
 }
 
-NdArray normalization_row_constants(const NormalizationSpec& spec, const isa::HardwareConfig& config) {
+NdArray normalization_row_constants(const NormalizationSpec& spec, const Core& config) {
   const std::int64_t n = spec.x.c;
   const auto count = static_cast<double>(n);
   const std::int32_t words[kRowWords] = {float_bits(1 / count), static_cast<std::int32_t>(-n * spec.x_zero_point),

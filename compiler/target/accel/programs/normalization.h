@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "base/ndarray.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/programs/layout.h"
 #include "compiler/target/accel/programs/programs.h"
-#include "isa/config.h"
 #include "loops/ir.h"
 
 namespace dovetail::accel {
@@ -44,13 +44,13 @@ struct SoftmaxSpec {
   }
 };
 // Parameters X, [M,] [I,] [K,] KR, T, Y.
-loops::Program softmax_program(const SoftmaxSpec& spec, const isa::HardwareConfig& config);
+loops::Program softmax_program(const SoftmaxSpec& spec, const Core& config);
 // The number in M for an element that counts, or not.
 constexpr std::int8_t softmax_mask(bool counts) { return counts ? INT8_MAX : INT8_MIN; }
 // K: int32 [batch, channels, 2], from which channel `visible` on hidden. KR: int32 [batch, block_out, 2]. T: uint16
 // [1, 256], from 256 entries by the distance from the maximum.
-NdArray softmax_constants(const isa::HardwareConfig& config, std::int64_t channels, std::int64_t visible);
-NdArray softmax_row_constants(const isa::HardwareConfig& config, float scale);
+NdArray softmax_constants(const Core& config, std::int64_t channels, std::int64_t visible);
+NdArray softmax_row_constants(const Core& config, float scale);
 NdArray softmax_table(std::span<const std::uint16_t> exponentials);
 
 struct NormalizationSpec {
@@ -70,12 +70,12 @@ struct NormalizationSpec {
   bool sums_by_gemm() const { return centers && widening == Widening::gemm && !pads(); }
 };
 // Parameters X, [I,] [IS,] K, KR, Y.
-loops::Program normalization_program(const NormalizationSpec& spec, const isa::HardwareConfig& config);
+loops::Program normalization_program(const NormalizationSpec& spec, const Core& config);
 // K: int32 [batch, channels, words]; KR: int32 [batch, block_out, 5]. `scale` and `bias` have one value or one for each
 // channel. Precondition: the layouts are chosen.
-NdArray normalization_constants(const NormalizationSpec& spec, const isa::HardwareConfig& config,
-                                std::span<const float> scale, std::span<const std::int32_t> bias);
-NdArray normalization_row_constants(const NormalizationSpec& spec, const isa::HardwareConfig& config);
+NdArray normalization_constants(const NormalizationSpec& spec, const Core& config, std::span<const float> scale,
+                                std::span<const std::int32_t> bias);
+NdArray normalization_row_constants(const NormalizationSpec& spec, const Core& config);
 
 // Blocks of an operation of rows (RMAX, RADD, RECIP, RSQRT), and those that a serial unit computes, with its cycles for
 // a row of lanes (0: none).

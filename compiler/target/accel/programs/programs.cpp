@@ -52,7 +52,7 @@ enum class Side { a, b };
 
 // Computes round_half_even((operand - its zero point) * its multiplier). `make_operand` defines the operand's blocks,
 // after those of the constants.
-Buffer scaled(Definition& d, const AddSpec& spec, const isa::HardwareConfig& config, Side side, const Axes& axes,
+Buffer scaled(Definition& d, const AddSpec& spec, const Core& config, Side side, const Axes& axes,
               const std::function<Buffer()>& make_operand) {
   const bool requant = spec.epilogue.form == Epilogue::Form::requant;
   const std::string prefix = side == Side::a ? "a." : "b.";
@@ -67,7 +67,7 @@ Buffer scaled(Definition& d, const AddSpec& spec, const isa::HardwareConfig& con
 }
 
 // `b`: null if it is constant.
-Program finish_sum(Definition& d, const AddSpec& spec, const isa::HardwareConfig& config, const std::string& prefix,
+Program finish_sum(Definition& d, const AddSpec& spec, const Core& config, const std::string& prefix,
                    const std::string& constants, const Buffer& a, const Buffer& b) {
   const std::int64_t channels = b ? config.block_out : spec.y.padded_c();
   const Buffer k = d.constant(constants, DType::int32, {config.batch, channels, spec.epilogue.words()});
@@ -79,26 +79,25 @@ Program finish_sum(Definition& d, const AddSpec& spec, const isa::HardwareConfig
 
 }  // namespace
 
-Widening cheapest_widening(const isa::HardwareConfig& config) {
+Widening cheapest_widening(const Core& config) {
   const std::int64_t block = make_layout(config, 1, 1, 1, 1).block,
                      steps = block / config.block_in + (config.overwrite ? 0 : 1);  // with a reset
   const std::int64_t slots = std::max<std::int64_t>(1, config.element_bytes(isa::Memory::acc8) / config.bus_bytes);
   return steps * isa::spec::kGemmCyclesPerUop.value <= slots ? Widening::gemm : Widening::load;
 }
 
-NdArray identity_weights(const isa::HardwareConfig& config) {
+NdArray identity_weights(const Core& config) {
   const std::int64_t block = make_layout(config, 1, 1, 1, 1).block;
   NdArray identity(DType::int8, {block, block});
   for (std::int64_t i = 0; i < block; ++i) identity.set_int64(i * block + i, 1);
   return identity;
 }
 
-bool requantizes_products(const ConvSpec& spec, const isa::HardwareConfig& config, bool fused) {
+bool requantizes_products(const ConvSpec& spec, const Core& config, bool fused) {
   return config.epilogue && spec.epilogue.form == Epilogue::Form::requant && !fused;
 }
 
-Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition,
-                     const MaxPoolSpec* pooling) {
+Program conv_program(const ConvSpec& spec, const Core& config, const AddSpec* addition, const MaxPoolSpec* pooling) {
   Definition d(spec.name);
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
   const Buffer w = d.constant("W", DType::int8, weight_shape(spec));
@@ -185,7 +184,7 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, co
   return finish_sum(d, *addition, config, "sum.", "KS", scaled_a, scaled_b);
 }
 
-Program add_program(const AddSpec& spec, const isa::HardwareConfig& config) {
+Program add_program(const AddSpec& spec, const Core& config) {
   Definition d(spec.name);
   const Axes axes = pixel_axes(spec.y);
   const Buffer a = d.input("A", DType::int8, spec.a.program_shape());
@@ -199,13 +198,13 @@ Program add_program(const AddSpec& spec, const isa::HardwareConfig& config) {
   return finish_sum(d, spec, config, "", "K", scaled_a, scaled_b);
 }
 
-NdArray center_constants(const isa::HardwareConfig& config, std::int32_t zero_point) {
+NdArray center_constants(const Core& config, std::int32_t zero_point) {
   NdArray constants(DType::int32, {config.batch, config.block_out, 1});
   for (std::int64_t i = 0; i < constants.count(); ++i) constants.set_int64(i, -zero_point);
   return constants;
 }
 
-Program product_program(const ProductSpec& spec, const isa::HardwareConfig& config) {
+Program product_program(const ProductSpec& spec, const Core& config) {
   Definition d(spec.name);
   const Axes axes = pixel_axes(spec.y), vector_axes = pixel_axes(spec.y, 1, 1);
   const Buffer a = d.input("A", DType::int8, spec.a.program_shape());
@@ -231,7 +230,7 @@ Program product_program(const ProductSpec& spec, const isa::HardwareConfig& conf
 
 namespace {
 
-Program separable_max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config) {
+Program separable_max_pool_program(const MaxPoolSpec& spec, const Core& config) {
   Definition d(spec.name);
   const TensorLayout& y = spec.y;
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
@@ -255,7 +254,7 @@ Program separable_max_pool_program(const MaxPoolSpec& spec, const isa::HardwareC
 
 }  // namespace
 
-Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config) {
+Program max_pool_program(const MaxPoolSpec& spec, const Core& config) {
   if (spec.separable) return separable_max_pool_program(spec, config);
   Definition d(spec.name);
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
@@ -285,7 +284,7 @@ NdArray selection_weights(const MoveSpec::Term& term) {
   return weights;
 }
 
-Program move_program(const MoveSpec& spec, const isa::HardwareConfig& config) {
+Program move_program(const MoveSpec& spec, const Core& config) {
   Definition d(spec.name);
   const Axes axes{
       {"n", spec.y.padded_n()}, {"o", spec.blocks * spec.y.block}, {"y", spec.rows.count}, {"x", spec.columns.count}};
@@ -313,7 +312,7 @@ NdArray table_constants(std::span<const std::int8_t> table) {
   return constants;
 }
 
-Program table_program(const TableSpec& spec, const isa::HardwareConfig& config) {
+Program table_program(const TableSpec& spec, const Core& config) {
   Definition d(spec.name);
   const Axes axes = pixel_axes(spec.y);
   const Buffer x = d.input("X0", DType::int8, spec.x.program_shape());
@@ -322,7 +321,7 @@ Program table_program(const TableSpec& spec, const isa::HardwareConfig& config) 
   return finish(d, Stages(d, axes, "").look_up("entry", widen("x0.", x, spec.x.border, axes), table), spec.y, false);
 }
 
-NdArray lines_constants(const LinesSpec& spec, const isa::HardwareConfig& config) {
+NdArray lines_constants(const LinesSpec& spec, const Core& config) {
   const std::int64_t channels = spec.by_channel() ? spec.y.padded_c() : config.block_out;
   NdArray constants(DType::int32, {config.batch, channels, spec.words()});
   const auto bits = [](std::int32_t slope) {
@@ -340,7 +339,7 @@ NdArray lines_constants(const LinesSpec& spec, const isa::HardwareConfig& config
   return constants;
 }
 
-Program lines_program(const LinesSpec& spec, const isa::HardwareConfig& config) {
+Program lines_program(const LinesSpec& spec, const Core& config) {
   const PiecewiseLinear& lines = spec.lines;
   const bool requants = spec.form == Epilogue::Form::requant;
   Definition d(spec.name);

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/ndarray.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/programs/fixed_point.h"
 #include "compiler/target/accel/programs/layout.h"
 #include "compiler/target/accel/programs/piecewise_linear.h"
-#include "isa/config.h"
 #include "loops/ir.h"
 
 namespace dovetail::accel {
@@ -72,7 +72,7 @@ struct ConvSpec {
   bool table = false;  // the result is a table's entry for the epilogue's result, which the table clamps
 };
 // Whether the products of the convolution end with its epilogue: if the hardware can, and the result is stored.
-bool requantizes_products(const ConvSpec& spec, const isa::HardwareConfig& config, bool fused);
+bool requantizes_products(const ConvSpec& spec, const Core& config, bool fused);
 
 // The way in which an int8 operand is widened to int32 in ACC.
 enum class Widening : std::uint8_t {
@@ -81,9 +81,9 @@ enum class Widening : std::uint8_t {
          // sizes
 };
 // The way that uses fewer cycles of the compute queue per element.
-Widening cheapest_widening(const isa::HardwareConfig& config);
+Widening cheapest_widening(const Core& config);
 // int8 [block, block] for blocks of the layout: the operand I of programs with Widening::gemm.
-NdArray identity_weights(const isa::HardwareConfig& config);
+NdArray identity_weights(const Core& config);
 
 struct AddSpec {
   std::string name;
@@ -96,10 +96,10 @@ struct AddSpec {
 // Constants of one operand, int32 [batch, block_out, operand_words]: with `requant` the multiplier's bits and
 // -zero_point; else -zero_point and those of Stages::multiplied.
 std::int64_t operand_words(const AddSpec& spec);
-NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config, std::int32_t zero_point,
-                          float multiplier, const SplitMultiplier& split);
+NdArray operand_constants(const AddSpec& spec, const Core& config, std::int32_t zero_point, float multiplier,
+                          const SplitMultiplier& split);
 // Parameters A, B, [I,] KA, KB, K, Y; if b is constant, without B and KB, and K has words for each channel.
-loops::Program add_program(const AddSpec& spec, const isa::HardwareConfig& config);
+loops::Program add_program(const AddSpec& spec, const Core& config);
 
 // The product of two tensors, or of one and a value for each of its channels (vector_b: b has a single pixel).
 struct ProductSpec {
@@ -110,9 +110,9 @@ struct ProductSpec {
   Epilogue epilogue;
 };
 // int32 [batch, block_out, 1]: -zero_point.
-NdArray center_constants(const isa::HardwareConfig& config, std::int32_t zero_point);
+NdArray center_constants(const Core& config, std::int32_t zero_point);
 // Parameters A, B, [I,] KA, KB, K, Y.
-loops::Program product_program(const ProductSpec& spec, const isa::HardwareConfig& config);
+loops::Program product_program(const ProductSpec& spec, const Core& config);
 
 struct MaxPoolSpec {
   std::string name;
@@ -136,15 +136,16 @@ bool is_separable(const MaxPoolSpec& spec);
 // constant. With `pooling`, for which is_separable() and reduces_in_place() hold, y is the layout of its result.
 // Accumulators are reduced before the epilogue, so it must not decrease where they increase: scales are not negative.
 // Blocks: [pad], r<row>c<column>.conv of each place in the windows, maxima, epilogue stages, out.
-loops::Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition = nullptr,
+loops::Program conv_program(const ConvSpec& spec, const Core& config, const AddSpec* addition = nullptr,
                             const MaxPoolSpec* pooling = nullptr);
 
 // Parameters X, [I,] Y. Taps outside of the image are left out, except for separable windows.
-loops::Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config);
+loops::Program max_pool_program(const MaxPoolSpec& spec, const Core& config);
 
 // Pixels along an axis, at regular steps.
 struct Positions {
   std::int64_t first = 0, step = 1, count = 1;
+  bool operator==(const Positions&) const = default;
 };
 // A box of the result's pixels, in some of its blocks of channels, as a sum of terms. Each term gives for each block of
 // the result a block of an input's channels, whole or with selected channels. A sum of one whole block is a copy (Clip,
@@ -172,7 +173,7 @@ struct MoveSpec {
 // The weights that select the term's channels: int8 [block, block], with the layout's block.
 NdArray selection_weights(const MoveSpec::Term& term);
 // Parameters X<t> for each term, [I,] [I<t> for each term that selects channels,] Y. Copies through ACC.
-loops::Program move_program(const MoveSpec& spec, const isa::HardwareConfig& config);
+loops::Program move_program(const MoveSpec& spec, const Core& config);
 
 // The table T, int16 [1, 256]. Precondition: the extension `table`.
 NdArray table_constants(std::span<const std::int8_t> table);
@@ -183,7 +184,7 @@ struct TableSpec {
   Widening widening = Widening::load;
 };
 // Parameters X0, [I,] T, Y.
-loops::Program table_program(const TableSpec& spec, const isa::HardwareConfig& config);
+loops::Program table_program(const TableSpec& spec, const Core& config);
 
 struct LinesSpec {
   std::string name;
@@ -197,8 +198,8 @@ struct LinesSpec {
   std::int64_t words() const { return form == Epilogue::Form::requant ? 4 : 2; }
 };
 // int32 [batch, channels, words]; channels: those of the result if each has its own slopes, else those of one block.
-NdArray lines_constants(const LinesSpec& spec, const isa::HardwareConfig& config);
+NdArray lines_constants(const LinesSpec& spec, const Core& config);
 // Parameters X0, X1 (the same tensor; X1 only with `requant`), [I,] K, Y.
-loops::Program lines_program(const LinesSpec& spec, const isa::HardwareConfig& config);
+loops::Program lines_program(const LinesSpec& spec, const Core& config);
 
 }  // namespace dovetail::accel

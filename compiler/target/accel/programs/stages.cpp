@@ -138,7 +138,7 @@ Buffer on_chip(tensor::Definition& d, const std::string& name, const Buffer& k) 
                    [&](const Indices& i) { return load(k, i); });
 }
 
-Buffer on_chip_parameters(tensor::Definition& d, std::int64_t channels, const isa::HardwareConfig& config) {
+Buffer on_chip_parameters(tensor::Definition& d, std::int64_t channels, const Core& config) {
   const Shape shape{channels, config.block_in};
   const Buffer p = d.constant("P", DType::int8, shape);
   return d.compute("parameters", DType::int8, {{"o", shape[0]}, {"byte", shape[1]}},

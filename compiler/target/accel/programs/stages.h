@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/programs/programs.h"
 #include "compiler/tensor/tensor.h"
 
@@ -67,8 +68,7 @@ const tensor::Reducer& max_of_int8();
 loops::Buffer on_chip(tensor::Definition& definition, const std::string& name, const loops::Buffer& constants);
 
 // The copy of the parameters P (epilogue_parameters) on chip, by the block "parameters".
-loops::Buffer on_chip_parameters(tensor::Definition& definition, std::int64_t channels,
-                                 const isa::HardwareConfig& config);
+loops::Buffer on_chip_parameters(tensor::Definition& definition, std::int64_t channels, const Core& config);
 
 // The copy of the table T, of int16 (table_constants) or uint16, on chip, by the block "table".
 loops::Buffer on_chip_table(tensor::Definition& definition, DType entry = DType::int16);

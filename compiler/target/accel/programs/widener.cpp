@@ -13,7 +13,7 @@ Expr position(const Expr& e, const Positions& at, std::int64_t border) {
   return at.first + border == 0 ? scaled : scaled + (at.first + border);
 }
 
-Widener::Widener(tensor::Definition& d, Widening widening, const isa::HardwareConfig& config) : d_(d) {
+Widener::Widener(tensor::Definition& d, Widening widening, const Core& config) : d_(d) {
   const std::int64_t block = make_layout(config, 1, 1, 1, 1).block;
   if (widening == Widening::gemm) identity_ = weights("I", {block, block});
 }

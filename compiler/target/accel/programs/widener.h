@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/programs/programs.h"
 #include "compiler/tensor/tensor.h"
 
@@ -14,7 +15,7 @@ loops::Expr position(const loops::Expr& e, const Positions& at, std::int64_t bor
 
 class Widener {
  public:
-  Widener(tensor::Definition& d, Widening widening, const isa::HardwareConfig& config);
+  Widener(tensor::Definition& d, Widening widening, const Core& config);
 
   loops::Buffer operator()(const std::string& prefix, const loops::Buffer& x, const Border& border,
                            const tensor::Axes& axes) const;

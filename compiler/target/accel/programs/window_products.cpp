@@ -8,11 +8,11 @@
 namespace dovetail::accel {
 
 std::int64_t window_pushes(const ConvSpec& spec, const NdArray& weight, std::int64_t channels, std::int64_t rows,
-                           const isa::HardwareConfig& config) {
+                           const Core& config) {
   const std::int64_t taps = spec.kernel_h * spec.kernel_w, most_uops = most_kernel_uops(config);
   const bool depthwise = weight.shape()[0] == channels && weight.shape()[1] == 1 && channels > 1;
-  if (!config.window || !depthwise || spec.dilation_h != 1 || spec.dilation_w != 1 || taps == 1 ||
-      taps > std::min(config.block_in, most_uops))
+  if (!config.window || !config.has_own_blocks() || !depthwise || spec.dilation_h != 1 || spec.dilation_w != 1 ||
+      taps == 1 || taps > std::min(config.block_in, most_uops))
     return 0;
   if (spec.kernel_w == 1) return spec.kernel_h;
   // The last tap is (kernel_w - 1) * pushes + kernel_h - 1, and a column of results has a micro-op for each push.

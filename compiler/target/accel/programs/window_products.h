@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "base/ndarray.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/programs/programs.h"
-#include "isa/config.h"
 
 namespace dovetail::accel {
 
@@ -15,7 +15,7 @@ namespace dovetail::accel {
 // push the fewest; 0 if the window or a kernel of micro-ops cannot hold the taps, or the convolution is not depthwise.
 // `weight`: the model's, [o, c of a group, ky, kx]; `rows`: of the results.
 std::int64_t window_pushes(const ConvSpec& spec, const NdArray& weight, std::int64_t channels, std::int64_t rows,
-                           const isa::HardwareConfig& config);
+                           const Core& config);
 
 // The parameter W before packing: int8 [o, tap].
 NdArray window_weights(const ConvSpec& spec, const NdArray& weight);

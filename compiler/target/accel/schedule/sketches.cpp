@@ -19,7 +19,7 @@ namespace {
 
 // The elements of all buffers together, in the memory with the smallest elements: an upper bound.
 std::int64_t most_needed(const schedule::Footprint& footprint, const loops::Program& program,
-                         std::span<const std::int64_t> tile, const isa::HardwareConfig& config) {
+                         std::span<const std::int64_t> tile, const Core& config) {
   const std::int64_t smallest =
       std::min({config.batch * config.block_in, config.batch * config.block_out, config.block_in * config.block_out});
   std::int64_t elements = 0;
@@ -33,13 +33,14 @@ std::int64_t most_needed(const schedule::Footprint& footprint, const loops::Prog
 
 // The hardware as the key of a task has it. Extensions that are newer than the first tuning records are absent while
 // they are off, so that these records keep their keys.
-Json hardware_of_key(const isa::HardwareConfig& config) {
+Json hardware_of_key(const Core& config) {
   using isa::HardwareConfig;
   constexpr std::array kAlways{&HardwareConfig::requant, &HardwareConfig::saturate, &HardwareConfig::overwrite};
   Json json = isa::config_to_json(config);
   for (const isa::spec::Extension& row : isa::spec::kExtensions)
     if (!(config.*row.member) && std::ranges::find(kAlways, row.member) == kAlways.end())
       json.erase(std::string(row.key));
+  if (!config.has_own_blocks()) json["dram_block"] = config.dram_block;
   return json;
 }
 
@@ -53,7 +54,7 @@ const Kind& kind_named(std::string_view name) {
   return **found;
 }
 
-schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
+schedule::Task make_task(const Kind& kind, loops::Program program, const Core& config,
                          std::shared_ptr<const loops::IntrinsicTable> intrinsics, schedule::Intent intent) {
   return {"accel", std::string(kind.name),  std::move(program),    {},
           {},      hardware_of_key(config), std::move(intrinsics), intent};
@@ -64,8 +65,7 @@ std::shared_ptr<Memo> make_small_memo() {
   return std::make_shared<Memo>(kAnswers);
 }
 
-schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config, std::shared_ptr<Memo> memo,
-                           const TileCosts& costs) {
+schedule::Sketch sketch_of(const Kind& kind, const Core& config, std::shared_ptr<Memo> memo, const TileCosts& costs) {
   if (!memo) memo = make_small_memo();
   return {kind.name, kind.version, [&kind, config, memo = std::move(memo), costs](schedule::Context& context) {
             TileChoice choice(context, kind, config, costs, *memo);
@@ -74,7 +74,7 @@ schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config, 
           }};
 }
 
-Result<void> tiles_are_few(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
+Result<void> tiles_are_few(const Kind& kind, const loops::Program& program, const Core& config,
                            std::shared_ptr<Memo> memo) {
   const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
   const schedule::Task task = make_task(kind, program, config, intrinsics);
@@ -91,7 +91,7 @@ Result<void> tiles_are_few(const Kind& kind, const loops::Program& program, cons
                                 config.name, program.name)};
 }
 
-Result<double> expected_cycles(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
+Result<double> expected_cycles(const Kind& kind, const loops::Program& program, const Core& config,
                                std::shared_ptr<Memo> memo) {
   const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
   const schedule::Task task = make_task(kind, program, config, intrinsics);
@@ -103,7 +103,7 @@ Result<double> expected_cycles(const Kind& kind, const loops::Program& program, 
   return *context.cost();
 }
 
-Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
+Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const Core& config,
                                 std::shared_ptr<Memo> memo) {
   constexpr std::array memories{std::pair("inp_buffer_bytes", isa::Memory::inp),
                                 std::pair("wgt_buffer_bytes", isa::Memory::wgt),

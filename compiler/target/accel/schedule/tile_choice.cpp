@@ -45,8 +45,8 @@ bool holds(const Tile& large, const Tile& small) {
 
 }  // namespace
 
-TileChoice::TileChoice(schedule::Context& context, const Kind& kind, const isa::HardwareConfig& hardware,
-                       const TileCosts& tile_costs, Memo& memo)
+TileChoice::TileChoice(schedule::Context& context, const Kind& kind, const Core& hardware, const TileCosts& tile_costs,
+                       Memo& memo)
     : OperationShape(context, hardware),
       c(context),
       config(hardware),

@@ -12,21 +12,20 @@
 #include "base/memo.h"
 #include "compiler/schedule/context.h"
 #include "compiler/schedule/keyed_task.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/schedule/operation_shape.h"
 #include "compiler/target/accel/schedule/sketches.h"
 #include "compiler/target/accel/schedule/tile_cost.h"
 #include "compiler/target/accel/schedule/tile_model.h"
-#include "isa/config.h"
 
 namespace dovetail::accel {
 
 class TileChoice : public OperationShape {
  public:
-  TileChoice(schedule::Context& context, const Kind& kind, const isa::HardwareConfig& hardware, const TileCosts& costs,
-             Memo& memo);
+  TileChoice(schedule::Context& context, const Kind& kind, const Core& hardware, const TileCosts& costs, Memo& memo);
 
   schedule::Context& c;
-  const isa::HardwareConfig& config;
+  const Core& config;
   const MachineCosts costs;
 
   // `trips`: number of tiles along each axis. `elements`: elements of a buffer in a memory, per tile.

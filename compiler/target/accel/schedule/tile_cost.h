@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/schedule/operation_shape.h"
 #include "compiler/target/accel/schedule/tile_model.h"
-#include "isa/config.h"
 
 namespace dovetail::accel {
 
@@ -74,7 +74,7 @@ struct Pace {
 // Costs on one machine.
 class MachineCosts {
  public:
-  MachineCosts(const isa::HardwareConfig& config, const TileCosts& costs) : config_(config), costs_(costs) {}
+  MachineCosts(const Core& config, const TileCosts& costs) : config_(config), costs_(costs) {}
 
   const TileCosts& costs() const { return costs_; }
   // Cycles of a transfer of `bytes` between DRAM and a memory in `transfers` instructions: in a queue after other
@@ -88,7 +88,7 @@ class MachineCosts {
   double operation(const Pace& pace, const Tile& trips, const Slots& slots, std::int64_t changes) const;
 
  private:
-  const isa::HardwareConfig& config_;
+  const Core& config_;
   const TileCosts costs_;
 };
 

@@ -42,7 +42,7 @@ schedule::Footprint footprint_of(const loops::Program& program) {
   return schedule::Footprint(program, {std::string(kChannelsOfSums), std::move(channels)});
 }
 
-bool constants_stay(const loops::Program& program, const isa::HardwareConfig& config) {
+bool constants_stay(const loops::Program& program, const Core& config) {
   constexpr std::int64_t kLeastShare = 8;  // parts of ACC
   std::int64_t numbers = 0;
   for (const schedule::Path& path : schedule::blocks_below(program.body))
@@ -95,7 +95,7 @@ std::span<const std::int64_t> LoopExtents::of(const Tile& tile) {
   return extents_;
 }
 
-TileModel::TileModel(const loops::Program& program, std::span<const OnChip> places, const isa::HardwareConfig& config)
+TileModel::TileModel(const loops::Program& program, std::span<const OnChip> places, const Core& config)
     : footprint_(footprint_of(program)), config_(config) {
   for (const OnChip& place : places) {
     const auto* box = footprint_.box(place.buffer);

@@ -13,8 +13,8 @@
 
 #include "compiler/schedule/footprint.h"
 #include "compiler/target/accel/lower/on_chip.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/schedule/operation_shape.h"
-#include "isa/config.h"
 #include "loops/ir.h"
 
 namespace dovetail::accel {
@@ -27,7 +27,7 @@ inline constexpr const char* kChannelsOfSums = "channels";
 schedule::Footprint footprint_of(const loops::Program& program);
 
 // Whether the constants of all channels are loaded at once, because they are small.
-bool constants_stay(const loops::Program& program, const isa::HardwareConfig& config);
+bool constants_stay(const loops::Program& program, const Core& config);
 
 // A buffer with its own place on chip.
 struct OnChip {
@@ -64,7 +64,7 @@ class LoopExtents {
 
 class TileModel {
  public:
-  TileModel(const loops::Program& program, std::span<const OnChip> places, const isa::HardwareConfig& config);
+  TileModel(const loops::Program& program, std::span<const OnChip> places, const Core& config);
 
   const schedule::Footprint& footprint() const { return footprint_; }
   // Elements of `memory`. `tile`: by position in footprint().loops().
@@ -93,7 +93,7 @@ class TileModel {
   std::int64_t values_of(const Term& term, std::span<const std::int64_t> tile) const;
 
   schedule::Footprint footprint_;
-  isa::HardwareConfig config_;
+  Core config_;
   std::vector<Term> terms_;
   std::string stored_;
 };

@@ -17,7 +17,7 @@ std::uint64_t parts(std::uint64_t whole, std::int64_t part) {
 }
 
 // Adds the work of a program except its stores.
-void add_work(const loops::Program& program, const isa::HardwareConfig& config, CycleEstimate& estimate) {
+void add_work(const loops::Program& program, const Core& config, CycleEstimate& estimate) {
   loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
     const auto* block = std::get_if<loops::Block>(&stmt->node);
     if (block == nullptr) return;
@@ -41,8 +41,7 @@ void add_work(const loops::Program& program, const isa::HardwareConfig& config, 
 
 }  // namespace
 
-CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operation,
-                              const isa::HardwareConfig& config) {
+CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operation, const Core& config) {
   const std::vector<loops::Program> programs = operation_programs(graph, operation, config);
   CycleEstimate estimate;
   for (std::size_t i = 0; i < programs.size(); ++i) {

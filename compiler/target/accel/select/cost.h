@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "compiler/graph/graph.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/select/select.h"
-#include "isa/config.h"
 
 namespace dovetail::accel {
 
@@ -15,6 +15,6 @@ struct CycleEstimate {
   std::uint64_t loaded = 0, stored = 0;  // DRAM bytes, each operand once
   std::uint64_t cycles = 0;              // the slowest unit, and the memory's latency
 };
-CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operation, const isa::HardwareConfig& config);
+CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operation, const Core& config);
 
 }  // namespace dovetail::accel

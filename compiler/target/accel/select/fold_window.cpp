@@ -61,7 +61,7 @@ bool reads_pads(const ConvSpec& spec, const TensorLayout& x, const ImageShape& y
 }
 
 // The shape of the convolution's own result, which a pooling after it makes smaller.
-ImageShape shape_of_products(const graph::Graph& graph, const Operation& operation, const isa::HardwareConfig& config) {
+ImageShape shape_of_products(const graph::Graph& graph, const Operation& operation, const Core& config) {
   const bool pooled = std::get<ConvOperation>(operation.body).pooling.has_value();
   return image_shape(graph, pooled ? graph.node(operation.nodes.front()).outputs[0] : operation.output, config);
 }
@@ -71,7 +71,7 @@ struct Price {
   auto operator<=>(const Price&) const = default;
 };
 
-Price price_of(const graph::Graph& graph, const Operation& operation, const isa::HardwareConfig& config) {
+Price price_of(const graph::Graph& graph, const Operation& operation, const Core& config) {
   const ConvSpec& spec = std::get<ConvOperation>(operation.body).spec;
   TensorLayout x = input_layout(graph, operation, 0, config);
   x.border = operation.borders[0].border;
@@ -84,8 +84,7 @@ Price price_of(const graph::Graph& graph, const Operation& operation, const isa:
 
 }  // namespace
 
-std::optional<Operation> fold_window(const graph::Graph& graph, const Operation& operation,
-                                     const isa::HardwareConfig& config) {
+std::optional<Operation> fold_window(const graph::Graph& graph, const Operation& operation, const Core& config) {
   const auto* conv = std::get_if<ConvOperation>(&operation.body);
   if (!conv) return std::nullopt;
   const bool has_groups = conv->weight.shape()[kChannelAxis] != image_shape(graph, operation.inputs[0], config).c;

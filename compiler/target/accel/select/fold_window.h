@@ -7,15 +7,14 @@
 #include <optional>
 
 #include "compiler/graph/graph.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/select/select.h"
-#include "isa/config.h"
 
 namespace dovetail::accel {
 
 // The same operation with the folds that need the fewest cycles: the maximum of GEMM steps and of loading the folded
 // input and the weights. nullopt if no fold is faster than the operation without folds, it is not a convolution, or it
 // has groups. Precondition: it has no folds.
-std::optional<Operation> fold_window(const graph::Graph& graph, const Operation& operation,
-                                     const isa::HardwareConfig& config);
+std::optional<Operation> fold_window(const graph::Graph& graph, const Operation& operation, const Core& config);
 
 }  // namespace dovetail::accel

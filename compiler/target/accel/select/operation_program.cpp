@@ -19,7 +19,7 @@ const Kind& kind_of_body(const MatMulOperation&) { return kMatMul; }
 struct Layouts {
   std::span<const TensorLayout> inputs;
   const TensorLayout& output;
-  const isa::HardwareConfig& config;
+  const Core& config;
 };
 
 std::vector<loops::Program> programs_of(const ConvOperation& conv, const Layouts& layouts) {
@@ -137,7 +137,7 @@ const Kind& kind_of(const Operation& operation) {
 }
 
 std::vector<loops::Program> operation_programs(const Operation& operation, std::span<const TensorLayout> inputs,
-                                               const TensorLayout& output, const isa::HardwareConfig& config) {
+                                               const TensorLayout& output, const Core& config) {
   return std::visit(
       [&](const auto& body) {
         return programs_of(body, Layouts{inputs, output, config});
@@ -146,7 +146,7 @@ std::vector<loops::Program> operation_programs(const Operation& operation, std::
 }
 
 std::vector<loops::Program> operation_programs(const graph::Graph& graph, const Operation& operation,
-                                               const isa::HardwareConfig& config) {
+                                               const Core& config) {
   std::vector<TensorLayout> inputs;
   for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
     inputs.push_back(input_layout(graph, operation, i, config));

@@ -4,10 +4,12 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/int8_sums.h"
 #include "compiler/ops/window.h"
 #include "compiler/target/accel/programs/block_groups.h"
@@ -19,6 +21,7 @@
 #include "compiler/target/accel/select/operation_program.h"
 #include "compiler/target/accel/select/selection.h"
 #include "isa/semantics/requant.h"
+#include "isa/spec/config.h"
 #include "isa/spec/range.h"
 
 namespace dovetail::accel {
@@ -315,7 +318,7 @@ Result<Operation> select_product(const Context& c) {
 }
 
 // Whether storing the product's result as int8 and widening it again takes fewer cycles than clamping it in the ALU.
-bool costs_less_apart(const Epilogue& product, const AddSpec& sum, const isa::HardwareConfig& config) {
+bool costs_less_apart(const Epilogue& product, const AddSpec& sum, const Core& config) {
   if (!product.saturate || sum.widening != Widening::gemm) return false;
   const bool clamps = product.form == Epilogue::Form::requant || product.fixed_point.clamps;
   const std::int64_t passes = clamps ? (product.range.y_min <= INT8_MIN) + (product.range.y_max >= INT8_MAX) : 0;
@@ -506,8 +509,25 @@ constexpr Row kRows[] = {
 };
 // clang-format on
 
+// Whether programs of the operation treat a block of the DRAM as one element.
+bool needs_own_blocks(const Operation& operation) {
+  return std::holds_alternative<MatMulOperation>(operation.body) ||
+         std::holds_alternative<TransposeOperation>(operation.body) ||
+         std::holds_alternative<SoftmaxOperation>(operation.body) ||
+         std::holds_alternative<NormalizationOperation>(operation.body);
+}
+
+bool is_same_move(const MoveSpec& a, const MoveSpec& b) {
+  const auto same_term = [](const MoveSpec::Term& x, const MoveSpec::Term& y) {
+    return x.input == y.input && x.first_block == y.first_block && x.rows == y.rows && x.columns == y.columns &&
+           x.channels == y.channels;
+  };
+  return a.first_block == b.first_block && a.blocks == b.blocks && a.rows == b.rows && a.columns == b.columns &&
+         a.y_min == b.y_min && a.y_max == b.y_max && std::ranges::equal(a.terms, b.terms, same_term);
+}
+
 Result<Operation> take(const Context& context, const Row& row, const std::shared_ptr<Memo>& memo) {
-  const isa::HardwareConfig& config = context.config;
+  const Core& config = context.config;
   if (const std::int64_t block = make_layout(config, 1, 1, 1, 1).block;
       config.batch > 1 && (config.block_in != block || config.block_out != block))
     return context.refuse(
@@ -530,6 +550,10 @@ Result<Operation> take(const Context& context, const Row& row, const std::shared
                                       bytes / 1024, config.name, end / 1024),
                           "raise `address_bits`, or choose another target for it");
   DOVETAIL_ASSIGN(Operation operation, row.make(context));
+  if (needs_own_blocks(operation) && !config.has_own_blocks())
+    return context.refuse(
+        fmt::format("its blocks are of {} channels, and those of other accelerators on the memory of {}",
+                    config.own_block(), config.dram_block));
   if (comes_from_host(context.graph, operation.inputs[0]))
     if (auto folded = fold_window(context.graph, operation, config)) operation = *std::move(folded);
   for (const loops::Program& program : operation_programs(context.graph, operation, config))
@@ -556,31 +580,118 @@ bool comes_from_host(const Graph& graph, ValueId value) {
   return graph.count_reads(value, 2) == 1 && (!producer.valid() || std::ranges::none_of(kRows, takes));
 }
 
-TensorLayout transposed_layout(const MatMulOperation& operation, const isa::HardwareConfig& config) {
+TensorLayout transposed_layout(const MatMulOperation& operation, const Core& config) {
   return make_layout(config, matrix_shape(operation.transposed_rows, operation.products[0].depth, config.batch));
 }
 
-std::optional<ArrangedMatrix> arranged_transposed(const MatMulOperation& operation, const isa::HardwareConfig& config) {
+std::optional<ArrangedMatrix> arranged_transposed(const MatMulOperation& operation, const Core& config) {
   if (!operation.arranged) return std::nullopt;
   return ArrangedMatrix{0, transposed_layout(operation, config).padded_c()};
 }
 
-TensorLayout input_layout(const Graph& graph, const Operation& operation, std::size_t input,
-                          const isa::HardwareConfig& config) {
+TensorLayout input_layout(const Graph& graph, const Operation& operation, std::size_t input, const Core& config) {
   const TensorLayout layout = make_layout(config, image_shape(graph, operation.inputs[input], config));
   const auto* conv = std::get_if<ConvOperation>(&operation.body);
   return conv && input == 0 && !conv->folds.empty() ? fold_layout(layout, conv->folds) : layout;
 }
 
-std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config, std::shared_ptr<Memo> memo) {
+std::size_t OperationForms::first_kind() const {
+  const auto found = std::ranges::find_if(by_kind, [](const auto& form) { return form.has_value(); });
+  DOVETAIL_CHECK(found != by_kind.end(), "an accelerator computes the operation");
+  return static_cast<std::size_t>(found - by_kind.begin());
+}
+
+bool has_same_operands(const Operation& a, const Operation& b) {
+  const auto folds_of = [](const Operation& operation) {
+    const auto* conv = std::get_if<ConvOperation>(&operation.body);
+    const auto* move = std::get_if<MoveOperation>(&operation.body);
+    return conv ? conv->folds : move ? move->folds : std::vector<Layout::Fold>{};
+  };
+  if (a.inputs != b.inputs || a.output != b.output || a.borders != b.borders || folds_of(a) != folds_of(b))
+    return false;
+  const auto *one = std::get_if<MoveOperation>(&a.body), *other = std::get_if<MoveOperation>(&b.body);
+  if (one == nullptr || other == nullptr) return one == other;
+  return one->position.has_value() == other->position.has_value() &&
+         std::ranges::equal(one->parts, other->parts, is_same_move);
+}
+
+namespace {
+
+bool exists_on(const Row& row, const Core& core) { return row.extension == nullptr || core.*row.extension; }
+
+// The operation of the nodes on this accelerator, by the first row that accepts them.
+std::optional<Operation> other_form(const Graph& graph, const pattern::Found& nodes, const Operation& form,
+                                    const Core& core, const std::shared_ptr<Memo>& memo) {
+  for (const Row& row : kRows) {
+    if (!exists_on(row, core)) continue;
+    const auto found = pattern::match(graph, nodes.nodes.back(), *pattern::parse(row.pattern));
+    if (!found.ok() || found->nodes != nodes.nodes) continue;
+    auto operation = take({graph, core, *found}, row, memo);
+    if (operation.ok() && has_same_operands(form, *operation)) return *std::move(operation);
+  }
+  return std::nullopt;
+}
+
+// Whether a row accepts nodes on this accelerator of which this one is the last.
+bool computes(const Graph& graph, NodeId last, const Core& core, const std::shared_ptr<Memo>& memo) {
+  return std::ranges::any_of(kRows, [&](const Row& row) {
+    if (!exists_on(row, core)) return false;
+    const auto found = pattern::match(graph, last, *pattern::parse(row.pattern));
+    return found.ok() && take({graph, core, *found}, row, memo).ok();
+  });
+}
+
+// The kinds with the most extensions first, then those with the most multipliers: what they refuse because other
+// operations are faster, a slower kind should not make one operation that it alone computes.
+std::vector<std::size_t> by_preference(const std::vector<Core>& kinds) {
+  std::vector<std::size_t> order(kinds.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto rank = [&](std::size_t k) {
+    const auto extensions = std::ranges::count_if(
+        isa::spec::kExtensions, [&](const isa::spec::Extension& row) { return kinds[k].*row.member; });
+    return std::pair(-extensions, -kinds[k].macs_per_uop());
+  };
+  std::ranges::stable_sort(order, {}, rank);
+  return order;
+}
+
+Result<OperationForms> forms_of(const Graph& graph, const pattern::Found& found, const Row& row,
+                                const std::vector<Core>& kinds, const std::shared_ptr<Memo>& memo) {
+  OperationForms forms;
+  forms.by_kind.resize(kinds.size());
+  std::optional<std::size_t> first;
+  Diagnostics problems;
+  for (const std::size_t k : by_preference(kinds)) {
+    if (exists_on(row, kinds[k])) {
+      auto operation = take({graph, kinds[k], found}, row, memo);
+      if (operation.ok()) {
+        forms.by_kind[k] = *std::move(operation);
+        first = k;
+        break;
+      }
+      if (problems.empty()) problems = operation.errors();
+    }
+    if (kinds.size() > 1 && computes(graph, found.nodes.back(), kinds[k], memo)) break;
+  }
+  if (!first && problems.empty())
+    return Context{graph, kinds.front(), found}.refuse("another pattern has more accelerators");
+  if (!first) return problems;
+  for (std::size_t k = 0; k < kinds.size(); ++k)
+    if (k != *first) forms.by_kind[k] = other_form(graph, found, *forms.by_kind[*first], kinds[k], memo);
+  return forms;
+}
+
+}  // namespace
+
+std::vector<PatternRow> pattern_rows(std::vector<Core> kinds, std::shared_ptr<Memo> memo) {
   std::vector<PatternRow> rows;
   for (const Row& row : kRows) {
-    if (row.extension != nullptr && !(config.*row.extension)) continue;
+    if (std::ranges::none_of(kinds, [&](const Core& core) { return exists_on(row, core); })) continue;
     rows.push_back(
         pattern_row(std::string(row.name), row.pattern,
-                    [&row, config, memo](const Graph& graph, const pattern::Found& found) -> Result<TakenPointer> {
-                      DOVETAIL_ASSIGN(Operation operation, take({graph, config, found}, row, memo));
-                      return TakenPointer(std::make_shared<const TakenOperation>(std::move(operation)));
+                    [&row, kinds, memo](const Graph& graph, const pattern::Found& found) -> Result<TakenPointer> {
+                      DOVETAIL_ASSIGN(OperationForms forms, forms_of(graph, found, row, kinds, memo));
+                      return TakenPointer(std::make_shared<const TakenOperation>(std::move(forms)));
                     }));
   }
   return rows;

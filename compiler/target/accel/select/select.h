@@ -13,12 +13,12 @@
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "compiler/graph/graph.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/programs/matmul.h"
 #include "compiler/target/accel/programs/moves.h"
 #include "compiler/target/accel/programs/normalization.h"
 #include "compiler/target/accel/programs/programs.h"
 #include "compiler/target/target.h"
-#include "isa/config.h"
 
 namespace dovetail::accel {
 
@@ -26,6 +26,7 @@ namespace dovetail::accel {
 struct BorderNeed {
   Border border;
   std::int8_t value = 0;
+  bool operator==(const BorderNeed&) const = default;
 };
 
 struct AddOperation {
@@ -109,20 +110,31 @@ struct Operation {
 };
 
 // The layout of an input for an operation alone, without a border.
-TensorLayout input_layout(const graph::Graph& graph, const Operation& operation, std::size_t input,
-                          const isa::HardwareConfig& config);
+TensorLayout input_layout(const graph::Graph& graph, const Operation& operation, std::size_t input, const Core& config);
 
 // The layout of the transposed parts of a product's second operand. Precondition: there are transposed parts.
-TensorLayout transposed_layout(const MatMulOperation& operation, const isa::HardwareConfig& config);
+TensorLayout transposed_layout(const MatMulOperation& operation, const Core& config);
 // What is arranged of them, if matrices need arranging: all channels.
-std::optional<ArrangedMatrix> arranged_transposed(const MatMulOperation& operation, const isa::HardwareConfig& config);
+std::optional<ArrangedMatrix> arranged_transposed(const MatMulOperation& operation, const Core& config);
+
+// An operation for each kind of accelerator (Core) that can compute it. All have the same operands in memory, but may
+// have other constants, and other programs.
+struct OperationForms {
+  std::vector<std::optional<Operation>> by_kind;  // at least one
+
+  std::size_t first_kind() const;  // that can compute it
+  const Operation& any() const { return *by_kind[first_kind()]; }
+};
+// Whether both read and write the same tensors in the same layouts, so that one may compute a part and the other the
+// rest. Precondition: they cover the same nodes.
+bool has_same_operands(const Operation& a, const Operation& b);
 
 struct TakenOperation final : Taken {
-  explicit TakenOperation(Operation operation) : operation(std::move(operation)) {}
-  Operation operation;
+  explicit TakenOperation(OperationForms forms) : forms(std::move(forms)) {}
+  OperationForms forms;
 };
-// The table for this hardware; its predicates make a TakenOperation from matches that they accept.
-// `memo`: as for sketch_of() (sketches.h).
-std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config, std::shared_ptr<Memo> memo = nullptr);
+// The table for these kinds of accelerators; its predicates make a TakenOperation from matches that one of them
+// accepts. `memo`: as for sketch_of() (sketches.h).
+std::vector<PatternRow> pattern_rows(std::vector<Core> kinds, std::shared_ptr<Memo> memo = nullptr);
 
 }  // namespace dovetail::accel

@@ -90,7 +90,7 @@ class Selection {
   explicit Selection(const Context& root) : root_(root), c_(product_of(root)) {}
 
   Result<Operation> select() {
-    const isa::HardwareConfig& config = c_.config;
+    const Core& config = c_.config;
     if (const std::string needed = needed_of_blocks(config); !needed.empty())
       return c_.refuse("its second operand becomes elements of WGT, which needs " + needed);
     a_ = root_.found.values.at("a");
@@ -157,7 +157,7 @@ class Selection {
   }
 
   Result<void> check_places() {
-    const isa::HardwareConfig& config = c_.config;
+    const Core& config = c_.config;
     const auto& [rows, channels, depth] = extents_;
     const MatrixView &a = views_[0], &b = views_[1], &y = views_[2];
     if (a.transposed) return c_.refuse("its first operand is stored transposed");

@@ -14,16 +14,16 @@
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "compiler/graph/graph.h"
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/select/select.h"
 #include "compiler/target/target.h"
-#include "isa/config.h"
 
 namespace dovetail::accel {
 
 // The context of a row's maker.
 struct Context {
   const graph::Graph& graph;
-  const isa::HardwareConfig& config;
+  const Core& config;
   const pattern::Found& found;
   graph::NodeId id = found.nodes.back();
   const graph::Node& node() const { return graph.node(id); }

@@ -72,7 +72,7 @@ bool is_image(const TensorLayout& layout) { return layout.rows == 0; }
 class Slicer {
  public:
   Slicer(const Operation& operation, std::span<const TensorLayout> inputs, const TensorLayout& output,
-         const isa::HardwareConfig& config)
+         const Core& config)
       : operation_(operation), inputs_(inputs), output_(output), config_(config) {}
 
   std::int64_t units(SliceAxis axis) const {
@@ -314,7 +314,7 @@ class Slicer {
   const Operation& operation_;
   std::span<const TensorLayout> inputs_;
   const TensorLayout& output_;
-  const isa::HardwareConfig& config_;
+  const Core& config_;
   Slice slice_;
   Part output_part_;
   std::vector<Part> input_parts_;
@@ -372,12 +372,12 @@ Box whole_box(const TensorLayout& layout) {
 }
 
 std::int64_t slice_units(const Operation& operation, std::span<const TensorLayout> inputs, const TensorLayout& output,
-                         SliceAxis axis, const isa::HardwareConfig& config) {
+                         SliceAxis axis, const Core& config) {
   return axis == SliceAxis::whole ? 1 : Slicer(operation, inputs, output, config).units(axis);
 }
 
 SlicedOperation slice_operation(const Operation& operation, std::span<const TensorLayout> inputs,
-                                const TensorLayout& output, const Slice& slice, const isa::HardwareConfig& config) {
+                                const TensorLayout& output, const Slice& slice, const Core& config) {
   return Slicer(operation, inputs, output, config).slice(slice);
 }
 
@@ -426,7 +426,7 @@ Operation with_more_programs(const Operation& operation, std::int64_t parts, con
 }
 
 std::vector<ProgramBoxes> program_boxes(const Operation& operation, std::span<const TensorLayout> inputs,
-                                        const TensorLayout& output, const isa::HardwareConfig& config) {
+                                        const TensorLayout& output, const Core& config) {
   std::vector<ProgramBoxes> all;
   const Box none{{0, 0}, {0, 0}, {0, 0}, {0, 0}};
   const auto arranging = static_cast<std::size_t>(config.block_out / config.block_in);

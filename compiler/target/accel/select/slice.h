@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "compiler/target/accel/programs/core.h"
 #include "compiler/target/accel/programs/layout.h"
 #include "compiler/target/accel/select/select.h"
-#include "isa/config.h"
 #include "loops/ir.h"
 
 namespace dovetail::accel {
@@ -45,7 +45,7 @@ Box whole_box(const TensorLayout& layout);
 // The number of pieces along the axis at whose borders the operation can be cut: blocks of images or channels, groups,
 // rows, columns. 1: it cannot be cut. `inputs`, `output`: the layouts of its operands.
 std::int64_t slice_units(const Operation& operation, std::span<const TensorLayout> inputs, const TensorLayout& output,
-                         SliceAxis axis, const isa::HardwareConfig& config);
+                         SliceAxis axis, const Core& config);
 
 // The programs of a slice, with what they access.
 struct SlicedOperation {
@@ -58,7 +58,7 @@ struct SlicedOperation {
   Box write;
 };
 SlicedOperation slice_operation(const Operation& operation, std::span<const TensorLayout> inputs,
-                                const TensorLayout& output, const Slice& slice, const isa::HardwareConfig& config);
+                                const TensorLayout& output, const Slice& slice, const Core& config);
 
 // A product of activations, a transposition or a movement as `parts` times as many programs, where these can be cut.
 // `keep`: parts of a movement that must stay as they are.
@@ -70,6 +70,6 @@ struct ProgramBoxes {
   int phase = 0;            // programs of a later phase read what those of earlier ones write in that memory
 };
 std::vector<ProgramBoxes> program_boxes(const Operation& operation, std::span<const TensorLayout> inputs,
-                                        const TensorLayout& output, const isa::HardwareConfig& config);
+                                        const TensorLayout& output, const Core& config);
 
 }  // namespace dovetail::accel

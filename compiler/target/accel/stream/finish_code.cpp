@@ -70,14 +70,16 @@ std::string symbolic_text(Stream stream, const isa::HardwareConfig& config) {
 }  // namespace
 
 Result<StreamStatistics> finish_code(std::span<LaunchStream> launches, const std::string& name,
-                                     const isa::HardwareConfig& config, DeviceSpace& space, bundle::AccelCode& code,
-                                     const Dump& dump) {
-  const isa::Codec codec(config);
+                                     const isa::AcceleratorConfigs& configs, DeviceSpace& space,
+                                     bundle::AccelCode& code, const Dump& dump) {
   StreamStatistics statistics;
-  code.config = config;
+  code.config = configs.first();
+  code.others = configs.others();
   code.space = space.index;
   for (LaunchStream& launch : launches) {
     Stream& stream = launch.stream;
+    const isa::HardwareConfig& config = configs[launch.accelerator];
+    const isa::Codec codec(config);
     if (dump) dump("symbolic", symbolic_text(stream, config));
     start_early(stream, config);
     const std::uint64_t uop_address = space.next;
@@ -101,19 +103,30 @@ Result<StreamStatistics> finish_code(std::span<LaunchStream> launches, const std
     for (const StreamInstruction& item : stream.instructions) code.program.push_back(item.instruction);
   }
 
-  const std::size_t program_size = code.program.size() * static_cast<std::size_t>(config.instruction_bytes());
+  const std::size_t program_size = code.program.size() * static_cast<std::size_t>(code.config.instruction_bytes());
   code.program_base = space.allocate(program_size);
   // Engines that fetch place a copy of the program after the image (simulator::program_place).
   space.kept_free = std::max(space.kept_free, (program_size + kPage - 1) / kPage * kPage);
   const std::uint64_t needed = space.next + space.kept_free;
-  if (const std::uint64_t end = end_of_memory(config); needed > end)
+  if (const std::uint64_t end = end_of_memory(code.config); needed > end)
     return Diagnostic{fmt::format("cannot plan the memory of {}", name), name,
                       fmt::format("it needs {} KiB, and instructions reach {} KiB with {} address bits", needed / 1024,
-                                  end / 1024, config.address_bits),
+                                  end / 1024, code.config.address_bits),
                       "raise `address_bits`, or run a part of the model on another target"};
-  DOVETAIL_ASSIGN(std::vector<std::byte> program, codec.encode_program(code.program));
+  DOVETAIL_ASSIGN(std::vector<std::byte> program, isa::encode_program(configs, code.program, code.launches));
   code.segments.push_back({"program", code.program_base, std::move(program)});
   return statistics;
+}
+
+std::string stream_text(const bundle::AccelCode& code) {
+  if (code.others.empty()) return isa::format_assembly(code.config, code.program);
+  const isa::AcceleratorConfigs configs = code.configs();
+  std::string text;
+  for (const isa::Launch& launch : code.launches)
+    text += fmt::format(
+        "# accelerator {}\n{}", launch.accelerator,
+        isa::format_assembly(configs[launch.accelerator], std::span(code.program).subspan(launch.begin, launch.count)));
+  return text;
 }
 
 std::string findings_of(const bundle::AccelCode& code, const DeviceSpace& space) {
@@ -132,7 +145,7 @@ std::string findings_of(const bundle::AccelCode& code, const DeviceSpace& space)
   options.program_base = code.program_base;
   std::string text;
   const auto verify = [&] {
-    const isa::VerifyReport report = isa::verify(code.config, code.program, options);
+    const isa::VerifyReport report = isa::verify(code.configs(), code.program, options);
     if (report.clean()) return;
     text += fmt::format("{} findings at OFFSET {}:\n", report.findings.size() + report.suppressed, options.offset);
     for (const isa::Finding& finding : report.findings) text += to_string(finding.diagnostic) + '\n';

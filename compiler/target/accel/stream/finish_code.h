@@ -12,7 +12,7 @@
 #include "compiler/target/accel/stream/stream.h"
 #include "compiler/target/accel/stream/stream_report.h"
 #include "compiler/target/target.h"
-#include "isa/config.h"
+#include "isa/accelerators.h"
 
 namespace dovetail::accel {
 
@@ -29,8 +29,11 @@ struct LaunchStream {
 // ("symbolic": micro-op kernels by number), the stream with kernels placed ("micro-ops"), and with loads moved ahead
 // ("order"). Error: the memory ends after end_of_memory; `name` names the program.
 Result<StreamStatistics> finish_code(std::span<LaunchStream> launches, const std::string& name,
-                                     const isa::HardwareConfig& config, DeviceSpace& space, bundle::AccelCode& code,
-                                     const Dump& dump = nullptr);
+                                     const isa::AcceleratorConfigs& configs, DeviceSpace& space,
+                                     bundle::AccelCode& code, const Dump& dump = nullptr);
+
+// The assembly of the program; of accelerators that differ, that of each launch.
+std::string stream_text(const bundle::AccelCode& code);
 
 // The findings of isa/verify in the finished program, a line each; "" without findings. A finding is always a defect of
 // the code that made the stream.

@@ -5,6 +5,7 @@
 #include "compiler/pipeline.h"
 #include "compiler/target/accel/target.h"
 #include "compiler/target/host/target.h"
+#include "isa/system.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
 #include "tests/property/compiler/random_int8_graph.h"
@@ -16,12 +17,13 @@ using dovetail::test::RandomInt8Graph;
 namespace {
 
 struct Seen {
-  int launches = 0, together = 0;
+  int launches = 0, together = 0, of_others = 0;
 };
 
 void check(const isa::HardwareConfig& config, const RandomInt8Graph& random, std::uint64_t seed,
            const accel::Division& division, Seen& seen) {
-  INFO("seed " << seed << " on " << division.accelerators << " of " << config.name << "\n"
+  INFO("seed " << seed << " on " << division.accelerators << " of "
+               << name_of(isa::AcceleratorConfigs(config, division.others)) << "\n"
                << graph::to_string(random.graph));
   CompileOptions options;
   options.available = {accel::make_target(config, 1000, nullptr, {}, division), host::make_target()};
@@ -35,6 +37,7 @@ void check(const isa::HardwareConfig& config, const RandomInt8Graph& random, std
     for (const isa::Launch& launch : step.code.launches) {
       ++seen.launches;
       seen.together += launch.together;
+      seen.of_others += launch.accelerator > 0;
     }
   const auto [inputs, expected] = test::expected_values(random, seed);
   for (const char* engine : {"functional", "cycle"}) {
@@ -66,4 +69,26 @@ TEST_CASE("random networks divided between accelerators equal the reference") {
     }
   }
   CHECK(seen.together > seen.launches / 4);
+}
+
+TEST_CASE("random networks divided between accelerators that differ equal the reference") {
+  Seen seen;
+  for (const char* hardware :
+       {"1x16x16-g3+1x16x16-g2", "1x32x32+1x16x16-ext,bus_bytes=16", "1x16x16-ext+1x8x8", "1x8x8+1x16x16-ext",
+        "1x16x16+1x32x16+1x8x8,requant=true", "1x16x16-g3+2*1x8x8,bus_bytes=16", "4x8x8+4x8x8,requant=true"}) {
+    const isa::Machine machine = *isa::load_machine(std::string(hardware) + ",split=layers");
+    bool requant = true;
+    for (std::size_t i = 0; i < machine.configs().size(); ++i) requant &= machine.configs()[i].requant;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      if (!test::is_judged(fmt::format("divided {} {}", hardware, seed), 4)) continue;
+      RandomInt8Graph random(seed, !requant && seed % 2 == 0);
+      random.build(static_cast<int>(2 + seed % 5));
+      accel::Division division{machine.system.accelerators, isa::Split::layers};
+      division.others = machine.system.others;
+      division.cycles_between_groups = seed % 3 == 0 ? -1e6 : 0.0;
+      check(machine.hardware, random, seed, division, seen);
+    }
+  }
+  CHECK(seen.of_others > seen.launches / 5);
+  CHECK(seen.together > 0);
 }

@@ -40,6 +40,21 @@ bundle::Blob flipped(const bundle::Blob& blob, std::byte bits) {
   return bytes;
 }
 
+// Two launches that begin together: the sample's on accelerator 0, and on accelerator 1, which differs, one whose STORE
+// clamps.
+bundle::AccelCode unequal_code() {
+  bundle::AccelCode code = test::sample_accel_code();
+  code.others = {isa::load_config("1x16x16-ext").value()};
+  code.program.insert(code.program.end(), code.program.begin(), code.program.end());
+  isa::Store& store = std::get<isa::Store>(code.program[8].body);
+  store.dram_base += 4;
+  store.saturate = true;
+  code.launches = {{0, 5, 0, false}, {5, 5, 1, true}};
+  code.ranges = {{0, 10, "add", {"Add_1"}, 12}};
+  code.segments[1].bytes = isa::encode_program(code.configs(), code.program, code.launches).value();
+  return code;
+}
+
 }  // namespace
 
 TEST_CASE("accel code: the code of a step is read back as it was written") {
@@ -150,4 +165,38 @@ TEST_CASE("accelerator steps in one memory must not overlap, neither each other 
   CHECK(errors(placed) == "");
   placed.tensors[4].offset = test::kSampleProgram - test::kSampleBase;
   CHECK_THAT(errors(placed), ContainsSubstring("tensor \"y\"") && ContainsSubstring("segment \"program\" of region"));
+}
+
+TEST_CASE("accel code: a program of accelerators that differ is read back as it was written") {
+  bundle::Bundle bundle = test::sample_bundle();
+  const bundle::AccelCode expected = unequal_code();
+  bundle::encode(expected, bundle.steps[1]);
+  CHECK(errors(bundle) == "");
+  const bundle::AccelCode code = bundle::decode_accel(bundle.steps[1]).value();
+  CHECK(code.configs() == expected.configs());
+  CHECK(code.program == expected.program);
+}
+
+TEST_CASE("accel code: launches and configurations of accelerators must agree") {
+  const auto problem = [](const std::function<void(Json&)>& change) {
+    bundle::Bundle bundle = test::sample_bundle();
+    bundle::encode(unequal_code(), bundle.steps[1]);
+    Json head = Json::parse(bundle::code_text(bundle.steps[1]));
+    change(head);
+    bundle.steps[1].code = bundle::json_bytes(head);
+    return errors(bundle);
+  };
+  CHECK(problem([](Json&) {}) == "");
+  CHECK_THAT(problem([](Json& m) { m["launches"][1]["accelerator"] = 2; }),
+             ContainsSubstring("it runs on accelerator 2, and the program is for 2, numbered from 0"));
+  CHECK_THAT(problem([](Json& m) { m["others"][0]["batch"] = 2; }), ContainsSubstring("`batch` are 1 and 2"));
+  CHECK_THAT(problem([](Json& m) { m["others"][0]["block_in"] = 15; }), ContainsSubstring("block_in"));
+  // Without its own configuration, the second accelerator cannot clamp.
+  CHECK_THAT(problem([](Json& m) { m.erase("others"); }), ContainsSubstring("code of step region, program"));
+  CHECK_THAT(problem([](Json& m) {
+               m["launches"][1]["begin"] = 4;
+               m["launches"][1]["count"] = 6;
+             }),
+             ContainsSubstring("launches 0:5 and 4:6 have the same instructions"));
+  CHECK_THAT(problem([](Json& m) { m["others"] = 3; }), ContainsSubstring("others"));
 }

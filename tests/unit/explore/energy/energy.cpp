@@ -75,6 +75,31 @@ TEST_CASE("energy: several accelerators have the chip's energy N times, the shar
   CHECK(energy(some_counters(), "ideal", four).joules == Approx(4 * energy(some_counters(), "ideal").joules));
 }
 
+TEST_CASE("energy: accelerators that differ have each its own chip's energy, and share the DRAM's") {
+  const isa::HardwareConfig big = isa::load_config("1x32x32").value(), small = isa::load_config("1x16x16-g3").value();
+  const simulator::Counters counters = some_counters();
+  simulator::Counters sum = counters;
+  sum += counters;
+  const RunTime time{.cycles = 1000, .clock_hz = 500e6, .accelerators = 2, .by_samples = false};
+  const LogicSize more{.gates = 900'000, .flip_flops = 30'000};
+  for (const std::string spec : {"bank:ddr4-2400", "ideal"}) {
+    const std::vector<AcceleratorWork> each{{counters, big, more}, {counters, small, kLogic}};
+    const Energy all = energy_of_each(each, sum, memory(spec), time, table());
+    const double of_big = energy_of(counters, big, memory(spec), kTime, table(), more).chip_joules(),
+                 of_small = energy_of(counters, small, memory(spec), kTime, table(), kLogic).chip_joules();
+    CHECK(of_big != Approx(of_small));
+    CHECK(all.chip_joules() == Approx(of_big + of_small));
+    CHECK(all.dram_joules() == Approx(energy_of(sum, small, memory(spec), time, table(), kLogic).dram_joules()));
+    // Equal ones have the energy that one configuration and their number give.
+    const std::vector<AcceleratorWork> equal{{counters, small, kLogic}, {counters, small, kLogic}};
+    const Energy twice = energy_of_each(equal, sum, memory(spec), time, table()),
+                 expected = energy_of(sum, small, memory(spec), time, table(), kLogic);
+    CHECK(twice.joules == Approx(expected.joules));
+    CHECK(twice.statement == expected.statement);
+    CHECK(twice.missing.size() == expected.missing.size());
+  }
+}
+
 TEST_CASE("energy: accelerators that divide a sample leak N times, and their events are in the counters") {
   RunTime four = kTime;
   four.accelerators = 4;

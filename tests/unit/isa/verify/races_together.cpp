@@ -91,4 +91,44 @@ TEST_CASE("verify: a launch does not see the SRAM of another accelerator") {
   CHECK(report.findings[0].memory == isa::Memory::wgt);
 }
 
+TEST_CASE("verify: each launch obeys the configuration of its accelerator") {
+  Checked checked(kTwice);
+  isa::HardwareConfig small = checked.config;
+  small.wgt_buffer_bytes = 256;  // one element
+  small.name = "small";
+  std::get<isa::Load>(checked.program[9].body).sram_base = 1;
+  isa::VerifyOptions options;
+  options.launches = kTogether;
+  options.dram = isa::DramImage{0, checked.dram};
+  const auto kinds = [&](const isa::AcceleratorConfigs& configs) {
+    std::vector<std::pair<isa::FindingKind, std::size_t>> found;
+    for (const isa::Finding& finding : isa::verify(configs, checked.program, options).findings)
+      found.emplace_back(finding.kind, finding.instruction);
+    return found;
+  };
+  using enum isa::FindingKind;
+  // The weights are in an element that the product does not read; on the small accelerator there is no such element.
+  CHECK(kinds(checked.config) == std::vector{std::pair(undefined_read, std::size_t{11})});
+  CHECK(kinds({checked.config, {small}}).front() == std::pair(illegal, std::size_t{9}));
+  CHECK(kinds({small, {checked.config}}) == std::vector{std::pair(undefined_read, std::size_t{11})});
+}
+
+TEST_CASE("verify: a launch needs an accelerator, with its own instructions") {
+  const Checked checked(kTwice);
+  isa::HardwareConfig other = checked.config;
+  other.name = "other";
+  const isa::AcceleratorConfigs configs(checked.config, {other});
+  isa::VerifyOptions options;
+  options.dram = isa::DramImage{0, checked.dram};
+  const auto problem = [&](const std::vector<isa::Launch>& launches) {
+    options.launches = launches;
+    return text(isa::verify(configs, checked.program, options));
+  };
+  CHECK(problem(kTogether) == "");
+  CHECK_THAT(problem({{0, 7, 0, false}, {7, 7, 2, true}}),
+             Catch::Matchers::ContainsSubstring("there are 2 accelerators, numbered from 0"));
+  CHECK_THAT(problem({{0, 7, 0, false}, {0, 7, 1, false}}),
+             Catch::Matchers::ContainsSubstring("another launch runs the same instructions"));
+}
+
 }  // namespace dovetail::test

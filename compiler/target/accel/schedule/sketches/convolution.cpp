@@ -48,7 +48,7 @@ struct Convolution {
 Pace pace_with(const Convolution& of, bool inputs_stay, const Tile& tile, const Tile& trips,
                const TileChoice::Elements& elements) {
   const TileChoice& choice = of.choice;
-  const isa::HardwareConfig& config = choice.config;
+  const Core& config = choice.config;
   const TileCosts& costs = choice.costs.costs();
   const std::int64_t pixels = trips.n * trips.y * trips.x, sums = trips.o * pixels * trips.c;
   const std::int64_t weight_loads = trips.c > 1 || inputs_stay ? sums : trips.o;

@@ -30,7 +30,7 @@ bool arranges(const schedule::Context& c) { return c.buffer("IR") != nullptr; }
 
 bool decide_matmul(TileChoice& choice) {
   const schedule::Context& c = choice.c;
-  const isa::HardwareConfig& config = choice.config;
+  const Core& config = choice.config;
   const bool by_identity = transposes(c), by_selection = arranges(c);
   const auto depth =
       static_cast<double>(c.extent("product.c") / config.block_in * (by_selection ? c.extent("product.part") : 1));

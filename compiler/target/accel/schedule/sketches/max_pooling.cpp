@@ -56,7 +56,7 @@ Separable separable(const std::vector<std::string>& blocks) {
 }
 
 bool decide_separable(TileChoice& choice) {
-  const isa::HardwareConfig& config = choice.config;
+  const Core& config = choice.config;
   const Separable of = separable(choice.blocks);
   const std::string result = choice.c.reads_of("out").front().buffer->name;
   return choice.sample_tile([&](const Tile& tile, const Tile& trips, const TileChoice::Elements& elements) {

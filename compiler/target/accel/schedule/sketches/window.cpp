@@ -62,7 +62,7 @@ struct Stripes {
 
 bool decide_window(TileChoice& choice) {
   const schedule::Context& c = choice.c;
-  const isa::HardwareConfig& config = choice.config;
+  const Core& config = choice.config;
   const std::optional<WidenedOperand> added = added_operand(c);
   const Stripes stripes(c);
   const std::string read = c.block("pad") ? "pad" : "X";
