@@ -39,11 +39,12 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
   System system{config.clock_mhz, std::string(from), {}, std::string(from), config.accelerators, std::string(from)};
   system.split = changes.split.value_or(config.split);
   system.others = config.others;
-  if (!system.others.empty() && (changes.accelerators || system.split != isa::Split::layers))
+  const bool differ = !config.others.empty();
+  if (differ && (changes.accelerators || system.split != isa::Split::layers))
     return Diagnostic{
-        "bad usage", changes.accelerators ? "--accelerators" : "--split",
+        "bad usage", changes.accelerators ? "--accelerators" : std::string(isa::name(system.split)),
         fmt::format("{} names {} accelerators that differ, which divide layers", from, config.accelerators),
-        fmt::format("remove {}", changes.accelerators ? "--accelerators" : "--split")};
+        changes.accelerators ? "remove --accelerators" : "leave it out"};
   if (changes.accelerators) {
     system.accelerators = *changes.accelerators;
     system.accelerators_from = "--accelerators";
