@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Speed and size of exported C, compared with the kernels that the kit compiles for the same processor, in one run.
+"""Speed and size of exported programs, compared with the kernels that the kit compiles for the same processor, in one run.
 
 usage: speed.py DOVETAIL FOLDER [--model NAME=FILE...] [--compiler CC] [--rounds N] [-o OUT.json]
 
-Exports each model into FOLDER, compiles it with -O3 for the processor's least class and for this processor, checks it, and times
-it alternately with `dovetail run --target cpu` on one thread, for class baseline and for this processor. Times are medians of the
-rounds. Without --model: the digits models of the repository, and resnet8 of the zoo in int8 and in float.
+Exports each model into FOLDER as C, which is compiled with -O3, and as an object, for the processor's least class and for this
+processor, checks both, and times them alternately with `dovetail run --target cpu` on one thread. Times are medians of the rounds. Without --model: the digits models of the repository, and resnet8 of the zoo in int8 and in float.
 """
 
 import argparse
@@ -36,11 +35,11 @@ def seconds_of(program, runs):
 
 
 class Exported:
-    """One export, compiled with the options of a class."""
+    """One export, compiled with the options of a class; `net`: its C source or its archive."""
 
-    def __init__(self, folder, compiler, name):
+    def __init__(self, folder, compiler, name, net="net.c"):
         self.program = folder / f"speed_{name}"
-        sources = [folder / file for file in ("net.c", "dovetail_tiny.c", "test_net.c")]
+        sources = [folder / file for file in ("test_net.c", "dovetail_tiny.c", net)]
         run([compiler, "-std=c99", "-O3", "-ffp-contract=off", *CLASSES[name], *sources, "-lm", "-o", self.program])
         self.runs = 1
         while seconds_of(self.program, self.runs) < LEAST_SECONDS:
@@ -77,32 +76,42 @@ def measure(arguments, name, model):
     report = run([arguments.dovetail, "export", model, "-o", folder])
     memory = next(line for line in report.splitlines() if line.startswith("memory"))
     arena, constants = (int(part.split()[-2]) for part in memory.split(",")[:2])
-    row = {"model": name, "arena_bytes": arena, "constant_bytes": constants, "seconds": {}, "exported_seconds": {},
+    row = {"model": name, "arena_bytes": arena, "constant_bytes": constants, "seconds": {}, "exported_seconds": {}, "object_seconds": {},
            "text_bytes": {level: text_bytes(folder, arguments.compiler, [level]) for level in ("-Os", "-O3")}}
     bundles = arguments.folder / f"{name}.compiled"
     bundles.mkdir(exist_ok=True)
-    pairs = {each: (Exported(folder, arguments.compiler, each), Compiled(arguments.dovetail, bundles, model, each))
-             for each in CLASSES}
-    samples = {each: ([], []) for each in CLASSES}
+    sides = {each: (Exported(folder, arguments.compiler, each), exported_object(arguments, name, model, each),
+                    Compiled(arguments.dovetail, bundles, model, each)) for each in CLASSES}
+    samples = {each: ([], [], []) for each in CLASSES}
     for _ in range(arguments.rounds):
-        for each, pair in pairs.items():
-            for side, one in zip(samples[each], pair):
-                side.append(one.seconds())
-    for each, (exported, compiled) in samples.items():
-        row["exported_seconds"][each] = statistics.median(exported)
-        row["seconds"][each] = statistics.median(compiled)
+        for each, side in sides.items():
+            for times, one in zip(samples[each], side):
+                times.append(one.seconds())
+    for each, times in samples.items():
+        for kind, side in zip(("exported_seconds", "object_seconds", "seconds"), times):
+            row[kind][each] = statistics.median(side)
     return row
 
 
+def exported_object(arguments, name, model, processor):
+    folder = arguments.folder / f"{name}.{processor}"
+    for file in folder.glob("*"):
+        file.unlink()
+    run([arguments.dovetail, "export", model, "-o", folder, "--format", "object", "--cpu", processor])
+    return Exported(folder, arguments.compiler, processor, "net.a")
+
+
 def table(rows):
-    lines = ["| model | arena | constants | code and constants, `-Os` / `-O3` | C, SSE2 | `--target cpu`, SSE2 | ratio | C, this processor "
-             "| `--target cpu` | ratio |", "|---|---|---|---|---|---|---|---|---|---|"]
+    lines = ["| model | arena | constants | code and constants, `-Os` / `-O3` | C, SSE2 | object | `--target cpu` | C, this processor "
+             "| object | `--target cpu` |", "|---|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
         cells = [row["model"], f"{row['arena_bytes']:,} B", f"{row['constant_bytes']:,} B",
                  f"{row['text_bytes']['-Os']:,} / {row['text_bytes']['-O3']:,} B"]
         for each in CLASSES:
-            exported, compiled = row["exported_seconds"][each], row["seconds"][each]
-            cells += [f"{exported * 1e6:,.0f} µs", f"{compiled * 1e6:,.0f} µs", f"{compiled / exported:.2f}"]
+            compiled = row["seconds"][each]
+            for kind in ("exported_seconds", "object_seconds"):
+                cells.append(f"{row[kind][each] * 1e6:,.0f} µs ({compiled / row[kind][each]:.2f})")
+            cells.append(f"{compiled * 1e6:,.0f} µs")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -139,6 +139,8 @@ void place_blocks(schedule::Context& c, const Reduction& r, const std::vector<st
   const std::vector<std::string> reduced = c.present(reduce);
   if (!c.present(tile).empty() && !reduced.empty())
     c.s.decompose_reduction(r.block, reduced.front(), r.block + ".init");
+  // The sums of a tile stay in registers only if no loop is left that indexes them.
+  for (const std::string& loop : c.present(tile)) c.unroll(loop);
   if (rows.empty()) return;
   for (const std::string& name : copies) c.attempt("compute_at", {name, rows});
 }
@@ -204,8 +206,6 @@ bool write_dot(schedule::Context& c, const std::set<std::string>& constants) {
     if (i != longest) reduce.push_back(r.reduce_loops[i]);
   reduce.push_back(r.reduce_loops[longest]);
   place_blocks(c, r, outer, reduce, tile, rows, copies);
-  // The sums of a tile stay in registers only if no loop is left that indexes them.
-  for (const std::string& loop : c.present(tile)) c.unroll(loop);
   return true;
 }
 
