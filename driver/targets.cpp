@@ -42,10 +42,9 @@ Result<TargetPointer> make_cpu(const TargetOptions& options, bool asked) {
   if (options.check_bounds) processor = cpu::with_checked_bounds(std::move(processor));
   if (!options.exported.empty()) processor = cpu::exported(std::move(processor));
   if (!processor.is_exported && !processor.loads_bundles())
-    return Diagnostic{
-        "invalid value for --cpu", options.cpu,
-        "nothing can load a bundle's kernels on this processor: it has no operating system",
-        fmt::format("write an object: `dovetail export MODEL -o DIR --format object --cpu {}`", options.cpu)};
+    return Diagnostic{"invalid value for --cpu", options.cpu,
+                      "nothing can load a bundle's kernels on this processor: it has no operating system",
+                      "name a processor of 64 bits, or export the model as an object for this one"};
   if (processor.vector_bytes > 0) return cpu::make_target(std::move(processor), options.exported);
   return portable::make_target(
       [processor, prefix = options.exported] { return std::make_unique<cpu::KernelLibrary>(processor, prefix); });
