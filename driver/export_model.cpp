@@ -124,7 +124,7 @@ bool is_helper(const std::string& function) {
 }
 
 Result<exporting::ObjectKernels> object_kernels(const std::vector<cpu::ArchiveMember>& members, const cpu::Cpu& cpu) {
-  exporting::ObjectKernels kernels{.processor = cpu.name};
+  exporting::ObjectKernels kernels{.processor = cpu.name, .flags = cpu.c_flags};
   if (cpu.vector_bytes > 0) kernels.alignment = bundle::kTensorAlignment;
   kernels.stack_bytes = static_cast<std::uint64_t>(cpu.stack_bytes);
   for (const cpu::ArchiveMember& member : members)
@@ -177,6 +177,7 @@ Result<Exported> export_bundle(const bundle::Bundle& bundle, const std::string& 
 }
 
 Result<bundle::Bundle> object_bundle(bundle::Bundle bundle, const std::string& processor, const std::string& name) {
+  DOVETAIL_TRY(exporting::check_exportable(bundle));
   DOVETAIL_ASSIGN(cpu::Cpu cpu, cpu::find_cpu(processor));
   cpu::KernelLibrary library(cpu::exported(std::move(cpu)), name + "_");
   DOVETAIL_ASSIGN(const auto steps, bundle::host_steps(bundle));

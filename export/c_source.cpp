@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -98,9 +100,10 @@ std::string header_text(const Plan& plan) {
   text +=
       fmt::format("#ifndef {0}\n#define {0}\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n",
                   macro(plan, "H"));
-  text +=
-      fmt::format("\n/* Memory for intermediate values. */\n#define {} {}\n#define {} {}\n", macro(plan, "ARENA_BYTES"),
-                  plan.arena_bytes, macro(plan, "ARENA_ALIGNMENT"), plan.arena_alignment);
+  text += fmt::format(
+      "\n/* Memory for intermediate values: its size, and what its address must be a multiple of. */\n#define {} "
+      "{}\n#define {} {}\n",
+      macro(plan, "ARENA_BYTES"), plan.arena_bytes, macro(plan, "ARENA_ALIGNMENT"), plan.arena_alignment);
   for (const Port& port : plan.inputs) text += port_lines(plan, port, "Input");
   for (const Port& port : plan.outputs) text += port_lines(plan, port, "Output");
   text += fmt::format("\nstruct {}_inputs {{\n{}}};\n", name, members(plan, plan.inputs, true));
@@ -366,35 +369,47 @@ std::string cmake_text(const Plan& plan) {
 
 namespace {
 
+// Lines "  FILE  what it is".
+std::string file_list(const std::vector<std::pair<std::string, std::string>>& files) {
+  std::size_t width = 0;
+  for (const auto& [file, about] : files) width = std::max(width, file.size());
+  std::string text;
+  for (const auto& [file, about] : files) text += fmt::format("  {:<{}}  {}\n", file, width, about);
+  return text;
+}
+
 std::string readme_of_c(const Plan& plan) {
   const std::string& name = plan.options.name;
-  return fmt::format(
-      "{0}, exported to C99 by Dovetail\n\n"
-      "  {1}.h            the interface: inputs, outputs, the size of the arena, {1}_run\n"
-      "  {1}.c            constants and kernels\n"
-      "  dovetail_tiny.h  arithmetic that C does not define in all cases, and dovetail_tiny.c;\n"
-      "                   several exported programs share one copy\n"
-      "  test_{1}.c       compares one run with the reference; exit status 0 if it agrees\n"
-      "  CMakeLists.txt   library {1}, and the test\n\n"
-      "Build and test, without CMake:\n\n"
-      "  cc -std=c99 -O2 -ffp-contract=off {1}.c dovetail_tiny.c test_{1}.c -lm -o test_{1} && ./test_{1}\n\n"
-      "Your project needs {1}.h, {1}.c and the two files dovetail_tiny. ",
-      comment_text(plan.model), name);
+  return fmt::format("{}, exported to C99 by Dovetail\n\n", comment_text(plan.model)) +
+         file_list({{name + ".h", "the interface: inputs, outputs, the size of the arena, " + name + "_run"},
+                    {name + ".c", "constants and kernels"},
+                    {"dovetail_tiny.h", "arithmetic that C does not define in all cases"},
+                    {"dovetail_tiny.c", "likewise; several exported programs share one copy"},
+                    {"test_" + name + ".c", "compares one run with the reference; exit status 0 if it agrees"},
+                    {"CMakeLists.txt", "library " + name + ", and the test"}}) +
+         fmt::format(
+             "\nBuild and test, without CMake:\n\n"
+             "  cc -std=c99 -O2 -ffp-contract=off {0}.c dovetail_tiny.c test_{0}.c -lm -o test_{0} && ./test_{0}\n\n"
+             "Your project needs {0}.h, {0}.c and the two files dovetail_tiny. ",
+             name);
 }
 
 std::string readme_of_object(const Plan& plan) {
   const std::string& name = plan.options.name;
-  return fmt::format(
-      "{0}, exported by Dovetail as objects for {2}\n\n"
-      "  {1}.h            the interface: inputs, outputs, the size of the arena, {1}_run\n"
-      "  {1}.a            constants and kernels\n"
-      "  test_{1}.c       compares one run with the reference; exit status 0 if it agrees\n"
-      "  dovetail_tiny.h  for the test, and dovetail_tiny.c\n"
-      "  CMakeLists.txt   library {1}, and the test\n\n"
-      "Build and test with a compiler for that processor, without CMake:\n\n"
-      "  cc -std=c99 -O2 test_{1}.c dovetail_tiny.c {1}.a -lm -o test_{1}\n\n"
-      "Your project needs {1}.h and {1}.a. ",
-      comment_text(plan.model), name, plan.options.object->processor);
+  const ObjectKernels& object = *plan.options.object;
+  return fmt::format("{}, exported by Dovetail as objects for {}\n\n", comment_text(plan.model), object.processor) +
+         file_list({{name + ".h", "the interface: inputs, outputs, the size of the arena, " + name + "_run"},
+                    {name + ".a", "constants and kernels"},
+                    {"test_" + name + ".c", "compares one run with the reference; exit status 0 if it agrees"},
+                    {"dovetail_tiny.h", "for the test"},
+                    {"dovetail_tiny.c", "likewise"},
+                    {"CMakeLists.txt", "library " + name + ", and the test"}}) +
+         fmt::format(
+             "\nBuild the test with a compiler for that processor; a board also needs its start code and linker "
+             "script:\n\n"
+             "  gcc{1} -std=c99 -O2 test_{0}.c dovetail_tiny.c {0}.a -lm -o test_{0}\n\n"
+             "Your project needs {0}.h and {0}.a. ",
+             name, object.flags.empty() ? "" : " " + object.flags);
 }
 
 }  // namespace
@@ -403,15 +418,16 @@ std::string readme_text(const Plan& plan) {
   const std::string& name = plan.options.name;
   const bool object = plan.options.object.has_value();
   std::string text = object ? readme_of_object(plan) : readme_of_c(plan);
-  const bool aligns = plan.arena_alignment > kArenaAlignment;
+  const std::string arena =
+      plan.arena_alignment > kArenaAlignment
+          ? fmt::format("static _Alignas({0}_ARENA_ALIGNMENT) unsigned char arena[{0}_ARENA_BYTES + 1]; /* C11 */",
+                        upper_case(name))
+          : fmt::format("static uint64_t arena[{}_ARENA_BYTES / 8 + 1];", upper_case(name));
   text += fmt::format(
-      "Declare the arena, for example\n\n"
-      "  static uint64_t arena[{0}{1}_ARENA_BYTES{2} / 8 + 1];\n\n"
-      "and call {3}_run{4}. It keeps no state, so threads need only an arena each.\n\n"
-      "Memory: arena {5} bytes, constants {6} bytes (read-only), local arrays at most {7} bytes.\n",
-      aligns ? "(" : "", upper_case(name), aligns ? fmt::format(" + {}_ARENA_ALIGNMENT)", upper_case(name)) : "", name,
-      aligns ? fmt::format(" with an address in it that is aligned to {} bytes", plan.arena_alignment) : "",
-      plan.arena_bytes, plan.constant_bytes, plan.stack_bytes);
+      "Declare the arena, for example\n\n  {}\n\n"
+      "and call {}_run. It keeps no state, so threads need only an arena each.\n\n"
+      "Memory: arena {} bytes, constants {} bytes (read-only), local arrays at most {} bytes.\n",
+      arena, name, plan.arena_bytes, plan.constant_bytes, plan.stack_bytes);
   if (object && !plan.options.object->helpers.empty())
     text += fmt::format("Functions of the compiler's run-time library (libgcc or compiler-rt): {}.\n",
                         fmt::join(plan.options.object->helpers, ", "));

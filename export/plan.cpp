@@ -43,10 +43,11 @@ Diagnostic cannot_export(std::string where, std::string why, std::string hint) {
 Result<void> check(const Bundle& bundle, bool object) {
   Diagnostics problems;
   if (!bundle.other_shapes.empty())
-    problems.push_back(cannot_export(bundle.name,
-                                     fmt::format("the bundle has programs for {} sets of shapes; exported C has one",
-                                                 bundle.other_shapes.size() + 1),
-                                     "compile the model with one --shape for each name"));
+    problems.push_back(
+        cannot_export(bundle.name,
+                      fmt::format("the bundle has programs for {} sets of shapes; an exported program has one",
+                                  bundle.other_shapes.size() + 1),
+                      "compile the model with one --shape for each name"));
   std::map<std::string, std::vector<std::string>> others;  // steps by target
   for (const Step& step : bundle.steps)
     if (step.target != (object ? bundle::kCpuTarget : bundle::kHostTarget)) others[step.target].push_back(step.name);
@@ -56,12 +57,12 @@ Result<void> check(const Bundle& bundle, bool object) {
                                          steps.begin() + static_cast<std::ptrdiff_t>(std::min(steps.size(), kShown)));
     const std::string names = fmt::format("{}{}", fmt::join(shown, ", "), steps.size() > kShown ? ", ..." : "");
     if (target == bundle::kFlowTarget)
-      problems.push_back(cannot_export(names, "steps of control flow (If, Loop, Scan) have no form in exported C yet",
+      problems.push_back(cannot_export(names, "steps of control flow (If, Loop, Scan) are not exported yet",
                                        "export the parts of the model without them (--from, --to)"));
     else
       problems.push_back(cannot_export(
           names,
-          fmt::format("{} of target {}: exported C has only loop programs", steps.size() == 1 ? "a step" : "steps",
+          fmt::format("{} of target {}: only loop programs are exported", steps.size() == 1 ? "a step" : "steps",
                       target),
           "give the model instead of the bundle, or compile it with `dovetail compile MODEL --target cpu --cpu "
           "portable -o B.dvt`"));
@@ -264,7 +265,7 @@ class Planner {
     std::size_t next = 0;
     for (; next < roots.size(); ++next) {
       offsets_[roots[next]] = items[next].offset;
-      sizes_.emplace_back(items[next].bytes, tensor(roots[next]).name);
+      sizes_.emplace_back(items[next].bytes, plain_name(tensor(roots[next])));
     }
     for (const PlannedStep& step : steps_) {
       workspace_.emplace_back();
@@ -362,6 +363,8 @@ class Planner {
 };
 
 }  // namespace
+
+Result<void> check_exportable(const Bundle& bundle) { return check(bundle, false); }
 
 Result<Plan> plan_project(const Bundle& bundle, Options options) { return Planner(bundle, std::move(options)).run(); }
 

@@ -23,6 +23,7 @@ struct Quantization {
 // Kernels that are compiled already, in objects; the bundle's steps of target cpu call them by their symbols.
 struct ObjectKernels {
   std::string processor;          // by its name on the command line
+  std::string flags = {};         // of GCC, for the C code that calls them
   std::uint64_t alignment = 8;    // of the arena and of the values in it
   std::uint64_t stack_bytes = 0;  // local arrays of a kernel, at most
   // The functions of the mathematical library that a kernel calls, by symbol.
@@ -104,6 +105,8 @@ struct Plan {
   std::map<std::string, std::vector<std::string>> libm_nodes;  // the nodes that call each function of math.h
 };
 
+// Errors: steps that are not loop programs on the host, several shapes.
+Result<void> check_exportable(const bundle::Bundle& bundle);
 // Errors: steps that are not loop programs on the host (or kernels of Options::object), several shapes, an operation of
 // the mathematical library if the options exclude it, an arena larger than the options allow. Precondition: the bundle
 // verifies.

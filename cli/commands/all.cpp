@@ -7,7 +7,7 @@ namespace dovetail::cli {
 std::span<const CommandRow> all_commands() {
   static constexpr auto kCommands = std::to_array<CommandRow>({
       {"compile", "compile an ONNX model into a bundle, and report what runs where", make_compile},
-      {"export", "write a model as C99 with its test, to run without the kit", make_export},
+      {"export", "write a model as C99 or as machine code, with a test, to run without the kit", make_export},
       {"run", "run an ONNX model or a bundle", make_run},
       {"evaluate", "run a model on many samples: accuracy, and agreement with another model or target", make_evaluate},
       {"quantize", "quantize a float model to int8, with ranges from samples, and report the loss of accuracy",

@@ -44,7 +44,9 @@ class Export : public Command {
                    "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable");
     options
         .value("-O", "N", model_.level,
-               "optimization level, as of `dovetail compile` (default 2); 1 keeps every bit of a float model")
+               "optimization level, as of `dovetail compile` (default 2); 1 keeps every bit of a float model in C, and "
+               "of an "
+               "object without exp, log, tanh and erf")
         .choices({"0", "1", "2", "3"});
     options.flag("--no-libm", no_libm_, "refuse models with nodes that call the mathematical library, for example exp");
     options.value("--max-arena", "BYTES", max_arena_, "refuse models whose intermediate values need more memory");

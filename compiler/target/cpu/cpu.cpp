@@ -27,24 +27,26 @@ const std::array<Cpu, 6> kCpus{{
 
 // With an operating system and vectors of 16 bytes. Medium processors of each class: Cortex-A72, Neoverse N2, SiFive
 // P550 and X280.
-Cpu hosted(std::string name, Architecture architecture, std::string features, int vector_bytes) {
+Cpu hosted(std::string name, Architecture architecture, std::string features, std::string c_flags, int vector_bytes) {
   const bool arm = architecture == Architecture::aarch64;
   Cpu cpu{std::move(name), arm ? "generic" : "generic-rv64", std::move(features), vector_bytes, 32};
   cpu.architecture = architecture;
   cpu.triple = arm ? "aarch64-unknown-linux-gnu" : "riscv64-unknown-linux-gnu";
   if (!arm) cpu.abi = "lp64d";
+  cpu.c_flags = std::move(c_flags);
   return cpu;
 }
 
 // A microcontroller: no caches that matter, little stack.
 Cpu bare(std::string name, Architecture architecture, std::string triple, std::string llvm_cpu, std::string features,
-         std::string abi, FloatUnit floats) {
+         std::string abi, FloatUnit floats, std::string c_flags) {
   constexpr std::int64_t kStackBytes = 256;
   Cpu cpu{std::move(name), std::move(llvm_cpu), std::move(features), 0, 8};
   cpu.architecture = architecture;
   cpu.triple = std::move(triple);
   cpu.abi = std::move(abi);
   cpu.floats = floats;
+  cpu.c_flags = std::move(c_flags);
   cpu.stack_bytes = kStackBytes;
   return cpu;
 }
@@ -54,16 +56,22 @@ const std::vector<Cpu>& others() {
   using enum FloatUnit;
   static const std::vector<Cpu> rows = [] {
     std::vector<Cpu> all{
-        hosted("aarch64", aarch64, "+neon", 16),
-        hosted("aarch64-i8mm", aarch64, "+neon,+dotprod,+i8mm", 16),
-        hosted("riscv64", riscv64, "+m,+a,+f,+d,+c", 0),
-        hosted("riscv64-v", riscv64, "+m,+a,+f,+d,+c,+v,+zvl128b", 16),
-        bare("armv7m", arm, "thumbv7m-unknown-none-eabi", "cortex-m3", "", "", none),
-        bare("armv7em-fp", arm, "thumbv7em-unknown-none-eabihf", "cortex-m4", "", "", single),
-        bare("armv8m", arm, "thumbv8m.main-unknown-none-eabi", "cortex-m33", "-fpregs,-dsp", "", none),
-        bare("armv8m-fp", arm, "thumbv8m.main-unknown-none-eabihf", "cortex-m33", "-dsp", "", single),
-        bare("riscv32", riscv32, "riscv32-unknown-elf", "generic-rv32", "+m,+a,+c", "ilp32", none),
-        bare("riscv32-fp", riscv32, "riscv32-unknown-elf", "generic-rv32", "+m,+a,+f,+c", "ilp32f", single),
+        hosted("aarch64", aarch64, "+neon", "-march=armv8-a", 16),
+        hosted("aarch64-i8mm", aarch64, "+neon,+dotprod,+i8mm", "-march=armv8-a", 16),
+        hosted("riscv64", riscv64, "+m,+a,+f,+d,+c", "-march=rv64gc -mabi=lp64d", 0),
+        hosted("riscv64-v", riscv64, "+m,+a,+f,+d,+c,+v,+zvl128b", "-march=rv64gc -mabi=lp64d", 16),
+        bare("armv7m", arm, "thumbv7m-unknown-none-eabi", "cortex-m3", "", "", none,
+             "-mthumb -mcpu=cortex-m3 -mfloat-abi=soft"),
+        bare("armv7em-fp", arm, "thumbv7em-unknown-none-eabihf", "cortex-m4", "", "", single,
+             "-mthumb -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16"),
+        bare("armv8m", arm, "thumbv8m.main-unknown-none-eabi", "cortex-m33", "-fpregs,-dsp", "", none,
+             "-mthumb -mcpu=cortex-m33+nodsp -mfloat-abi=soft"),
+        bare("armv8m-fp", arm, "thumbv8m.main-unknown-none-eabihf", "cortex-m33", "-dsp", "", single,
+             "-mthumb -mcpu=cortex-m33+nodsp -mfloat-abi=hard -mfpu=fpv5-sp-d16"),
+        bare("riscv32", riscv32, "riscv32-unknown-elf", "generic-rv32", "+m,+a,+c", "ilp32", none,
+             "-march=rv32imac -mabi=ilp32"),
+        bare("riscv32-fp", riscv32, "riscv32-unknown-elf", "generic-rv32", "+m,+a,+f,+c", "ilp32f", single,
+             "-march=rv32imafc -mabi=ilp32f"),
     };
     for (Cpu& cpu : all) cpu.byte_dots = cpu.name == "aarch64-i8mm";
     return all;

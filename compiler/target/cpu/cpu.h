@@ -47,6 +47,7 @@ struct Cpu {
   Architecture architecture = Architecture::x86_64;
   std::string triple = "x86_64-unknown-linux-gnu";  // for LLVM
   std::string abi = "";                             // calling convention, where the triple does not say it: "ilp32"
+  std::string c_flags = "";                         // of GCC, for C code that calls exported kernels
   FloatUnit floats = FloatUnit::both;
   std::int64_t stack_bytes = 0;  // of all buffers of a function on the stack; 0: any number of at most 16 KiB
 
