@@ -55,7 +55,7 @@ void check(const std::string& text, SplitMix64& random) {
   REQUIRE((expected.ok() ? "" : to_string(expected.errors())) == "");
   for (const char* name : {"baseline", "avx2", "avx512"}) {
     if (!runs_here(name)) continue;
-    const cpu::Cpu& cpu = *cpu::find_cpu(name);
+    const cpu::Cpu cpu = *cpu::find_cpu(name);
     CAPTURE(text, cpu.name);
     const auto compiled = cpu::JitProgram::make(program, {}, cpu);
     REQUIRE(compiled.ok());
@@ -82,7 +82,7 @@ TEST_CASE("property: transpositions in registers, of elements of every size, in 
 }
 
 TEST_CASE("cpu code: a transposition reads rows as vectors, and is not used where it may not read them") {
-  const cpu::Cpu& cpu = *cpu::find_cpu("avx512");
+  const cpu::Cpu cpu = *cpu::find_cpu("avx512");
   const auto ir = [&](const std::string& value) {
     const auto text = cpu::kernel_ir(parsed(nest(DType::float32, 8, 16, 24, value)), {}, "kernel", cpu);
     REQUIRE(text.ok());
