@@ -106,8 +106,8 @@ Result<exporting::GoldenVector> golden_vector(const exporting::Plan& plan, const
   return vector;
 }
 
-// The functions of the mathematical library that kernels of objects call: those of the runtime's table, and what stands
-// for a missing instruction.
+// The functions of the mathematical library that kernels of objects call: those of the runtime's table, and those that
+// LLVM calls where the processor lacks an instruction.
 bool is_of_libm(const std::string& function) {
   static const std::set<std::string> names = [] {
     std::set<std::string> all{"pow", "fmod", "sqrtf", "fmaf", "fma"};

@@ -33,7 +33,7 @@ class RunBuilder {
     const std::size_t operands = most_operands();
     llvm::Function* const fail = fail_function();
     builder_.SetInsertPoint(&function->getEntryBlock());
-    // The state of failures: the first one, and the number that stands for site 0 of the kernel that runs.
+    // Two numbers: the first failure, or 0; and that of site 0 of the kernel that runs.
     failures_ = builder_.CreateAlloca(llvm::ArrayType::get(integer, 2), nullptr, "failures");
     llvm::Value* services = builder_.CreateAlloca(llvm::ArrayType::get(pointer, kServices), nullptr, "services");
     llvm::Value* buffers = builder_.CreateAlloca(llvm::ArrayType::get(pointer, operands), nullptr, "buffers");
