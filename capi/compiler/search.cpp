@@ -367,7 +367,7 @@ dvt_status* dvt_area(const char* hardware, const char* flow, char** json) {
     DOVETAIL_TRY(isa::check_uniform(machine, "a run of Yosys"));
     if (std::ranges::none_of(driver::kAreaFlows, [&](const driver::AreaFlow& each) { return each.name == flow; }))
       return bad_argument("dvt_area: flow", fmt::format("{} is unknown", flow),
-                          "give null, generic, xc7, xcup or xc7:estimate");
+                          "give null, generic, xc7, xcup, xc7:estimate or xcup:estimate");
     DOVETAIL_ASSIGN(const auto known, driver::committed_area(config, flow));
     if (known && known->fresh) {
       *json = owned_json(driver::area_to_json(known->area));

@@ -637,10 +637,10 @@ DVT_API dvt_status* dvt_what_if(const dvt_model* const* models, size_t count, co
                                 const char* hardware, const dvt_callbacks* callbacks, char** json);
 
 /* The chip area of a hardware configuration. `flow` null: the estimate of the model that is fitted to runs of Yosys
- * (docs/schema/area-estimate.json); "xc7:estimate": the same for the resources of an FPGA
- * (docs/schema/fpga-estimate.json); both of all accelerators together. "generic", "xc7" or "xcup": a result of Yosys
- * that the kit keeps, or else Yosys runs, for minutes where arrays are large (docs/schema/area.json): one accelerator.
- */
+ * (docs/schema/area-estimate.json); "xc7:estimate" or "xcup:estimate": the same for the resources of an FPGA
+ * (docs/schema/fpga-estimate.json); all of these of all accelerators together. "generic", "xc7" or "xcup": a result of
+ * Yosys that the kit keeps, or else Yosys runs, for minutes where arrays are large (docs/schema/area.json): one
+ * accelerator. */
 DVT_API dvt_status* dvt_area(const char* hardware, const char* flow, char** json);
 /* The estimate of dvt_area with the constants of another technology: "cmos28", "cmos7" or a JSON file
  * (docs/howto/own-memory-and-technology.md). Since 1.1. */

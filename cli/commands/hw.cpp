@@ -117,9 +117,6 @@ class Hw : public Command {
                             "leave out --flow"};
         return estimate_fpga(machine, family);
       }
-    if (!flow_.empty() && flow_ != "generic")
-      return Diagnostic{"bad usage of `dovetail hw area`", "--flow " + flow_, "no model is fitted to runs of this flow",
-                        "choose --flow xc7 or generic, or leave out --estimate"};
     DOVETAIL_ASSIGN(const explore::AreaModel model, explore::choose_area(technology_));
     const std::int64_t accelerators = machine.system.accelerators;
     if (json_) {

@@ -86,7 +86,7 @@ Result<FpgaModel> FpgaModel::of_kit(const FpgaFamily& family) {
   const std::string file = (simulator::hardware_folder() / "syn" / fmt::format("sweep.{}.json", family.flow)).string();
   DOVETAIL_ASSIGN(const Json json, read_json_file(file));
   DOVETAIL_ASSIGN(std::vector<SynthesisRun> runs, synthesis_runs_from_json(json, file));
-  DOVETAIL_ASSIGN(LogicModel logic, LogicModel::fit(std::move(runs), file));
+  DOVETAIL_ASSIGN(LogicModel logic, LogicModel::fit(std::move(runs), file, Cells::luts));
   return FpgaModel(family, std::move(logic));
 }
 
@@ -132,7 +132,7 @@ FpgaEstimate FpgaModel::estimate(const isa::Machine& machine) const {
 
 Json FpgaModel::report(const isa::Machine& machine) const {
   const FpgaEstimate estimated = estimate(machine);
-  const ModelError held_back = logic_.logic_error(true);
+  const ModelError lut = logic_.logic_error(true), levels = logic_.level_error(true);
   return {{"config", isa::name_of(machine)},
           {"accelerators", machine.system.accelerators},
           {"flow", family_->flow},
@@ -141,7 +141,12 @@ Json FpgaModel::report(const isa::Machine& machine) const {
           {"dsp", estimated.dsp},
           {"bram", estimated.bram},
           {"logic_levels", estimated.logic_levels},
-          {"error", {{"runs", held_back.runs}, {"lut_mean", held_back.mean}, {"lut_most", held_back.most}}},
+          {"error",
+           {{"runs", lut.runs},
+            {"lut_mean", lut.mean},
+            {"lut_most", lut.most},
+            {"levels_mean", levels.mean},
+            {"levels_most", levels.most}}},
           {"extrapolates", all_extrapolated(machine, logic_)}};
 }
 

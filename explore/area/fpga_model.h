@@ -18,8 +18,8 @@
 
 namespace dovetail::explore {
 
-// A family, and how its LUTs hold a memory with one write port and one read port. Source: Xilinx UG474 (7 series),
-// «Distributed RAM».
+// A family, and how its LUTs hold a memory with one write port and one read port. Sources: «Distributed RAM» of Xilinx
+// UG474 (7 series: RAM32M, RAM64M) and UG574 (UltraScale: RAM32M16, RAM64M8).
 struct FpgaFamily {
   std::string_view flow;             // of hw/syn
   std::string_view title;            // "Xilinx 7 series"
@@ -27,7 +27,8 @@ struct FpgaFamily {
   std::int64_t bits_of_32 = 0;       // bits of a word of one with 32 words; with 64 words it has half as many
 };
 // The families that have runs for a fit.
-inline constexpr std::array kFpgaFamilies{FpgaFamily{"xc7", "Xilinx 7 series", 4, 6}};
+inline constexpr std::array kFpgaFamilies{FpgaFamily{"xc7", "Xilinx 7 series", 4, 6},
+                                          FpgaFamily{"xcup", "Xilinx UltraScale+", 8, 14}};
 
 // The resources of a memory.
 struct FpgaMemory {

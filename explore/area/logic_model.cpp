@@ -32,6 +32,8 @@ double requant(const HardwareConfig& c) { return c.requant ? 1 : 0; }
 double bus(const HardwareConfig& c) { return static_cast<double>(c.bus_bytes); }
 double table_lanes(const HardwareConfig& c) { return c.table ? lanes(c) : 0; }
 double table_bits(const HardwareConfig& c) { return c.table ? lanes(c) * bus(c) : 0; }
+// A sum of more products takes more LUTs for each of them: Yosys merges the tree of a dot product into one sum.
+double products_of_sums(const HardwareConfig& c) { return macs(c) * static_cast<double>(c.block_in); }
 double window_macs(const HardwareConfig& c) { return c.window ? macs(c) : 0; }
 // Inputs that the window of WINDOW keeps.
 double window_inputs(const HardwareConfig& c) { return c.window ? inputs(c) * static_cast<double>(c.block_in - 1) : 0; }
@@ -63,9 +65,11 @@ struct BlockRow {
   std::vector<std::string_view> without;
   std::vector<Feature> logic, flip_flops;
 };
-const std::vector<BlockRow>& block_table() {
-  static const std::vector<BlockRow> rows{
-      {"u_compute/u_gemm", {}, {one, macs, lanes, window_macs}, {one, macs, lanes, window_inputs}},
+std::vector<BlockRow> make_block_table(Cells cells) {
+  std::vector<Feature> gemm{one, macs, lanes, window_macs};
+  if (cells == Cells::luts) gemm.push_back(products_of_sums);
+  return {
+      {"u_compute/u_gemm", {}, std::move(gemm), {one, macs, lanes, window_inputs}},
       {"u_compute/u_alu",
        {},
        {one, lanes, requant_lanes, table_lanes, table_bits, epilogue_lanes, norm_lanes},
@@ -93,7 +97,10 @@ const std::vector<BlockRow>& block_table() {
        {one, bus, bus_log, address, burst, outstanding, commands, tokens, wide, offset_address},
        {one, bus, address, burst, outstanding, commands, tokens, wide, offset_address}},
   };
-  return rows;
+}
+const std::vector<BlockRow>& block_table(Cells cells) {
+  static const std::vector<BlockRow> gates = make_block_table(Cells::gates), luts = make_block_table(Cells::luts);
+  return cells == Cells::gates ? gates : luts;
 }
 const std::vector<Feature>& level_features() {
   static const std::vector<Feature> features{one,     requant, epilogue,    norm,     long_clamp,
@@ -173,7 +180,7 @@ Result<std::vector<SynthesisRun>> synthesis_runs_from_json(const Json& json, std
       run.logic_levels = item.at("logic_levels").get<std::int64_t>();
       for (const auto& [path, count] : item.at("blocks").items())
         run.blocks.push_back({path, count.at(0).get<double>(), count.at(1).get<double>()});
-      for (const BlockRow& row : block_table())
+      for (const BlockRow& row : block_table(Cells::gates))
         if (std::ranges::find(run.blocks, row.path, &BlockCount::path) == run.blocks.end())
           return bad_kit_file(where, fmt::format("a run has no block \"{}\"", row.path));
       runs.push_back(std::move(run));
@@ -184,13 +191,14 @@ Result<std::vector<SynthesisRun>> synthesis_runs_from_json(const Json& json, std
   return runs;
 }
 
-Result<LogicModel> LogicModel::fit(std::vector<SynthesisRun> runs, std::string_view file) {
+Result<LogicModel> LogicModel::fit(std::vector<SynthesisRun> runs, std::string_view file, Cells cells) {
   LogicModel model;
   model.runs_ = std::move(runs);
+  model.cells_ = cells;
   std::vector<const SynthesisRun*> fitted;
   for (const SynthesisRun& run : model.runs_)
     if (!run.held_back) fitted.push_back(&run);
-  for (const BlockRow& row : block_table()) {
+  for (const BlockRow& row : block_table(cells)) {
     if (fitted.size() < std::max(row.logic.size(), row.flip_flops.size()))
       return bad_kit_file(file, fmt::format("{} runs are too few for a fit", fitted.size()));
     std::vector<double> logic, flip_flops;
@@ -209,15 +217,17 @@ Result<LogicModel> LogicModel::fit(std::vector<SynthesisRun> runs, std::string_v
 }
 
 double LogicModel::logic(const HardwareConfig& hardware) const {
+  const std::vector<BlockRow>& rows = block_table(cells_);
   double sum = 0;
   for (std::size_t i = 0; i < blocks_.size(); ++i)
-    sum += std::max(0.0, sum_of(blocks_[i].logic, block_table()[i].logic, hardware));
+    sum += std::max(0.0, sum_of(blocks_[i].logic, rows[i].logic, hardware));
   return sum;
 }
 double LogicModel::flip_flops(const HardwareConfig& hardware) const {
+  const std::vector<BlockRow>& rows = block_table(cells_);
   double sum = 0;
   for (std::size_t i = 0; i < blocks_.size(); ++i)
-    sum += std::max(0.0, sum_of(blocks_[i].flip_flops, block_table()[i].flip_flops, hardware));
+    sum += std::max(0.0, sum_of(blocks_[i].flip_flops, rows[i].flip_flops, hardware));
   return sum;
 }
 double LogicModel::levels(const HardwareConfig& hardware) const { return sum_of(levels_, level_features(), hardware); }
@@ -283,10 +293,15 @@ std::pair<double, double> LogicModel::multipliers() const { return range_of(runs
 std::string LogicModel::error_text(std::string_view what) const {
   const ModelError held_back = logic_error(true);
   const auto [least, most] = multipliers();
+  const ModelError held_back_levels = cells_ == Cells::luts ? level_error(true) : ModelError{};
   return fmt::format(
-      "{} off by {:.1f} % on average, {:.1f} % at most, on {} other runs; "
+      "{} off by {:.1f} % on average, {:.1f} % at most, {}on {} other runs; "
       "all runs have {:.0f} to {:.0f} multipliers",
-      what, 100 * held_back.mean, 100 * held_back.most, held_back.runs, least, most);
+      what, 100 * held_back.mean, 100 * held_back.most,
+      cells_ == Cells::luts
+          ? fmt::format("levels by {:.1f} % and {:.1f} %, ", 100 * held_back_levels.mean, 100 * held_back_levels.most)
+          : "",
+      held_back.runs, least, most);
 }
 
 std::vector<std::string> LogicModel::extrapolates(const HardwareConfig& hardware) const {

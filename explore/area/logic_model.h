@@ -34,6 +34,9 @@ struct SynthesisRun {
 // of an FPGA also "dsp", "ramb18", "ramb36"
 Result<std::vector<SynthesisRun>> synthesis_runs_from_json(const Json& json, std::string_view where);
 
+// What logic is mapped to: the models of FPGAs have other features than that of gates.
+enum class Cells : std::uint8_t { gates, luts };
+
 // A quantity of a configuration with which the area grows.
 using Feature = double (*)(const isa::HardwareConfig&);
 // Coefficients by least squares of relative errors; 0 for a feature that the runs do not vary.
@@ -69,7 +72,7 @@ std::vector<std::string> all_extrapolated(const isa::Machine& machine, const Log
 class LogicModel {
  public:
   // Fits to the runs that are not held back. `file`: of the runs, for errors: there are too few.
-  static Result<LogicModel> fit(std::vector<SynthesisRun> runs, std::string_view file);
+  static Result<LogicModel> fit(std::vector<SynthesisRun> runs, std::string_view file, Cells cells = Cells::gates);
 
   double logic(const isa::HardwareConfig& hardware) const;
   double flip_flops(const isa::HardwareConfig& hardware) const;
@@ -80,7 +83,8 @@ class LogicModel {
   std::span<const SynthesisRun> runs() const { return runs_; }
   std::pair<double, double> multipliers() const;  // the fewest and the most of all runs
   // The error of logic on the held-back runs, and the range of all runs: "gates off by 0.2 % on average, 0.6 % at most,
-  // on 13 other runs; all runs have 16 to 256 multipliers". `what`: the name of logic in the flow.
+  // on 13 other runs; all runs have 16 to 256 multipliers"; of LUTs with the error of levels. `what`: the name of logic
+  // in the flow.
   std::string error_text(std::string_view what) const;
   // The parameters in which the configuration is outside the range of all runs, so that the error of its estimate is
   // unknown: "1024 multipliers (runs have 16 to 256)", "window (no run has it)". Empty: the configuration is within the
@@ -92,6 +96,7 @@ class LogicModel {
     std::vector<double> logic, flip_flops;  // a coefficient for each feature
   };
   std::vector<SynthesisRun> runs_;
+  Cells cells_ = Cells::gates;
   std::vector<Fitted> blocks_;  // in the order of the table of blocks
   std::vector<double> levels_;
 };

@@ -36,7 +36,7 @@ struct PlacedMetric {
     {flow ".levels", "levels of logic, " family, false, Bound::exact}, DOVETAIL_METRIC(fpga[index].logic_levels)    \
   }
 // clang-format off
-static_assert(kFpgaFamilies[0].flow == "xc7" && kFpgaFamilies.size() == 1);
+static_assert(kFpgaFamilies[0].flow == "xc7" && kFpgaFamilies[1].flow == "xcup" && kFpgaFamilies.size() == 2);
 const auto kMetrics = std::to_array<PlacedMetric>({
     {{"latency_ms", "latency, ms", false, Bound::least}, DOVETAIL_METRIC(latency_ms)},
     {{"energy_mj", "energy, mJ", false, Bound::least}, DOVETAIL_METRIC(energy_mj)},
@@ -47,6 +47,7 @@ const auto kMetrics = std::to_array<PlacedMetric>({
     {{"levels", "levels of logic", false, Bound::exact}, DOVETAIL_METRIC(levels)},
     {{"design_clock_mhz", "clock of the design, MHz", true, Bound::exact}, DOVETAIL_METRIC(design_clock_mhz)},
     DOVETAIL_FPGA_METRICS("xc7", "7 series", 0),
+    DOVETAIL_FPGA_METRICS("xcup", "UltraScale+", 1),
     {{"inferences_per_second", "inferences a second", true, Bound::most}, DOVETAIL_METRIC(inferences_per_second)},
     {{"tops", "10^12 operations a second", true, Bound::most}, DOVETAIL_METRIC(tops)},
     {{"tops_per_w", "10^12 operations a joule", true, Bound::most}, DOVETAIL_METRIC(tops_per_w)},

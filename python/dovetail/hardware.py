@@ -100,7 +100,7 @@ class Hardware:
         """The chip area. Needs the compiler.
 
         flow: None: the estimate of a model that is fitted to runs of Yosys (docs/schema/area-estimate.json).
-            "xc7:estimate": the same for the resources of an FPGA (docs/schema/fpga-estimate.json).
+            "xc7:estimate", "xcup:estimate": the same for the resources of an FPGA (docs/schema/fpga-estimate.json).
             Both are of all accelerators together. "generic", "xc7" or "xcup": a result of Yosys that the kit keeps, or
             else Yosys runs, for minutes where arrays are large (docs/schema/area.json): one accelerator.
         technology: of the estimate: "cmos28", "cmos7" or the path of a JSON file

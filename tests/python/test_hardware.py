@@ -90,9 +90,10 @@ class Hardware(unittest.TestCase):
         with self.assertRaisesRegex(dovetail.InputError, "a flow has its own technology"):
             dovetail.hardware("tiny").area("generic", technology="cmos7")
         # 4 x 4 products of 8 x 8 bits, and three DSPs for the product of 32 x 32 bits in each of 4 lanes.
-        self.assertEqual(dovetail.hardware("tiny").area("xc7:estimate")["dsp"], 4 * 4 + 3 * 4)
+        for flow in ("xc7:estimate", "xcup:estimate"):
+            self.assertEqual(dovetail.hardware("tiny").area(flow)["dsp"], 4 * 4 + 3 * 4)
         self.assertEqual(dovetail.hardware("tiny", accelerators=3).area("xc7:estimate")["dsp"], 3 * 28)
-        with self.assertRaisesRegex(dovetail.InputError, "give null, generic, xc7, xcup or xc7:estimate"):
+        with self.assertRaisesRegex(dovetail.InputError, "give null, generic, xc7, xcup, xc7:estimate or xcup:estimate"):
             dovetail.hardware("tiny").area("asic")
 
     def test_engines_and_targets(self):

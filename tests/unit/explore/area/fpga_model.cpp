@@ -10,8 +10,7 @@ namespace dovetail::explore {
 
 namespace {
 
-const FpgaFamily& kSeries7 = kFpgaFamilies[0];
-constexpr FpgaFamily kUltraScale{"xcup", "Xilinx UltraScale+", 8, 14};
+const FpgaFamily &kSeries7 = kFpgaFamilies[0], &kUltraScale = kFpgaFamilies[1];
 
 const AreaModel& kit_model() {
   static const AreaModel made = *AreaModel::of_kit();
@@ -51,7 +50,18 @@ TEST_CASE("fpga model: DSPs and block RAMs are those of every result that the ki
       CHECK(estimated.bram == whole.at("ramb36").get<double>() + whole.at("ramb18").get<double>() / 2);
       ++compared;
     }
-  CHECK(compared >= 11);
+  CHECK(compared >= 22);
+}
+
+// Yosys does not use UltraRAM unless it is asked to, and the kit's flow does not ask.
+TEST_CASE("fpga model: no kept result has UltraRAM, which the estimate does not have") {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(DOVETAIL_SOURCE_DIR) / "hw" / "syn" / "results"))
+    if (entry.path().string().ends_with(".xcup.json")) {
+      const auto kept = read_json_file(entry.path().string());
+      REQUIRE(kept.ok());
+      CHECK(kept->at("blocks").at(0).at("uram") == 0);
+    }
 }
 
 TEST_CASE("fpga model: the error on held-back runs is less than a tenth") {
@@ -59,8 +69,7 @@ TEST_CASE("fpga model: the error on held-back runs is less than a tenth") {
     CAPTURE(std::string(fpga.family().title));
     REQUIRE(fpga.logic().logic_error(true).runs >= 9);
     CHECK(fpga.logic().logic_error(true).mean < 0.05);
-    // The sums of dot products with 32 inputs take more LUTs than the linear model has.
-    CHECK(fpga.logic().logic_error(true).most < 0.12);
+    CHECK(fpga.logic().logic_error(true).most < 0.08);
     CHECK(fpga.logic().flip_flop_error(true).most < 0.10);
     CHECK(fpga.logic().level_error(true).mean < 0.15);
   }

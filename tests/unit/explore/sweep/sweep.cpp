@@ -454,6 +454,33 @@ TEST_CASE("sweep: points beyond a constraint, or without a program, are infeasib
   }
 }
 
+TEST_CASE("sweep: resources of each family of FPGAs are constraints and objectives") {
+  for (const FpgaFamily& family : kFpgaFamilies) {
+    const std::string flow(family.flow);
+    CAPTURE(flow);
+    const Fixture fixture(fmt::format(R"({{"hardware": "1x16x16-ext",
+      "axes": {{"bus_bytes": [8, 16]}},
+      "together": [[{{"block_in": 8, "block_out": 8}}, {{"block_in": 16, "block_out": 16}}]],
+      "objectives": ["latency_ms", "{0}.lut"], "constraints": {{"{0}.dsp": 200}}}})",
+                                      flow));
+    const test::TemporaryFolder folder;
+    PointsFile file = open_points(folder.path() / "points.db");
+    const auto swept = sweep(fixture.space, fixture.evaluator, file, {.prune = false});
+    REQUIRE(swept.ok());
+    CHECK(swept->measured == 2);
+    CHECK(swept->infeasible == 2);
+    const auto points = *file.all();
+    for (const PointRecord& point : points) {
+      CAPTURE(point.machine, point.why);
+      // A product of 8 x 8 bits takes a DSP; each lane three for products of 32 x 32 bits, and four to rescale.
+      if (point.state == PointState::measured) CHECK(point.values.at(flow + ".dsp") == 8 * (8 + 3 + 4));
+      else CHECK_THAT(point.why, Catch::Matchers::Contains(flow + ".dsp") && Catch::Matchers::Contains("368"));
+    }
+    for (const std::size_t i : front_of(points, fixture.space.objectives()))
+      CHECK(points[i].values.at(flow + ".lut").get<double>() > 10'000);
+  }
+}
+
 TEST_CASE("sweep: points that leave more steps to the host than others are counted") {
   const auto point = [](int regions) {
     PointRecord made;
