@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -18,6 +17,7 @@
 #include "compiler/target/accel/programs/window_products.h"
 #include "compiler/target/accel/select/cost.h"
 #include "compiler/target/accel/select/fold_window.h"
+#include "compiler/target/accel/select/operation_forms.h"
 #include "compiler/target/accel/select/operation_program.h"
 #include "compiler/target/accel/select/selection.h"
 #include "isa/semantics/requant.h"
@@ -472,14 +472,9 @@ Result<bool> costs_less_apart(const Context& c, const Operation& pooled, const s
   return first + second < together;
 }
 
-struct Row {
-  std::string_view name, pattern;
-  Result<Operation> (*make)(const Context& context);
-  bool isa::HardwareConfig::*extension = nullptr;  // without which there is no such row
-};
 // If several rows match an operator, the first one that accepts it is used.
 // clang-format off
-constexpr Row kRows[] = {
+constexpr SelectionRow kRows[] = {
     {"convolution and max pooling", "MaxPool(dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...))", select_conv_and_max_pool},
     {"max pooling", "MaxPool(x=_)", select_max_pool},
     {"convolution and addition", "dovetail.qadd~(dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...), b=_)", select_conv_and_add},
@@ -517,16 +512,11 @@ bool needs_own_blocks(const Operation& operation) {
          std::holds_alternative<NormalizationOperation>(operation.body);
 }
 
-bool is_same_move(const MoveSpec& a, const MoveSpec& b) {
-  const auto same_term = [](const MoveSpec::Term& x, const MoveSpec::Term& y) {
-    return x.input == y.input && x.first_block == y.first_block && x.rows == y.rows && x.columns == y.columns &&
-           x.channels == y.channels;
-  };
-  return a.first_block == b.first_block && a.blocks == b.blocks && a.rows == b.rows && a.columns == b.columns &&
-         a.y_min == b.y_min && a.y_max == b.y_max && std::ranges::equal(a.terms, b.terms, same_term);
-}
+}  // namespace
 
-Result<Operation> take(const Context& context, const Row& row, const std::shared_ptr<Memo>& memo) {
+std::span<const SelectionRow> selection_rows() { return kRows; }
+
+Result<Operation> make_operation(const Context& context, const SelectionRow& row, const std::shared_ptr<Memo>& memo) {
   const Core& config = context.config;
   if (const std::int64_t block = make_layout(config, 1, 1, 1, 1).block;
       config.batch > 1 && (config.block_in != block || config.block_out != block))
@@ -572,11 +562,11 @@ Result<Operation> take(const Context& context, const Row& row, const std::shared
   return operation;
 }
 
-}  // namespace
-
 bool comes_from_host(const Graph& graph, ValueId value) {
   const NodeId producer = graph.value(value).producer;
-  const auto takes = [&](const Row& row) { return pattern::match(graph, producer, *pattern::parse(row.pattern)).ok(); };
+  const auto takes = [&](const SelectionRow& row) {
+    return pattern::match(graph, producer, *pattern::parse(row.pattern)).ok();
+  };
   return graph.count_reads(value, 2) == 1 && (!producer.valid() || std::ranges::none_of(kRows, takes));
 }
 
@@ -595,98 +585,10 @@ TensorLayout input_layout(const Graph& graph, const Operation& operation, std::s
   return conv && input == 0 && !conv->folds.empty() ? fold_layout(layout, conv->folds) : layout;
 }
 
-std::size_t OperationForms::first_kind() const {
-  const auto found = std::ranges::find_if(by_kind, [](const auto& form) { return form.has_value(); });
-  DOVETAIL_CHECK(found != by_kind.end(), "an accelerator computes the operation");
-  return static_cast<std::size_t>(found - by_kind.begin());
-}
-
-bool has_same_operands(const Operation& a, const Operation& b) {
-  const auto folds_of = [](const Operation& operation) {
-    const auto* conv = std::get_if<ConvOperation>(&operation.body);
-    const auto* move = std::get_if<MoveOperation>(&operation.body);
-    return conv ? conv->folds : move ? move->folds : std::vector<Layout::Fold>{};
-  };
-  if (a.inputs != b.inputs || a.output != b.output || a.borders != b.borders || folds_of(a) != folds_of(b))
-    return false;
-  const auto *one = std::get_if<MoveOperation>(&a.body), *other = std::get_if<MoveOperation>(&b.body);
-  if (one == nullptr || other == nullptr) return one == other;
-  return one->position.has_value() == other->position.has_value() &&
-         std::ranges::equal(one->parts, other->parts, is_same_move);
-}
-
-namespace {
-
-bool exists_on(const Row& row, const Core& core) { return row.extension == nullptr || core.*row.extension; }
-
-// The operation of the nodes on this accelerator, by the first row that accepts them.
-std::optional<Operation> other_form(const Graph& graph, const pattern::Found& nodes, const Operation& form,
-                                    const Core& core, const std::shared_ptr<Memo>& memo) {
-  for (const Row& row : kRows) {
-    if (!exists_on(row, core)) continue;
-    const auto found = pattern::match(graph, nodes.nodes.back(), *pattern::parse(row.pattern));
-    if (!found.ok() || found->nodes != nodes.nodes) continue;
-    auto operation = take({graph, core, *found}, row, memo);
-    if (operation.ok() && has_same_operands(form, *operation)) return *std::move(operation);
-  }
-  return std::nullopt;
-}
-
-// Whether a row accepts nodes on this accelerator of which this one is the last.
-bool computes(const Graph& graph, NodeId last, const Core& core, const std::shared_ptr<Memo>& memo) {
-  return std::ranges::any_of(kRows, [&](const Row& row) {
-    if (!exists_on(row, core)) return false;
-    const auto found = pattern::match(graph, last, *pattern::parse(row.pattern));
-    return found.ok() && take({graph, core, *found}, row, memo).ok();
-  });
-}
-
-// The kinds with the most extensions first, then those with the most multipliers: what they refuse because other
-// operations are faster, a slower kind should not make one operation that it alone computes.
-std::vector<std::size_t> by_preference(const std::vector<Core>& kinds) {
-  std::vector<std::size_t> order(kinds.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto rank = [&](std::size_t k) {
-    const auto extensions = std::ranges::count_if(
-        isa::spec::kExtensions, [&](const isa::spec::Extension& row) { return kinds[k].*row.member; });
-    return std::pair(-extensions, -kinds[k].macs_per_uop());
-  };
-  std::ranges::stable_sort(order, {}, rank);
-  return order;
-}
-
-Result<OperationForms> forms_of(const Graph& graph, const pattern::Found& found, const Row& row,
-                                const std::vector<Core>& kinds, const std::shared_ptr<Memo>& memo) {
-  OperationForms forms;
-  forms.by_kind.resize(kinds.size());
-  std::optional<std::size_t> first;
-  Diagnostics problems;
-  for (const std::size_t k : by_preference(kinds)) {
-    if (exists_on(row, kinds[k])) {
-      auto operation = take({graph, kinds[k], found}, row, memo);
-      if (operation.ok()) {
-        forms.by_kind[k] = *std::move(operation);
-        first = k;
-        break;
-      }
-      if (problems.empty()) problems = operation.errors();
-    }
-    if (kinds.size() > 1 && computes(graph, found.nodes.back(), kinds[k], memo)) break;
-  }
-  if (!first && problems.empty())
-    return Context{graph, kinds.front(), found}.refuse("another pattern has more accelerators");
-  if (!first) return problems;
-  for (std::size_t k = 0; k < kinds.size(); ++k)
-    if (k != *first) forms.by_kind[k] = other_form(graph, found, *forms.by_kind[*first], kinds[k], memo);
-  return forms;
-}
-
-}  // namespace
-
 std::vector<PatternRow> pattern_rows(std::vector<Core> kinds, std::shared_ptr<Memo> memo) {
   std::vector<PatternRow> rows;
-  for (const Row& row : kRows) {
-    if (std::ranges::none_of(kinds, [&](const Core& core) { return exists_on(row, core); })) continue;
+  for (const SelectionRow& row : kRows) {
+    if (std::ranges::none_of(kinds, [&](const Core& core) { return row.exists_on(core); })) continue;
     rows.push_back(
         pattern_row(std::string(row.name), row.pattern,
                     [&row, kinds, memo](const Graph& graph, const pattern::Found& found) -> Result<TakenPointer> {

@@ -1,9 +1,10 @@
-// Declarations that the makers of operations share (select.cpp), and makers in their own files.
+// Declarations that the makers of operations share (select.cpp), makers in their own files, and the rows of the table.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/memo.h"
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "compiler/graph/graph.h"
@@ -73,5 +75,17 @@ Result<Operation> select_transpose(const Context& c);
 
 // The conversion of accumulators to int8 on this hardware. `bound`: largest |acc + bias|.
 Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, std::int64_t bound);
+
+// A row of the table of patterns (select.cpp).
+struct SelectionRow {
+  std::string_view name, pattern;
+  Result<Operation> (*make)(const Context& context);
+  bool isa::HardwareConfig::*extension = nullptr;  // without which there is no such row
+
+  bool exists_on(const Core& core) const { return extension == nullptr || core.*extension; }
+};
+std::span<const SelectionRow> selection_rows();
+// The operation that the row makes of the nodes, if the accelerator can run it, or the reason why not.
+Result<Operation> make_operation(const Context& context, const SelectionRow& row, const std::shared_ptr<Memo>& memo);
 
 }  // namespace dovetail::accel
