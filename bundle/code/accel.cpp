@@ -39,6 +39,8 @@ void encode(const AccelCode& code, Step& step) {
   for (const InstructionRange& range : code.ranges) {
     ranges.push_back({{"begin", range.begin}, {"end", range.end}, {"name", range.name}, {"origins", range.origins}});
     if (range.macs) ranges.back()["macs"] = *range.macs;
+    if (const auto& part = range.part)
+      ranges.back()["part"] = {{"by", part->by}, {"begin", part->begin}, {"end", part->end}, {"pieces", part->pieces}};
   }
   Json json{{"config", isa::config_to_json(code.config)},
             {"space", code.space},
@@ -99,6 +101,12 @@ Result<AccelCode> decode_accel(const Step& step) {
     code.ranges.push_back(
         {range.at("begin").natural(), range.at("end").natural(), range.at("name").text(), range.at("origins").texts()});
     if (const auto macs = range.find("macs")) code.ranges.back().macs = macs->natural();
+    if (const auto part = range.find("part")) {
+      const auto number = [&](const char* key) {
+        return part->at(key).integer(0, std::numeric_limits<std::int64_t>::max());
+      };
+      code.ranges.back().part = {part->at("by").text(), number("begin"), number("end"), number("pieces")};
+    }
   }
   code.uops = head.at("uops").natural();
   if (const auto offset = head.find("offset"))

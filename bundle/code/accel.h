@@ -28,6 +28,13 @@ struct Segment {
   std::uint64_t address = 0;
   Blob bytes;
 };
+// The part of an operation that one accelerator computes, where several divide it: [begin, end) of its pieces.
+struct RangePart {
+  std::string by;  // "images", "channels" (blocks of them, or heads), "rows", "columns", or "programs" of the operation
+  std::int64_t begin = 0, end = 1;
+  std::int64_t pieces = 1;  // of the operation
+  bool operator==(const RangePart&) const = default;
+};
 // Maps instructions to imported nodes: [begin, end), in order, covering the program.
 struct InstructionRange {
   std::size_t begin = 0, end = 0;
@@ -36,6 +43,7 @@ struct InstructionRange {
   // The model's multiplications in this range, without padding, if known; if several ranges have one name, the first
   // one has the sum.
   std::optional<std::uint64_t> macs = std::nullopt;
+  std::optional<RangePart> part = std::nullopt;  // absent: the whole operation
 };
 
 // The code of one region of the graph: launches that run on a memory with the segments and the arguments. Several steps

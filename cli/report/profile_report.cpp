@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text_table.h"
+#include "cli/report/divided_text.h"
 #include "cli/report/energy_text.h"
 #include "cli/report/gpu_text.h"
 #include "cli/report/latency_text.h"
@@ -102,7 +103,7 @@ std::string steps_text(const driver::Session& session, const driver::Profile& pr
   bool accelerated = false;
   for (const driver::ProfiledStep& row : profile.steps)
     if (row.time.simulating) counters += row.counters, accelerated = true;
-  if (accelerated) out += counters_text(counters);
+  if (accelerated) out += counters_text(counters) + divided_text(session.program());
   if (profile.energy) out += energy_text(*profile.energy);
   return out + rates_text(profile);
 }
@@ -203,6 +204,7 @@ Json profile_json(const driver::Session& session, const driver::Profile& profile
       {"threads", profile.threads},
       {"gpu", gpu_ceilings_json(profile.gpu)},
       {"launched", profile.launched},
+      {"divided", divided_json(session.program())},
       {"peak_of_one_core", {{"float32", to_json(profile.float32_peak)}, {"int8", to_json(profile.int8_peak)}}},
       {"steps", steps}};
 }

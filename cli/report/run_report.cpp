@@ -10,6 +10,7 @@
 #include "bundle/code/program_summary.h"
 #include "bundle/code/target_facts.h"
 #include "cli/report/compile_report.h"
+#include "cli/report/divided_text.h"
 #include "cli/report/energy_text.h"
 #include "cli/report/expectation_text.h"
 #include "cli/report/latency_text.h"
@@ -164,7 +165,7 @@ std::string run_details(const RunFacts& facts) {
         "note          operations are not fused, so that every tensor is stored: the latency is higher than without "
         "that\n";
   if (const auto summary = bundle::summarize(facts.session.program()); summary.instructions > 0)
-    text += program_text(summary) + counters_text(facts.run.counters);
+    text += program_text(summary) + counters_text(facts.run.counters) + divided_text(facts.session.program());
   if (facts.energy) text += energy_text(*facts.energy);
   for (const driver::TimedProgram& program : facts.timed) {
     if (facts.timed.size() > 1) text += fmt::format("\nstep          {}\n", program.name);
@@ -220,6 +221,7 @@ Json run_json(const RunFacts& facts) {
             {"steps", steps},
             {"launched", facts.run.launched},
             {"program", bundle::to_json(bundle::summarize(facts.session.program()))},
+            {"divided", divided_json(facts.session.program())},
             {"counters", to_json(facts.run.counters)},
             {"energy", energy_json(facts.energy)},
             {"outputs", outputs}};

@@ -61,6 +61,8 @@ class LaunchMaker {
     finish();
     return std::move(launches_);
   }
+  // The group of each launch (Share::group).
+  const std::vector<std::size_t>& groups() const { return groups_; }
   // Pairs of operations that are interleaved.
   const std::vector<std::array<std::size_t, 2>>& side_by_side() const { return side_by_side_; }
 
@@ -92,6 +94,7 @@ class LaunchMaker {
     for (auto& [accelerator, layers] : running_) {
       layers.finish();
       launches_.push_back({std::move(layers.stream()), accelerator, accelerator != running_.begin()->first});
+      groups_.push_back(group_);
       side_by_side_.insert(side_by_side_.end(), layers.side_by_side().begin(), layers.side_by_side().end());
     }
     running_.clear();
@@ -106,6 +109,7 @@ class LaunchMaker {
   std::size_t group_ = 0;
   std::map<std::size_t, LayerQueue> running_;  // the launches of the group, by accelerator
   std::vector<LaunchStream> launches_;
+  std::vector<std::size_t> groups_;
   std::vector<std::array<std::size_t, 2>> side_by_side_;
 };
 
@@ -120,13 +124,37 @@ std::string name_of(const graph::Graph& graph, const Operation& operation) {
   return fmt::format("{}", fmt::join(names, "+"));
 }
 
-// The ranges of instructions of each operation.
-std::vector<bundle::InstructionRange> ranges_of(std::span<const LaunchStream> launches, const graph::Graph& graph,
+// The parts of operations that accelerators divide, by operation, accelerator and group.
+std::map<std::array<std::size_t, 3>, bundle::RangePart> parts_of(const RegionSpec& spec) {
+  std::map<std::array<std::size_t, 3>, bundle::RangePart> parts;
+  std::vector<std::int64_t> pieces(spec.operations.size(), 1);
+  for (const Share& share : spec.shares) {
+    if (share.slice.axis == SliceAxis::whole && !share.program) continue;
+    const auto program = static_cast<std::int64_t>(share.program.value_or(0));
+    const bundle::RangePart own =
+        share.program ? bundle::RangePart{"programs", program, program + 1}
+                      : bundle::RangePart{std::string(kSliceAxisNames[static_cast<std::size_t>(share.slice.axis)]),
+                                          share.slice.begin, share.slice.end};
+    auto& [by, begin, end, all] =
+        parts.try_emplace({share.operation, share.accelerator, share.group}, own).first->second;
+    begin = std::min(begin, own.begin);
+    end = std::max(end, own.end);
+    pieces[share.operation] = std::max(pieces[share.operation], end);
+  }
+  for (auto& [place, part] : parts) part.pieces = pieces[place[0]];
+  return parts;
+}
+
+// The ranges of instructions of each operation. `groups`: of each launch.
+std::vector<bundle::InstructionRange> ranges_of(std::span<const LaunchStream> launches,
+                                                std::span<const std::size_t> groups, const graph::Graph& graph,
                                                 const RegionSpec& spec, const std::vector<std::string>& names) {
+  const auto parts = parts_of(spec);
   std::vector<bundle::InstructionRange> ranges;
   std::vector<bool> named(spec.operations.size());
   std::size_t i = 0;
-  for (const LaunchStream& launch : launches) {
+  for (std::size_t l = 0; l < launches.size(); ++l) {
+    const LaunchStream& launch = launches[l];
     std::optional<int> last;
     for (const StreamInstruction& item : launch.stream.instructions) {
       if (item.node != last) {
@@ -134,6 +162,8 @@ std::vector<bundle::InstructionRange> ranges_of(std::span<const LaunchStream> la
         bundle::InstructionRange range{i, i, names[o], {}};
         if (!named[o]) range.macs = spec.macs[o];
         named[o] = true;
+        if (const auto part = parts.find({o, launch.accelerator, groups[l]}); part != parts.end())
+          range.part = part->second;
         for (const graph::NodeId id : spec.operations[o].any().nodes) {
           const auto& origins = graph.node(id).origins;
           range.origins.insert(range.origins.end(), origins.begin(), origins.end());
@@ -184,7 +214,7 @@ Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spe
       const std::int64_t most = std::min(move->position->most, offset ? offset->most : INT64_MAX);
       offset = {static_cast<std::uint64_t>(images.front().layout(forms.any().output).block), most};
     }
-  made.code.ranges = ranges_of(launches, graph, spec, names);
+  made.code.ranges = ranges_of(launches, maker.groups(), graph, spec, names);
   if (dump) dump("stream", stream_text(made.code));
   return made;
 }

@@ -3,11 +3,13 @@
 // operation, whose operands are parts of the whole ones.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/target/accel/programs/core.h"
@@ -18,6 +20,7 @@
 namespace dovetail::accel {
 
 enum class SliceAxis : std::uint8_t { whole, images, channels, rows, columns };
+inline constexpr std::array<std::string_view, 5> kSliceAxisNames{"whole", "images", "channels", "rows", "columns"};
 
 // [begin, end) of slice_units().
 struct Slice {

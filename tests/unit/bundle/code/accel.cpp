@@ -50,7 +50,8 @@ bundle::AccelCode unequal_code() {
   store.dram_base += 4;
   store.saturate = true;
   code.launches = {{0, 5, 0, false}, {5, 5, 1, true}};
-  code.ranges = {{0, 10, "add", {"Add_1"}, 12}};
+  code.ranges = {{0, 5, "add", {"Add_1"}, 12, bundle::RangePart{"rows", 0, 5, 8}},
+                 {5, 10, "add", {"Add_1"}, {}, bundle::RangePart{"rows", 5, 8, 8}}};
   code.segments[1].bytes = isa::encode_program(code.configs(), code.program, code.launches).value();
   return code;
 }
@@ -75,6 +76,7 @@ TEST_CASE("accel code: the code of a step is read back as it was written") {
   CHECK(code.ranges[0].origins == std::vector<std::string>{"Add_1"});
   CHECK(code.ranges[0].macs == 12);
   CHECK_FALSE(code.ranges[1].macs);
+  CHECK_FALSE(code.ranges[0].part);
   CHECK(code.uops == 1);
   // The program and the segment that contains it are one piece.
   CHECK(bundle.steps[1].data.size() == 2);
@@ -175,6 +177,8 @@ TEST_CASE("accel code: a program of accelerators that differ is read back as it 
   const bundle::AccelCode code = bundle::decode_accel(bundle.steps[1]).value();
   CHECK(code.configs() == expected.configs());
   CHECK(code.program == expected.program);
+  REQUIRE(code.ranges.size() == 2);
+  CHECK(code.ranges[1].part == expected.ranges[1].part);
 }
 
 TEST_CASE("accel code: launches and configurations of accelerators must agree") {
