@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/difference.h"
 
 namespace dovetail::driver {
 
@@ -29,12 +30,15 @@ Spread spread_of(std::vector<double> samples) {
   return {.median = (samples[(n - 1) / 2] + samples[n / 2]) / 2, .low = at(0.1), .high = at(0.9), .runs = n};
 }
 
-Agreement agreement_of(const std::map<std::string, NdArray>& expected, const std::map<std::string, NdArray>& actual) {
+Agreement agreement_of(const std::map<std::string, NdArray>& expected, const std::map<std::string, NdArray>& actual,
+                       double float_tolerance) {
   Agreement agreement;
+  agreement.accepted = true;
   for (const auto& [name, exact] : expected) {
     const NdArray& tensor = actual.at(name);
     DOVETAIL_CHECK(exact.shape() == tensor.shape(), "outputs with different shapes: " + name);
     agreement.elements += static_cast<std::size_t>(exact.count());
+    agreement.accepted &= exact.dtype() == tensor.dtype() && !find_difference(exact, tensor, {float_tolerance});
     for (std::int64_t i = 0; i < exact.count(); ++i)
       if (const double difference = difference_of(exact, tensor, i); difference > 0) {
         ++agreement.different;

@@ -27,10 +27,17 @@ Spread spread_of(std::vector<double> samples);
 struct Agreement {
   std::size_t elements = 0, different = 0;
   double largest = 0;  // difference of two elements; infinite if only one of them is NaN
+  // Of outputs that are not equal: whether `dovetail run --check` accepts them (explore/check/reference_check.h), and
+  // the integers that are one step off after rounded floats.
+  bool accepted = false;
+  std::int64_t stepped = 0;
   bool equal() const { return different == 0; }
+  bool agrees() const { return equal() || accepted; }
 };
 // Precondition: the same names, element types and shapes.
-Agreement agreement_of(const std::map<std::string, NdArray>& expected, const std::map<std::string, NdArray>& actual);
+// Accepted: no output differs by more than the tolerance of floats (base/difference.h).
+Agreement agreement_of(const std::map<std::string, NdArray>& expected, const std::map<std::string, NdArray>& actual,
+                       double float_tolerance = 0);
 
 struct ComparedAccelerator {
   std::uint64_t cycles = 0;

@@ -107,15 +107,18 @@ Result<std::vector<TimedProgram>> Session::timed_programs(const runtime::RunResu
   return timed;
 }
 
+double Session::float_tolerance() const {
+  return std::max(any_step_rounds_freely(program()) ? kMachineCodeTolerance : 0, model_->compiled.tolerance);
+}
+
 Result<explore::ReferenceCheck> Session::check(const std::map<std::string, NdArray>& inputs,
                                                runtime::RunResult& run) const {
   if (!model_ || model_->from_cache)
     return Diagnostic{"cannot check the run", options_.model.title(), "a bundle has no graph to evaluate",
                       "compile the .onnx file that it was made from, without a cache"};
   explore::add_logical_tensors(bundle(), model_->compiled.integer, run);
-  const double tolerance =
-      std::max(any_step_rounds_freely(program()) ? kMachineCodeTolerance : 0, model_->compiled.tolerance);
-  auto check = explore::check_against_reference(model_->compiled.integer, inputs, run, tolerance, options_.work);
+  auto check =
+      explore::check_against_reference(model_->compiled.integer, inputs, run, float_tolerance(), options_.work);
   if (!check.ok()) return failed_work(check.errors());
   return check;
 }

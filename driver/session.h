@@ -74,6 +74,9 @@ class Session {
   // The accelerator's steps of a run, if the engine has a clock; with `ask_what_if` also their time on other hardware.
   Result<std::vector<TimedProgram>> timed_programs(const runtime::RunResult& run, bool ask_what_if) const;
 
+  // By how much floats of the program may differ from the reference's, relative to a tensor's largest magnitude.
+  // Precondition: model() is not null.
+  double float_tolerance() const;
   // Compares the run, which kept its tensors, with the reference (check_against_reference). Adds to the run the tensors
   // that are stored in their own layout, under the names of the values. Errors include: a bundle has no graph.
   Result<explore::ReferenceCheck> check(const std::map<std::string, NdArray>& inputs, runtime::RunResult& run) const;

@@ -72,7 +72,7 @@ std::string table_row(const Json& row) {
     return fmt::format("<tr><td>{}</td><td>{}</td><td colspan=\"8\" class=\"missing\">not run: {}</td></tr>\n",
                        escaped_member(row, "target"), escaped_member(row, "machine"), escaped_member(row, "why"));
   const Json& agreement = row.at("agreement");
-  const bool equal = agreement.is_object() && agreement.at("equal").get<bool>();
+  const bool agrees = agreement.is_object() && agreement.at("agrees").get<bool>();
   const Json& rate = row.at("inferences_per_second");
   return fmt::format(
       "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td "
@@ -82,7 +82,7 @@ std::string table_row(const Json& row) {
       escaped_member(row, "target"), escaped_member(row, "machine"), milliseconds_text(seconds(row, "ms")),
       rate.is_null() ? "-" : rate_text(1 / rate.get<double>()), row.at("speed_up").get<double>(), joules_or_dash(row),
       bytes(row, "bundle_bytes"), bytes(row, "arena_bytes"),
-      escaped_html(shares_text(row.at("shares").get<std::map<std::string, double>>())), equal ? "equal" : "differs",
+      escaped_html(shares_text(row.at("shares").get<std::map<std::string, double>>())), agrees ? "equal" : "differs",
       escaped_html(agreement_text(agreement)));
 }
 

@@ -22,7 +22,13 @@ Json agreement_json(const driver::ComparedRow& row) {
   return {{"elements", row.agreement->elements},
           {"different", row.agreement->different},
           {"largest_difference", std::isfinite(row.agreement->largest) ? Json(row.agreement->largest) : Json()},
-          {"equal", row.agreement->equal()}};
+          {"equal", row.agreement->equal()},
+          {"agrees", row.agreement->agrees()},
+          {"stepped", row.agreement->stepped}};
+}
+
+std::string agreement_word(const driver::Agreement& agreement) {
+  return agreement.equal() ? "equal" : agreement.agrees() ? "agree" : "differ";
 }
 
 // Details of a row that do not fit into the table.
@@ -126,9 +132,14 @@ std::string agreement_text(const Json& agreement) {
   if (agreement.is_null()) return "-";
   if (agreement.at("equal").get<bool>()) return "equal";
   const Json& largest = agreement.at("largest_difference");
-  return fmt::format("{} of {} differ, by {:.3g} at most", agreement.at("different").get<std::uint64_t>(),
+  const auto stepped = agreement.at("stepped").get<std::int64_t>();
+  return fmt::format("{} of {} differ, by {:.3g} at most{}{}", agreement.at("different").get<std::uint64_t>(),
                      agreement.at("elements").get<std::uint64_t>(),
-                     largest.is_null() ? std::numeric_limits<double>::infinity() : largest.get<double>());
+                     largest.is_null() ? std::numeric_limits<double>::infinity() : largest.get<double>(),
+                     agreement.at("agrees").get<bool>() ? ", within the rounding of floats" : "",
+                     stepped > 0 ? fmt::format("; {} one step off after a rounded float",
+                                               stepped == 1 ? "1 integer is" : fmt::format("{} integers are", stepped))
+                                 : "");
 }
 
 std::string comparison_text(const driver::Comparison& comparison, Amount amount) {
@@ -147,8 +158,7 @@ std::string comparison_text(const driver::Comparison& comparison, Amount amount)
       }
       table.add({row.target, shortened(row.machine), milliseconds_text(row.seconds),
                  rate_text(row.seconds / row.samples()), fmt::format("{:.2f}x", speed_up(model, row)),
-                 row.joules ? joules_text(*row.joules) : "-",
-                 row.agreement && !row.agreement->equal() ? "differ" : agreement_text(agreement_json(row))});
+                 row.joules ? joules_text(*row.joules) : "-", row.agreement ? agreement_word(*row.agreement) : "-"});
     }
     text += table.to_string() + "\n";
     for (const driver::ComparedRow& row : model.rows)

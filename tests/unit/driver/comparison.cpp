@@ -45,6 +45,17 @@ TEST_CASE("comparison: agreement counts and measures differences") {
   CHECK(std::isinf(agreement_of(outputs({nan}), outputs({1})).largest));
 }
 
+TEST_CASE("comparison: floats within the tolerance agree, and are not equal") {
+  // 0.003 is a thousandth of the largest magnitude, 3.
+  const auto expected = outputs({1, 2, 3}), close = outputs({1, 2.003f, 3});
+  CHECK_FALSE(agreement_of(expected, close).agrees());
+  CHECK_FALSE(agreement_of(expected, close, 0.9e-3).agrees());
+  const Agreement within = agreement_of(expected, close, 1.1e-3);
+  CHECK(within.agrees());
+  CHECK_FALSE(within.equal());
+  CHECK(within.different == 1);
+}
+
 TEST_CASE("comparison: rates count the samples of a batch, of all accelerators") {
   // 8 samples in 0.01 s; with 4 accelerators, 32 samples in 0.02 s.
   ComparedRow row{.target = "cpu", .machine = "a", .batch = 8, .seconds = 0.01};

@@ -38,11 +38,14 @@ Comparison some_comparison() {
       "RAPL: /sys/class/powercap: No such file or directory, and so on, with a reason that is so long "
       "that it has to be wrapped to fit";
   cpu.agreement = Agreement{.elements = 10, .different = 3, .largest = 0.25};
+  ComparedRow other = accel;
+  other.machine = "other";
+  other.agreement = Agreement{.elements = 10, .different = 2, .largest = 0.5, .accepted = true, .stepped = 1};
   cpu.shares = {{"cpu", 1}};
   ComparedRow cuda{.target = "cuda", .machine = "-"};
   cuda.unavailable = "this version of the kit has no target cuda (NVIDIA GPUs)";
   Comparison comparison;
-  comparison.models.push_back({"m.onnx", 1, 1'000'000, {accel, cpu, cuda}, "its integer graph"});
+  comparison.models.push_back({"m.onnx", 1, 1'000'000, {accel, cpu, cuda, other}, "its integer graph"});
   return comparison;
 }
 
@@ -58,7 +61,8 @@ TEST_CASE("comparison: the text fits 100 columns and is complete") {
   for (const char* part :
        {"m.onnx: 1,000,000 multiplications", "cycles     200,000 = 0.4 ms at 500 MHz", "97.2 % accel, 2.8 % cpu",
         "equal", "3 of 10 differ, by 0.25 at most", "not run", "has no target cuda", "median of 50 runs",
-        "missing: RAPL", "3 uJ", "4.00x", "0.1 ms in 2 steps of this machine"}) {
+        "2 of 10 differ, by 0.5 at most, within the rounding of floats; 1 integer is", "agree\n", "missing: RAPL",
+        "3 uJ", "4.00x", "0.1 ms in 2 steps of this machine"}) {
     CAPTURE(part);
     CHECK_THAT(text, ContainsSubstring(part));
   }
@@ -81,6 +85,11 @@ TEST_CASE("comparison: as JSON") {
   CHECK(rows[0]["accelerator"]["cycles"] == 200'000);
   CHECK(rows[0]["ms"].get<double>() == Approx(0.5));
   CHECK(rows[0]["agreement"]["equal"] == true);
+  CHECK(rows[0]["agreement"]["agrees"] == true);
+  CHECK(rows[1]["agreement"]["agrees"] == false);
+  CHECK(rows[3]["agreement"]["equal"] == false);
+  CHECK(rows[3]["agreement"]["agrees"] == true);
+  CHECK(rows[3]["agreement"]["stepped"] == 1);
   CHECK(rows[1]["accelerator"].is_null());
   CHECK(rows[1]["joules"].is_null());
   CHECK(rows[1]["agreement"]["largest_difference"] == 0.25);
