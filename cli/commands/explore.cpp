@@ -86,8 +86,8 @@ class Explore : public Command {
     options
         .values("--confirm", "HOW", confirm_,
                 "check the points on the front: rtl (cycles and values in the Verilated design), systemc (the same on "
-                "the SystemC "
-                "platform, also with several accelerators), area (a run of Yosys); repeatable")
+                "the SystemC platform, also with several accelerators), area (a run of Yosys: resources of the FPGA "
+                "that the space uses, else gates); repeatable")
         .choices({"rtl", "systemc", "area"});
     options.value("--confirm-most", "N", confirm_most_,
                   "number of points to confirm, evenly along the front (default 4)");

@@ -1,7 +1,10 @@
 #include "cli/commands/explore_confirm.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,7 +19,52 @@ namespace dovetail::cli {
 
 namespace {
 
-constexpr std::string_view kAreaFlow = "generic";
+constexpr std::string_view kGates = "generic";
+
+// The flows of synthesis that count what the space asks for: those of the FPGAs whose resources are objectives or
+// constraints; without any, that of gates.
+std::vector<std::string_view> flows_of(const explore::Space& space) {
+  const auto uses = [&](std::string_view flow) {
+    const auto of_flow = [&](const explore::Formula& formula) {
+      return std::ranges::any_of(explore::metric_table(), [&](const explore::MetricRow& row) {
+        return row.key.starts_with(fmt::format("{}.", flow)) && formula.uses(row.key);
+      });
+    };
+    return std::ranges::any_of(space.objectives(), of_flow, &explore::Objective::formula) ||
+           std::ranges::any_of(space.constraints(), of_flow, &explore::Constraint::formula);
+  };
+  std::vector<std::string_view> flows;
+  for (const explore::FpgaFamily& family : explore::kFpgaFamilies)
+    if (uses(family.flow)) flows.push_back(family.flow);
+  if (flows.empty()) flows.push_back(kGates);
+  return flows;
+}
+
+// Compares the estimates of an accelerator with a run of Yosys.
+Result<void> confirm_area(const std::string& machine, const isa::HardwareConfig& hardware, std::string_view flow,
+                          const explore::AreaModel& area, TextTable& table) {
+  DOVETAIL_ASSIGN(const driver::Area run, driver::run_area(hardware, flow));
+  const auto counted = [&](std::string_view key) {
+    const auto resources = driver::area_resources(flow);
+    const auto at = std::ranges::find(resources, key, &driver::AreaResource::key) - resources.begin();
+    return static_cast<double>(run.rows.front().used.at(static_cast<std::size_t>(at)));
+  };
+  const auto add = [&](std::string_view what, double estimated, double is) {
+    table.add({machine, fmt::format("Yosys, {}", what), fmt::format("{:g}", std::round(2 * estimated) / 2),
+               fmt::format("{:g}", is), is == 0 ? "-" : fmt::format("{:+.1f} %", 100 * (estimated / is - 1))});
+  };
+  const auto fpga = std::ranges::find_if(area.fpgas(), [&](const auto& each) { return each.family().flow == flow; });
+  if (fpga == area.fpgas().end()) {
+    add("gates", area.estimate(hardware).gates, counted("gates"));
+    return {};
+  }
+  const explore::FpgaEstimate estimated = fpga->estimate(hardware);
+  add(fmt::format("{}.lut", flow), estimated.lut, counted("lut") + counted("lut_ram"));
+  add(fmt::format("{}.dsp", flow), estimated.dsp, counted("dsp"));
+  add(fmt::format("{}.bram", flow), estimated.bram, counted("ramb36") + counted("ramb18") / 2);
+  add(fmt::format("{}.levels", flow), estimated.logic_levels, static_cast<double>(run.logic_levels));
+  return {};
+}
 
 // Checks cycles and values with another engine. False: the cycles differ.
 Result<bool> confirm_cycles(const explore::PointRecord& point, const isa::Machine& machine,
@@ -58,12 +106,10 @@ Result<Exit> confirm_points(const explore::SweepReport& report, const driver::Ex
     DOVETAIL_ASSIGN(const isa::Machine machine, report.machine_of(point));
     for (const std::string& how : confirmation.how) {
       if (how == "area") {
-        step.begin(fmt::format("synthesizing {}", point.machine));
-        DOVETAIL_ASSIGN(const driver::Area run, driver::run_area(machine.hardware, kAreaFlow));
-        const double gates = area.estimate(machine.hardware).gates,
-                     counted = static_cast<double>(run.rows.front().used.front());
-        table.add({point.machine, "Yosys, gates", fmt::format("{:.0f}", gates), fmt::format("{:.0f}", counted),
-                   fmt::format("{:+.1f} %", 100 * (gates / counted - 1))});
+        for (const std::string_view flow : flows_of(*report.space)) {
+          step.begin(fmt::format("synthesizing {}, flow {}", point.machine, flow));
+          DOVETAIL_TRY(confirm_area(point.machine, machine.hardware, flow, area, table));
+        }
         continue;
       }
       if (how == "rtl" && machine.system.accelerators > 1) {

@@ -1,5 +1,6 @@
 // From models and a space to points, a front and a page; then each point by hand.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -324,6 +325,29 @@ TEST_CASE("explore: numeric choices, with the accuracy of each and the files tha
   refused({"explore", kDigits, space, "-o", out, "--samples", images}, "quantized");
   REQUIRE(write_text_file(folder / "plain.json", R"({"axes": {"bus_bytes": [8, 16]}})").ok());
   refused({"explore", kDigits, folder / "plain.json", "-o", out, "--samples", images}, "no numeric choices");
+}
+
+TEST_CASE("explore: area is confirmed for the FPGA whose resources the space uses") {
+  if (std::system("command -v yosys >/dev/null 2>&1") != 0) return test::skip("Yosys is not installed");
+  const test::TemporaryFolder folder;
+  REQUIRE(write_text_file(folder / "space.json", R"({"hardware": "tiny", "axes": {"bus_bytes": [8, 16]},
+      "objectives": ["xcup.lut"], "constraints": {"xcup.dsp": 28}})")
+              .ok());
+  const Finished run =
+      test::dovetail({"explore", kDigits, folder / "space.json", "-o", folder / "out", "--confirm", "area"});
+  INFO(run.error << run.out);
+  REQUIRE(run.exit == 0);
+  // tiny: 4 x 4 products of 8 x 8 bits, and three DSPs for a product of 32 x 32 bits in each of 4 lanes.
+  const std::string what = "Yosys, xcup.dsp";
+  REQUIRE_THAT(run.out, ContainsSubstring(what));
+  std::istringstream cells(run.out.substr(run.out.find(what) + what.size()));
+  std::string estimated, counted, difference;
+  cells >> estimated >> counted >> difference;
+  CHECK(estimated == "28");
+  CHECK(counted == "28");
+  CHECK(difference == "+0.0");
+  CHECK_THAT(run.out, ContainsSubstring("Yosys, xcup.lut") && ContainsSubstring("Yosys, xcup.levels") &&
+                          !ContainsSubstring("Yosys, gates"));
 }
 
 TEST_CASE("explore: the gain from one more step of a resource") {
