@@ -69,6 +69,15 @@ def main():
             failures.append(f"{name} is of {area['config']}, flow {area['flow']}")
         else:
             failures.extend(check(name, area, configs[area["config"]]))
+    page = (SOURCE / "docs/reference/rtl.md").read_text()
+    for name, area in kept.items():
+        whole = area["blocks"][0]
+        if area["flow"] == "generic":
+            continue
+        row = (f"| `{area['config']}` | {whole['lut']:,} | {whole['lut_ram']:,} | {whole['ff']:,} | {whole['dsp']} | "
+               f"{whole['ramb36'] + whole['ramb18'] / 2:g} | {area['logic_levels']} |")
+        if row not in page:
+            failures.append(f"{name}: docs/reference/rtl.md has another row than {row}")
     checked = run(sys.executable, SOURCE / "tools/keep_areas.py", "--cli", CLI, "--check", *([] if tier.is_sample() else ["--fresh"]))
     failures.extend(checked.stdout.splitlines() if checked.returncode == 1 else [checked.stderr] if checked.returncode else [])
     if shutil.which("yosys") and not tier.is_sample():
