@@ -26,7 +26,8 @@ Cause cause_of(const Diagnostics& diagnostics) {
 }
 
 Diagnostics failed_work(Diagnostics diagnostics) {
-  for (Diagnostic& diagnostic : diagnostics) diagnostic.cause = std::max(diagnostic.cause, Cause::work);
+  for (Diagnostic& diagnostic : diagnostics)
+    if (diagnostic.cause == Cause::input) diagnostic.cause = Cause::work;
   return diagnostics;
 }
 

@@ -11,6 +11,7 @@ namespace dovetail {
 
 enum class Cause : std::uint8_t {
   input,     // a mistake in what the user asked for
+  request,   // likewise, but found only by the work: an option asks for what is impossible for this model
   work,      // the request is valid, and the work failed: a model that does not compile, a run that ends early
   resource,  // the machine has run out: a full disk, no memory, no thread. The same request may succeed later
 };
@@ -31,6 +32,8 @@ using Diagnostics = std::vector<Diagnostic>;
 Cause cause_of(int error_number);
 // The greatest Cause of the diagnostics.
 Cause cause_of(const Diagnostics& diagnostics);
+// Whether the user made a mistake, rather than the work or the machine having failed.
+constexpr bool is_mistake(Cause cause) { return cause <= Cause::request; }
 // The diagnostics, with Cause::input replaced by Cause::work.
 Diagnostics failed_work(Diagnostics diagnostics);
 

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view name_of(Cause cause) {
   switch (cause) {
-    case Cause::input: return "input";
+    case Cause::input:
+    case Cause::request: return "input";
     case Cause::work: return "work";
     case Cause::resource: return "resource";
   }
@@ -97,7 +98,14 @@ extern "C" {
 dvt_cause dvt_status_cause(const dvt_status* status) {
   if (status == nullptr) return DVT_CAUSE_NONE;
   if (status->internal) return DVT_CAUSE_INTERNAL;
-  return DVT_CAUSE_INPUT + static_cast<dvt_cause>(cause_of(status->diagnostics));
+  using dovetail::Cause;
+  switch (cause_of(status->diagnostics)) {
+    case Cause::input:
+    case Cause::request: return DVT_CAUSE_INPUT;
+    case Cause::work: return DVT_CAUSE_WORK;
+    case Cause::resource: return DVT_CAUSE_RESOURCE;
+  }
+  return DVT_CAUSE_INTERNAL;
 }
 
 size_t dvt_status_count(const dvt_status* status) { return status == nullptr ? 0 : status->diagnostics.size(); }

@@ -88,7 +88,8 @@ Result<System> system_of(const ModelOptions& options, const bundle::Bundle& bund
 Result<void> check_target_options(const ModelOptions& options);
 
 // The options set targets, hardware and places of `compile`, and their recorded schedules take precedence over its own.
-// Errors: bad input; Cause::work if the model does not compile.
+// Errors: bad input; Cause::request if the model does not allow what the options ask for; Cause::work if it does not
+// compile.
 Result<CompiledModel> compile_model(const ModelOptions& options, CompileOptions compile);
 
 }  // namespace dovetail::driver

@@ -9,8 +9,8 @@
 //   DOVETAIL_ASSIGN(const RunInputs inputs, session.inputs({{"x", "x.npy"}}));
 //   DOVETAIL_ASSIGN(const runtime::RunResult result, session.run(inputs.tensors));
 //
-// Errors have Cause::input if the options or files are invalid, and Cause::work if they are valid, but compiling or
-// running failed.
+// Errors have Cause::input if the options or files are invalid, Cause::request if the model does not allow what the
+// options ask for, and Cause::work if they are valid, but compiling or running failed.
 #pragma once
 
 #include <cstdint>

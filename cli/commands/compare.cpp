@@ -151,8 +151,8 @@ class Compare : public Command {
     for (const driver::ComparedModel& model : comparison.models)
       for (const driver::ComparedRow& row : model.rows)
         if (row.available()) return Exit::success;
-    return fail(Exit::failed, {{"nothing was compared", targets_, "no target of the list can run on this machine",
-                                "`dovetail doctor` lists the targets that can"}});
+    const driver::ComparedRow& row = comparison.models.front().rows.front();
+    return fail(Exit::failed, {{"nothing was compared", row.target, row.unavailable, row.hint}});
   }
 
  private:

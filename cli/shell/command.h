@@ -26,8 +26,8 @@ class Command {
   // Called once, before run(): binds the command's members to options. A member keeps its initial value if its
   // option is absent.
   virtual void declare(Options& options) = 0;
-  // Diagnostics mean bad_input, or failed if one of them has Cause::resource. A command that accepted its input and
-  // then failed prints with fail() and returns its result.
+  // Diagnostics mean bad_input, or failed if one of them has Cause::work or Cause::resource. A command that accepted
+  // its input and then failed prints with fail() and returns its result.
   virtual Result<Exit> run() = 0;
 };
 

@@ -232,9 +232,7 @@ const CommandLine::Declaration* CommandLine::chosen() const {
   return entry == declared_.end() ? nullptr : &*entry;
 }
 
-Exit exit_of(const Diagnostics& problems) {
-  return cause_of(problems) == Cause::input ? Exit::bad_input : Exit::failed;
-}
+Exit exit_of(const Diagnostics& problems) { return is_mistake(cause_of(problems)) ? Exit::bad_input : Exit::failed; }
 
 Exit CommandLine::bad_usage(const Declaration* entry, std::string why, std::string_view hint) const {
   const std::string line = entry == nullptr ? "dovetail" : fmt::format("dovetail {}", entry->app->get_name());

@@ -509,16 +509,17 @@ class Divider {
   Diagnostic not_by_images(const Operation& operation, std::int64_t images) const {
     const std::string name = graph_.node(operation.nodes.back()).name;
     const std::string hint = "divide its layers (split=layers)";
+    const auto impossible = [&](std::string why, std::string remedy) {
+      return Diagnostic{"cannot divide the model into stages", name, std::move(why), std::move(remedy), Cause::request};
+    };
     if (layouts_.layouts.at(operation.output).rows > 0)
-      return {"cannot divide the model into stages", name,
-              "stages work on one image after the other, and a matrix has the rows of all images", hint};
+      return impossible("stages work on one image after the other, and a matrix has the rows of all images", hint);
     if (images <= 1)
-      return {"cannot divide the model into stages", name,
-              fmt::format("stages work on blocks of {} image{} of a batch, and the result of {} has one block",
-                          cores_.first().batch, cores_.first().batch == 1 ? "" : "s", name),
-              fmt::format("compile it for a batch of at least {}, or {}", 2 * cores_.first().batch, hint)};
-    return {"cannot divide the model into stages", name,
-            fmt::format("the images of {} cannot be computed one after the other", name), hint};
+      return impossible(
+          fmt::format("stages work on blocks of {} image{} of a batch, and the result of {} has one block",
+                      cores_.first().batch, cores_.first().batch == 1 ? "" : "s", name),
+          fmt::format("compile it for a batch of at least {}, or {}", 2 * cores_.first().batch, hint));
+    return impossible(fmt::format("the images of {} cannot be computed one after the other", name), hint);
   }
 
   const graph::Graph& graph_;

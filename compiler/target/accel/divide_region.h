@@ -37,7 +37,7 @@ struct DividedRegion {
 };
 
 // The ways among which counted cycles should decide (Division::count); without counting, the one with the fewest
-// expected cycles. Error: the images of a batch cannot be divided (Split::stages).
+// expected cycles. Error: the images of a batch cannot be divided (Split::stages), with Cause::request.
 Result<std::vector<DividedRegion>> divide_region(const graph::Graph& graph,
                                                  const std::vector<OperationForms>& operations,
                                                  const RegionLayouts& layouts, const Division& division,

@@ -1,5 +1,6 @@
 // Accelerators that divide layers, or the images of a batch, from the command line.
 #include <filesystem>
+#include <set>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -55,6 +56,46 @@ TEST_CASE("run: two accelerators divide the layers, with all tensors of the refe
   CHECK(two["latency"]["inferences_per_second"].get<double>() == Approx(1e3 / two["latency"]["ms"].get<double>()));
   if (simulator::find_systemc_engine()) CHECK(with(divided, {"--engine", "systemc"})["cycles"] == two["cycles"]);
   CHECK(with(divided, {"--engine", "functional"})["outputs"] == one["outputs"]);
+}
+
+TEST_CASE("run and profile report how the accelerators divide each layer") {
+  const test::TemporaryFolder folder;
+  const std::string model = zoo_model(folder, "resnet8"), bundle = folder / "two.dvt";
+  const std::vector<std::string> divided{model, "--target", "accel,cpu", "--hw",
+                                         "1x16x16-g3,accelerators=2,split=layers"};
+  const auto words = [&](const std::string& command, std::vector<std::string> more) {
+    std::vector<std::string> all{command};
+    all.insert(all.end(), divided.begin(), divided.end());
+    all.insert(all.end(), more.begin(), more.end());
+    const Finished made = test::dovetail(all);
+    INFO(made.error);
+    REQUIRE(made.exit == 0);
+    return made.out;
+  };
+  const Json run = Json::parse(words("run", {"--json"})),
+             profile = Json::parse(words("profile", {"--json", "--repeat", "1"}));
+  REQUIRE(!run["divided"].empty());
+  CHECK(profile["divided"] == run["divided"]);
+  bool shared = false;
+  for (const Json& layer : run["divided"]) {
+    CAPTURE(layer);
+    if (layer["by"].is_null()) continue;
+    std::set<std::size_t> accelerators;
+    std::int64_t pieces = 0;
+    for (const Json& part : layer["parts"]) {
+      accelerators.insert(part["accelerator"].get<std::size_t>());
+      pieces += part["end"].get<std::int64_t>() - part["begin"].get<std::int64_t>();
+    }
+    CHECK(pieces == layer["pieces"]);
+    shared |= accelerators == std::set<std::size_t>{0, 1};
+  }
+  CHECK(shared);
+  CHECK_THAT(words("run", {"--details"}), ContainsSubstring("divided by") && ContainsSubstring(" + "));
+  CHECK_THAT(words("profile", {"--details", "--repeat", "1"}), ContainsSubstring("divided by"));
+  words("compile", {"-o", bundle});
+  CHECK(run_report(folder, {bundle, "--trust"})["divided"] == run["divided"]);
+  const Json alone = run_report(folder, {model, "--target", "accel,cpu", "--hw", "1x16x16-g3"});
+  CHECK(alone["divided"] == Json::array());
 }
 
 TEST_CASE("a bundle for several accelerators runs on as many, or on one") {
@@ -140,10 +181,18 @@ TEST_CASE("stages work on the images of a batch, and a single image is refused")
   CHECK(report["system"]["split"] == "stages");
   const Finished single = test::dovetail({"compile", zoo_model(folder, "resnet8"), "--target", "accel,cpu", "--hw",
                                           "1x16x16-g3,accelerators=2,split=stages"});
-  CHECK(single.exit == 1);
-  CHECK_THAT(single.error, ContainsSubstring("cannot divide the model into stages"));
+  CHECK(single.exit == 2);
+  CHECK_THAT(single.error, ContainsSubstring("cannot divide the model into stages") &&
+                               ContainsSubstring("compile it for a batch of at least 2, or divide its layers"));
+  // A row of a comparison, since other configurations may run.
+  const Finished compared = test::dovetail(
+      {"compare", folder / "resnet8.onnx", "--target", "accel", "--hw", "1x16x16-g3,accelerators=2,split=stages"});
+  CHECK(compared.exit == 1);
+  CHECK_THAT(compared.error, ContainsSubstring("stages work on blocks of 1 image of a batch") &&
+                                 ContainsSubstring("or divide its layers (split=layers)"));
   const Finished matrices = test::dovetail({"compile", zoo_model(folder, "bert_tiny", {"--sequence", "16"}), "--target",
                                             "accel,cpu", "--hw", "1x16x16-g3,accelerators=2,split=stages"});
+  CHECK(matrices.exit == 2);
   CHECK_THAT(matrices.error, ContainsSubstring("a matrix has the rows of all images"));
   const Finished unknown = test::dovetail({"run", folder / "resnet8.onnx", "--engine", "cycle", "--split", "rows"});
   CHECK(unknown.exit == 2);

@@ -30,4 +30,13 @@ TEST_CASE("diagnostic: a lack of resources is distinguished from a user's mistak
   CHECK(cause_of(Diagnostics{input, resource}) == Cause::resource);
 }
 
+TEST_CASE("diagnostic: an impossible request stays one where other mistakes become failures of work") {
+  const Diagnostic input{"a", "", "", ""}, request{"b", "", "", "", Cause::request};
+  const Diagnostics failed = failed_work({input, request});
+  CHECK(failed[0].cause == Cause::work);
+  CHECK(failed[1].cause == Cause::request);
+  CHECK(is_mistake(cause_of(Diagnostics{input, request})));
+  CHECK_FALSE(is_mistake(cause_of(failed)));
+}
+
 }  // namespace dovetail
