@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/aligned_bytes.h"
+#include "base/file.h"
 #include "base/shared_library.h"
 #include "bundle/bundle.h"
 #include "driver/export_model.h"
@@ -146,7 +147,8 @@ class IncoherentMachine {
 class AcceleratedProgram {
  public:
   AcceleratedProgram(const bundle::Bundle& bundle, const std::string& compiler, const std::string& processor = "",
-                     const std::vector<std::string>& flags = {"-O1"}, const std::map<std::string, NdArray>& given = {})
+                     const std::vector<std::string>& flags = {"-O1"}, const std::map<std::string, NdArray>& given = {},
+                     const std::function<std::string(std::string source)>& edit = nullptr)
       : bundle_(bundle) {
     auto made =
         processor.empty() ? driver::export_bundle(bundle, bundle.name, {}, {.tensors = given}) : as_objects(processor);
@@ -158,6 +160,7 @@ class AcceleratedProgram {
     const auto project = exporting::write_project(out, exported_->plan, exported_->golden, exported_->archive);
     INFO((project.ok() ? "" : to_string(project.errors())));
     REQUIRE(project.ok());
+    if (edit) REQUIRE(write_text_file(out + "/net.c", edit(read_text_file(out + "/net.c").value())).ok());
     std::vector<std::string> command{compiler, "-shared", "-fPIC"};
     for (const std::string& flag : strict_flags()) command.push_back(flag);
     command.insert(command.end(), flags.begin(), flags.end());
@@ -181,7 +184,6 @@ class AcceleratedProgram {
 
   const exporting::Plan& plan() const { return exported_->plan; }
   const exporting::PlannedAccelerator& accelerator() const { return *plan().accelerator; }
-  std::string file(const std::string& name) const { return read_text_file(folder_ / "net/" / name).value(); }
 
   int load(const dovetail_machine& machine) const { return load_(&machine); }
   // `outputs`: by name.
