@@ -16,8 +16,8 @@ def register(name):
 class Machine(unittest.TestCase):
     def test_a_launch(self):
         program = dovetail.Program(
-            f".config {HARDWARE}\nload.acc8 sram=0 dram=0x12000 size=1,1 push_next\n"
-            "store.out sram=0 dram=0x12100 size=1,1 pop_prev\n")
+            f".config {HARDWARE}\nload.acc8 sram=0 dram=0x12000/acc8.bytes size=1,1 push_next\n"
+            "store.out sram=0 dram=0x12100/out.bytes size=1,1 pop_prev\n")
         for engine in (None, "cycle"):
             machine = dovetail.Machine(HARDWARE, base=0x10000, size=0x3000, engine=engine)
             self.assertEqual((machine.accelerators, machine.memory.size), (1, 0x3000))

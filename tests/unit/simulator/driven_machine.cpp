@@ -69,7 +69,8 @@ std::uint32_t error(isa::spec::ErrorCode code) { return kError | static_cast<std
 // Copies an element of 16 int8 from 0x12000, widened, to 0x12100.
 std::string copy_of(const std::string& config) {
   return ".config " + config +
-         "\nload.acc8 sram=0 dram=0x12000 size=1,1 push_next\nstore.out sram=0 dram=0x12100 size=1,1 pop_prev\n";
+         "\nload.acc8 sram=0 dram=0x12000/acc8.bytes size=1,1 push_next\nstore.out sram=0 dram=0x12100/out.bytes "
+         "size=1,1 pop_prev\n";
 }
 
 }  // namespace
@@ -112,9 +113,10 @@ TEST_CASE("a driven machine reports errors as the design does") {
       CHECK(driver.get("ERROR_INSTRUCTION") == instruction);
       CHECK((driver.get("INTERRUPT_STATUS") & 2) != 0);
     };
-    const std::string nop = "load.acc sram=0 dram=0x12000 size=1,1\n";
-    fails(nop + "load.acc sram=0 dram=0x20000 size=1,1\n", ErrorCode::decode_error, 1, "0x20000");
-    fails(nop + nop + "load.acc sram=0 dram=0x12000 size=1,1 push_next\n", ErrorCode::leftover_tokens, 3, "token");
+    const std::string nop = "load.acc sram=0 dram=0x12000/acc.bytes size=1,1\n";
+    fails(nop + "load.acc sram=0 dram=0x20000/acc.bytes size=1,1\n", ErrorCode::decode_error, 1, "0x20000");
+    fails(nop + nop + "load.acc sram=0 dram=0x12000/acc.bytes size=1,1 push_next\n", ErrorCode::leftover_tokens, 3,
+          "token");
     CHECK(driver.get("TOKENS_STORE") == 1);
     CHECK(driver.get("TOKENS_LOAD") == 0);
     // An unknown opcode in memory.
@@ -129,7 +131,7 @@ TEST_CASE("a driven machine reports errors as the design does") {
     CHECK(driver.start(2, std::uint64_t{1} << 40) != "");
     CHECK(driver.status() == error(ErrorCode::address_space));
     // It waits for a token that never comes: busy for ever, as on a board.
-    CHECK(driver.run(config, ".config 1x16x16\nstore.out sram=0 dram=0x12100 size=1,1 pop_prev\n") != "");
+    CHECK(driver.run(config, ".config 1x16x16\nstore.out sram=0 dram=0x12100/out.bytes size=1,1 pop_prev\n") != "");
     CHECK(driver.status() == kBusy);
     CHECK(driver.start(1) == "");  // no effect
     CHECK(driver.status() == kBusy);
