@@ -39,7 +39,7 @@ struct PlannedSegment {
 struct PlannedRegion {
   std::string name;                // with the prefix
   std::vector<std::string> nodes;  // for a comment, at least one
-  std::uint64_t program = 0;  // offset of the instructions
+  std::uint64_t program = 0;       // offset of the instructions
   std::size_t instructions = 0;
   std::vector<isa::Launch> launches;
   std::optional<bundle::AccelCode::Offset> offset = {};

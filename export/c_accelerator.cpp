@@ -115,13 +115,15 @@ std::string accelerator_tables(const Plan& plan) {
     text += "\n/* What a run changes, and the next one reads: written again before each run. */\n";
     text += segments(plan, "reset", accelerator.reset);
   }
-  text += "\n/* The launches of each region: first instruction, instructions, accelerator, whether it begins with the\n"
-          " * launch before. */\n";
+  text +=
+      "\n/* The launches of each region: first instruction, instructions, accelerator, whether it begins with the\n"
+      " * launch before. */\n";
   for (const PlannedRegion& region : accelerator.regions) text += launches(region);
   text += fmt::format(
       "\nint {0}_load(const struct dovetail_machine* machine) {{\n"
       "  static const uint32_t configs[] = {1};\n"
-      "  const int status = dovetail_machine_check(machine, {2}, {3},\n                                            {4}, configs, {5});\n"
+      "  const int status = dovetail_machine_check(machine, {2}, {3},\n                                            "
+      "{4}, configs, {5});\n"
       "  if (status != DOVETAIL_OK) return status;\n"
       "  dovetail_machine_fill(machine, {0}_image, sizeof {0}_image / sizeof {0}_image[0]);\n"
       "  return DOVETAIL_OK;\n}}\n",
