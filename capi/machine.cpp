@@ -1,4 +1,4 @@
-// A simulated machine behind its registers: for drivers, and for programs of `dovetail export` without a board.
+// A simulated machine as a driver sees it: for drivers, and for programs of `dovetail export` without a board.
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -28,8 +28,7 @@ Result<std::unique_ptr<dvt_machine>> make_machine(std::string_view hardware, con
                                                   std::uint64_t base, std::uint64_t bytes) {
   DOVETAIL_ASSIGN(const SessionSettings settings, settings_of(options, "dvt_machine_create: options"));
   if (settings.engine == "systemc")
-    return bad_argument("dvt_machine_create: options, engine",
-                        "engine systemc has its own registers, of its own kernel",
+    return bad_argument("dvt_machine_create: options, engine", "engine systemc has registers and a kernel itself",
                         "use engine functional, cycle or rtl");
   DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(hardware));
   DOVETAIL_ASSIGN(const driver::System system,

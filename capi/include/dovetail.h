@@ -271,7 +271,7 @@ DVT_API dvt_status* dvt_session_report(dvt_session* session, char** json);
 DVT_API dvt_status* dvt_session_profile(dvt_session* session, const dvt_named_tensor* inputs, size_t count,
                                         int64_t repeat, char** json);
 
-/* ---- A machine behind its registers ---- */
+/* ---- A machine as a driver sees it ---- */
 
 /* A simulated machine: accelerators with the registers of docs/gen/isa.md, and their memory. A driver in C runs on it
  * as on a board, for example that of a program which `dovetail export --target accel,cpu` wrote. Since 1.1. */
@@ -290,7 +290,7 @@ DVT_API uint32_t dvt_machine_accelerators(const dvt_machine* machine);
 DVT_API void* dvt_machine_memory(dvt_machine* machine);
 /* Reads and writes the register at `offset` of an accelerator, from 0. A write to CONTROL that starts a launch returns
  * when the launch has ended. Error: no such accelerator or register; or the reason why the launch failed, which STATUS
- * reports as well. A launch that would never end on a board is busy for ever. */
+ * reports too. A launch that would never end on a board is busy for ever. */
 DVT_API dvt_status* dvt_machine_read(dvt_machine* machine, uint32_t accelerator, uint32_t offset, uint32_t* value);
 DVT_API dvt_status* dvt_machine_write(dvt_machine* machine, uint32_t accelerator, uint32_t offset, uint32_t value);
 

@@ -1,4 +1,4 @@
-"""A machine of accelerators behind their registers, as a driver sees it."""
+"""A machine of accelerators as a driver sees it: registers and memory."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ class Machine:
 
     >>> machine = dovetail.Machine("1x16x16-ext", base=0x40000000, size=1 << 20)
     >>> machine.memory[:4] = [1, 2, 3, 4]
-    >>> hex(machine.read(0x2C))  # the register ID
-    '0x4c545644'
+    >>> status = machine.read(0x04)  # the register STATUS
 
     accelerators: their number.
     memory: its bytes, the first of which is at the physical address `base`; as long as the array is used, the machine

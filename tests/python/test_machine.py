@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A simulated machine behind its registers."""
+"""A simulated machine as a driver sees it."""
 import unittest
 
 from environment import HARDWARE
