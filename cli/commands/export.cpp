@@ -86,7 +86,6 @@ class Export : public Command {
     if (cpu_ && !object)
       return Diagnostic{"bad usage of `dovetail export`", "--cpu", "C runs on every processor",
                         "add --format object, or remove --cpu"};
-    DOVETAIL_TRY(check_targets());
     exporting::Options options{.name = name_, .libm = !no_libm_};
     DOVETAIL_TRY(exporting::check_name(name_));
     DOVETAIL_TRY(exporting::check_folder(folder_, name_));
@@ -167,6 +166,7 @@ class Export : public Command {
       DOVETAIL_TRY(bundle::verify(bundle));
       return bundle;
     }
+    DOVETAIL_TRY(check_targets());
     DOVETAIL_ASSIGN(driver::ModelOptions model, model_.parse());
     if (model.shapes.size() > 1)
       return Diagnostic{"invalid value for --shape", model_.title(), "the option gives several shapes for one name",
