@@ -209,13 +209,14 @@ def test_page(folder):
 
 def test_export(folder):
     compiler = shutil.which("cc") or sys.exit("there is no C compiler")
+    sanitizers = FLAGS or ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     for name, options in (("c", []), ("object", ["--format", "object", "--cpu", "baseline"])):
         out = folder / name
         said = run(CLI, "export", DIGITS / "digits_int8.onnx", "--target", "accel,cpu", "--hw", "1x16x16-ext", "--memory-base", "0x40000000",
                    *options, "-o", out, "--name", "digits", folder=folder)
         assert "its memory" in said and "from 0x40000000 to" in said, said
         archive = [out / "digits.a"] if options else []
-        run(compiler, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-ffp-contract=off", *FLAGS, f"-I{HEADERS}", *sorted(out.glob("*.c")), *archive,
+        run(compiler, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-ffp-contract=off", *sanitizers, f"-I{HEADERS}", *sorted(out.glob("*.c")), *archive,
             f"-L{LIBRARIES}", "-ldovetail", "-lm", "-o", out / "test", folder=folder)
         for engine in ("functional", "cycle"):
             assert run(out / "test", "3", folder=out, DOVETAIL_ENGINE=engine) == "all outputs are as expected\n"

@@ -90,7 +90,7 @@ TEST_CASE("exported random int8 graphs with an accelerator give the outputs of t
   if (compiler.empty()) return test::skip(test::kNoCompiler);
   const std::uint64_t first = test::number_of("DOVETAIL_TEST_SEED", 0),
                       count = 16 * test::number_of("DOVETAIL_TEST_SCALE", 1);
-  std::uint64_t with_reset = 0, compared_graphs = 0;
+  std::uint64_t compared_graphs = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const isa::HardwareConfig config =
         seed % 2 == 0 ? test::random_config(seed) : isa::named_configs()[seed / 2 % isa::named_configs().size()];
@@ -103,11 +103,9 @@ TEST_CASE("exported random int8 graphs with an accelerator give the outputs of t
     AcceleratedProgram program(*bundle, compiler, "", kSanitized);
     IncoherentMachine machine(program.accelerator(), "functional", seed % 2 == 0 ? Waits::polling : Waits::interrupt);
     CHECK(program.compare(machine, 3) == "");
-    with_reset += program.accelerator().reset.empty() ? 0 : 1;
     ++compared_graphs;
   }
-  CAPTURE(compared_graphs, with_reset);
-  if (count >= 16) CHECK((compared_graphs >= count / 2 && with_reset > 0));
+  CHECK(compared_graphs >= count / 2);
 }
 
 TEST_CASE("an exported program finds its memory at another address, and writes the same values there") {
