@@ -453,11 +453,13 @@ std::string readme_text(const Plan& plan) {
   text += fmt::format(
       "Declare the arena, for example\n\n  {}\n\n"
       "and call {}_run. {}\n\n"
-      "Memory: arena {} bytes, constants {} bytes (read-only), local arrays at most {} bytes.\n",
+      "Memory: arena {} bytes, constants {} bytes{} (read-only), local arrays at most {} bytes.\n",
       arena, name,
       plan.accelerator ? "It keeps no state; one run at a time may use a machine."
                        : "It keeps no state, so threads need only an arena each.",
-      plan.arena_bytes, plan.constant_bytes, plan.stack_bytes);
+      plan.arena_bytes, plan.constant_bytes,
+      plan.accelerator ? fmt::format(" and {} bytes of the accelerator's", plan.accelerator->blob_bytes()) : "",
+      plan.stack_bytes);
   if (object && !plan.options.object->helpers.empty())
     text += fmt::format("Functions of the compiler's run-time library (libgcc or compiler-rt): {}.\n",
                         fmt::join(plan.options.object->helpers, ", "));

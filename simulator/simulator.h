@@ -56,7 +56,8 @@ class Simulator {
   virtual const LaunchTrace* timing() const { return nullptr; }
 
   // What the registers report if the last call of launch() failed in a way that the design reports: not for a deadlock,
-  // on which it never ends, nor for a fault of the simulation itself. Engine systemc does not know it.
+  // on which it never ends, nor for a fault of the simulation itself. Engines that run several accelerators, and engine
+  // systemc, do not know it.
   virtual std::optional<LaunchError> error() const { return std::nullopt; }
 
   // Resets SRAM to its state after power-up.

@@ -19,6 +19,7 @@
 #include "base/shared_library.h"
 #include "bundle/bundle.h"
 #include "driver/export_model.h"
+#include "driver/tensor_files.h"
 #include "examples/driver/dovetail_machine.h"
 #include "export/project.h"
 #include "isa/spec/registers.h"
