@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -48,13 +49,13 @@ graph::ValueId input(const graph::Node& node, std::size_t position) {
 }  // namespace
 
 ModelOptions portable_model(ModelOptions options) {
-  options.targets = {std::string(bundle::kCpuTarget)};
+  if (options.targets.empty()) options.targets = {std::string(bundle::kCpuTarget)};
   options.cpu = kPortable;
   return options;
 }
 
 ModelOptions object_model(ModelOptions options, const std::string& processor, const std::string& name) {
-  options.targets = {std::string(bundle::kCpuTarget)};
+  if (options.targets.empty()) options.targets = {std::string(bundle::kCpuTarget)};
   options.cpu = processor;
   options.exported = name + "_";
   return options;
@@ -144,14 +145,21 @@ cpu::RunOperand operand(const exporting::Place& place) {
     case input: return {cpu::RunOperand::Of::input, place.at};
     case output: return {cpu::RunOperand::Of::output, place.at};
     case arena: return {cpu::RunOperand::Of::arena, place.at};
+    case device: break;
   }
   throw InternalError("unknown place of an exported tensor");
 }
 
+// Precondition: no step runs on an accelerator.
 cpu::RunFunction run_function(const exporting::Plan& plan) {
   cpu::RunFunction run{.symbol = plan.options.name + "_run", .arena_alignment = plan.arena_alignment};
   for (const exporting::PlannedConstant& constant : plan.constants) run.constants.push_back(constant.value->bytes());
-  for (const exporting::PlannedCall& call : plan.calls) {
+  for (const exporting::PlannedCall& planned : plan.calls) {
+    if (const auto* copy = std::get_if<exporting::Copy>(&planned)) {
+      run.copies.push_back({operand(copy->from), copy->to.at, copy->bytes});
+      continue;
+    }
+    const auto& call = std::get<exporting::KernelCall>(planned);
     const exporting::PlannedKernel& kernel = plan.kernels[call.kernel];
     cpu::RunCall made{.kernel = kernel.function,
                       .shared = call.workspace.at(0).at,
@@ -161,8 +169,6 @@ cpu::RunFunction run_function(const exporting::Plan& plan) {
     for (const exporting::Place& place : call.arguments) made.operands.push_back(operand(place));
     run.calls.push_back(std::move(made));
   }
-  for (const exporting::OutputCopy& copy : plan.copies)
-    run.copies.push_back({operand(copy.from), copy.output, copy.bytes});
   return run;
 }
 
@@ -203,9 +209,11 @@ Result<Exported> export_objects(const bundle::Bundle& objects, const bundle::Bun
   DOVETAIL_ASSIGN(exporting::Plan plan, exporting::plan_project(objects, std::move(options)));
   plan.model = title;
   DOVETAIL_ASSIGN(exporting::GoldenVector vector, golden_vector(plan, reference, golden));
-  members.push_back({plan.options.name + "_run.o", cpu::compile_run_function(run_function(plan), processor)});
-  for (const std::string& symbol : cpu::read_object(members.back().object).undefined)
-    if (is_helper(symbol)) plan.options.object->helpers.insert(symbol);
+  if (!plan.accelerator) {
+    members.push_back({plan.options.name + "_run.o", cpu::compile_run_function(run_function(plan), processor)});
+    for (const std::string& symbol : cpu::read_object(members.back().object).undefined)
+      if (is_helper(symbol)) plan.options.object->helpers.insert(symbol);
+  }
   const std::vector<std::byte> archive = cpu::write_archive(members);
   return Exported{std::move(plan), std::move(vector),
                   std::string(reinterpret_cast<const char*>(archive.data()), archive.size())};

@@ -15,7 +15,7 @@
 namespace dovetail::driver {
 
 // The options of a model that is compiled to be exported as C; and as objects for a processor (cpu::cpu_names), whose
-// symbols begin with `name`.
+// symbols begin with `name`. Without targets, for the processor alone; else cpu must be the last of them.
 ModelOptions portable_model(ModelOptions options);
 ModelOptions object_model(ModelOptions options, const std::string& processor, const std::string& name);
 

@@ -4,12 +4,16 @@
 #include <cmath>
 #include <functional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "export/c_accelerator.h"
+#include "export/c_object_calls.h"
+#include "export/c_place.h"
 #include "export/c_text.h"
 
 namespace dovetail::exporting {
@@ -20,32 +24,12 @@ std::string type_text(DType dtype, const Shape& shape) {
   return fmt::format("{}{}", dovetail::name(dtype), to_string(shape));
 }
 
-// A pointer to the elements, in the run function.
-std::string place_text(const Plan& plan, const Place& place) {
-  switch (place.of) {
-    case Place::Of::constant: return plan.constants[place.at].name;
-    case Place::Of::input: return "inputs->" + plan.inputs[place.at].field;
-    case Place::Of::output: return "outputs->" + plan.outputs[place.at].field;
-    case Place::Of::arena:
-      return size_bytes(place.dtype) > 1
-                 ? fmt::format("({0}{1}*)({0}void*)(memory + {2})", place.is_written ? "" : "const ",
-                               element_type(place.dtype), place.at)
-                 : fmt::format("({}{}*)(memory + {})", place.is_written ? "" : "const ", element_type(place.dtype),
-                               place.at);
-  }
-  throw InternalError("place_text: unknown place");
-}
-
 // A comment of several lines.
 std::string comment(const std::vector<std::string>& lines) {
   std::string text = "/*";
   for (std::size_t i = 0; i < lines.size(); ++i)
     text += (i == 0 ? "" : "\n *") + (lines[i].empty() ? "" : " " + lines[i]);
   return text + " */\n";
-}
-
-std::string macro(const Plan& plan, std::string_view name) {
-  return upper_case(plan.options.name + "_") + std::string(name);
 }
 
 bool needs_math_header(const Plan& plan) {
@@ -82,6 +66,14 @@ std::string members(const Plan& plan, const std::vector<Port>& ports, bool const
   return text;
 }
 
+// The accelerators' machine is the first parameter.
+std::string run_signature(const Plan& plan) {
+  return fmt::format(
+      "int {0}_run({1}const struct {0}_inputs* inputs, const struct {0}_outputs* outputs,{2}void* arena)",
+      plan.options.name, plan.accelerator ? "struct dovetail_machine* machine, " : "",
+      plan.accelerator ? "\n    " : " ");
+}
+
 }  // namespace
 
 std::string header_text(const Plan& plan) {
@@ -90,16 +82,18 @@ std::string header_text(const Plan& plan) {
   const std::string form = object ? fmt::format("an object for {}", object->processor) : "C99";
   std::vector<std::string> about{fmt::format("{} as {}, written by `dovetail export`.", comment_text(plan.model), form),
                                  "",
-                                 "No state is kept from run to run, nothing is allocated, and several threads may run "
-                                 "it, each with an arena.",
+                                 plan.accelerator ? "No state is kept from run to run, and nothing is allocated. One "
+                                                    "run at a time may use a machine."
+                                                  : "No state is kept from run to run, nothing is allocated, and "
+                                                    "several threads may run it, each with an arena.",
                                  fmt::format("16-bit floats are passed as their bits, bools as 0 or 1.")};
   if (plan.needs.libm.empty()) about.emplace_back("The mathematical library is not used.");
   else
     about.push_back(fmt::format("Functions of the mathematical library (-lm): {}.", fmt::join(plan.needs.libm, ", ")));
   std::string text = comment(about);
   text +=
-      fmt::format("#ifndef {0}\n#define {0}\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n",
-                  macro(plan, "H"));
+      fmt::format("#ifndef {0}\n#define {0}\n\n#include <stdint.h>\n{1}\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n",
+                  macro(plan, "H"), plan.accelerator ? "\n#include \"dovetail_machine.h\"\n" : "");
   text += fmt::format(
       "\n/* Memory for intermediate values: its size, and what its address must be a multiple of. */\n#define {} "
       "{}\n#define {} {}\n",
@@ -111,8 +105,12 @@ std::string header_text(const Plan& plan) {
       "\n/* Written completely; they must not overlap inputs, the arena or each other. */\nstruct {}_outputs "
       "{{\n{}}};\n",
       name, members(plan, plan.outputs, false));
-  std::vector<std::string> returns{
-      fmt::format("Returns 0, or -1 if the arena is not aligned; outputs are then not written.")};
+  if (plan.accelerator) text += accelerator_header(plan);
+  std::vector<std::string> returns{"Returns 0, or -1 if the arena is not aligned; outputs are then not written."};
+  if (plan.accelerator)
+    returns = {
+        "Returns 0, or a negative number of enum dovetail_result (dovetail_driver.h): DOVETAIL_BAD_ARENA if the",
+        "arena is not aligned, or why a launch failed, with the error in `machine`. Outputs are then not valid."};
   if (!plan.sites.texts.empty()) {
     returns.emplace_back(
         "A positive number reports values for which the model is not defined; outputs are then not valid:");
@@ -120,8 +118,7 @@ std::string header_text(const Plan& plan) {
       returns.push_back(fmt::format("  {}: {}", i + 1, comment_text(plan.sites.texts[i])));
   }
   text += "\n" + comment(returns);
-  text += fmt::format("int {0}_run(const struct {0}_inputs* inputs, const struct {0}_outputs* outputs, void* arena);\n",
-                      name);
+  text += run_signature(plan) + ";\n";
   text += "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
   return text;
 }
@@ -157,6 +154,41 @@ std::string initializer(const NdArray& values, std::string_view indent) {
   return text + "\n";
 }
 
+namespace {
+
+std::string statements(const Plan& plan, const KernelCall& call) {
+  const PlannedKernel& kernel = plan.kernels[call.kernel];
+  if (plan.options.object) return object_call(plan, kernel, call);
+  std::vector<std::string> arguments;
+  for (const Place& place : call.arguments) arguments.push_back(place_text(plan, place));
+  for (const Place& place : call.workspace) arguments.push_back(place_text(plan, place));
+  if (kernel.code.fails) arguments.emplace_back("&failure");
+  std::string text = fmt::format("  {}(", kernel.function);
+  std::size_t column = text.size();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (i > 0) {
+      const bool breaks = column + arguments[i].size() + 2 > kColumns;
+      text += breaks ? ",\n      " : ", ";
+      column = breaks ? 6 : column + 2;
+    }
+    text += arguments[i];
+    column += arguments[i].size();
+  }
+  text += ");\n";
+  if (kernel.code.fails) text += "  if (failure != 0) return failure;\n";
+  return text;
+}
+
+std::string statements(const Plan& plan, const RegionCall& call) {
+  return region_statements(plan, call, call.position ? place_text(plan, *call.position) : "");
+}
+
+std::string statements(const Plan& plan, const Copy& copy) {
+  return fmt::format("  memcpy({}, {}, {});\n", place_text(plan, copy.to), place_text(plan, copy.from), copy.bytes);
+}
+
+}  // namespace
+
 std::string source_text(const Plan& plan) {
   const std::string& name = plan.options.name;
   std::string text = fmt::format("/* {} as C99, written by `dovetail export`: {}.h has its interface. */\n",
@@ -175,45 +207,33 @@ std::string source_text(const Plan& plan) {
                         std::max<std::int64_t>(value.count(), 1), initializer(value, "  "));
   }
   text += "\n/* ---- Kernels ---- */\n";
+  const bool object = plan.options.object && !plan.kernels.empty();
+  if (object) text += object_services();
   for (const PlannedKernel& kernel : plan.kernels) {
     if (kernel.is_empty) continue;
     text += "\n" + comment(kernel.comments);
-    text += fmt::format("{} {{\n{}}}\n", kernel.code.signature(kernel.function, kernel.program), kernel.code.body);
+    if (object) text += object_kernel(kernel);
+    else text += fmt::format("{} {{\n{}}}\n", kernel.code.signature(kernel.function, kernel.program), kernel.code.body);
   }
+  if (plan.accelerator) text += accelerator_tables(plan);
   text += "\n/* ---- The run ---- */\n\n";
-  text += fmt::format(
-      "int {0}_run(const struct {0}_inputs* inputs, const struct {0}_outputs* outputs, void* arena) {{\n", name);
-  std::string calls;
-  for (const PlannedCall& call : plan.calls) {
-    const PlannedKernel& kernel = plan.kernels[call.kernel];
-    std::vector<std::string> arguments;
-    for (const Place& place : call.arguments) arguments.push_back(place_text(plan, place));
-    for (const Place& place : call.workspace) arguments.push_back(place_text(plan, place));
-    if (kernel.code.fails) arguments.emplace_back("&failure");
-    const std::string begin = fmt::format("  {}(", kernel.function);
-    calls += begin;
-    std::size_t column = begin.size();
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (i > 0) {
-        const bool breaks = column + arguments[i].size() + 2 > kColumns;
-        calls += breaks ? ",\n      " : ", ";
-        column = breaks ? 6 : column + 2;
-      }
-      calls += arguments[i];
-      column += arguments[i].size();
-    }
-    calls += ");\n";
-    if (kernel.code.fails) calls += "  if (failure != 0) return failure;\n";
-  }
-  for (const OutputCopy& copy : plan.copies)
-    calls += fmt::format("  memcpy(outputs->{}, {}, {});\n", plan.outputs[copy.output].field,
-                         place_text(plan, copy.from), copy.bytes);
+  text += run_signature(plan) + " {\n";
+  std::string calls = plan.accelerator ? accelerator_begin(plan) : "";
+  for (const PlannedCall& call : plan.calls)
+    calls += std::visit([&](const auto& one) { return statements(plan, one); }, call);
   const auto has = [&](std::string_view word) { return calls.find(word) != calls.npos; };
   if (has("(memory + ")) text += "  unsigned char* const memory = arena;\n";
+  if (has("(device + "))
+    text +=
+        fmt::format("  unsigned char* const device = dovetail_machine_at(machine, {});\n", macro(plan, "MEMORY_BASE"));
+  if (object) text += object_variables();
   if (has("&failure")) text += "  int failure = 0;\n";
+  if (has("  position = ")) text += "  int64_t position;\n";
+  if (has("  status = ")) text += "  int status;\n";
   if (!has("inputs->")) text += "  (void)inputs;\n";
   if (!has("outputs->")) text += "  (void)outputs;\n";
-  text += fmt::format("  if ((uintptr_t)arena % {} != 0) return -1;\n", macro(plan, "ARENA_ALIGNMENT"));
+  text += fmt::format("  if ((uintptr_t)arena % {} != 0) return {};\n", macro(plan, "ARENA_ALIGNMENT"),
+                      plan.accelerator ? "DOVETAIL_BAD_ARENA" : "-1");
   return text + calls + "  return 0;\n}\n";
 }
 
@@ -263,6 +283,7 @@ std::string test_text(const Plan& plan, const GoldenVector& golden) {
                      : "Exit status 0 if integers are equal, and floats up to TOLERANCE times the largest one.",
                "An argument N runs it N times, to measure the time. -DSILENT: there is no standard output."});
   text += fmt::format("#include \"{}.h\"\n\n", name);
+  if (plan.accelerator) text += "#include \"platform.h\"\n\n";
   const auto is_float = [](const Port& port) { return is_floating(port.dtype) && !is_half(port.dtype); };
   if (floats || std::ranges::any_of(plan.inputs, is_float)) text += "#include <math.h>\n";
   text += "#include <stdlib.h>\n#include <string.h>\n#ifndef SILENT\n#include <stdio.h>\n#endif\n\n";
@@ -319,8 +340,22 @@ int main(int argc, char** argv) {
     text += fmt::format("  unsigned char* const arena =\n      memory + ({0} - (uintptr_t)memory % {0}) % {0};\n",
                         macro(plan, "ARENA_ALIGNMENT"));
   if (floats && !exact) text += "  double margin;\n";
-  text += "  int status = 0;\n";
-  text += fmt::format("  for (; runs > 0 && status == 0; --runs) status = {}_run(&inputs, &outputs, arena);\n", name);
+  if (plan.accelerator)
+    text += fmt::format(
+        "  struct dovetail_machine* const machine = platform_open(\"{}\", {}, {});\n"
+        "  int status = machine ? {}_load(machine) : DOVETAIL_NO_DEVICE;\n",
+        kHardwareFile, macro(plan, "MEMORY_BASE"), macro(plan, "MEMORY_BYTES"), name);
+  else text += "  int status = 0;\n";
+  text += fmt::format("  for (; runs > 0 && status == 0; --runs) status = {}_run({}&inputs, &outputs, arena);\n", name,
+                      plan.accelerator ? "machine, " : "");
+  if (plan.accelerator)
+    text += R"(#ifndef SILENT
+  if (status == DOVETAIL_LAUNCH_FAILED)
+    printf("error %u at instruction %u of accelerator %u\n", (unsigned)machine->error.code,
+           (unsigned)machine->error.instruction, (unsigned)machine->failed);
+#endif
+  platform_close(machine);
+)";
   text += R"(  if (status != 0) {
 #ifndef SILENT
     printf("the run returned %d\n", status);
@@ -338,6 +373,7 @@ int main(int argc, char** argv) {
 
 std::string cmake_text(const Plan& plan) {
   const std::string& name = plan.options.name;
+  if (plan.accelerator) return accelerator_cmake(plan);
   if (plan.options.object)
     return fmt::format(
         "# Written by `dovetail export`: the program as a library of objects for {1}, and its test.\n"
@@ -368,15 +404,6 @@ std::string cmake_text(const Plan& plan) {
 }
 
 namespace {
-
-// Lines "  FILE  what it is".
-std::string file_list(const std::vector<std::pair<std::string, std::string>>& files) {
-  std::size_t width = 0;
-  for (const auto& [file, about] : files) width = std::max(width, file.size());
-  std::string text;
-  for (const auto& [file, about] : files) text += fmt::format("  {:<{}}  {}\n", file, width, about);
-  return text;
-}
 
 std::string readme_of_c(const Plan& plan) {
   const std::string& name = plan.options.name;
@@ -417,7 +444,7 @@ std::string readme_of_object(const Plan& plan) {
 std::string readme_text(const Plan& plan) {
   const std::string& name = plan.options.name;
   const bool object = plan.options.object.has_value();
-  std::string text = object ? readme_of_object(plan) : readme_of_c(plan);
+  std::string text = plan.accelerator ? accelerator_readme(plan) : object ? readme_of_object(plan) : readme_of_c(plan);
   const std::string arena =
       plan.arena_alignment > kArenaAlignment
           ? fmt::format("static _Alignas({0}_ARENA_ALIGNMENT) unsigned char arena[{0}_ARENA_BYTES + 1]; /* C11 */",
@@ -425,9 +452,14 @@ std::string readme_text(const Plan& plan) {
           : fmt::format("static uint64_t arena[{}_ARENA_BYTES / 8 + 1];", upper_case(name));
   text += fmt::format(
       "Declare the arena, for example\n\n  {}\n\n"
-      "and call {}_run. It keeps no state, so threads need only an arena each.\n\n"
-      "Memory: arena {} bytes, constants {} bytes (read-only), local arrays at most {} bytes.\n",
-      arena, name, plan.arena_bytes, plan.constant_bytes, plan.stack_bytes);
+      "and call {}_run. {}\n\n"
+      "Memory: arena {} bytes, constants {} bytes{} (read-only), local arrays at most {} bytes.\n",
+      arena, name,
+      plan.accelerator ? "It keeps no state; one run at a time may use a machine."
+                       : "It keeps no state, so threads need only an arena each.",
+      plan.arena_bytes, plan.constant_bytes,
+      plan.accelerator ? fmt::format(" and {} bytes of the accelerator's", plan.accelerator->blob_bytes()) : "",
+      plan.stack_bytes);
   if (object && !plan.options.object->helpers.empty())
     text += fmt::format("Functions of the compiler's run-time library (libgcc or compiler-rt): {}.\n",
                         fmt::join(plan.options.object->helpers, ", "));

@@ -154,4 +154,12 @@ std::string comment_text(std::string_view text) {
   return result;
 }
 
+std::string file_list(const std::vector<std::pair<std::string, std::string>>& files) {
+  std::size_t width = 0;
+  for (const auto& [file, about] : files) width = std::max(width, file.size());
+  std::string text;
+  for (const auto& [file, about] : files) text += fmt::format("  {:<{}}  {}\n", file, width, about);
+  return text;
+}
+
 }  // namespace dovetail::exporting

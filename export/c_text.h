@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/dtype.h"
 
@@ -35,5 +37,8 @@ std::string float_initializer(double value, DType dtype);
 
 // Text of a model in a comment: one line, without the end of a comment, and without characters that are not ASCII.
 std::string comment_text(std::string_view text);
+
+// Lines "  FILE  what it is".
+std::string file_list(const std::vector<std::pair<std::string, std::string>>& files);
 
 }  // namespace dovetail::exporting

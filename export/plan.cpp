@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <span>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
 #include "bundle/code/flow.h"
 #include "bundle/code/host.h"
@@ -50,7 +54,8 @@ Result<void> check(const Bundle& bundle, bool object) {
                       "compile the model with one --shape for each name"));
   std::map<std::string, std::vector<std::string>> others;  // steps by target
   for (const Step& step : bundle.steps)
-    if (step.target != (object ? bundle::kCpuTarget : bundle::kHostTarget)) others[step.target].push_back(step.name);
+    if (step.target != (object ? bundle::kCpuTarget : bundle::kHostTarget) && step.target != bundle::kAccelTarget)
+      others[step.target].push_back(step.name);
   for (const auto& [target, steps] : others) {
     constexpr std::size_t kShown = 8;
     const std::vector<std::string> shown(steps.begin(),
@@ -62,9 +67,9 @@ Result<void> check(const Bundle& bundle, bool object) {
     else
       problems.push_back(cannot_export(
           names,
-          fmt::format("{} of target {}: only loop programs are exported", steps.size() == 1 ? "a step" : "steps",
-                      target),
-          "give the model instead of the bundle, or compile it with `dovetail compile MODEL --target cpu --cpu "
+          fmt::format("{} of target {}: only loop programs and programs of the accelerator are exported",
+                      steps.size() == 1 ? "a step" : "steps", target),
+          "give the model instead of the bundle, or compile it with `dovetail compile MODEL --target accel,cpu --cpu "
           "portable -o B.dvt`"));
   }
   return problems;
@@ -84,6 +89,7 @@ class Planner {
       DOVETAIL_TRY(group_kernels());
       DOVETAIL_TRY(print_kernels());
     }
+    DOVETAIL_TRY(take_regions());
     DOVETAIL_TRY(check_libm());
     place_memory();
     DOVETAIL_TRY(check_arena());
@@ -128,11 +134,14 @@ class Planner {
                                    comment_text(tensor(state.output).name));
   }
 
+  // Without the prefix: what the program itself defines.
+  static std::set<std::string> own_names() { return {"run", "load", "inputs", "outputs", "image", "reset", "configs"}; }
+
   // Equal programs are one kernel.
   Result<void> group_kernels() {
     DOVETAIL_ASSIGN(const auto steps, bundle::host_steps(bundle_));
     std::map<std::string, std::size_t> known;
-    std::set<std::string> functions{"run"};
+    std::set<std::string> functions = own_names();
     for (const auto& coded : steps) {
       loops::Program program = coded.code.program;
       const std::string name = std::exchange(program.name, "kernel");
@@ -147,6 +156,21 @@ class Planner {
       users_[found->second].push_back(steps_.size());
       steps_.push_back({coded.step, coded.index, found->second});
     }
+    return {};
+  }
+
+  // The steps of the accelerator, between those that call kernels.
+  Result<void> take_regions() {
+    DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle_));
+    names_ = own_names();
+    for (const PlannedKernel& kernel : plan_.kernels)
+      names_.insert(kernel.function.substr(plan_.options.name.size() + 1));
+    DOVETAIL_ASSIGN(plan_.accelerator, plan_accelerator(bundle_, steps, plan_.options.name, names_));
+    for (const auto& coded : steps) {
+      steps_.push_back({coded.step, coded.index, {}, regions_.size()});
+      regions_.push_back(coded.code);
+    }
+    std::ranges::sort(steps_, {}, &PlannedStep::index);
     return {};
   }
 
@@ -241,7 +265,8 @@ class Planner {
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const TensorIndex root = bundle::root_of(bundle_, outputs_[i]);
       const Tensor& t = tensor(root);
-      const bool computed = !t.constant && std::ranges::find(bundle_.inputs, root) == bundle_.inputs.end();
+      const bool computed = !t.constant && t.space == bundle::kHostSpace &&
+                            std::ranges::find(bundle_.inputs, root) == bundle_.inputs.end();
       if (computed && !direct_.contains(root)) direct_[root] = i;
     }
     const auto ranges = bundle::live_ranges(bundle_);
@@ -250,7 +275,7 @@ class Planner {
     for (std::size_t s = 0; s < bundle_.steps.size(); ++s)
       for (const TensorIndex result : bundle_.steps[s].results) {
         const TensorIndex root = bundle::root_of(bundle_, result);
-        if (direct_.contains(root)) continue;
+        if (direct_.contains(root) || tensor(root).space != bundle::kHostSpace) continue;
         auto range = ranges[static_cast<std::size_t>(root)];
         range.first = static_cast<std::ptrdiff_t>(s), range.last = std::max(range.first, range.last);
         items.push_back({bundle::size_bytes(tensor(root)), range});
@@ -258,8 +283,7 @@ class Planner {
       }
     for (const PlannedStep& step : steps_) {
       const auto at = static_cast<std::ptrdiff_t>(step.index);
-      for (const KernelWorkspace& buffer : plan_.kernels[step.kernel].code.workspace)
-        items.push_back({buffer.bytes, {at, at}});
+      for (const KernelWorkspace& buffer : workspace_of(step)) items.push_back({buffer.bytes, {at, at}});
     }
     plan_.arena_bytes = place_items(items, plan_.arena_alignment);
     std::size_t next = 0;
@@ -269,7 +293,7 @@ class Planner {
     }
     for (const PlannedStep& step : steps_) {
       workspace_.emplace_back();
-      for (const KernelWorkspace& buffer : plan_.kernels[step.kernel].code.workspace) {
+      for (const KernelWorkspace& buffer : workspace_of(step)) {
         sizes_.emplace_back(buffer.bytes, fmt::format("workspace of {}", step.step->name));
         workspace_.back().push_back(items[next++].offset);
       }
@@ -296,7 +320,7 @@ class Planner {
     const Tensor& t = tensor(root);
     for (std::size_t i = 0; i < plan_.constants.size(); ++i)
       if (plan_.constants[i].value.is_same_as(t.constant)) return constants_[root] = i;
-    const std::string name = prefixed(unique_identifier(plain_name(t), constant_names_));
+    const std::string name = prefixed(unique_identifier(plain_name(t), names_));
     plan_.constants.push_back({name, t.name, t.constant});
     return constants_[root] = plan_.constants.size() - 1;
   }
@@ -308,46 +332,107 @@ class Planner {
     const auto input = std::ranges::find(bundle_.inputs, root);
     if (input != bundle_.inputs.end())
       return {Place::Of::input, static_cast<std::uint64_t>(input - bundle_.inputs.begin()), t.dtype, false};
+    if (t.space != bundle::kHostSpace) return {Place::Of::device, *t.offset, t.dtype, written};
     if (const auto found = direct_.find(root); found != direct_.end())
       return {Place::Of::output, found->second, t.dtype, written};
     return {Place::Of::arena, offsets_[root], t.dtype, written};
   }
 
   void add_calls() {
-    // Names of functions and constants share the prefix.
-    for (const PlannedKernel& kernel : plan_.kernels)
-      constant_names_.insert(kernel.function.substr(plan_.options.name.size() + 1));
-    constant_names_.insert("run"), constant_names_.insert("inputs"), constant_names_.insert("outputs");
-    for (std::size_t s = 0; s < steps_.size(); ++s) {
-      const PlannedKernel& kernel = plan_.kernels[steps_[s].kernel];
-      if (kernel.is_empty) continue;
-      const Step& step = *steps_[s].step;
-      PlannedCall call{steps_[s].kernel, {}, {}, comment_text(step.name)};
-      std::size_t argument = 0, result = 0;
-      for (std::size_t i = 0; i < kernel.code.uses.size(); ++i) {
-        const bool output = plan_.options.object ? i >= step.arguments.size()
-                                                 : kernel.program.parameters[i].role == loops::ParameterRole::output;
-        const TensorIndex index = output ? step.results[result++] : step.arguments[argument++];
-        if (kernel.code.uses[i]) call.arguments.push_back(place(index, output));
-      }
-      for (std::size_t i = 0; i < kernel.code.workspace.size(); ++i)
-        call.workspace.push_back({Place::Of::arena, workspace_[s][i], kernel.code.workspace[i].dtype, true});
-      plan_.calls.push_back(std::move(call));
-    }
+    for (std::size_t s = 0; s < steps_.size(); ++s)
+      if (steps_[s].kernel) add_kernel(s);
+      else add_region(s);
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const TensorIndex root = bundle::root_of(bundle_, outputs_[i]);
       const auto found = direct_.find(root);
-      const std::uint64_t bytes = bundle::size_bytes(tensor(outputs_[i]));
-      if ((found != direct_.end() && found->second == i) || bytes == 0) continue;
-      plan_.copies.push_back({place(outputs_[i], false), i, bytes});
+      if (found == direct_.end() || found->second != i)
+        add_copy({Place::Of::output, i, tensor(root).dtype, true}, place(outputs_[i], false),
+                 bundle::size_bytes(tensor(outputs_[i])));
     }
+  }
+
+  void add_copy(const Place& to, const Place& from, std::uint64_t bytes) {
+    if (bytes > 0) plan_.calls.emplace_back(Copy{to, from, bytes});
+  }
+
+  void add_kernel(std::size_t s) {
+    const PlannedKernel& kernel = plan_.kernels[*steps_[s].kernel];
+    if (kernel.is_empty) return;
+    const Step& step = *steps_[s].step;
+    KernelCall call{*steps_[s].kernel, {}, {}};
+    std::size_t argument = 0, result = 0;
+    for (std::size_t i = 0; i < kernel.code.uses.size(); ++i) {
+      const bool output = plan_.options.object ? i >= step.arguments.size()
+                                               : kernel.program.parameters[i].role == loops::ParameterRole::output;
+      const TensorIndex index = output ? step.results[result++] : step.arguments[argument++];
+      if (kernel.code.uses[i]) call.arguments.push_back(place(index, output));
+    }
+    for (std::size_t i = 0; i < kernel.code.workspace.size(); ++i)
+      call.workspace.push_back({Place::Of::arena, workspace_[s][i], kernel.code.workspace[i].dtype, true});
+    plan_.calls.emplace_back(std::move(call));
+    for (const TensorIndex index : step.results)
+      if (const Tensor& root = tensor(bundle::root_of(bundle_, index)); root.space != bundle::kHostSpace)
+        unclean_.push_back({*root.offset, bundle::size_bytes(root)});
+  }
+
+  void add_region(std::size_t s) {
+    const Step& step = *steps_[s].step;
+    const bundle::AccelCode& code = regions_[steps_[s].region];
+    RegionCall call{steps_[s].region, {}, {}};
+    const auto in_memory = [&](TensorIndex index, std::uint64_t address) {
+      return Place{Place::Of::device, address - plan_.accelerator->base, tensor(index).dtype, true};
+    };
+    for (std::size_t i = 0; i < code.argument_addresses.size(); ++i) {
+      const TensorIndex index = step.arguments[i];
+      const std::uint64_t address = code.argument_addresses[i];
+      if (is_in_place(bundle_, index, code, address)) continue;
+      const Place to = in_memory(index, address);
+      add_copy(to, place(index, false), bundle::size_bytes(tensor(index)));
+      unclean_.push_back({to.at, bundle::size_bytes(tensor(index))});
+    }
+    call.clean = std::exchange(unclean_, {});
+    if (code.offset) call.position = place(step.arguments.back(), false);
+    std::vector<Copy> copies;
+    for (std::size_t i = 0; i < code.result_addresses.size(); ++i) {
+      const TensorIndex index = step.results[i];
+      const Place from = in_memory(index, code.result_addresses[i]);
+      const std::uint64_t bytes = bundle::size_bytes(tensor(index));
+      const bool in_place = is_in_place(bundle_, index, code, code.result_addresses[i]);
+      if (!in_place) copies.push_back({place(index, true), from, bytes});
+      if (bytes > 0 && (!in_place || is_read_by_processor(index))) call.invalidate.push_back({from.at, bytes});
+    }
+    plan_.calls.emplace_back(std::move(call));
+    for (const Copy& copy : copies) add_copy(copy.to, copy.from, copy.bytes);
+  }
+
+  // Whether a kernel or a copy reads the tensor, which is in the accelerator's memory.
+  bool is_read_by_processor(TensorIndex index) const {
+    const TensorIndex root = bundle::root_of(bundle_, index);
+    const auto is_it = [&](TensorIndex other) { return bundle::root_of(bundle_, other) == root; };
+    if (std::ranges::any_of(outputs_, is_it)) return true;
+    return std::ranges::any_of(steps_, [&](const PlannedStep& step) {
+      const std::vector<TensorIndex>& arguments = step.step->arguments;
+      if (step.kernel) return std::ranges::any_of(arguments, is_it);
+      const bundle::AccelCode& code = regions_[step.region];
+      for (std::size_t i = 0; i < arguments.size(); ++i)
+        if (is_it(arguments[i]) && (i >= code.argument_addresses.size() ||
+                                    !is_in_place(bundle_, arguments[i], code, code.argument_addresses[i])))
+          return true;
+      return false;
+    });
   }
 
   struct PlannedStep {
     const Step* step;
     std::size_t index;  // in the bundle
-    std::size_t kernel;
+    std::optional<std::size_t> kernel = {};
+    std::size_t region = 0;  // without a kernel
   };
+
+  std::span<const KernelWorkspace> workspace_of(const PlannedStep& step) const {
+    if (!step.kernel) return {};
+    return plan_.kernels[*step.kernel].code.workspace;
+  }
 
   const Bundle& bundle_;
   Plan plan_;
@@ -359,10 +444,17 @@ class Planner {
   std::vector<std::vector<std::uint64_t>> workspace_;  // offsets by step
   std::vector<std::pair<std::uint64_t, std::string>> sizes_;
   std::map<TensorIndex, std::size_t> constants_;
-  std::set<std::string> constant_names_;
+  std::set<std::string> names_;             // without the prefix, of functions, constants and tables
+  std::vector<bundle::AccelCode> regions_;  // of PlannedAccelerator::regions
+  std::vector<MemoryRange> unclean_;        // that the processor has written in the accelerator's memory since a launch
 };
 
 }  // namespace
+
+std::size_t Plan::steps() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(calls, [](const PlannedCall& call) { return !std::holds_alternative<Copy>(call); }));
+}
 
 Result<void> check_exportable(const Bundle& bundle) { return check(bundle, false); }
 

@@ -6,10 +6,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
 #include "bundle/bundle.h"
+#include "export/accelerator.h"
 #include "export/c_kernel.h"
 
 namespace dovetail::exporting {
@@ -20,7 +22,8 @@ struct Quantization {
   std::int64_t zero_point = 0;
 };
 
-// Kernels that are compiled already, in objects; the bundle's steps of target cpu call them by their symbols.
+// Kernels that are compiled already, in objects; the bundle's steps of target cpu call them by their symbols
+// (bundle/code/kernel_abi.h).
 struct ObjectKernels {
   std::string processor;          // by its name on the command line
   std::string flags = {};         // of GCC, for the C code that calls them
@@ -50,36 +53,41 @@ struct Port {
 };
 
 struct PlannedKernel {
-  std::string function;               // with the prefix
-  loops::Program program = {};        // in C
-  CKernel code = {};                  // of an object: what its caller provides
-  std::vector<std::string> comments;  // the nodes, and their operands
-  std::size_t first_site = 0;         // of an object, in Plan::sites
-  bool is_empty = false;              // nothing to compute: an operand without elements
+  std::string function;                    // with the prefix
+  loops::Program program = {};             // in C
+  CKernel code = {};                       // of an object: what its caller provides
+  std::vector<std::string> comments = {};  // the nodes, and their operands
+  std::size_t first_site = 0;              // of an object, in Plan::sites
+  bool is_empty = false;                   // nothing to compute: an operand without elements
 };
 
 // Where the bytes of a tensor or of a workspace are.
 struct Place {
-  enum class Of : std::uint8_t { constant, input, output, arena };
+  enum class Of : std::uint8_t { constant, input, output, arena, device };  // device: the accelerator's memory
   Of of = Of::arena;
   std::uint64_t at = 0;  // index, or offset in bytes
   DType dtype = DType::float32;
   bool is_written = false;
 };
 
-// A copy of a whole tensor to an output, after all kernels.
-struct OutputCopy {
-  Place from;
-  std::size_t output = 0;
-  std::uint64_t bytes = 0;
-};
-
-struct PlannedCall {
+struct KernelCall {
   std::size_t kernel = 0;
   std::vector<Place> arguments;  // those that the kernel uses
   std::vector<Place> workspace;  // in the order of CKernel::workspace
-  std::string comment;
 };
+// The launches of a region. The processor's caches are written back before them where it has written to the
+// accelerator's memory, and are invalidated after them where it will read what they wrote.
+struct RegionCall {
+  std::size_t region = 0;
+  std::vector<MemoryRange> clean, invalidate;
+  std::optional<Place> position = {};  // int64[1], of PlannedRegion::offset
+};
+// A copy of a whole tensor.
+struct Copy {
+  Place to, from;
+  std::uint64_t bytes = 0;
+};
+using PlannedCall = std::variant<KernelCall, RegionCall, Copy>;
 
 struct PlannedConstant {
   std::string name;  // with the prefix
@@ -95,20 +103,23 @@ struct Plan {
   std::vector<Port> inputs, outputs;
   std::vector<PlannedConstant> constants;
   std::vector<PlannedKernel> kernels;
-  std::vector<PlannedCall> calls;
-  std::vector<OutputCopy> copies;
+  std::optional<PlannedAccelerator> accelerator;  // absent: no step runs on one
+  std::vector<PlannedCall> calls;                 // in the order of the run
   std::uint64_t arena_bytes = 0, arena_alignment = kArenaAlignment;
   std::uint64_t constant_bytes = 0;
   std::uint64_t stack_bytes = 0;  // of the local arrays of the kernel that has most
   FailureSites sites;
   Needs needs;
   std::map<std::string, std::vector<std::string>> libm_nodes;  // the nodes that call each function of math.h
+
+  std::size_t steps() const;  // calls of kernels and regions
 };
 
-// Errors: steps that are not loop programs on the host, several shapes.
+// Errors: steps that are neither loop programs on the host nor of the accelerator, several shapes.
 Result<void> check_exportable(const bundle::Bundle& bundle);
-// Errors: steps that are not loop programs on the host (or kernels of Options::object), several shapes, an operation of
-// the mathematical library if the options exclude it, an arena larger than the options allow. Precondition: the bundle
+// Errors: steps that are neither loop programs on the host (or kernels of Options::object) nor of the accelerator,
+// several shapes, an operation of the mathematical library if the options exclude it, an arena larger than the options
+// allow. Precondition: the bundle
 // verifies.
 Result<Plan> plan_project(const bundle::Bundle& bundle, Options options);
 

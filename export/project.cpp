@@ -7,23 +7,46 @@
 #include <fmt/ranges.h>
 
 #include "base/file.h"
+#include "export/c_accelerator.h"
 #include "export/c_text.h"
-#include "export/tiny_source.h"
+#include "export/shared_files.h"
+#include "isa/emit/emit.h"
 
 namespace dovetail::exporting {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// Without an accelerator, the run function of objects is an object too.
+bool has_source(const Plan& plan) { return !plan.options.object || plan.accelerator; }
+
+// All files that an export of that name may write.
+std::vector<std::string> own_files(const std::string& name) {
+  std::vector<std::string> files{name + ".h",      name + ".c",      name + ".a",  fmt::format("test_{}.c", name),
+                                 "dovetail_isa.h", "CMakeLists.txt", "README.txt", kHardwareFile};
+  for (const SharedFile& file : shared_files()) files.emplace_back(file.name);
+  return files;
+}
+
+}  // namespace
+
 std::vector<ProjectFile> project_files(const Plan& plan, const GoldenVector& golden, std::string archive) {
   const std::string& name = plan.options.name;
-  return {
-      {name + ".h", header_text(plan)},
-      plan.options.object ? ProjectFile{name + ".a", std::move(archive)} : ProjectFile{name + ".c", source_text(plan)},
-      {"dovetail_tiny.h", std::string(tiny_header())},
-      {"dovetail_tiny.c", std::string(tiny_source())},
-      {fmt::format("test_{}.c", name), test_text(plan, golden)},
-      {"CMakeLists.txt", cmake_text(plan)},
-      {"README.txt", readme_text(plan)}};
+  std::vector<ProjectFile> files{{name + ".h", header_text(plan)}};
+  if (has_source(plan)) files.push_back({name + ".c", source_text(plan)});
+  if (plan.options.object) files.push_back({name + ".a", std::move(archive)});
+  for (const SharedFile& file : shared_files())
+    if (plan.accelerator || file.of == SharedFile::Of::every)
+      files.push_back({std::string(file.name), std::string(file.text)});
+  if (plan.accelerator) {
+    files.push_back({"dovetail_isa.h", isa::emit_c_header(plan.accelerator->configs.front())});
+    files.push_back({kHardwareFile, hardware_json(*plan.accelerator).dump(1) + "\n"});
+  }
+  files.push_back({fmt::format("test_{}.c", name), test_text(plan, golden)});
+  files.push_back({"CMakeLists.txt", cmake_text(plan)});
+  files.push_back({"README.txt", readme_text(plan)});
+  return files;
 }
 
 Result<void> check_folder(const fs::path& folder, const std::string& name) {
@@ -32,8 +55,7 @@ Result<void> check_folder(const fs::path& folder, const std::string& name) {
   if (!fs::exists(status)) return {};
   if (!fs::is_directory(status))
     return Diagnostic{"cannot export", folder.string(), "it exists and is not a folder", "name another folder with -o"};
-  const std::vector<std::string> own{name + ".h",       name + ".c",      name + ".a",  "dovetail_tiny.h",
-                                     "dovetail_tiny.c", "CMakeLists.txt", "README.txt", fmt::format("test_{}.c", name)};
+  const std::vector<std::string> own = own_files(name);
   std::vector<std::string> others;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
     if (const std::string file = entry.path().filename().string(); std::ranges::find(own, file) == own.end())
@@ -57,10 +79,12 @@ Result<void> write_project(const fs::path& folder, const Plan& plan, const Golde
   fs::create_directory(folder, error);
   if (error)
     return Diagnostic{"cannot export", folder.string(), error.message(), "name a folder in an existing one with -o"};
-  for (const ProjectFile& file : project_files(plan, golden, std::move(archive)))
+  std::vector<std::string> others = own_files(plan.options.name);  // of an earlier export with other options
+  for (const ProjectFile& file : project_files(plan, golden, std::move(archive))) {
     DOVETAIL_TRY(write_text_file(folder / file.name, file.text));
-  // An earlier export of the other format.
-  fs::remove(folder / (plan.options.name + (plan.options.object ? ".c" : ".a")), error);
+    std::erase(others, file.name);
+  }
+  for (const std::string& file : others) fs::remove(folder / file, error);
   return {};
 }
 

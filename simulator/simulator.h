@@ -17,6 +17,7 @@
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "simulator/counters.h"
+#include "simulator/launch_error.h"
 #include "simulator/trace/trace.h"
 
 namespace dovetail::simulator {
@@ -53,6 +54,11 @@ class Simulator {
   // only the events, with 0 for those that never happened. nullptr: the launch failed otherwise, or the engine has no
   // clock.
   virtual const LaunchTrace* timing() const { return nullptr; }
+
+  // What the registers report if the last call of launch() failed in a way that the design reports: not for a deadlock,
+  // on which it never ends, nor for a fault of the simulation itself. Engines that run several accelerators, and engine
+  // systemc, do not know it.
+  virtual std::optional<LaunchError> error() const { return std::nullopt; }
 
   // Resets SRAM to its state after power-up.
   virtual void reset() = 0;

@@ -271,6 +271,29 @@ DVT_API dvt_status* dvt_session_report(dvt_session* session, char** json);
 DVT_API dvt_status* dvt_session_profile(dvt_session* session, const dvt_named_tensor* inputs, size_t count,
                                         int64_t repeat, char** json);
 
+/* ---- A machine as a driver sees it ---- */
+
+/* A simulated machine: accelerators with the registers of docs/gen/isa.md, and their memory. A driver in C runs on it
+ * as on a board, for example that of a program which `dovetail export --target accel,cpu` wrote. Since 1.1. */
+typedef struct dvt_machine dvt_machine;
+
+/* `hardware`: a name, a JSON file, or NAME,key=value,...; it also says how many accelerators there are. `options`:
+ * engine (functional, cycle or rtl), memory, clock; null: the defaults. The memory has `bytes` zeros from the physical
+ * address `base` on, and an access beyond it is answered with an error (DECERR). */
+DVT_API dvt_status* dvt_machine_create(const char* hardware, const dvt_session_options* options, uint64_t base,
+                                       uint64_t bytes, dvt_machine** out);
+DVT_API void dvt_machine_free(dvt_machine* machine);
+/* The number of accelerators; of null 0. */
+DVT_API uint32_t dvt_machine_accelerators(const dvt_machine* machine);
+/* The memory: its first byte is at the physical address `base`, and here at a multiple of 64 unless `base` is below 64.
+ * Only writes of registers use it, while they run a launch. */
+DVT_API void* dvt_machine_memory(dvt_machine* machine);
+/* Reads and writes the register at `offset` of an accelerator, from 0. A write to CONTROL that starts a launch returns
+ * when the launch has ended. Error: no such accelerator or register; or the reason why the launch failed, which STATUS
+ * reports too. A launch that would never end on a board is busy for ever. */
+DVT_API dvt_status* dvt_machine_read(dvt_machine* machine, uint32_t accelerator, uint32_t offset, uint32_t* value);
+DVT_API dvt_status* dvt_machine_write(dvt_machine* machine, uint32_t accelerator, uint32_t offset, uint32_t value);
+
 /* ---- Facts ---- */
 
 /* [{"name", "description", "available", "has_clock", "missing"}]: the engines of the accelerator. Engine rtl also has

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,8 @@
 #include <fmt/ranges.h>
 
 #include "base/json.h"
+#include "bundle/code/accel.h"
+#include "bundle/code/move_memory.h"
 #include "cli/commands/all.h"
 #include "cli/shell/arguments.h"
 #include "cli/shell/output.h"
@@ -17,8 +20,10 @@
 #include "compiler/target/cpu/cpu.h"
 #include "driver/bundle_file.h"
 #include "driver/export_model.h"
+#include "driver/targets.h"
 #include "driver/value_text.h"
 #include "export/project.h"
+#include "isa/config.h"
 
 namespace dovetail::cli {
 
@@ -28,8 +33,8 @@ class Export : public Command {
  public:
   void declare(Options& options) override {
     options.positional("MODEL.onnx|BUNDLE.dvt", model_.model,
-                       "a model, or a bundle whose steps are loop programs (`dovetail compile --target cpu --cpu "
-                       "portable`)",
+                       "a model, or a bundle whose steps are loop programs and programs of the accelerator (`dovetail "
+                       "compile --target accel,cpu --cpu portable`)",
                        Need::optional, File::read);
     model_.source.declare(options);
     options.value("-o", "DIR", folder_, "write the files into this folder, which is new, empty or of an earlier export",
@@ -39,6 +44,19 @@ class Export : public Command {
                "c: portable C99 (default); object: an archive of machine code for --cpu, and a header")
         .choices({"c", "object"});
     options.value("--cpu", "NAME", cpu_, "--format object: the processor (default native)").choices(cpu::cpu_names());
+    options
+        .value(
+            "--target", "LIST", model_.targets,
+            "cpu: kernels in C or objects (default); accel,cpu: what the accelerator can do as programs of it, with a "
+            "driver")
+        .list({"accel", "cpu"});
+    options.value("--hw", "CONFIG", model_.hardware,
+                  fmt::format("--target accel,cpu: {} (default {})", kHardwareHelp, driver::kDefaultHardware),
+                  File::read);
+    options.value(
+        "--memory-base", "ADDRESS", memory_base_,
+        "address of the accelerator's memory, as the accelerator sees it: a multiple of 4096 (default 0x1000, "
+        "or the bundle's)");
     options.value("--name", "NAME", name_, "begins all external names and file names (default net)");
     options.values("--shape", "NAME=SHAPE", model_.shapes,
                    "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable");
@@ -78,7 +96,8 @@ class Export : public Command {
     driver::GoldenOptions golden;
     DOVETAIL_ASSIGN(golden.files, parse_assignments("--input", inputs_));
     DOVETAIL_ASSIGN(golden.seed, parse_address("--seed", seed_));
-    DOVETAIL_ASSIGN(const bundle::Bundle bundle, read_or_compile(options));
+    DOVETAIL_ASSIGN(bundle::Bundle bundle, read_or_compile(options));
+    DOVETAIL_ASSIGN(bundle, placed(std::move(bundle)));
     DOVETAIL_ASSIGN(const driver::Exported exported,
                     object ? export_objects(bundle, std::move(options), golden)
                            : driver::export_bundle(bundle, model_.title(), std::move(options), golden));
@@ -89,6 +108,34 @@ class Export : public Command {
   }
 
  private:
+  bool wants_accelerator() const { return model_.targets && *model_.targets == "accel,cpu"; }
+
+  Result<void> check_targets() const {
+    if (model_.targets && *model_.targets != "cpu" && !wants_accelerator())
+      return Diagnostic{"invalid value for --target", *model_.targets,
+                        "kernels are exported for a processor, and programs for the accelerator before it",
+                        "give --target cpu or --target accel,cpu"};
+    if (model_.hardware && !wants_accelerator())
+      return Diagnostic{"bad usage of `dovetail export`", "--hw", "no step is compiled for the accelerator",
+                        "add --target accel,cpu, or remove --hw"};
+    return {};
+  }
+
+  // The bundle with the accelerator's memory at --memory-base.
+  Result<bundle::Bundle> placed(bundle::Bundle bundle) const {
+    const bool has_regions =
+        std::ranges::find(bundle.steps, bundle::kAccelTarget, &bundle::Step::target) != bundle.steps.end();
+    if (!has_regions && (wants_accelerator() || memory_base_))
+      return Diagnostic{
+          "cannot export", model_.title(), "no step of it runs on the accelerator",
+          wants_accelerator()
+              ? "`dovetail run --target accel,cpu --report R.json` says why; remove --target to export C alone"
+              : "remove --memory-base, or compile for --target accel,cpu"};
+    if (!memory_base_) return bundle;
+    DOVETAIL_ASSIGN(const std::uint64_t base, parse_address("--memory-base", *memory_base_));
+    return bundle::with_memory_at(std::move(bundle), base);
+  }
+
   // `reference`: the model's portable bundle.
   Result<driver::Exported> export_objects(const bundle::Bundle& reference, exporting::Options options,
                                           const driver::GoldenOptions& golden) {
@@ -99,15 +146,19 @@ class Export : public Command {
       return driver::export_objects(objects, reference, model_.title(), std::move(options), golden);
     }
     DOVETAIL_ASSIGN(driver::ModelOptions model, model_.parse());
-    DOVETAIL_ASSIGN(const driver::CompiledModel compiled,
+    DOVETAIL_ASSIGN(driver::CompiledModel compiled,
                     compile_shown(driver::object_model(std::move(model), processor.name, name_), CompileOptions()));
-    return driver::export_objects(compiled.compiled.bundle, reference, model_.title(), std::move(options), golden);
+    DOVETAIL_ASSIGN(const bundle::Bundle objects, placed(std::move(compiled.compiled.bundle)));
+    return driver::export_objects(objects, reference, model_.title(), std::move(options), golden);
   }
 
   Result<bundle::Bundle> read_or_compile(exporting::Options& options) {
     DOVETAIL_ASSIGN(is_bundle_, model_.model.empty() ? Result<bool>(false) : driver::is_bundle_file(model_.model));
     if (is_bundle_) {
-      if (const auto given = model_.compile_only_options(); !given.empty())
+      auto given = model_.compile_only_options();
+      if (model_.targets) given.emplace_back("--target");
+      if (model_.hardware) given.emplace_back("--hw");
+      if (!given.empty())
         return Diagnostic{"bad usage of `dovetail export`", fmt::format("{}", fmt::join(given, ", ")),
                           "the options apply to a model, but a bundle is compiled already",
                           "leave them out, or give the model"};
@@ -115,6 +166,7 @@ class Export : public Command {
       DOVETAIL_TRY(bundle::verify(bundle));
       return bundle;
     }
+    DOVETAIL_TRY(check_targets());
     DOVETAIL_ASSIGN(driver::ModelOptions model, model_.parse());
     if (model.shapes.size() > 1)
       return Diagnostic{"invalid value for --shape", model_.title(), "the option gives several shapes for one name",
@@ -142,9 +194,6 @@ class Export : public Command {
       }
       return list;
     };
-    std::vector<std::string> files;
-    for (const exporting::ProjectFile& file : exporting::project_files(plan, exported.golden, exported.archive))
-      files.push_back(file.name);
     return {{"kind", "export"},
             {"model", model_.title()},
             {"format", format_},
@@ -152,7 +201,7 @@ class Export : public Command {
             {"helpers", plan.options.object ? plan.options.object->helpers : std::set<std::string>()},
             {"name", name_},
             {"folder", folder_},
-            {"files", files},
+            {"files", file_names(exported)},
             {"inputs", ports(plan.inputs)},
             {"outputs", ports(plan.outputs)},
             {"arena_bytes", plan.arena_bytes},
@@ -160,7 +209,8 @@ class Export : public Command {
             {"constant_bytes", plan.constant_bytes},
             {"stack_bytes", plan.stack_bytes},
             {"kernels", plan.kernels.size()},
-            {"steps", plan.calls.size()},
+            {"steps", plan.steps()},
+            {"accelerator", plan.accelerator ? accelerator_json(*plan.accelerator) : Json()},
             {"libm", plan.libm_nodes},
             {"failures", plan.sites.texts},
             {"test_inputs", exported.golden.origin}};
@@ -178,19 +228,56 @@ class Export : public Command {
     ports("output", plan.outputs);
     text += fmt::format("memory        arena {} B, constants {} B, local arrays at most {} B\n", plan.arena_bytes,
                         plan.constant_bytes, plan.stack_bytes);
-    text += fmt::format("kernels       {} for {} steps\n", plan.kernels.size(), plan.calls.size());
+    text += fmt::format("kernels       {} for {} steps\n", plan.kernels.size(), plan.steps());
+    if (plan.accelerator) text += accelerator_text(*plan.accelerator);
     text += fmt::format("libm          {}\n",
                         plan.needs.libm.empty() ? "not used" : fmt::format("{}", fmt::join(plan.needs.libm, ", ")));
     text += fmt::format("test inputs   {}\n", exported.golden.origin);
-    return text + fmt::format(
-                      "files         {0}/{1}.h, {1}.{2}, dovetail_tiny.h, dovetail_tiny.c, test_{1}.c, CMakeLists.txt, "
-                      "README.txt\n",
-                      folder_, name_, format_ == "object" ? "a" : "c");
+    return text + fmt::format("files         {}/{}\n", folder_, fmt::join(file_names(exported), ", "));
+  }
+
+  static std::vector<std::string> file_names(const driver::Exported& exported) {
+    std::vector<std::string> files;
+    for (const exporting::ProjectFile& file :
+         exporting::project_files(exported.plan, exported.golden, exported.archive))
+      files.push_back(file.name);
+    return files;
+  }
+
+  static Json accelerator_json(const exporting::PlannedAccelerator& accelerator) {
+    Json hardware = Json::array(), regions = Json::array();
+    for (const isa::HardwareConfig& config : accelerator.configs) hardware.push_back(isa::config_to_json(config));
+    for (const exporting::PlannedRegion& region : accelerator.regions)
+      regions.push_back(
+          {{"name", region.name}, {"instructions", region.instructions}, {"launches", region.launches.size()}});
+    return {{"hardware", hardware},
+            {"memory_base", accelerator.base},
+            {"memory_bytes", accelerator.bytes},
+            {"image_bytes", accelerator.blob_bytes()},
+            {"reset_bytes", accelerator.reset_bytes()},
+            {"regions", regions}};
+  }
+
+  static std::string accelerator_text(const exporting::PlannedAccelerator& accelerator) {
+    std::vector<std::string> names;
+    for (const isa::HardwareConfig& config : accelerator.configs) names.push_back(config.name);
+    std::size_t instructions = 0, launches = 0;
+    for (const exporting::PlannedRegion& region : accelerator.regions)
+      instructions += region.instructions, launches += region.launches.size();
+    return fmt::format(
+        "accelerator   {}: {} in {}, {}\n"
+        "its memory    {} B from {:#x} to {:#x}, of which {} B are stored and {} B are written before each run\n",
+        fmt::join(names, ", "), counted(instructions, "instruction"), counted(accelerator.regions.size(), "region"),
+        counted(launches, "launch", "es"), accelerator.bytes, accelerator.base, accelerator.base + accelerator.bytes,
+        accelerator.blob_bytes(), accelerator.reset_bytes());
+  }
+  static std::string counted(std::size_t count, std::string_view noun, std::string_view plural = "s") {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : plural);
   }
 
   ModelArguments model_;
   std::string folder_, format_ = "c", name_ = "net", seed_ = "1";
-  std::optional<std::string> cpu_, max_arena_;
+  std::optional<std::string> cpu_, max_arena_, memory_base_;
   std::vector<std::string> inputs_;
   bool no_libm_ = false, json_ = false, is_bundle_ = false;
 };

@@ -25,7 +25,11 @@ enum dovetail_result {
   DOVETAIL_OTHER_CONFIG = -3,  /* the program is for another design point */
   DOVETAIL_BUSY = -4,          /* a launch is running */
   DOVETAIL_LAUNCH_FAILED = -5, /* see dovetail_error */
-  DOVETAIL_TIMED_OUT = -6      /* still busy after so many looks */
+  DOVETAIL_TIMED_OUT = -6,     /* still busy after so many looks */
+  /* Of dovetail_machine.h and exported programs. */
+  DOVETAIL_BAD_MEMORY = -7,  /* the machine's memory does not have the program's addresses, or is not aligned */
+  DOVETAIL_BAD_ARENA = -8,   /* the arena is not aligned */
+  DOVETAIL_BAD_POSITION = -9 /* a position is outside its tensor */
 };
 
 struct dovetail_launch {

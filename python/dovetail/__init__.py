@@ -25,6 +25,7 @@ from .errors import Diagnostic, Error, InputError, InternalError, PlacementWarni
 from .evaluation import Evaluation, measure
 from .facts import doctor, examples, inspect, isa, operators, zoo, zoo_model
 from .hardware import Hardware, hardware, named_hardware
+from .machine import Machine
 from .model import Model, Quantized, quantize
 from .own_target import Node, Region, Target
 from .program import Program, Simulation
@@ -40,7 +41,7 @@ library_path: str = _lib.path
 
 __all__ = [
     "Binding", "Bundle", "Decision", "Diagnostic", "Error", "Evaluation", "Exploration", "Hardware", "InputError",
-    "InternalError", "Model", "Node", "PlacementWarning", "Point", "Program", "Quantized", "Records", "Region",
+    "InternalError", "Machine", "Model", "Node", "PlacementWarning", "Point", "Program", "Quantized", "Records", "Region",
     "Report", "ResourceError", "Session", "Simulation", "Stage", "Target", "Tensor", "TensorInfo", "Trace", "WorkError",
     "__version__", "compare", "compile", "compile_stages", "decisions", "doctor", "engines", "examples", "explore", "hardware",
     "has_compiler", "inspect", "isa", "library_path", "loops", "measure", "named_hardware", "operators", "peak",

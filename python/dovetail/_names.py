@@ -6,7 +6,7 @@ import re
 from typing import Match
 
 _CLASSES = {
-    "bundle": "Bundle", "loops": "loops.Loops", "model": "Model", "program": "Program", "records": "Records",
+    "bundle": "Bundle", "loops": "loops.Loops", "machine": "Machine", "model": "Model", "program": "Program", "records": "Records",
     "region": "Region", "session": "Session", "trace": "Trace",
 }
 # Methods and functions whose name is another one, or that are members of a class.
@@ -20,6 +20,7 @@ _RENAMED = {
     "dvt_bundle_load_memory": "Bundle.load",
     "dvt_bundle_output": "Bundle.outputs",
     "dvt_bundle_serialize": "Bundle.to_bytes",
+    "dvt_machine_create": "Machine",
     "dvt_model_load_file": "Model",
     "dvt_model_load_memory": "Model",
     "dvt_page": "Report.page",

@@ -29,6 +29,7 @@ class CycleSimulator : public Simulator {
   std::string_view name() const override { return "cycle"; }
   Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override {
     timing_.reset();
+    error_.reset();
     program = at_offset(config_, program);
     DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, first_index + program.size()));
     memory_->reset();
@@ -37,11 +38,13 @@ class CycleSimulator : public Simulator {
     for (Cycle cycle; (cycle = machine_.next()) != kUnknown && (goes_on = execution_.goes_on());) machine_.step(cycle);
     Result<Counters> counters = execution_.outcome(machine_);
     if (goes_on && !machine_.stopped()) timing_ = machine_.result();
+    error_ = execution_.error(machine_);
     if (!counters.ok()) return counters;
     counters->dram = memory_->finish(timing_->cycles);
     timing_->counters = *counters;
     return counters;
   }
+  std::optional<LaunchError> error() const override { return error_; }
   const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }
   void reset() override { execution_.reset(); }
 
@@ -55,6 +58,7 @@ class CycleSimulator : public Simulator {
   Machine machine_;
   Execution execution_;
   std::optional<LaunchTrace> timing_;
+  std::optional<LaunchError> error_;
 };
 
 // Several accelerators that share the memory. Either they run one program on different samples, where times do not

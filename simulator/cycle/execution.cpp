@@ -104,6 +104,15 @@ Result<Counters> Execution::outcome(const Machine& machine) const {
   return counters;
 }
 
+std::optional<LaunchError> Execution::error(const Machine& machine) const {
+  using isa::spec::ErrorCode;
+  if (machine.stopped()) return LaunchError{beyond_image_ ? ErrorCode::decode_error : ErrorCode::illegal, failed_at_};
+  if (!machine.done() || !machine.tokens_left()) return std::nullopt;
+  LaunchError error{ErrorCode::leftover_tokens, first_index_ + program_.size()};
+  for (const isa::TokenFifo fifo : isa::kAllFifos) error.tokens[isa::index(fifo)] = machine.tokens_left(fifo);
+  return error;
+}
+
 Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram,
                                       std::size_t instructions) {
   const auto instruction_bytes = static_cast<std::uint64_t>(config.instruction_bytes());

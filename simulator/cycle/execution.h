@@ -41,12 +41,10 @@ class Execution {
   // Call after the machine's last event, or when it cannot continue: returns the counters, or the reason why the launch
   // was stopped, came to a standstill, or left tokens.
   Result<Counters> outcome(const Machine& machine) const;
-  // The index, in the program, of the instruction that stopped it. Precondition: machine.stopped().
-  std::size_t failed_at() const { return failed_at_; }
+  // What the registers report, if the machine has stopped or left tokens.
+  std::optional<LaunchError> error(const Machine& machine) const;
   // Null: values are not computed.
   const Sram* sram() const { return core_ ? &core_->sram() : nullptr; }
-  // Whether that instruction accessed memory beyond the image. The same precondition.
-  bool beyond_image() const { return beyond_image_; }
 
  private:
   static constexpr std::uint64_t kStepsOfEvent = 64;  // approximate cost of an event at the memory port

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
 #include "base/check.h"
@@ -40,6 +41,7 @@ class FunctionalSimulator final : public Simulator, public SramReader {
 
   std::string_view name() const override { return "functional"; }
   void reset() override { core_.reset(); }
+  std::optional<LaunchError> error() const override { return error_; }
   Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override;
   NdArray read_sram(isa::Memory memory, std::size_t begin, std::size_t count) const override {
     return core_.sram().read(memory, begin, count);
@@ -65,7 +67,7 @@ class FunctionalSimulator final : public Simulator, public SramReader {
   Step fetch(Launch& launch);
   Step run_units(Launch& launch);
   bool execute(Launch& launch, std::size_t instruction, const Route& route);
-  Step refuse(Launch& launch, std::size_t instruction) const;
+  Step refuse(Launch& launch, std::size_t instruction);
   std::string state(const Launch& launch) const;
 
   isa::HardwareConfig config_;
@@ -76,6 +78,7 @@ class FunctionalSimulator final : public Simulator, public SramReader {
   Routes routes_;
   Core core_;
   isa::CommandQueues queues_;
+  std::optional<LaunchError> error_;
 };
 
 bool FunctionalSimulator::execute(Launch& launch, std::size_t instruction, const Route& route) {
@@ -93,6 +96,8 @@ bool FunctionalSimulator::execute(Launch& launch, std::size_t instruction, const
     launch.errors = {work_->stopped_at(fmt::format("instruction {}", launch.first_index + instruction))};
     return false;
   }
+  error_ = {core_.fault().outside_image ? isa::spec::ErrorCode::decode_error : isa::spec::ErrorCode::illegal,
+            launch.first_index + instruction};
   launch.errors = {{.what = fmt::format("cannot execute `{}`", isa::format_instruction(what)),
                     .where = fmt::format("instruction {}", launch.first_index + instruction),
                     .why = core_.fault().why + "; " + state(launch),
@@ -100,7 +105,8 @@ bool FunctionalSimulator::execute(Launch& launch, std::size_t instruction, const
   return false;
 }
 
-FunctionalSimulator::Step FunctionalSimulator::refuse(Launch& launch, std::size_t instruction) const {
+FunctionalSimulator::Step FunctionalSimulator::refuse(Launch& launch, std::size_t instruction) {
+  error_ = {isa::spec::ErrorCode::illegal, launch.first_index + instruction};
   launch.errors = rules_.check(launch.program[instruction]);
   for (Diagnostic& error : launch.errors) {
     error.where = fmt::format("instruction {}", launch.first_index + instruction);
@@ -185,6 +191,7 @@ FunctionalSimulator::Step FunctionalSimulator::run_units(Launch& launch) {
 Result<Counters> FunctionalSimulator::launch(std::span<const isa::Instruction> program, Dram& dram,
                                              std::size_t first_index) {
   DOVETAIL_TRY(processor_cap());
+  error_.reset();
   program = at_offset(config_, program);
   queues_.begin(program);
   Launch launch{.program = program, .dram = dram, .first_index = first_index, .counters = {}, .errors = {}};
@@ -200,9 +207,11 @@ Result<Counters> FunctionalSimulator::launch(std::span<const isa::Instruction> p
   }
   const bool tokens_left =
       std::any_of(isa::kAllFifos.begin(), isa::kAllFifos.end(), [&](auto fifo) { return queues_.tokens(fifo) != 0; });
-  if (queues_.idle() && launch.next == program.size() && !tokens_left) {
+  if (queues_.idle() && launch.next == program.size()) {
     complete(launch.counters, config_);
-    return launch.counters;
+    if (!tokens_left) return launch.counters;
+    error_ = {isa::spec::ErrorCode::leftover_tokens, first_index + program.size()};
+    for (const isa::TokenFifo fifo : isa::kAllFifos) error_->tokens[isa::index(fifo)] = queues_.tokens(fifo);
   }
   Diagnostics errors = token_errors(config_, program, first_index);
   DOVETAIL_CHECK(!errors.empty(), "the launch stops although its tokens let it continue");

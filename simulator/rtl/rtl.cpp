@@ -88,6 +88,7 @@ class VerilatedSimulator final : public RtlSimulator {
   }
   Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override;
   const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }
+  std::optional<LaunchError> error() const override { return error_; }
 
   std::vector<std::byte> sram_element(isa::Memory memory, std::uint64_t index) const override {
     std::vector<std::byte> element(element_bytes_[static_cast<std::size_t>(memory)]);
@@ -167,6 +168,7 @@ class VerilatedSimulator final : public RtlSimulator {
   bool waves_open_ = false;
   int waves_files_ = 0;
   std::optional<LaunchTrace> timing_;
+  std::optional<LaunchError> error_;
 
   // State of the running launch.
   Dram* dram_ = nullptr;
@@ -287,12 +289,14 @@ std::array<std::uint32_t, isa::kTokenFifos> VerilatedSimulator::tokens_left() {
 Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> program, Dram& dram,
                                             std::size_t first_index) {
   timing_.reset();
+  error_.reset();
   if (model_ == nullptr)
     return Diagnostic{"the design violated one of its assertions", config_.name,
                       "the assertion failed during reset; see its message above", std::string(kDesignAtFault)};
   const std::span<const isa::Instruction> moved = at_offset(config_, program);
   for (std::size_t i = 0; i < program.size(); ++i) {
     if (rules_.is_legal(moved[i])) continue;
+    error_ = {isa::spec::ErrorCode::illegal, first_index + i};
     Diagnostics errors = rules_.check(moved[i]);
     for (Diagnostic& error : errors) error.where = fmt::format("instruction {}", first_index + i);
     return errors;
@@ -353,7 +357,12 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   }
   if (result.outcome != DOVETAIL_RTL_DONE) {
     RtlOutcome outcome{.result = result, .launch = moved, .first_index = first_index, .progress = progress_};
-    if (result.outcome == DOVETAIL_RTL_ERROR) outcome.tokens = tokens_left();
+    if (result.outcome == DOVETAIL_RTL_ERROR) {
+      outcome.tokens = tokens_left();
+      error_ = {static_cast<isa::spec::ErrorCode>(result.error_code), result.error_instruction};
+      if (error_->code == isa::spec::ErrorCode::leftover_tokens)
+        std::ranges::copy(outcome.tokens, error_->tokens.begin());
+    }
     if (result.outcome == DOVETAIL_RTL_ASSERTION) reset();
     if (result.outcome == DOVETAIL_RTL_DEADLOCK) timing_ = {.events = std::move(events_)};
     if (result.error_code == static_cast<std::uint32_t>(isa::spec::ErrorCode::leftover_tokens)) timing_ = time(result);

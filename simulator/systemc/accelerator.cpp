@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "isa/offset.h"
-#include "isa/spec/registers.h"
 #include "isa/text.h"
 #include "simulator/engine_options.h"
 
@@ -18,26 +17,6 @@ namespace dovetail::simulator::systemc {
 namespace {
 
 using sc_core::sc_time;
-
-constexpr std::uint32_t offset_of(std::string_view name) {
-  for (const isa::spec::Register& row : isa::spec::kRegisters)
-    if (row.name == name) return row.offset;
-  throw "no such register";
-}
-constexpr std::uint32_t kControl = offset_of("CONTROL"), kStatus = offset_of("STATUS"),
-                        kErrorInstruction = offset_of("ERROR_INSTRUCTION"),
-                        kInterruptEnable = offset_of("INTERRUPT_ENABLE"),
-                        kInterruptStatus = offset_of("INTERRUPT_STATUS"), kProgramBaseLo = offset_of("PROGRAM_BASE_LO"),
-                        kProgramBaseHi = offset_of("PROGRAM_BASE_HI"),
-                        kInstructionBegin = offset_of("INSTRUCTION_BEGIN"),
-                        kInstructionCount = offset_of("INSTRUCTION_COUNT"), kCyclesLo = offset_of("CYCLES_LO"),
-                        kCyclesHi = offset_of("CYCLES_HI"), kTokensLoad = offset_of("TOKENS_LOAD"),
-                        kTokensStore = offset_of("TOKENS_STORE"), kOffsetLo = offset_of("OFFSET_LO"),
-                        kOffsetHi = offset_of("OFFSET_HI");
-
-constexpr std::uint32_t kDoneBit = 1, kErrorBit = 2;  // in both interrupt registers
-static_assert(isa::spec::kInterruptStatusFields[0].name == "done" &&
-              isa::spec::kInterruptStatusFields[1].name == "error");
 
 }  // namespace
 
@@ -50,7 +29,8 @@ Accelerator::Accelerator(sc_core::sc_module_name name, const AcceleratorOptions&
       codec_(options.config),
       execution_(execution),
       port_(*this),
-      machine_(options.config, port_) {
+      machine_(options.config, port_),
+      registers_(options.config) {
   registers.register_b_transport(this, &Accelerator::access_register);
   SC_HAS_PROCESS(Accelerator);
   SC_THREAD(run);
@@ -129,81 +109,24 @@ std::uint64_t Accelerator::cycles_now() const {
   return static_cast<std::uint64_t>(sc_core::sc_time_stamp() / options_.clock_period) - origin_;
 }
 
-std::uint32_t Accelerator::read_register(std::uint32_t offset) const {
-  const std::uint64_t cycles = busy_ ? cycles_now() : cycles_;
-  if (offset == kStatus)
-    return static_cast<std::uint32_t>(busy_) | static_cast<std::uint32_t>(done_) << 1 |
-           static_cast<std::uint32_t>(error_) << 2 | error_code_ << 4;
-  if (offset == kErrorInstruction) return error_instruction_;
-  if (offset == kInterruptEnable) return interrupt_enable_;
-  if (offset == kInterruptStatus) return interrupt_status_;
-  if (offset == kProgramBaseLo) return static_cast<std::uint32_t>(program_base_);
-  if (offset == kProgramBaseHi) return static_cast<std::uint32_t>(program_base_ >> 32);
-  if (offset == kOffsetLo) return static_cast<std::uint32_t>(offset_);
-  if (offset == kOffsetHi) return static_cast<std::uint32_t>(offset_ >> 32);
-  if (offset == kInstructionBegin) return begin_;
-  if (offset == kInstructionCount) return count_;
-  if (offset == kCyclesLo) return static_cast<std::uint32_t>(cycles);
-  if (offset == kCyclesHi) return static_cast<std::uint32_t>(cycles >> 32);
-  if (offset == kTokensLoad) return tokens_left(isa::TokenFifo::load_to_compute, isa::TokenFifo::compute_to_load);
-  if (offset == kTokensStore) return tokens_left(isa::TokenFifo::compute_to_store, isa::TokenFifo::store_to_compute);
-  for (const isa::spec::Register& row : isa::spec::kRegisters)
-    if (row.offset == offset) return row.reset(options_.config);
-  return 0;
-}
-
-// The register has two fields of 16 bits. It is valid only when the launch has completed, because the machine is
-// simulated ahead of SystemC's time.
-std::uint32_t Accelerator::tokens_left(isa::TokenFifo low, isa::TokenFifo high) const {
-  if (error_code_ != static_cast<std::uint32_t>(isa::spec::ErrorCode::leftover_tokens)) return 0;
-  const auto field = [&](isa::TokenFifo fifo) {
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(machine_.tokens_left(fifo), 0xffff));
-  };
-  return field(low) | field(high) << 16;
-}
-
 void Accelerator::write_register(std::uint32_t offset, std::uint32_t value) {
-  if (offset == kControl && (value & 1) != 0 && !busy_) {
-    busy_ = true;
-    done_ = error_ = false;
-    error_code_ = error_instruction_ = 0;
-    cycles_ = 0;
+  if (registers_.write(offset, value)) {
     refused_.clear();
     start_.notify(sc_core::SC_ZERO_TIME);
-  } else if (offset == kInterruptEnable) {
-    interrupt_enable_ = value & (kDoneBit | kErrorBit);
-    raise();
-  } else if (offset == kInterruptStatus) {
-    interrupt_status_ &= ~value;
-    raise();
-  } else if (offset == kProgramBaseLo) {
-    program_base_ = (program_base_ >> 32 << 32) | value;
-  } else if (offset == kProgramBaseHi) {
-    program_base_ = (program_base_ & 0xffffffff) | std::uint64_t{value} << 32;
-  } else if (offset == kOffsetLo || offset == kOffsetHi) {
-    const int shift = offset == kOffsetLo ? 0 : 32;
-    offset_ = (offset_ & ~(std::uint64_t{0xffffffff} << shift)) | std::uint64_t{value} << shift;
-    offset_ &= (std::uint64_t{1} << options_.config.address_bits) - 1;
-  } else if (offset == kInstructionBegin) {
-    begin_ = value;
-  } else if (offset == kInstructionCount) {
-    count_ = value;
   }
+  raise();
 }
 
 void Accelerator::access_register(tlm::tlm_generic_payload& transaction, sc_time&) {
   const std::uint64_t offset = transaction.get_address();
-  const bool known =
-      std::any_of(isa::spec::kRegisters.begin(), isa::spec::kRegisters.end(), [&](const isa::spec::Register& row) {
-        return row.offset == offset && isa::spec::is_enabled(row, options_.config);
-      });
+  const bool known = registers_.has(offset);
   if (!known || transaction.get_data_length() != 4 || transaction.get_byte_enable_ptr() != nullptr) {
     transaction.set_response_status(known ? tlm::TLM_BURST_ERROR_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
   std::uint32_t value = 0;
   if (transaction.is_read()) {
-    value = read_register(static_cast<std::uint32_t>(offset));
+    value = registers_.read(static_cast<std::uint32_t>(offset), cycles_now());
     std::memcpy(transaction.get_data_ptr(), &value, 4);
   } else if (transaction.is_write()) {
     std::memcpy(&value, transaction.get_data_ptr(), 4);
@@ -222,19 +145,14 @@ bool Accelerator::read_memory(std::uint64_t address, unsigned char* data, std::s
   return memory->transport_dbg(transaction) == bytes;
 }
 
-void Accelerator::stop(isa::spec::ErrorCode code, std::size_t instruction) {
-  cycles_ = cycles_now();
-  error_ = true;
-  busy_ = false;
-  error_code_ = static_cast<std::uint32_t>(code);
-  error_instruction_ = static_cast<std::uint32_t>(instruction);
-  interrupt_status_ |= kErrorBit;
+void Accelerator::stop(const LaunchError& error) {
+  registers_.stop(error, cycles_now());
   raise();
 }
 
 void Accelerator::refuse(isa::spec::ErrorCode code, std::size_t instruction, Diagnostics why) {
   refused_ = std::move(why);
-  stop(code, instruction);
+  stop({code, instruction});
 }
 
 void Accelerator::run() {
@@ -247,17 +165,19 @@ void Accelerator::run() {
 // Reads and decodes the program, and reads the image. False: the launch was stopped before it began.
 bool Accelerator::prepare() {
   using isa::spec::ErrorCode;
-  if (!fits_address_space(options_.config, program_base_, begin_, count_)) {
-    refuse(ErrorCode::address_space, begin_, {outside_address_space(options_.config, program_base_, begin_, count_)});
+  const std::uint64_t program_base = registers_.program_base();
+  const std::uint32_t begin = registers_.begin(), count = registers_.count();
+  if (!fits_address_space(options_.config, program_base, begin, count)) {
+    refuse(ErrorCode::address_space, begin, {outside_address_space(options_.config, program_base, begin, count)});
     return false;
   }
   const auto instruction_bytes = static_cast<std::size_t>(options_.config.instruction_bytes());
-  std::vector<std::byte> code(count_ * instruction_bytes);
+  std::vector<std::byte> code(count * instruction_bytes);
   image_ = {options_.image_base, std::vector<std::byte>(options_.image_bytes)};
   const auto bytes_of = [](std::vector<std::byte>& bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); };
-  if (!read_memory(program_base_ + std::uint64_t{begin_} * instruction_bytes, bytes_of(code), code.size()) ||
+  if (!read_memory(program_base + std::uint64_t{begin} * instruction_bytes, bytes_of(code), code.size()) ||
       !read_memory(image_.base, bytes_of(image_.bytes), image_.bytes.size())) {
-    refuse(ErrorCode::decode_error, begin_,
+    refuse(ErrorCode::decode_error, begin,
            {{"cannot start a launch", name(), "the memory does not support debug reads of the program or the image",
              "give the memory a transport_dbg that covers both"}});
     return false;
@@ -267,15 +187,17 @@ bool Accelerator::prepare() {
     const std::span<const std::byte> all(code);
     std::size_t first = 0;
     while (codec_.decode(all.subspan(first * instruction_bytes, instruction_bytes)).ok()) ++first;
-    refuse(ErrorCode::illegal, begin_ + first, decoded.errors());
+    refuse(ErrorCode::illegal, begin + first, decoded.errors());
     return false;
   }
-  program_ = offset_ == 0 ? *std::move(decoded) : isa::at_offset(options_.config, *decoded, offset_);
+  const std::uint64_t offset = registers_.offset();
+  program_ = offset == 0 ? *std::move(decoded) : isa::at_offset(options_.config, *decoded, offset);
   return true;
 }
 
 Machine::Launch Accelerator::machine_launch() {
-  Machine::Launch launch = execution_.begin(program_, begin_, image_, program_base_, options_.trace);
+  Machine::Launch launch =
+      execution_.begin(program_, registers_.begin(), image_, registers_.program_base(), options_.trace);
   launch.on_start = [this, execute = std::move(launch.on_start)](std::size_t instruction) {
     if (!execute(instruction)) return false;
     const auto* store = std::get_if<isa::Store>(&program_[instruction].body);
@@ -287,7 +209,6 @@ Machine::Launch Accelerator::machine_launch() {
 }
 
 void Accelerator::launch() {
-  using isa::spec::ErrorCode;
   trace_.reset();
   origin_ = static_cast<std::uint64_t>(sc_core::sc_time_stamp() / options_.clock_period);
   if (!prepare()) return;
@@ -301,22 +222,18 @@ void Accelerator::launch() {
     wait_until(cycle);
     machine_.step(cycle);
     if (const auto& failure = port_.failure())
-      return refuse(failure->code, begin_ + failure->instruction,
+      return refuse(failure->code, registers_.begin() + failure->instruction,
                     {{fmt::format("cannot execute `{}`", isa::format_instruction(program_[failure->instruction])),
-                      fmt::format("instruction {}", begin_ + failure->instruction),
+                      fmt::format("instruction {}", registers_.begin() + failure->instruction),
                       "the memory responded to one of its bursts with an error",
                       "every address that the program reads or writes must be within memory"}});
   }
-  if (machine_.stopped())
-    return stop(execution_.beyond_image() ? ErrorCode::decode_error : ErrorCode::illegal, execution_.failed_at());
+  if (machine_.stopped()) return stop(*execution_.error(machine_));
   trace_ = machine_.result();
   if (!machine_.done()) return;  // hardware would wait forever
   wait_until(trace_->cycles);
-  cycles_ = trace_->cycles;
-  if (machine_.tokens_left()) return stop(isa::spec::ErrorCode::leftover_tokens, begin_ + count_);
-  busy_ = false;
-  done_ = true;
-  interrupt_status_ |= kDoneBit;
+  if (machine_.tokens_left()) return stop(*execution_.error(machine_));
+  registers_.complete(trace_->cycles);
   raise();
 }
 

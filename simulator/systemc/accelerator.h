@@ -19,6 +19,7 @@
 #include "simulator/cycle/execution.h"
 #include "simulator/cycle/machine.h"
 #include "simulator/memory/memory.h"
+#include "simulator/registers.h"
 #include "simulator/simulator.h"
 #include "simulator/systemc/burst_extension.h"
 #include "simulator/systemc/stored_rows.h"
@@ -87,19 +88,17 @@ class Accelerator : public sc_core::sc_module {
   };
 
   void access_register(tlm::tlm_generic_payload& transaction, sc_core::sc_time& delay);
-  std::uint32_t read_register(std::uint32_t offset) const;
   void write_register(std::uint32_t offset, std::uint32_t value);
   void run();
   void launch();
   Machine::Launch machine_launch();
   bool read_memory(std::uint64_t address, unsigned char* data, std::size_t bytes);
-  std::uint32_t tokens_left(isa::TokenFifo low, isa::TokenFifo high) const;
   bool prepare();
+  void stop(const LaunchError& error);
   // `instruction`: index in the program.
-  void stop(isa::spec::ErrorCode code, std::size_t instruction);
   void refuse(isa::spec::ErrorCode code, std::size_t instruction, Diagnostics why);
   void raise() { interrupt_changed_.notify(sc_core::SC_ZERO_TIME); }
-  void drive_interrupt() { interrupt.write((interrupt_enable_ & interrupt_status_) != 0); }
+  void drive_interrupt() { interrupt.write(registers_.interrupt()); }
   std::uint64_t cycles_now() const;
 
   AcceleratorOptions options_;
@@ -107,6 +106,7 @@ class Accelerator : public sc_core::sc_module {
   Execution& execution_;
   Port port_;
   Machine machine_;
+  Registers registers_;
   Dram image_;
   StoredRows stored_;  // of the running STORE
   std::vector<isa::Instruction> program_;
@@ -115,10 +115,6 @@ class Accelerator : public sc_core::sc_module {
 
   sc_core::sc_event start_, interrupt_changed_;
   std::uint64_t origin_ = 0;  // cycle 0 of the launch, since the start of the simulation
-  bool busy_ = false, done_ = false, error_ = false;
-  std::uint32_t error_code_ = 0, error_instruction_ = 0, interrupt_enable_ = 0, interrupt_status_ = 0, begin_ = 0,
-                count_ = 0;
-  std::uint64_t program_base_ = 0, offset_ = 0, cycles_ = 0;
 };
 
 }  // namespace dovetail::simulator::systemc

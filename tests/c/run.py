@@ -6,6 +6,7 @@ threads        the program threads.c: all kinds of calls in several threads at o
 symbols        the libraries export dvt_* alone, those that the header declares, and load nothing that they should not
 header         dovetail.h alone, and client.c, compile without a warning as C11, C17, C++11 and C++20, with gcc and clang
 page           the programs in C of docs/howto/embedding-c.md
+export         programs of `dovetail export` with an accelerator, on a machine of the library
 cffi           its program in Python: bindings that cffi makes of the header
 refusals       each file, mapping, thread and library that client.c asks for is refused in turn (tests/faults/refuse.cpp): a diagnostic, and
                no crash. Heap memory is not refused: the JSON library ends the process where it runs out
@@ -88,7 +89,8 @@ def declared():
     return [set(re.findall(r"^DVT_API [^;(]*?(dvt_\w+)\(", part, re.MULTILINE)) for part in parts]
 
 
-SINCE_1_1 = {"dvt_area_in", "dvt_explain", "dvt_model_of_layers", "dvt_model_part", "dvt_session_set_states", "dvt_session_states"}
+SINCE_1_1 = {"dvt_area_in", "dvt_explain", "dvt_machine_accelerators", "dvt_machine_create", "dvt_machine_free", "dvt_machine_memory", "dvt_machine_read",
+             "dvt_machine_write", "dvt_model_of_layers", "dvt_model_part", "dvt_session_set_states", "dvt_session_states"}
 
 
 def test_symbols(folder):
@@ -203,6 +205,25 @@ def test_page(folder):
     assert "nonesuch.dvt" in run(folder / "run", "nonesuch.dvt", status=1, folder=folder)
     functions = set().union(*declared())
     assert set(re.findall(r"`(dvt_[a-z_]+)`", page)) - {"dvt_status", "dvt_callbacks", "dvt_target", "dvt_compile_options", "dvt_session_options"} <= functions
+
+
+def test_export(folder):
+    compiler = shutil.which("cc") or sys.exit("there is no C compiler")
+    sanitizers = FLAGS or ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    for name, options in (("c", []), ("object", ["--format", "object", "--cpu", "baseline"])):
+        out = folder / name
+        said = run(CLI, "export", DIGITS / "digits_int8.onnx", "--target", "accel,cpu", "--hw", "1x16x16-ext", "--memory-base", "0x40000000",
+                   *options, "-o", out, "--name", "digits", folder=folder)
+        assert "its memory" in said and "from 0x40000000 to" in said, said
+        archive = [out / "digits.a"] if options else []
+        run(compiler, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-ffp-contract=off", *sanitizers, f"-I{HEADERS}", *sorted(out.glob("*.c")), *archive,
+            f"-L{LIBRARIES}", "-ldovetail", "-lm", "-o", out / "test", folder=folder)
+        for engine in ("functional", "cycle"):
+            assert run(out / "test", "3", folder=out, DOVETAIL_ENGINE=engine) == "all outputs are as expected\n"
+        assert "no engine" in run(out / "test", status=1, folder=out, DOVETAIL_ENGINE="nonesuch")
+        hardware = (out / "hardware.json").read_text()
+        (out / "hardware.json").write_text(hardware.replace('"requant": true', '"requant": false'))
+        assert "the run returned -3" in run(out / "test", status=1, folder=out)
 
 
 def test_cffi(folder):

@@ -441,6 +441,39 @@ static void threads(const char* path) {
   dvt_bundle_free(bundle);
 }
 
+// Registers, memory, and a launch of no instructions.
+static void machine(void) {
+  enum { kControl = 0x00, kStatus = 0x04, kId = 0x2c };
+  dvt_session_options options = {.struct_size = sizeof options, .engine = "cycle"};
+  dvt_machine* machine = NULL;
+  uint32_t value = 0;
+  if (!OK(dvt_machine_create("1x16x16-ext,accelerators=2", &options, 0x40000000, 8192, &machine))) return;
+  CHECK(dvt_machine_accelerators(machine) == 2 && dvt_machine_accelerators(NULL) == 0);
+  unsigned char* memory = dvt_machine_memory(machine);
+  CHECK((uintptr_t)memory % 64 == 0 && dvt_machine_memory(NULL) == NULL);
+  for (int i = 0; i < 8192; ++i) CHECK(memory[i] == 0);
+  memset(memory, 1, 8192);
+  OK(dvt_machine_read(machine, 1, kId, &value));
+  CHECK(value == 0x4c545644);
+  OK(dvt_machine_write(machine, 1, kControl, 1));
+  OK(dvt_machine_read(machine, 1, kStatus, &value));
+  CHECK(value == 2);
+  OK(dvt_machine_read(machine, 0, kStatus, &value));
+  CHECK(value == 0);
+  FAILS(DVT_CAUSE_INPUT, "numbered from 0", dvt_machine_read(machine, 2, kId, &value));
+  FAILS(DVT_CAUSE_INPUT, "no register there", dvt_machine_write(machine, 0, 0x800, 0));
+  dvt_machine_free(machine);
+  dvt_machine_free(NULL);
+  const char* null = "null pointer";
+  FAILS(DVT_CAUSE_INPUT, null, dvt_machine_read(NULL, 0, 0, &value));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_machine_write(NULL, 0, 0, 0));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_machine_create(NULL, NULL, 0, 0, &machine));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_machine_create("1x16x16", NULL, 0, 0, NULL));
+  FAILS(DVT_CAUSE_INPUT, "32 bits", dvt_machine_create("1x16x16", NULL, 0xfffff000, 8192, &machine));
+  options.engine = "systemc";
+  FAILS(DVT_CAUSE_INPUT, "functional, cycle or rtl", dvt_machine_create("1x16x16", &options, 0, 0, &machine));
+}
+
 int main(int count, char** arguments) {
   if (count != 5) return 2;
   const char *accel = arguments[1], *cpu = arguments[2];
@@ -449,6 +482,7 @@ int main(int count, char** arguments) {
   expected = npy_elements(arguments[4], &logits_file);
   nulls();
   facts();
+  machine();
   dvt_bundle* bundle = load(accel, DVT_TRUST_RECORDED);
   names_of(bundle);
   options(accel);

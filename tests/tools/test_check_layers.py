@@ -53,6 +53,11 @@ class CheckLayers(unittest.TestCase):
         self.assert_problem('low/bad.h:2: "array.h" is not a file of the tree; includes are written from the root of the repository',
                             {"low/bad.h": '#pragma once\n#include "array.h"\n'})
 
+    def test_files_that_are_copied_together_include_each_other_by_name(self):
+        self.assertEqual(self.problems(files={"examples/driver/one.h": '#pragma once\n#include "two.h"\n', "examples/driver/two.h": "#pragma once\n"}), [])
+        self.assert_problem('examples/driver/one.h:2: "two.h" is not a file of the tree; includes are written from the root of the repository',
+                            {"examples/driver/one.h": '#pragma once\n#include "two.h"\n'})
+
     def test_a_folder_without_a_line(self):
         self.assert_problem("new/a.h:2: its folder has no line in layers.txt",
                             {"new/a.h": '#pragma once\n#include "low/array.h"\n'})

@@ -177,17 +177,11 @@ TEST_CASE("export: portable kernels compute what the operators define") {
 TEST_CASE("export: what C cannot run is refused by name") {
   const test::TemporaryFolder folder;
   const std::string out = folder / "out", bundle = folder / "b.dvt";
-  REQUIRE(test::dovetail({"compile", kDigits, "--target", "accel,cpu", "--cpu", "interpreter", "--hw", "1x16x16-ext",
-                          "-o", bundle})
-              .exit == 0);
-  refuses({bundle, "-o", out}, "of target accel: only loop programs are exported", "give the model instead");
-  refuses({bundle, "-o", out, "--format", "object"}, "of target accel: only loop programs are exported",
-          "give the model instead");
   const std::string kernels = folder / "kernels.dvt";
   REQUIRE(test::dovetail({"compile", kDigits, "--target", "cpu", "--cpu", "aarch64", "-o", kernels}).exit == 0);
   for (const char* format : {"c", "object"})
-    refuses({kernels, "-o", out, "--format", format}, "of target cpu: only loop programs are exported",
-            "give the model instead");
+    refuses({kernels, "-o", out, "--format", format},
+            "of target cpu: only loop programs and programs of the accelerator are exported", "give the model instead");
   refuses({kDigits, "-o", out, "--format", "cobol"}, "the format is unknown", "--format c");
   refuses({kDigits, "-o", out, "--name", "int"}, "it cannot begin the names of a C program", "for example net");
   refuses({kDigits, "-o", out, "--name", "a-b"}, "it cannot begin the names of a C program", "for example net");
