@@ -10,6 +10,7 @@
 #include <link.h>
 #include <unistd.h>
 
+#include "base/machine_code_permission.h"
 #include "base/memory_file.h"
 
 namespace dovetail {
@@ -44,6 +45,7 @@ Result<SharedLibrary> SharedLibrary::open(const std::filesystem::path& path) {
 }
 
 Result<SharedLibrary> SharedLibrary::load(std::span<const std::byte> bytes, const std::string& name) {
+  DOVETAIL_TRY(check_machine_code("cannot load the shared object", name));
   DOVETAIL_ASSIGN(MemoryFile file, MemoryFile::make(name));
   DOVETAIL_TRY(file.write(bytes));
   Diagnostic problem;

@@ -15,7 +15,8 @@ class SharedLibrary {
  public:
   // Errors: the loader's message.
   static Result<SharedLibrary> open(const std::filesystem::path& path);
-  // Loads from memory: nothing is left on disk, and no writable folder is needed.
+  // Loads from memory: nothing is left on disk, and no writable folder is needed. Error: this process may not execute
+  // machine code (base/machine_code_permission.h).
   static Result<SharedLibrary> load(std::span<const std::byte> bytes, const std::string& name);
 
   SharedLibrary(SharedLibrary&& other) noexcept;

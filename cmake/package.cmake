@@ -55,7 +55,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_COMPONENT_DEV_DESCRIPTION "accelerator co-design kit: libraries and headers
  Libraries of Dovetail for C++ and C, their headers, and the packages for CMake's
  find_package(dovetail) and pkg-config.")
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "dovetail (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libfmt-dev, nlohmann-json3-dev, zlib1g-dev, libssl-dev, \
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "dovetail (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libfmt-dev, nlohmann-json3-dev, zlib1g-dev, libssl-dev, libseccomp-dev, \
 libsqlite3-dev, libdovetail1 (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), \
 libdovetail-runtime1 (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 # A compiler and CMake; the packages that dovetail::cpu and dovetail::systemc need, which find_package otherwise leaves out.

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/file.h"
+#include "base/machine_code_permission.h"
 #include "bundle/code/accel.h"
 #include "bundle/code/target_facts.h"
 #include "bundle/format.h"
@@ -48,6 +49,7 @@ Result<bundle::Bundle> read_bundle_to_run(const std::string& path, bool user_tru
   DOVETAIL_TRY(check_code(bundle, path));
   const auto targets = runtime::machine_code_targets(bundle, runtime::built_in_devices({}));
   if (targets.empty()) return bundle;
+  DOVETAIL_TRY(check_machine_code("cannot run bundle", path));
   if (const auto why = user_trusts ? std::nullopt : runtime::not_recorded(bytes))
     return Diagnostic{
         "cannot run bundle", path,

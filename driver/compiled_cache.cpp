@@ -12,11 +12,11 @@
 #include <fmt/ranges.h>
 
 #include "base/file.h"
+#include "base/sha256.h"
 #include "base/user_folder.h"
 #include "compiler/import/onnx.h"
 #include "compiler/target/cpu/cpu.h"
 #include "driver/targets.h"
-#include "runtime/machine_code.h"
 
 namespace dovetail::driver {
 
@@ -63,7 +63,7 @@ Json hashes_of(const std::set<fs::path>& files, const fs::path& folder) {
   for (const fs::path& file : files) {
     const auto bytes = read_file(file);
     if (!bytes.ok()) return Json();
-    hashes[file.lexically_relative(folder).string()] = runtime::sha256(*bytes);
+    hashes[file.lexically_relative(folder).string()] = sha256(*bytes);
   }
   return hashes;
 }
@@ -121,7 +121,7 @@ Result<CompiledCache> CompiledCache::of(const ModelOptions& options, const Compi
   folder /= "compiled";
   DOVETAIL_TRY(make_private_folder(folder));
   const Json content{{"program", program_files()},
-                     {"model", runtime::sha256(bytes)},
+                     {"model", sha256(bytes)},
                      {"layers", source.layers},
                      {"part", {source.part.only, source.part.from, source.part.to}},
                      {"format", has_shapes(source.path) ? fs::path(source.path).extension().string() : ""},
@@ -144,7 +144,7 @@ Result<CompiledCache> CompiledCache::of(const ModelOptions& options, const Compi
                      {"expose_all", compile.expose_all}};
   const std::string text = content.dump();
   std::error_code error;
-  return CompiledCache(folder / (runtime::sha256(std::as_bytes(std::span(text))) + std::string(bundle::kFileExtension)),
+  return CompiledCache(folder / (sha256(std::as_bytes(std::span(text))) + std::string(bundle::kFileExtension)),
                        fs::weakly_canonical(import::external_data_folder(options.path), error));
 }
 

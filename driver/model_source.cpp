@@ -232,6 +232,11 @@ std::string border(const Graph& graph, const std::vector<ValueId>& values) {
 
 }  // namespace
 
+std::set<std::filesystem::path> data_files_of(const std::filesystem::path& model) {
+  const auto imported = import::import_onnx_file(model);
+  return imported.ok() ? imported->report.data_files : std::set<std::filesystem::path>();
+}
+
 bool has_shapes(std::string_view path) { return is_topology(path) || is_yaml(path); }
 
 bool ModelSource::is_onnx_file() const { return layers.empty() && !has_shapes(path) && part.is_whole(); }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +39,9 @@ struct ModelSource {
   // The options and path that give this source on a command line, quoted for a shell.
   std::string words() const;
 };
+
+// The files outside of an ONNX file that hold data of its tensors; none if the file is not a model.
+std::set<std::filesystem::path> data_files_of(const std::filesystem::path& model);
 
 // Whether files of this name have shapes without a model.
 bool has_shapes(std::string_view path);

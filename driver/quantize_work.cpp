@@ -14,10 +14,10 @@
 #include "base/file.h"
 #include "base/memory_limit.h"
 #include "base/saturating.h"
+#include "base/sha256.h"
 #include "base/user_folder.h"
 #include "compiler/quantize/ranges.h"
 #include "driver/compiled_cache.h"
-#include "runtime/machine_code.h"
 
 namespace dovetail::driver {
 
@@ -47,7 +47,7 @@ std::uint64_t constant_bytes(const graph::Graph& model) {
   return bytes;
 }
 
-std::string hash_of(std::span<const std::byte> bytes) { return runtime::sha256(bytes); }
+std::string hash_of(std::span<const std::byte> bytes) { return sha256(bytes); }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/machine_code_permission.h"
 #include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
 #include "bundle/code/cuda.h"
@@ -36,6 +37,7 @@ Result<TargetPointer> make_accel(const TargetOptions& options, bool) {
 Result<TargetPointer> make_cpu(const TargetOptions& options, bool asked) {
   if (options.cpu == kInterpreter) return cpu::make_target(std::nullopt);
   if (options.cpu == kPortable) return portable::make_target();
+  if (asked && options.exported.empty()) DOVETAIL_TRY(check_machine_code("cannot compile", "target cpu"));
   // If the user did not ask for the CPU and this machine's processor is not supported, its nodes are interpreted.
   if (options.cpu == "native" && !asked && !options.check_bounds) return cpu::make_native_target();
   DOVETAIL_ASSIGN(cpu::Cpu processor, cpu::find_cpu(options.cpu));
@@ -54,6 +56,7 @@ Result<TargetPointer> make_cuda(const TargetOptions& options, bool asked) {
   DOVETAIL_ASSIGN(cuda::Gpu gpu, cuda::parse_gpu("--gpu", options.gpu));
   gpu.tf32 = options.tf32;
   if (asked) {
+    DOVETAIL_TRY(check_machine_code("cannot compile", "target cuda"));
     DOVETAIL_TRY(cuda::Nvrtc::find());
     // The driver is not opened if the list already has the device: `tune` asks a child process for it, since a process
     // that used the driver cannot fork children that use it.

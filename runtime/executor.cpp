@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "base/machine_code_permission.h"
 #include "base/memory_limit.h"
 #include "base/resource_error.h"
 #include "base/thread_pool.h"
@@ -35,11 +36,14 @@ struct Executor::State {
 
 namespace {
 
-// The code that reads a bundle from a file decides whether its machine code may be loaded.
+// The environment decides whether this process may execute machine code, and the code that reads a bundle from a file
+// whether that of the bundle may be loaded.
 Result<void> check_trust(const bundle::Bundle& bundle, const Devices& devices) {
-  if (bundle.machine_code == bundle::MachineCode::trusted) return {};
   const std::vector<std::string> targets = machine_code_targets(bundle, devices);
   if (targets.empty()) return {};
+  DOVETAIL_TRY(check_machine_code(fmt::format("cannot run {}", bundle.name),
+                                  fmt::format("target {}", fmt::join(targets, ", "))));
+  if (bundle.machine_code == bundle::MachineCode::trusted) return {};
   return Diagnostic{
       "cannot run bundle", bundle.name,
       fmt::format("the bundle contains machine code, in the steps of {}, and comes from an untrusted file",

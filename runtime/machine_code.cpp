@@ -1,17 +1,13 @@
 #include "runtime/machine_code.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
-
-// OpenSSL's low-level functions: they allocate nothing and read no configuration, and a static build links little else.
-#define OPENSSL_SUPPRESS_DEPRECATED
-#include <openssl/sha.h>
 
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "base/printable.h"
+#include "base/sha256.h"
 #include "base/user_folder.h"
 
 namespace dovetail::runtime {
@@ -51,19 +47,6 @@ std::vector<std::string> machine_code_targets(const bundle::Bundle& bundle,
   };
   for (const bundle::Bundle* program : bundle::all_programs(bundle)) look(*program);
   return targets;
-}
-
-std::string sha256(std::span<const std::byte> bytes) { return sha256(Pieces{bytes}); }
-
-std::string sha256(const Pieces& file) {
-  SHA256_CTX context;
-  SHA256_Init(&context);
-  for (const auto piece : file) SHA256_Update(&context, piece.data(), piece.size());
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest;
-  SHA256_Final(digest.data(), &context);
-  std::string text;
-  for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
 }
 
 Result<std::filesystem::path> bundle_record() {

@@ -24,10 +24,6 @@ namespace dovetail::runtime {
 std::vector<std::string> machine_code_targets(const bundle::Bundle& bundle,
                                               const std::vector<std::shared_ptr<Device>>& devices);
 
-// Hash of a whole file; 64 hexadecimal digits (FIPS 180-4).
-std::string sha256(std::span<const std::byte> bytes);
-std::string sha256(const Pieces& file);
-
 // The record: one line for each compiled bundle with machine code: its SHA-256, two spaces, and its path, in the format
 // of sha256sum. It is in the user's state folder (base/user_folder.h), which no other user may write to.
 Result<std::filesystem::path> bundle_record();

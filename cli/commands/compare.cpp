@@ -9,6 +9,7 @@
 #include "cli/report/comparison_text.h"
 #include "cli/report/explanation_text.h"
 #include "cli/shell/arguments.h"
+#include "cli/shell/board_arguments.h"
 #include "cli/shell/energy_arguments.h"
 #include "cli/shell/model_arguments.h"
 #include "cli/shell/output.h"
@@ -63,6 +64,7 @@ class Compare : public Command {
     energy_.declare(options);
     limit_.declare(options);
     options.flag("--details", details_, kDetailsHelp);
+    board_.declare(options, false);
     options.json(json_, "print the comparison as JSON (docs/howto/comparing.md)");
     options.value("--html", "PAGE.html", html_, "write it as a page for a browser", File::written_text);
     options.footer(
@@ -73,6 +75,8 @@ class Compare : public Command {
         "Example: dovetail compare examples/digits/digits_int8.onnx --target accel,cpu,cuda --hw 1x16x16-ext,1x8x8\n"
         "Example: dovetail compare examples/digits/digits_int8.onnx --explain --hw 1x16x16-ext,1x16x16-g2");
   }
+
+  const BoardArguments* board() const override { return &board_; }
 
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
@@ -177,6 +181,7 @@ class Compare : public Command {
     return Exit::success;
   }
 
+  BoardArguments board_;
   ModelArguments model_;
   EnergyArguments energy_;
   LimitArguments limit_;

@@ -11,6 +11,7 @@
 #include "cli/report/evaluation_text.h"
 #include "cli/report/latency_text.h"
 #include "cli/report/work_shares_text.h"
+#include "cli/shell/board_arguments.h"
 #include "cli/shell/output.h"
 #include "cli/shell/preprocess_arguments.h"
 #include "cli/shell/session_arguments.h"
@@ -65,6 +66,7 @@ class Evaluate : public Command {
                   File::folder);
     limit_.declare(options);
     options.value("--report", "R.json", report_, "write the report as JSON", File::written_text);
+    board_.declare(options, false);
     options.json(json_);
     options.flag("--trust", session_.trust, kTrustHelp);
     options.footer(
@@ -73,6 +75,8 @@ class Evaluate : public Command {
         "examples/digits/test_images.npy "
         "--labels examples/digits/test_labels.npy --against examples/digits/digits_float.onnx --against-target cpu");
   }
+
+  const BoardArguments* board() const override { return &board_; }
 
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
@@ -202,6 +206,7 @@ class Evaluate : public Command {
     return text;
   }
 
+  BoardArguments board_;
   SessionArguments session_{.engine = "functional"};
   LimitArguments limit_;
   PreprocessArguments preprocess_;

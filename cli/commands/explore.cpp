@@ -17,6 +17,7 @@
 #include "cli/commands/explore_confirm.h"
 #include "cli/report/text.h"
 #include "cli/shell/arguments.h"
+#include "cli/shell/board_processes.h"
 #include "cli/shell/build_facts.h"
 #include "cli/shell/explore_progress.h"
 #include "cli/shell/grouped.h"
@@ -94,6 +95,8 @@ class Explore : public Command {
     options.value("--point", "KEY", point_, "measure only this point, and print it as JSON");
     options.value("--what-if", "CONFIG", what_if_,
                   "no sweep: the gain and the cost of one step more of each resource of this machine");
+    board_.declare(options, true);
+    words_ = options.words();
     options.json(json_);
     options.footer(
         "Every point is compiled with its own tiling and timed exactly. DIR gets points.db, points.csv, front.json and "
@@ -105,7 +108,7 @@ class Explore : public Command {
   }
 
   Result<Exit> run() override {
-    DOVETAIL_ASSIGN(const std::unique_ptr<explore::Transport> others, explore::join_processes());
+    DOVETAIL_ASSIGN(const std::unique_ptr<explore::Transport> others, other_processes(board_, *words_));
     if (others && others->rank() > 0) return serve_sweep(*others);
     const explore::Dismissal dismissal(others.get());
     DOVETAIL_TRY(read_options());
@@ -468,6 +471,8 @@ class Explore : public Command {
   std::string space_path_, strategy_ = "exhaustive", batch_ = "64", seed_ = "1", confirm_most_ = "4";
   bool no_prune_ = false, no_check_ = false, layers_ = false, json_ = false;
   NumericArguments numeric_;
+  BoardArguments board_;
+  std::shared_ptr<const CommandWords> words_;
   SourceArguments source_;
   std::vector<driver::ModelSource> sources_;
   explore::SweepOptions options_;

@@ -8,6 +8,7 @@
 #include "cli/report/profile_report.h"
 #include "cli/report/timing_text.h"
 #include "cli/shell/arguments.h"
+#include "cli/shell/board_arguments.h"
 #include "cli/shell/clock_arguments.h"
 #include "cli/shell/energy_arguments.h"
 #include "cli/shell/output.h"
@@ -42,6 +43,7 @@ class Profile : public Command {
     options.value("--seed", "N", session_.seed, "seed of the random inputs (default 1)");
     options.value("--report", "R.json", report_, "write the profile as JSON", File::written_text);
     options.flag("--details", details_, kDetailsHelp);
+    board_.declare(options, false);
     options.json(json_);
     options.flag("--trust", session_.trust, kTrustHelp);
     options.footer(
@@ -54,6 +56,8 @@ class Profile : public Command {
         "ceilings that are measured on it.\n"
         "Example: dovetail profile examples/digits/digits_float.onnx --target cpu --threads 1");
   }
+
+  const BoardArguments* board() const override { return &board_; }
 
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
@@ -92,6 +96,7 @@ class Profile : public Command {
     return driver::Session::open(std::move(options));
   }
 
+  BoardArguments board_;
   SessionArguments session_{.engine = "cycle"};
   ClockArguments clock_;
   EnergyArguments energy_;

@@ -12,6 +12,7 @@
 #include "cli/report/run_report.h"
 #include "cli/report/timing_text.h"
 #include "cli/shell/arguments.h"
+#include "cli/shell/board_arguments.h"
 #include "cli/shell/clock_arguments.h"
 #include "cli/shell/energy_arguments.h"
 #include "cli/shell/output.h"
@@ -63,6 +64,7 @@ class Run : public Command {
                   "write the report as JSON; with an engine that has a clock, also the latency on other hardware",
                   File::written_text);
     options.flag("--details", details_, kDetailsHelp);
+    board_.declare(options, false);
     options.json(json_);
     options.value(
         "--dump-tensors", "DIR", dump_,
@@ -86,6 +88,8 @@ class Run : public Command {
         "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check --output-dir "
         "out");
   }
+
+  const BoardArguments* board() const override { return &board_; }
 
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
@@ -228,6 +232,7 @@ class Run : public Command {
     return tolerance;
   }
 
+  BoardArguments board_;
   SessionArguments session_{.engine = "functional"};
   ClockArguments clock_;
   EnergyArguments energy_;

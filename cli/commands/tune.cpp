@@ -2,6 +2,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "cli/commands/all.h"
 #include "cli/report/tune_report.h"
 #include "cli/shell/arguments.h"
+#include "cli/shell/board_processes.h"
 #include "cli/shell/build_facts.h"
 #include "cli/shell/output.h"
 #include "cli/shell/session_arguments.h"
@@ -56,6 +58,8 @@ class Tune : public Command {
     options.value("--threads", "N", threads_, "threads that run CPU kernels (default 1)");
     options.value("--time", "TIME", time_, "stop after the batch in which this time ends: 90s, 10min, 2h");
     options.value("--report", "R.json", report_, "write the results as JSON", File::written_text);
+    board_.declare(options, true);
+    words_ = options.words();
     options.json(json_);
     options.value("--html", "PAGE.html", html_, "write a page with a curve for each task", File::written_text);
     options.footer(
@@ -69,8 +73,17 @@ class Tune : public Command {
         "digits.db");
   }
 
+  // Cycles are counted by any process; times are those of one machine, which then runs the whole command.
+  const BoardArguments* board() const override {
+    const std::string targets = model_.targets.value_or("cpu");
+    const bool counts_cycles = std::ranges::all_of(std::views::split(targets, ','), [](const auto& target) {
+      return bundle::has_clock(std::string_view(target.begin(), target.end()));
+    });
+    return counts_cycles && !list_ ? nullptr : &board_;
+  }
+
   Result<Exit> run() override {
-    DOVETAIL_ASSIGN(const std::unique_ptr<explore::Transport> others, explore::join_processes());
+    DOVETAIL_ASSIGN(const std::unique_ptr<explore::Transport> others, other_processes(board_, *words_));
     if (!others || others->rank() == 0) {
       const explore::Dismissal dismissal(others.get());
       return run_with(others.get());
@@ -314,6 +327,8 @@ class Tune : public Command {
     return table.to_string();
   }
 
+  BoardArguments board_;
+  std::shared_ptr<const CommandWords> words_;
   ModelArguments model_;
   driver::ModelOptions options_;
   std::vector<std::string> only_;

@@ -11,6 +11,8 @@
 
 namespace dovetail::cli {
 
+struct BoardArguments;
+
 // The process's exit code: part of the stable contract.
 enum class Exit : int {
   success = 0,
@@ -29,6 +31,9 @@ class Command {
   // Diagnostics mean bad_input, or failed if one of them has Cause::work or Cause::resource. A command that accepted
   // its input and then failed prints with fail() and returns its result.
   virtual Result<Exit> run() = 0;
+  // The options by which a board runs the whole command in place of this process; null: the command has none, or
+  // divides its work between boards itself. Called when the options have been parsed.
+  virtual const BoardArguments* board() const { return nullptr; }
 };
 
 struct CommandRow {

@@ -11,6 +11,10 @@ std::span<const EnvironmentVariable> environment_variables() {
        "avx512-amx"},
       {"DOVETAIL_MEMORY_LIMIT",
        "the memory that inputs may need: 512MiB, 8GiB (default: three quarters of the machine's)"},
+      {"DOVETAIL_CERTIFICATES", "the folder of certificates, for --on, `dovetail queue` and `dovetail serve`"},
+      {"DOVETAIL_MACHINE_CODE",
+       "forbidden: models, bundles and engines that need machine code are refused (a board sets it for clients "
+       "without the role run-code)"},
       {"DOVETAIL_PREFIX", "the folder where the kit is installed"},
       {"DOVETAIL_HW", "the folder of the design in SystemVerilog"},
       {"DOVETAIL_RTL_MODELS", "a folder of Verilated models, searched first"},

@@ -1,5 +1,6 @@
 #include "cli/shell/named_files.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -60,6 +61,18 @@ Result<void> NamedFiles::check(std::string_view option, const std::vector<std::s
                         "name another file"};
     }
     if (further.empty()) DOVETAIL_TRY(check_folder_of(written.option, written.path));
+  }
+  return {};
+}
+
+Result<void> NamedFiles::check_below() const {
+  for (const Use& use : uses()) {
+    if (use.path == kStandardStream) continue;
+    const fs::path path(use.path);
+    if (path.is_absolute() || std::ranges::find(path, fs::path("..")) != path.end())
+      return Diagnostic{"bad usage", fmt::format("{} {}", use.option, use.path),
+                        "the file is not one of those that were sent",
+                        "files on a board are below the command's folder"};
   }
   return {};
 }

@@ -35,6 +35,9 @@ class NamedFiles {
   // paths that `option` will write.
   Result<void> check(std::string_view option = {}, const std::vector<std::string>& further = {}) const;
 
+  // For a command that a board runs for a client. Error: a file that is not below the working folder.
+  Result<void> check_below() const;
+
   // Copies stdin into a file if `-` is read, and reserves stdout if `-` is written. `takes_stdout`: the command itself
   // prints to stdout (--json). Error: a stream is required twice, or is a terminal.
   Result<void> open_standard_streams(bool takes_stdout) const;

@@ -9,9 +9,13 @@
 #include <CLI/CLI.hpp>
 
 #include "base/processor.h"
+#include "base/user_folder.h"
+#include "cli/shell/board_arguments.h"
+#include "cli/shell/board_run.h"
 #include "cli/shell/build_facts.h"
 #include "cli/shell/command.h"
 #include "cli/shell/output.h"
+#include "cli/shell/shipment.h"
 #include "cli/shell/terminal.h"
 #include "driver/targets.h"
 #include "isa/config.h"
@@ -60,7 +64,8 @@ void change_before(std::string& text, char mark, const NamedFiles::Change& chang
 
 }  // namespace
 
-Declared Options::declared(const CLI::Option* option, std::string_view placeholder, File file) {
+Declared Options::declared(const CLI::Option* option, std::string_view placeholder, File file, PathIn place) {
+  if (file != File::none) shared_.files.emplace(option, FileValue{file, place});
   Completion& completion = shared_.completions[option];
   completion = usual_completion(placeholder, file);
   return Declared(completion);
@@ -114,7 +119,7 @@ Declared Options::values(std::string_view name, std::string_view placeholder, st
   files_->add(name, file, [&target](const NamedFiles::Change& change) {
     for (std::string& text : target) change_after(text, '=', change);
   });
-  return declared(option, placeholder, file);
+  return declared(option, placeholder, file, PathIn::after_equals);
 }
 
 void Options::placed_files(std::string_view name, std::string_view placeholder, std::vector<std::string>& target,
@@ -124,7 +129,7 @@ void Options::placed_files(std::string_view name, std::string_view placeholder, 
   files_->add(name, file, [&target](const NamedFiles::Change& change) {
     for (std::string& text : target) change_before(text, '@', change);
   });
-  declared(option, placeholder, file);
+  declared(option, placeholder, file, PathIn::before_at);
 }
 
 void Options::flag(std::string_view name, bool& target, std::string_view help, std::string_view former_name) {
@@ -168,6 +173,7 @@ class CommandLine {
   Exit bad_usage(const Declaration* entry, std::string why, std::string_view hint = "") const;
   Exit explain(const CLI::ParseError& error, int argument_count, const char* const* arguments) const;
   Result<Exit> run_chosen(const Declaration& entry);
+  Result<std::vector<std::string>> words_for(const CLI::App& command, Shipment& shipment) const;
 
   CLI::App app_{
       "Dovetail: an accelerator co-design kit. It compiles ONNX models to programs for a decoupled "
@@ -288,12 +294,58 @@ Exit CommandLine::explain(const CLI::ParseError& error, int argument_count, cons
 Result<Exit> CommandLine::run_chosen(const Declaration& entry) {
   DOVETAIL_TRY(processor_cap());
   DOVETAIL_TRY(entry.files->check());
+  if (environment("DOVETAIL_FILES") == "below") DOVETAIL_TRY(entry.files->check_below());
   const CLI::Option* json = entry.app->get_option_no_throw("--json");
   const bool prints_json = json != nullptr && json->count() > 0;
   DOVETAIL_TRY(entry.files->open_standard_streams(prints_json));
   if (prints_json) drop_reports();
   if (entry.files->writes()) finish_without_reader();
-  return entry.command->run();
+  shared_.words->set([&](Shipment& shipment) { return words_for(*entry.app, shipment); });
+  const BoardArguments* const board = entry.command->board();
+  if (board == nullptr || !board->on) return entry.command->run();
+  Shipment shipment;
+  DOVETAIL_ASSIGN(remote::CommandOrder order, order_for(*board, *shared_.words, shipment));
+  return run_on_board(std::move(order), shipment);
+}
+
+// The path in a value, in place; nullopt: there is none.
+Result<void> change_path(std::string& text, PathIn place,
+                         const std::function<Result<std::string>(const std::string&)>& change) {
+  const std::size_t begin = place == PathIn::after_equals ? text.rfind('=') + 1 : 0;
+  const std::size_t end = place == PathIn::before_at ? std::min(text.rfind('@'), text.size()) : text.size();
+  DOVETAIL_ASSIGN(const std::string path, change(text.substr(begin, end - begin)));
+  text.replace(begin, end - begin, path);
+  return {};
+}
+
+// The options first, then the positional arguments. Files that other values name, such as those of A.json+3*B.json, are
+// sent too.
+Result<std::vector<std::string>> CommandLine::words_for(const CLI::App& command, Shipment& shipment) const {
+  std::vector<std::string> words{command.get_name()}, positional;
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = !option->get_lnames().empty()   ? "--" + option->get_lnames().front()
+                             : !option->get_snames().empty() ? "-" + option->get_snames().front()
+                                                             : "";
+    if (is_board_option(name)) continue;
+    const auto file = shared_.files.find(option);
+    for (std::string text : option->results()) {
+      if (option->get_items_expected_max() == 0) {
+        words.push_back(name);
+        continue;
+      }
+      if (file != shared_.files.end()) {
+        DOVETAIL_TRY(change_path(text, file->second.place,
+                                 [&](const std::string& path) { return shipment.name_of(file->second.role, path); }));
+      }
+      DOVETAIL_TRY(shipment.send_named_in(text));
+      if (option->get_positional()) positional.push_back(text);
+      else if (name.starts_with("--")) words.push_back(name + "=" + text);
+      else words.insert(words.end(), {name, text});
+    }
+  }
+  if (!positional.empty()) words.emplace_back("--");
+  words.insert(words.end(), positional.begin(), positional.end());
+  return words;
 }
 
 // Called before parsing, since it also colors the errors of parsing.

@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,7 +22,27 @@ class Option;
 
 namespace dovetail::cli {
 
+class Shipment;
+
 enum class Need { required, optional };
+
+// Where the path of a file is in an option's value.
+enum class PathIn { whole, after_equals, before_at };
+struct FileValue {
+  File role;
+  PathIn place;
+};
+
+// The words of the command line, as another machine runs it with the files of a shipment; without the program's name
+// and the options of cli/shell/board_arguments.h. Valid while the command runs.
+class CommandWords {
+ public:
+  Result<std::vector<std::string>> of(Shipment& shipment) const { return make_(shipment); }
+  void set(std::function<Result<std::vector<std::string>>(Shipment&)> make) { make_ = std::move(make); }
+
+ private:
+  std::function<Result<std::vector<std::string>>(Shipment&)> make_;
+};
 
 // The completion of each option's values.
 using Completions = std::map<const CLI::Option*, Completion>;
@@ -54,7 +75,9 @@ class Options {
   struct Shared {
     std::string refusal;  // set when an unavailable option is used
     Completions completions;
+    std::map<const CLI::Option*, FileValue> files;
     CommandTree tree;  // complete when all options are declared
+    std::shared_ptr<CommandWords> words = std::make_shared<CommandWords>();
   };
   Options(CLI::App& app, Shared& shared, std::shared_ptr<NamedFiles> files)
       : app_(app), shared_(shared), files_(std::move(files)) {}
@@ -84,11 +107,12 @@ class Options {
 
   // For a command that writes more files than its options name.
   std::shared_ptr<const NamedFiles> files() const { return files_; }
+  std::shared_ptr<const CommandWords> words() const { return shared_.words; }
   // Complete when the command runs.
   const CommandTree& tree() const { return shared_.tree; }
 
  private:
-  Declared declared(const CLI::Option* option, std::string_view placeholder, File file);
+  Declared declared(const CLI::Option* option, std::string_view placeholder, File file, PathIn place = PathIn::whole);
 
   CLI::App& app_;
   Shared& shared_;

@@ -120,9 +120,12 @@ class Farm::Run {
   // The next job; nullopt if none is left or an error stopped the work.
   std::optional<std::size_t> take() {
     const std::lock_guard lock(mutex_);
-    if (next_ == jobs_.count || !errors_.empty() || thrown_ || stopped()) return std::nullopt;
+    if ((next_ == jobs_.count && again_.empty()) || !errors_.empty() || thrown_ || stopped()) return std::nullopt;
     ++under_way_;
-    return next_++;
+    if (again_.empty()) return next_++;
+    const std::size_t job = again_.back();
+    again_.pop_back();
+    return job;
   }
   void finish(int rank) {
     const std::lock_guard lock(mutex_);
@@ -130,8 +133,20 @@ class Farm::Run {
     ++farm_.done_[static_cast<std::size_t>(rank)];
   }
 
+  // Whether this process has nothing more to do: a job in progress elsewhere may come back.
+  bool finished() {
+    const std::lock_guard lock(mutex_);
+    return farm_.transport_ == nullptr || under_way_ == 0 || !errors_.empty() || thrown_ || stopped();
+  }
+
   void work_here() {
-    while (const auto job = take()) {
+    while (true) {
+      const auto job = take();
+      if (!job && finished()) return;
+      if (!job) {
+        std::this_thread::sleep_for(kPatience);
+        continue;
+      }
       if (farm_.transport_ == nullptr) {
         if (const Result<void> done = jobs_.here(*job); !done.ok()) fail(done.errors());
       } else {
@@ -153,19 +168,36 @@ class Farm::Run {
         if (!job) break;
         const int to = farm_.idle_.front();
         farm_.idle_.pop_front();
+        farm_.at_[to] = *job;
         DOVETAIL_TRY(farm_.transport_->send(to, message(kJob, std::to_string(*job), jobs_.text(*job))));
       }
       {
         const std::lock_guard lock(mutex_);
         if (stopped()) return {};
-        if (under_way_ == 0 && (next_ == jobs_.count || !errors_.empty() || thrown_)) return {};
+        const bool all_taken = next_ == jobs_.count && again_.empty();
+        if (under_way_ == 0 && (all_taken || !errors_.empty() || thrown_)) return {};
       }
       DOVETAIL_ASSIGN(const auto received, farm_.transport_->receive(kPatience));
       if (received) DOVETAIL_TRY(hear(*received));
     }
   }
 
+  // A lost process gives its job back.
+  void lose(int rank) {
+    std::erase(farm_.idle_, rank);
+    const auto job = farm_.at_.find(rank);
+    if (job == farm_.at_.end()) return;
+    const std::lock_guard lock(mutex_);
+    again_.push_back(job->second);
+    --under_way_;
+    farm_.at_.erase(job);
+  }
+
   Result<void> hear(const Transport::Message& received) {
+    if (received.lost) {
+      lose(received.from);
+      return {};
+    }
     const Parts parts = parts_of(received.text);
     const auto rank = static_cast<std::size_t>(received.from);
     if (parts.kind == kHello || parts.kind == kFailure) farm_.hosts_[rank] = parts.word;
@@ -187,6 +219,7 @@ class Farm::Run {
       return Diagnostic{"cannot understand a message", process,
                         fmt::format("the message begins with \"{}{}\"", parts.kind, parts.word),
                         "all processes need the same kit"};
+    farm_.at_.erase(received.from);
     farm_.idle_.push_back(received.from);
     if (parts.kind == kError) fail(errors_of(parts.text, process));
     else if (const Result<void> taken = jobs_.take(job, parts.text); !taken.ok()) fail(taken.errors());
@@ -200,6 +233,7 @@ class Farm::Run {
   const std::string& what_;
   std::mutex mutex_;
   std::size_t next_ = 0, under_way_ = 0;
+  std::vector<std::size_t> again_;  // jobs of lost processes
   Diagnostics errors_;
   std::exception_ptr thrown_;
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -36,8 +37,9 @@ class Farm {
   // what jobs depend on; a process with another identity is an error. Both outlive the farm.
   Farm(Transport* transport, int threads, std::string identity);
 
-  // Runs until all jobs are done. Errors: the first error of a job, with the process that ran it, once the jobs in
-  // progress have ended; the transport's errors; `work` was stopped (`what` names it), which does not wait for jobs.
+  // Runs until all jobs are done; the job of a process that is lost is done by another. Errors: the first error of a
+  // job, with the process that ran it, once the jobs in progress have ended; the transport's errors; `work`
+  // was stopped (`what` names it), which does not wait for jobs.
   Result<void> run(const Jobs& jobs, Work* work, const std::string& what);
 
   int processes() const { return transport_ == nullptr ? 1 : transport_->size(); }
@@ -52,6 +54,7 @@ class Farm {
   std::string identity_;
   std::deque<int> idle_;            // other processes that wait for a job
   std::vector<std::string> hosts_;  // by rank; "" before the process has reported
+  std::map<int, std::size_t> at_;   // the job in progress of each process
   std::vector<std::uint64_t> done_;
 };
 

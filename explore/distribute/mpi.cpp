@@ -8,6 +8,7 @@
 #include "base/kit_folder.h"
 #include "base/shared_library.h"
 #include "base/user_folder.h"
+#include "explore/distribute/inherited.h"
 
 namespace dovetail::explore {
 
@@ -78,6 +79,8 @@ Result<std::string> mpi_library() {
 }
 
 Result<std::unique_ptr<Transport>> join_processes() {
+  DOVETAIL_ASSIGN(auto of_a_board, inherited_transport());
+  if (of_a_board) return of_a_board;
   const int launched = launched_processes();
   if (launched == 1) return std::unique_ptr<Transport>();
   DOVETAIL_ASSIGN(void* const function, function_of_mpi(kFunction));

@@ -23,8 +23,9 @@ Diagnostic no_mpi();
 // The MPI library of the shared object: "Open MPI v4.1.4". Errors: no_mpi(); it cannot be loaded.
 Result<std::string> mpi_library();
 
-// Joins the other processes; null if there are none. Call it once in a process. Errors: the shared object is missing,
-// cannot be loaded, or was built for another MPI library than that of the launcher (each process is then alone).
+// Joins the other processes, of a launcher or of a queue's boards (inherited.h); null if there are none. Call it once
+// in a process. Errors: the shared object is missing, cannot be loaded, or was built for another MPI library than that
+// of the launcher (each process is then alone).
 Result<std::unique_ptr<Transport>> join_processes();
 
 }  // namespace dovetail::explore

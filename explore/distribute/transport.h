@@ -1,5 +1,6 @@
 // Messages between the processes of one command: process 0 has the work and the database, the others do the jobs that
-// it sends. Implemented with Open MPI (mpi.h); tests and a benchmark have other implementations.
+// it sends. Implemented with Open MPI (mpi.h), and for boards of a queue (inherited.h, cli/shell/board_processes.h);
+// tests and a benchmark have other implementations.
 #pragma once
 
 #include <chrono>
@@ -24,6 +25,7 @@ class Transport {
   struct Message {
     int from = 0;
     std::string text;
+    bool lost = false;  // the process has ended; one that replaces it says hello under its number
   };
   // Messages between two processes keep their order. Process 0 sends to all others, which send only to process 0.
   virtual Result<void> send(int to, std::string_view text) = 0;

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/difference.h"
 #include "base/file_lock.h"
+#include "base/machine_code_permission.h"
 #include "base/memory_limit.h"
 #include "base/processor.h"
 #include "base/resource_error.h"
@@ -149,6 +150,8 @@ class CpuMeasurer : public tune::Measurer {
     const auto refuse = [&](std::string why, std::string hint) {
       return Diagnostic{"cannot measure", task.program.name, std::move(why), std::move(hint)};
     };
+    DOVETAIL_TRY(
+        check_machine_code(fmt::format("cannot measure {}", task.program.name), fmt::format("target {}", task.target)));
     const cpu::Kind* kind = cpu::find_kind(task.kind);
     if (!bundle::runs_on(bundle::TargetDevice::processor, task.target) || kind == nullptr)
       return refuse(fmt::format("the task is for target {}, kind {}", task.target, task.kind),

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/file_lock.h"
+#include "base/machine_code_permission.h"
 #include "base/resource_error.h"
 #include "base/text_stream.h"
 #include "base/user_folder.h"
@@ -205,6 +206,8 @@ class CudaMeasurer : public tune::Measurer {
     const auto refuse = [&](std::string why, std::string hint) {
       return Diagnostic{"cannot measure", task.program.name, std::move(why), std::move(hint)};
     };
+    DOVETAIL_TRY(
+        check_machine_code(fmt::format("cannot measure {}", task.program.name), fmt::format("target {}", task.target)));
     const auto* const kind = std::ranges::find(cuda::kKinds, task.kind, &cuda::Kind::name);
     if (!bundle::runs_on(bundle::TargetDevice::gpu, task.target) || kind == cuda::kKinds.end())
       return refuse(fmt::format("the task is for target {}, kind {}", task.target, task.kind),

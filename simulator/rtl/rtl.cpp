@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/machine_code_permission.h"
 #include "base/shared_library.h"
 #include "isa/legal.h"
 #include "isa/spec/registers.h"
@@ -387,6 +388,7 @@ Result<std::unique_ptr<RtlSimulator>> make_rtl(const isa::HardwareConfig& config
                       fmt::format("engine rtl, {} accelerators", options.engine.accelerators),
                       "a Verilated model is one accelerator with its own memory",
                       "use --engine cycle or systemc: for one accelerator their cycles equal those of the design"};
+  DOVETAIL_TRY(check_machine_code("cannot run the design", "engine rtl"));
   std::filesystem::path path;
   if (options.model) {
     path = *options.model;

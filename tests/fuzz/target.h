@@ -38,6 +38,7 @@ FuzzTarget program_target();   // isa: instruction streams: decoder, verifier, d
 FuzzTarget assembly_target();  // isa: assembly text
 FuzzTarget hardware_target();  // isa: JSON, and hardware configurations in it
 FuzzTarget arrays_target();    // base: .npy and .npz
+FuzzTarget messages_target();  // remote: messages of the queue
 FuzzTarget loops_target();     // loops: texts of loop programs, in the parser, the verifier and the simplifier
 
 // Returns "" if every diagnostic says what failed, why, and what to do; otherwise the first that does not.

@@ -81,6 +81,8 @@ COMMANDS: list[tuple[str, list]] = [
     ("zoo-list", ["zoo", "list"]),
     ("rtl", ["rtl", "find", "--hw", "tiny"]),
     ("onnx-test", ["onnx-test", "{}/onnx", "--target", "cpu", None]),
+    ("certificates", ["certificates", "{}/farm", "--queue", "lab.example.org", "--client", "alice:run-code,admin"]),
+    ("certificates", ["certificates", "{}/farm", "--revoke", "alice"]),
     ("doctor", ["doctor"]),
     *(("inspect", ["inspect", file]) for file in
       (DIGITS, IMAGES, MATMUL, "{}/d.dvt", "{}/p.json", "{}/page.html", "{}/hardware.json")),

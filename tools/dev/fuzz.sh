@@ -9,6 +9,7 @@ bundle tests/fuzz/bundle/bundles.zip
 hardware tests/fuzz/isa/hardware.zip
 import tests/fuzz/compiler/import/corpus.zip
 loops tests/fuzz/loops/programs.zip
+messages tests/fuzz/remote/messages.zip
 program tests/fuzz/isa/programs.zip
 LIST
 }

@@ -22,7 +22,8 @@ namespace dovetail::cpu {
 // A kernel in the memory of this process and of processes forked from it.
 class LoadedKernel {
  public:
-  // `symbol`: the symbol that the object was compiled with. Error: out of memory.
+  // `symbol`: the symbol that the object was compiled with. Errors: out of memory; this process may not execute machine
+  // code (base/machine_code_permission.h).
   static Result<LoadedKernel> load(KernelObject object, const std::string& symbol);
 
   bundle::Kernel kernel() const;
@@ -49,7 +50,8 @@ class JitProgram {
   std::shared_ptr<State> state_;
 };
 
-// Uses the interpreter for small programs, and compiled code for those that take longer than compiling.
+// Uses the interpreter for small programs, and where this process may not execute machine code; compiled code for those
+// that take longer than compiling. The values are equal.
 passes::Evaluate jit_evaluate(const Cpu& cpu);
 
 }  // namespace dovetail::cpu

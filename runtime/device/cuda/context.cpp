@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/machine_code_permission.h"
+
 namespace dovetail::runtime::cuda {
 
 namespace {
@@ -129,6 +131,7 @@ Result<std::size_t> Context::choose(std::span<const bundle::CudaImage> images) c
 }
 
 Result<ModuleHandle> Context::module(std::span<const bundle::CudaImage> images) {
+  DOVETAIL_TRY(check_machine_code("cannot load the kernels", "target cuda"));
   DOVETAIL_ASSIGN(const std::size_t chosen, choose(images));
   const bundle::CudaImage* const best = &images[chosen];
   const std::byte* const bytes = best->bytes.bytes().data();

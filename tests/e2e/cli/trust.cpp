@@ -3,12 +3,13 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
+#include "base/sha256.h"
 #include "bundle/code/cpu.h"
 #include "bundle/format.h"
-#include "runtime/machine_code.h"
 #include "tests/catch.h"
 #include "tests/e2e/cli/digits_models.h"
 #include "tests/environment.h"
@@ -19,6 +20,7 @@ using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using test::Environment;
 using test::Finished;
+using test::kDigits;
 using test::kFloatDigits;
 namespace fs = std::filesystem;
 
@@ -70,7 +72,7 @@ TEST_CASE("code that compile has written for a user runs, and no other machine c
   CHECK(test::dovetail({"profile", shelf.bundle, "--repeat", "1"}).exit == 0);
   const auto bytes = read_file(shelf.bundle).value();
   CHECK_THAT(read_text_file(shelf.folder / "state/dovetail/compiled-bundles").value(),
-             ContainsSubstring(runtime::sha256(bytes) + "  " + shelf.bundle));
+             ContainsSubstring(sha256(bytes) + "  " + shelf.bundle));
   fs::copy(shelf.bundle, shelf.folder / "moved.dvt");  // the content counts, not the name
   CHECK(run(shelf.folder / "moved.dvt").exit == 0);
 
@@ -208,4 +210,44 @@ TEST_CASE("kernels are called with their own parameters, whatever a trusted bund
                made_for = made_for == "baseline" ? "avx2" : "baseline";
              }),
              ContainsSubstring("processor class"));
+}
+
+TEST_CASE("without permission for machine code, the accelerator and the interpreter run, and no other code is loaded") {
+  const Shelf shelf;
+  const std::string records = shelf.folder / "records.db";
+  const Environment permission("DOVETAIL_MACHINE_CODE", "forbidden");
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{"--target", "accel", "--cpu", "interpreter", "--engine", "cycle"},
+        {"--target", "accel", "--cpu", "interpreter", "--engine", "functional"},
+        {"--target", "cpu", "--cpu", "interpreter"}}) {
+    std::vector<std::string> line{"run", kDigits, "--check"};
+    line.insert(line.end(), options.begin(), options.end());
+    const Finished ran = test::dovetail(line);
+    CHECK(ran.error == "");
+    CHECK(ran.exit == 0);
+    CHECK_FALSE(loads_code(line));
+  }
+  const std::string on_accel = shelf.folder / "accel.dvt";
+  CHECK(test::dovetail({"compile", kDigits, "--target", "accel", "--cpu", "interpreter", "-o", on_accel}).exit == 0);
+  CHECK(run(on_accel).exit == 0);
+
+  for (const auto& [line, where] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"run", kFloatDigits, "--target", "cpu"}, "target cpu"},
+           {{"profile", kFloatDigits, "--target", "cpu"}, "target cpu"},
+           {{"evaluate", kFloatDigits, "--inputs", test::kDigitsFolder + "data/images.npy", "--labels",
+             test::kDigitsFolder + "data/labels.npy", "--target", "cpu"},
+            "target cpu"},
+           {{"compare", kFloatDigits, "--target", "cpu"}, "target cpu"},
+           {{"run", kFloatDigits, "--target", "accel"}, "target cpu"},  // what the accelerator does not support
+           {{"run", kDigits, "--target", "accel", "--cpu", "interpreter", "--engine", "rtl"}, "engine rtl"},
+           {{"tune", kFloatDigits, "--target", "cpu", "--records", records}, "target cpu"},
+           {{"run", shelf.bundle, "--trust"}, "target cpu"},
+           {{"profile", shelf.bundle, "--trust"}, "target cpu"}}) {
+    const Finished refused = test::dovetail(line);
+    INFO(line[0] << " " << line[1] << " " << line.back() << "\n" << refused.error);
+    CHECK(refused.exit == 2);
+    CHECK_THAT(refused.error, ContainsSubstring("(" + where + "): it needs machine code") &&
+                                  ContainsSubstring("the client's certificate lacks the role run-code"));
+    CHECK_FALSE(loads_code(line));
+  }
 }

@@ -12,9 +12,9 @@ using Catch::Matchers::ContainsSubstring;
 using test::Finished;
 
 namespace {
-const std::vector<std::string> kCommands{"compile", "run",   "simulate", "check",   "asm",      "disasm",
-                                         "isa",     "hw",    "zoo",      "inspect", "doctor",   "profile",
-                                         "trace",   "debug", "rtl",      "records", "evaluate", "export"};
+const std::vector<std::string> kCommands{"compile", "run",     "simulate", "check",  "asm",          "disasm", "isa",
+                                         "hw",      "zoo",     "inspect",  "doctor", "profile",      "trace",  "debug",
+                                         "rtl",     "records", "evaluate", "export", "certificates", "queue",  "serve"};
 }
 
 TEST_CASE("every command's help ends with an example and exit code 0") {
@@ -70,6 +70,35 @@ TEST_CASE("bad usage is exit code 2 and one paragraph") {
       {"records", "show", "r.db", "a", "--task", "a"},
       {"records", "merge", "r.db"},
       {"records", "import", "r.db", "missing.jsonl"},
+      {"queue", "unix:"},
+      {"queue", "127.0.0.1:0"},
+      {"queue", "unix:/nowhere/q", "--longest", "0"},
+      {"queue", "unix:q", "--json"},
+      {"queue", "a:b:c"},
+      {"serve"},
+      {"serve", "lab.example.org"},
+      {"serve", "unix:q", "--memory", "1"},
+      {"run", "m.onnx", "--on", "lab/pi4"},
+      {"run", "m.onnx", "--on", "queue:lab/pi4"},
+      {"run", "./missing.onnx", "--on", "queue:unix:q/pi4"},
+      {"run", "m.onnx", "--on", "queue:unix:q", "--priority", "x"},
+      {"explore", "m.onnx", "s.json", "--on", "queue:unix:q", "--boards", "0"},
+      {"certificates"},
+      {"certificates", "missing"},
+      {"certificates", "farm", "--queue", ""},
+      {"certificates", "farm", "--queue", "lab:7447"},
+      {"certificates", "farm", "--board", "../x"},
+      {"certificates", "farm", "--board", "pi4", "--board", "pi4"},
+      {"certificates", "farm", "--client", "alice"},
+      {"certificates", "farm", "--client", "alice:root"},
+      {"certificates", "farm", "--client", "alice:board"},
+      {"certificates", "farm", "--client", "alice:"},
+      {"certificates", "farm", "--client", ":measure"},
+      {"certificates", "farm", "--board", "pi4", "--days", "0"},
+      {"certificates", "farm", "--board", "pi4", "--days", "3651"},
+      {"certificates", "farm", "--days", "9"},
+      {"certificates", "farm", "--renew"},
+      {"certificates", "farm", "--revoke", "alice"},
       {"simulate", "p.bin"},
       {"disasm", "a", "b"},
       {"disasm", "--hw"},

@@ -4,6 +4,9 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/machine_code_permission.h"
+#include "base/sha256.h"
+#include "base/shared_library.h"
 #include "runtime/device/all.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
@@ -43,13 +46,6 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("SHA-256 is that of FIPS 180-4") {
-  CHECK(runtime::sha256(Pieces()) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  CHECK(runtime::sha256(bytes_of("abc")) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  CHECK(runtime::sha256(bytes_of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")) ==
-        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-}
-
 TEST_CASE("an untrusted bundle runs on the accelerator and the interpreter, and loads no other code") {
   bundle::Bundle plain = test::sample_bundle(), scaled = test::sample_bundle_with_scaler();
   plain.machine_code = scaled.machine_code = bundle::MachineCode::untrusted;
@@ -70,6 +66,27 @@ TEST_CASE("an untrusted bundle runs on the accelerator and the interpreter, and 
   CHECK(runtime::machine_code_targets(plain, devices) == std::vector<std::string>{"cpu"});
 }
 
+TEST_CASE("a process that may not execute machine code runs only the accelerator and the interpreter") {
+  bundle::Bundle plain = test::sample_bundle(), scaled = test::sample_bundle_with_scaler();
+  scaled.machine_code = bundle::MachineCode::trusted;
+  const auto code = std::make_shared<CodeScaler>(true), data = std::make_shared<CodeScaler>(false);
+  for (const std::string value : {"forbidden", "misspelled"}) {
+    const Environment permission(kMachineCodeVariable, value);
+    CHECK_FALSE(may_execute_machine_code());
+    CHECK(error_of(plain, {}) == "");
+    CHECK_THAT(error_of(scaled, {data}), ContainsSubstring("the bundle was loaded"));
+    CHECK_THAT(error_of(scaled, {code}), ContainsSubstring("(target scaler): it needs machine code") &&
+                                             ContainsSubstring("DOVETAIL_MACHINE_CODE=" + value) &&
+                                             ContainsSubstring("the client's certificate lacks the role run-code"));
+    CHECK_THAT(to_string(SharedLibrary::load(bytes_of("not a shared object"), "kernels").errors()),
+               ContainsSubstring("(kernels): it needs machine code"));
+  }
+  const Environment permission(kMachineCodeVariable, "allowed");
+  CHECK_THAT(error_of(scaled, {code}), ContainsSubstring("the bundle was loaded"));
+  CHECK_THAT(to_string(SharedLibrary::load(bytes_of("not a shared object"), "kernels").errors()),
+             ContainsSubstring("cannot load the shared object"));
+}
+
 TEST_CASE("the record proves which code was recorded, if no other user may write to it") {
   const test::TemporaryFolder folder;
   const Environment state("XDG_STATE_HOME", folder / "state");
@@ -81,11 +98,11 @@ TEST_CASE("the record proves which code was recorded, if no other user may write
   CHECK_FALSE(runtime::not_recorded(one).has_value());
   CHECK(runtime::not_recorded(two).has_value());
   const std::string text = read_text_file(record).value();
-  CHECK_THAT(text, ContainsSubstring(runtime::sha256(one) + "  ") && ContainsSubstring("a\\x0ab.dvt\n"));
+  CHECK_THAT(text, ContainsSubstring(sha256(one) + "  ") && ContainsSubstring("a\\x0ab.dvt\n"));
   CHECK(std::count(text.begin(), text.end(), '\n') == 1);
 
   // An incomplete line of a killed writer hides no other line.
-  REQUIRE(write_text_file(record, text + runtime::sha256(two).substr(0, 40)).ok());
+  REQUIRE(write_text_file(record, text + sha256(two).substr(0, 40)).ok());
   CHECK(runtime::not_recorded(two).has_value());
   REQUIRE(runtime::record_bundle({two}, "two.dvt").ok());
   CHECK_FALSE(runtime::not_recorded(one).has_value());

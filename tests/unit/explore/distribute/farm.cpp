@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <string>
 #include <thread>
@@ -56,6 +57,48 @@ Jobs numbers(std::vector<int>& results, bool here) {
 }
 
 }  // namespace
+
+// Sends what a lost process and the one that replaces it send: process 1 says hello, takes a job, is lost, says hello
+// again, and does what it gets.
+class LosesOne : public Transport {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  std::string host() const override { return "here"; }
+  std::string library() const override { return "test"; }
+  Result<void> send(int, std::string_view text) override {
+    const std::string job(text.substr(1, text.find('\n') - 1));
+    if (text[0] != 'J') return {};
+    ++jobs;
+    if (jobs == 2) {
+      coming.push_back({1, "", true});
+      coming.push_back({1, "Hthere\nsame"});
+    } else {
+      coming.push_back({1, "R" + job + "\n" + std::to_string(2 * std::stoi(job))});
+    }
+    return {};
+  }
+  Result<std::optional<Message>> receive(std::chrono::milliseconds) override {
+    if (coming.empty()) return std::optional<Message>();
+    Message next = coming.front();
+    coming.pop_front();
+    return std::optional(std::move(next));
+  }
+
+  std::deque<Message> coming{{1, "Hthere\nsame"}};
+  int jobs = 0;
+};
+
+TEST_CASE("farm: the job of a lost process is done by another, also by this one") {
+  for (const bool here : {false, true}) {
+    LosesOne transport;
+    Farm farm(&transport, here ? 1 : 0, "same");
+    std::vector<int> results(6);
+    CHECK(farm.run(numbers(results, here), nullptr, "test").ok());
+    CHECK(results == std::vector<int>(6, 1));
+    if (!here) CHECK(transport.jobs == 7);
+  }
+}
 
 TEST_CASE("farm: each job is done once, by whichever process is free, call after call") {
   Processes processes(3);

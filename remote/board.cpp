@@ -1,0 +1,454 @@
+#include "remote/board.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/user_folder.h"
+#include "remote/channel.h"
+#include "remote/relative_path.h"
+#include "remote/sandbox.h"
+#include "remote/store.h"
+
+namespace dovetail::remote {
+
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTick{100}, kLeastPause{500}, kMostPause{30000};
+constexpr milliseconds kDrainTime{2000};  // for output that is left when a process has ended
+constexpr std::size_t kPipeBytes = std::size_t{64} << 10;
+constexpr std::size_t kMostTextBytes = kMostFrameBytes - 64;
+
+asio::awaitable<void> pause_for(milliseconds time) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, time);
+  asio::error_code ignored;
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+Refusal refusal_of(const Diagnostics& errors) {
+  return {errors.front().what,
+          errors.front().where.empty() ? errors.front().why : errors.front().where + ": " + errors.front().why,
+          errors.front().hint};
+}
+
+std::uint64_t half_of_memory() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) /
+         2;
+}
+
+// The command of a lease.
+struct Job {
+  Job(asio::io_context& io, SandboxedProcess started, fs::path its_folder)
+      : process(std::move(started)),
+        folder(std::move(its_folder)),
+        output(io, process.output.release()),
+        error_output(io, process.errors.release()),
+        texts(io, process.messages.release()),
+        end(io, ::dup(process.end_event())) {
+    process.input.close();
+  }
+
+  SandboxedProcess process;
+  fs::path folder;
+  asio::posix::stream_descriptor output, error_output, texts, end;
+  std::vector<std::string> results;
+  int pumps = 0;  // that read its output
+  bool sends_texts = false;
+};
+
+struct Session {
+  std::uint64_t lease = 0;
+  std::string token, client;
+  bool machine_code = false;
+  std::shared_ptr<Channel> channel = nullptr;
+  std::shared_ptr<Job> job = nullptr;
+  std::map<std::string, std::uint64_t> offered = {};  // bytes of each file, by SHA-256
+  std::vector<BlobStore::Pin> pins = {};
+  bool over = false;      // the lease has ended
+  bool finished = false;  // and the session too
+
+  // Ends the work; the coroutines that do it then return.
+  void stop(const std::string& why) {
+    over = true;
+    if (job) job->process.kill();
+    if (channel) channel->close(why);
+  }
+};
+
+}  // namespace
+
+struct Board::State {
+  explicit State(BoardOptions given, BlobStore opened) : options(std::move(given)), store(std::move(opened)) {}
+
+  asio::awaitable<void> keep_connected();
+  asio::awaitable<void> serve(std::shared_ptr<Channel> control);
+  asio::awaitable<void> beat(std::shared_ptr<Channel> control, milliseconds every);
+  asio::awaitable<void> work(std::shared_ptr<Channel> control, std::shared_ptr<Session> session);
+  asio::awaitable<void> converse(std::shared_ptr<Session> session);
+  asio::awaitable<void> run_job(std::shared_ptr<Session> session);
+  asio::awaitable<void> pump(std::shared_ptr<Session> session, std::shared_ptr<Job> job,
+                             asio::posix::stream_descriptor& from, bool error);
+  asio::awaitable<void> pump_texts(std::shared_ptr<Session> session, std::shared_ptr<Job> job);
+  asio::awaitable<void> send_results(std::shared_ptr<Session> session, const Job& job);
+  asio::awaitable<bool> send_file(Channel& channel, const std::string& name, const fs::path& path, std::uint64_t& room);
+  asio::awaitable<void> pass_on(Session& session, const std::string& text);
+  Result<void> take(Session& session, const WorkRequest& request);
+  Result<void> start(Session& session, const CommandStart& command);
+  asio::awaitable<void> watch(const std::function<bool()>& stopped);
+
+  fs::path jobs() const { return options.folder / "jobs"; }
+  void log(std::string line) const {
+    if (options.log) options.log(line);
+  }
+
+  BoardOptions options;
+  BlobStore store;
+  std::optional<asio::ssl::context> tls;  // absent on a Unix socket
+  Result<void> may_run_machine_code;
+  asio::io_context io{1};
+  std::shared_ptr<Channel> control;
+  std::shared_ptr<Session> session;
+  std::optional<Diagnostic> refused;
+  bool stopping = false;
+  std::uint64_t last_job = 0;
+};
+
+asio::awaitable<void> Board::State::keep_connected() {
+  milliseconds pause = kLeastPause;
+  std::string said;
+  while (!stopping && !refused) {
+    Result<std::shared_ptr<Channel>> connected = co_await Channel::connect(options.queue, tls ? &*tls : nullptr);
+    if (connected.ok()) {
+      pause = kLeastPause;
+      said.clear();
+      control = *connected;
+      co_await serve(control);
+      if (session) session->stop("the queue is lost");
+      while (session && !session->finished) co_await pause_for(kTick);
+      session.reset();
+      control.reset();
+    } else if (const std::string line = to_string(connected.errors()); line != said) {
+      log(line + "\nconnecting again");
+      said = line;
+    }
+    if (stopping || refused) break;
+    co_await pause_for(pause);
+    pause = std::min(2 * pause, kMostPause);
+  }
+  io.stop();
+}
+
+asio::awaitable<void> Board::State::serve(std::shared_ptr<Channel> channel) {
+  Hello hello{kProtocolVersion, "", options.entry};
+  hello.board->machine_code = may_run_machine_code.ok();
+  channel->send(JoinRequest(hello));
+  channel->close_after(std::chrono::seconds(10), "the queue does not answer");
+  const auto answer = co_await channel->read_message<JoinResponse>();
+  channel->stop_timer();
+  if (answer && std::holds_alternative<Refusal>(*answer)) {
+    const auto& refusal = std::get<Refusal>(*answer);
+    refused = Diagnostic{refusal.what, options.entry.name, refusal.why, refusal.hint};
+    co_return;
+  }
+  if (!answer || !std::holds_alternative<Welcome>(*answer)) {
+    log(fmt::format("the queue ended the connection: {}", channel->why()));
+    co_return;
+  }
+  log(fmt::format("connected to {} as {}", to_string(options.queue), options.entry.name));
+  asio::co_spawn(io, beat(channel, milliseconds(std::get<Welcome>(*answer).heartbeat_ms)), asio::detached);
+  while (const auto message = co_await channel->read_message<JoinResponse>()) {
+    if (const auto* const start = std::get_if<LeaseStart>(&*message)) {
+      if (session && !session->finished) {  // the queue leases an idle board alone
+        channel->send(JoinRequest(LeaseEnd{start->lease, EndCause::refused, "the board is busy"}));
+        continue;
+      }
+      session = std::make_shared<Session>(
+          Session{start->lease, start->token, start->client, start->machine_code && may_run_machine_code.ok()});
+      asio::co_spawn(io, work(channel, session), asio::detached);
+    } else if (const auto* const end = std::get_if<LeaseEnd>(&*message)) {
+      if (session && session->lease == end->lease) session->stop(fmt::format("{} {}", to_string(end->cause), end->why));
+    }
+  }
+  log(fmt::format("the connection to the queue ended: {}", channel->why()));
+}
+
+asio::awaitable<void> Board::State::beat(std::shared_ptr<Channel> channel, milliseconds every) {
+  while (channel->is_open()) {
+    channel->send(JoinRequest(Heartbeat{}));
+    co_await pause_for(std::max(every / 2, milliseconds(1)));
+    if (Channel::Clock::now() - channel->heard() > 3 * every) channel->close("the queue is silent");
+  }
+}
+
+// A lease, from its beginning until nothing of it is left.
+asio::awaitable<void> Board::State::work(std::shared_ptr<Channel> channel, std::shared_ptr<Session> lease) {
+  log(fmt::format("lease {}: {}", lease->lease, lease->client));
+  Result<std::shared_ptr<Channel>> connected = co_await Channel::connect(options.queue, tls ? &*tls : nullptr);
+  if (connected.ok() && !lease->over) {
+    lease->channel = *connected;
+    lease->channel->send(JoinRequest(Attach{lease->token}));
+    const auto answer = co_await lease->channel->read_message<JoinResponse>();
+    if (answer && std::holds_alternative<Welcome>(*answer)) co_await converse(lease);
+  }
+  lease->stop("the board has ended its work");
+  while (lease->job) co_await pause_for(kTick);
+  lease->finished = true;
+  channel->send(JoinRequest(LeaseEnd{lease->lease, EndCause::finished, ""}));
+  log(fmt::format("lease {}: ended", lease->lease));
+}
+
+asio::awaitable<void> Board::State::converse(std::shared_ptr<Session> lease) {
+  while (auto request = co_await lease->channel->read_message<WorkRequest>()) {
+    if (const auto* const text = std::get_if<Text>(&*request)) {
+      co_await pass_on(*lease, text->text);
+      continue;
+    }
+    const Result<void> taken = take(*lease, *request);
+    if (!taken.ok()) lease->channel->send(WorkResponse(refusal_of(taken.errors())));
+    else if (std::holds_alternative<CommandStart>(*request)) asio::co_spawn(io, run_job(lease), asio::detached);
+    co_await lease->channel->room();
+  }
+}
+
+Result<void> Board::State::take(Session& lease, const WorkRequest& request) {
+  if (const auto* const offer = std::get_if<FileOffer>(&request)) {
+    DOVETAIL_ASSIGN(const std::uint64_t have, store.have(offer->sha256, offer->bytes));
+    DOVETAIL_ASSIGN(BlobStore::Pin pin, store.pin(offer->sha256));
+    lease.pins.push_back(std::move(pin));
+    lease.offered[offer->sha256] = offer->bytes;
+    lease.channel->send(WorkResponse(FileWanted{offer->sha256, have}));
+  } else if (const auto* const chunk = std::get_if<FileChunk>(&request)) {
+    const auto offer = lease.offered.find(chunk->name);
+    if (offer == lease.offered.end())
+      return Diagnostic{"the board refuses a file", chunk->name.substr(0, 64), "it was not offered", ""};
+    DOVETAIL_TRY(store.append(chunk->name, offer->second, chunk->offset, std::as_bytes(std::span(chunk->data))));
+  } else if (const auto* const command = std::get_if<CommandStart>(&request)) {
+    return start(lease, *command);
+  }
+  return {};
+}
+
+// To the command. It may be busy, and then the client waits.
+asio::awaitable<void> Board::State::pass_on(Session& lease, const std::string& text) {
+  const std::shared_ptr<Job> job = lease.job;
+  if (!job || !job->sends_texts) co_return;
+  const std::string bytes = framed(text);
+  asio::error_code ignored;
+  co_await asio::async_write(job->texts, asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+Result<void> Board::State::start(Session& lease, const CommandStart& command) {
+  const auto refuse = [&](std::string where, std::string why, std::string hint) {
+    return Diagnostic{"the board refuses the command", std::move(where), std::move(why), std::move(hint)};
+  };
+  if (lease.job) return refuse("", "a command is running", "");
+  const std::string name = command.arguments.empty() ? "" : command.arguments.front();
+  if (std::ranges::find(options.commands, name) == options.commands.end())
+    return refuse(name, "boards do not run this command",
+                  fmt::format("they run {}", fmt::join(options.commands, ", ")));
+  const fs::path folder = jobs() / std::to_string(++last_job);
+  std::error_code error;
+  fs::remove_all(folder, error);
+  DOVETAIL_TRY(make_private_folder(folder));
+  const auto placed = [&]() -> Result<void> {
+    for (const CommandStart::File& file : command.files) {
+      DOVETAIL_ASSIGN(const fs::path path, path_below(folder, file.path));
+      fs::create_directories(path.parent_path(), error);
+      DOVETAIL_TRY(store.place(file.sha256, path));
+    }
+    if (lease.machine_code && !options.record.empty()) {
+      std::string lines;
+      for (const CommandStart::File& file : command.files) lines += fmt::format("{}  {}\n", file.sha256, file.path);
+      DOVETAIL_TRY(make_private_folder((folder / options.record).parent_path()));
+      DOVETAIL_TRY(write_text_file(folder / options.record, lines));
+    }
+    for (const std::string& result : command.results) {
+      DOVETAIL_ASSIGN(const fs::path path, path_below(folder, result));
+      fs::create_directories(path.parent_path(), error);
+    }
+    return {};
+  }();
+  SandboxOrder order;
+  order.command = command.arguments;
+  order.command.insert(order.command.begin(), options.program.string());
+  order.folder = folder;
+  order.machine_code = lease.machine_code;
+  order.environment = {{"DOVETAIL_FILES", "below"}};
+  order.limits.seconds = static_cast<double>(options.most_time.count());
+  order.limits.memory_bytes = options.most_memory_bytes > 0 ? options.most_memory_bytes : half_of_memory();
+  order.limits.file_bytes = options.most_file_bytes;
+  order.devices = options.devices;
+  Result<SandboxedProcess> process = placed.ok() ? SandboxedProcess::start(order) : placed.errors();
+  if (!process.ok()) {
+    fs::remove_all(folder, error);
+    return process.errors();
+  }
+  lease.job = std::make_shared<Job>(io, *std::move(process), folder);
+  lease.job->results = command.results;
+  lease.job->sends_texts = command.texts;
+  return {};
+}
+
+asio::awaitable<void> Board::State::run_job(std::shared_ptr<Session> lease) {
+  const std::shared_ptr<Job> job = lease->job;
+  for (const bool error : {false, true}) {
+    ++job->pumps;
+    asio::co_spawn(io, pump(lease, job, error ? job->error_output : job->output, error), asio::detached);
+  }
+  if (job->sends_texts) asio::co_spawn(io, pump_texts(lease, job), asio::detached);
+  asio::error_code error;
+  co_await job->end.async_wait(asio::posix::stream_descriptor::wait_read,
+                               asio::redirect_error(asio::use_awaitable, error));
+  const ProcessEnd end = job->process.wait();
+  for (milliseconds waited{0}; job->pumps > 0 && lease->channel->is_open() && waited < kDrainTime; waited += kTick / 10)
+    co_await pause_for(kTick / 10);
+  job->output.close(error);
+  job->error_output.close(error);
+  job->texts.close(error);
+  co_await send_results(lease, *job);
+  const EndCause cause = end.ending == ProcessEnding::exited      ? EndCause::finished
+                         : end.ending == ProcessEnding::timed_out ? EndCause::timed_out
+                                                                  : EndCause::crashed;
+  lease->channel->send(WorkResponse(CommandEnd{cause == EndCause::finished ? end.number : 1, cause, to_string(end)}));
+  co_await lease->channel->flushed();
+  while (job->pumps > 0) co_await pause_for(kTick / 10);
+  std::error_code ignored;
+  fs::remove_all(job->folder, ignored);
+  lease->job.reset();
+}
+
+asio::awaitable<void> Board::State::pump(std::shared_ptr<Session> lease, std::shared_ptr<Job> job,
+                                         asio::posix::stream_descriptor& from, bool is_error) {
+  std::string buffer(kPipeBytes, '\0');
+  while (true) {
+    asio::error_code error;
+    const std::size_t bytes =
+        co_await from.async_read_some(asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, error));
+    if (bytes > 0) lease->channel->send(WorkResponse(Output{is_error, buffer.substr(0, bytes)}));
+    if (error) break;
+    co_await lease->channel->room();
+    if (!lease->channel->is_open()) break;
+  }
+  --job->pumps;
+}
+
+asio::awaitable<void> Board::State::pump_texts(std::shared_ptr<Session> lease, std::shared_ptr<Job> job) {
+  while (lease->channel->is_open()) {
+    asio::error_code error;
+    std::string length(kLengthBytes, '\0');
+    co_await asio::async_read(job->texts, asio::buffer(length), asio::redirect_error(asio::use_awaitable, error));
+    const std::size_t bytes = length_of(length);
+    if (error || bytes > kMostTextBytes) break;
+    std::string text(bytes, '\0');
+    co_await asio::async_read(job->texts, asio::buffer(text), asio::redirect_error(asio::use_awaitable, error));
+    if (error) break;
+    lease->channel->send(WorkResponse(Text{std::move(text)}));
+    co_await lease->channel->room();
+  }
+}
+
+// The files that the command has written. Its processes have ended; but links that it may have left are not followed.
+asio::awaitable<void> Board::State::send_results(std::shared_ptr<Session> lease, const Job& job) {
+  std::uint64_t room = options.most_file_bytes;
+  for (const std::string& result : job.results) {
+    const fs::path path = job.folder / result;
+    std::error_code error;
+    if (has_link(job.folder, result)) continue;
+    const fs::file_status status = fs::symlink_status(path, error);
+    if (fs::is_regular_file(status)) {
+      if (!co_await send_file(*lease->channel, result, path, room)) co_return;
+      continue;
+    }
+    if (!fs::is_directory(status)) continue;
+    std::vector<fs::path> files;
+    for (auto entry = fs::recursive_directory_iterator(path, error); !error && entry != fs::end(entry);
+         entry.increment(error))
+      if (entry->symlink_status(error).type() == fs::file_type::regular) files.push_back(entry->path());
+    std::ranges::sort(files);
+    for (const fs::path& file : files)
+      if (!co_await send_file(*lease->channel, file.lexically_relative(job.folder).string(), file, room)) co_return;
+  }
+}
+
+// False: the connection has ended, or the results are too large.
+asio::awaitable<bool> Board::State::send_file(Channel& channel, const std::string& name, const fs::path& path,
+                                              std::uint64_t& room) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) co_return true;
+  std::string buffer(kChunkBytes, '\0');
+  FileChunk chunk{name, 0, "", false};
+  while (channel.is_open() && !chunk.last) {
+    const ssize_t bytes = ::read(file, buffer.data(), buffer.size());
+    chunk.last = bytes <= 0;
+    chunk.data = buffer.substr(0, static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+    if (chunk.data.size() > room) {
+      channel.send(WorkResponse(Refusal{"the board does not send the results", name + ": the files are too large",
+                                        "let the command write less"}));
+      ::close(file);
+      co_return false;
+    }
+    room -= chunk.data.size();
+    channel.send(WorkResponse(chunk));
+    chunk.offset += chunk.data.size();
+    co_await channel.room();
+  }
+  ::close(file);
+  co_return channel.is_open();
+}
+
+asio::awaitable<void> Board::State::watch(const std::function<bool()>& stopped) {
+  while (!stopped()) co_await pause_for(kTick);
+  stopping = true;
+  if (control) control->close("the board ends");
+  else io.stop();
+}
+
+Board::Board(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Board::Board(Board&&) noexcept = default;
+Board::~Board() = default;
+
+Result<Board> Board::open(BoardOptions options) {
+  DOVETAIL_TRY(make_private_folder(options.folder));
+  DOVETAIL_ASSIGN(BlobStore store,
+                  BlobStore::open(options.folder / "store", {options.most_store_bytes, options.most_store_bytes}));
+  auto state = std::make_unique<State>(std::move(options), std::move(store));
+  const BoardOptions& own = state->options;
+  if (own.certificates) {
+    DOVETAIL_ASSIGN(const Credentials credentials, read_credentials(*own.certificates, std::nullopt));
+    DOVETAIL_ASSIGN(TlsContext context, credentials.client_context());
+    state->tls.emplace(context.release());
+  } else if (!own.queue.is_unix()) {
+    return Diagnostic{"cannot connect to the queue", to_string(own.queue),
+                      "connections between machines need certificates, and none are given",
+                      "make them with `dovetail certificates`"};
+  }
+  std::error_code error;
+  fs::remove_all(state->jobs(), error);  // of an earlier process
+  DOVETAIL_TRY(make_private_folder(state->jobs()));
+  state->may_run_machine_code = check_sandbox();
+  if (!own.entry.machine_code)
+    state->may_run_machine_code = Diagnostic{"no machine code", own.entry.name, "the board was started so", ""};
+  return Board(std::move(state));
+}
+
+Result<void> Board::machine_code() const { return state_->may_run_machine_code; }
+
+Result<void> Board::run(const std::function<bool()>& stopped) {
+  asio::co_spawn(state_->io, state_->keep_connected(), asio::detached);
+  asio::co_spawn(state_->io, state_->watch(stopped), asio::detached);
+  state_->io.run();
+  if (state_->refused) return *state_->refused;
+  return {};
+}
+
+}  // namespace dovetail::remote
