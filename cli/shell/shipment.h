@@ -15,8 +15,8 @@ namespace dovetail::cli {
 
 class Shipment {
  public:
-  // The name there of a file that the command line names. A word that is no file, as the name of a configuration,
-  // stays. Errors: a path that does not exist; a folder with very many files.
+  // The name there of a file that the command line names. A word that names no file, as that of a
+  // configuration, stays. Errors: a path that does not exist; a folder with very many files.
   Result<std::string> name_of(File role, const std::string& path);
   // The same for configurations and memories in a text that is not a path: A.json+3*B.json, bank:FILE.json.
   Result<void> send_named_in(std::string& text);

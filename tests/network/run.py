@@ -289,7 +289,7 @@ def interrupted_uploads(farm, _):
     assert before > 1 << 20
     proxy = Proxy(farm.port)
     process = farm.client(command, proxy.port)
-    assert process.wait() == 2, process.output()  # it is no array
+    assert process.wait() == 2, process.output()  # an error: the file has no array
     sent = sum(len(record) for record in proxy.recorded)
     assert sent < (60 << 20) - before / 2, (sent, before)
     farm.check_idle()

@@ -59,7 +59,7 @@ Jobs numbers(std::vector<int>& results, bool here) {
 }  // namespace
 
 // Sends what a lost process and the one that replaces it send: process 1 says hello, takes a job, is lost, says hello
-// again, and does what it gets.
+// again, and does the rest.
 class LosesOne : public Transport {
  public:
   int rank() const override { return 0; }

@@ -29,7 +29,8 @@ TEST_CASE("inherited transport: texts of any length pass through the socket, and
   std::string got;
   std::thread other([&] {
     std::string buffer(large.size() + 4, '\0');
-    for (std::size_t at = 0; at < buffer.size();) at += static_cast<std::size_t>(::read(ends[1], buffer.data() + at, buffer.size() - at));
+    for (std::size_t at = 0; at < buffer.size();)
+      at += static_cast<std::size_t>(::read(ends[1], buffer.data() + at, buffer.size() - at));
     got = buffer;
     const std::string answer = std::string("\2\0\0\0ok", 6);
     CHECK(::write(ends[1], answer.data(), answer.size()) == 6);
