@@ -371,7 +371,8 @@ class Planner {
       call.workspace.push_back({Place::Of::arena, workspace_[s][i], kernel.code.workspace[i].dtype, true});
     plan_.calls.emplace_back(std::move(call));
     for (const TensorIndex index : step.results)
-      if (const Tensor& root = tensor(bundle::root_of(bundle_, index)); root.space != bundle::kHostSpace)
+      if (const Tensor& root = tensor(bundle::root_of(bundle_, index));
+          root.space != bundle::kHostSpace && bundle::size_bytes(root) > 0)
         unclean_.push_back({*root.offset, bundle::size_bytes(root)});
   }
 
@@ -388,7 +389,7 @@ class Planner {
       if (is_in_place(bundle_, index, code, address)) continue;
       const Place to = in_memory(index, address);
       add_copy(to, place(index, false), bundle::size_bytes(tensor(index)));
-      unclean_.push_back({to.at, bundle::size_bytes(tensor(index))});
+      if (const std::uint64_t bytes = bundle::size_bytes(tensor(index)); bytes > 0) unclean_.push_back({to.at, bytes});
     }
     call.clean = std::exchange(unclean_, {});
     if (code.offset) call.position = place(step.arguments.back(), false);

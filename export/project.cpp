@@ -40,7 +40,9 @@ std::vector<ProjectFile> project_files(const Plan& plan, const GoldenVector& gol
     if (plan.accelerator || file.of == SharedFile::Of::every)
       files.push_back({std::string(file.name), std::string(file.text)});
   if (plan.accelerator) {
-    files.push_back({"dovetail_isa.h", isa::emit_c_header(plan.accelerator->configs.front())});
+    isa::HardwareConfig config = plan.accelerator->configs.front();
+    config.name = comment_text(config.name);  // which the header has in comments
+    files.push_back({"dovetail_isa.h", isa::emit_c_header(config)});
     files.push_back({kHardwareFile, hardware_json(*plan.accelerator).dump(1) + "\n"});
   }
   files.push_back({fmt::format("test_{}.c", name), test_text(plan, golden)});

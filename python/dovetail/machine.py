@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 import numpy as np
 
@@ -56,16 +56,25 @@ class Machine:
         self._machine = _call.Handle(lib.dvt_machine_free, out)
         self.accelerators: int = lib.dvt_machine_accelerators(self._machine)
         view = (ctypes.c_uint8 * size).from_address(lib.dvt_machine_memory(self._machine) or 0)
-        view.machine = self._machine
+        setattr(view, "machine", self._machine)  # lives as long as the array
         self.memory: "np.ndarray[Any, np.dtype[np.uint8]]" = np.frombuffer(view, np.uint8)
 
     def read(self, offset: int, accelerator: int = 0) -> int:
         """The register at this offset, in bytes."""
         value = ctypes.c_uint32()
-        _call.check(lib.dvt_machine_read(self._machine, accelerator, offset, ctypes.byref(value)))
+        place = self._place(accelerator, offset, "read")
+        _call.check(lib.dvt_machine_read(self._machine, *place, ctypes.byref(value)))
         return value.value
 
     def write(self, offset: int, value: int, accelerator: int = 0) -> None:
         """Writes a register. A launch that the write starts has ended when the call returns; an error says why it
         failed, as STATUS does."""
-        _call.check(lib.dvt_machine_write(self._machine, accelerator, offset, value))
+        word = _call.number(value, ctypes.c_uint32, "Machine.write: value")
+        _call.check(lib.dvt_machine_write(self._machine, *self._place(accelerator, offset, "write"), word))
+
+    @staticmethod
+    def _place(accelerator: int, offset: int, method: str) -> Tuple[int, int]:
+        return (
+            _call.number(accelerator, ctypes.c_uint32, f"Machine.{method}: accelerator"),
+            _call.number(offset, ctypes.c_uint32, f"Machine.{method}: offset"),
+        )

@@ -47,6 +47,8 @@ class Machine(unittest.TestCase):
         for call, why in (
             (lambda: machine.read(register("ID"), accelerator=2), "numbered from 0"),
             (lambda: machine.read(0x800), "no register there"),
+            (lambda: machine.read(-1), "outside 0 to"),
+            (lambda: machine.write(0, 1 << 32), "outside 0 to"),
             (lambda: dovetail.Machine("nonesuch", base=0, size=1), "nonesuch"),
             (lambda: dovetail.Machine(HARDWARE, base=1 << 32, size=1), "32 bits"),
             (lambda: dovetail.Machine(HARDWARE, base=0, size=1, engine="systemc"), "functional, cycle or rtl"),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "export/plan.h"
+#include "export/project.h"
 #include "tests/catch.h"
 #include "tests/unit/bundle/sample.h"
 
@@ -105,6 +106,21 @@ TEST_CASE("exported accelerator: an operand of the host is copied to and from th
   for (const auto& call : plan->calls)
     if (const auto* copy = std::get_if<exporting::Copy>(&call)) copies.emplace_back(copy->from.of, copy->to.of);
   CHECK(copies == std::vector<std::pair<Of, Of>>{{Of::arena, Of::device}, {Of::device, Of::arena}});
+}
+
+TEST_CASE("exported accelerator: names of a bundle do not end comments of the headers") {
+  bundle::Bundle bundle = test::sample_bundle();
+  test::change_accel(bundle.steps[1], [](bundle::AccelCode& code) { code.config.name = "a */ int b; /*"; });
+  const auto plan = exporting::plan_project(bundle, {});
+  REQUIRE((plan.ok() ? "" : to_string(plan.errors())) == "");
+  exporting::GoldenVector golden;
+  for (const char* name : {"x", "y"})
+    (name[0] == 'x' ? golden.inputs : golden.outputs).emplace(name, NdArray(DType::int8, {1, 16}));
+  for (const exporting::ProjectFile& file : exporting::project_files(*plan, golden))
+    if (file.name.ends_with(".h") || file.name.ends_with(".c")) {
+      INFO(file.name);
+      CHECK(file.text.find("*/ int b") == file.text.npos);
+    }
 }
 
 TEST_CASE("exported accelerator: steps with several memories are refused") {
