@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/machine_code_permission.h"
 #include "base/memory_file.h"
 #include "base/temporary.h"
 #include "base/user_folder.h"
@@ -84,6 +85,7 @@ void default_signals() {
 }  // namespace
 
 Result<ChildEnd> run_child(const ChildProcess& child) {
+  DOVETAIL_TRY(check_machine_code("cannot start a program", "sh"));  // a program is machine code
   const Start start(child);
   const pid_t parent = ::getpid();
   const pid_t watcher = ::fork();

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -11,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/file_lock.h"
+#include "base/sha256.h"
 #include "base/user_folder.h"
 #include "remote/channel.h"
 #include "remote/relative_path.h"
@@ -25,7 +28,7 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTick{100}, kLeastPause{500}, kMostPause{30000};
-constexpr milliseconds kDrainTime{2000};  // for output that is left when a process has ended
+constexpr std::size_t kMostFiles = 20'000, kMostResults = 1000;  // of a command
 constexpr std::size_t kPipeBytes = std::size_t{64} << 10;
 constexpr std::size_t kMostTextBytes = kMostFrameBytes - 64;
 
@@ -74,8 +77,11 @@ struct Session {
   std::shared_ptr<Job> job = nullptr;
   std::map<std::string, std::uint64_t> offered = {};  // bytes of each file, by SHA-256
   std::vector<BlobStore::Pin> pins = {};
-  bool over = false;      // the lease has ended
-  bool finished = false;  // and the session too
+  // A command that has been started, before its job is made.
+  std::optional<SandboxedProcess> started = {};
+  std::filesystem::path folder = {};
+  std::atomic<bool> over{false};  // the lease has ended
+  bool finished = false;          // and the session too
 
   // Ends the work; the coroutines that do it then return.
   void stop(const std::string& why) {
@@ -88,8 +94,27 @@ struct Session {
 }  // namespace
 
 struct Board::State {
-  explicit State(BoardOptions given, BlobStore opened) : options(std::move(given)), store(std::move(opened)) {}
+  State(BoardOptions given, FileLock taken) : options(std::move(given)), lock(std::move(taken)) {}
 
+  // Runs it on the thread of files, so that heartbeats go on.
+  template <typename Work>
+  asio::awaitable<void> elsewhere(Work work) {
+    asio::steady_timer done(io, Channel::Clock::time_point::max());
+    asio::post(files, [&] {
+      work();
+      asio::post(io, [&] { done.cancel(); });
+    });
+    asio::error_code ignored;
+    co_await done.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  }
+  Result<BlobStore*> store_of(const std::string& client);
+  void remove_folder(const fs::path& folder) const;
+  // For coroutines whose end others wait for: the process cannot go on without it.
+  static auto unless_it_throws() {
+    return [](const std::exception_ptr& thrown) {
+      if (thrown) std::rethrow_exception(thrown);
+    };
+  }
   asio::awaitable<void> keep_connected();
   asio::awaitable<void> serve(std::shared_ptr<Channel> control);
   asio::awaitable<void> beat(std::shared_ptr<Channel> control, milliseconds every);
@@ -102,7 +127,7 @@ struct Board::State {
   asio::awaitable<void> send_results(std::shared_ptr<Session> session, const Job& job);
   asio::awaitable<bool> send_file(Channel& channel, const std::string& name, const fs::path& path, std::uint64_t& room);
   asio::awaitable<void> pass_on(Session& session, const std::string& text);
-  Result<void> take(Session& session, const WorkRequest& request);
+  Result<std::optional<FileWanted>> take(Session& session, const WorkRequest& request);
   Result<void> start(Session& session, const CommandStart& command);
   asio::awaitable<void> watch(const std::function<bool()>& stopped);
 
@@ -112,8 +137,10 @@ struct Board::State {
   }
 
   BoardOptions options;
-  BlobStore store;
-  std::optional<asio::ssl::context> tls;  // absent on a Unix socket
+  FileLock lock;                            // of the folder
+  std::map<std::string, BlobStore> stores;  // of each client: the files of one are not offered to another
+  asio::thread_pool files{1};               // does what takes long; it alone uses stores and folders of commands
+  std::optional<asio::ssl::context> tls;    // absent on a Unix socket
   Result<void> may_run_machine_code;
   asio::io_context io{1};
   std::shared_ptr<Channel> control;
@@ -172,9 +199,12 @@ asio::awaitable<void> Board::State::serve(std::shared_ptr<Channel> channel) {
         channel->send(JoinRequest(LeaseEnd{start->lease, EndCause::refused, "the board is busy"}));
         continue;
       }
-      session = std::make_shared<Session>(
-          Session{start->lease, start->token, start->client, start->machine_code && may_run_machine_code.ok()});
-      asio::co_spawn(io, work(channel, session), asio::detached);
+      session = std::make_shared<Session>();
+      session->lease = start->lease;
+      session->token = start->token;
+      session->client = start->client;
+      session->machine_code = start->machine_code && may_run_machine_code.ok();
+      asio::co_spawn(io, work(channel, session), unless_it_throws());
     } else if (const auto* const end = std::get_if<LeaseEnd>(&*message)) {
       if (session && session->lease == end->lease) session->stop(fmt::format("{} {}", to_string(end->cause), end->why));
     }
@@ -193,17 +223,21 @@ asio::awaitable<void> Board::State::beat(std::shared_ptr<Channel> channel, milli
 // A lease, from its beginning until nothing of it is left.
 asio::awaitable<void> Board::State::work(std::shared_ptr<Channel> channel, std::shared_ptr<Session> lease) {
   log(fmt::format("lease {}: {}", lease->lease, lease->client));
+  bool attached = false;
   Result<std::shared_ptr<Channel>> connected = co_await Channel::connect(options.queue, tls ? &*tls : nullptr);
   if (connected.ok() && !lease->over) {
     lease->channel = *connected;
     lease->channel->send(JoinRequest(Attach{lease->token}));
     const auto answer = co_await lease->channel->read_message<JoinResponse>();
-    if (answer && std::holds_alternative<Welcome>(*answer)) co_await converse(lease);
+    attached = answer && std::holds_alternative<Welcome>(*answer);
+    if (attached) co_await converse(lease);
   }
   lease->stop("the board has ended its work");
   while (lease->job) co_await pause_for(kTick);
+  lease->pins.clear();
   lease->finished = true;
-  channel->send(JoinRequest(LeaseEnd{lease->lease, EndCause::finished, ""}));
+  channel->send(JoinRequest(LeaseEnd{lease->lease, attached ? EndCause::finished : EndCause::board_lost,
+                                     attached ? "" : "the board could not connect for it"}));
   log(fmt::format("lease {}: ended", lease->lease));
 }
 
@@ -213,29 +247,66 @@ asio::awaitable<void> Board::State::converse(std::shared_ptr<Session> lease) {
       co_await pass_on(*lease, text->text);
       continue;
     }
-    const Result<void> taken = take(*lease, *request);
+    Result<std::optional<FileWanted>> taken = std::optional<FileWanted>();
+    co_await elsewhere([&] { taken = take(*lease, *request); });
     if (!taken.ok()) lease->channel->send(WorkResponse(refusal_of(taken.errors())));
-    else if (std::holds_alternative<CommandStart>(*request)) asio::co_spawn(io, run_job(lease), asio::detached);
+    else if (*taken) lease->channel->send(WorkResponse(**taken));
+    else if (const auto* const command = std::get_if<CommandStart>(&*request)) {
+      lease->job = std::make_shared<Job>(io, *std::move(lease->started), lease->folder);
+      lease->job->results = command->results;
+      lease->job->sends_texts = command->texts;
+      lease->started.reset();
+      if (lease->over) lease->job->process.kill();
+      asio::co_spawn(io, run_job(lease), unless_it_throws());
+    }
     co_await lease->channel->room();
   }
 }
 
-Result<void> Board::State::take(Session& lease, const WorkRequest& request) {
+Result<BlobStore*> Board::State::store_of(const std::string& client) {
+  const auto known = stores.find(client);
+  if (known != stores.end()) return &known->second;
+  const fs::path folder = options.folder / "store" / sha256(std::as_bytes(std::span(client))).substr(0, 16);
+  DOVETAIL_TRY(make_private_folder(folder.parent_path()));
+  DOVETAIL_ASSIGN(BlobStore opened, BlobStore::open(folder, {options.most_store_bytes, options.most_store_bytes}));
+  return &stores.emplace(client, std::move(opened)).first->second;
+}
+
+// A command may have left folders that only root can open.
+void Board::State::remove_folder(const fs::path& folder) const {
+  std::error_code error;
+  for (auto entry = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
+       !error && entry != fs::end(entry); entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->symlink_status(ignored).type() == fs::file_type::directory)
+      fs::permissions(entry->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
+  }
+  fs::remove_all(folder, error);
+  if (error) log(fmt::format("cannot remove {}: {}", folder.string(), error.message()));
+}
+
+// On the thread of files.
+Result<std::optional<FileWanted>> Board::State::take(Session& lease, const WorkRequest& request) {
+  DOVETAIL_ASSIGN(BlobStore* const own, store_of(lease.client));
+  BlobStore& store = *own;
   if (const auto* const offer = std::get_if<FileOffer>(&request)) {
+    if (lease.offered.size() >= kMostFiles)
+      return Diagnostic{"the board refuses a file", "", fmt::format("a command has at most {} files", kMostFiles),
+                        "send fewer"};
     DOVETAIL_ASSIGN(const std::uint64_t have, store.have(offer->sha256, offer->bytes));
     DOVETAIL_ASSIGN(BlobStore::Pin pin, store.pin(offer->sha256));
     lease.pins.push_back(std::move(pin));
     lease.offered[offer->sha256] = offer->bytes;
-    lease.channel->send(WorkResponse(FileWanted{offer->sha256, have}));
+    return std::optional(FileWanted{offer->sha256, have});
   } else if (const auto* const chunk = std::get_if<FileChunk>(&request)) {
     const auto offer = lease.offered.find(chunk->name);
     if (offer == lease.offered.end())
       return Diagnostic{"the board refuses a file", chunk->name.substr(0, 64), "it was not offered", ""};
     DOVETAIL_TRY(store.append(chunk->name, offer->second, chunk->offset, std::as_bytes(std::span(chunk->data))));
   } else if (const auto* const command = std::get_if<CommandStart>(&request)) {
-    return start(lease, *command);
+    DOVETAIL_TRY(start(lease, *command));
   }
-  return {};
+  return std::optional<FileWanted>();
 }
 
 // To the command. It may be busy, and then the client waits.
@@ -256,15 +327,26 @@ Result<void> Board::State::start(Session& lease, const CommandStart& command) {
   if (std::ranges::find(options.commands, name) == options.commands.end())
     return refuse(name, "boards do not run this command",
                   fmt::format("they run {}", fmt::join(options.commands, ", ")));
+  if (command.files.size() > kMostFiles || command.results.size() > kMostResults)
+    return refuse(name, fmt::format("it has more than {} files or {} results", kMostFiles, kMostResults), "name fewer");
+  DOVETAIL_ASSIGN(BlobStore* const store, store_of(lease.client));
+  std::uint64_t bytes = 0;
+  for (const CommandStart::File& file : command.files) {
+    const auto offer = lease.offered.find(file.sha256);
+    if (offer == lease.offered.end()) return refuse(file.path.substr(0, 80), "the file was not offered", "");
+    if ((bytes += offer->second) > options.most_store_bytes)
+      return refuse(name, "its files are too large", "send less");
+  }
   const fs::path folder = jobs() / std::to_string(++last_job);
   std::error_code error;
-  fs::remove_all(folder, error);
+  remove_folder(folder);
   DOVETAIL_TRY(make_private_folder(folder));
   const auto placed = [&]() -> Result<void> {
     for (const CommandStart::File& file : command.files) {
+      if (lease.over) return refuse(name, "the lease has ended", "");
       DOVETAIL_ASSIGN(const fs::path path, path_below(folder, file.path));
       fs::create_directories(path.parent_path(), error);
-      DOVETAIL_TRY(store.place(file.sha256, path));
+      DOVETAIL_TRY(store->place(file.sha256, path));
     }
     if (lease.machine_code && !options.record.empty()) {
       std::string lines;
@@ -284,18 +366,18 @@ Result<void> Board::State::start(Session& lease, const CommandStart& command) {
   order.folder = folder;
   order.machine_code = lease.machine_code;
   order.environment = {{"DOVETAIL_FILES", "below"}};
+  if (command.texts) order.environment["DOVETAIL_ONE_OF_SEVERAL"] = "1";  // explore/distribute/inherited.h
   order.limits.seconds = static_cast<double>(options.most_time.count());
   order.limits.memory_bytes = options.most_memory_bytes > 0 ? options.most_memory_bytes : half_of_memory();
   order.limits.file_bytes = options.most_file_bytes;
   order.devices = options.devices;
   Result<SandboxedProcess> process = placed.ok() ? SandboxedProcess::start(order) : placed.errors();
   if (!process.ok()) {
-    fs::remove_all(folder, error);
+    remove_folder(folder);
     return process.errors();
   }
-  lease.job = std::make_shared<Job>(io, *std::move(process), folder);
-  lease.job->results = command.results;
-  lease.job->sends_texts = command.texts;
+  lease.started.emplace(*std::move(process));
+  lease.folder = folder;
   return {};
 }
 
@@ -310,8 +392,8 @@ asio::awaitable<void> Board::State::run_job(std::shared_ptr<Session> lease) {
   co_await job->end.async_wait(asio::posix::stream_descriptor::wait_read,
                                asio::redirect_error(asio::use_awaitable, error));
   const ProcessEnd end = job->process.wait();
-  for (milliseconds waited{0}; job->pumps > 0 && lease->channel->is_open() && waited < kDrainTime; waited += kTick / 10)
-    co_await pause_for(kTick / 10);
+  // All writers are gone, so the pipes end.
+  while (job->pumps > 0 && lease->channel->is_open()) co_await pause_for(kTick / 10);
   job->output.close(error);
   job->error_output.close(error);
   job->texts.close(error);
@@ -322,8 +404,7 @@ asio::awaitable<void> Board::State::run_job(std::shared_ptr<Session> lease) {
   lease->channel->send(WorkResponse(CommandEnd{cause == EndCause::finished ? end.number : 1, cause, to_string(end)}));
   co_await lease->channel->flushed();
   while (job->pumps > 0) co_await pause_for(kTick / 10);
-  std::error_code ignored;
-  fs::remove_all(job->folder, ignored);
+  co_await elsewhere([&] { remove_folder(job->folder); });
   lease->job.reset();
 }
 
@@ -419,9 +500,11 @@ Board::~Board() = default;
 
 Result<Board> Board::open(BoardOptions options) {
   DOVETAIL_TRY(make_private_folder(options.folder));
-  DOVETAIL_ASSIGN(BlobStore store,
-                  BlobStore::open(options.folder / "store", {options.most_store_bytes, options.most_store_bytes}));
-  auto state = std::make_unique<State>(std::move(options), std::move(store));
+  DOVETAIL_ASSIGN(std::optional<FileLock> lock, FileLock::try_take(options.folder / "lock"));
+  if (!lock)
+    return Diagnostic{"cannot serve", options.folder.string(), "another process serves from this folder",
+                      "give each board of a machine another name, or another folder"};
+  auto state = std::make_unique<State>(std::move(options), *std::move(lock));
   const BoardOptions& own = state->options;
   if (own.certificates) {
     DOVETAIL_ASSIGN(const Credentials credentials, read_credentials(*own.certificates, std::nullopt));
@@ -432,8 +515,7 @@ Result<Board> Board::open(BoardOptions options) {
                       "connections between machines need certificates, and none are given",
                       "make them with `dovetail certificates`"};
   }
-  std::error_code error;
-  fs::remove_all(state->jobs(), error);  // of an earlier process
+  state->remove_folder(state->jobs());  // of an earlier process
   DOVETAIL_TRY(make_private_folder(state->jobs()));
   state->may_run_machine_code = check_sandbox();
   if (!own.entry.machine_code)

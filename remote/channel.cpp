@@ -11,7 +11,7 @@ namespace dovetail::remote {
 
 namespace {
 
-constexpr std::size_t kFewBytes = std::size_t{1} << 20;
+constexpr std::size_t kFewBytes = std::size_t{1} << 20, kMostQueuedBytes = std::size_t{16} << 20;
 constexpr auto kHandshakeTime = std::chrono::seconds(10);
 
 auto no_throw(asio::error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
@@ -22,15 +22,15 @@ std::string reason_of(const asio::error_code& error) {
   return error.message();
 }
 
-// The peer on a Unix socket: the user that this process runs as, or root.
+// The other end of a Unix socket: the user that this process runs as, or root.
 Result<Identity> local_peer(Channel::Socket& socket) {
   ucred peer{};
   socklen_t bytes = sizeof peer;
   if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0)
     return Diagnostic{"refused a connection", "", "the system does not say which user it is from", ""};
   if (peer.uid != ::geteuid() && peer.uid != 0)
-    return Diagnostic{"refused a connection", fmt::format("user {}", peer.uid),
-                      "the queue's Unix socket is for the queue's own user", "use certificates between users"};
+    return Diagnostic{"refused a connection", fmt::format("user {}", peer.uid), "a Unix socket is for one user",
+                      "use certificates between users"};
   return Identity{fmt::format("user {}", peer.uid), {Role::board, Role::measure, Role::run_code, Role::admin}, ""};
 }
 
@@ -63,6 +63,8 @@ asio::awaitable<Result<std::shared_ptr<Channel>>> Channel::connect(const Address
     co_await local.async_connect(asio::local::stream_protocol::endpoint(address.path), no_throw(error));
     if (error) co_return failed(error.message(), "is `dovetail queue` running there?");
     socket = std::move(local);
+    const Result<Identity> queue = local_peer(socket);  // not a socket that another user has put there
+    if (!queue.ok()) co_return failed(queue.errors().front().why, "name the socket of your own queue");
   } else {
     asio::ip::tcp::resolver resolver(executor);
     const auto found = co_await resolver.async_resolve(address.host, std::to_string(address.port), no_throw(error));
@@ -148,6 +150,7 @@ void Channel::send(std::string frame) {
   if (!open_) return;
   queued_.push_back(framed(frame));
   queued_bytes_ += queued_.back().size();
+  if (queued_bytes_ > kMostQueuedBytes) return close("it does not read what is sent");
   if (!writing_) {
     writing_ = true;
     asio::co_spawn(socket_.get_executor(), write_queued(), asio::detached);

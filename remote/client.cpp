@@ -329,6 +329,13 @@ Result<std::unique_ptr<Client>> Client::start(CommandOrder order) {
     DOVETAIL_ASSIGN(KnownFile one, known(std::move(file)));
     state->files.push_back(std::move(one));
   }
+  CommandStart start{state->order.arguments, {}, state->order.results, state->order.texts};
+  for (const KnownFile& file : state->files) start.files.push_back({file.file.path, file.sha256});
+  if (const std::size_t bytes = encode(WorkRequest(start)).size(); bytes > kMostFrameBytes)
+    return Diagnostic{"cannot send the command", state->order.what,
+                      fmt::format("its {} files and arguments take {} bytes, of at most {}", start.files.size(), bytes,
+                                  kMostFrameBytes),
+                      "name fewer files, or put them into one archive"};
   std::optional<Result<std::shared_ptr<Channel>>> joined;
   asio::co_spawn(
       state->io,

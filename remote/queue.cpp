@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <list>
 #include <map>
 #include <set>
@@ -13,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "remote/channel.h"
 
 namespace dovetail::remote {
@@ -21,8 +23,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostPeers = 1024;
-constexpr std::size_t kMostUnknown = 128;  // connections that have not said yet who they are
-constexpr std::size_t kMostOrders = 10'000;
+// Connections that have not said yet who they are; of one address; and peers and orders of one name.
+constexpr std::size_t kMostUnknown = 512, kMostUnknownOfAddress = 64, kMostPeersOfName = 128, kMostOrdersOfName = 1000;
+constexpr std::size_t kMostOrders = 2000, kMostShownOrders = 1000;
+constexpr std::size_t kMostWordBytes = 128, kMostWords = 16, kMostWhatBytes = 200;
+constexpr std::uint32_t kMostPriority = 1000;
 constexpr auto kFirstFrameTime = std::chrono::seconds(10);
 constexpr auto kBoardEndTime = std::chrono::seconds(60);  // in which a board ends the work of a lease
 constexpr auto kTick = std::chrono::milliseconds(250);
@@ -39,6 +44,22 @@ std::uint64_t seconds_since(Clock::time_point time) {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - time).count());
 }
 
+// Why a board's name or labels cannot be used.
+std::optional<std::string> bad_entry(const BoardEntry& entry) {
+  const auto is_word = [](const std::string& word) {
+    return !word.empty() && word.size() <= kMostWordBytes && std::ranges::all_of(word, [](unsigned char c) {
+      return std::isalnum(c) || c == '.' || c == '_' || c == '-';
+    });
+  };
+  if (entry.labels.size() > kMostWords || entry.facts.size() > kMostWords)
+    return fmt::format("it has more than {} labels or facts", kMostWords);
+  if (!is_word(entry.name) || !std::ranges::all_of(entry.labels, is_word))
+    return fmt::format("names and labels are of letters, digits, and the characters . _ -, at most {}", kMostWordBytes);
+  for (const std::string& fact : entry.facts)
+    if (fact.size() > kMostWordBytes || printable(fact) != fact) return "a fact is too long, or not printable";
+  return std::nullopt;
+}
+
 // A board or a client.
 struct Peer {
   std::shared_ptr<Channel> channel;
@@ -46,6 +67,7 @@ struct Peer {
   std::optional<BoardEntry> board;
   std::uint64_t lease = 0;  // of a board, until it has ended the lease's work
   bool is_here = true;
+  bool is_revoked = false;  // it learns why, and nothing of it is taken any more
 };
 
 struct Waiter {
@@ -78,7 +100,7 @@ struct Queue::State {
   Result<void> listen();
   asio::awaitable<void> accept_all();
   asio::awaitable<void> watch(const std::function<bool()>& stopped);
-  asio::awaitable<void> meet(std::shared_ptr<Channel> channel);
+  asio::awaitable<void> meet(std::shared_ptr<Channel> channel, std::string address);
   asio::awaitable<void> serve(std::shared_ptr<Peer> peer);
   asio::awaitable<void> attach(const std::shared_ptr<Channel>& channel, const Identity& identity,
                                const std::string& token);
@@ -107,7 +129,8 @@ struct Queue::State {
   asio::io_context io{1};
   std::optional<asio::ip::tcp::acceptor> tcp;
   std::optional<asio::local::stream_protocol::acceptor> local;
-  std::size_t unknown = 0;
+  std::optional<std::pair<dev_t, ino_t>> socket;  // the file of a Unix socket, unless another one has replaced it
+  std::map<std::string, std::size_t> unknown;     // connections by their address
   std::list<std::shared_ptr<Peer>> peers;
   std::list<Waiter> waiters;  // in the order in which they came
   std::map<std::uint64_t, Leased> leases;
@@ -135,6 +158,7 @@ Result<void> Queue::State::listen() {
     if (!error) local->bind(asio::local::stream_protocol::endpoint(address.path), error);
     ::umask(before);
     if (!error) local->listen(asio::socket_base::max_listen_connections, error);
+    if (!error && ::stat(address.path.c_str(), &found) == 0) socket = {found.st_dev, found.st_ino};
     return error ? Result<void>(failed(error)) : Result<void>();
   }
   asio::ip::tcp::resolver resolver(io);
@@ -156,11 +180,13 @@ asio::awaitable<void> Queue::State::accept_all() {
   while (true) {
     asio::error_code error;
     Channel::Socket socket(io);
+    std::string address;
     if (tcp) {
       asio::ip::tcp::socket accepted(io);
       co_await tcp->async_accept(accepted, asio::redirect_error(asio::use_awaitable, error));
       asio::error_code ignored;
       if (!error) accepted.set_option(asio::ip::tcp::no_delay(true), ignored);
+      if (!error) address = accepted.remote_endpoint(ignored).address().to_string();
       if (!error) socket = std::move(accepted);
     } else {
       asio::local::stream_protocol::socket accepted(io);
@@ -174,15 +200,19 @@ asio::awaitable<void> Queue::State::accept_all() {
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
       continue;
     }
-    if (unknown >= kMostUnknown) continue;  // closes it
+    std::size_t all = 0;
+    for (const auto& [each, count] : unknown) all += count;
+    const auto known = unknown.find(address);
+    if (all >= kMostUnknown || (known != unknown.end() && known->second >= kMostUnknownOfAddress))
+      continue;  // closes it
     const auto channel = std::make_shared<Channel>(std::move(socket), Channel::Side::queue, tls ? &*tls : nullptr);
-    asio::co_spawn(io, meet(channel), asio::detached);
+    asio::co_spawn(io, meet(channel, address), asio::detached);
   }
 }
 
 // A new connection: who it is, and what it wants.
-asio::awaitable<void> Queue::State::meet(std::shared_ptr<Channel> channel) {
-  ++unknown;
+asio::awaitable<void> Queue::State::meet(std::shared_ptr<Channel> channel, std::string address) {
+  ++unknown[address];
   Result<Identity> identity = co_await channel->accept();
   std::optional<JoinRequest> first;
   if (identity.ok()) {
@@ -190,7 +220,7 @@ asio::awaitable<void> Queue::State::meet(std::shared_ptr<Channel> channel) {
     first = co_await channel->read_message<JoinRequest>(kMostFirstFrameBytes);
     channel->stop_timer();
   }
-  --unknown;
+  if (--unknown[address] == 0) unknown.erase(address);
   if (!identity.ok()) {
     log(to_string(identity.errors()));
   } else if (!first) {
@@ -220,8 +250,11 @@ std::optional<Refusal> Queue::State::admit(const Hello& hello, const Identity& i
                    fmt::format("this program speaks version {} of the protocol, and the queue version {}",
                                hello.version, kProtocolVersion),
                    "use Dovetail of the same version"};
-  if (peers.size() >= kMostPeers)
-    return Refusal{"the queue refuses the connection", fmt::format("it has {} connections", peers.size()),
+  const auto of_name = static_cast<std::size_t>(
+      std::ranges::count_if(peers, [&](const auto& peer) { return peer->identity.name == identity.name; }));
+  if (peers.size() >= kMostPeers || of_name >= kMostPeersOfName)
+    return Refusal{"the queue refuses the connection",
+                   fmt::format("it has {} connections, {} of {}", peers.size(), of_name, identity.name),
                    "try again later"};
   if (hello.board) {
     if (!identity.is(Role::board))
@@ -229,10 +262,19 @@ std::optional<Refusal> Queue::State::admit(const Hello& hello, const Identity& i
                      fmt::format("the certificate of {} has no role board", identity.name),
                      "make one: `dovetail certificates FOLDER --board NAME`"};
     const std::string& name = hello.board->name;
+    if (const auto why = bad_entry(*hello.board))
+      return Refusal{"the queue refuses the board", *why, "give it another name and other labels"};
+    if (!identity.fingerprint.empty() && name != identity.name)
+      return Refusal{"the queue refuses the board",
+                     fmt::format("its name is {}, and its certificate is for {}", name, identity.name),
+                     "leave out --name, or make a certificate for the name"};
     for (const auto& peer : peers)
-      if (peer->board && peer->board->name == name)
-        return Refusal{"the queue refuses the board", fmt::format("a board of the name {} is connected", name),
-                       "give each board another name: `dovetail serve --name NAME`"};
+      if (peer->board && peer->board->name == name) {
+        if (identity.fingerprint.empty() || peer->identity.fingerprint != identity.fingerprint)
+          return Refusal{"the queue refuses the board", fmt::format("a board of the name {} is connected", name),
+                         "give each board another name: `dovetail serve --name NAME`"};
+        peer->channel->close("the board has connected again");
+      }
     return std::nullopt;
   }
   if (!identity.is(Role::measure) && !identity.is(Role::run_code) && !identity.is(Role::admin))
@@ -249,7 +291,10 @@ asio::awaitable<void> Queue::State::serve(std::shared_ptr<Peer> peer) {
   peer->channel->send(JoinResponse(Welcome{static_cast<std::uint32_t>(options.heartbeat.count()),
                                            static_cast<std::uint32_t>(options.lease.count()), peer->identity.name}));
   lend();
-  while (auto request = co_await peer->channel->read_message<JoinRequest>()) take(peer, *request);
+  while (auto request = co_await peer->channel->read_message<JoinRequest>(kMostFirstFrameBytes)) {
+    if (!peer->is_revoked) take(peer, *request);
+    co_await peer->channel->room();
+  }
   lose(peer);
 }
 
@@ -272,7 +317,12 @@ void Queue::State::take(const std::shared_ptr<Peer>& peer, JoinRequest& request)
 
 void Queue::State::take_order(const std::shared_ptr<Peer>& peer, LeaseOrder order) {
   const bool may = peer->identity.is(Role::measure) || peer->identity.is(Role::run_code);
-  if (!may || waiters.size() >= kMostOrders) {
+  const auto of_name = static_cast<std::size_t>(std::ranges::count_if(
+      waiters, [&](const Waiter& waiter) { return waiter.client->identity.name == peer->identity.name; }));
+  order.what = printable(order.what.substr(0, kMostWhatBytes));
+  order.label = order.label.substr(0, kMostWordBytes);
+  order.priority = std::min(order.priority, kMostPriority);
+  if (!may || waiters.size() >= kMostOrders || of_name >= kMostOrdersOfName) {
     peer->channel->send(JoinResponse(Refusal{
         "the queue refuses the order",
         may ? fmt::format("{} orders wait already", waiters.size())
@@ -287,7 +337,7 @@ void Queue::State::take_order(const std::shared_ptr<Peer>& peer, LeaseOrder orde
 void Queue::State::take_end(const std::shared_ptr<Peer>& peer, const LeaseEnd& given) {
   const auto lease = leases.find(given.lease);
   if (lease == leases.end()) {
-    if (!peer->identity.is(Role::admin)) return;  // it has ended already
+    if (peer->board) return;  // it has ended already
     peer->channel->send(JoinResponse(Refusal{"cannot end the lease", fmt::format("there is no lease {}", given.lease),
                                              "`dovetail queue ADDRESS --status` lists them"}));
   } else if (lease->second.board == peer) {
@@ -345,7 +395,7 @@ void Queue::State::lend() {
           continue;
       }
       const auto idle = std::ranges::find_if(peers, [&](const auto& peer) {
-        return fits(*waiter, *peer) && peer->lease == 0 && peer->channel->is_open();
+        return fits(*waiter, *peer) && peer->lease == 0 && !peer->is_revoked && peer->channel->is_open();
       });
       if (idle == peers.end()) continue;
       best = waiter;
@@ -368,14 +418,20 @@ void Queue::State::lend() {
     waiters.erase(best);
   }
   // Those that wait learn it when something has changed for them.
-  std::uint32_t before = 0;
   for (Waiter& waiter : waiters) {
-    std::uint32_t boards = 0;
+    std::uint32_t boards = 0, before = 0;
+    bool is_earlier = true;
+    for (const Waiter& other : waiters) {
+      is_earlier &= &other != &waiter;
+      if (other.order.label != waiter.order.label || &other == &waiter) continue;
+      if (other.order.priority > waiter.order.priority || (is_earlier && other.order.priority == waiter.order.priority))
+        ++before;
+    }
     for (const auto& peer : peers)
       if (peer->board && (waiter.order.label.empty() || peer->board->name == waiter.order.label ||
                           std::ranges::find(peer->board->labels, waiter.order.label) != peer->board->labels.end()))
         ++boards;
-    const Waiting now{waiter.order.order, before++, boards};
+    const Waiting now{waiter.order.order, before, boards};
     if (waiter.told && waiter.told->before == now.before && waiter.told->boards == now.boards) continue;
     waiter.told = now;
     waiter.client->channel->send(JoinResponse(now));
@@ -421,6 +477,7 @@ StatusReport Queue::State::report(const Identity& reader) const {
     report.boards.push_back(std::move(row));
   }
   for (const Waiter& waiter : waiters) {
+    if (report.orders.size() >= kMostShownOrders) break;
     const bool shown = may_see(*waiter.client);
     report.orders.push_back({shown ? waiter.client->identity.name : "", waiter.order.label,
                              shown ? waiter.order.what : "", waiter.order.priority, seconds_since(waiter.made)});
@@ -498,8 +555,11 @@ asio::awaitable<void> Queue::State::watch(const std::function<bool()>& stopped) 
       warned = text;
     }
     for (const auto& peer : peers) {
-      if (is_revoked(peer->identity)) peer->channel->close("its certificate has been revoked");
-      else if (now - peer->channel->heard() > silence)
+      if (peer->is_revoked) continue;
+      if (is_revoked(peer->identity)) {
+        peer->is_revoked = true;
+        peer->channel->close_after(kTick, "its certificate has been revoked");
+      } else if (now - peer->channel->heard() > silence)
         peer->channel->close(fmt::format("silent for {} ms", silence.count()));
     }
   }
@@ -515,7 +575,10 @@ asio::awaitable<void> Queue::State::watch(const std::function<bool()>& stopped) 
 Queue::Queue(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Queue::Queue(Queue&&) noexcept = default;
 Queue::~Queue() {
-  if (state_ && state_->options.address.is_unix() && state_->local) ::unlink(state_->options.address.path.c_str());
+  if (!state_ || !state_->socket) return;
+  struct stat found {};
+  const char* const path = state_->options.address.path.c_str();
+  if (::stat(path, &found) == 0 && std::pair(found.st_dev, found.st_ino) == *state_->socket) ::unlink(path);
 }
 
 Result<Queue> Queue::open(QueueOptions options) {

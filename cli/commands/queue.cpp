@@ -56,6 +56,9 @@ class QueueCommand : public Command {
       options.revoked = *options.certificates / ".." / remote::kRevokedFile;
     DOVETAIL_ASSIGN(const std::int64_t longest, parse_count("--longest", longest_, 1, 31'536'000));
     options.longest_lease = std::chrono::seconds(longest);
+    if (options.certificates && !options.revoked)
+      print_message("note          there is no list of revoked certificates next to {}\n",
+                    options.certificates->string());
     options.log = [](const std::string& line) { print_message("{}\n", line); };
     DOVETAIL_ASSIGN(remote::Queue queue, remote::Queue::open(options));
     print("listening     {}\n", to_string(queue.address()));

@@ -21,6 +21,7 @@
 #include "cli/shell/watched_work.h"
 #include "remote/board.h"
 #include "remote/sandbox.h"
+#include "remote/tls.h"
 #include "runtime/machine_code.h"
 
 namespace dovetail::cli {
@@ -40,7 +41,7 @@ class Serve : public Command {
   void declare(Options& options) override {
     options.positional("ADDRESS", queue_, "of the queue: HOST, HOST:PORT, or unix:PATH");
     options.value("--certificates", "DIR", certificates_, kCertificatesHelp);
-    options.value("--name", "NAME", name_, "name of the board (default: that of this machine)");
+    options.value("--name", "NAME", name_, "name of the board (default: that of its certificate, or of this machine)");
     options.values("--label", "LABEL", labels_, "clients ask for boards by their labels or name; repeatable");
     options.value("--folder", "DIR", folder_, "folder for the files of clients (default: in this user's cache)");
     options.value("--store", "MIB", store_, "the most that files of clients take, in MiB (default 8192)");
@@ -60,6 +61,10 @@ class Serve : public Command {
     DOVETAIL_ASSIGN(options.queue, remote::parse_address(queue_));
     if (!options.queue.is_unix()) options.certificates = certificates_folder(certificates_);
     options.entry.name = name_.value_or(host_name());
+    if (options.certificates && !name_) {
+      DOVETAIL_ASSIGN(const remote::Credentials own, remote::read_credentials(*options.certificates, std::nullopt));
+      options.entry.name = own.identity().name;
+    }
     options.entry.labels = labels_;
     options.entry.machine_code = !no_machine_code_;
     options.entry.facts = {processor_model(), fmt::format("{} threads", std::thread::hardware_concurrency()),

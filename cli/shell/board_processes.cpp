@@ -12,6 +12,8 @@ namespace dovetail::cli {
 
 namespace {
 
+constexpr std::size_t kMostTextBytes = 2'000'000;  // as explore/distribute/inherited.cpp
+
 class BoardProcesses : public explore::Transport {
  public:
   BoardProcesses(remote::Place place, int boards, std::unique_ptr<remote::Client> client)
@@ -23,6 +25,10 @@ class BoardProcesses : public explore::Transport {
   std::string library() const override { return "queue " + to_string(place_.queue); }
 
   Result<void> send(int to, std::string_view text) override {
+    if (text.size() > kMostTextBytes)
+      return Diagnostic{"cannot send a job to a board", library(),
+                        fmt::format("its text has {} bytes, of at most {}", text.size(), kMostTextBytes),
+                        "measure without --on"};
     client_->send(to, std::string(text));
     return {};
   }
@@ -35,8 +41,8 @@ class BoardProcesses : public explore::Transport {
     if (const auto* const waiting = std::get_if<remote::Waiting>(&event->what)) say_waiting(*waiting, place_);
     else if (const auto* const began = std::get_if<remote::Began>(&event->what)) say_began(*began);
     else if (const auto* const lost = std::get_if<remote::Lost>(&event->what)) {
-      print_message("note          {}{}\n", to_string(Diagnostics{lost->error}),
-                    lost->is_replaced ? "; another board will do its work" : "");
+      print_message("note          {} ({}): {}{}\n", lost->error.what, lost->error.where, lost->error.why,
+                    lost->is_replaced ? "; another board or this machine does its work" : "");
       return std::optional(Message{event->board, "", true});
     } else if (const auto* const end = std::get_if<remote::CommandEnd>(&event->what)) {
       if (end->exit != 0) print_message("note          board {}: {}\n", event->board, end->why);

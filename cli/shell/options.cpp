@@ -305,6 +305,9 @@ Result<Exit> CommandLine::run_chosen(const Declaration& entry) {
   if (board == nullptr || !board->on) return entry.command->run();
   Shipment shipment;
   DOVETAIL_ASSIGN(remote::CommandOrder order, order_for(*board, *shared_.words, shipment));
+  if (order.boards > 1)
+    return Diagnostic{"bad usage", fmt::format("--boards {}", board->boards), "one board runs the whole command",
+                      "leave out --boards"};
   return run_on_board(std::move(order), shipment);
 }
 

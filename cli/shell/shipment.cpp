@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostFiles = 100'000;
+constexpr std::size_t kMostFiles = 10'000;
 
 bool comes_back(File role) {
   return role == File::written || role == File::written_text || role == File::written_by_name || role == File::folder;
@@ -30,7 +30,8 @@ bool comes_back(File role) {
 }  // namespace
 
 std::string Shipment::free_name(const fs::path& path) {
-  const std::string base = path.filename().empty() ? path.parent_path().filename().string() : path.filename().string();
+  std::string base = path.filename().empty() ? path.parent_path().filename().string() : path.filename().string();
+  if (base.empty() || base == "." || base == "..") base = "folder";
   std::string name = base;
   for (int number = 2; names_.contains(name) || written_.contains(name); ++number)
     name = fmt::format("{}/{}", number, base);
@@ -47,7 +48,14 @@ Result<void> Shipment::send(const std::string& name, const fs::path& path) {
 }
 
 Result<std::string> Shipment::name_of(File role, const std::string& path) {
-  if (path == kStandardStream && comes_back(role)) return path;
+  if (path == kStandardStream && comes_back(role)) {
+    writes_stdout_ = true;
+    return path;
+  }
+  if (path == kStandardStream) {
+    DOVETAIL_ASSIGN(const std::string copy, file_of_stdin());
+    return name_of(role, copy);
+  }
   for (const auto& [name, known] : names_)
     if (known == fs::path(path)) return name;
   std::error_code error;
@@ -59,8 +67,18 @@ Result<std::string> Shipment::name_of(File role, const std::string& path) {
     return name;
   }
   if (!fs::exists(status)) {
-    if (path.find('/') == path.npos) return path;
+    std::string text = path;  // FILE.json,bus_bytes=16
+    DOVETAIL_TRY(send_named_in(text));
+    if (text != path || path.find('/') == path.npos) return text;
     return Diagnostic{"cannot read", path, "there is no such file", "check the path"};
+  }
+  if (fs::is_fifo(status) || fs::is_character_file(status)) {  // read once
+    DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path));
+    DOVETAIL_ASSIGN(TemporaryPath folder, make_temporary_folder("sent"));
+    const fs::path copy = folder.path() / "pipe";
+    DOVETAIL_TRY(write_file(copy, bytes));
+    copies_.push_back(std::move(folder));
+    return name_of(role, copy.string());
   }
   const std::string name = free_name(path);
   if (fs::is_directory(status)) {
@@ -91,7 +109,7 @@ Result<void> Shipment::send_named_in(std::string& text) {
     std::string word = text.substr(begin, end - begin);
     std::error_code error;
     const bool is_sent = names_.contains(word) || written_.contains(word);
-    if (word.ends_with(".json") && !is_sent && fs::is_regular_file(word, error)) {
+    if ((word.ends_with(".json") || word.ends_with(".py")) && !is_sent && fs::is_regular_file(word, error)) {
       DOVETAIL_ASSIGN(word, name_of(File::read, word));
       text.replace(begin, end - begin, word);
     }
@@ -109,20 +127,28 @@ Result<void> Shipment::take(const remote::FileChunk& chunk) {
   for (const auto& [name, here] : written_) {
     if (chunk.name == name) path = here;
     else if (chunk.name.starts_with(name + "/")) {
-      DOVETAIL_ASSIGN(path, remote::path_below(here, chunk.name.substr(name.size() + 1)));
+      const std::string below = chunk.name.substr(name.size() + 1);
+      DOVETAIL_ASSIGN(path, remote::path_below(here, below));
+      if (remote::has_link(here, below)) return wrong("a link is in the way", "remove it, or name another folder");
     }
   }
-  if (path.empty()) return wrong("it was not asked for", "");
-  std::error_code error;
-  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
-  const fs::path part = path.string() + ".part";
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (chunk.offset == 0 ? O_TRUNC : O_APPEND);
-  const remote::Descriptor file(::open(part.c_str(), flags, 0666));
+  if (path.empty()) return wrong("it was not asked for", "use another board");
+  auto coming = coming_.find(chunk.name);
+  if (coming == coming_.end()) {
+    DOVETAIL_ASSIGN(TemporaryPath folder, make_temporary_folder("result"));
+    coming = coming_.emplace(chunk.name, Coming{std::move(folder)}).first;
+  }
+  const fs::path part = coming->second.part.path() / "part";
+  if (chunk.offset != coming->second.bytes) return wrong("a part of it is missing", "use another board");
+  const remote::Descriptor file(::open(part.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (file.file() < 0 || !write_all(file.file(), std::as_bytes(std::span(chunk.data))))
-    return wrong(std::generic_category().message(errno), "check the folder's permissions and the disk");
+    return wrong(std::generic_category().message(errno), "check that the disk is not full");
+  coming->second.bytes += chunk.data.size();
   if (!chunk.last) return {};
-  fs::rename(part, path, error);
-  if (error) return wrong(error.message(), "check the folder's permissions");
+  // As any result is written: through links, into devices and pipes.
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(part));
+  DOVETAIL_TRY(write_file(path, bytes));
+  coming_.erase(coming);
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "base/thread_pool.h"
 
 namespace dovetail::explore {
@@ -182,6 +183,12 @@ class Farm::Run {
     }
   }
 
+  static Diagnostic misunderstood(const std::string& process, const Parts& parts) {
+    return {"cannot understand a message", process,
+            fmt::format("the message begins with \"{}{}\"", parts.kind, printable(parts.word)),
+            "all processes need the same kit"};
+  }
+
   // A lost process gives its job back.
   void lose(int rank) {
     std::erase(farm_.idle_, rank);
@@ -209,20 +216,25 @@ class Farm::Run {
             "processes work on different tasks", process,
             fmt::format("the files or the kit differ between the processes: {} is not {}", parts.text, farm_.identity_),
             "all processes need the same models, space and kit, with the same file names"};
+      if (farm_.at_.contains(received.from) || std::ranges::find(farm_.idle_, received.from) != farm_.idle_.end())
+        return misunderstood(process, parts);
       farm_.idle_.push_back(received.from);
       return {};
     }
     std::size_t job = 0;
     const char* const last = parts.word.data() + parts.word.size();
     const bool is_number = std::from_chars(parts.word.data(), last, job).ptr == last && job < jobs_.count;
-    if (!is_number || (parts.kind != kResult && parts.kind != kError))
-      return Diagnostic{"cannot understand a message", process,
-                        fmt::format("the message begins with \"{}{}\"", parts.kind, parts.word),
-                        "all processes need the same kit"};
-    farm_.at_.erase(received.from);
+    const auto at = farm_.at_.find(received.from);
+    if (!is_number || (parts.kind != kResult && parts.kind != kError) || at == farm_.at_.end() || at->second != job)
+      return misunderstood(process, parts);
+    farm_.at_.erase(at);
     farm_.idle_.push_back(received.from);
-    if (parts.kind == kError) fail(errors_of(parts.text, process));
-    else if (const Result<void> taken = jobs_.take(job, parts.text); !taken.ok()) fail(taken.errors());
+    try {
+      if (parts.kind == kError) fail(errors_of(parts.text, process));
+      else if (const Result<void> taken = jobs_.take(job, parts.text); !taken.ok()) fail(taken.errors());
+    } catch (const std::exception& error) {  // a result without what it must have
+      fail({{"cannot understand a result", process, error.what(), "all processes need the same kit"}});
+    }
     finish(received.from);
     return {};
   }

@@ -10,11 +10,13 @@
 #include <cstdlib>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace dovetail::explore {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostBytes = 2'000'000;  // of a text; the queue passes on no longer ones
 
 class InheritedTransport : public Transport {
  public:
@@ -33,6 +35,10 @@ class InheritedTransport : public Transport {
   std::string library() const override { return "a board of a queue"; }
 
   Result<void> send(int, std::string_view text) override {
+    if (text.size() > kMostBytes)
+      return Diagnostic{"cannot reach process 0", "the board's socket",
+                        fmt::format("a text of {} bytes is longer than {}", text.size(), kMostBytes),
+                        "measure it with mpirun, or here", Cause::resource};
     std::string bytes(4, '\0');
     for (std::size_t i = 0; i < 4; ++i) bytes[i] = static_cast<char>(text.size() >> 8 * i);
     bytes += text;

@@ -228,7 +228,8 @@ def stalls(farm, _):
     process = farm.client(ENDLESS, proxy.port)
     process.says("board         a")
     proxy.mode = "stall"
-    assert process.wait() == 1 and "silent" in process.output(), process.output()
+    assert process.wait() == 1, process.output()
+    assert "silent" in process.output() or "takes too long" in process.output(), process.output()  # a lease may just have begun
     farm.check_idle()
     farm.check_works()
 
@@ -278,14 +279,14 @@ def interrupted_uploads(farm, _):
     farm.serve("a")
     command = ["run", str(MODEL), "--target", "cpu", "--cpu", "interpreter", "--input", f"image={large}"]
     process = farm.client(command)
-    store = farm.folder / "board-a/store/partial"
+    store = farm.folder / "board-a/store"
     until = time.monotonic() + LIMIT_S
-    while not any(path.stat().st_size > 1 << 20 for path in store.glob("*") if path.exists()):
+    while not any(path.stat().st_size > 1 << 20 for path in store.glob("*/partial/*") if path.exists()):
         assert time.monotonic() < until and process.started.poll() is None, process.output()
         time.sleep(0.001)
     process.kill()
     farm.check_idle()
-    before = sum(path.stat().st_size for path in store.glob("*"))
+    before = sum(path.stat().st_size for path in store.glob("*/partial/*"))
     assert before > 1 << 20
     proxy = Proxy(farm.port)
     process = farm.client(command, proxy.port)

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SOURCE = pathlib.Path(os.environ.get("DOVETAIL_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
@@ -83,6 +84,7 @@ COMMANDS: list[tuple[str, list]] = [
     ("onnx-test", ["onnx-test", "{}/onnx", "--target", "cpu", None]),
     ("certificates", ["certificates", "{}/farm", "--queue", "lab.example.org", "--client", "alice:run-code,admin"]),
     ("certificates", ["certificates", "{}/farm", "--revoke", "alice"]),
+    ("queue-status", ["queue", "unix:{}/q", "--status"]),
     ("doctor", ["doctor"]),
     *(("inspect", ["inspect", file]) for file in
       (DIGITS, IMAGES, MATMUL, "{}/d.dvt", "{}/p.json", "{}/page.html", "{}/hardware.json")),
@@ -221,12 +223,23 @@ class Outputs(unittest.TestCase):
         (folder / "hardware.json").write_bytes(hardware.stdout)
         (folder / "onnx/test_digits/test_data_set_0").mkdir(parents=True)
         (folder / "onnx/test_digits/model.onnx").write_bytes(DIGITS.read_bytes())
+        # A queue with a board that is busy.
+        endless = ["run", DIGITS, "--target", "cpu", "--cpu", "interpreter", "--repeat", "1000000", "--on", f"queue:unix:{folder}/q/"]
+        for words, said in ((["queue", f"unix:{folder}/q"], "listening "), (["serve", f"unix:{folder}/q", "--name", "b", "--folder", folder / "b"], "connected "),
+                            (endless, "board ")):
+            log = folder / f"{words[0]}.log"
+            process = subprocess.Popen([CLI, *words], stdout=log.open("wb"), stderr=subprocess.STDOUT)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            until = time.monotonic() + 60
+            while said not in log.read_text() and time.monotonic() < until:
+                time.sleep(0.01)
 
     def test_every_command_that_reports_has_json(self) -> None:
         listed = subprocess.run([CLI, "help"], capture_output=True, text=True, check=True).stdout.split("\nCommands:\n")[1].split("\n\n")[0]
         for command in re.findall("^  ([a-z-]+) ", listed, re.MULTILINE):
             text = subprocess.run([CLI, "help", command], capture_output=True, text=True, check=True).stdout
-            self.assertEqual("  --json " in text, command not in ("help", "completion"), command)
+            self.assertEqual("  --json " in text, command not in ("help", "completion", "serve"), command)
 
     def test_every_schema_is_described(self) -> None:
         page = (SOURCE / "docs/reference/command-line.md").read_text()

@@ -192,6 +192,21 @@ TEST_CASE("boards: machine code runs for clients with the role run-code alone") 
   const Finished compiled = farm.run({"run", kDigits, "--target", "cpu"}, "pi4", "bob");
   CHECK(compiled.exit != 0);
   CHECK_THAT(compiled.error, ContainsSubstring("run-code"));
+  // A program that measures is machine code, too.
+  REQUIRE(write_text_file(farm.folder() / "metric.py", "print('{\"figure\": 1}')\n").ok());
+  const std::vector<std::string> evaluate{"evaluate", kDigits,
+                                          "--inputs", DOVETAIL_SOURCE_DIR "/examples/digits/test_images.npy",
+                                          "--labels", DOVETAIL_SOURCE_DIR "/examples/digits/test_labels.npy",
+                                          "--target", "accel,cpu",
+                                          "--hw",     "1x16x16-ext",
+                                          "--cpu",    "interpreter",
+                                          "--metric", "program:file=" + std::string(farm.folder() / "metric.py")};
+  const Finished measured = farm.run(evaluate, "pi4");
+  INFO(measured.error);
+  CHECK(measured.exit == 0);
+  const Finished program = farm.run(evaluate, "pi4", "bob");
+  CHECK(program.exit != 0);
+  CHECK_THAT(program.error, ContainsSubstring("run-code"));
   const Finished simulated = farm.run(kOnAccelerator, "pi4", "bob");
   INFO(simulated.error);
   CHECK(simulated.exit == 0);
@@ -287,6 +302,23 @@ TEST_CASE("boards: tuning over two boards records what one process records") {
                 .exit == 0);
   CHECK(farm.becomes_idle("a"));
   CHECK(farm.becomes_idle("b"));
+}
+
+TEST_CASE("boards: boards do a part of a sweep") {
+  Boards farm;
+  farm.serve("a"), farm.serve("b");
+  REQUIRE(write_text_file(farm.folder() / "space.json",
+                          R"({"hardware": "1x16x16-ext", "axes": {"acc_buffer_bytes": [16384, 32768, 65536, 131072],
+    "bus_bytes": [8, 16], "wgt_buffer_bytes": [16384, 32768, 65536, 131072], "uop_buffer_bytes": [8192, 16384, 32768],
+    "inp_buffer_bytes": [8192, 16384, 32768]}})")
+              .ok());
+  const Finished swept = farm.run(
+      {"explore", kDigits, farm.folder() / "space.json", "-o", farm.folder() / "out", "--no-check", "--boards", "2"});
+  INFO(swept.error << swept.out);
+  REQUIRE(swept.exit == 0);
+  const std::size_t at = swept.out.find("processes     3, ");
+  REQUIRE(at != std::string::npos);
+  CHECK(std::stoi(swept.out.substr(at + 17)) > 0);  // the least that one of them did
 }
 
 TEST_CASE("boards: a sweep over boards has the points of one process, also where a board is killed") {

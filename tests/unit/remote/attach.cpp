@@ -1,0 +1,188 @@
+// What the queue grants to whom, seen by the messages on single connections.
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#define ASIO_STANDALONE
+#define ASIO_NO_DEPRECATED
+#include "remote/certificates.h"
+#include "remote/channel.h"
+#include "tests/unit/remote/farm.h"
+
+namespace dovetail::remote {
+
+namespace {
+
+// A connection of a test, which waits for each message.
+class Dialed {
+ public:
+  Dialed(const Address& address, const std::filesystem::path& certificates) {
+    const Credentials credentials = read_credentials(certificates, std::nullopt).value();
+    tls_.emplace(credentials.client_context().value().release());
+    wait([&]() -> asio::awaitable<void> { channel_ = (co_await Channel::connect(address, &*tls_)).value(); });
+  }
+  ~Dialed() {
+    channel_->close("the test ends");
+    io_.restart();
+    io_.run();
+  }
+  void send(const JoinRequest& message) {
+    channel_->send(message);
+    wait([&]() -> asio::awaitable<void> { co_await channel_->flushed(); });
+  }
+  // nullopt: the queue has ended the connection.
+  std::optional<JoinResponse> read() {
+    std::optional<JoinResponse> message;
+    wait([&]() -> asio::awaitable<void> { message = co_await channel_->read_message<JoinResponse>(); });
+    return message;
+  }
+  // The next message of a kind.
+  template <typename Kind>
+  std::optional<Kind> next() {
+    while (const auto message = read())
+      if (const auto* const kind = std::get_if<Kind>(&*message)) return *kind;
+    return std::nullopt;
+  }
+
+ private:
+  template <typename Work>
+  void wait(Work&& work) {
+    bool done = false;
+    asio::co_spawn(io_, std::forward<Work>(work), [&](const std::exception_ptr& thrown) {
+      done = true;
+      if (thrown) std::rethrow_exception(thrown);
+    });
+    io_.restart();
+    while (!done && io_.run_one_for(milliseconds(10000)) > 0) continue;
+    REQUIRE(done);
+  }
+
+  asio::io_context io_{1};
+  std::optional<asio::ssl::context> tls_;
+  std::shared_ptr<Channel> channel_;
+};
+
+struct CertifiedFarm {
+  CertifiedFarm() {
+    const std::set<Role> client{Role::measure};
+    REQUIRE(
+        make_certificates(
+            farm, {{"queue", {Role::queue}, {"127.0.0.1"}}, {"pi4", {Role::board}}, {"alice", client}, {"bob", client}})
+            .ok());
+    QueueOptions options;
+    options.address = parse_address("127.0.0.1:0").value();
+    options.certificates = farm / "queue";
+    queue = std::make_unique<RunningQueue>(std::move(options));
+  }
+  Dialed as(const std::string& name) const { return Dialed(queue->address, farm / name); }
+
+  test::TemporaryFolder folder;
+  std::filesystem::path farm = folder / "farm";
+  std::unique_ptr<RunningQueue> queue;
+};
+
+}  // namespace
+
+TEST_CASE("attach: a token is for one connection of the one that it was given to") {
+  const CertifiedFarm farm;
+  Dialed board = farm.as("pi4"), alice = farm.as("alice");
+  BoardEntry entry;
+  entry.name = "pi4";
+  board.send(Hello{kProtocolVersion, "", entry});
+  REQUIRE(board.next<Welcome>());
+  alice.send(Hello{});
+  REQUIRE(alice.next<Welcome>());
+  alice.send(LeaseOrder{1, "pi4", 0, "test"});
+  const auto lease = alice.next<Lease>();
+  const auto start = board.next<LeaseStart>();
+  REQUIRE(lease);
+  REQUIRE(start);
+  CHECK_FALSE(start->machine_code);  // alice measures
+  CHECK(lease->token != start->token);
+  const auto attach = [&](const char* who, const std::string& token) {
+    Dialed dialed = farm.as(who);
+    dialed.send(Attach{token});
+    const auto answer = dialed.read();
+    return answer && std::holds_alternative<Welcome>(*answer);
+  };
+  CHECK_FALSE(attach("bob", lease->token));
+  CHECK_FALSE(attach("alice", start->token));
+  CHECK_FALSE(attach("alice", ""));
+  CHECK_FALSE(attach("alice", std::string(48, '0')));
+  CHECK(attach("alice", lease->token));
+  CHECK_FALSE(attach("alice", lease->token));
+  CHECK(attach("pi4", start->token));
+}
+
+TEST_CASE("attach: leases of others are neither renewed nor ended") {
+  const CertifiedFarm farm;
+  Dialed board = farm.as("pi4"), alice = farm.as("alice"), bob = farm.as("bob");
+  BoardEntry entry;
+  entry.name = "pi4";
+  board.send(Hello{kProtocolVersion, "", entry});
+  alice.send(Hello{});
+  bob.send(Hello{});
+  REQUIRE(board.next<Welcome>());
+  REQUIRE(alice.next<Welcome>());
+  REQUIRE(bob.next<Welcome>());
+  alice.send(LeaseOrder{1, "", 0, "test"});
+  const auto lease = alice.next<Lease>();
+  REQUIRE(lease);
+  bob.send(LeaseEnd{lease->lease, EndCause::finished, ""});
+  CHECK(bob.next<Refusal>());
+  bob.send(StatusQuery{});
+  const auto report = bob.next<StatusReport>();
+  REQUIRE(report);
+  CHECK(report->boards.at(0).lease == lease->lease);
+  CHECK(report->boards.at(0).client.empty());
+  alice.send(LeaseEnd{lease->lease, EndCause::finished, ""});
+  const auto end = board.next<LeaseEnd>();
+  REQUIRE(end);
+  CHECK(end->cause == EndCause::finished);
+}
+
+TEST_CASE("attach: a client that falls silent loses its lease, and one that does not renew it, too") {
+  // Connections that send no heartbeats: the queue's times are short.
+  test::TemporaryFolder folder;
+  const std::filesystem::path certificates = folder / "farm";
+  REQUIRE(
+      make_certificates(certificates,
+                        {{"queue", {Role::queue}, {"127.0.0.1"}}, {"pi4", {Role::board}}, {"alice", {Role::measure}}})
+          .ok());
+  QueueOptions options;
+  options.address = parse_address("127.0.0.1:0").value();
+  options.certificates = certificates / "queue";
+  options.lease = milliseconds(300);
+  RunningQueue queue(std::move(options));
+  Dialed board(queue.address, certificates / "pi4"), alice(queue.address, certificates / "alice");
+  BoardEntry entry;
+  entry.name = "pi4";
+  board.send(Hello{kProtocolVersion, "", entry});
+  REQUIRE(board.next<Welcome>());
+  alice.send(Hello{});
+  REQUIRE(alice.next<Welcome>());
+  alice.send(LeaseOrder{1, "", 0, "test"});
+  REQUIRE(alice.next<Lease>());
+  const auto end = alice.next<LeaseEnd>();
+  REQUIRE(end);
+  CHECK(end->cause == EndCause::timed_out);
+  CHECK(board.next<LeaseEnd>());
+}
+
+TEST_CASE("attach: a board needs the role board, and a client another") {
+  const CertifiedFarm farm;
+  Dialed alice = farm.as("alice"), board = farm.as("pi4");
+  BoardEntry entry;
+  entry.name = "alice's";
+  alice.send(Hello{kProtocolVersion, "", entry});
+  CHECK(alice.next<Refusal>());
+  board.send(Hello{});
+  CHECK(board.next<Refusal>());
+  Dialed other = farm.as("alice");
+  other.send(Hello{kProtocolVersion + 1, "", std::nullopt});
+  const auto refusal = other.next<Refusal>();
+  REQUIRE(refusal);
+  CHECK(refusal->why.find("version") != std::string::npos);
+}
+
+}  // namespace dovetail::remote
