@@ -8,7 +8,7 @@ endif()
 
 # lld takes a symbol from what defines it first. So archives precede the shared libraries that the kit's own libraries name, which are then not needed.
 set(archives)
-foreach(name crypto z zstd)
+foreach(name ssl crypto z zstd)
   find_library(DOVETAIL_ARCHIVE_${name} lib${name}.a)
   if(NOT DOVETAIL_ARCHIVE_${name})
     return()

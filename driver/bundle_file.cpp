@@ -49,7 +49,8 @@ Result<bundle::Bundle> read_bundle_to_run(const std::string& path, bool user_tru
   DOVETAIL_TRY(check_code(bundle, path));
   const auto targets = runtime::machine_code_targets(bundle, runtime::built_in_devices({}));
   if (targets.empty()) return bundle;
-  DOVETAIL_TRY(check_machine_code("cannot run bundle", path));
+  DOVETAIL_TRY(
+      check_machine_code(fmt::format("cannot run {}", path), fmt::format("target {}", fmt::join(targets, ", "))));
   if (const auto why = user_trusts ? std::nullopt : runtime::not_recorded(bytes))
     return Diagnostic{
         "cannot run bundle", path,

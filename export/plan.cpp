@@ -345,14 +345,11 @@ class Planner {
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const TensorIndex root = bundle::root_of(bundle_, outputs_[i]);
       const auto found = direct_.find(root);
-      if (found == direct_.end() || found->second != i)
-        add_copy({Place::Of::output, i, tensor(root).dtype, true}, place(outputs_[i], false),
-                 bundle::size_bytes(tensor(outputs_[i])));
+      const std::uint64_t bytes = bundle::size_bytes(tensor(outputs_[i]));
+      if ((found != direct_.end() && found->second == i) || bytes == 0) continue;
+      plan_.calls.emplace_back(
+          Copy{{Place::Of::output, i, tensor(root).dtype, true}, place(outputs_[i], false), bytes});
     }
-  }
-
-  void add_copy(const Place& to, const Place& from, std::uint64_t bytes) {
-    if (bytes > 0) plan_.calls.emplace_back(Copy{to, from, bytes});
   }
 
   void add_kernel(std::size_t s) {
@@ -386,10 +383,11 @@ class Planner {
     for (std::size_t i = 0; i < code.argument_addresses.size(); ++i) {
       const TensorIndex index = step.arguments[i];
       const std::uint64_t address = code.argument_addresses[i];
-      if (is_in_place(bundle_, index, code, address)) continue;
+      const std::uint64_t bytes = bundle::size_bytes(tensor(index));
+      if (is_in_place(bundle_, index, code, address) || bytes == 0) continue;
       const Place to = in_memory(index, address);
-      add_copy(to, place(index, false), bundle::size_bytes(tensor(index)));
-      if (const std::uint64_t bytes = bundle::size_bytes(tensor(index)); bytes > 0) unclean_.push_back({to.at, bytes});
+      plan_.calls.emplace_back(Copy{to, place(index, false), bytes});
+      unclean_.push_back({to.at, bytes});
     }
     call.clean = std::exchange(unclean_, {});
     if (code.offset) call.position = place(step.arguments.back(), false);
@@ -399,11 +397,12 @@ class Planner {
       const Place from = in_memory(index, code.result_addresses[i]);
       const std::uint64_t bytes = bundle::size_bytes(tensor(index));
       const bool in_place = is_in_place(bundle_, index, code, code.result_addresses[i]);
+      if (bytes == 0) continue;
       if (!in_place) copies.push_back({place(index, true), from, bytes});
-      if (bytes > 0 && (!in_place || is_read_by_processor(index))) call.invalidate.push_back({from.at, bytes});
+      if (!in_place || is_read_by_processor(index)) call.invalidate.push_back({from.at, bytes});
     }
     plan_.calls.emplace_back(std::move(call));
-    for (const Copy& copy : copies) add_copy(copy.to, copy.from, copy.bytes);
+    for (const Copy& copy : copies) plan_.calls.emplace_back(copy);
   }
 
   // Whether a kernel or a copy reads the tensor, which is in the accelerator's memory.

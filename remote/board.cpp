@@ -529,6 +529,7 @@ Result<void> Board::run(const std::function<bool()>& stopped) {
   asio::co_spawn(state_->io, state_->keep_connected(), asio::detached);
   asio::co_spawn(state_->io, state_->watch(stopped), asio::detached);
   state_->io.run();
+  state_->files.join();
   if (state_->refused) return *state_->refused;
   return {};
 }

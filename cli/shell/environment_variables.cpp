@@ -15,6 +15,9 @@ std::span<const EnvironmentVariable> environment_variables() {
       {"DOVETAIL_MACHINE_CODE",
        "forbidden: models, bundles and engines that need machine code are refused (a board sets it for clients "
        "without the role run-code)"},
+      {"DOVETAIL_FILES", "below: files are below the working folder (a board sets it)"},
+      {"DOVETAIL_MESSAGES", "the descriptor of messages to the client (a board sets it)"},
+      {"DOVETAIL_ONE_OF_SEVERAL", "the process measures for a client (a board sets it)"},
       {"DOVETAIL_PREFIX", "the folder where the kit is installed"},
       {"DOVETAIL_HW", "the folder of the design in SystemVerilog"},
       {"DOVETAIL_RTL_MODELS", "a folder of Verilated models, searched first"},

@@ -54,7 +54,8 @@ class CheckLayers(unittest.TestCase):
                             {"low/bad.h": '#pragma once\n#include "array.h"\n'})
 
     def test_files_that_are_copied_together_include_each_other_by_name(self):
-        self.assertEqual(self.problems(files={"examples/driver/one.h": '#pragma once\n#include "two.h"\n', "examples/driver/two.h": "#pragma once\n"}), [])
+        folder = "examples/driver"
+        self.assertEqual(self.problems(files={f"{folder}/one.h": '#pragma once\n#include "two.h"\n', f"{folder}/two.h": "#pragma once\n"}), [])
         self.assert_problem('examples/driver/one.h:2: "two.h" is not a file of the tree; includes are written from the root of the repository',
                             {"examples/driver/one.h": '#pragma once\n#include "two.h"\n'})
 
