@@ -69,7 +69,7 @@ void read_field(protozero::pbf_reader& reader, T& value) {
     const protozero::data_view view = reader.get_view();
     value.assign(view.data(), view.size());
   } else if constexpr (std::same_as<T, bool>) {
-    value = reader.get_bool();
+    value = reader.get_uint64() != 0;  // get_bool() of protozero 1.7 reads beyond the end
   } else if constexpr (std::same_as<T, EndCause>) {
     const std::int32_t number = reader.get_enum();  // of a later version perhaps
     const bool known = number >= 0 && number < static_cast<std::int32_t>(std::size(kEndCauses));
@@ -158,6 +158,8 @@ Result<Message> decode(std::string_view bytes) {
     auto message = alternative<Message>(reader.tag() - 1, std::make_index_sequence<std::variant_size_v<Message>>());
     if (!message || reader.wire_type() != protozero::pbf_wire_type::length_delimited)
       return not_a_message(fmt::format("its kind has the number {}", reader.tag()));
+    if constexpr (std::same_as<Message, JoinRequest>)
+      if (auto* const hello = std::get_if<Hello>(&*message)) hello->version = 0;  // what an absent field is
     const protozero::data_view fields = reader.get_view();
     std::visit([&](auto& each) { decode_fields(fields, each); }, *message);
     if (reader.next()) return not_a_message("something follows it");

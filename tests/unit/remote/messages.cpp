@@ -39,6 +39,9 @@ TEST_CASE("remote: unknown fields are skipped, and other messages are refused") 
        {std::string(), std::string("\x2a\x03\x08"), std::string("\xfa\x01\x00", 3), std::string("\x28\x05"),
         encode(JoinRequest(Heartbeat{})) + encode(JoinRequest(Heartbeat{}))})
     CHECK_FALSE(decode<JoinRequest>(bytes).ok());
+  CHECK(std::get<Hello>(decode<JoinRequest>(std::string("\x0a\x00", 2)).value()).version == 0);
+  // The value of a bool is missing: LeaseStart's field 4, at the end of the bytes.
+  CHECK_FALSE(decode<JoinResponse>(std::string("\x32\x01\x20")).ok());
   // A cause of a later version is unspecified.
   const auto end = decode<JoinRequest>(std::string("\x32\x02\x10\x63", 4)).value();
   CHECK(std::get<LeaseEnd>(end).cause == EndCause::unspecified);
