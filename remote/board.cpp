@@ -370,7 +370,6 @@ Result<void> Board::State::start(Session& lease, const CommandStart& command) {
   order.limits.seconds = static_cast<double>(options.most_time.count());
   order.limits.memory_bytes = options.most_memory_bytes > 0 ? options.most_memory_bytes : half_of_memory();
   order.limits.file_bytes = options.most_file_bytes;
-  order.devices = options.devices;
   Result<SandboxedProcess> process = placed.ok() ? SandboxedProcess::start(order) : placed.errors();
   if (!process.ok()) {
     remove_folder(folder);

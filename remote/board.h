@@ -28,7 +28,6 @@ struct BoardOptions {
   // the role run-code. Empty: none is written.
   std::filesystem::path record = {};
   std::vector<std::string> commands;                       // the first arguments that clients may give
-  std::vector<std::filesystem::path> devices = {};         // files of devices that commands may use
   std::chrono::seconds most_time{std::chrono::hours(12)};  // of a command
   std::uint64_t most_memory_bytes = 0;                     // of a command; 0: half of the machine's
   std::uint64_t most_file_bytes = std::uint64_t{4} << 30;  // of each file that a command writes, and of all results

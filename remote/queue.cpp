@@ -210,7 +210,7 @@ asio::awaitable<void> Queue::State::accept_all() {
   }
 }
 
-// A new connection: who it is, and what it wants.
+// Verifies a new connection, and serves what its first message asks for.
 asio::awaitable<void> Queue::State::meet(std::shared_ptr<Channel> channel, std::string address) {
   ++unknown[address];
   Result<Identity> identity = co_await channel->accept();

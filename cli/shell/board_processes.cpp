@@ -6,13 +6,12 @@
 
 #include "cli/shell/board_run.h"
 #include "cli/shell/output.h"
+#include "explore/distribute/inherited.h"
 #include "explore/distribute/mpi.h"
 
 namespace dovetail::cli {
 
 namespace {
-
-constexpr std::size_t kMostTextBytes = 2'000'000;  // as explore/distribute/inherited.cpp
 
 class BoardProcesses : public explore::Transport {
  public:
@@ -25,9 +24,9 @@ class BoardProcesses : public explore::Transport {
   std::string library() const override { return "queue " + to_string(place_.queue); }
 
   Result<void> send(int to, std::string_view text) override {
-    if (text.size() > kMostTextBytes)
+    if (text.size() > explore::kMostTextBytes)
       return Diagnostic{"cannot send a job to a board", library(),
-                        fmt::format("its text has {} bytes, of at most {}", text.size(), kMostTextBytes),
+                        fmt::format("its text has {} bytes, of at most {}", text.size(), explore::kMostTextBytes),
                         "measure without --on"};
     client_->send(to, std::string(text));
     return {};

@@ -16,8 +16,6 @@ namespace dovetail::explore {
 
 namespace {
 
-constexpr std::size_t kMostBytes = 2'000'000;  // of a text; the queue passes on no longer ones
-
 class InheritedTransport : public Transport {
  public:
   explicit InheritedTransport(int socket) : socket_(socket) {}
@@ -35,9 +33,9 @@ class InheritedTransport : public Transport {
   std::string library() const override { return "a board of a queue"; }
 
   Result<void> send(int, std::string_view text) override {
-    if (text.size() > kMostBytes)
+    if (text.size() > kMostTextBytes)
       return Diagnostic{"cannot reach process 0", "the board's socket",
-                        fmt::format("a text of {} bytes is longer than {}", text.size(), kMostBytes),
+                        fmt::format("a text of {} bytes is longer than {}", text.size(), kMostTextBytes),
                         "measure it with mpirun, or here", Cause::resource};
     std::string bytes(4, '\0');
     for (std::size_t i = 0; i < 4; ++i) bytes[i] = static_cast<char>(text.size() >> 8 * i);
@@ -58,7 +56,7 @@ class InheritedTransport : public Transport {
     if (ready < 0 || !read_all(length.data(), length.size())) return lost();
     std::size_t bytes = 0;
     for (std::size_t i = length.size(); i-- > 0;) bytes = bytes << 8 | length[i];
-    if (bytes > kMostBytes) return lost();
+    if (bytes > kMostTextBytes) return lost();
     Message message{0, std::string(bytes, '\0')};
     if (!read_all(message.text.data(), bytes)) return lost();
     return std::optional(std::move(message));

@@ -18,13 +18,15 @@ class Dialed {
  public:
   Dialed(const Address& address, const std::filesystem::path& certificates) {
     const Credentials credentials = read_credentials(certificates, std::nullopt).value();
-    tls_.emplace(credentials.client_context().value().release());
+    tls_ = std::make_unique<asio::ssl::context>(credentials.client_context().value().release());
     wait([&]() -> asio::awaitable<void> { channel_ = (co_await Channel::connect(address, &*tls_)).value(); });
   }
+  Dialed(Dialed&&) = default;
   ~Dialed() {
+    if (!channel_) return;  // moved away
     channel_->close("the test ends");
-    io_.restart();
-    io_.run();
+    io_->restart();
+    io_->run();
   }
   void send(const JoinRequest& message) {
     channel_->send(message);
@@ -48,31 +50,44 @@ class Dialed {
   template <typename Work>
   void wait(Work&& work) {
     bool done = false;
-    asio::co_spawn(io_, std::forward<Work>(work), [&](const std::exception_ptr& thrown) {
+    asio::co_spawn(*io_, std::forward<Work>(work), [&](const std::exception_ptr& thrown) {
       done = true;
       if (thrown) std::rethrow_exception(thrown);
     });
-    io_.restart();
-    while (!done && io_.run_one_for(milliseconds(10000)) > 0) continue;
+    io_->restart();
+    while (!done && io_->run_one_for(milliseconds(10000)) > 0) continue;
     REQUIRE(done);
   }
 
-  asio::io_context io_{1};
-  std::optional<asio::ssl::context> tls_;
+  std::unique_ptr<asio::io_context> io_ = std::make_unique<asio::io_context>(1);
+  std::unique_ptr<asio::ssl::context> tls_;
   std::shared_ptr<Channel> channel_;
 };
 
 struct CertifiedFarm {
-  CertifiedFarm() {
+  explicit CertifiedFarm(QueueOptions options = {}) {
     const std::set<Role> client{Role::measure};
     REQUIRE(
         make_certificates(
             farm, {{"queue", {Role::queue}, {"127.0.0.1"}}, {"pi4", {Role::board}}, {"alice", client}, {"bob", client}})
             .ok());
-    QueueOptions options;
     options.address = parse_address("127.0.0.1:0").value();
     options.certificates = farm / "queue";
     queue = std::make_unique<RunningQueue>(std::move(options));
+  }
+  Dialed board() const {
+    Dialed board = as("pi4");
+    BoardEntry entry;
+    entry.name = "pi4";
+    board.send(Hello{kProtocolVersion, "", entry});
+    REQUIRE(board.next<Welcome>());
+    return board;
+  }
+  Dialed client(const std::string& name) const {
+    Dialed client = as(name);
+    client.send(Hello{});
+    REQUIRE(client.next<Welcome>());
+    return client;
   }
   Dialed as(const std::string& name) const { return Dialed(queue->address, farm / name); }
 
@@ -85,13 +100,7 @@ struct CertifiedFarm {
 
 TEST_CASE("attach: a token is for one connection of the one that it was given to") {
   const CertifiedFarm farm;
-  Dialed board = farm.as("pi4"), alice = farm.as("alice");
-  BoardEntry entry;
-  entry.name = "pi4";
-  board.send(Hello{kProtocolVersion, "", entry});
-  REQUIRE(board.next<Welcome>());
-  alice.send(Hello{});
-  REQUIRE(alice.next<Welcome>());
+  Dialed board = farm.board(), alice = farm.client("alice");
   alice.send(LeaseOrder{1, "pi4", 0, "test"});
   const auto lease = alice.next<Lease>();
   const auto start = board.next<LeaseStart>();
@@ -116,15 +125,7 @@ TEST_CASE("attach: a token is for one connection of the one that it was given to
 
 TEST_CASE("attach: leases of others are neither renewed nor ended") {
   const CertifiedFarm farm;
-  Dialed board = farm.as("pi4"), alice = farm.as("alice"), bob = farm.as("bob");
-  BoardEntry entry;
-  entry.name = "pi4";
-  board.send(Hello{kProtocolVersion, "", entry});
-  alice.send(Hello{});
-  bob.send(Hello{});
-  REQUIRE(board.next<Welcome>());
-  REQUIRE(alice.next<Welcome>());
-  REQUIRE(bob.next<Welcome>());
+  Dialed board = farm.board(), alice = farm.client("alice"), bob = farm.client("bob");
   alice.send(LeaseOrder{1, "", 0, "test"});
   const auto lease = alice.next<Lease>();
   REQUIRE(lease);
@@ -141,26 +142,12 @@ TEST_CASE("attach: leases of others are neither renewed nor ended") {
   CHECK(end->cause == EndCause::finished);
 }
 
-TEST_CASE("attach: a client that falls silent loses its lease, and one that does not renew it, too") {
-  // Connections that send no heartbeats: the queue's times are short.
-  test::TemporaryFolder folder;
-  const std::filesystem::path certificates = folder / "farm";
-  REQUIRE(
-      make_certificates(certificates,
-                        {{"queue", {Role::queue}, {"127.0.0.1"}}, {"pi4", {Role::board}}, {"alice", {Role::measure}}})
-          .ok());
+TEST_CASE("attach: a client that does not renew its lease loses it") {
+  // Connections that send nothing: the queue's time is short.
   QueueOptions options;
-  options.address = parse_address("127.0.0.1:0").value();
-  options.certificates = certificates / "queue";
   options.lease = milliseconds(300);
-  RunningQueue queue(std::move(options));
-  Dialed board(queue.address, certificates / "pi4"), alice(queue.address, certificates / "alice");
-  BoardEntry entry;
-  entry.name = "pi4";
-  board.send(Hello{kProtocolVersion, "", entry});
-  REQUIRE(board.next<Welcome>());
-  alice.send(Hello{});
-  REQUIRE(alice.next<Welcome>());
+  const CertifiedFarm farm(std::move(options));
+  Dialed board = farm.board(), alice = farm.client("alice");
   alice.send(LeaseOrder{1, "", 0, "test"});
   REQUIRE(alice.next<Lease>());
   const auto end = alice.next<LeaseEnd>();
