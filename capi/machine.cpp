@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "capi/arguments.h"
 #include "capi/include/dovetail.h"
 #include "capi/session.h"
@@ -27,8 +29,9 @@ namespace {
 Result<std::unique_ptr<dvt_machine>> make_machine(std::string_view hardware, const dvt_session_options* options,
                                                   std::uint64_t base, std::uint64_t bytes) {
   DOVETAIL_ASSIGN(const SessionSettings settings, settings_of(options, "dvt_machine_create: options"));
-  if (settings.engine == "systemc")
-    return bad_argument("dvt_machine_create: options, engine", "engine systemc has registers and a kernel itself",
+  if (settings.engine == "systemc" || settings.engine == "axi")
+    return bad_argument("dvt_machine_create: options, engine",
+                        fmt::format("engine {} has registers itself", settings.engine),
                         "use engine functional, cycle or rtl");
   DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(hardware));
   DOVETAIL_ASSIGN(const driver::System system,

@@ -75,6 +75,9 @@ Result<SessionSettings> settings_of(const dvt_session_options* given, std::strin
                                     "accelerators",
                                     settings.engine),
                         "leave them out, or use engine cycle");
+  if (settings.engine == "axi" && (options.memory != nullptr || options.accelerators > 1))
+    return bad_argument(argument, "engine axi runs on one accelerator with the memory that its board has",
+                        "leave memory and accelerators out");
   DOVETAIL_ASSIGN(settings.callbacks, Callbacks::of(options.callbacks, fmt::format("{}, callbacks", argument)));
   DOVETAIL_ASSIGN(settings.own_targets, own_targets_of(options.own_targets, options.own_target_count,
                                                        fmt::format("{}, own_targets", argument)));
@@ -429,8 +432,8 @@ Result<Json> Session::profile(const Inputs& inputs, std::int64_t repeat) {
 
 Result<void> Session::trace(const Inputs& inputs, const UseRun& use) {
   const std::scoped_lock lock(mutex_);
-  if (!runtime::has_clock(settings_.engine))
-    return Diagnostic{"cannot trace", loaded_->where, fmt::format("engine {} has no clock", settings_.engine),
+  if (!runtime::has_timeline(settings_.engine))
+    return Diagnostic{"cannot trace", loaded_->where, fmt::format("engine {} has no timeline", settings_.engine),
                       "make a session with engine cycle"};
   const KeptStates kept(*this, true);
   // This executor records events. The next run creates one that does not.

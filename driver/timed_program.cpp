@@ -12,7 +12,7 @@ Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, c
   std::vector<TimedProgram> programs;
   for (auto& [index, step, code] : steps) {
     const runtime::StepProfile& run = result.steps[index];
-    if (run.launches.empty()) continue;
+    if (run.launches.empty() || !run.launches.front().trace.knows_units()) continue;
     TimedProgram program{.name = step->name,
                          .config = code.config,
                          .program = code.program,

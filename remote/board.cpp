@@ -366,6 +366,11 @@ Result<void> Board::State::start(Session& lease, const CommandStart& command) {
   order.folder = folder;
   order.machine_code = lease.machine_code;
   order.environment = {{"DOVETAIL_FILES", "below"}};
+  if (options.device && options.device->is_used_by(command.arguments)) {
+    order.environment[options.device->variable] = options.device->value;
+    order.inherited = options.device->files;
+    order.machine_code = order.machine_code && options.device->confined;
+  }
   if (command.texts) order.environment["DOVETAIL_ONE_OF_SEVERAL"] = "1";  // explore/distribute/inherited.h
   order.limits.seconds = static_cast<double>(options.most_time.count());
   order.limits.memory_bytes = options.most_memory_bytes > 0 ? options.most_memory_bytes : half_of_memory();

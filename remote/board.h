@@ -31,6 +31,16 @@ struct BoardOptions {
   std::chrono::seconds most_time{std::chrono::hours(12)};  // of a command
   std::uint64_t most_memory_bytes = 0;                     // of a command; 0: half of the machine's
   std::uint64_t most_file_bytes = std::uint64_t{4} << 30;  // of each file that a command writes, and of all results
+  // A device of the board, whose open files commands inherit (SandboxOrder::inherited), with the variable that names
+  // them. Only commands that `is_used_by` accepts, by their arguments, get it; and since most devices reach all memory
+  // of the machine, these run no machine code, unless it is confined.
+  struct Device {
+    std::string variable, value;
+    std::vector<int> files;
+    bool confined = false;
+    std::function<bool(const std::vector<std::string>& arguments)> is_used_by;
+  };
+  std::optional<Device> device = {};
   std::function<void(const std::string& line)> log = nullptr;
 };
 

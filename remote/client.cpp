@@ -14,9 +14,9 @@
 
 #include <fmt/format.h>
 
+#include "base/descriptor.h"
 #include "base/sha256.h"
 #include "remote/channel.h"
-#include "remote/descriptor.h"
 
 namespace dovetail::remote {
 

@@ -114,6 +114,7 @@ struct Start {
   Descriptor input, output, errors, messages;  // the command's ends
   Descriptor failure;                          // closed when the program begins
   Descriptor control;                          // the supervisor's end
+  std::vector<int> inherited;                  // of the order
   std::vector<int> kept;                       // all of these descriptors, sorted
   double seconds = 0;
   pid_t parent = 0;
@@ -122,6 +123,7 @@ struct Start {
       : folder(order.folder.string()),
         words(order.command),
         limits(resource_limits(order)),
+        inherited(order.inherited),
         seconds(order.limits.seconds) {
     std::map<std::string, std::string> all = order.environment;
     all.insert({{"PATH", "/usr/local/bin:/usr/bin:/bin"},
@@ -218,6 +220,8 @@ void default_signals() {
   const std::array files{start.input.file(), start.output.file(), start.errors.file(), start.messages.file()};
   for (int number = 0; number <= kMessages; ++number)
     if (::dup2(files[static_cast<std::size_t>(number)], number) < 0) fail(Step::files);
+  for (const int file : start.inherited)
+    if (::fcntl(file, F_SETFD, 0) != 0) fail(Step::files);
   if (::chdir(start.folder.c_str()) != 0) fail(Step::folder);
   offer_memory_first();
   for (const ResourceLimit& limit : start.limits)
@@ -418,6 +422,7 @@ Result<SandboxedProcess> SandboxedProcess::start(const SandboxOrder& order) {
     if (!make_high(*file)) return no_resources("cannot create a pipe");
     start.kept.push_back(file->file());
   }
+  start.kept.insert(start.kept.end(), order.inherited.begin(), order.inherited.end());
   std::ranges::sort(start.kept);
 
   // No handler of this process may run in the new ones.

@@ -12,8 +12,8 @@
 
 #include <sys/types.h>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "remote/descriptor.h"
 
 namespace dovetail::remote {
 
@@ -39,6 +39,8 @@ struct SandboxLimits {
   std::uint64_t file_bytes = std::uint64_t{1} << 32;  // of each file
 };
 
+inline constexpr int kFirstInherited = 64;
+
 struct SandboxOrder {
   std::vector<std::string> command;  // the program's absolute path, and its arguments
   std::filesystem::path folder;      // absolute; the command's working folder, HOME and TMPDIR
@@ -46,6 +48,9 @@ struct SandboxOrder {
   std::map<std::string, std::string> environment = {};
   std::vector<std::filesystem::path> readable = {};  // files and folders; also executed, as shared objects are
   std::vector<std::filesystem::path> devices = {};   // of a GPU, for example /dev/nvidia0
+  // Open files of this process that the command gets, at the same numbers of at least kFirstInherited: a device whose
+  // path it may not open.
+  std::vector<int> inherited = {};
   // Whether the command may execute machine code of its client. False sets DOVETAIL_MACHINE_CODE=forbidden. True is an
   // error where check_sandbox() is one.
   bool machine_code = false;

@@ -12,11 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/printable.h"
 #include "base/user_folder.h"
-#include "remote/descriptor.h"
 
 namespace dovetail::remote {
 

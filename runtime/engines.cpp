@@ -3,13 +3,17 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <stdlib.h>
 
 #include "runtime/executor.h"
+#include "simulator/axi/axi_engine.h"
+#include "simulator/axi/board_device.h"
 #include "simulator/cycle/cycle.h"
 #include "simulator/functional/functional.h"
 #include "simulator/rtl/build.h"
@@ -58,7 +62,7 @@ struct EngineRow {
   bool together = false;  // simulates several accelerators
 };
 
-constexpr std::array<EngineRow, 4> kEngines{{
+constexpr std::array<EngineRow, 5> kEngines{{
     {"functional", "values only, no time; the specification that the others are compared with",
      [](const isa::HardwareConfig& config,
         const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
@@ -86,16 +90,24 @@ constexpr std::array<EngineRow, 4> kEngines{{
        DOVETAIL_ASSIGN(auto simulator, simulator::make_rtl(config, {.engine = options}));
        return std::unique_ptr<simulator::Simulator>(std::move(simulator));
      }},
+    {"axi", "the accelerator of this machine's board, driven through its registers",
+     [](const isa::HardwareConfig& config,
+        const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
+       DOVETAIL_TRY(isa::validate(config));
+       return simulator::make_axi(config, options);
+     }},
 }};
 
-// Some engines are loaded from files that a kit may lack.
-bool is_here(const EngineRow& row) { return row.name != "systemc" || simulator::find_systemc_engine(); }
+// Why an engine is not here, if it is not: some are loaded from files that a kit may lack, or need a device.
+std::optional<Diagnostic> absence(const EngineRow& row) {
+  if (row.name == "systemc" && !simulator::find_systemc_engine()) return simulator::no_systemc_engine();
+  if (row.name == "axi" && ::getenv(simulator::kAxiVariable) == nullptr)  // NOLINT: the environment does not change
+    if (const auto place = simulator::find_board_place(); !place.ok()) return place.errors().front();
+  return std::nullopt;
+}
 
 std::string missing(const EngineRow& row) {
-  if (!is_here(row)) {
-    const Diagnostic problem = simulator::no_systemc_engine();
-    return fmt::format("{}; {}", problem.why, problem.hint);
-  }
+  if (const auto problem = absence(row)) return fmt::format("{}; {}", problem->why, problem->hint);
   const auto tool = row.name == "rtl" ? simulator::missing_rtl_tool() : std::nullopt;
   return tool ? fmt::format("no {0}, which makes its models; `sudo apt-get install {0}`", *tool) : "";
 }
@@ -109,20 +121,23 @@ std::vector<std::string_view> engine_names() {
 }
 
 bool has_clock(std::string_view engine) { return engine != "functional"; }
+bool has_timeline(std::string_view engine) { return has_clock(engine) && engine != "axi"; }
 
 std::vector<Engine> engines() {
   std::vector<Engine> list;
   for (const EngineRow& row : kEngines)
-    list.push_back({row.name, row.description, is_here(row), has_clock(row.name), missing(row)});
+    list.push_back({row.name, row.description, !absence(row), has_clock(row.name), missing(row)});
   return list;
 }
 
 Result<MakeSimulator> simulator_factory(std::string_view engine, const simulator::EngineOptions& options) {
   std::vector<std::string_view> available;
   for (const EngineRow& row : kEngines) {
-    if (is_here(row)) available.push_back(row.name);
-    if (row.name != engine) continue;
-    if (!is_here(row)) return simulator::no_systemc_engine();
+    if (row.name != engine) {
+      if (!absence(row)) available.push_back(row.name);
+      continue;
+    }
+    if (auto problem = absence(row)) return *std::move(problem);
     // Two simulators must not write the same file.
     const auto make_one = [make = row.make, made = std::make_shared<std::atomic<std::size_t>>(0)](
                               const isa::HardwareConfig& config, simulator::EngineOptions own) {

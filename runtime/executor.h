@@ -43,6 +43,8 @@ std::vector<Engine> engines();
 // Does not check availability: engines() searches for tools, and runs one to query its version.
 std::vector<std::string_view> engine_names();
 bool has_clock(std::string_view engine);  // true for unknown names
+// Whether it knows the cycles of every instruction: a device counts those of launches alone.
+bool has_timeline(std::string_view engine);
 
 struct RunResult {
   std::map<std::string, NdArray> outputs;  // by graph output name; truncated to the extents that depend on values

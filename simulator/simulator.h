@@ -32,7 +32,7 @@ class Simulator {
  public:
   virtual ~Simulator() = default;
 
-  virtual std::string_view name() const = 0;  // "functional", "cycle", "systemc", "rtl"
+  virtual std::string_view name() const = 0;  // "functional", "cycle", "systemc", "rtl", "axi"
 
   // Runs one launch to completion against `dram`. On an error (deadlock, token overflow, out-of-range access, undefined
   // read, illegal instruction) the diagnostic names instruction index (plus `first_index`), disassembly and queue

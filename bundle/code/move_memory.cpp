@@ -1,35 +1,24 @@
 #include "bundle/code/move_memory.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
 #include "bundle/code/accel.h"
-#include "isa/spec/memories.h"
+#include "isa/move_memory.h"
 
 namespace dovetail::bundle {
 
 namespace {
 
-// Unsigned arithmetic wraps, so `distance` may be negative.
 std::vector<isa::Instruction> moved(const AccelCode& code, std::uint64_t distance) {
   std::vector<isa::Instruction> program = code.program;
   const std::vector<std::size_t> accelerators = isa::accelerators_of(program.size(), code.launches);
   for (std::size_t i = 0; i < program.size(); ++i)
-    std::visit(
-        [&]<typename Body>(Body& body) {
-          if constexpr (std::is_base_of_v<isa::Transfer, Body>) {
-            if (body.x_size == 0 || !isa::spec::is_memory(body.memory)) return;  // moves no data
-            const auto element = static_cast<std::uint64_t>(code.configs()[accelerators[i]].element_bytes(body.memory));
-            body.dram_base = (body.dram_base * element + distance) / element;
-          }
-        },
-        program[i].body);
+    isa::move_address(code.configs()[accelerators[i]], program[i], distance);
   return program;
 }
 

@@ -219,7 +219,7 @@ typedef struct dvt_session dvt_session;
 
 typedef struct dvt_session_options {
   size_t struct_size;
-  const char* engine; /* runs the accelerator's programs: "functional" (default), "cycle", "systemc", "rtl" */
+  const char* engine; /* runs the accelerator's programs: "functional" (default), "cycle", "systemc", "rtl", "axi" */
   int32_t threads;    /* threads that run kernels, the caller's included; 0: one per processor */
   const char* memory; /* the accelerator's memory, as `--memory` takes it; null: the one that the bundle was made for */
   double clock_mhz;   /* the accelerator's clock; 0: the one that the bundle was made for */

@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/file.h"
 #include "base/processor.h"
+#include "base/sha256.h"
 #include "base/user_folder.h"
 #include "cli/commands/all.h"
 #include "cli/shell/arguments.h"
@@ -23,6 +25,8 @@
 #include "remote/sandbox.h"
 #include "remote/tls.h"
 #include "runtime/machine_code.h"
+#include "simulator/axi/axi_engine.h"
+#include "simulator/axi/board_device.h"
 
 namespace dovetail::cli {
 
@@ -36,6 +40,15 @@ std::string host_name() {
   return name.data();
 }
 
+// Whether a command line chooses engine axi, or compares with it.
+bool uses_engine_axi(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i] == "--engine=axi" ||
+        (arguments[i] == "--engine" && i + 1 < arguments.size() && arguments[i + 1] == "axi"))
+      return true;
+  return false;
+}
+
 class Serve : public Command {
  public:
   void declare(Options& options) override {
@@ -47,6 +60,12 @@ class Serve : public Command {
     options.value("--store", "MIB", store_, "the most that files of clients take, in MiB (default 8192)");
     options.value("--longest", "S", longest_, "the longest time of a command in seconds (default 43200)");
     options.value("--memory", "MIB", memory_, "the most memory of a command, in MiB (default: half of the machine's)");
+    options.value("--device", "axi[:PLACE]", device_,
+                  "the accelerator of this board, for commands with --engine axi (docs/howto/boards.md). PLACE:\n"
+                  "/dev/uioN:/dev/udmabufN, or rtl, the Verilated design (default: the only one of this machine)");
+    options.flag("--device-is-confined", device_is_confined_,
+                 "the accelerator reaches only its memory, by an IOMMU: commands that use it may run machine code");
+    options.value("--bitstream", "FILE", bitstream_, "of the device; its SHA-256 is listed with the board", File::read);
     options.flag("--no-machine-code", no_machine_code_,
                  "run only programs of the accelerator and the interpreter, for every client");
     options.footer(
@@ -69,6 +88,7 @@ class Serve : public Command {
     options.entry.machine_code = !no_machine_code_;
     options.entry.facts = {processor_model(), fmt::format("{} threads", std::thread::hardware_concurrency()),
                            fmt::format("dovetail {}", build_facts().version)};
+    DOVETAIL_TRY(add_device(options));
     if (folder_) {
       options.folder = fs::absolute(*folder_);
     } else {
@@ -103,6 +123,46 @@ class Serve : public Command {
   }
 
  private:
+  Result<void> add_device(remote::BoardOptions& options) {
+    const auto misplaced = [](const char* option) {
+      return Diagnostic{"bad usage of `dovetail serve`", option, "it describes a device", "add --device axi"};
+    };
+    if (!device_) {
+      if (bitstream_) return misplaced("--bitstream");
+      if (device_is_confined_) return misplaced("--device-is-confined");
+      return {};
+    }
+    if (*device_ != "axi" && !device_->starts_with("axi:"))
+      return Diagnostic{"invalid value for --device", *device_, "there is no device of that kind",
+                        "write axi, or axi:/dev/uioN:/dev/udmabufN"};
+    const std::string text = device_->size() > 4 ? device_->substr(4) : "";
+    remote::BoardOptions::Device device{.variable = simulator::kAxiVariable,
+                                        .value = text,
+                                        .files = {},
+                                        .confined = device_is_confined_,
+                                        .is_used_by = uses_engine_axi};
+    if (text == simulator::kVerilatedPlace) {
+      device.confined = true;
+    } else {
+      DOVETAIL_ASSIGN(const simulator::BoardPlace place,
+                      text.empty() ? simulator::find_board_place() : simulator::parse_board_place(text));
+      DOVETAIL_ASSIGN(files_, simulator::open_board_files(place));
+      device.value = to_text(*files_);
+      device.files = descriptors_of(*files_);
+    }
+    options.entry.labels.emplace_back("axi");
+    options.entry.facts.push_back(fmt::format("axi {}", files_ ? files_->name : text));
+    if (bitstream_) {
+      DOVETAIL_ASSIGN(const std::string bytes, read_text_file(*bitstream_));
+      options.entry.facts.push_back(fmt::format("bitstream {}", sha256(std::as_bytes(std::span(bytes))).substr(0, 16)));
+    }
+    options.device = std::move(device);
+    return {};
+  }
+
+  std::optional<std::string> device_, bitstream_;
+  bool device_is_confined_ = false;
+  std::optional<simulator::BoardFiles> files_;
   std::string queue_, store_ = "8192", longest_ = "43200";
   std::optional<std::string> certificates_, name_, folder_, memory_;
   std::vector<std::string> labels_;

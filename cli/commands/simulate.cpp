@@ -67,8 +67,8 @@ class Simulate : public Command {
         "@300, 1@300 of the second launch; engines functional and cycle");
     options.flag("--check", check_,
                  "first look for races, as `dovetail check` does, and run the program only if it has none");
-    options.value("--engine", "ENGINE", engine_, "functional, cycle, systemc or rtl (`dovetail doctor` lists them)",
-                  Need::required);
+    options.value("--engine", "ENGINE", engine_,
+                  "functional, cycle, systemc, rtl or axi (`dovetail doctor` lists them)", Need::required);
     system_.declare(options);
     clock_.declare(options);
     energy_.declare(options);
@@ -161,13 +161,14 @@ class Simulate : public Command {
     const driver::TimedProgram& timed = simulation.timed();
     const driver::System& system = simulation.options().system;
     const bool has_clock = !timed.traces.empty();
+    const bool knows_units = has_clock && timed.traces.front().knows_units();
     DOVETAIL_TRY(write_traces(clock_, input_.program, std::span(&timed, 1), system, std::nullopt, energy_json(energy)));
     print("simulated     {}, {} launch{}, engine {}, {}\n", input_.program, timed.launches.size(),
           timed.launches.size() == 1 ? "" : "es", engine_, driver::seconds_text(simulation.seconds()));
     if (details_) print("{}{}", counters_text(timed.counters), energy_text(energy));
     print_written();
     print("{}", clock_.written(1));
-    if (details_ && has_clock) print("{}{}", system_text(system), timing_text(timed, system));
+    if (details_ && knows_units) print("{}{}", system_text(system), timing_text(timed, system));
     if (!details_) print("{}", summary(timed, system, energy));
     if (input_.program_base && !has_clock)
       print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n", engine_);
@@ -185,7 +186,7 @@ class Simulate : public Command {
                           driver::bytes_text(counters.bytes_stored)));
     if (!timed.traces.empty()) {
       text += entry("latency", cycles_text(cycles_of(timed), system.clock_mhz));
-      text += timing_summary(std::span(&timed, 1), system);
+      if (timed.traces.front().knows_units()) text += timing_summary(std::span(&timed, 1), system);
     }
     text += energy_summary(energy);
     return text + entry("next", timed.traces.empty()

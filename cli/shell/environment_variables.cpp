@@ -21,6 +21,8 @@ std::span<const EnvironmentVariable> environment_variables() {
       {"DOVETAIL_PREFIX", "the folder where the kit is installed"},
       {"DOVETAIL_HW", "the folder of the design in SystemVerilog"},
       {"DOVETAIL_RTL_MODELS", "a folder of Verilated models, searched first"},
+      {"DOVETAIL_AXI",
+       "the device of engine axi: /dev/uioN:/dev/udmabufN, or rtl (default: the only one of this machine)"},
       {"DOVETAIL_ONEDNN", "the shared object of oneDNN"},
       {"DOVETAIL_NVRTC", "the shared object of NVIDIA's run-time compiler"},
       {"DOVETAIL_LIBCUDA", "the shared object of NVIDIA's driver"},

@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "cli/shell/standard_streams.h"
 #include "driver/model_source.h"
-#include "remote/descriptor.h"
 #include "remote/relative_path.h"
 
 namespace dovetail::cli {
@@ -140,7 +140,7 @@ Result<void> Shipment::take(const remote::FileChunk& chunk) {
   }
   const fs::path part = coming->second.part.path() / "part";
   if (chunk.offset != coming->second.bytes) return wrong("a part of it is missing", "use another board");
-  const remote::Descriptor file(::open(part.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  const Descriptor file(::open(part.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (file.file() < 0 || !write_all(file.file(), std::as_bytes(std::span(chunk.data))))
     return wrong(std::generic_category().message(errno), "check that the disk is not full");
   coming->second.bytes += chunk.data.size();

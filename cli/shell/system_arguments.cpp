@@ -39,6 +39,12 @@ Result<void> SystemArguments::check_engine(std::string_view engine, bool estimat
                       : split        ? "--split"
                                      : "--clock",
                       fmt::format("engine {} has no clock", engine), "add --engine cycle"};
+  if (engine == "axi" && (memory || accelerators || split))
+    return Diagnostic{"bad usage",
+                      memory         ? "--memory"
+                      : accelerators ? "--accelerators"
+                                     : "--split",
+                      "engine axi runs on one accelerator with the memory that its board has", "remove the option"};
   return {};
 }
 

@@ -41,6 +41,60 @@ constexpr std::uint64_t kQuietCycles = 1000;
 // Bit position of the grants in the probe's port word (simulator/rtl/port_watch.h).
 constexpr int kGrant = 3;
 
+// Sums of the probe's event word over the cycles.
+class EventCounts {
+ public:
+  void add(std::uint64_t word) {
+    if ((word >> kAluStep & 1) != 0) ++alu_steps_[word >> kAluOp];
+    for (std::uint64_t bits = word & ((std::uint64_t{1} << kAluStep) - 1); bits != 0; bits &= bits - 1)
+      ++counts_[__builtin_ctzll(bits)];
+  }
+  dovetail_rtl_events totals() const {
+    dovetail_rtl_events events;
+    const std::uint64_t* from = counts_;
+    const auto take = [&](std::uint64_t* to, int count) {
+      std::memcpy(to, from, sizeof(*to) * static_cast<std::size_t>(count));
+      from += count;
+    };
+    // In the order of the word, from the low bits.
+    take(events.sram_reads, 6);
+    take(events.sram_writes, 6);
+    take(events.beats, 4);
+    take(events.bursts, 4);
+    take(events.buffer_reads, 4);
+    take(events.buffer_writes, 4);
+    take(&events.gemm_steps, 1);
+    take(&events.gemm_resets, 1);
+    take(&events.window_steps, 1);
+    take(&events.window_pushes, 1);
+    take(&events.epilogue_steps, 1);
+    take(&events.epilogue_parameters, 1);
+    take(&events.epilogue_lookups, 1);
+    std::memcpy(events.alu_steps, alu_steps_, sizeof(alu_steps_));
+    return events;
+  }
+
+ private:
+  static constexpr int kAluStep = 35, kAluOp = 36;
+  std::uint64_t counts_[kAluStep] = {}, alu_steps_[16] = {};
+};
+
+// A launch that has begun, and not ended.
+struct Running {
+  explicit Running(const dovetail_rtl_host& its_host) : host(its_host) {}
+
+  dovetail_rtl_host host;
+  std::uint64_t cycle = 0;
+  std::uint64_t quiet = 0;  // cycles since anything moved
+  EventCounts events;
+  std::uint64_t classes[3][8] = {};
+  std::uint32_t last_word = 0;
+  unsigned causes = 0;  // of the previous cycle
+  std::uint64_t last_start[3] = {~0ull, ~0ull, ~0ull};
+  // For each unit, the issue cycles of the instructions that have not started, in order.
+  std::deque<std::uint64_t> issued[3];
+};
+
 class Model {
  public:
   Model(std::uint64_t seed, bool assertions) : context_(std::make_unique<VerilatedContext>()) {
@@ -80,10 +134,19 @@ class Model {
   const std::string& failed() const { return failed_; }
 
   void launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& what, dovetail_rtl_result& result);
+  void attach(const dovetail_rtl_host& host, const dovetail_rtl_launch& what) { attached_ = {host, what}; }
+  bool advance(std::uint64_t cycles) {
+    while (cycles-- > 0 && running_) tick();
+    return running_.has_value();
+  }
 
   int write_register(std::uint32_t offset, std::uint32_t value, int strobes = 0xf) {
     begin_write(offset, value, strobes);
     const int response = top_->reg_bresp_o;
+    if (attached_ && !running_ && offset == kControl && (value & strobes & 1) != 0) {
+      memory_->begin(attached_->what);
+      running_.emplace(attached_->host);  // the next cycle is the launch's first
+    }
     tick();
     return response;
   }
@@ -147,8 +210,17 @@ class Model {
     dump_half();
   }
   void tick() {
+    if (running_) {
+      if (step(*running_)) return end_launch();
+      return;
+    }
     settle();
     edge();
+  }
+  bool step(Running& launch);
+  void end_launch() {
+    memory_->quiet_inputs();
+    running_.reset();
   }
   void dump() {
 #if VM_TRACE
@@ -165,48 +237,16 @@ class Model {
   std::unique_ptr<VerilatedContext> context_;
   std::unique_ptr<Vdovetail_top> top_;
   std::optional<AxiMemory<Vdovetail_top>> memory_;
+  struct Attached {
+    dovetail_rtl_host host;
+    dovetail_rtl_launch what;
+  };
+  std::optional<Attached> attached_;
+  std::optional<Running> running_;
 #if VM_TRACE
   std::unique_ptr<VerilatedFstC> waves_;
   std::uint64_t time_ = 0;
 #endif
-};
-
-// Sums of the probe's event word over the cycles.
-class EventCounts {
- public:
-  void add(std::uint64_t word) {
-    if ((word >> kAluStep & 1) != 0) ++alu_steps_[word >> kAluOp];
-    for (std::uint64_t bits = word & ((std::uint64_t{1} << kAluStep) - 1); bits != 0; bits &= bits - 1)
-      ++counts_[__builtin_ctzll(bits)];
-  }
-  dovetail_rtl_events totals() const {
-    dovetail_rtl_events events;
-    const std::uint64_t* from = counts_;
-    const auto take = [&](std::uint64_t* to, int count) {
-      std::memcpy(to, from, sizeof(*to) * static_cast<std::size_t>(count));
-      from += count;
-    };
-    // In the order of the word, from the low bits.
-    take(events.sram_reads, 6);
-    take(events.sram_writes, 6);
-    take(events.beats, 4);
-    take(events.bursts, 4);
-    take(events.buffer_reads, 4);
-    take(events.buffer_writes, 4);
-    take(&events.gemm_steps, 1);
-    take(&events.gemm_resets, 1);
-    take(&events.window_steps, 1);
-    take(&events.window_pushes, 1);
-    take(&events.epilogue_steps, 1);
-    take(&events.epilogue_parameters, 1);
-    take(&events.epilogue_lookups, 1);
-    std::memcpy(events.alu_steps, alu_steps_, sizeof(alu_steps_));
-    return events;
-  }
-
- private:
-  static constexpr int kAluStep = 35, kAluOp = 36;
-  std::uint64_t counts_[kAluStep] = {}, alu_steps_[16] = {};
 };
 
 void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& what, dovetail_rtl_result& result) {
@@ -220,81 +260,22 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
   write_register(kInstructionCount, what.count);
   begin_write(kControl, 1, 0xf);  // the next cycle is the launch's first
 
-  const auto* const root = top_->rootp;
-  std::uint64_t quiet = 0, cycle = 0;
-  EventCounts events;
-  std::uint32_t last_word = 0;
-  unsigned causes = 0;  // of the previous cycle
-  std::uint64_t last_start[3] = {~0ull, ~0ull, ~0ull};
-  // For each unit, the issue cycles of the instructions that have not started, in order.
-  std::deque<std::uint64_t> issued[3];
-  const auto index = [&](int kind, int unit) -> std::uint32_t {
-    if (kind == 0) return root->dovetail_top__DOT__u_probe__DOT__issue_index;
-    if (kind == 1)
-      return unit == 0   ? root->dovetail_top__DOT__u_probe__DOT__load_start_index
-             : unit == 1 ? root->dovetail_top__DOT__u_probe__DOT__compute_start_index
-                         : root->dovetail_top__DOT__u_probe__DOT__store_start_index;
-    return unit == 0   ? root->dovetail_top__DOT__u_probe__DOT__load_end_index
-           : unit == 1 ? root->dovetail_top__DOT__u_probe__DOT__compute_end_index
-                       : root->dovetail_top__DOT__u_probe__DOT__store_end_index;
-  };
-  for (;; ++cycle) {
-    memory_->drive(host, cycle);
-    settle();
-    const std::uint32_t word = root->dovetail_top__DOT__u_probe__DOT__word;
-    if ((word & 0x1ff) != 0) {
-      for (int unit = 0; unit < 3; ++unit) {
-        if (word >> (6 + unit) & 1) host.event(host.context, 2, unit, index(2, unit), cycle, 0);
-        if (word >> (3 + unit) & 1) {
-          int cause = static_cast<int>(causes >> (3 * unit) & 7);
-          if (issued[unit].front() + 1 == cycle) cause = 1;
-          else if (last_start[unit] + 1 == cycle && last_start[unit] != ~0ull) cause = 0;
-          issued[unit].pop_front();
-          last_start[unit] = cycle;
-          host.event(host.context, 1, unit, index(1, unit), cycle, cause);
-        }
-        if (word >> unit & 1) {
-          issued[unit].push_back(cycle);
-          host.event(host.context, 0, unit, index(0, unit), cycle, 0);
-        }
-      }
-    }
-    causes = word >> 18 & 0x1ff;
-    const bool moving = (word & 0x1ff) != 0 || (word >> 9 & 7) == 0 || (word >> 12 & 7) == 0 || (word >> 15 & 7) == 0 ||
-                        memory_->moves();
-    quiet = moving ? 0 : quiet + 1;
-    const bool finished = cycle != 0 && !root->dovetail_top__DOT__busy_q;
-    if (!finished) {
-      if (memory_->has_times()) {
-        const std::uint32_t drained[3] = {root->dovetail_top__DOT__u_probe__DOT__load_end_index,
-                                          root->dovetail_top__DOT__u_probe__DOT__compute_drain_index,
-                                          root->dovetail_top__DOT__u_probe__DOT__store_end_index};
-        host.port(host.context, cycle,
-                  root->dovetail_top__DOT__u_probe__DOT__port | std::uint32_t{top_->mem_arvalid_o} << 30 |
-                      std::uint32_t{top_->mem_awvalid_o} << 31,
-                  drained);
-      }
-      last_word = word;
-      events.add(root->dovetail_top__DOT__u_probe__DOT__events);
-      for (int unit = 0; unit < 3; ++unit) ++result.classes[unit][word >> (9 + 3 * unit) & 7];
-      memory_->take(host, cycle, root->dovetail_top__DOT__u_probe__DOT__port >> kGrant & 7);
-    }
-    edge();
-    if (finished) break;
-    const bool stopped =
-        cycle % DOVETAIL_RTL_POLL_CYCLES == DOVETAIL_RTL_POLL_CYCLES - 1 && !host.goes_on(host.context);
-    if (quiet > kQuietCycles || stopped) {
+  Running launch(host);
+  while (!step(launch)) {
+    const bool stopped = launch.cycle % DOVETAIL_RTL_POLL_CYCLES == 0 && !host.goes_on(host.context);
+    if (launch.quiet > kQuietCycles || stopped) {
       result.outcome = stopped ? DOVETAIL_RTL_STOPPED : DOVETAIL_RTL_DEADLOCK;
-      result.cycles = cycle;
+      result.cycles = launch.cycle - 1;
       quiet_inputs();
       reset();
       return;
     }
   }
   quiet_inputs();
-  result.events = events.totals();
+  std::memcpy(result.classes, launch.classes, sizeof(result.classes));
+  result.events = launch.events.totals();
   // The cycle in which the end of the launch is detected does not belong to the launch.
-  for (int unit = 0; unit < 3; ++unit) --result.classes[unit][last_word >> (9 + 3 * unit) & 7];
+  for (int unit = 0; unit < 3; ++unit) --result.classes[unit][launch.last_word >> (9 + 3 * unit) & 7];
   std::uint32_t status = 0, cycles_lo = 0, cycles_hi = 0;
   read_register(kStatus, status);
   read_register(0x24, cycles_lo);
@@ -305,6 +286,66 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
     result.error_code = status >> 4 & 0xf;
     read_register(kErrorInstruction, result.error_instruction);
   }
+}
+
+// A clock cycle of the launch. Whether the launch had ended before it.
+bool Model::step(Running& launch) {
+  const dovetail_rtl_host& host = launch.host;
+  const std::uint64_t cycle = launch.cycle;
+  const auto* const root = top_->rootp;
+  const auto index = [&](int kind, int unit) -> std::uint32_t {
+    if (kind == 0) return root->dovetail_top__DOT__u_probe__DOT__issue_index;
+    if (kind == 1)
+      return unit == 0   ? root->dovetail_top__DOT__u_probe__DOT__load_start_index
+             : unit == 1 ? root->dovetail_top__DOT__u_probe__DOT__compute_start_index
+                         : root->dovetail_top__DOT__u_probe__DOT__store_start_index;
+    return unit == 0   ? root->dovetail_top__DOT__u_probe__DOT__load_end_index
+           : unit == 1 ? root->dovetail_top__DOT__u_probe__DOT__compute_end_index
+                       : root->dovetail_top__DOT__u_probe__DOT__store_end_index;
+  };
+  memory_->drive(host, cycle);
+  settle();
+  const std::uint32_t word = root->dovetail_top__DOT__u_probe__DOT__word;
+  if ((word & 0x1ff) != 0) {
+    for (int unit = 0; unit < 3; ++unit) {
+      if (word >> (6 + unit) & 1) host.event(host.context, 2, unit, index(2, unit), cycle, 0);
+      if (word >> (3 + unit) & 1) {
+        int cause = static_cast<int>(launch.causes >> (3 * unit) & 7);
+        if (launch.issued[unit].front() + 1 == cycle) cause = 1;
+        else if (launch.last_start[unit] + 1 == cycle && launch.last_start[unit] != ~0ull) cause = 0;
+        launch.issued[unit].pop_front();
+        launch.last_start[unit] = cycle;
+        host.event(host.context, 1, unit, index(1, unit), cycle, cause);
+      }
+      if (word >> unit & 1) {
+        launch.issued[unit].push_back(cycle);
+        host.event(host.context, 0, unit, index(0, unit), cycle, 0);
+      }
+    }
+  }
+  launch.causes = word >> 18 & 0x1ff;
+  const bool moving =
+      (word & 0x1ff) != 0 || (word >> 9 & 7) == 0 || (word >> 12 & 7) == 0 || (word >> 15 & 7) == 0 || memory_->moves();
+  launch.quiet = moving ? 0 : launch.quiet + 1;
+  const bool finished = cycle != 0 && !root->dovetail_top__DOT__busy_q;
+  if (!finished) {
+    if (memory_->has_times()) {
+      const std::uint32_t drained[3] = {root->dovetail_top__DOT__u_probe__DOT__load_end_index,
+                                        root->dovetail_top__DOT__u_probe__DOT__compute_drain_index,
+                                        root->dovetail_top__DOT__u_probe__DOT__store_end_index};
+      host.port(host.context, cycle,
+                root->dovetail_top__DOT__u_probe__DOT__port | std::uint32_t{top_->mem_arvalid_o} << 30 |
+                    std::uint32_t{top_->mem_awvalid_o} << 31,
+                drained);
+    }
+    launch.last_word = word;
+    launch.events.add(root->dovetail_top__DOT__u_probe__DOT__events);
+    for (int unit = 0; unit < 3; ++unit) ++launch.classes[unit][word >> (9 + 3 * unit) & 7];
+    memory_->take(host, cycle, root->dovetail_top__DOT__u_probe__DOT__port >> kGrant & 7);
+  }
+  edge();
+  ++launch.cycle;
+  return finished;
 }
 
 // Widths up to 64 bits are integers, wider ones arrays of words: either way the low bytes come first.
@@ -345,6 +386,13 @@ const dovetail_rtl_api kApi = {
           result->outcome = DOVETAIL_RTL_ASSERTION;
           std::strncpy(result->assertion, model->failed().c_str(), sizeof(result->assertion) - 1);
         },
+    .attach = [](void* model, const dovetail_rtl_host* host,
+                 const dovetail_rtl_launch* launch) { static_cast<Model*>(model)->attach(*host, *launch); },
+    .advance = [](void* handle, std::uint64_t cycles) -> int {
+      auto* const model = static_cast<Model*>(handle);
+      bool running = false;
+      return model->run([&] { running = model->advance(cycles); }) ? static_cast<int>(running) : -1;
+    },
     .read_sram = [](void* model, int memory, std::uint64_t index,
                     std::uint8_t* element) { static_cast<Model*>(model)->read_sram(memory, index, element); },
     .read_register =

@@ -125,7 +125,7 @@ class Session:
     again; a kernel in machine code first runs to its end.
 
     bundle: what it runs; `session.bundle.inputs` has the names, types and shapes of the inputs.
-    engine: what runs the accelerator's programs: "functional", "cycle", "systemc" or "rtl".
+    engine: what runs the accelerator's programs: "functional", "cycle", "systemc", "rtl" or "axi".
     """
 
     bundle: Bundle
@@ -143,7 +143,7 @@ class Session:
         own_targets: Iterable[Target] = (),
     ) -> None:
         """bundle: a Bundle, or what `Bundle.load` takes.
-        engine: runs the accelerator's programs: "functional" (default), "cycle", "systemc", "rtl"
+        engine: runs the accelerator's programs: "functional" (default), "cycle", "systemc", "rtl", "axi"
             (`dovetail.engines()`).
         threads: threads that run kernels, the caller's included; 0: one per processor.
         memory, clock_mhz, accelerators: the accelerator's system, for engines with a clock; None: as compiled.

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "remote/descriptor.h"
 
 namespace dovetail::remote {
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define DOVETAIL_RTL_API_VERSION 11u
+#define DOVETAIL_RTL_API_VERSION 12u
 
 extern "C" {
 
@@ -93,6 +93,12 @@ typedef struct {
   void (*destroy)(void* model);
   void (*launch)(void* model, const dovetail_rtl_host* host, const dovetail_rtl_launch* launch,
                  dovetail_rtl_result* result);
+  // From now on a write to CONTROL begins a launch on the memory of the host, which outlives the model. `launch`: only
+  // address_to_data and slave are used. Until the launch has ended, cycles of the functions below are its cycles.
+  void (*attach)(void* model, const dovetail_rtl_host* host, const dovetail_rtl_launch* launch);
+  // Continues the launch by at most so many cycles. Returns 1 while it runs, 0, or -1: an assertion of the design
+  // failed, and the model can only be destroyed.
+  int (*advance)(void* model, uint64_t cycles);
   // An element of the memory (isa::Memory: uop, wgt, inp, acc), in its SRAM layout.
   void (*read_sram)(void* model, int memory, uint64_t index, uint8_t* element);
   // Return the AXI response, or -1: an assertion of the design failed, and the model can only be destroyed.

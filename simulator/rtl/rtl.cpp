@@ -10,8 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "base/machine_code_permission.h"
-#include "base/shared_library.h"
 #include "isa/legal.h"
 #include "isa/spec/registers.h"
 #include "isa/spec/timing.h"
@@ -19,41 +17,14 @@
 #include "simulator/cycle/count.h"
 #include "simulator/cycle/execution.h"
 #include "simulator/functional/routes.h"
-#include "simulator/rtl/build.h"
-#include "simulator/rtl/find.h"
+#include "simulator/rtl/library.h"
 #include "simulator/rtl/model_api.h"
-#include "simulator/rtl/model_file.h"
 #include "simulator/rtl/outcome.h"
 #include "simulator/rtl/port_watch.h"
 
 namespace dovetail::simulator {
 
 namespace {
-
-// The shared object stays loaded as long as a model of it exists.
-struct Library {
-  SharedLibrary object;
-  const dovetail_rtl_api* api = nullptr;
-};
-
-Result<std::shared_ptr<Library>> open(const std::filesystem::path& path) {
-  const auto bad = [&](std::string why, Cause cause = Cause::input) {
-    return Diagnostic{"cannot load the RTL model", path.string(), std::move(why),
-                      "build it again: `dovetail rtl build --hw CONFIG`", cause};
-  };
-  // The loader would read beyond the end of a truncated file.
-  if (auto damage = rtl_model_damage(path)) return bad(*std::move(damage));
-  auto object = SharedLibrary::open(path);
-  if (!object.ok()) return bad(object.errors().front().why, cause_of(object.errors()));
-  const auto library = std::make_shared<Library>(*std::move(object));
-  const auto entry = reinterpret_cast<dovetail_rtl_entry>(library->object.find(DOVETAIL_RTL_ENTRY));
-  if (entry == nullptr) return bad("the file is not an RTL model");
-  library->api = entry();
-  if (library->api->version != DOVETAIL_RTL_API_VERSION)
-    return bad(fmt::format("the model's interface has version {}, but this kit's {}", library->api->version,
-                           DOVETAIL_RTL_API_VERSION));
-  return library;
-}
 
 dovetail_rtl_slave to_model(const AxiSlave& slave) {
   return {.seed = slave.seed,
@@ -66,7 +37,7 @@ dovetail_rtl_slave to_model(const AxiSlave& slave) {
 
 class VerilatedSimulator final : public RtlSimulator {
  public:
-  VerilatedSimulator(const isa::HardwareConfig& config, RtlOptions options, std::shared_ptr<Library> library)
+  VerilatedSimulator(const isa::HardwareConfig& config, RtlOptions options, std::shared_ptr<const RtlLibrary> library)
       : config_(config),
         options_(std::move(options)),
         rules_(config),
@@ -94,29 +65,29 @@ class VerilatedSimulator final : public RtlSimulator {
   std::vector<std::byte> sram_element(isa::Memory memory, std::uint64_t index) const override {
     std::vector<std::byte> element(element_bytes_[static_cast<std::size_t>(memory)]);
     if (model_ != nullptr)
-      library_->api->read_sram(model_, static_cast<int>(memory), index,
-                               reinterpret_cast<std::uint8_t*>(element.data()));
+      library_->api()->read_sram(model_, static_cast<int>(memory), index,
+                                 reinterpret_cast<std::uint8_t*>(element.data()));
     return element;
   }
   std::optional<std::uint32_t> read_register(std::uint32_t offset) override {
     std::uint32_t value = 0;
-    if (model_ == nullptr || library_->api->read_register(model_, offset, &value) != 0) return std::nullopt;
+    if (model_ == nullptr || library_->api()->read_register(model_, offset, &value) != 0) return std::nullopt;
     return value;
   }
   bool write_register(std::uint32_t offset, std::uint32_t value, unsigned strobes) override {
-    return model_ != nullptr && library_->api->write_register(model_, offset, value, static_cast<int>(strobes)) == 0;
+    return model_ != nullptr && library_->api()->write_register(model_, offset, value, static_cast<int>(strobes)) == 0;
   }
-  bool interrupt() const override { return model_ != nullptr && library_->api->interrupt(model_) != 0; }
+  bool interrupt() const override { return model_ != nullptr && library_->api()->interrupt(model_) != 0; }
   MemoryStatistics memory_statistics() const override { return memory_->statistics(); }
 
  private:
   void power_up() {
-    model_ = library_->api->create(options_.power_up_seed, options_.engine.assertions);
+    model_ = library_->api()->create(options_.power_up_seed, options_.engine.assertions);
     waves_open_ = false;
     timing_.reset();
   }
   void power_down() {
-    if (model_ != nullptr) library_->api->destroy(model_);
+    if (model_ != nullptr) library_->api()->destroy(model_);
     model_ = nullptr;
   }
 
@@ -128,7 +99,7 @@ class VerilatedSimulator final : public RtlSimulator {
         waves_files_ == 0 ? first
                           : first.parent_path() / fmt::format("{}-run{}{}", first.stem().string(), waves_files_ + 1,
                                                               first.extension().string());
-    if (library_->api->open_waves(model_, path.c_str()) == 0)
+    if (library_->api()->open_waves(model_, path.c_str()) == 0)
       return Diagnostic{"cannot write waveforms", path.string(),
                         "the file cannot be opened, or the model was built without waveforms",
                         "choose a folder that can be written"};
@@ -161,7 +132,7 @@ class VerilatedSimulator final : public RtlSimulator {
   isa::LegalityRules rules_;
   isa::Codec codec_;
   Routes routes_;
-  std::shared_ptr<Library> library_;
+  std::shared_ptr<const RtlLibrary> library_;
   std::unique_ptr<Memory> memory_;
   std::uint64_t bus_bytes_;
   std::array<std::size_t, 4> element_bytes_{};  // by isa::Memory: uop, wgt, inp, acc
@@ -351,7 +322,7 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
                                  .address_to_data = static_cast<std::uint32_t>(isa::spec::kAddressToData.value),
                                  .slave = options_.slave ? &slave : nullptr};
   dovetail_rtl_result result;
-  library_->api->launch(model_, &host, &what, &result);
+  library_->api()->launch(model_, &host, &what, &result);
   if (result.outcome == DOVETAIL_RTL_STOPPED) {
     reset();
     return options_.engine.work->stopped_at(fmt::format("cycle {}", result.cycles));
@@ -388,18 +359,8 @@ Result<std::unique_ptr<RtlSimulator>> make_rtl(const isa::HardwareConfig& config
                       fmt::format("engine rtl, {} accelerators", options.engine.accelerators),
                       "a Verilated model is one accelerator with its own memory",
                       "use --engine cycle or systemc: for one accelerator their cycles equal those of the design"};
-  DOVETAIL_TRY(check_machine_code("cannot run the design", "engine rtl"));
-  std::filesystem::path path;
-  if (options.model) {
-    path = *options.model;
-  } else {
-    const bool waves = options.engine.waves.has_value();
-    DOVETAIL_ASSIGN(
-        path, options.engine.build_missing
-                  ? find_or_build_rtl_model(config, {.kind = {.waves = waves}, .report = options.engine.build_missing})
-                  : find_rtl_model(config, waves));
-  }
-  DOVETAIL_ASSIGN(std::shared_ptr<Library> library, open(path));
+  DOVETAIL_ASSIGN(auto library,
+                  options.model ? RtlLibrary::open(*options.model) : RtlLibrary::open_of(config, options.engine));
   return std::unique_ptr<RtlSimulator>(std::make_unique<VerilatedSimulator>(config, options, std::move(library)));
 }
 

@@ -69,6 +69,9 @@ struct LaunchTrace {
       classes{};                       // cycles, by isa::Queue and UnitClass; each row sums to `cycles`
   std::optional<MemoryWaits> waits{};  // kept with the events, by engines that record it
   std::optional<Counters> counters{};  // those of Simulator::launch(); empty in traces of other tools
+
+  // False: only cycles are known, as a device counts them.
+  bool knows_units() const { return cycles == 0 || classes != decltype(classes){}; }
   bool operator==(const LaunchTrace&) const = default;
 };
 

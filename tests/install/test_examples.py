@@ -61,7 +61,8 @@ class Examples(unittest.TestCase):
 
     def test_driver_is_c(self):
         run(PROGRAM, "isa", "--format", "c", "-o", FOLDER / "dovetail_isa.h")
-        run("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-I", FOLDER, "-c", EXAMPLES / "driver/dovetail_driver.c", "-o", FOLDER / "driver.o")
+        for source in ("dovetail_driver.c", "dovetail_machine.c", "platform_linux.c"):
+            run("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-I", FOLDER, "-c", EXAMPLES / "driver" / source, "-o", FOLDER / "driver.o")
 
     def test_assembly(self):
         source = EXAMPLES / "assembly/matmul.s"

@@ -10,11 +10,13 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "isa/config.h"
 #include "tests/background.h"
 #include "tests/catch.h"
 #include "tests/e2e/cli/digits_models.h"
 #include "tests/process.h"
 #include "tests/skip.h"
+#include "tests/torture/models.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
@@ -368,4 +370,37 @@ TEST_CASE("boards: tuning for the processor runs on the board, whose records com
   const Finished list = test::dovetail({"records", "list", farm.folder() / "r.db", "--json"});
   CHECK(list.exit == 0);
   CHECK(list.out.size() > 100);
+}
+
+TEST_CASE("boards: a board's accelerator is driven by engine axi") {
+  if (!test::rtl_model(isa::load_config("tiny").value())) return;
+  Boards boards;
+  boards.serve("zynq", {"--device", "axi:rtl"});
+  CHECK(boards.status()["boards"][0]["labels"].dump() == R"(["axi"])");
+  const std::vector<std::string> command{"run",  kDigits,  "--target", "accel,cpu", "--hw",
+                                         "tiny", "--seed", "3",        "--check"};
+  std::vector<std::string> here = command, there = command;
+  here.insert(here.end(), {"--engine", "rtl", "--output-dir", boards.folder() / "here"});
+  there.insert(there.end(), {"--engine", "axi", "--output-dir", boards.folder() / "there"});
+  const Finished expected = test::dovetail(here);
+  INFO(expected.error);
+  REQUIRE(expected.exit == 0);
+  const Finished ran = boards.run(there, "axi");
+  INFO(ran.error);
+  REQUIRE(ran.exit == 0);
+  CHECK(read_text_file(boards.folder() / "here/logits.npy").value() ==
+        read_text_file(boards.folder() / "there/logits.npy").value());
+  const auto cycles = [](const std::string& text) {
+    const std::size_t end = text.find(" cycles");
+    REQUIRE(end != text.npos);
+    const std::size_t begin = text.rfind(' ', end - 1) + 1;
+    return text.substr(begin, end - begin);
+  };
+  CHECK(cycles(ran.out) == cycles(expected.out));
+
+  // Without the device, the board says what it lacks.
+  boards.serve("plain");
+  const Finished lacking = boards.run(there, "plain");
+  CHECK(lacking.exit == 2);
+  CHECK_THAT(lacking.error, ContainsSubstring("no UIO device of this machine"));
 }

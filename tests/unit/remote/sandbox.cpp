@@ -565,3 +565,25 @@ TEST_CASE("sandbox: machine code is refused where the kernel cannot confine it")
   CHECK(sandbox_gaps({.landlock_abi = 5, .seccomp = true}).size() == 1);
   CHECK(sandbox_gaps({}).size() == 3);
 }
+
+TEST_CASE("a command inherits the files that the order names, and no others") {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder / "device") << "registers";
+  const int low = ::open((folder / "device").c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(low >= 0);
+  const Descriptor given(::fcntl(low, F_DUPFD_CLOEXEC, kFirstInherited));
+  const Descriptor kept_back(::fcntl(low, F_DUPFD_CLOEXEC, kFirstInherited));
+  ::close(low);
+  SandboxOrder order =
+      order_of(folder / "job",
+               {kPython, "-c",
+                fmt::format("import os; print(os.read({}, 99), *os.listdir('/proc/self/fd'), '')", given.file())});
+  fs::create_directory(folder / "job");
+  order.inherited = {given.file()};
+  auto process = SandboxedProcess::start(order);
+  REQUIRE((process.ok() ? "" : to_string(process.errors())) == "");
+  const Ran ran = finish(*process);
+  CHECK(ran.end == ProcessEnd{ProcessEnding::exited, 0});
+  CHECK_THAT(ran.output, ContainsSubstring("registers"));
+  CHECK_THAT(ran.output, !ContainsSubstring(fmt::format(" {} ", kept_back.file())));
+}

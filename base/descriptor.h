@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-namespace dovetail::remote {
+namespace dovetail {
 
 class Descriptor {
  public:
@@ -31,4 +31,4 @@ class Descriptor {
   int file_ = -1;
 };
 
-}  // namespace dovetail::remote
+}  // namespace dovetail
