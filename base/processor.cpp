@@ -10,12 +10,16 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/printable.h"
 #include "base/text_stream.h"
 #include "base/user_folder.h"
 
@@ -129,6 +133,28 @@ std::vector<std::string_view> classes_of_machine() {
   return names;
 }
 
+std::string words_of(const std::string& text) {  // some values are padded with spaces
+  TextStream words(text);
+  std::string joined;
+  for (std::string word; words >> word;) joined += (joined.empty() ? "" : " ") + word;
+  return joined;
+}
+
+// Arm's cores by their part numbers: MIDR_EL1 in the cores' technical reference manuals.
+std::string arm_core(const std::string& implementer, const std::string& part) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kParts{{
+      {"0xd03", "Cortex-A53"},   {"0xd04", "Cortex-A35"},  {"0xd05", "Cortex-A55"},  {"0xd07", "Cortex-A57"},
+      {"0xd08", "Cortex-A72"},   {"0xd09", "Cortex-A73"},  {"0xd0a", "Cortex-A75"},  {"0xd0b", "Cortex-A76"},
+      {"0xd0c", "Neoverse-N1"},  {"0xd0d", "Cortex-A77"},  {"0xd40", "Neoverse-V1"}, {"0xd41", "Cortex-A78"},
+      {"0xd42", "Cortex-A78AE"}, {"0xd44", "Cortex-X1"},   {"0xd46", "Cortex-A510"}, {"0xd47", "Cortex-A710"},
+      {"0xd48", "Cortex-X2"},    {"0xd49", "Neoverse-N2"}, {"0xd4b", "Cortex-A78C"}, {"0xd4d", "Cortex-A715"},
+      {"0xd4e", "Cortex-X3"},    {"0xd4f", "Neoverse-V2"}, {"0xd80", "Cortex-A520"}, {"0xd81", "Cortex-A720"},
+  }};
+  const auto* const known = std::ranges::find(kParts, part, &std::pair<std::string_view, std::string_view>::first);
+  if (implementer == "0x41" && known != kParts.end()) return std::string(known->second);
+  return fmt::format("Arm core {} {}", implementer, part);
+}
+
 }  // namespace
 
 std::span<const std::string_view> processor_classes() { return kNames; }
@@ -171,16 +197,44 @@ std::string why_not_here(std::string_view processor) {
                          : fmt::format("this machine is of class {}", machine);
 }
 
-std::string processor_model() {
-  TextFile file("/proc/cpuinfo");
+std::string processor_model(const std::filesystem::path& cpuinfo) {
+  TextFile file(cpuinfo);
+  std::vector<std::string> cores;
+  std::string implementer;
   for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("model name")) continue;
-    TextStream words(line.substr(line.find(':') + 1));  // some are padded with spaces
-    std::string model;
-    for (std::string word; words >> word;) model += (model.empty() ? "" : " ") + word;
-    if (!model.empty()) return model;
+    const std::size_t colon = line.find(':');
+    if (colon == line.npos) continue;
+    const std::string key = words_of(line.substr(0, colon)), value = words_of(line.substr(colon + 1));
+    if (value.empty()) continue;
+    if (key == "model name" || key == "uarch") return value;  // uarch: RISC-V
+    if (key == "CPU implementer") implementer = value;
+    if (key != "CPU part") continue;
+    std::string core = arm_core(implementer, value);
+    if (std::ranges::find(cores, core) == cores.end()) cores.push_back(std::move(core));
   }
-  return "unknown processor";
+  return cores.empty() ? "unknown processor" : fmt::format("{}", fmt::join(cores, " and "));
+}
+
+std::string processor_clock(const std::filesystem::path& folder) {
+  const auto first_word = [&](const char* name) {
+    TextFile file(folder / name);
+    std::string word;
+    file >> word;
+    return word;
+  };
+  const auto megahertz = [&](const char* name) {
+    const std::string text = first_word(name);
+    std::int64_t khz = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), khz);
+    return error == std::errc() && end == text.data() + text.size() ? khz / 1000 : 0;
+  };
+  std::vector<std::string> facts;
+  if (const auto base = megahertz("base_frequency"); base > 0) facts.push_back(fmt::format("base clock {} MHz", base));
+  else if (const auto most = megahertz("cpuinfo_max_freq"); most > 0)
+    facts.push_back(fmt::format("at most {} MHz", most));
+  if (const std::string governor = first_word("scaling_governor"); !governor.empty())
+    facts.push_back("governor " + printable(governor));
+  return fmt::format("{}", fmt::join(facts, ", "));
 }
 
 }  // namespace dovetail

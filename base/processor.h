@@ -8,6 +8,7 @@
 // variable is read again at each query.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,7 +39,12 @@ Result<std::optional<std::string_view>> processor_cap();
 // Why runs_here(processor) is false, for a diagnostic: "this machine is of class avx2".
 std::string why_not_here(std::string_view processor);
 
-// The system's name of the processor: "AMD EPYC 9R14"; "unknown processor" if the system reports none.
-std::string processor_model();
+// The system's name of the processor: "AMD EPYC 9R14". On Arm, where the system gives numbers, the names of its cores:
+// "Cortex-A53 and Cortex-A73", "Arm core 0x41 0xd99". "unknown processor" if the system reports none.
+std::string processor_model(const std::filesystem::path& cpuinfo = "/proc/cpuinfo");
+
+// How the first processor is clocked, as far as the kernel says, which in many virtual machines it does not: "base
+// clock 2600 MHz, governor performance", "at most 1500 MHz"; may be empty. `folder`: the kernel's cpufreq folder.
+std::string processor_clock(const std::filesystem::path& folder = "/sys/devices/system/cpu/cpu0/cpufreq");
 
 }  // namespace dovetail

@@ -143,6 +143,7 @@ class RecordsCommand : public Command {
                     printable(summary.task), printable(summary.target), printable(summary.kind),
                     printable(summary.name), printable(summary.machine), summary.sketch_version,
                     count_text(driver::count(summary)), fmt::join(outcomes, ", "));
+    if (!best.conditions.empty()) text += fmt::format("measured at   {}\n", printable(best.conditions));
     if (std::isfinite(best.default_cost))
       text += fmt::format("default       {} {}\n", cost_text(best.default_cost), printable(best.unit));
     if (best.outcome == Outcome::measured) {

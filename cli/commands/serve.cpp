@@ -57,7 +57,7 @@ class Serve : public Command {
     options.value("--name", "NAME", name_, "name of the board (default: that of its certificate, or of this machine)");
     options.values("--label", "LABEL", labels_, "clients ask for boards by their labels or name; repeatable");
     options.value("--folder", "DIR", folder_, "folder for the files of clients (default: in this user's cache)");
-    options.value("--store", "MIB", store_, "the most that files of clients take, in MiB (default 8192)");
+    options.value("--store", "MIB", store_, "the most that the files of all clients take, in MiB (default 8192)");
     options.value("--longest", "S", longest_, "the longest time of a command in seconds (default 43200)");
     options.value("--memory", "MIB", memory_, "the most memory of a command, in MiB (default: half of the machine's)");
     options.value("--device", "axi[:PLACE]", device_,
@@ -86,8 +86,9 @@ class Serve : public Command {
     }
     options.entry.labels = labels_;
     options.entry.machine_code = !no_machine_code_;
-    options.entry.facts = {processor_model(), fmt::format("{} threads", std::thread::hardware_concurrency()),
-                           fmt::format("dovetail {}", build_facts().version)};
+    options.entry.facts = {processor_model(), fmt::format("{} threads", std::thread::hardware_concurrency())};
+    if (std::string clock = processor_clock(); !clock.empty()) options.entry.facts.push_back(std::move(clock));
+    options.entry.facts.push_back(fmt::format("dovetail {}", build_facts().version));
     DOVETAIL_TRY(add_device(options));
     if (folder_) {
       options.folder = fs::absolute(*folder_);

@@ -89,6 +89,7 @@ Json TuneReport::json() const {
                     {"target", task.target},
                     {"kind", task.kind},
                     {"machine", task.machine},
+                    {"conditions", task.conditions},
                     {"unit", task.unit},
                     {"uses", task.uses},
                     {"default_cost", task.default_cost},

@@ -46,6 +46,8 @@ class Measurer {
   // The conditions that costs depend on, in addition to the task: "cycle simulator, ideal memory", "Xeon ..., 1
   // thread". Costs of different machines are not compared.
   virtual std::string machine() const = 0;
+  // What is recorded with the costs but does not identify the machine: "base clock 2600 MHz, governor performance".
+  virtual std::string conditions() const { return ""; }
   // Whether a candidate always has the same cost; otherwise the best candidates are measured again at the end.
   virtual bool deterministic() const { return false; }
   // Returns one measurement for each candidate, in order. May run on several threads; no candidate can crash or block

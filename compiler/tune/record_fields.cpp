@@ -81,9 +81,9 @@ constexpr RecordField cost_field(std::string_view name) {
   return {name, FieldForm::cost, false, get_cost<kMember>, set_cost<kMember>};
 }
 
-// Long fields are last: a query of only the fields before them does not load their pages. Changing this table means a
-// new version of the format: increment kDatabaseVersion and kJsonVersion.
-constexpr std::array<RecordField, 17> kFields{{
+// Long fields are last: a query of only the fields before them does not load their pages. A new field means a new
+// kRecordVersion.
+constexpr std::array<RecordField, 18> kFields{{
     text_field<&Record::task>("task", true),
     text_field<&Record::machine>("machine", true),
     text_field<&Record::target>("target"),
@@ -99,6 +99,7 @@ constexpr std::array<RecordField, 17> kFields{{
     text_field<&Record::why>("why"),
     text_field<&Record::search>("search"),
     text_field<&Record::time>("time"),
+    {"conditions", FieldForm::text, false, get<&Record::conditions>, set_text<&Record::conditions>, 2},
     count_field<&Record::feature_version>("feature_version"),
     {"features", FieldForm::numbers, false, get<&Record::features>, set_features},
     text_field<&Record::trace>("trace"),

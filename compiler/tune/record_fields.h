@@ -22,7 +22,11 @@ struct RecordField {
   bool is_key;  // records with equal keys are the same
   Json (*get)(const Record& record);
   bool (*set)(Record& record, const Json& value);  // false: wrong type or out of range
+  int since = 1;                                   // the version that added it; earlier records have an empty text
 };
+
+// Of the table and of the JSON. Each version adds fields to the one before it.
+inline constexpr int kRecordVersion = 2;
 // In the order of JSON keys and columns.
 std::span<const RecordField> record_fields();
 

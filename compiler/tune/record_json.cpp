@@ -9,13 +9,12 @@ namespace dovetail::tune {
 
 namespace {
 
-constexpr int kJsonVersion = 1;
 constexpr std::string_view kCannotTake = "cannot read a record";
 
 }  // namespace
 
 Json to_json(const Record& record) {
-  Json json = {{"version", kJsonVersion}};
+  Json json = {{"version", kRecordVersion}};
   for (const RecordField& field : record_fields()) json[std::string(field.name)] = field.get(record);
   return json;
 }
@@ -30,15 +29,17 @@ Result<Record> record_from_json(const Json& json, std::string_view where) {
     return report("the line is not a JSON object", "write one object per line, as `records export` does");
   const auto version = json.find("version");
   if (version == json.end())
-    return report("the key \"version\" is missing", fmt::format("this version of dovetail reads {}", kJsonVersion));
-  if (*version != kJsonVersion)
-    return report(
-        fmt::format("the record has version {}, but this version of dovetail reads {}", version->dump(), kJsonVersion),
-        "export the record with a matching version of dovetail");
+    return report("the key \"version\" is missing",
+                  fmt::format("this version of dovetail reads 1 to {}", kRecordVersion));
+  if (!version->is_number_integer() || *version < 1 || *version > kRecordVersion)
+    return report(fmt::format("the record has version {}, but this version of dovetail reads 1 to {}", version->dump(),
+                              kRecordVersion),
+                  "export the record with a matching version of dovetail");
 
   Record record;
   for (const RecordField& field : record_fields()) {
     const auto value = json.find(field.name);
+    if (value == json.end() && *version < field.since) continue;
     if (value == json.end())
       report(fmt::format("the key \"{}\" is missing", field.name),
              fmt::format("it must be {}", expectation(field.form)));

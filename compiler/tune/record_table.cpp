@@ -25,11 +25,18 @@ std::string column_type(FieldForm form) {
 
 }  // namespace
 
-std::string records_table_sql() {
+std::string records_table_sql(int version) {
   std::string columns;
   for (const RecordField& field : record_fields())
-    columns += fmt::format("{} {}, ", field.name, column_type(field.form));
+    if (field.since <= version) columns += fmt::format("{} {}, ", field.name, column_type(field.form));
   return fmt::format("CREATE TABLE records ({}PRIMARY KEY ({})) STRICT", columns, fmt::join(column_names(true), ", "));
+}
+
+std::string select_former_sql(int version, std::string_view table) {
+  std::vector<std::string> columns;
+  for (const RecordField& field : record_fields())
+    columns.push_back(fmt::format("{}{}", field.since <= version ? "" : "'' AS ", field.name));
+  return fmt::format("SELECT {} FROM {}", fmt::join(columns, ", "), table);
 }
 
 std::string insert_record_sql(IfPresent if_present) {

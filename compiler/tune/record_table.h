@@ -6,13 +6,16 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "compiler/tune/record_fields.h"
 #include "compiler/tune/records.h"
 #include "compiler/tune/sqlite.h"
 
 namespace dovetail::tune {
 
-// The CREATE TABLE statement; stored verbatim in the database.
-std::string records_table_sql();
+// The CREATE TABLE statement of a version; stored verbatim in the database.
+std::string records_table_sql(int version = kRecordVersion);
+// A SELECT of all fields from a table of an earlier version, where later fields are empty.
+std::string select_former_sql(int version, std::string_view table);
 
 // An INSERT with a parameter for each field. `if_present`: what happens to a record with the same key.
 enum class IfPresent : std::uint8_t { replace, replace_by_later };

@@ -17,14 +17,14 @@ namespace dovetail::tune {
 
 namespace {
 
-constexpr int kDatabaseVersion = 1;                  // version of the table; PRAGMA user_version
+constexpr int kFormerVersion = 1;                    // it is read, and rewritten when it is opened for writing
 constexpr std::int64_t kApplicationId = 0x44765452;  // "DvTR": distinguishes records from other databases
 
 // ---- The file ----
 
-enum class Content : std::uint8_t { blank, records };
+enum class Content : std::uint8_t { blank, records, former };
 
-// Error: it is not a records database, or it has a later version.
+// PRAGMA user_version is the version of the table. Error: it is not a records database, or it has a later version.
 Result<Content> identify(const sqlite::Database& database, const std::filesystem::path& path) {
   DOVETAIL_ASSIGN(auto facts, database.prepare("SELECT application_id, user_version, page_count * page_size, (SELECT "
                                                "count(*) FROM sqlite_master), (SELECT sql FROM sqlite_master WHERE "
@@ -39,28 +39,35 @@ Result<Content> identify(const sqlite::Database& database, const std::filesystem
         "the file is a SQLite database, but not one of tuning records",
         "give a database made by `dovetail records import`, or a new file; for a sweep of `dovetail "
         "explore`, read points.csv in the same folder");
-  if (version > kDatabaseVersion)
+  if (version > kRecordVersion)
     return database.problem(fmt::format("the database has version {}, but this version of dovetail reads up to {}",
-                                        version, kDatabaseVersion),
+                                        version, kRecordVersion),
                             "use the version of dovetail that wrote it, or another file");
-  if (version != kDatabaseVersion || facts.text(4) != records_table_sql())
-    return database.problem(
-        fmt::format("the database is damaged: its table is not that of version {}", kDatabaseVersion), kUseCopy);
+  const bool is_former = version == kFormerVersion;
+  if ((version != kRecordVersion && !is_former) || facts.text(4) != records_table_sql(static_cast<int>(version)))
+    return database.problem(fmt::format("the database is damaged: its table is not that of version {}",
+                                        is_former ? kFormerVersion : kRecordVersion),
+                            kUseCopy);
   // SQLite treats missing bytes of the last page as zeros.
   std::error_code error;
   const std::uintmax_t there = std::filesystem::file_size(path, error);
   if (!error && there < static_cast<std::uintmax_t>(bytes))
     return database.problem(fmt::format("the database is damaged: it has {} bytes of {}", there, bytes), kUseCopy);
-  return Content::records;
+  return is_former ? Content::former : Content::records;
 }
 
 Result<void> make_table(const sqlite::Database& database, const std::filesystem::path& path) {
   DOVETAIL_ASSIGN(sqlite::Transaction transaction, sqlite::Transaction::begin(database));
   DOVETAIL_ASSIGN(const Content content, identify(database, path));  // another process may have created it meanwhile
   if (content == Content::records) return {};
+  if (content == Content::former) DOVETAIL_TRY(database.run("ALTER TABLE records RENAME TO former"));
   DOVETAIL_TRY(database.run(records_table_sql()));
+  if (content == Content::former) {
+    DOVETAIL_TRY(database.run("INSERT INTO records " + select_former_sql(kFormerVersion, "former")));
+    DOVETAIL_TRY(database.run("DROP TABLE former"));
+  }
   DOVETAIL_TRY(database.run(fmt::format("PRAGMA application_id = {}", kApplicationId)));
-  DOVETAIL_TRY(database.run(fmt::format("PRAGMA user_version = {}", kDatabaseVersion)));
+  DOVETAIL_TRY(database.run(fmt::format("PRAGMA user_version = {}", kRecordVersion)));
   return transaction.commit();
 }
 
@@ -141,11 +148,13 @@ Result<Records> Records::open(const std::filesystem::path& path, Open mode) {
   const sqlite::Access access = mode == Open::write ? sqlite::Access::write : sqlite::Access::read;
   DOVETAIL_ASSIGN(sqlite::Database database, sqlite::Database::open(path, access));
   DOVETAIL_ASSIGN(const Content content, identify(database, path));
-  if (content == Content::blank) {
-    if (mode == Open::read)
-      return database.problem("the database is empty", "create a database with `dovetail records import` or `merge`");
-    DOVETAIL_TRY(make_table(database, path));
-  }
+  if (content == Content::blank && mode == Open::read)
+    return database.problem("the database is empty", "create a database with `dovetail records import` or `merge`");
+  if (mode == Open::write && content != Content::records) DOVETAIL_TRY(make_table(database, path));
+  // The queries then read this view in place of the table, which stays as it is.
+  if (mode == Open::read && content == Content::former)
+    DOVETAIL_TRY(database.run("PRAGMA query_only = OFF; CREATE TEMP VIEW records AS " +
+                              select_former_sql(kFormerVersion, "main.records") + "; PRAGMA query_only = ON"));
   return Records(std::make_unique<State>(State{std::move(database)}));
 }
 

@@ -40,6 +40,7 @@ struct Record {
   std::vector<double> features;  // see features.h; may be empty
   std::string search;            // the search that found it
   std::string time = {};         // time of the measurement, from time_text(); empty if not known
+  std::string conditions = {};   // Measurer::conditions
 
   bool operator==(const Record&) const = default;
 };

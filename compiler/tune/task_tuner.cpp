@@ -37,6 +37,7 @@ TaskTuner::TaskTuner(const TuningTask& given, const TuneOptions& options, const 
 Result<void> TaskTuner::begin() {
   DOVETAIL_ASSIGN(measurer_, options_.measurer(given_.task));
   result_.machine = measurer_->machine();
+  result_.conditions = measurer_->conditions();
   result_.unit = measurer_->unit();
   DOVETAIL_ASSIGN(const Candidate first, space_.default_candidate());
   const schedule::Scheduled* const scheduled = first.scheduled.get();
@@ -137,6 +138,7 @@ Record TaskTuner::record_of(const Candidate& candidate, const Measurement& measu
   Record record;
   record.task = result_.key;
   record.machine = result_.machine;
+  record.conditions = result_.conditions;
   record.target = result_.target;
   record.kind = result_.kind;
   record.name = result_.name;

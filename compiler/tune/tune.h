@@ -34,7 +34,7 @@ struct Trial {
 };
 
 struct TaskResult {
-  std::string key, name, target, kind, machine, unit;
+  std::string key, name, target, kind, machine, conditions, unit;
   int uses = 1;
   double default_cost = 0;
   double best_cost = 0;  // the default's if nothing better was found

@@ -29,6 +29,7 @@ class SharedMeasurer : public tune::Measurer {
 
   std::string_view unit() const override { return own_->unit(); }
   std::string machine() const override { return own_->machine(); }
+  std::string conditions() const override { return own_->conditions(); }
   bool deterministic() const override { return own_->deterministic(); }
 
   std::vector<Measurement> measure(std::span<const schedule::Scheduled* const> candidates) override {

@@ -179,6 +179,7 @@ class CpuMeasurer : public tune::Measurer {
 
   std::string_view unit() const override { return "ns"; }
   std::string machine() const override { return cpu_machine(cpu_, options_.threads); }
+  std::string conditions() const override { return processor_clock(); }
 
   std::vector<Measurement> measure(std::span<const schedule::Scheduled* const> candidates) override {
     std::vector<std::optional<Result<cpu::KernelObject>>> compiled(candidates.size());

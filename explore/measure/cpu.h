@@ -46,7 +46,11 @@ struct CpuMeasureOptions {
   Clocks clocks = machine_clocks();  // clocks of the child
 };
 
-std::string cpu_machine(const cpu::Cpu& cpu, int threads);  // Measurer::machine
+// Measurer::machine. The processor's model, the class that the code is made for, and the threads decide which schedule
+// is the fastest: they identify the machine. Its clock and governor are recorded only (Measurer::conditions): a reboot
+// or a setting changes them, and a cost counts relative to the default's in the same session, under the same
+// conditions.
+std::string cpu_machine(const cpu::Cpu& cpu, int threads);
 
 // Errors of the returned function: the task is not for the CPU, this machine does not have the processor class, the
 // program cannot be run on random arguments, or the default schedule fails.

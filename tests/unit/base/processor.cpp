@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "tests/catch.h"
 #include "tests/environment.h"
+#include "tests/temporary_folder.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
@@ -82,4 +84,34 @@ TEST_CASE("processor: a value that names no class is an error that lists the cla
                                                         ContainsSubstring("or unset the variable"));
     CHECK_THAT(why_not_here("baseline"), ContainsSubstring("invalid value for DOVETAIL_PROCESSOR"));
   }
+}
+
+TEST_CASE("processor: the model is the system's name, or on Arm the names of the cores") {
+  const test::TemporaryFolder folder;
+  const auto model_of = [&](const char* cpuinfo) {
+    REQUIRE(write_text_file(folder / "cpuinfo", cpuinfo).ok());
+    return processor_model(folder / "cpuinfo");
+  };
+  CHECK(model_of("processor : 0\nmodel name\t: Some  CPU  \nflags : a\n") == "Some CPU");
+  CHECK(model_of("processor : 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd08\n\nprocessor : 1\nCPU implementer\t: 0x41\n"
+                 "CPU part\t: 0xd08\n") == "Cortex-A72");
+  CHECK(model_of("CPU implementer\t: 0x41\nCPU part\t: 0xd03\nCPU implementer\t: 0x41\nCPU part\t: 0xd09\n") ==
+        "Cortex-A53 and Cortex-A73");
+  CHECK(model_of("CPU implementer\t: 0x61\nCPU part\t: 0xd08\n") == "Arm core 0x61 0xd08");
+  CHECK(model_of("hart : 0\nuarch : sifive,u74-mc\n") == "sifive,u74-mc");
+  CHECK(model_of("processor : 0\n") == "unknown processor");
+  CHECK(processor_model(folder / "none") == "unknown processor");
+}
+
+TEST_CASE("processor: clock and governor are those of the kernel, and left out where it gives none") {
+  const test::TemporaryFolder folder;
+  CHECK(processor_clock(folder.path()).empty());
+  REQUIRE(write_text_file(folder / "scaling_governor", "ondemand\n").ok());
+  CHECK(processor_clock(folder.path()) == "governor ondemand");
+  REQUIRE(write_text_file(folder / "cpuinfo_max_freq", "1500000\n").ok());
+  CHECK(processor_clock(folder.path()) == "at most 1500 MHz, governor ondemand");
+  REQUIRE(write_text_file(folder / "base_frequency", "2600000\n").ok());
+  CHECK(processor_clock(folder.path()) == "base clock 2600 MHz, governor ondemand");
+  REQUIRE(write_text_file(folder / "base_frequency", "<unknown>\n").ok());
+  CHECK(processor_clock(folder.path()) == "at most 1500 MHz, governor ondemand");
 }

@@ -33,14 +33,15 @@ TEST_CASE("records: a line of JSON gives the record again") {
     CHECK(line.find('\n') == std::string::npos);
     CHECK(record_from_json(parse_json(line, "line").value()).value() == record);
   }
-  CHECK(to_json(test::sample_record(1)).dump().starts_with(R"({"version":1,"task":"0123456789abcdef","machine":)"));
+  CHECK(to_json(test::sample_record(1)).dump().starts_with(R"({"version":2,"task":"0123456789abcdef","machine":)"));
 }
 
 TEST_CASE("records: a line of another version, or with a missing or unknown key, is refused by name") {
   CHECK_THAT(refusal(Json::array()), ContainsSubstring("cannot read a record (line 7): the line is not a JSON object"));
   CHECK_THAT(refusal(Json::object()), ContainsSubstring("the key \"version\" is missing"));
-  CHECK_THAT(refusal_with("version", 2),
-             ContainsSubstring("the record has version 2, but this version of dovetail reads 1"));
+  CHECK_THAT(refusal_with("version", 3),
+             ContainsSubstring("the record has version 3, but this version of dovetail reads 1 to 2"));
+  CHECK_THAT(refusal_with("version", 0), ContainsSubstring("version 0, but this"));
   CHECK_THAT(refusal_with("version", "1"), ContainsSubstring("version \"1\", but this"));
   CHECK_THAT(refusal_with("costs", 1), ContainsSubstring("unknown key \"costs\""));
   const Json whole = to_json(test::sample_record(1));
@@ -51,8 +52,18 @@ TEST_CASE("records: a line of another version, or with a missing or unknown key,
   }
 }
 
+TEST_CASE("records: a line of version 1 has no conditions") {
+  Json line = to_json(test::sample_record(1));
+  line["version"] = 1;
+  line.erase("conditions");
+  CHECK(record_from_json(line).value() == test::sample_record(1));
+  line.erase("search");
+  CHECK_THAT(refusal(line), ContainsSubstring("the key \"search\" is missing"));
+}
+
 TEST_CASE("records: values of wrong types are refused by name, all of a line at once") {
-  for (const std::string key : {"task", "machine", "target", "kind", "name", "unit", "why", "search", "time", "trace"})
+  for (const std::string key :
+       {"task", "machine", "target", "kind", "name", "unit", "why", "search", "time", "conditions", "trace"})
     CHECK_THAT(refusal_with(key, 1), ContainsSubstring("\"" + key + "\" is 1. Hint: it must be a string"));
   for (const std::string key : {"sketch_version", "feature_version"})
     for (const Json& value : {Json(1.5), Json(-1), Json(1e10), Json(std::uint64_t{1} << 63), Json("1"), Json()})

@@ -200,7 +200,7 @@ TEST_CASE("records: several databases are merged completely, or not at all") {
   CHECK(merged.replaced == 0);
 }
 
-TEST_CASE("records: the table has version 1") {
+TEST_CASE("records: the table has version 2") {
   // A changed table needs a new version, and code that reads this one.
   const TemporaryFolder folder;
   opened(folder / "r.db");
@@ -212,8 +212,36 @@ TEST_CASE("records: the table has version 1") {
           "CREATE TABLE records (task TEXT NOT NULL, machine TEXT NOT NULL, target TEXT NOT NULL, kind TEXT NOT "
           "NULL, name TEXT NOT NULL, sketch_version INTEGER NOT NULL, decisions TEXT NOT NULL, unit TEXT NOT NULL, "
           "outcome TEXT NOT NULL, cost REAL, default_cost REAL, why TEXT NOT NULL, search TEXT NOT NULL, time TEXT "
-          "NOT NULL, feature_version INTEGER NOT NULL, features TEXT NOT NULL, trace TEXT NOT NULL, PRIMARY KEY "
-          "(task, machine, sketch_version, decisions)) STRICT"));
+          "NOT NULL, conditions TEXT NOT NULL, feature_version INTEGER NOT NULL, features TEXT NOT NULL, trace TEXT "
+          "NOT NULL, PRIMARY KEY (task, machine, sketch_version, decisions)) STRICT"));
+}
+
+TEST_CASE("records: a database of version 1 is read as it is, and rewritten when records are added") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "r.db";
+  run_sql(path,
+          "CREATE TABLE records (task TEXT NOT NULL, machine TEXT NOT NULL, target TEXT NOT NULL, kind TEXT NOT NULL, "
+          "name TEXT NOT NULL, sketch_version INTEGER NOT NULL, decisions TEXT NOT NULL, unit TEXT NOT NULL, outcome "
+          "TEXT NOT NULL, cost REAL, default_cost REAL, why TEXT NOT NULL, search TEXT NOT NULL, time TEXT NOT NULL, "
+          "feature_version INTEGER NOT NULL, features TEXT NOT NULL, trace TEXT NOT NULL, PRIMARY KEY (task, machine, "
+          "sketch_version, decisions)) STRICT; PRAGMA user_version = 1; PRAGMA application_id = 1148605522;"
+          "INSERT INTO records VALUES ('0123456789abcdef', 'cycle simulator, ideal memory', 'accel', 'convolution', "
+          "'conv1', 2, '{\"order\":\"y,x\",\"tile\":\"7\"}', 'cycles', 'measured', 100.0, 200.0, '', 'evolutionary', "
+          "'2026-07-01T12:00:00Z', " +
+              std::to_string(kFeatureVersion) +
+              ", '[0.0,1.5,-2.25,1e+300,0.1]', 'sample tile among 1,2 = 1\nsplit y $tile -> yo yi\n')");
+  const auto before = read_file(path).value();
+  {
+    const Records records = opened(path, Open::read);
+    CHECK(records.all().value() == std::vector{sample_record(7)});
+    CHECK(records.best(sample_record(7).task, sample_record(7).machine, 2).value().record == sample_record(7));
+    CHECK(records.summaries().value().size() == 1);
+  }
+  CHECK(read_file(path).value() == before);
+  Record later = sample_record(8, 300);
+  later.conditions = "governor performance";
+  REQUIRE(opened(path).add({later}).ok());
+  CHECK(opened(path, Open::read).all().value() == std::vector{sample_record(7), later});
 }
 
 TEST_CASE("records: a record that contradicts itself is refused, and with it the others of its batch") {
@@ -245,18 +273,18 @@ TEST_CASE("records: a foreign file is refused, and not changed") {
   }
   SECTION("a later version") {
     opened(path);
-    run_sql(path, "PRAGMA user_version = 2");
-    why = "the database has version 2, but this version of dovetail reads up to 1";
+    run_sql(path, "PRAGMA user_version = 3");
+    why = "the database has version 3, but this version of dovetail reads up to 2";
   }
   SECTION("another table") {
     opened(path);
     run_sql(path, "ALTER TABLE records ADD COLUMN more TEXT");
-    why = "the database is damaged: its table is not that of version 1";
+    why = "the database is damaged: its table is not that of version 2";
   }
   SECTION("a view instead of the table") {
     opened(path);
     run_sql(path, "DROP TABLE records; CREATE VIEW records AS SELECT 1 AS task");
-    why = "the database is damaged: its table is not that of version 1";
+    why = "the database is damaged: its table is not that of version 2";
   }
   SECTION("no database") {
     REQUIRE(write_text_file(path, std::string(5000, 'x')).ok());

@@ -47,6 +47,7 @@ struct Machine {
   std::function<void()> after = [] {};
   bool noisy = false;
   bool refuses_again = false;  // a candidate that was measured before, except the default
+  std::string governor = "performance";
 };
 
 // The minimum is at a = 3, b = 2, c = 5.
@@ -59,6 +60,7 @@ class NumbersMeasurer : public Measurer {
   explicit NumbersMeasurer(Machine& machine) : machine_(machine) {}
   std::string_view unit() const override { return "ticks"; }
   std::string machine() const override { return "a test"; }
+  std::string conditions() const override { return "governor " + machine_.governor; }
   bool deterministic() const override { return !machine_.noisy; }
   std::vector<Measurement> measure(std::span<const schedule::Scheduled* const> candidates) override {
     std::vector<Measurement> all;
@@ -154,9 +156,14 @@ TEST_CASE("tune: recorded candidates are learned from, and not measured again") 
   REQUIRE(first.ok());
   CHECK(records->all()->size() == 41);  // including the default
   options.seed = 2;
+  machine.governor = "powersave";  // it is the same machine
   const auto second = tune::tune({task_of(4)}, options);
   REQUIRE(second.ok());
   CHECK(second->front().known == 40);
+  CHECK(second->front().conditions == "governor powersave");
+  const auto all = records->all().value();
+  CHECK(std::ranges::count(all, "governor performance", &Record::conditions) == 40);
+  CHECK(std::ranges::count(all, "governor powersave", &Record::conditions) == 41);  // with the default
   CHECK(second->front().best_cost <= first->front().best_cost);
   std::set<std::string> distinct;
   for (const auto& results : {*first, *second})
