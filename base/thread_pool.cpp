@@ -30,6 +30,10 @@ inline void pause() {
 #endif
 }
 
+// The calling thread stays there; on failure it stays free. By number 0, not as pthread_setaffinity_np does it: in a
+// sandbox, threads set no other affinity than their own.
+void stay_on(const cpu_set_t& processors) { sched_setaffinity(0, sizeof processors, &processors); }
+
 // The affinity when this process first asked: pools narrow the affinity of the threads that create them.
 const std::vector<int>& allowed_processors() {
   static const std::vector<int> known = [] {
@@ -43,6 +47,14 @@ const std::vector<int>& allowed_processors() {
     return processors;
   }();
   return known;
+}
+
+cpu_set_t processor_of(int thread) {
+  const std::vector<int>& processors = allowed_processors();
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(processors[static_cast<std::size_t>(thread) % processors.size()]), &set);
+  return set;
 }
 
 }  // namespace
@@ -109,6 +121,7 @@ struct ThreadPool::State {
   }
 
   void serve(int thread) {
+    if (placement == Placement::pinned) stay_on(processor_of(thread));
     std::uint64_t seen = 0;
     for (;;) {
       for (int spin = 0; spin < kSpins && epoch.load(std::memory_order_acquire) == seen; ++spin) pause();
@@ -145,6 +158,7 @@ struct ThreadPool::State {
     for (const int processor : allowed_processors())
       if (processor != here) CPU_SET(static_cast<std::size_t>(processor), &set);
     if (CPU_COUNT(&set) == 0) return;
+    // From this thread, since a worker that waits for its processor cannot leave it. In a sandbox they stay.
     for (std::jthread& worker : workers) pthread_setaffinity_np(worker.native_handle(), sizeof set, &set);
   }
 
@@ -160,19 +174,7 @@ struct ThreadPool::State {
 ThreadPool::ThreadPool(int threads, Placement placement) : state_(std::make_unique<State>()) {
   state_->threads = std::max(threads, 1);
   state_->placement = placement;
-  const bool pin = placement == Placement::pinned;
-  const std::vector<int>& processors = allowed_processors();
-  const auto stay = [&](pthread_t thread, int i) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<std::size_t>(processors[static_cast<std::size_t>(i) % processors.size()]), &set);
-    pthread_setaffinity_np(thread, sizeof set, &set);  // on failure the thread stays unpinned
-  };
-  if (pin && state_->threads > 1 &&
-      pthread_getaffinity_np(pthread_self(), sizeof state_->before, &state_->before) == 0) {
-    state_->owner = pthread_self();
-    stay(pthread_self(), 0);
-  }
+  allowed_processors();  // before this thread narrows its own
   state_->workers.reserve(static_cast<std::size_t>(state_->threads - 1));
   for (int i = 1; i < state_->threads; ++i) {
     try {
@@ -181,13 +183,20 @@ ThreadPool::ThreadPool(int threads, Placement placement) : state_(std::make_uniq
       throw ResourceError({"cannot start a thread", fmt::format("thread {} of {}", i + 1, state_->threads),
                            error.code().message(), "use fewer (--threads), or raise `ulimit -u`"});
     }
-    if (pin) stay(state_->workers.back().native_handle(), i);
+  }
+  // After the workers have begun, which would begin on this thread's processor otherwise.
+  if (placement == Placement::pinned && state_->threads > 1 &&
+      sched_getaffinity(0, sizeof state_->before, &state_->before) == 0) {
+    state_->owner = pthread_self();
+    stay_on(processor_of(0));
   }
 }
 
 ThreadPool::~ThreadPool() {
   state_->end();
-  if (state_->owner) pthread_setaffinity_np(*state_->owner, sizeof state_->before, &state_->before);
+  if (!state_->owner) return;
+  if (pthread_equal(*state_->owner, pthread_self()) != 0) stay_on(state_->before);
+  else pthread_setaffinity_np(*state_->owner, sizeof state_->before, &state_->before);
 }
 
 int ThreadPool::threads() const { return state_->threads; }

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -58,6 +59,13 @@ constexpr int kFirstUnknown = 450, kLastUnknown = 511;
 
 constexpr std::uint64_t kNewNamespaces[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
                                             CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET};
+
+constexpr std::uint64_t kLowBits = 0xffffffff;  // of an argument of 32 bits, as the kernel reads it
+
+// Requests of ioctl that change flags of a file (`chattr`), and their forms of 32-bit programs. FS_IOC_FSSETXATTR has
+// one form.
+constexpr std::uint64_t kChangingFlags[] = {FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS, FS_IOC_SETVERSION, FS_IOC32_SETVERSION,
+                                            FS_IOC_FSSETXATTR};
 
 class Filter {
  public:
@@ -109,9 +117,12 @@ Result<std::vector<std::byte>> make_system_call_filter(int landlock_abi) {
   for (const std::uint64_t flag : kNewNamespaces)
     filter.deny("clone", EPERM, {SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag)});
   filter.deny("clone3", ENOSYS);  // its flags are in memory; the C library uses clone instead
-  constexpr std::uint64_t kPidBits = 0xffffffff;
-  filter.deny("kill", EPERM, {SCMP_A0(SCMP_CMP_MASKED_EQ, kPidBits, kPidBits)});  // −1: all processes of the user
+  filter.deny("kill", EPERM, {SCMP_A0(SCMP_CMP_MASKED_EQ, kLowBits, kLowBits)});  // −1: all processes of the user
   filter.deny("prlimit64", EPERM, {SCMP_A0(SCMP_CMP_NE, 0)});                     // of another process
+  // Of another thread, too, which the filter cannot tell from another process: a thread sets its own by 0.
+  filter.deny("sched_setaffinity", EPERM, {SCMP_A0(SCMP_CMP_NE, 0)});
+  for (const std::uint64_t request : kChangingFlags)
+    filter.deny("ioctl", EPERM, {SCMP_A1(SCMP_CMP_MASKED_EQ, kLowBits, request)});
   if (landlock_abi < kLandlockTruncates)
     for (const char* call : {"truncate", "truncate64"}) filter.deny(call, EPERM);
   for (int call = kFirstUnknown; call <= kLastUnknown; ++call) filter.deny(call, ENOSYS);
