@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/file_lock.h"
+#include "base/folder.h"
 #include "base/sha256.h"
 #include "base/user_folder.h"
 #include "remote/channel.h"
@@ -94,7 +95,10 @@ struct Session {
 }  // namespace
 
 struct Board::State {
-  State(BoardOptions given, FileLock taken) : options(std::move(given)), lock(std::move(taken)) {}
+  State(BoardOptions given, FileLock taken) : options(std::move(given)), lock(std::move(taken)) {
+    room = std::make_shared<StoreRoom>(StoreLimits{options.most_store_bytes, options.most_store_bytes});
+    for (const fs::path& store : entries_of(options.folder / "store")) room->add(store);
+  }
 
   // Runs it on the thread of files, so that heartbeats go on.
   template <typename Work>
@@ -138,6 +142,7 @@ struct Board::State {
 
   BoardOptions options;
   FileLock lock;                            // of the folder
+  std::shared_ptr<StoreRoom> room;          // of all stores together
   std::map<std::string, BlobStore> stores;  // of each client: the files of one are not offered to another
   asio::thread_pool files{1};               // does what takes long; it alone uses stores and folders of commands
   std::optional<asio::ssl::context> tls;    // absent on a Unix socket
@@ -268,7 +273,7 @@ Result<BlobStore*> Board::State::store_of(const std::string& client) {
   if (known != stores.end()) return &known->second;
   const fs::path folder = options.folder / "store" / sha256(std::as_bytes(std::span(client))).substr(0, 16);
   DOVETAIL_TRY(make_private_folder(folder.parent_path()));
-  DOVETAIL_ASSIGN(BlobStore opened, BlobStore::open(folder, {options.most_store_bytes, options.most_store_bytes}));
+  DOVETAIL_ASSIGN(BlobStore opened, BlobStore::open(folder, room));
   return &stores.emplace(client, std::move(opened)).first->second;
 }
 

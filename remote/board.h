@@ -19,11 +19,11 @@ namespace dovetail::remote {
 
 struct BoardOptions {
   Address queue;
-  std::optional<std::filesystem::path> certificates = {};  // needed unless the queue is at a Unix socket
-  BoardEntry entry;                                        // machine_code: allowed, if the sandbox can confine it
-  std::filesystem::path folder;                            // for files of clients; created, for this user alone
-  std::uint64_t most_store_bytes = std::uint64_t{8} << 30;
-  std::filesystem::path program;  // executes the commands
+  std::optional<std::filesystem::path> certificates = {};   // needed unless the queue is at a Unix socket
+  BoardEntry entry;                                         // machine_code: allowed, if the sandbox can confine it
+  std::filesystem::path folder;                             // for files of clients; created, for this user alone
+  std::uint64_t most_store_bytes = std::uint64_t{8} << 30;  // of all clients together
+  std::filesystem::path program;                            // executes the commands
   // The file in a command's folder that lists the SHA-256 of files whose machine code may run: those of a client with
   // the role run-code. Empty: none is written.
   std::filesystem::path record = {};

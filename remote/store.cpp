@@ -66,13 +66,29 @@ bool read_pieces(int file, const Function& piece) {
 
 }  // namespace
 
+template <typename Work>
+bool BlobStore::with_space(const std::string& sha256, std::uint64_t bytes, const Work& work) {
+  while (!work()) {
+    const int error = errno;
+    if ((error != ENOSPC && error != EDQUOT) || !room_->free_disk(sha256, bytes)) return errno = error, false;
+  }
+  return true;
+}
+
 Result<BlobStore> BlobStore::open(const fs::path& folder, const StoreLimits& limits) {
-  for (const fs::path& part : {folder, folder / "files", folder / "partial"}) DOVETAIL_TRY(make_private_folder(part));
+  auto room = std::make_shared<StoreRoom>(limits);
+  room->add(folder);
+  return open(folder, std::move(room));
+}
+
+Result<BlobStore> BlobStore::open(const fs::path& folder, std::shared_ptr<StoreRoom> room) {
+  for (const fs::path& part : {folder, folder / kCompleteFolder, folder / kUploadFolder})
+    DOVETAIL_TRY(make_private_folder(part));
   DOVETAIL_ASSIGN(auto lock, FileLock::try_take(folder / "lock"));
   if (!lock)
     return Diagnostic{"cannot open the store of uploaded files", folder.string(), "another process uses it",
                       "end the other `dovetail serve`, or give this one another folder"};
-  return BlobStore(folder, limits, *std::move(lock));
+  return BlobStore(folder, std::move(room), *std::move(lock));
 }
 
 Result<std::uint64_t> BlobStore::have(std::string_view sha256, std::uint64_t bytes) {
@@ -82,6 +98,7 @@ Result<std::uint64_t> BlobStore::have(std::string_view sha256, std::uint64_t byt
       return bad_upload(digest, fmt::format("the file with this hash has {} bytes, not {}", *there, bytes),
                         "give the size of the file that was hashed");
     touch(complete(digest));
+    room_->keep(complete(digest), bytes);
     return bytes;
   }
   const std::uint64_t there = size_of(partial(digest)).value_or(0);
@@ -104,6 +121,7 @@ bool BlobStore::remove_if_damaged(const std::string& sha256) {
   if (file.file() >= 0 && read_pieces(file.file(), add) && hash.digits() == sha256) return false;
   std::error_code ignored;
   fs::remove(complete(sha256), ignored);
+  room_->forget(complete(sha256));
   return true;
 }
 
@@ -111,8 +129,8 @@ Result<std::uint64_t> BlobStore::append(std::string_view sha256, std::uint64_t b
                                         std::span<const std::byte> piece) {
   DOVETAIL_ASSIGN(const std::uint64_t there, have(sha256, bytes));
   const std::string digest(sha256);
-  if (bytes > limits_.file_bytes)
-    return bad_upload(digest, fmt::format("{} bytes > limit {} bytes of a file", bytes, limits_.file_bytes),
+  if (bytes > room_->limits().file_bytes)
+    return bad_upload(digest, fmt::format("{} bytes > limit {} bytes of a file", bytes, room_->limits().file_bytes),
                       "raise the board's limit (`dovetail serve --help`)");
   if (offset > bytes || piece.size() > bytes - offset)
     return bad_upload(digest,
@@ -123,18 +141,20 @@ Result<std::uint64_t> BlobStore::append(std::string_view sha256, std::uint64_t b
                       fmt::format("continue at byte {}", there));
   if (fs::exists(complete(digest))) return bytes;
   piece = piece.subspan(std::min<std::size_t>(piece.size(), there - offset));
-  DOVETAIL_TRY(make_room(digest, bytes - there));
+  DOVETAIL_TRY(room_->make_room(digest, bytes - there));
   DOVETAIL_ASSIGN(Upload* const upload, find_upload(digest));
   const Descriptor file(::open(partial(digest).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
   if (file.file() < 0) return failed_upload(digest);
-  if (!write_all(file.file(), piece)) {
+  const auto write = [&] {
+    if (write_all(file.file(), piece)) return true;
     const int error = errno;
     [[maybe_unused]] const int cut = ::ftruncate(file.file(), static_cast<off_t>(upload->bytes));
-    errno = error;
-    return failed_upload(digest);
-  }
+    return errno = error, false;
+  };
+  if (!with_space(digest, bytes - there, write)) return failed_upload(digest);
   upload->hash.add(piece);
   upload->bytes += piece.size();
+  room_->keep(partial(digest), upload->bytes);
   if (upload->bytes < bytes) return upload->bytes;
   DOVETAIL_TRY(finish(digest, *upload));
   return bytes;
@@ -142,17 +162,25 @@ Result<std::uint64_t> BlobStore::append(std::string_view sha256, std::uint64_t b
 
 // The upload's state; after a restart of the board it is read from the file.
 Result<BlobStore::Upload*> BlobStore::find_upload(const std::string& sha256) {
-  const auto [place, is_new] = uploads_.try_emplace(sha256);
-  Upload& upload = place->second;
-  if (!is_new && size_of(partial(sha256)) == upload.bytes) return &upload;
-  upload = Upload();
-  const Descriptor file(::open(partial(sha256).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const std::optional<std::uint64_t> there = size_of(partial(sha256));
+  if (const auto known = uploads_.find(sha256); known != uploads_.end() && there == known->second.bytes)
+    return &known->second;
+  if (!there) DOVETAIL_TRY(room_->admit_upload(sha256));
+  if (uploads_.size() > room_->limits().uploads)  // whose files were removed to make room
+    std::erase_if(uploads_, [&](const auto& known) { return !size_of(partial(known.first)); });
+  Upload& upload = uploads_[sha256] = Upload();
+  Descriptor file;
+  with_space(sha256, 0, [&] {
+    file = Descriptor(::open(partial(sha256).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    return file.file() >= 0;
+  });
   const auto add = [&](std::span<const std::byte> bytes) {
     upload.hash.add(bytes);
     upload.bytes += bytes.size();
     return true;
   };
   if (file.file() < 0 || !read_pieces(file.file(), add)) return failed_upload(sha256);
+  room_->keep(partial(sha256), upload.bytes);
   return &upload;
 }
 
@@ -163,11 +191,14 @@ Result<void> BlobStore::finish(const std::string& sha256, const Upload& upload) 
   }
   // The bytes must be on the disk before the name is.
   for (const bool of_folder : {false, true}) {
-    if (of_folder && ::rename(partial(sha256).c_str(), complete(sha256).c_str()) != 0) return failed_upload(sha256);
+    const auto rename = [&] { return ::rename(partial(sha256).c_str(), complete(sha256).c_str()) == 0; };
+    if (of_folder && !with_space(sha256, 0, rename)) return failed_upload(sha256);
     const fs::path path = of_folder ? complete(sha256).parent_path() : partial(sha256);
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.file() < 0 || ::fsync(file.file()) != 0) return failed_upload(sha256);
   }
+  room_->forget(partial(sha256));
+  room_->keep(complete(sha256), upload.bytes);
   uploads_.erase(sha256);
   return {};
 }
@@ -175,6 +206,7 @@ Result<void> BlobStore::finish(const std::string& sha256, const Upload& upload) 
 void BlobStore::forget(const std::string& sha256) {
   std::error_code ignored;
   fs::remove(partial(sha256), ignored);
+  room_->forget(partial(sha256));
   uploads_.erase(sha256);
 }
 
@@ -186,78 +218,41 @@ Result<void> BlobStore::place(std::string_view sha256, const fs::path& path) {
   };
   const Descriptor from(::open(complete(digest).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (from.file() < 0) return failed(fmt::format("there is no complete file with the hash {}", digest), "upload it");
-  const Descriptor to(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (to.file() < 0) return failed(std::strerror(errno), "name a new file in the command's folder", cause_of(errno));
+  const std::uint64_t bytes = size_of(complete(digest)).value_or(0);
   Sha256 hash;
-  const bool copied = read_pieces(from.file(), [&](std::span<const std::byte> bytes) {
-    hash.add(bytes);
-    return write_all(to.file(), bytes);
-  });
-  const int error = errno;
-  if (copied && hash.digits() == digest) {
+  bool exists = false;
+  const auto copy = [&] {
+    const Descriptor to(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    exists = to.file() >= 0;
+    if (!exists || ::lseek(from.file(), 0, SEEK_SET) != 0) return false;
+    hash = Sha256();
+    const bool copied = read_pieces(from.file(), [&](std::span<const std::byte> piece) {
+      hash.add(piece);
+      return write_all(to.file(), piece);
+    });
+    const int error = errno;
+    if (!copied) ::unlink(path.c_str());
+    return errno = error, copied;
+  };
+  if (!with_space(digest, bytes, copy))
+    return failed(std::strerror(errno),
+                  exists ? "free some space on the board" : "name a new file in the command's folder", cause_of(errno));
+  if (hash.digits() == digest) {
     touch(complete(digest));
+    room_->keep(complete(digest), bytes);
     return {};
   }
   std::error_code ignored;
   fs::remove(path, ignored);
-  if (!copied) return failed(std::strerror(error), "free some space on the board", cause_of(error));
   fs::remove(complete(digest), ignored);
+  room_->forget(complete(digest));
   return failed(fmt::format("the stored file was damaged: its hash is {}, not {}", hash.digits(), digest),
                 "upload it again", Cause::work);
 }
 
 Result<BlobStore::Pin> BlobStore::pin(std::string_view sha256) {
   DOVETAIL_ASSIGN(const std::string digest, checked_digest(sha256));
-  std::erase_if(pins_, [](const auto& entry) { return entry.second.expired(); });
-  auto& known = pins_[digest];
-  auto use = known.lock();
-  if (!use) known = use = std::make_shared<const char>('\0');
-  return Pin(std::move(use));
-}
-
-std::uint64_t BlobStore::stored_bytes() const {
-  std::uint64_t sum = 0;
-  for (const char* part : {"files", "partial"})
-    for (const fs::path& path : entries_of(folder_ / part)) sum += size_of(path).value_or(0);
-  return sum;
-}
-
-// Removes the least recently used files until `bytes` more fit. Incomplete ones count as they are.
-Result<void> BlobStore::make_room(std::string_view for_sha256, std::uint64_t bytes) {
-  struct Stored {
-    fs::path path;
-    std::uint64_t bytes = 0;
-    timespec used = {};
-    bool removable = false;
-  };
-  std::vector<Stored> all;
-  std::uint64_t sum = 0;
-  for (const char* part : {"files", "partial"})
-    for (const fs::path& path : entries_of(folder_ / part)) {
-      struct ::stat status;
-      if (::stat(path.c_str(), &status) != 0) continue;
-      const std::string name = path.filename();
-      const auto pin = pins_.find(name);
-      const bool pinned = pin != pins_.end() && !pin->second.expired();
-      all.push_back({path, static_cast<std::uint64_t>(status.st_size), status.st_mtim, !pinned && name != for_sha256});
-      sum += all.back().bytes;
-    }
-  std::ranges::sort(all, {}, [](const Stored& one) { return std::pair(one.used.tv_sec, one.used.tv_nsec); });
-  std::uint64_t kept = sum;
-  for (const Stored& one : all)
-    if (one.removable) kept -= one.bytes;
-  if (bytes > limits_.total_bytes || kept > limits_.total_bytes - bytes)
-    return bad_upload(for_sha256,
-                      fmt::format("{} bytes more, with {} bytes in use, > limit {} bytes of the store", bytes, kept,
-                                  limits_.total_bytes),
-                      "wait until other commands have ended, or raise the board's limit", Cause::resource);
-  for (const Stored& one : all) {
-    if (sum <= limits_.total_bytes - bytes) break;
-    if (!one.removable) continue;
-    std::error_code ignored;
-    if (fs::remove(one.path, ignored)) sum -= one.bytes;
-  }
-  return {};
+  return Pin(room_->pin(digest));
 }
 
 }  // namespace dovetail::remote

@@ -15,22 +15,20 @@
 #include "base/file_lock.h"
 #include "base/result.h"
 #include "base/sha256.h"
+#include "remote/store_room.h"
 
 namespace dovetail::remote {
 
-struct StoreLimits {
-  std::uint64_t total_bytes = std::uint64_t{8} << 30;  // of all files, complete or not
-  std::uint64_t file_bytes = std::uint64_t{4} << 30;   // of each
-};
-
 // Complete files are renamed into place after their bytes are on the disk and have the right hash, so a crash leaves
-// either an incomplete file, whose upload continues, or the complete one. Where there is no room, the files that were
-// not used for the longest time are removed, except those that are pinned.
+// either an incomplete file, whose upload continues, or the complete one. Stores of several clients share a room
+// (store_room.h). Where it or the disk is full, the files that were not used for the longest time are removed.
 //
 // One thread at a time may use a store.
 class BlobStore {
  public:
   // Creates the folder if it is missing. Errors: another process has this store; the folder is in other hands.
+  static Result<BlobStore> open(const std::filesystem::path& folder, std::shared_ptr<StoreRoom> room);
+  // With a room of its own.
   static Result<BlobStore> open(const std::filesystem::path& folder, const StoreLimits& limits = {});
 
   // The bytes that are here, from the beginning; `bytes` of them: the file is complete. Errors of this and the other
@@ -48,7 +46,7 @@ class BlobStore {
   // is checked again. Errors: the file is not here; it is damaged, and is removed; `path` cannot be written.
   Result<void> place(std::string_view sha256, const std::filesystem::path& path);
 
-  // As long as a Pin exists, its file is not removed. It must end before the store.
+  // As long as a Pin exists, its file is not removed.
   class Pin {
    public:
     Pin(Pin&& other) noexcept = default;
@@ -62,8 +60,6 @@ class BlobStore {
   // The file may still be incomplete.
   Result<Pin> pin(std::string_view sha256);
 
-  std::uint64_t stored_bytes() const;
-
  private:
   // An upload that this process has seen.
   struct Upload {
@@ -71,22 +67,23 @@ class BlobStore {
     std::uint64_t bytes = 0;
   };
 
-  BlobStore(std::filesystem::path folder, const StoreLimits& limits, FileLock lock)
-      : folder_(std::move(folder)), limits_(limits), lock_(std::move(lock)) {}
+  BlobStore(std::filesystem::path folder, std::shared_ptr<StoreRoom> room, FileLock lock)
+      : folder_(std::move(folder)), room_(std::move(room)), lock_(std::move(lock)) {}
 
-  std::filesystem::path complete(std::string_view sha256) const { return folder_ / "files" / sha256; }
-  std::filesystem::path partial(std::string_view sha256) const { return folder_ / "partial" / sha256; }
+  std::filesystem::path complete(std::string_view sha256) const { return folder_ / kCompleteFolder / sha256; }
+  std::filesystem::path partial(std::string_view sha256) const { return folder_ / kUploadFolder / sha256; }
   Result<Upload*> find_upload(const std::string& sha256);
-  Result<void> make_room(std::string_view for_sha256, std::uint64_t bytes);
   Result<void> finish(const std::string& sha256, const Upload& upload);
   bool remove_if_damaged(const std::string& sha256);
   void forget(const std::string& sha256);
+  // Calls `work` again while the disk is full and unused files can be removed. False: errno holds the reason.
+  template <typename Work>
+  bool with_space(const std::string& sha256, std::uint64_t bytes, const Work& work);
 
   std::filesystem::path folder_;
-  StoreLimits limits_;
+  std::shared_ptr<StoreRoom> room_;
   FileLock lock_;
   std::map<std::string, Upload, std::less<>> uploads_;
-  std::map<std::string, std::weak_ptr<const char>, std::less<>> pins_;
 };
 
 }  // namespace dovetail::remote

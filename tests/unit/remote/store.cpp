@@ -3,13 +3,21 @@
 
 #include <chrono>
 #include <fstream>
+#include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "tests/catch.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
 using namespace dovetail;
@@ -45,6 +53,41 @@ std::uint64_t bytes_here(BlobStore& store, const Blob& blob) {
   return store.have(blob.hash(), blob.text.size()).value();
 }
 
+std::uint64_t stored_bytes(const fs::path& store) {
+  std::uint64_t sum = 0;
+  for (const char* part : {"files", "partial"})
+    for (const auto& entry : fs::directory_iterator(store / part)) sum += entry.file_size();
+  return sum;
+}
+
+std::size_t files_in(const fs::path& store, const char* part) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(store / part), fs::directory_iterator()));
+}
+
+void make_old(const fs::path& path, std::chrono::hours age) {
+  fs::last_write_time(path, fs::file_time_type::clock::now() - age);
+}
+
+// Runs `work` in a child whose file system at `folder` has `bytes`; nullopt: the system does not let it.
+std::optional<int> in_small_file_system(const fs::path& folder, std::size_t bytes, const std::function<bool()>& work) {
+  constexpr int kCannot = 77;
+  const uid_t user = ::getuid();
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (::unshare(CLONE_NEWNS | (user == 0 ? 0 : CLONE_NEWUSER)) != 0) ::_exit(kCannot);
+    if (user != 0) (void)write_text_file("/proc/self/uid_map", fmt::format("{0} {0} 1", user)).ok();
+    ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+    if (::mount("none", folder.c_str(), "tmpfs", 0, fmt::format("size={},mode=0700", bytes).c_str()) != 0)
+      ::_exit(kCannot);
+    ::_exit(work() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kCannot) return std::nullopt;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 std::string error_of(const Diagnostics& errors) { return to_string(errors); }
 
 }  // namespace
@@ -59,7 +102,7 @@ TEST_CASE("store: a file arrives in pieces, is complete with the last one, and i
   CHECK_THAT(error_of(store.place(blob.hash(), folder / "early").errors()), ContainsSubstring("no complete file"));
   CHECK(store.append(blob.hash(), 1000, 400, blob.piece(400, 600)).value() == 1000);
   CHECK(bytes_here(store, blob) == 1000);
-  CHECK(store.stored_bytes() == 1000);
+  CHECK(stored_bytes(folder / "store") == 1000);
 
   REQUIRE(store.place(blob.hash(), folder / "copy").ok());
   CHECK(read_text_file(folder / "copy").value() == blob.text);
@@ -105,7 +148,7 @@ TEST_CASE("store: bytes with another hash are removed, and the upload begins aga
   CHECK_THAT(error_of(store.append(blob.hash(), 1000, 500, blob.piece(500, 500)).errors()),
              ContainsSubstring("the uploaded bytes have the hash"));
   CHECK(bytes_here(store, blob) == 0);
-  CHECK(store.stored_bytes() == 0);
+  CHECK(stored_bytes(folder / "store") == 0);
   upload(store, blob);
   // The bytes on the disk count, not those that were sent: another process may have changed them before a restart.
   const Blob other('c');
@@ -155,7 +198,7 @@ TEST_CASE("store: the files that were not used for the longest time make room, e
   std::this_thread::sleep_for(std::chrono::milliseconds(15));
   upload(store, fourth);
   CHECK(bytes_here(store, second) == 0);
-  CHECK(store.stored_bytes() == 3000);
+  CHECK(stored_bytes(folder / "store") == 3000);
   {
     const auto pin = store.pin(third.hash());
     REQUIRE(pin.ok());
@@ -165,15 +208,15 @@ TEST_CASE("store: the files that were not used for the longest time make room, e
     const auto more = store.pin(fifth.hash()), last = store.pin(fourth.hash());
     CHECK_THAT(error_of(store.append(first.hash(), 1000, 0, first.bytes()).errors()),
                ContainsSubstring("1000 bytes more, with 3000 bytes in use, > limit 3000 bytes of the store"));
-    CHECK(store.stored_bytes() == 3000);
+    CHECK(stored_bytes(folder / "store") == 3000);
   }
   CHECK_THAT(error_of(store.append(large.hash(), 2001, 0, large.piece(0, 1)).errors()),
              ContainsSubstring("2001 bytes > limit 2000 bytes of a file"));
   // The room for the whole file is made before its first byte is written.
   REQUIRE(store.append(two.hash(), 2000, 0, two.piece(0, 1)).ok());
-  CHECK(store.stored_bytes() == 1001);
+  CHECK(stored_bytes(folder / "store") == 1001);
   upload(store, two);
-  CHECK(store.stored_bytes() == 3000);
+  CHECK(stored_bytes(folder / "store") == 3000);
 }
 
 TEST_CASE("store: a damaged file is not given to a command, and is uploaded again") {
@@ -209,7 +252,7 @@ TEST_CASE("store: what is not a hash names no file") {
     CHECK_FALSE(store.place(bad, folder / "copy").ok());
     CHECK_FALSE(store.pin(bad).ok());
   }
-  CHECK(store.stored_bytes() == 0);
+  CHECK(stored_bytes(folder / "store") == 0);
 }
 
 TEST_CASE("store: two processes cannot use one folder, and others cannot read it") {
@@ -224,4 +267,119 @@ TEST_CASE("store: two processes cannot use one folder, and others cannot read it
     CHECK_FALSE(BlobStore::open(folder / "store").ok());
   }
   CHECK(BlobStore::open(folder / "store").ok());
+}
+
+TEST_CASE("store: the stores of several clients share one limit, also those that are not open") {
+  const test::TemporaryFolder folder;
+  const Blob old('o'), mine('m'), other('n'), more('p');
+  {
+    BlobStore closed = open_store(folder / "closed");
+    upload(closed, old);
+  }
+  const auto room = std::make_shared<remote::StoreRoom>(remote::StoreLimits{.total_bytes = 3000});
+  for (const char* name : {"closed", "mine", "other"}) room->add(folder / name);
+  BlobStore first = *BlobStore::open(folder / "mine", room), second = *BlobStore::open(folder / "other", room);
+  CHECK(room->bytes() == 1000);
+  upload(first, mine);
+  upload(second, other);
+  CHECK(stored_bytes(folder / "closed") == 1000);
+  upload(second, more);  // in place of the least recently used one, which is another client's
+  CHECK(stored_bytes(folder / "closed") == 0);
+  CHECK(stored_bytes(folder / "mine") == 1000);
+  const auto pin = first.pin(mine.hash());
+  upload(second, old);
+  CHECK(bytes_here(first, mine) == 1000);
+  CHECK(bytes_here(second, other) == 0);
+  CHECK(room->bytes() == 3000);
+}
+
+TEST_CASE("store: the sizes of files are known without reading the folder at each piece") {
+  const test::TemporaryFolder folder;
+  const auto room = std::make_shared<remote::StoreRoom>(remote::StoreLimits{.total_bytes = 3000});
+  BlobStore store = *BlobStore::open(folder / "store", room);
+  const Blob blob('a');
+  REQUIRE(store.append(blob.hash(), 1000, 0, blob.piece(0, 400)).ok());
+  CHECK(room->bytes() == 400);
+  REQUIRE(store.append(blob.hash(), 1000, 400, blob.piece(400, 600)).ok());
+  CHECK(room->bytes() == 1000);
+  // A file that the store has not written is not seen.
+  REQUIRE(write_text_file(folder / "store/files/foreign", std::string(2500, 'f')).ok());
+  upload(store, Blob('b'));
+  CHECK(room->bytes() == 2000);
+  CHECK(bytes_here(store, blob) == 1000);
+  const Blob damaged('d');
+  REQUIRE(store.append(damaged.hash(), 1000, 0, blob.piece(0, 500)).ok());
+  CHECK_FALSE(store.append(damaged.hash(), 1000, 500, blob.piece(500, 500)).ok());
+  CHECK(room->bytes() == 2000);
+}
+
+TEST_CASE("store: files and incomplete uploads have a largest number") {
+  const test::TemporaryFolder folder;
+  BlobStore store = open_store(folder / "store", {.files = 3, .uploads = 2});
+  const Blob blobs[] = {Blob('a'), Blob('b'), Blob('c'), Blob('d')};
+  for (const Blob& blob : blobs) {
+    REQUIRE(store.append(blob.hash(), 1000, 0, blob.piece(0, 10)).ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  CHECK(files_in(folder / "store", "partial") == 2);
+  CHECK(bytes_here(store, blobs[1]) == 0);
+  CHECK(bytes_here(store, blobs[2]) == 10);
+  {
+    const auto one = store.pin(blobs[2].hash()), two = store.pin(blobs[3].hash());
+    CHECK_THAT(error_of(store.append(blobs[0].hash(), 1000, 0, blobs[0].piece(0, 10)).errors()),
+               ContainsSubstring("2 uploads are incomplete and in use, of at most 2"));
+  }
+  for (const Blob& blob : blobs) upload(store, blob);
+  CHECK(files_in(folder / "store", "files") == 3);
+  CHECK(bytes_here(store, blobs[0]) == 0);
+  const auto pins = {store.pin(blobs[1].hash()), store.pin(blobs[2].hash()), store.pin(blobs[3].hash())};
+  CHECK_THAT(error_of(store.append(blobs[0].hash(), 1000, 0, blobs[0].piece(0, 10)).errors()),
+             ContainsSubstring("3 files are in use, of at most 3"));
+}
+
+TEST_CASE("store: an upload that nobody continues for seven days is removed, and a complete file stays") {
+  const test::TemporaryFolder folder;
+  const Blob old('o'), young('y'), whole('w');
+  {
+    BlobStore store = open_store(folder / "store");
+    for (const Blob* blob : {&old, &young}) REQUIRE(store.append(blob->hash(), 1000, 0, blob->piece(0, 10)).ok());
+    upload(store, whole);
+  }
+  make_old(folder / "store/partial" / old.hash(), std::chrono::hours(7 * 24 + 1));
+  make_old(folder / "store/partial" / young.hash(), std::chrono::hours(7 * 24 - 1));
+  make_old(folder / "store/files" / whole.hash(), std::chrono::hours(365 * 24));
+  BlobStore store = open_store(folder / "store");
+  CHECK(bytes_here(store, old) == 0);
+  CHECK(bytes_here(store, young) == 10);
+  CHECK(bytes_here(store, whole) == 1000);
+}
+
+TEST_CASE("store: where the disk is full, unused files are removed, and only then an upload is refused") {
+  const test::TemporaryFolder folder;
+  const auto ended = in_small_file_system(folder.path(), std::size_t{1} << 20, [&] {
+    constexpr std::size_t kBytes = 300'000;
+    auto store = BlobStore::open(folder / "store");
+    if (!store.ok()) return false;
+    const auto add = [&](char letter) {
+      const Blob blob(letter, kBytes);
+      const auto added = store->append(blob.hash(), kBytes, 0, blob.bytes());
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      return added.ok() && *added == kBytes;
+    };
+    // Three fit. Later ones, and a copy for a command, replace those that are not used.
+    for (const char letter : {'a', 'b', 'c', 'd'})
+      if (!add(letter)) return false;
+    const std::string last = Blob('d', kBytes).hash();
+    const auto pin = store->pin(last);
+    for (const char* copy : {"1", "2"})
+      if (!store->place(last, folder / copy).ok()) return false;
+    if (stored_bytes(folder / "store") != kBytes) return false;
+    const Blob more('e', kBytes);
+    const auto refused = store->append(more.hash(), kBytes, 0, more.bytes());
+    const auto copied = store->place(last, folder / "3");
+    return !refused.ok() && refused.errors()[0].cause == Cause::resource && !copied.ok() && !fs::exists(folder / "3") &&
+           store->have(last, kBytes).value() == kBytes;
+  });
+  if (!ended) return test::skip("this system lets the test mount no file system");
+  CHECK(*ended == 0);
 }
