@@ -159,8 +159,15 @@ asio::awaitable<void> Board::State::keep_connected() {
   milliseconds pause = kLeastPause;
   std::string said;
   while (!stopping && !refused) {
-    Result<std::shared_ptr<Channel>> connected = co_await Channel::connect(options.queue, tls ? &*tls : nullptr);
-    if (connected.ok()) {
+    bool is_revoked = false;
+    Result<std::shared_ptr<Channel>> connected =
+        co_await Channel::connect(options.queue, tls ? &*tls : nullptr, &is_revoked);
+    if (!connected.ok() && is_revoked) {
+      refused = connected.errors().front();
+      refused->hint =
+          "make a new certificate (dovetail certificates FOLDER --renew --board NAME), copy its folder, and "
+          "start the board again";
+    } else if (connected.ok()) {
       pause = kLeastPause;
       said.clear();
       control = *connected;

@@ -54,7 +54,7 @@ class Board {
   // Whether commands of clients with the role run-code may run machine code; if not, the reason.
   Result<void> machine_code() const;
   // Connects, again and again if the queue is not there, and serves until `stopped`, which is asked several times a
-  // second. Error: the queue refuses the board.
+  // second. Error: the queue refuses the board, also later, because its certificate has been revoked.
   Result<void> run(const std::function<bool()>& stopped);
 
  private:

@@ -50,7 +50,8 @@ asio::awaitable<asio::error_code> Channel::shake_hands() {
   co_return error;
 }
 
-asio::awaitable<Result<std::shared_ptr<Channel>>> Channel::connect(const Address& address, asio::ssl::context* tls) {
+asio::awaitable<Result<std::shared_ptr<Channel>>> Channel::connect(const Address& address, asio::ssl::context* tls,
+                                                                   bool* is_revoked) {
   const auto executor = co_await asio::this_coro::executor;
   const auto failed = [&](std::string why, std::string hint) {
     return Diagnostic{"cannot connect to the queue", to_string(address), std::move(why), std::move(hint),
@@ -88,12 +89,16 @@ asio::awaitable<Result<std::shared_ptr<Channel>>> Channel::connect(const Address
   }
   channel->close_after(kHandshakeTime, "the handshake takes too long");
   error = co_await channel->shake_hands();
+  const bool is_verified = !error;
   std::optional<JoinResponse> greeting;
   if (error) channel->end(error);
   else greeting = co_await channel->read_message<JoinResponse>(kMostFirstFrameBytes);
   channel->stop_timer();
-  if (!greeting) co_return channel->problem(to_string(address));
-  co_return channel;
+  if (greeting) co_return channel;
+  const asio::error_code& refusal = channel->error_;
+  if (is_revoked != nullptr && is_verified && refusal.category() == asio::error::get_ssl_category())
+    *is_revoked = is_revoked_alert(static_cast<unsigned long>(refusal.value()));
+  co_return channel->problem(to_string(address));
 }
 
 asio::awaitable<Result<Identity>> Channel::accept() {

@@ -31,8 +31,10 @@ class Channel : public std::enable_shared_from_this<Channel> {
   Channel(Socket socket, Side side, asio::ssl::context* tls);
   Channel(const Channel&) = delete;
 
-  // Connects to a queue, and verifies it. Error: with the reason, and a remedy.
-  static asio::awaitable<Result<std::shared_ptr<Channel>>> connect(const Address& address, asio::ssl::context* tls);
+  // Connects to a queue, and verifies it. Error: with the reason, and a remedy. `is_revoked`: then whether the queue
+  // says that this end's certificate is revoked, so that later attempts fail, too.
+  static asio::awaitable<Result<std::shared_ptr<Channel>>> connect(const Address& address, asio::ssl::context* tls,
+                                                                   bool* is_revoked = nullptr);
   // The queue's side of a new connection: who the peer is, once it is verified. The peer learns by the first message
   // that it is.
   asio::awaitable<Result<Identity>> accept();

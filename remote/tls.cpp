@@ -298,6 +298,10 @@ Result<Identity> peer_identity(const ssl_st& connection) {
   return identity_of(*certificate);
 }
 
+bool is_revoked_alert(unsigned long error) {
+  return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED;
+}
+
 Diagnostic why_refused(const ssl_st& connection, unsigned long error) {
   const bool is_server = SSL_is_server(&connection) != 0;
   Diagnostic refused{is_server ? "a connection to the queue was refused" : "cannot connect to the queue",

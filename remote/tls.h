@@ -74,5 +74,8 @@ Result<Identity> peer_identity(const ssl_st& connection);
 // OpenSSL's error code (ERR_get_error(); asio: error_code::value() if its category is get_ssl_category()); 0: none, the
 // connection ended.
 Diagnostic why_refused(const ssl_st& connection, unsigned long error);
+// Whether the error is the other end's alert that this end's certificate is revoked. After a client's handshake it is
+// from the queue; before, it may be from anybody on the way.
+bool is_revoked_alert(unsigned long error);
 
 }  // namespace dovetail::remote

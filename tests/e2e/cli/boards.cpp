@@ -249,6 +249,14 @@ TEST_CASE("boards: a revoked client is refused, and its command that runs is end
   CHECK(farm.run(kOnAccelerator, "pi4").exit == 0);
 }
 
+TEST_CASE("boards: a revoked board ends, and says why") {
+  Boards farm(Boards::At::loopback);
+  Background& board = farm.serve("pi4");
+  REQUIRE(test::dovetail({"certificates", farm.folder() / "farm", "--revoke", "pi4"}).exit == 0);
+  CHECK(board.wait() == 2);
+  CHECK_THAT(board.output(), ContainsSubstring("the queue refuses this certificate: it is revoked"));
+}
+
 TEST_CASE("boards: kill -9 of the client ends the command on the board") {
   Boards farm;
   farm.serve("pi4");

@@ -156,6 +156,35 @@ TEST_CASE("attach: a client that does not renew its lease loses it") {
   CHECK(board.next<LeaseEnd>());
 }
 
+TEST_CASE("attach: a board whose certificate is revoked ends, and one whose queue is away tries again") {
+  test::TemporaryFolder lists;
+  std::ofstream(lists / "revoked.txt") << "";
+  QueueOptions queue_options;
+  queue_options.revoked = lists / "revoked.txt";
+  CertifiedFarm farm(queue_options);
+  BoardOptions options;
+  options.queue = farm.queue->address;
+  options.certificates = farm.farm / "pi4";
+  options.entry.name = "pi4";
+  options.folder = farm.folder / "board";
+  RunningBoard board(std::move(options));
+  const auto is_connected = [&] {
+    return Client::status(farm.queue->address, farm.farm / "alice").value().boards.size() == 1;
+  };
+  CHECK(becomes_true(is_connected));
+  queue_options.address = farm.queue->address;
+  queue_options.certificates = farm.farm / "queue";
+  farm.queue.reset();
+  std::this_thread::sleep_for(milliseconds(300));
+  farm.queue = std::make_unique<RunningQueue>(queue_options);
+  CHECK(becomes_true(is_connected));
+  std::ofstream(lists / "revoked.txt")
+      << read_credentials(farm.farm / "pi4", std::nullopt).value().identity().fingerprint << "\n";
+  REQUIRE(becomes_true([&] { return board.has_ended.load(); }));
+  REQUIRE_FALSE(board.end_of_run.ok());
+  CHECK(board.end_of_run.errors().front().why == "the queue refuses this certificate: it is revoked");
+}
+
 TEST_CASE("attach: a board needs the role board, and a client another") {
   const CertifiedFarm farm;
   Dialed alice = farm.as("alice"), board = farm.as("pi4");

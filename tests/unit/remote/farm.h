@@ -60,7 +60,10 @@ struct RunningBoard {
     Result<Board> opened = Board::open(std::move(options));
     if (!opened.ok()) FAIL(to_string(opened.errors()));
     board.emplace(*std::move(opened));
-    thread = std::thread([this] { end_of_run = board->run([this] { return stop.load(); }); });
+    thread = std::thread([this] {
+      end_of_run = board->run([this] { return stop.load(); });
+      has_ended = true;
+    });
   }
   ~RunningBoard() { end(); }
   void end() {
@@ -70,7 +73,7 @@ struct RunningBoard {
   }
 
   std::optional<Board> board;
-  std::atomic<bool> stop{false};
+  std::atomic<bool> stop{false}, has_ended{false};
   Result<void> end_of_run;
   std::thread thread;
 };
