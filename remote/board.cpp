@@ -378,6 +378,8 @@ Result<void> Board::State::start(Session& lease, const CommandStart& command) {
   order.folder = folder;
   order.machine_code = lease.machine_code;
   order.environment = {{"DOVETAIL_FILES", "below"}};
+  std::string& board = order.environment[kBoardVariable] = options.entry.name;
+  for (const std::string& fact : options.entry.facts) board += "\n" + fact;
   if (options.device && options.device->is_used_by(command.arguments)) {
     order.environment[options.device->variable] = options.device->value;
     order.inherited = options.device->files;

@@ -17,6 +17,9 @@
 
 namespace dovetail::remote {
 
+// The environment variable that gives a command the name of its board and its facts, each on a line.
+inline constexpr const char* kBoardVariable = "DOVETAIL_BOARD";
+
 struct BoardOptions {
   Address queue;
   std::optional<std::filesystem::path> certificates = {};   // needed unless the queue is at a Unix socket

@@ -111,7 +111,7 @@ class Evaluate : public Command {
       print("\n{}", agreement_text(agreement));
       json["agreement"] = agreement_json(agreement);
     }
-    if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(json)));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, report_text(json)));
     if (json_) print_json(json);
     if (output_dir_) {
       DOVETAIL_ASSIGN(const auto paths, driver::write_outputs(*output_dir_, evaluated.outputs));

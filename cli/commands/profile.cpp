@@ -78,7 +78,7 @@ class Profile : public Command {
                               energy_json(profile.energy)));
     print("{}", profile_text(session, profile, amount_of(details_)));
     const Json report = report_ || json_ ? profile_json(session, profile) : Json();
-    if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(report)));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, report_text(report)));
     if (json_) print_json(report);
     return Exit::success;
   }

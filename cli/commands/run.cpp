@@ -194,7 +194,7 @@ class Run : public Command {
     DOVETAIL_TRY(write_traces(clock_, session_.model.title(), facts.timed, system,
                               latency_of(step_times(facts.run, system)), energy_json(facts.energy)));
     print("{}{}", run_text(facts, amount_of(details_)), clock_.written(facts.timed.size()));
-    if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(run_json(facts))));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, report_text(run_json(facts))));
     if (json_) print_json(run_json(facts));
     if (output_dir_) {
       DOVETAIL_ASSIGN(const auto paths, driver::write_outputs(*output_dir_, facts.outputs));

@@ -151,7 +151,7 @@ class Tune : public Command {
     }
     watched.finish();
     print("{}", report.text());
-    if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(report.json())));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, report_text(report.json())));
     if (json_) print_json(report.json());
     if (html_) DOVETAIL_TRY(write_result_text(*html_, tune_page(report.json())));
     return Exit::success;

@@ -9,11 +9,14 @@
 #include <string>
 
 #include "base/printable.h"
+#include "base/text_stream.h"
+#include "base/user_folder.h"
 #include "cli/shell/command_process.h"
 #include "cli/shell/shown_progress.h"
 #include "cli/shell/terminal.h"
 #include "cli/shell/wrapped_text.h"
 #include "driver/value_text.h"
+#include "remote/board.h"
 
 namespace dovetail::cli {
 
@@ -95,7 +98,20 @@ void write_result(std::string_view text) {
   put(streams.stdout_is_a_file ? stderr : stdout, printable(with_shown_names(text), Lines::keep));
 }
 
-void print_json(const Json& json) { write_result(driver::json_text(json)); }
+void print_json(const Json& json) { write_result(report_text(json)); }
+
+std::string report_text(Json json) {
+  // The board's name and facts, one a line (remote/board.h).
+  const std::optional<std::string> board = environment(remote::kBoardVariable);
+  if (!board || !json.is_object() || !json.contains("kind")) return driver::json_text(json);
+  std::string name;
+  Json facts = Json::array();
+  TextStream lines(*board);
+  std::getline(lines, name);
+  for (std::string fact; std::getline(lines, fact);) facts.push_back(fact);
+  json["board"] = {{"name", name}, {"facts", facts}};
+  return driver::json_text(json);
+}
 
 void begin_output() { streams = {}; }
 

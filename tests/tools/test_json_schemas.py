@@ -85,6 +85,10 @@ COMMANDS: list[tuple[str, list]] = [
     ("certificates", ["certificates", "{}/farm", "--queue", "lab.example.org", "--client", "alice:run-code,admin"]),
     ("certificates", ["certificates", "{}/farm", "--revoke", "alice"]),
     ("queue-status", ["queue", "unix:{}/q", "--status"]),
+    *((name, [*words, "--on", "queue:unix:{}/q/free"]) for name, words in (
+        ("run", ["run", DIGITS, *ACCEL]), ("profile", ["profile", DIGITS, *ACCEL]), ("evaluate", ["evaluate", DIGITS, *ACCEL, "--inputs", IMAGES]),
+        ("compare", ["compare", DIGITS, "--target", "accel"]), ("tasks", ["tune", DIGITS, *ACCEL, "--list"]),
+        ("point", ["explore", DIGITS, "{}/space.json", "--point", first_point]), ("what-if", ["explore", DIGITS, "--what-if", "1x16x16-ext"]))),
     ("doctor", ["doctor"]),
     *(("inspect", ["inspect", file]) for file in
       (DIGITS, IMAGES, MATMUL, "{}/d.dvt", "{}/p.json", "{}/page.html", "{}/hardware.json")),
@@ -199,6 +203,9 @@ class Outputs(unittest.TestCase):
                     file = SCHEMAS / f"{name}.json"
                     values = [json.loads(row) for row in finished.stdout.splitlines()] if name == "debug" else [json.loads(finished.stdout)]
                     self.assertEqual([text for value in values for text in problems(value, load(file), file)][:20], [])
+                    for value in values:
+                        board = value.get("board", {}).get("name") if isinstance(value, dict) else None
+                        self.assertEqual(board, "free" if "--on" in words else None)
         self.assertEqual(used, {path.stem for path in SCHEMAS.glob("*.json")} - PARTS - set(FILES))
 
     def test_files_of_the_kit_conform_to_their_schemas(self) -> None:
@@ -223,11 +230,12 @@ class Outputs(unittest.TestCase):
         (folder / "hardware.json").write_bytes(hardware.stdout)
         (folder / "onnx/test_digits/test_data_set_0").mkdir(parents=True)
         (folder / "onnx/test_digits/model.onnx").write_bytes(DIGITS.read_bytes())
-        # A queue with a board that is busy.
+        # A queue with a board that is busy, and one that is free.
         endless = ["run", DIGITS, "--target", "cpu", "--cpu", "interpreter", "--repeat", "1000000", "--on", f"queue:unix:{folder}/q/"]
-        for words, said in ((["queue", f"unix:{folder}/q"], "listening "), (["serve", f"unix:{folder}/q", "--name", "b", "--folder", folder / "b"], "connected "),
-                            (endless, "board ")):
-            log = folder / f"{words[0]}.log"
+        busy, free = (["serve", f"unix:{folder}/q", "--name", name, "--folder", folder / name] for name in ("busy", "free"))
+        started = ((["queue", f"unix:{folder}/q"], "listening "), (busy, "connected "), (endless, "board "), (free, "connected "))
+        for number, (words, said) in enumerate(started):
+            log = folder / f"{number}.log"
             process = subprocess.Popen([CLI, *words], stdout=log.open("wb"), stderr=subprocess.STDOUT)
             self.addCleanup(process.wait)
             self.addCleanup(process.kill)

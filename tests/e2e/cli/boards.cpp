@@ -161,6 +161,61 @@ TEST_CASE("boards: run gives the same outputs on a board as here, and writes its
         read_json_file(farm.folder() / "h.json").value()["latency"]["cycles"]);
 }
 
+TEST_CASE("boards: JSON reports of a command on a board name the board") {
+  Boards farm;
+  farm.serve("pi4");
+  std::vector<std::string> command = kOnAccelerator;
+  command.insert(command.end(), {"--json", "--report", farm.folder() / "r.json"});
+  const Finished there = farm.run(command);
+  INFO(there.error);
+  REQUIRE(there.exit == 0);
+  const Json board = farm.status()["boards"][0];
+  for (const Json& report : {parse_json(there.out, "run").value(), read_json_file(farm.folder() / "r.json").value()}) {
+    CHECK(report["board"]["name"] == "pi4");
+    CHECK(report["board"]["facts"] == board["facts"]);
+  }
+}
+
+TEST_CASE("boards: the steps of one machine and one point are explored on a board") {
+  Boards farm;
+  farm.serve("pi4");
+  const std::vector<std::string> steps{"explore", kDigits, "--what-if", "1x16x16", "--json"};
+  const Finished there = farm.run(steps), here = test::dovetail(steps);
+  INFO(there.error);
+  REQUIRE(there.exit == 0);
+  CHECK_THAT(there.error, ContainsSubstring("board         pi4"));
+  Json report = parse_json(there.out, "steps").value();
+  CHECK(report.erase("board") == 1);
+  CHECK(report == parse_json(here.out, "steps").value());
+  REQUIRE(
+      write_text_file(farm.folder() / "space.json", R"({"hardware": "1x16x16-ext", "axes": {"bus_bytes": [8]}})").ok());
+  const Finished point = farm.run({"explore", kDigits, farm.folder() / "space.json", "--point", "none"});
+  CHECK(point.exit == 2);
+  CHECK_THAT(point.error, ContainsSubstring("board         pi4") && ContainsSubstring("unknown point"));
+}
+
+TEST_CASE("boards: --wait ends a command that gets no board in this time, which says for what it waited") {
+  Boards farm;
+  auto command = kOnAccelerator;
+  command.insert(command.end(), {"--wait", "1"});
+  const Finished none = farm.run(command, "pi4");
+  CHECK(none.exit == 1);
+  CHECK_THAT(none.error,
+             ContainsSubstring("no board is free") && ContainsSubstring("after 1 s: no board for pi4 is connected"));
+  farm.serve("pi4");
+  CHECK(farm.run(command, "pi4").exit == 0);
+  Background client(farm.on(kEndless, "pi4"), farm.folder() / "client.log");
+  REQUIRE(client.says("board         pi4"));
+  const Finished busy = farm.run(command, "pi4");
+  CHECK(busy.exit == 1);
+  CHECK_THAT(busy.error, ContainsSubstring("after 1 s: the board is busy for pi4, none before this one"));
+  CHECK(farm.run({"run", kDigits, "--wait", "soon"}).exit == 2);
+  const Finished shared =
+      farm.run({"tune", kDigits, "--target", "accel", "--records", farm.folder() / "r.db", "--wait", "1"});
+  CHECK(shared.exit == 2);
+  CHECK_THAT(shared.error, ContainsSubstring("--wait") && ContainsSubstring("waits for no board"));
+}
+
 TEST_CASE("boards: errors and exit codes of commands come back") {
   Boards farm;
   farm.serve("pi4");
