@@ -30,6 +30,9 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kTick{100}, kLeastPause{500}, kMostPause{30000};
 constexpr std::size_t kMostFiles = 20'000, kMostResults = 1000;  // of a command
+constexpr double kGraceSeconds = 10;       // in which a command ends in its own way at its limit of time
+constexpr double kMostResultSeconds = 60;  // before the end of a lease, in which results are sent
+constexpr std::uint64_t kMostLeaseSeconds = std::uint64_t{1} << 30;
 constexpr std::size_t kPipeBytes = std::size_t{64} << 10;
 constexpr std::size_t kMostTextBytes = kMostFrameBytes - 64;
 
@@ -70,10 +73,19 @@ struct Job {
   bool sends_texts = false;
 };
 
+// The times of a command that has at most `most` seconds. If its lease ends in `left` seconds, it ends before, so that
+// its results still arrive.
+SandboxLimits times_of_command(double most, std::optional<double> left) {
+  if (left) most = std::min(most, *left - std::min(kMostResultSeconds, *left / 4));
+  const double grace = std::min(kGraceSeconds, most / 4);
+  return {.seconds = std::max(most - grace, 0.1), .grace_seconds = grace};
+}
+
 struct Session {
   std::uint64_t lease = 0;
   std::string token, client;
   bool machine_code = false;
+  std::optional<Channel::Clock::time_point> limit = {};  // when the queue ends the lease
   std::shared_ptr<Channel> channel = nullptr;
   std::shared_ptr<Job> job = nullptr;
   std::map<std::string, std::uint64_t> offered = {};  // bytes of each file, by SHA-256
@@ -216,6 +228,8 @@ asio::awaitable<void> Board::State::serve(std::shared_ptr<Channel> channel) {
       session->token = start->token;
       session->client = start->client;
       session->machine_code = start->machine_code && may_run_machine_code.ok();
+      if (start->seconds > 0 && start->seconds < kMostLeaseSeconds)
+        session->limit = Channel::Clock::now() + std::chrono::seconds(start->seconds);
       asio::co_spawn(io, work(channel, session), unless_it_throws());
     } else if (const auto* const end = std::get_if<LeaseEnd>(&*message)) {
       if (session && session->lease == end->lease) session->stop(fmt::format("{} {}", to_string(end->cause), end->why));
@@ -257,6 +271,10 @@ asio::awaitable<void> Board::State::converse(std::shared_ptr<Session> lease) {
   while (auto request = co_await lease->channel->read_message<WorkRequest>()) {
     if (const auto* const text = std::get_if<Text>(&*request)) {
       co_await pass_on(*lease, text->text);
+      continue;
+    }
+    if (std::holds_alternative<Interrupt>(*request)) {
+      if (lease->job) lease->job->process.interrupt();
       continue;
     }
     Result<std::optional<FileWanted>> taken = std::optional<FileWanted>();
@@ -386,7 +404,9 @@ Result<void> Board::State::start(Session& lease, const CommandStart& command) {
     order.machine_code = order.machine_code && options.device->confined;
   }
   if (command.texts) order.environment["DOVETAIL_ONE_OF_SEVERAL"] = "1";  // explore/distribute/inherited.h
-  order.limits.seconds = static_cast<double>(options.most_time.count());
+  std::optional<double> left;
+  if (lease.limit) left = std::chrono::duration<double>(*lease.limit - Channel::Clock::now()).count();
+  order.limits = times_of_command(static_cast<double>(options.most_time.count()), left);
   order.limits.memory_bytes = options.most_memory_bytes > 0 ? options.most_memory_bytes : half_of_memory();
   order.limits.file_bytes = options.most_file_bytes;
   Result<SandboxedProcess> process = placed.ok() ? SandboxedProcess::start(order) : placed.errors();

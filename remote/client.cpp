@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -64,6 +65,13 @@ Diagnostic as_diagnostic(const Refusal& refusal, const std::string& where) {
   return {refusal.what, where, refusal.why, refusal.hint};
 }
 
+struct RunningCommand {
+  explicit RunningCommand(std::atomic<int>& all) : count(all) { ++count; }
+  ~RunningCommand() { --count; }
+  RunningCommand(const RunningCommand&) = delete;
+  std::atomic<int>& count;
+};
+
 Diagnostic lost_board(const std::string& name) {
   return {"the board is lost", name, "the connection to it has ended", "start the command again", Cause::resource};
 }
@@ -100,6 +108,7 @@ struct Client::State {
   Welcome welcome;
   std::map<int, Held> held;  // by board
   bool leaving = false;
+  std::atomic<int> running = 0;  // commands
 
   std::mutex mutex;  // protects the following members
   std::condition_variable changed;
@@ -259,6 +268,7 @@ asio::awaitable<std::optional<Diagnostic>> Client::State::converse(int board, co
     start.files.push_back({file.file.path, file.sha256});
   }
   channel.send(WorkRequest(start));
+  const RunningCommand counted(running);
   bool ended = false;
   while (!ended) {
     std::optional<WorkResponse> message = co_await channel.read_message<WorkResponse>();
@@ -376,6 +386,15 @@ void Client::send(int board, std::string text) {
     if (found != state->held.end() && found->second.channel)
       found->second.channel->send(WorkRequest(Text{std::move(text)}));
   });
+}
+
+bool Client::interrupt() {
+  if (state_->running == 0) return false;
+  asio::post(state_->io, [state = state_.get()] {
+    for (const auto& [board, each] : state->held)
+      if (each.channel) each.channel->send(WorkRequest(Interrupt{}));
+  });
+  return true;
 }
 
 Result<StatusReport> Client::status(const Address& queue, const std::optional<fs::path>& certificates,

@@ -57,6 +57,9 @@ class Client {
   // The next event; nullopt: none in this time. Error: the connection to the queue is lost.
   Result<std::optional<Event>> next(std::chrono::milliseconds patience);
   void send(int board, std::string text);  // to the command there
+  // Asks the commands on the boards to end in their own way (SIGINT). Their results then come, and their ends. False:
+  // none runs.
+  bool interrupt();
 
   // The boards of a queue, and who waits for them; an administrator may first end a lease. Error: there is no such
   // lease, or it is another client's and this one is no administrator.

@@ -114,7 +114,8 @@ struct LeaseStart {
   std::uint64_t lease = 0;
   std::string token, client;
   bool machine_code = false;
-  DOVETAIL_FIELDS(lease, token, client, machine_code)
+  std::uint64_t seconds = 0;
+  DOVETAIL_FIELDS(lease, token, client, machine_code, seconds)
 };
 struct StatusReport {
   struct Board {
@@ -167,6 +168,7 @@ struct Text {
   std::string text;
   DOVETAIL_FIELDS(text)
 };
+struct Interrupt : Heartbeat {};
 struct Output {
   bool error = false;
   std::string data;
@@ -183,7 +185,7 @@ struct CommandEnd {
 // The alternatives in the order of their numbers, which begin at 1.
 using JoinRequest = std::variant<Hello, Attach, Heartbeat, LeaseOrder, LeaseRenewal, LeaseEnd, StatusQuery>;
 using JoinResponse = std::variant<Welcome, Refusal, Heartbeat, Waiting, Lease, LeaseStart, LeaseEnd, StatusReport>;
-using WorkRequest = std::variant<FileOffer, FileChunk, CommandStart, Text>;
+using WorkRequest = std::variant<FileOffer, FileChunk, CommandStart, Text, Interrupt>;
 using WorkResponse = std::variant<Refusal, FileWanted, Output, Text, FileChunk, CommandEnd>;
 
 // The bytes of a message, for a frame.

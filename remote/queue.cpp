@@ -410,7 +410,8 @@ void Queue::State::lend() {
                  {random_token(), board->identity.name, board->identity.fingerprint}};
     board->lease = number;
     board->channel->send(JoinResponse(LeaseStart{number, lease.board_end.token, best->client->identity.name,
-                                                 best->client->identity.is(Role::run_code)}));
+                                                 best->client->identity.is(Role::run_code),
+                                                 static_cast<std::uint64_t>(options.longest_lease.count())}));
     best->client->channel->send(JoinResponse(Lease{best->order.order, number, lease.client_end.token, *board->board}));
     log(fmt::format("lease {}: board {} to {} for {}", number, board->board->name, best->client->identity.name,
                     best->order.what));

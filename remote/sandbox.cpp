@@ -116,7 +116,7 @@ struct Start {
   Descriptor control;                          // the supervisor's end
   std::vector<int> inherited;                  // of the order
   std::vector<int> kept;                       // all of these descriptors, sorted
-  double seconds = 0;
+  double seconds = 0, grace_seconds = 0;
   pid_t parent = 0;
 
   Start(const SandboxOrder& order)
@@ -124,7 +124,8 @@ struct Start {
         words(order.command),
         limits(resource_limits(order)),
         inherited(order.inherited),
-        seconds(order.limits.seconds) {
+        seconds(order.limits.seconds),
+        grace_seconds(order.limits.grace_seconds) {
     std::map<std::string, std::string> all = order.environment;
     all.insert({{"PATH", "/usr/local/bin:/usr/bin:/bin"},
                 {"HOME", folder},
@@ -244,19 +245,28 @@ double now_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Waits for the end of the command, of its time, or of the other end of `control`.
-Report await_end(const Start& start, int command) {
-  const double deadline = now_seconds() + start.seconds;
+// Waits for the end of the command, of its time, or of the other end of `control`, from which a message asks to
+// interrupt the command. `end`: of the command, which has not been reaped.
+Report await_end(const Start& start, pid_t command, int end) {
+  double deadline = now_seconds() + start.seconds;
   Report report;
   for (;;) {
     const double left = deadline - now_seconds();
-    report.timed_out = left <= 0;
-    if (report.timed_out) return report;
-    std::array<pollfd, 2> files{pollfd{command, POLLIN, 0}, pollfd{start.control.file(), POLLIN, 0}};
+    if (left <= 0) {
+      if (report.timed_out || start.grace_seconds <= 0) return report.timed_out = true, report;
+      report.timed_out = true;
+      deadline += start.grace_seconds;
+      ::kill(command, SIGINT);
+      continue;
+    }
+    std::array<pollfd, 2> files{pollfd{end, POLLIN, 0}, pollfd{start.control.file(), POLLIN, 0}};
     ::poll(files.data(), files.size(), static_cast<int>(std::min(left, 3600.0) * 1e3) + 1);
     if (files[0].revents != 0) return report;
-    report.killed = files[1].revents != 0;
-    if (report.killed) return report;
+    if (files[1].revents == 0) continue;
+    char request = 0;
+    const ssize_t count = ::recv(start.control.file(), &request, sizeof request, MSG_DONTWAIT);
+    if (count > 0) ::kill(command, SIGINT);
+    else if (count == 0 || (errno != EAGAIN && errno != EINTR)) return report.killed = true, report;
   }
 }
 
@@ -289,7 +299,7 @@ Report await_end(const Start& start, int command) {
   Report report;
   report.group = command;
   ::send(start.control.file(), &report, sizeof report, MSG_NOSIGNAL);
-  report = await_end(start, end);
+  report = await_end(start, command, end);
   // The group keeps its number until the command is reaped. No process of it has left it.
   ::kill(-command, SIGKILL);
   for (;;) {
@@ -459,6 +469,11 @@ SandboxedProcess::~SandboxedProcess() {
 }
 
 void SandboxedProcess::kill() { ::shutdown(control_.file(), SHUT_WR); }
+
+void SandboxedProcess::interrupt() {
+  const char request = 'i';
+  [[maybe_unused]] const ssize_t sent = ::send(control_.file(), &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
 
 std::optional<ProcessEnd> SandboxedProcess::poll() {
   if (end_) return end_;

@@ -32,7 +32,8 @@ std::vector<std::string> sandbox_gaps(const SandboxFacts& facts);
 Result<void> check_sandbox(const SandboxFacts& facts = sandbox_facts());
 
 struct SandboxLimits {
-  double seconds = 3600;  // wall-clock time
+  double seconds = 3600;     // wall-clock time
+  double grace_seconds = 0;  // after it the program gets SIGINT, and this time to end in its own way
   // Address space of each process; with devices, whose drivers reserve address space that they never use, only its
   // private writable memory. nullopt: no limit (AddressSanitizer reserves terabytes).
   std::optional<std::uint64_t> memory_bytes = {};
@@ -102,6 +103,8 @@ class SandboxedProcess {
   ProcessEnd wait();
   // Ends the command soon; the end is then `killed`, unless it came first.
   void kill();
+  // Sends SIGINT to the program, which may end in its own way.
+  void interrupt();
 
  private:
   SandboxedProcess() = default;

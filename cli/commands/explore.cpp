@@ -107,6 +107,9 @@ class Explore : public Command {
         "Example: dovetail explore examples/digits/digits_int8.onnx examples/explore/space.json -o build/explore");
   }
 
+  // One point, or the steps of one machine, are not divided.
+  const BoardArguments* board() const override { return what_if_ || point_ ? &board_ : nullptr; }
+
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const std::unique_ptr<explore::Transport> others, other_processes(board_, *words_));
     if (others && others->rank() > 0) return serve_sweep(*others);

@@ -27,12 +27,20 @@ void BoardArguments::declare(Options& options, bool shared) {
                        : "run the command on a board: queue:HOST/LABEL (docs/howto/queue.md)");
   options.value("--certificates", "DIR", certificates, kCertificatesHelp);
   options.value("--priority", "N", priority, "for --on: orders with a larger number come first (default 0)");
+  options.value("--wait", "S", wait,
+                "for --on: give up if no board is free within S seconds (default: wait as long as it takes)");
   if (shared) options.value("--boards", "N", boards, "for --on: the number of boards (default 1)");
 }
 
 bool is_board_option(std::string_view name) {
   return name == kOnOption || name == "--certificates" || name == "--priority" || name == "--boards" ||
-         name == "--color";
+         name == "--wait" || name == "--color";
+}
+
+Result<std::optional<std::chrono::seconds>> BoardArguments::most_wait() const {
+  if (!wait) return std::optional<std::chrono::seconds>();
+  DOVETAIL_ASSIGN(const std::int64_t seconds, parse_count("--wait", *wait, 0, 31'536'000));
+  return std::optional(std::chrono::seconds(seconds));
 }
 
 Result<remote::CommandOrder> order_for(const BoardArguments& arguments, const CommandWords& words, Shipment& shipment) {

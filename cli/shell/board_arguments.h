@@ -1,6 +1,7 @@
 // --on and its companions: commands that boards of a queue run (remote/), or share.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -25,11 +26,13 @@ inline constexpr std::string_view kCertificatesHelp =
     "folder with certificate.pem, key.pem and authority.pem (default: $DOVETAIL_CERTIFICATES)";
 
 struct BoardArguments {
-  std::optional<std::string> on, certificates;
+  std::optional<std::string> on, certificates, wait;
   std::string priority = "0", boards = "1";
 
-  // Declares --on, --certificates and --priority, and --boards for commands that several boards can share.
+  // Declares --on, --certificates, --priority and --wait, and --boards for commands that several boards can share.
   void declare(Options& options, bool shared);
+  // How long a command waits for a board; nullopt: as long as it takes. Error: a bad value.
+  Result<std::optional<std::chrono::seconds>> most_wait() const;
 };
 
 bool is_board_option(std::string_view name);

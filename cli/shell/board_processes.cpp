@@ -61,6 +61,9 @@ class BoardProcesses : public explore::Transport {
 Result<std::unique_ptr<explore::Transport>> other_processes(const BoardArguments& arguments,
                                                             const CommandWords& words) {
   if (!arguments.on) return explore::join_processes();
+  if (arguments.wait)
+    return Diagnostic{"bad usage", "--wait",
+                      "the command waits for no board: this machine works, and boards join later", "leave out --wait"};
   Shipment shipment;
   DOVETAIL_ASSIGN(remote::CommandOrder order, order_for(arguments, words, shipment));
   order.texts = true;

@@ -308,7 +308,8 @@ Result<Exit> CommandLine::run_chosen(const Declaration& entry) {
   if (order.boards > 1)
     return Diagnostic{"bad usage", fmt::format("--boards {}", board->boards), "one board runs the whole command",
                       "leave out --boards"};
-  return run_on_board(std::move(order), shipment);
+  DOVETAIL_ASSIGN(const auto most_wait, board->most_wait());
+  return run_on_board(std::move(order), shipment, most_wait);
 }
 
 // The path in a value, in place; nullopt: there is none.

@@ -31,12 +31,15 @@ constexpr double kAnnouncedSeconds = 5;  // work with at least this estimated ti
 constexpr std::array kSignals{SIGINT, SIGTERM};
 
 // Set by the handler. Global, since signals belong to the process.
-volatile std::sig_atomic_t signal_received = 0;
+volatile std::sig_atomic_t signal_received = 0, signal_count = 0;
 std::array<struct sigaction, kSignals.size()> former_actions;
 
 void take_signals() {
   struct sigaction action {};
-  action.sa_handler = [](int signal) { signal_received = signal; };
+  action.sa_handler = [](int signal) {
+    signal_received = signal;
+    signal_count = signal_count + 1;
+  };
   action.sa_flags = SA_RESTART;
   for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &former_actions[i]);
 }
@@ -157,7 +160,7 @@ void WatchedWork::check_for_stop(Clock::time_point now) {
     else return;
     stopped_at_ = now;
   }
-  if (!stopped_at_ || now - *stopped_at_ < kGrace) return;
+  if (ends_itself_ || !stopped_at_ || now - *stopped_at_ < kGrace) return;
   // A second signal ends the process if the work does not react, for example during a long kernel of machine code. A
   // host program decides itself what the next signal means.
   give_back_signals();
@@ -186,6 +189,10 @@ void WatchedWork::show_progress() {
 }
 
 int stopping_signal() { return signal_received; }
-void forget_signal() { signal_received = 0; }
+int stopping_signals() { return signal_count; }
+void forget_signal() {
+  signal_received = 0;
+  signal_count = 0;
+}
 
 }  // namespace dovetail::cli

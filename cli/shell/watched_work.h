@@ -62,6 +62,8 @@ class WatchedWork {
   void announce_part(std::string_view text) const;
   // The hint of the diagnostic for work that was stopped; by default that nothing was written.
   void when_stopped(std::string hint) { stopped_hint_ = std::move(hint); }
+  // The work ends itself when it is stopped, however long that takes; a second signal is in stopping_signals().
+  void ends_itself() { ends_itself_ = true; }
   // Until finish() the work is watched, and a signal to end the process only requests a stop of the work.
   void begin();
   // The work has ended. Later steps, such as writing results, must not be stopped halfway.
@@ -82,6 +84,7 @@ class WatchedWork {
   DescribeProgress describe_;
   std::string stopped_hint_ = "nothing was written";
   Clock::time_point start_;
+  bool ends_itself_ = false;
   double announced_seconds_ = 0;  // longest estimate announced so far
   std::optional<Clock::time_point> stopped_at_;
   std::optional<ProgressLine> line_;
@@ -97,8 +100,9 @@ struct LimitArguments {
   void declare(Options& options);
 };
 
-// The signal that stopped the work, or 0.
+// The signal that stopped the work, or 0; and how many have come.
 int stopping_signal();
+int stopping_signals();
 void forget_signal();
 
 }  // namespace dovetail::cli

@@ -356,6 +356,45 @@ TEST_CASE("boards: Ctrl-C ends the command on the board") {
   CHECK(farm.becomes_idle("pi4"));
 }
 
+TEST_CASE("boards: Ctrl-C ends a command that waits for a board") {
+  Boards farm;
+  Background client(farm.on(kEndless, "pi4"), farm.folder() / "client.log");
+  REQUIRE(client.says("waiting       no board"));
+  CHECK(client.end(SIGINT) == -SIGINT);
+}
+
+TEST_CASE("boards: Ctrl-C of tuning for the processor brings back the records") {
+  Boards farm;
+  farm.serve("pi4");
+  if (!farm.status()["boards"][0]["machine_code"]) return test::skip("this kernel cannot confine machine code");
+  const auto count = [](const std::string& database) {
+    if (!std::filesystem::exists(database)) return 0;
+    const Finished list = test::dovetail({"records", "list", database, "--json"});
+    int records = 0;
+    if (list.exit != 0) return records;
+    const Json tasks = parse_json(list.out, "records").value();
+    for (const Json& task : tasks)
+      for (const Json& outcome : task["outcomes"]) records += outcome.get<int>();
+    return records;
+  };
+  const std::string records = farm.folder() / "r.db";
+  Background client(
+      farm.on({"tune", kDigits, "--target", "cpu", "--trials", "100000", "--early-stop", "0", "--records", records}),
+      farm.folder() / "client.log");
+  REQUIRE(client.says("board         pi4"));
+  int there = 0;
+  for (int i = 0; i < 600 && there == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    for (const auto& job : std::filesystem::directory_iterator(farm.folder() / "pi4/jobs"))
+      there = count(job.path() / "r.db");
+  }
+  REQUIRE(there > 0);
+  CHECK(client.end(SIGINT) == -SIGINT);
+  INFO(client.output());
+  CHECK(count(records) >= there);
+  CHECK(farm.becomes_idle("pi4"));
+}
+
 TEST_CASE("boards: tuning over two boards records what one process records") {
   Boards farm;
   farm.serve("a"), farm.serve("b");

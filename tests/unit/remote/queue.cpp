@@ -138,10 +138,44 @@ TEST_CASE("queue: a lease has a longest time") {
   options.longest_lease = std::chrono::seconds(1);
   TestFarm farm(std::move(options));
   farm.add("pi4");
-  const Seen seen = run(farm.order("sleep 60"));
+  // Nobody reads the output, so the board cannot end its work earlier.
+  auto client = Client::start(farm.order("head -c 300000000 /dev/zero")).value();
+  CHECK(becomes_true([&] { return farm.status().boards.at(0).lease != 0; }));
+  CHECK(becomes_true([&] { return farm.status().boards.at(0).lease == 0; }));
+  const Seen seen = watch(*client);
   REQUIRE(seen.lost);
   CHECK(seen.lost->cause == EndCause::timed_out);
-  CHECK(becomes_true([&] { return farm.status().boards.at(0).lease == 0; }));
+}
+
+TEST_CASE("queue: a command ends in its own way before its lease does, and its results come back") {
+  QueueOptions options;
+  options.longest_lease = std::chrono::seconds(4);
+  TestFarm farm(std::move(options));
+  farm.add("pi4");
+  CommandOrder order = farm.order("trap 'echo rest >>r; exit 5' INT; echo first >r; while :; do sleep 0.01; done");
+  order.results = {"r"};
+  const Seen seen = run(std::move(order));
+  REQUIRE(seen.end);
+  CHECK(seen.end->cause == EndCause::timed_out);
+  CHECK(seen.files.at("r") == "first\nrest\n");
+}
+
+TEST_CASE("queue: an interrupted command ends in its own way, and its results come back") {
+  TestFarm farm;
+  CommandOrder order =
+      farm.order("trap 'echo rest >>r; exit 5' INT; echo first >r; echo begun; while :; do sleep 0.01; done");
+  order.results = {"r"};
+  auto client = Client::start(std::move(order)).value();
+  CHECK_FALSE(client->interrupt());  // it waits for a board
+  farm.add("pi4");
+  CHECK(watch(*client, [](const Seen& seen) { return !seen.out.empty(); }).out == "begun\n");
+  CHECK(client->interrupt());
+  const Seen seen = watch(*client);
+  REQUIRE(seen.end);
+  CHECK(seen.end->cause == EndCause::finished);
+  CHECK(seen.end->exit == 5);
+  CHECK(seen.files.at("r") == "first\nrest\n");
+  CHECK(becomes_true([&] { return !client->interrupt(); }));
 }
 
 TEST_CASE("queue: orders wait for a board with their label, by priority, and those who have fewer boards come first") {

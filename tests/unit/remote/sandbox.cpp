@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -24,6 +25,7 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/thread_pool.h"
 #include "remote/sandbox/landlock.h"
 #include "remote/sandbox/system_calls.h"
 #include "tests/catch.h"
@@ -94,7 +96,7 @@ Ran run(const SandboxOrder& order) {
 // error's name.
 std::string attempts(const fs::path& folder, const std::string& lines, const std::vector<fs::path>& readable = {}) {
   const std::string text = R"(
-import ctypes, errno, os, signal, socket
+import ctypes, errno, fcntl, os, signal, socket
 libc = ctypes.CDLL(None, use_errno=True)
 def attempt(name, function):
     try:
@@ -239,6 +241,11 @@ attempt("change by number", lambda: call(452, -100, ctypes.addressof(ctypes.crea
 attempt("own", lambda: os.chown(secret, 12345, -1))
 attempt("time", lambda: os.utime(secret))
 attempt("attribute", lambda: os.setxattr(secret, "user.a", b"1"))
+attempt("flags", lambda: fcntl.ioctl(open("file"), 0x40086602, bytes(8)))
+attempt("flags of 32 bits", lambda: fcntl.ioctl(open("file"), 0x40046602, bytes(8)))
+attempt("flags by number", lambda: call({4}, open("file").fileno(), 0x40086602 - (1 << 32), 0))
+attempt("extended flags", lambda: fcntl.ioctl(open("file"), 0x401c5820, bytes(28)))
+attempt("other request", lambda: fcntl.ioctl(open("file"), 0x541b, bytes(8)))
 attempt("watch", lambda: of_libc("inotify_init"))
 attempt("mount", lambda: of_libc("mount", b"none", b"/tmp", b"tmpfs", 0, None))
 attempt("device", lambda: os.mknod("device", 0o600 | 0o020000, os.makedev(1, 3)))
@@ -250,17 +257,20 @@ attempt("/dev/null", lambda: open("/dev/null", "w").write("x"))
 attempt("/dev/kmsg", lambda: open("/dev/kmsg"))
 )",
                                         outside.path().string(), readable.path().string(), ::getpid(),
-                                        std::getenv("HOME") == nullptr ? "/root" : std::getenv("HOME"));
+                                        std::getenv("HOME") == nullptr ? "/root" : std::getenv("HOME"), SYS_ioctl);
   const int abi = sandbox_facts().landlock_abi;
-  CHECK(attempts(folder.path(), lines, {readable.path()}) ==
-        fmt::format("read: EACCES\nlist: EACCES\nshadow: EACCES\nhome: EACCES\nenvironment of others: EACCES\n"
-                    "memory of others: EACCES\nappend: EACCES\ncreate: EACCES\ntruncate: {}\nremove: EACCES\n"
-                    "rename: {}\nlink in: EXDEV\nsymbolic link: EACCES\npipe: EPERM\nchange: EPERM\n"
-                    "change by number: ENOSYS\nown: EPERM\ntime: EPERM\nattribute: EPERM\nwatch: EPERM\nmount: EPERM\n"
-                    "device: EPERM\nreadable: ok\nreadable written: EACCES\nprogram of the system: EACCES\n"
-                    "own folder: {}\n/dev/null: ok\n/dev/kmsg: EACCES\n",
-                    abi < kLandlockTruncates ? "EPERM" : "EACCES", abi < 2 ? "EXDEV" : "EACCES",
-                    abi < kLandlockTruncates ? "EPERM" : "ok"));
+  CHECK(
+      attempts(folder.path(), lines, {readable.path()}) ==
+      fmt::format(
+          "read: EACCES\nlist: EACCES\nshadow: EACCES\nhome: EACCES\nenvironment of others: EACCES\n"
+          "memory of others: EACCES\nappend: EACCES\ncreate: EACCES\ntruncate: {}\nremove: EACCES\n"
+          "rename: {}\nlink in: EXDEV\nsymbolic link: EACCES\npipe: EPERM\nchange: EPERM\n"
+          "change by number: ENOSYS\nown: EPERM\ntime: EPERM\nattribute: EPERM\nflags: EPERM\nflags of 32 bits: EPERM\n"
+          "flags by number: EPERM\nextended flags: EPERM\nother request: ok\nwatch: EPERM\nmount: EPERM\n"
+          "device: EPERM\nreadable: ok\nreadable written: EACCES\nprogram of the system: EACCES\n"
+          "own folder: {}\n/dev/null: ok\n/dev/kmsg: EACCES\n",
+          abi < kLandlockTruncates ? "EPERM" : "EACCES", abi < 2 ? "EXDEV" : "EACCES",
+          abi < kLandlockTruncates ? "EPERM" : "ok"));
   CHECK(read_text_file(outside / "secret").value() == "secret");
   CHECK(read_text_file(readable / "file").value() == "text");
 }
@@ -366,6 +376,8 @@ attempt("read memory", lambda: of_libc("process_vm_readv", parent, None, 0, None
 attempt("limits", lambda: of_libc("prlimit", parent, 7, None, None))
 attempt("own limits", lambda: of_libc("prlimit", 0, 7, None, None))
 attempt("priority", lambda: os.setpriority(os.PRIO_PROCESS, parent, 5))
+attempt("processors", lambda: os.sched_setaffinity(parent, os.sched_getaffinity(0)))
+attempt("own processors", lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)))
 attempt("all", lambda: os.kill(-1, signal.SIGURG))
 attempt("group", lambda: os.setpgid(0, 0))
 attempt("session", lambda: os.setsid())
@@ -381,9 +393,40 @@ attempt("events", lambda: call({}, 0, 0, -1, -1, 0))
 attempt("root", lambda: of_libc("chroot", b"."))
 )",
                                             ::getpid(), SYS_clone, SYS_bpf, SYS_keyctl, SYS_perf_event_open)) ==
-        "trace: EPERM\nread memory: EPERM\nlimits: EPERM\nown limits: ok\npriority: EPERM\nall: EPERM\ngroup: EPERM\n"
+        "trace: EPERM\nread memory: EPERM\nlimits: EPERM\nown limits: ok\npriority: EPERM\nprocessors: EPERM\n"
+        "own processors: ok\nall: EPERM\ngroup: EPERM\n"
         "session: EPERM\nunshare: EPERM\nclone: EPERM\nclone3: ENOSYS\nnew call: ENOSYS\nbpf: EPERM\nio_uring: EPERM\n"
         "keys: EPERM\npersonality: EPERM\nevents: EPERM\nroot: EPERM\n");
+}
+
+TEST_CASE("sandbox: a pool of threads still stays on its processors") {
+  if (!can_confine()) return;
+  const auto filter = make_system_call_filter(1);
+  REQUIRE(filter.ok());
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !apply_system_call_filter(*filter)) ::_exit(2);
+    const auto processors = [] {
+      cpu_set_t set;
+      CPU_ZERO(&set);
+      ::sched_getaffinity(0, sizeof set, &set);
+      return CPU_COUNT(&set);
+    };
+    const int before = processors();
+    std::atomic<int> pinned = 0, entered = 0;
+    {
+      ThreadPool pool(2);
+      pool.parallel_for(2, [&](std::int64_t, std::int64_t, int) {
+        pinned += processors() == 1;
+        for (++entered; entered < 2;) std::this_thread::yield();  // so that both threads do an iteration
+      });
+    }
+    ::_exit(pinned == 2 && processors() == before ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 TEST_CASE("sandbox: signals reach only the command's own processes") {
@@ -417,6 +460,31 @@ TEST_CASE("sandbox: an endless command ends at its limit, and its end is reporte
   CHECK(ran.end == ProcessEnd{ProcessEnding::timed_out, 0});
   CHECK(std::chrono::steady_clock::now() - begin >= 300ms);
   CHECK(to_string(ran.end) == "it was ended at its limit of time");
+}
+
+TEST_CASE("sandbox: an interrupt lets a command end in its own way, and so does its limit with a grace") {
+  const test::TemporaryFolder folder;
+  const std::string text = "trap 'echo ended; exit 5' INT; echo begun; while :; do sleep 0.01; done";
+  auto process = SandboxedProcess::start(script(folder.path(), text));
+  REQUIRE(process.ok());
+  pollfd begun{process->output.file(), POLLIN, 0};
+  REQUIRE(::poll(&begun, 1, 10000) == 1);
+  process->interrupt();
+  Ran ran = finish(*process);
+  CHECK(ran.end == ProcessEnd{ProcessEnding::exited, 5});
+  CHECK(ran.output == "begun\nended\n");
+
+  SandboxOrder order = script(folder.path(), text);
+  order.limits = {.seconds = 1, .grace_seconds = 30};
+  ran = run(order);
+  CHECK(ran.end == ProcessEnd{ProcessEnding::timed_out, 0});
+  CHECK(ran.output == "begun\nended\n");
+
+  SandboxOrder deaf = script(folder.path(), "trap '' INT; while :; do sleep 0.01; done");
+  deaf.limits = {.seconds = 0.2, .grace_seconds = 0.3};
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(run(deaf).end == ProcessEnd{ProcessEnding::timed_out, 0});
+  CHECK(std::chrono::steady_clock::now() - begin >= 500ms);
 }
 
 TEST_CASE("sandbox: a command that a signal ends, or that exceeds its memory or its file, is reported") {
