@@ -16,7 +16,7 @@ std::span<const EnvironmentVariable> environment_variables() {
        "forbidden: models, bundles and engines that need machine code are refused (a board sets it for clients "
        "without the role run-code)"},
       {"DOVETAIL_BOARD",
-       "the name of the board and its facts, one a line, which JSON reports repeat (a board sets it)"},
+       "the name of the board and its facts, one per line, which JSON reports repeat (a board sets it)"},
       {"DOVETAIL_FILES", "below: files are below the working folder (a board sets it)"},
       {"DOVETAIL_MESSAGES", "the descriptor of messages to the client (a board sets it)"},
       {"DOVETAIL_ONE_OF_SEVERAL", "the process measures for a client (a board sets it)"},

@@ -101,7 +101,7 @@ void write_result(std::string_view text) {
 void print_json(const Json& json) { write_result(report_text(json)); }
 
 std::string report_text(Json json) {
-  // The board's name and facts, one a line (remote/board.h).
+  // The board's name and facts, one per line (remote/board.h).
   const std::optional<std::string> board = environment(remote::kBoardVariable);
   if (!board || !json.is_object() || !json.contains("kind")) return driver::json_text(json);
   std::string name;

@@ -20,7 +20,7 @@ void write_report(std::string_view text);
 // Writes results that other programs read to stdout unchanged: JSON, assembly text, constants.
 void write_result(std::string_view text);
 void print_json(const Json& json);
-// The text of a report for other programs. Of a command on a board the report names the board.
+// The text of a report for other programs. On a board of a queue it names the board.
 std::string report_text(Json json);
 // Called before and after each command of a process.
 void begin_output();  // forgets what the former command has set

@@ -25,7 +25,7 @@ struct RecordField {
   int since = 1;                                   // the version that added it; earlier records have an empty text
 };
 
-// Of the table and of the JSON. Each version adds fields to the one before it.
+// The version of the table and of the JSON: each version adds fields to the one before it.
 inline constexpr int kRecordVersion = 2;
 // In the order of JSON keys and columns.
 std::span<const RecordField> record_fields();

@@ -13,12 +13,12 @@ TEST_CASE("queue: a command runs on a board with its files, and its output, file
   farm.add("pi4");
   CommandOrder order = farm.order(
       "cat in.txt; echo problem >&2; mkdir -p out/deep; tr a-z A-Z < deep/b.bin > out/deep/c; echo 1 > one; ln -s "
-      "/etc/passwd out/link; exit 3");
+      "/etc/passwd out/link; rmdir linked; ln -s /etc linked; exit 3");
   std::string large(3'000'000, 'x');
   for (std::size_t i = 0; i < large.size(); i += 1000) large[i] = static_cast<char>('a' + i / 1000 % 26);
   order.files = {
       {"in.txt", farm.write("i", "hello\n")}, {"deep/b.bin", farm.write("b", large)}, {"e", farm.write("e", "")}};
-  order.results = {"out", "one", "absent"};
+  order.results = {"out", "one", "absent", "linked/passwd"};
   const Seen seen = run(std::move(order));
   INFO((seen.lost ? to_string(seen.lost->error) : "") << seen.error);
   REQUIRE(seen.end);

@@ -368,7 +368,11 @@ attempt("shared memory", lambda: of_libc("shmget", 0, 4096, 0o1600))
 
 TEST_CASE("sandbox: no other process is inspected or changed, and no namespace is entered") {
   if (!can_confine()) return;
-  const test::TemporaryFolder folder;
+  const test::TemporaryFolder folder, other_folder;
+  // A process of the same user without capabilities, which would protect it.
+  const auto other = SandboxedProcess::start(script(other_folder.path(), "echo $$ >started; sleep 1000"));
+  REQUIRE(other.ok());
+  const pid_t equal = processes_in(other_folder / "started", 1).front();
   CHECK(attempts(folder.path(), fmt::format(R"(
 parent = {}
 attempt("trace", lambda: of_libc("ptrace", 16, parent, None, None))
@@ -376,7 +380,7 @@ attempt("read memory", lambda: of_libc("process_vm_readv", parent, None, 0, None
 attempt("limits", lambda: of_libc("prlimit", parent, 7, None, None))
 attempt("own limits", lambda: of_libc("prlimit", 0, 7, None, None))
 attempt("priority", lambda: os.setpriority(os.PRIO_PROCESS, parent, 5))
-attempt("processors", lambda: os.sched_setaffinity(parent, os.sched_getaffinity(0)))
+attempt("processors", lambda: os.sched_setaffinity({}, os.sched_getaffinity(0)))
 attempt("own processors", lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)))
 attempt("all", lambda: os.kill(-1, signal.SIGURG))
 attempt("group", lambda: os.setpgid(0, 0))
@@ -392,7 +396,7 @@ attempt("personality", lambda: of_libc("personality", 0x0040000))
 attempt("events", lambda: call({}, 0, 0, -1, -1, 0))
 attempt("root", lambda: of_libc("chroot", b"."))
 )",
-                                            ::getpid(), SYS_clone, SYS_bpf, SYS_keyctl, SYS_perf_event_open)) ==
+                                            ::getpid(), equal, SYS_clone, SYS_bpf, SYS_keyctl, SYS_perf_event_open)) ==
         "trace: EPERM\nread memory: EPERM\nlimits: EPERM\nown limits: ok\npriority: EPERM\nprocessors: EPERM\n"
         "own processors: ok\nall: EPERM\ngroup: EPERM\n"
         "session: EPERM\nunshare: EPERM\nclone: EPERM\nclone3: ENOSYS\nnew call: ENOSYS\nbpf: EPERM\nio_uring: EPERM\n"
