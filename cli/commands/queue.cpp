@@ -100,7 +100,7 @@ class QueueCommand : public Command {
       print_json({{"kind", "queue-status"}, {"boards", boards}, {"orders", orders}});
       return Exit::success;
     }
-    for (const auto& board : report.boards)
+    for (const auto& board : report.boards) {
       print("board         {}{}{}: {}\n", board.entry.name,
             board.entry.labels.empty() ? "" : fmt::format(" ({})", fmt::join(board.entry.labels, ", ")),
             board.entry.machine_code ? "" : ", no machine code",
@@ -108,6 +108,8 @@ class QueueCommand : public Command {
             : board.client.empty()
                 ? fmt::format("busy, {} s", board.seconds)
                 : fmt::format("{} for {}, {} s, lease {}", board.what, board.client, board.seconds, board.lease));
+      print("              {}\n", fmt::format("{}", fmt::join(board.entry.facts, ", ")));
+    }
     for (const auto& order : report.orders)
       print("waiting       {} for {}: label {}, priority {}, {} s\n", order.what.empty() ? "a command" : order.what,
             order.client.empty() ? "another client" : order.client, order.label.empty() ? "any" : order.label,

@@ -92,6 +92,7 @@ class Boards {
     return false;
   }
   const test::TemporaryFolder& folder() const { return folder_; }
+  const std::string& address() const { return address_; }
 
  private:
   test::TemporaryFolder folder_;
@@ -170,6 +171,8 @@ TEST_CASE("boards: JSON reports of a command on a board name the board") {
   INFO(there.error);
   REQUIRE(there.exit == 0);
   const Json board = farm.status()["boards"][0];
+  const Finished status = test::dovetail({"queue", farm.address(), "--status"});
+  CHECK_THAT(status.out, ContainsSubstring("\n              " + board["facts"][0].get<std::string>()));
   for (const Json& report : {parse_json(there.out, "run").value(), read_json_file(farm.folder() / "r.json").value()}) {
     CHECK(report["board"]["name"] == "pi4");
     CHECK(report["board"]["facts"] == board["facts"]);
