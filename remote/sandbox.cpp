@@ -98,7 +98,8 @@ std::vector<ResourceLimit> resource_limits(const SandboxOrder& order) {
       {RLIMIT_CORE, 0}, {RLIMIT_NOFILE, kOpenFiles}, {RLIMIT_FSIZE, order.limits.file_bytes}};
   if (order.limits.memory_bytes)
     limits.push_back({order.devices.empty() ? RLIMIT_AS : RLIMIT_DATA, *order.limits.memory_bytes});
-  const double processor_seconds = std::ceil(order.limits.seconds) * available_processors() + 1;
+  const double processor_seconds =
+      std::ceil(order.limits.seconds + order.limits.grace_seconds) * available_processors() + 1;
   if (processor_seconds < 1e9) limits.push_back({RLIMIT_CPU, static_cast<rlim_t>(processor_seconds)});
   return limits;
 }

@@ -124,16 +124,16 @@ std::vector<Json> records_of(const std::string& database) {
   return records;
 }
 
-int processes_below(pid_t process) {
-  int count = 0;
+std::vector<pid_t> children_of(pid_t process) {
+  std::vector<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const auto text = read_text_file(entry.path() / "stat");
     if (!text.ok()) continue;
     const std::size_t close = text->rfind(')');
     if (close == text->npos || close + 4 > text->size()) continue;
-    if (std::atoi(text->c_str() + close + 4) == process) ++count;
+    if (std::atoi(text->c_str() + close + 4) == process) children.push_back(std::atoi(entry.path().filename().c_str()));
   }
-  return count;
+  return children;
 }
 
 }  // namespace
@@ -322,7 +322,7 @@ TEST_CASE("boards: kill -9 of the client ends the command on the board") {
   REQUIRE(client.says("board         pi4"));
   CHECK(client.end(SIGKILL) == -SIGKILL);
   CHECK(farm.becomes_idle("pi4"));
-  CHECK(processes_below(farm.boards["pi4"]->process()) == 0);
+  CHECK(children_of(farm.boards["pi4"]->process()).empty());
   CHECK(farm.run(kOnAccelerator).exit == 0);
 }
 
@@ -356,6 +356,26 @@ TEST_CASE("boards: Ctrl-C ends the command on the board") {
   Background client(farm.on(kEndless, "pi4"), farm.folder() / "client.log");
   REQUIRE(client.says("board         pi4"));
   CHECK(client.end(SIGINT) == -SIGINT);
+  CHECK(farm.becomes_idle("pi4"));
+}
+
+TEST_CASE("boards: a second Ctrl-C does not wait for a command that does not react") {
+  Boards farm;
+  farm.serve("pi4");
+  Background client(farm.on(kEndless, "pi4"), farm.folder() / "client.log");
+  REQUIRE(client.says("board         pi4"));
+  std::vector<pid_t> commands;
+  for (int i = 0; i < 500 && commands.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (const pid_t supervisor : children_of(farm.boards["pi4"]->process()))
+      for (const pid_t command : children_of(supervisor)) commands.push_back(command);
+  }
+  REQUIRE(commands.size() == 1);
+  ::kill(commands.front(), SIGSTOP);
+  ::kill(client.process(), SIGINT);
+  REQUIRE(client.says("waiting for the results"));
+  CHECK(client.end(SIGINT) == -SIGINT);
+  CHECK_THAT(client.output(), ContainsSubstring("its results were not waited for"));
   CHECK(farm.becomes_idle("pi4"));
 }
 
