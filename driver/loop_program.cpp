@@ -121,7 +121,8 @@ LoopProgram::LoopProgram(loops::Program program, std::shared_ptr<const loops::In
       named_(std::move(named)),
       schedule_(std::move(program), *intrinsics_) {}
 
-Result<LoopProgram> LoopProgram::parse(std::string_view text, std::string_view where, const LoopMachines& machines) {
+Result<LoopProgram> LoopProgram::parse(std::string_view text, std::string_view where, const LoopMachines& machines,
+                                       const loops::Sizes& sizes) {
   DOVETAIL_ASSIGN(isa::Machine machine,
                   isa::load_uniform_machine(machines.hardware.value_or(kDefaultHardware), "a loop program"));
   auto intrinsics = std::make_shared<loops::IntrinsicTable>(accel::make_intrinsics(machine.hardware));
@@ -131,7 +132,7 @@ Result<LoopProgram> LoopProgram::parse(std::string_view text, std::string_view w
     if (processor.ok()) std::ranges::copy(cpu::intrinsics(*processor), std::back_inserter(*intrinsics));
     else if (machines.cpu != "native") return processor.errors();
   }
-  DOVETAIL_ASSIGN(loops::Program program, loops::parse_program(text, where));
+  DOVETAIL_ASSIGN(loops::Program program, loops::parse_program(text, where, sizes));
   DOVETAIL_TRY(check_sizes(program));
   program = loops::complete_calls(std::move(program), *intrinsics);
   DOVETAIL_TRY(loops::verify(program, *intrinsics));
@@ -248,6 +249,17 @@ Result<std::vector<std::pair<std::string, NdArray>>> LoopProgram::run(const std:
     ++result;
   }
   return outputs;
+}
+
+Result<RunInputs> LoopProgram::inputs(const std::map<std::string, std::string>& files, std::uint64_t seed) const {
+  bundle::Bundle tensors;
+  for (const loops::Parameter& parameter : written_->parameters) {
+    if (parameter.role == loops::ParameterRole::output) continue;
+    tensors.inputs.push_back(static_cast<bundle::TensorIndex>(tensors.tensors.size()));
+    tensors.tensors.push_back(
+        {.name = parameter.buffer->name, .dtype = parameter.buffer->dtype, .shape = parameter.buffer->shape});
+  }
+  return gather_inputs(tensors, files, seed);
 }
 
 Result<LoopProgram::Compiled> LoopProgram::compile(const std::string& target, bool check_bounds,

@@ -19,9 +19,11 @@
 #include "bundle/bundle.h"
 #include "compiler/schedule/index_map.h"
 #include "compiler/schedule/schedule.h"
+#include "driver/tensor_files.h"
 #include "isa/system.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
+#include "loops/parse.h"
 
 namespace dovetail::driver {
 
@@ -36,7 +38,9 @@ class LoopProgram {
  public:
   // Steps and calls may use the intrinsics of both machines. Errors: syntax; a program that does not verify; a loop
   // whose kind requires a property that it lacks; unknown machines.
-  static Result<LoopProgram> parse(std::string_view text, std::string_view where, const LoopMachines& machines);
+  // `sizes`: of those that the text declares.
+  static Result<LoopProgram> parse(std::string_view text, std::string_view where, const LoopMachines& machines,
+                                   const loops::Sizes& sizes = {});
 
   // Applies steps, given as a trace (docs/reference/schedules.md). Error: a step is rejected; then none is applied.
   Result<void> apply(std::string_view steps);
@@ -50,6 +54,9 @@ class LoopProgram {
   // that are missing, unknown, or of another type or shape; what the interpreter diagnoses. `work` may be null.
   Result<std::vector<std::pair<std::string, NdArray>>> run(const std::map<std::string, NdArray>& inputs,
                                                            Work* work) const;
+
+  // Inputs and constants from files, and pseudo-random ones from the seed (gather_inputs).
+  Result<RunInputs> inputs(const std::map<std::string, std::string>& files, std::uint64_t seed) const;
 
   struct Compiled {
     bundle::Bundle bundle;

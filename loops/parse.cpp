@@ -4,8 +4,8 @@
 
 namespace dovetail::loops {
 
-Result<Program> parse_program(std::string_view text, std::string_view where) {
-  Parser parser(text, where);
+Result<Program> parse_program(std::string_view text, std::string_view where, const Sizes& sizes) {
+  Parser parser(text, where, sizes);
   std::optional<Program> program = parser.run();
   if (!parser.errors().empty()) return std::move(parser.errors());
   return *std::move(program);

@@ -2,6 +2,10 @@
 // are collected.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -9,6 +13,10 @@
 
 namespace dovetail::loops {
 
-Result<Program> parse_program(std::string_view text, std::string_view where);
+// Values of the sizes that a text declares, in place of those that it gives.
+using Sizes = std::map<std::string, std::int64_t, std::less<>>;
+
+// Errors also: a size without a value, or one that the text does not declare.
+Result<Program> parse_program(std::string_view text, std::string_view where, const Sizes& sizes = {});
 
 }  // namespace dovetail::loops

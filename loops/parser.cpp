@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "loops/syntax.h"
 #include "loops/verify.h"
@@ -63,7 +65,7 @@ std::string Parser::take_name(std::string_view what) {
   return take().text;
 }
 
-std::int64_t Parser::integer(std::string_view what) {
+std::int64_t Parser::literal_integer(std::string_view what) {
   const bool negative = accept("-");
   if (peek().kind != TokenKind::integer) expected(what);
   const Token& token = take();
@@ -133,8 +135,15 @@ std::optional<Program> Parser::run() {
     in_header_ = false;
     bool declaring = true;
     while (declaring) recovering([&] { declaring = declaration(program); });
+    for (const auto& [name, value] : given_sizes_)
+      if (!sizes_.contains(name))
+        errors_.push_back({"cannot parse loop program", where_, fmt::format("it declares no size {}", name),
+                           sizes_.empty()
+                               ? "write `size` lines, or leave the value out"
+                               : fmt::format("its sizes are {}", fmt::join(std::views::keys(sizes_), ", "))});
     program.body = body();
     if (peek().kind != TokenKind::end) expected("the end of the text");
+    program.allocations.insert(program.allocations.end(), defined_.begin(), defined_.end());
   } catch (const Stop&) {
     return std::nullopt;
   }
@@ -159,6 +168,10 @@ bool Parser::declaration(Program& program) {
   if (is_word("alloc")) {
     take();
     program.allocations.push_back(buffer_declaration());
+    return true;
+  }
+  if (is_word("size")) {
+    size_declaration();
     return true;
   }
   if (is_word("free")) {
@@ -186,10 +199,14 @@ Buffer Parser::buffer_declaration() {
     take();
     scope = take_name("a memory scope");
   }
+  return add_buffer(at, std::move(buffer_name), dtype, std::move(shape), std::move(scope));
+}
+
+Buffer Parser::add_buffer(const Token& at, std::string name, DType dtype, Shape shape, std::string scope) {
   const bool known =
-      std::any_of(buffers_.begin(), buffers_.end(), [&](const Buffer& buffer) { return buffer->name == buffer_name; });
-  if (known) fail(at, fmt::format("two buffers are named {}", buffer_name), "give each buffer its own name");
-  buffers_.push_back(make_buffer(std::move(buffer_name), dtype, std::move(shape), std::move(scope)));
+      std::any_of(buffers_.begin(), buffers_.end(), [&](const Buffer& buffer) { return buffer->name == name; });
+  if (known) fail(at, fmt::format("two buffers are named {}", name), "give each buffer its own name");
+  buffers_.push_back(make_buffer(std::move(name), dtype, std::move(shape), std::move(scope)));
   return buffers_.back();
 }
 
@@ -251,6 +268,7 @@ Stmt Parser::statement() {
   if (is_word("if")) return if_statement();
   if (is_word("block")) return block_statement();
   if (is_word("call")) return call_statement();
+  if (is_definition()) return definition();
   if (is_symbol("{")) {
     no_lets();
     take();
@@ -282,7 +300,9 @@ Stmt Parser::for_statement() {
   expect("{", "before the loop's body");
   in_header_ = false;
   visible_.push_back(loop.var);
+  open_loops_.push_back({loop.var, loop.extent});
   loop.body = body();
+  open_loops_.pop_back();
   visible_.pop_back();
   return make_stmt(std::move(loop));
 }

@@ -12,6 +12,7 @@
 #include "base/diagnostic.h"
 #include "loops/ir.h"
 #include "loops/lexer.h"
+#include "loops/parse.h"
 
 namespace dovetail::loops {
 
@@ -21,7 +22,8 @@ class Parser {
                                             << 40;  // largest step of an operand; no buffer has as many elements
   static constexpr int kMaxDepth = 1000;            // depth limit of an expression: every later pass recurses over it
 
-  Parser(std::string_view text, std::string_view where) : tokens_(tokenize(text)), where_(where) {}
+  Parser(std::string_view text, std::string_view where, const Sizes& sizes = {})
+      : tokens_(tokenize(text)), where_(where), given_sizes_(sizes) {}
 
   std::optional<Program> run();  // null or incomplete if errors() is not empty
   Diagnostics& errors() { return errors_; }
@@ -38,11 +40,16 @@ class Parser {
     int depth = 1;
   };
   class Nesting;
+  struct Axis {
+    Var var;
+    std::int64_t extent = 0;
+  };
 
   // parser.cpp
   void program_header(Program& program);
   bool declaration(Program& program);
   Buffer buffer_declaration();
+  Buffer add_buffer(const Token& at, std::string name, DType dtype, Shape shape, std::string scope);
   Stmt body();
   Stmt statement();
   Stmt for_statement();
@@ -58,6 +65,15 @@ class Parser {
   Var variable(DType default_type);
   template <typename F>
   void recovering(const F& line);
+
+  // parser_definitions.cpp
+  void size_declaration();
+  std::int64_t integer(std::string_view what);
+  std::int64_t integer_product(std::string_view what);
+  std::int64_t integer_factor(std::string_view what);
+  bool is_definition() const;
+  std::vector<Axis> axes();
+  Stmt definition();
 
   // parser_expressions.cpp
   Expr expression(std::optional<DType> expected = {});
@@ -84,7 +100,7 @@ class Parser {
   void expect(std::string_view symbol, std::string_view context);
   void expect_word(std::string_view word, std::string_view context);
   std::string take_name(std::string_view what);
-  std::int64_t integer(std::string_view what);
+  std::int64_t literal_integer(std::string_view what);
   DType dtype_name();
   [[noreturn]] void fail(const Token& at, std::string why, std::string hint);
   [[noreturn]] void expected(std::string_view what);
@@ -96,7 +112,11 @@ class Parser {
   int nesting_ = 0;
   bool in_header_ = false;  // an error here leaves the braces unbalanced
   Diagnostics errors_;
+  Sizes given_sizes_, sizes_;
   std::vector<Buffer> buffers_;
+  std::vector<Buffer> defined_;             // by definitions, without a declaration
+  std::vector<Axis> open_loops_;            // around the statement
+  std::map<std::string, int> definitions_;  // of each buffer so far
   std::vector<Var> visible_;
   std::map<std::string, Parsed> lets_;  // definitions for the next store
 };

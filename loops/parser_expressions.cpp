@@ -177,6 +177,8 @@ Parser::Parsed Parser::named() {
   if (const auto let = lets_.find(token.text); let != lets_.end()) return let->second;
   const auto found =
       std::find_if(visible_.rbegin(), visible_.rend(), [&](const Var& var) { return var->name == token.text; });
+  if (const auto size = sizes_.find(token.text); found == visible_.rend() && size != sizes_.end())
+    return {int_imm(size->second), true};
   if (found == visible_.rend())
     fail(token, fmt::format("no variable named {} is visible here", token.text),
          "name an enclosing loop or iterator, or write buffer[...] to load");

@@ -16,6 +16,7 @@ std::span<const CommandRow> all_commands() {
       {"compare", "run models on several targets and configurations, side by side", make_compare},
       {"tune", "search the schedules of a model's kernels for faster ones, and record them", make_tune},
       {"explore", "measure a space of design points for models: latency, area, energy, and the front", make_explore},
+      {"kernel", "print, check, run and compile your own loop program, with a schedule by hand", make_kernel},
       {"queue", "lease boards to clients, which run their commands there with --on", make_queue},
       {"serve", "run commands of a queue's clients on this machine", make_serve},
       {"simulate", "run a raw accelerator program on a memory image", make_simulate},

@@ -16,6 +16,7 @@ std::unique_ptr<Command> make_profile();
 std::unique_ptr<Command> make_compare();
 std::unique_ptr<Command> make_tune();
 std::unique_ptr<Command> make_explore();
+std::unique_ptr<Command> make_kernel();
 std::unique_ptr<Command> make_queue();
 std::unique_ptr<Command> make_serve();
 std::unique_ptr<Command> make_simulate();

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "cli/commands/all.h"
+#include "cli/commands/write_bundle.h"
 #include "cli/program/emit_region.h"
 #include "cli/report/compile_report.h"
 #include "cli/shell/output.h"
@@ -59,7 +60,7 @@ class Compile : public Command {
   Result<Exit> run() override {
     CompileOptions options;
     DOVETAIL_TRY(check_stages());
-    DOVETAIL_TRY(check_output());
+    if (output_) DOVETAIL_TRY(check_bundle_name(*output_, "compile"));
     options.expose_all = all_tensors_;
     options.dump = dump_;
     options.stop_after = stop_after_;
@@ -75,7 +76,7 @@ class Compile : public Command {
       print("verified      {}\n", verified.summary);
     }
     if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(report_json(model, model_.title()))));
-    if (output_) DOVETAIL_TRY(write_bundle(model.compiled.bundle));
+    if (output_) DOVETAIL_TRY(write_bundle(model.compiled.bundle, *output_));
     if (emit_) {
       DOVETAIL_ASSIGN(const std::string written, emit_regions(model.compiled.bundle, *emit_));
       print("{}", written);
@@ -85,32 +86,6 @@ class Compile : public Command {
   }
 
  private:
-  Result<void> write_bundle(const bundle::Bundle& bundle) const {
-    DOVETAIL_TRY(bundle::verify(bundle));
-    const bundle::Serialized file = bundle::serialize_in_pieces(bundle);
-    DOVETAIL_TRY(write_result_file(*output_, file.pieces));
-    print("bundle        {}, {}\n", *output_, driver::bytes_text(file.size()));
-    std::error_code error;
-    if (*output_ != kStandardStream && !std::filesystem::is_regular_file(*output_, error)) return {};
-    if (runtime::machine_code_targets(bundle, runtime::built_in_devices({})).empty()) return {};
-    if (const auto recorded = runtime::record_bundle(file.pieces, *output_); !recorded.ok())
-      print("note          running it needs --trust, since it is not recorded: {}\n",
-            to_string(recorded.errors().front(), "the record"));
-    return {};
-  }
-
-  // Checks -o before anything is compiled.
-  Result<void> check_output() const {
-    if (!output_ || *output_ == kStandardStream || output_->ends_with(bundle::kFileExtension)) return {};
-    std::error_code error;
-    const auto status = std::filesystem::status(*output_, error);
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return {};  // a device, a pipe
-    return Diagnostic{"bad usage of `dovetail compile`", "-o",
-                      fmt::format("{} does not end in {}, so `dovetail run` would read it as a model", *output_,
-                                  bundle::kFileExtension),
-                      fmt::format("name the file {}{}", *output_, bundle::kFileExtension)};
-  }
-
   Result<void> check_stages() const {
     if (json_ && !dump_.empty())
       return Diagnostic{"bad usage of `dovetail compile`", "--json", "--dump prints to stdout too",

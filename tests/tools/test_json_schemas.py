@@ -19,6 +19,7 @@ FLOATS = SOURCE / "examples/digits/digits_float.onnx"
 IMAGES = SOURCE / "examples/digits/test_images.npy"
 LABELS = SOURCE / "examples/digits/test_labels.npy"
 MATMUL = SOURCE / "examples/assembly/matmul.s"
+JACOBI = str(SOURCE / "examples/kernels/jacobi_2d.loops")
 ACCEL = ["--target", "accel,cpu", "--hw", "1x16x16-ext"]
 
 
@@ -80,6 +81,8 @@ COMMANDS: list[tuple[str, list]] = [
     *((name, [name, "{}/z.onnx", *ACCEL, "--engine", "cycle", "--accelerators", "2", "--split", "layers"]) for name in ("run", "profile")),
     ("export", ["export", DIGITS, "-o", "{}/exported"]),
     ("zoo-list", ["zoo", "list"]),
+    *(("kernel", ["kernel", *words]) for words in (["print", JACOBI], ["check", JACOBI, "--target", "cpu"], ["compile", JACOBI, "--target", "host", "-o", "{}/j.dvt"],
+        ["run", JACOBI, "--target", "cpu", "--check"])),
     ("rtl", ["rtl", "find", "--hw", "tiny"]),
     ("onnx-test", ["onnx-test", "{}/onnx", "--target", "cpu", None]),
     ("certificates", ["certificates", "{}/farm", "--queue", "lab.example.org", "--client", "alice:run-code,admin"]),

@@ -1,0 +1,109 @@
+#include "driver/loop_counts.h"
+
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "base/overloaded.h"
+#include "base/saturating.h"
+#include "base/text_table.h"
+#include "driver/value_text.h"
+
+namespace dovetail::driver {
+
+namespace {
+
+void count(const loops::Expr& expr, double times, LoopCounts& counts) {
+  if (!expr) return;
+  const auto operation = [&](std::initializer_list<loops::Expr> operands) {
+    counts.operations += times;
+    for (const loops::Expr& operand : operands) count(operand, times, counts);
+  };
+  std::visit(Overloaded{[](const loops::IntImm&) {}, [](const loops::FloatImm&) {}, [](const loops::VarRef&) {},
+                        [&](const loops::Unary& node) { operation({node.a}); },
+                        [&](const loops::Binary& node) {
+                          operation({node.a, node.b});
+                        },
+                        [&](const loops::Cast& node) { count(node.a, times, counts); },
+                        [&](const loops::Bitcast& node) { count(node.a, times, counts); },
+                        [&](const loops::Select& node) {
+                          for (const loops::Expr& each : {node.condition, node.if_true, node.if_false})
+                            count(each, times, counts);
+                        },
+                        [&](const loops::LoadExpr&) { counts.loads += times; },
+                        [&](const loops::Call& node) {
+                          counts.operations += times;
+                          for (const loops::Expr& each : node.arguments) count(each, times, counts);
+                        }},
+             expr->node);
+}
+
+// `times`: how often the statement runs.
+void count(const loops::Stmt& stmt, double times, LoopCounts& counts) {
+  if (!stmt) return;
+  std::visit(
+      Overloaded{[&](const loops::For& node) { count(node.body, times * static_cast<double>(node.extent), counts); },
+                 [&](const loops::If& node) {
+                   count(node.then_body, times, counts);
+                   count(node.else_body, times, counts);
+                 },
+                 [&](const loops::Sequence& node) {
+                   for (const loops::Stmt& each : node.body) count(each, times, counts);
+                 },
+                 [&](const loops::Block& node) {
+                   double reduced = 1;
+                   for (const loops::Iterator& iterator : node.iterators)
+                     if (iterator.kind == loops::IterKind::reduce) reduced *= static_cast<double>(iterator.extent);
+                   count(node.init, reduced == 0 ? 0 : times / reduced, counts);
+                   count(node.body, times, counts);
+                 },
+                 [&](const loops::Store& node) {
+                   counts.stores += times * static_cast<double>(node.targets.size());
+                   for (const loops::StoreTarget& target : node.targets) count(target.value, times, counts);
+                 },
+                 [&](const loops::IntrinsicCall&) { counts.calls += times; }},
+      stmt->node);
+}
+
+std::string number_text(double number) {
+  return number < 1e15 ? with_separators(static_cast<std::uint64_t>(number)) : fmt::format("{:.3g}", number);
+}
+
+}  // namespace
+
+LoopCounts count_loops(const loops::Program& program) {
+  LoopCounts counts;
+  count(program.body, 1, counts);
+  const auto add = [&](const loops::Buffer& buffer) {
+    std::uint64_t& bytes = counts.bytes[buffer->scope];
+    bytes = saturating_sum(bytes, size_bytes(buffer->dtype) * static_cast<std::uint64_t>(element_count(buffer->shape)));
+  };
+  for (const loops::Parameter& parameter : program.parameters) add(parameter.buffer);
+  for (const loops::Buffer& buffer : program.allocations) add(buffer);
+  return counts;
+}
+
+std::string counts_text(const LoopCounts& counts) {
+  std::string text;
+  const auto add = [&](double number, const char* what) {
+    if (number != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", number_text(number), what);
+  };
+  add(counts.operations, "operations");
+  add(counts.loads, "loads");
+  add(counts.stores, "stores");
+  add(counts.calls, "calls");
+  for (const auto& [scope, bytes] : counts.bytes) text += fmt::format("; {} {}", scope, bytes_text(bytes));
+  return text;
+}
+
+Json to_json(const LoopCounts& counts) {
+  Json bytes = Json::object();
+  for (const auto& [scope, number] : counts.bytes) bytes[scope] = number;
+  return {{"operations", counts.operations},
+          {"loads", counts.loads},
+          {"stores", counts.stores},
+          {"calls", counts.calls},
+          {"bytes", bytes}};
+}
+
+}  // namespace dovetail::driver

@@ -1,0 +1,27 @@
+// What a run of a loop program does, counted from its loops without running it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/json.h"
+#include "loops/ir.h"
+
+namespace dovetail::driver {
+
+// Conditions count as true, also the predicates of blocks, and both sides of a select are counted. Index arithmetic is
+// not. Doubles, since programs of any size are counted.
+struct LoopCounts {
+  double loads = 0, stores = 0;                     // elements
+  double operations = 0;                            // arithmetic on values; a multiply-add is two
+  double calls = 0;                                 // of intrinsics
+  std::map<std::string, std::uint64_t> bytes = {};  // of buffers, by memory scope
+};
+LoopCounts count_loops(const loops::Program& program);
+
+// "1,048,576 operations, 2,097,152 loads, 16,384 stores; global 48 KiB, accel.acc 1 KiB"
+std::string counts_text(const LoopCounts& counts);
+Json to_json(const LoopCounts& counts);
+
+}  // namespace dovetail::driver

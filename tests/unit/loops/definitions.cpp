@@ -1,0 +1,142 @@
+// Definitions of whole tensors, and sizes, in the text of loop programs.
+#include <span>
+#include <string>
+#include <vector>
+
+#include "loops/interpreter.h"
+#include "loops/parse.h"
+#include "loops/print.h"
+#include "loops/verify.h"
+#include "tests/catch.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+loops::Program parsed_definition(const std::string& text, const loops::Sizes& sizes = {}) {
+  auto program = loops::parse_program(text, "p", sizes);
+  REQUIRE((program.ok() ? "" : to_string(program.errors())) == "");
+  const auto valid = loops::verify(*program, {});
+  REQUIRE((valid.ok() ? "" : to_string(valid.errors())) == "");
+  const std::string printed = loops::to_string(*program);
+  const auto again = loops::parse_program(printed, "p");
+  REQUIRE((again.ok() ? "" : to_string(again.errors())) == "");
+  CHECK(loops::to_string(*again) == printed);
+  return *std::move(program);
+}
+
+std::string problem_of(const std::string& text, const loops::Sizes& sizes = {}) {
+  const auto program = loops::parse_program(text, "p", sizes);
+  return program.ok() ? "" : to_string(program.errors());
+}
+
+// The values of the only output, for inputs of one type.
+template <typename T>
+std::vector<T> result_of(const loops::Program& program, const std::vector<NdArray>& inputs) {
+  const auto code = loops::compile(program);
+  REQUIRE(code.ok());
+  const auto outputs = loops::run(**code, inputs);
+  REQUIRE((outputs.ok() ? "" : to_string(outputs.errors())) == "");
+  const NdArray& output = outputs->at(0);
+  const std::span<const T> values = output.data<T>();
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+TEST_CASE("a definition is a loop nest around a block") {
+  const loops::Program program = parsed_definition(R"(program p {
+  size n = 2
+  input x: int32[n, n + 1]
+  output y: int32[n + 1, n]
+  y[j in n + 1, i in n] = x[i, j] * 2 + n
+})");
+  CHECK_THAT(loops::to_string(program), ContainsSubstring("for y.j in 3 {\n    for y.i in 2 {\n      block y {"));
+  CHECK(result_of<std::int32_t>(program, {NdArray::from<std::int32_t>({2, 3}, {1, 2, 3, 4, 5, 6})}) ==
+        std::vector<std::int32_t>{4, 10, 6, 12, 8, 14});
+}
+
+TEST_CASE("reductions of definitions have their identities") {
+  const auto reduce = [](const std::string& how, const std::string& type) {
+    return parsed_definition("program p {\n input x: " + type + "[2, 3]\n output y: " + type +
+                             "[2]\n y[i in 2] = " + how + "\n}");
+  };
+  const NdArray x = NdArray::from<std::int32_t>({2, 3}, {3, -1, 2, -7, -2, -5});
+  const auto gives = [&](const std::string& how, const std::vector<std::int32_t>& expected) {
+    INFO(how);
+    CHECK(result_of<std::int32_t>(reduce(how, "int32"), {x}) == expected);
+  };
+  gives("sum[k in 3] x[i, k]", {4, -14});
+  gives("dot[k in 3] x[i, k] * x[i, k]", {14, 78});
+  gives("product[k in 3] x[i, k]", {-6, -70});
+  gives("max[k in 3] x[i, k]", {3, -2});
+  gives("min[k in 3] x[i, k]", {-1, -7});
+  gives("sum[k in 3 where x[i, k] > 0] x[i, k]", {5, 0});
+  gives("max[k in 3 where k != 0] x[i, k]", {2, -2});
+  // A condition guards the accesses of the value.
+  gives("sum[k in 5 where k >= 1 && k < 4] x[i, k - 1]", {4, -14});
+  gives("max(x[i, 0], x[i, 1])", {3, -2});  // not a reduction
+  CHECK(result_of<std::uint64_t>(
+            parsed_definition("program p {\n input x: uint64[2]\n output y: uint64[]\n y[] = min[k in 2] x[k]\n}"),
+            {NdArray::from<std::uint64_t>({2}, {UINT64_MAX, UINT64_MAX - 1})}) ==
+        std::vector<std::uint64_t>{UINT64_MAX - 1});
+  CHECK_THAT(loops::to_string(reduce("dot[k in 3] x[i, k] * x[i, k]", "float32")),
+             ContainsSubstring("@sum(\"products\")"));
+}
+
+TEST_CASE("a definition in a loop runs in each of its steps, and sees its number") {
+  const loops::Program program = parsed_definition(R"(program p {
+  size t = 3
+  input x: int32[2]
+  output y: int32[2]
+  y[i in 2] = x[i]
+  for step in t {
+    twice[i in 2]: int32 = y[i] * 2
+    y[i in 2] = twice[i] + int32(step)
+  }
+})");
+  // 1: 2 + 0, 4 + 1, 10 + 2.
+  CHECK(result_of<std::int32_t>(program, {NdArray::from<std::int32_t>({2}, {1, 0})}) ==
+        std::vector<std::int32_t>{12, 4});
+}
+
+TEST_CASE("sizes come from the caller or from the text") {
+  const std::string text =
+      "program p {\n size n, m = n * 2, k = (m + 7) // 4 % 3\n input x: int8[n, m]\n output y: "
+      "int8[n]\n y[i in n] = x[i, k]\n}";
+  const auto shape = [&](const loops::Sizes& sizes) {
+    return parsed_definition(text, sizes).parameters.front().buffer->shape;
+  };
+  CHECK(shape({{"n", 4}}) == Shape{4, 8});
+  CHECK(shape({{"n", 4}, {"m", 5}}) == Shape{4, 5});
+  CHECK_THAT(problem_of(text),
+             ContainsSubstring("(p:2:7): the size n has no value") && ContainsSubstring("write n = 128"));
+  CHECK_THAT(problem_of(text, {{"n", 4}, {"width", 5}}),
+             ContainsSubstring("it declares no size width. Hint: its sizes are k, m, n"));
+  const auto extent = [](const std::string& number) {
+    return problem_of("program p {\n input x: int8[" + number + "]\n output y: int8[1]\n y[0] = x[0]\n}");
+  };
+  CHECK(extent("(2 + 3) * 4 - 1") == "");
+  CHECK_THAT(extent("4 // 0"), ContainsSubstring("the divisor is 0"));
+  CHECK_THAT(extent("9223372036854775807 + 1"), ContainsSubstring("does not fit int64"));
+  CHECK_THAT(extent("9223372036854775807 * 2"), ContainsSubstring("does not fit int64"));
+  CHECK_THAT(extent("n"), ContainsSubstring("expected an extent"));
+  CHECK_THAT(extent(std::string(2000, '(') + "1"), ContainsSubstring("nesting is deeper"));
+}
+
+TEST_CASE("wrong definitions are reported at their place") {
+  const auto of = [](const std::string& line) {
+    return problem_of("program p {\n input x: int32[4]\n output y: int32[4]\n " + line + "\n}");
+  };
+  CHECK(of("y[i in 4] = x[i]") == "");
+  CHECK_THAT(of("y[i in 3] = x[i]"),
+             ContainsSubstring("(p:4:2): the axes have the extents [3], and y has the shape [4]"));
+  CHECK_THAT(of("z[i in 4] = x[i]"), ContainsSubstring("(p:4:2): no buffer is named z"));
+  CHECK_THAT(of("y[i in 4]: int32 = x[i]"), ContainsSubstring("two buffers are named y"));
+  CHECK_THAT(of("y[i in 4] = float32(x[i])"), ContainsSubstring("expected int32, found an expression of type float32"));
+  CHECK_THAT(of("y[i in 4] = x[j]"), ContainsSubstring("no variable named j is visible here"));
+  CHECK_THAT(of("y[i in 4] = dot[k in 4] x[k]"), ContainsSubstring("dot adds products, and this is none"));
+  CHECK_THAT(of("y[i in 4] = sum[k in 4 x[k]"), ContainsSubstring("expected"));
+  CHECK_THAT(of("y[i in 4] ="), ContainsSubstring("expected an expression"));
+}
