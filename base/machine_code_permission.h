@@ -12,6 +12,9 @@ namespace dovetail {
 
 inline constexpr const char* kMachineCodeVariable = "DOVETAIL_MACHINE_CODE";
 inline constexpr const char* kMachineCodeForbidden = "forbidden";
+// The same, for the reasons that a board may have.
+inline constexpr const char* kMachineCodeForbiddenByBoard = "forbidden-by-board";
+inline constexpr const char* kMachineCodeForbiddenByDevice = "forbidden-by-device";
 
 // False if the variable is set, unless to "allowed".
 bool may_execute_machine_code();

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "base/folder.h"
+#include "base/machine_code_permission.h"
 #include "base/sha256.h"
 #include "base/user_folder.h"
 #include "remote/channel.h"
@@ -401,8 +402,12 @@ Result<void> Board::State::start(Session& lease, const CommandStart& command) {
   if (options.device && options.device->is_used_by(command.arguments)) {
     order.environment[options.device->variable] = options.device->value;
     order.inherited = options.device->files;
-    order.machine_code = order.machine_code && options.device->confined;
+    if (order.machine_code && !options.device->confined) {
+      order.machine_code = false;
+      order.environment[kMachineCodeVariable] = kMachineCodeForbiddenByDevice;
+    }
   }
+  if (!may_run_machine_code.ok()) order.environment[kMachineCodeVariable] = kMachineCodeForbiddenByBoard;
   if (command.texts) order.environment["DOVETAIL_ONE_OF_SEVERAL"] = "1";  // explore/distribute/inherited.h
   std::optional<double> left;
   if (lease.limit) left = std::chrono::duration<double>(*lease.limit - Channel::Clock::now()).count();

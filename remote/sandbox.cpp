@@ -134,7 +134,7 @@ struct Start {
                 {"LANG", "C.UTF-8"},
                 {"DOVETAIL_PREFIX", kit_prefix().string()}});
     all[kMessagesVariable] = fmt::format("{}", kMessages);
-    if (!order.machine_code) all[kMachineCodeVariable] = kMachineCodeForbidden;
+    if (!order.machine_code) all.insert({kMachineCodeVariable, kMachineCodeForbidden});
     for (const auto& [name, value] : all) variables.push_back(fmt::format("{}={}", name, value));
     for (std::string& word : words) arguments.push_back(word.data());
     for (std::string& variable : variables) environment.push_back(variable.data());

@@ -52,7 +52,8 @@ struct SandboxOrder {
   // Open files of this process that the command gets, at the same numbers of at least kFirstInherited: a device whose
   // path it may not open.
   std::vector<int> inherited = {};
-  // Whether the command may execute machine code of its client. False sets DOVETAIL_MACHINE_CODE=forbidden. True is an
+  // Whether the command may execute machine code of its client. False sets DOVETAIL_MACHINE_CODE=forbidden, unless
+  // `environment` says more. True is an
   // error where check_sandbox() is one.
   bool machine_code = false;
   SandboxLimits limits = {};

@@ -9,11 +9,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <stdlib.h>
 
 #include "runtime/executor.h"
 #include "simulator/axi/axi_engine.h"
-#include "simulator/axi/board_device.h"
 #include "simulator/cycle/cycle.h"
 #include "simulator/functional/functional.h"
 #include "simulator/rtl/build.h"
@@ -101,8 +99,8 @@ constexpr std::array<EngineRow, 5> kEngines{{
 // Why an engine is not here, if it is not: some are loaded from files that a kit may lack, or need a device.
 std::optional<Diagnostic> absence(const EngineRow& row) {
   if (row.name == "systemc" && !simulator::find_systemc_engine()) return simulator::no_systemc_engine();
-  if (row.name == "axi" && ::getenv(simulator::kAxiVariable) == nullptr)  // NOLINT: the environment does not change
-    if (const auto place = simulator::find_board_place(); !place.ok()) return place.errors().front();
+  if (row.name == "axi")
+    if (const auto place = simulator::axi_place(); !place.ok()) return place.errors().front();
   return std::nullopt;
 }
 

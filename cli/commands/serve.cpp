@@ -60,9 +60,10 @@ class Serve : public Command {
     options.value("--store", "MIB", store_, "the most that the files of all clients take, in MiB (default 8192)");
     options.value("--longest", "S", longest_, "the longest time of a command in seconds (default 43200)");
     options.value("--memory", "MIB", memory_, "the most memory of a command, in MiB (default: half of the machine's)");
-    options.value("--device", "axi[:PLACE]", device_,
-                  "the accelerator of this board, for commands with --engine axi (docs/howto/boards.md). PLACE:\n"
-                  "/dev/uioN:/dev/udmabufN, or rtl, the Verilated design (default: the only one of this machine)");
+    options.value(
+        "--device", "axi[:PLACE]", device_,
+        "the accelerator of this board, for commands with --engine axi (docs/howto/boards.md). PLACE:\n"
+        "/dev/uioN:/dev/udmabufN, or rtl, the Verilated design (default: DOVETAIL_AXI, or the only one here)");
     options.flag("--device-is-confined", device_is_confined_,
                  "the accelerator reaches only its memory, by an IOMMU: commands that use it may run machine code");
     options.value("--bitstream", "FILE", bitstream_, "of the device; its SHA-256 is listed with the board", File::read);
@@ -131,12 +132,18 @@ class Serve : public Command {
     if (!device_) {
       if (bitstream_) return misplaced("--bitstream");
       if (device_is_confined_) return misplaced("--device-is-confined");
+      options.device = {.variable = simulator::kAxiVariable,
+                        .value = std::string(simulator::kNoPlace),
+                        .files = {},
+                        .confined = true,
+                        .is_used_by = uses_engine_axi};
       return {};
     }
     if (*device_ != "axi" && !device_->starts_with("axi:"))
       return Diagnostic{"invalid value for --device", *device_, "there is no device of that kind",
                         "write axi, or axi:/dev/uioN:/dev/udmabufN"};
-    const std::string text = device_->size() > 4 ? device_->substr(4) : "";
+    const std::string text =
+        device_->size() > 4 ? device_->substr(4) : environment(simulator::kAxiVariable).value_or("");
     remote::BoardOptions::Device device{.variable = simulator::kAxiVariable,
                                         .value = text,
                                         .files = {},
@@ -155,7 +162,7 @@ class Serve : public Command {
     options.entry.facts.push_back(fmt::format("axi {}", files_ ? files_->name : text));
     if (bitstream_) {
       DOVETAIL_ASSIGN(const std::string bytes, read_text_file(*bitstream_));
-      options.entry.facts.push_back(fmt::format("bitstream {}", sha256(std::as_bytes(std::span(bytes))).substr(0, 16)));
+      options.entry.facts.push_back(fmt::format("bitstream {}", sha256(std::as_bytes(std::span(bytes)))));
     }
     options.device = std::move(device);
     return {};

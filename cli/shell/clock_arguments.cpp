@@ -38,7 +38,7 @@ Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view
   if (assertions && engine != "rtl")
     return Diagnostic{"bad usage", "--assertions", fmt::format("engine {} has no assertions", engine),
                       "remove the option, or add --engine rtl"};
-  if (no_build && engine != "rtl")
+  if (no_build && engine != "rtl" && engine != "axi")
     return Diagnostic{"bad usage", "--no-build", fmt::format("engine {} needs no Verilated model", engine),
                       "remove the option, or add --engine rtl"};
   if (waves) options.waves = *waves;

@@ -13,10 +13,10 @@
 
 #include <dovetail_driver.h>
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include "base/little_endian.h"
 #include "base/sha256.h"
+#include "base/user_folder.h"
 #include "isa/move_memory.h"
 #include "isa/spec/registers.h"
 #include "isa/text.h"
@@ -40,6 +40,10 @@ constexpr double kSecondsPerStep = 1e-5;  // of a device that is a hundred times
 
 std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
+std::uint32_t register_at(std::string_view name) {
+  return std::ranges::find(isa::spec::kRegisters, name, &isa::spec::Register::name)->offset;
+}
+
 }  // namespace
 
 class SharedAxiDevice {
@@ -49,29 +53,75 @@ class SharedAxiDevice {
   AxiDevice& device() { return *device_; }
   std::mutex& mutex() { return mutex_; }  // protects everything
 
-  // A block of memory: its offset, at a multiple of kGranule of the accelerator's addresses. Error: no room.
-  Result<std::uint64_t> reserve(std::uint64_t bytes) {
-    const std::uint64_t base = device_->base();
+  // The device's copy of an image, which all simulators share that run on the image.
+  struct Image {
+    Image(SharedAxiDevice& its_device, const Dram& dram, std::uint64_t at)
+        : device(its_device), block(at), offset(at + dram.base % kGranule), base(dram.base), bytes(dram.bytes.size()) {}
+    ~Image() { device.release(block); }
+    Image(const Image&) = delete;
+    Image& operator=(const Image&) = delete;
+
+    SharedAxiDevice& device;
+    std::uint64_t block, offset;   // in the device's memory: of the block, and of the image in it
+    std::uint64_t base;            // of the image
+    std::vector<std::byte> bytes;  // as the device's memory has them
+  };
+  Result<std::shared_ptr<Image>> image_of(const Dram& dram, const isa::HardwareConfig& config) {
+    std::erase_if(images_, [](const auto& row) { return row.second.expired(); });
+    if (const auto known = images_.find(&dram); known != images_.end()) {
+      auto image = known->second.lock();
+      if (image && image->base == dram.base && image->bytes.size() == dram.bytes.size()) return image;
+    }
+    DOVETAIL_ASSIGN(const std::uint64_t at, reserve(dram.base % kGranule + dram.bytes.size(), config));
+    auto image = std::make_shared<Image>(*this, dram, at);
+    std::fill_n(device_->memory().begin() + static_cast<std::ptrdiff_t>(image->offset), dram.bytes.size(),
+                std::byte{0});
+    DOVETAIL_TRY(device_->clean(image->offset, dram.bytes.size()));
+    images_[&dram] = image;
+    return image;
+  }
+  // The place of the program whose launch runs, at the end of the memory: the offset of its first instruction.
+  Result<std::uint64_t> program_of(std::uint64_t bytes, const isa::HardwareConfig& config) {
+    if (program_ && bytes <= program_bytes_) return *program_;
+    if (program_) release(*std::exchange(program_, std::nullopt));
+    program_bytes_ = rounded_up(std::max(bytes, 2 * program_bytes_), kGranule);
+    DOVETAIL_ASSIGN(program_, reserve(program_bytes_, config, At::end));
+    return *program_;
+  }
+
+ private:
+  // A block of memory: its offset, at a multiple of kGranule of the accelerator's addresses. Errors: no room; the
+  // accelerator does not reach it.
+  enum class At : std::uint8_t { first_gap, end };
+  Result<std::uint64_t> reserve(std::uint64_t bytes, const isa::HardwareConfig& config, At where = At::first_gap) {
+    const std::uint64_t base = device_->base(), all = device_->memory().size();
     std::uint64_t at = rounded_up(base, kGranule) - base;
     for (const auto& [begin, end] : blocks_) {
-      if (begin >= at && begin - at >= bytes) break;
+      if (where == At::first_gap && begin >= at && begin - at >= bytes) break;
       at = rounded_up(base + end, kGranule) - base;
     }
-    const std::uint64_t all = device_->memory().size();
+    if (where == At::end && at <= all && bytes <= all - at) at = (base + all - bytes) / kGranule * kGranule - base;
     if (at > all || bytes > all - at)
       return Diagnostic{
           "the device has too little memory", device_->name(),
           fmt::format("{} bytes more are needed, and {} of its {} bytes are taken", bytes, std::min(at, all), all),
-          "give it a larger contiguous block (docs/howto/boards.md)", Cause::resource};
+          "use fewer sessions and threads, or a larger contiguous block", Cause::resource};
+    if (const std::uint64_t end = base + at + bytes; end > std::uint64_t{1} << config.address_bits)
+      return Diagnostic{"the accelerator does not reach its memory", device_->name(),
+                        fmt::format("the memory ends at {:#x}, beyond the {} address bits of {}", end,
+                                    config.address_bits, config.name),
+                        "reserve memory at lower addresses, or build hardware with more `address_bits`"};
     blocks_[at] = at + bytes;
     return at;
   }
   void release(std::uint64_t at) { blocks_.erase(at); }
 
- private:
   std::unique_ptr<AxiDevice> device_;
   std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> blocks_;  // begin to end, disjoint
+  std::map<const Dram*, std::weak_ptr<Image>> images_;
+  std::optional<std::uint64_t> program_;
+  std::uint64_t program_bytes_ = 0;
 };
 
 namespace {
@@ -120,7 +170,8 @@ class Preflight {
     for (const KnownLaunch* const before : std::exchange(skipped_, {}))
       DOVETAIL_TRY(simulator_->launch(before->program, dram, before->first_index));
     DOVETAIL_ASSIGN(const Counters counters, simulator_->launch(program, dram, first_index));
-    KnownLaunch launch{{program.begin(), program.end()}, first_index, without_time(counters), {}, {}, 0};
+    KnownLaunch launch{{program.begin(), program.end()}, first_index, counters, {}, {}, 0};
+    launch.counters.dram.reset();  // of the memory that was simulated
     for (const isa::Instruction& instruction : program) {
       launch.steps += steps_of(instruction);
       const auto* const load = std::get_if<isa::Load>(&instruction.body);
@@ -175,7 +226,7 @@ class AxiSimulator final : public Simulator {
                 [](void* self) { of(self).pause(); }} {}
   ~AxiSimulator() override {
     const std::scoped_lock lock(shared_->mutex());
-    if (block_) shared_->release(*block_);
+    image_.reset();
   }
   AxiSimulator(const AxiSimulator&) = delete;
   AxiSimulator& operator=(const AxiSimulator&) = delete;
@@ -189,8 +240,10 @@ class AxiSimulator final : public Simulator {
     timing_.reset();
     error_.reset();
     const std::scoped_lock lock(shared_->mutex());
-    DOVETAIL_TRY(place(dram, first_index + program.size()));
-    DOVETAIL_ASSIGN(const std::vector<std::byte> code, moved_code(program, dram));
+    DOVETAIL_TRY(settle());
+    DOVETAIL_ASSIGN(image_, shared_->image_of(dram, config_));
+    DOVETAIL_ASSIGN(program_, shared_->program_of((first_index + program.size()) * unit(), config_));
+    DOVETAIL_ASSIGN(const std::vector<std::byte> code, moved_code(program));
     const std::span<const isa::Instruction> resolved = at_offset(config_, program);
     const auto known = preflight_.launch(resolved, code, dram, first_index, offset());
     if (!known.ok()) {
@@ -219,32 +272,22 @@ class AxiSimulator final : public Simulator {
     if (const Result<void> waited = device().wait(kSlice); !waited.ok() && lost_.empty()) lost_ = waited.errors();
   }
 
-  // A block of the device's memory for the image and then the program, whose first instruction is number 0.
-  Result<void> place(const Dram& dram, std::size_t instructions) {
-    const std::uint64_t lead = dram.base % kGranule;  // addresses keep their place among elements
-    const std::uint64_t image = rounded_up(lead + dram.bytes.size(), kGranule);
-    if (block_ && dram.base == dram_base_ && dram.bytes.size() == on_device_.size() && instructions <= room_) return {};
-    if (block_) shared_->release(*std::exchange(block_, std::nullopt));
-    room_ = std::max<std::size_t>(instructions, 2 * room_);
-    DOVETAIL_ASSIGN(block_, shared_->reserve(image + room_ * unit()));
-    dram_base_ = dram.base;
-    image_ = *block_ + lead;
-    program_ = *block_ + image;
-    on_device_.assign(dram.bytes.size(), std::byte{0});
-    std::fill_n(device().memory().begin() + static_cast<std::ptrdiff_t>(image_), dram.bytes.size(), std::byte{0});
-    DOVETAIL_TRY(device().clean(image_, dram.bytes.size()));
-    const std::uint64_t end = device().base() + program_ + room_ * unit();
-    if (end <= std::uint64_t{1} << config_.address_bits) return {};
-    return Diagnostic{"the accelerator does not reach its memory", device().name(),
-                      fmt::format("the memory ends at {:#x}, beyond the {} address bits of {}", end,
-                                  config_.address_bits, config_.name),
-                      "reserve memory at lower addresses, or build hardware with more `address_bits`"};
+  // A launch of a process that was ended may still run.
+  Result<void> settle() {
+    constexpr std::uint32_t kBusy = 1;
+    const auto begin = steady_clock::now();
+    while ((device().read(register_at("STATUS")) & kBusy) != 0) {
+      if (steady_clock::now() - begin > kLeastTime) return stuck("another launch is running on it");
+      pause();
+      if (!lost_.empty()) return lost_;
+    }
+    return {};
   }
 
-  Result<std::vector<std::byte>> moved_code(std::span<const isa::Instruction> program, const Dram& dram) {
+  Result<std::vector<std::byte>> moved_code(std::span<const isa::Instruction> program) {
     std::vector<isa::Instruction> moved(program.begin(), program.end());
     for (isa::Instruction& instruction : moved)
-      isa::move_address(config_, instruction, device().base() + image_ - dram.base);
+      isa::move_address(config_, instruction, device().base() + image_->offset - image_->base);
     return codec_.encode_program(moved);
   }
 
@@ -253,10 +296,10 @@ class AxiSimulator final : public Simulator {
     for (std::uint64_t at = range.begin - dram.base; at < range.end - dram.base;) {
       const std::uint64_t end = std::min(rounded_up(at + 1, kGranule), range.end - dram.base);
       const std::byte* const from = dram.bytes.data() + at;
-      if (std::memcmp(on_device_.data() + at, from, end - at) != 0) {
-        std::memcpy(on_device_.data() + at, from, end - at);
-        std::memcpy(device().memory().data() + image_ + at, from, end - at);
-        DOVETAIL_TRY(device().clean(image_ + at, end - at));
+      if (std::memcmp(image_->bytes.data() + at, from, end - at) != 0) {
+        std::memcpy(image_->bytes.data() + at, from, end - at);
+        std::memcpy(device().memory().data() + image_->offset + at, from, end - at);
+        DOVETAIL_TRY(device().clean(image_->offset + at, end - at));
       }
       at = end;
     }
@@ -264,9 +307,9 @@ class AxiSimulator final : public Simulator {
   }
   Result<void> copy_out(Dram& dram, ByteRange range) {
     const std::uint64_t at = range.begin - dram.base, bytes = range.end - range.begin;
-    DOVETAIL_TRY(device().invalidate(image_ + at, bytes));
-    std::memcpy(dram.bytes.data() + at, device().memory().data() + image_ + at, bytes);
-    std::memcpy(on_device_.data() + at, dram.bytes.data() + at, bytes);
+    DOVETAIL_TRY(device().invalidate(image_->offset + at, bytes));
+    std::memcpy(dram.bytes.data() + at, device().memory().data() + image_->offset + at, bytes);
+    std::memcpy(image_->bytes.data() + at, dram.bytes.data() + at, bytes);
     return {};
   }
 
@@ -280,9 +323,12 @@ class AxiSimulator final : public Simulator {
     const auto begin = steady_clock::now();
     bool stopped = false;
     dovetail_error error{0, 0};
-    while ((result = dovetail_wait(&driven_, 1, &error)) == DOVETAIL_TIMED_OUT) {
-      if (!lost_.empty()) return lost_;
+    for (;;) {
+      // The time before the look: this process may have been stopped in between.
       const auto time = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);
+      result = dovetail_wait(&driven_, 1, &error);
+      if (result != DOVETAIL_TIMED_OUT) break;
+      if (!lost_.empty()) return lost_;
       if (!stopped && work_ != nullptr && work_->stopped()) {
         stopped = true;
         most = std::min(most, time + kPatience);  // a device cannot be stopped
@@ -318,11 +364,8 @@ class AxiSimulator final : public Simulator {
   std::optional<LaunchTrace> timing_;
   std::optional<LaunchError> error_;
 
-  std::optional<std::uint64_t> block_;  // offsets in the device's memory
-  std::uint64_t image_ = 0, program_ = 0;
-  std::uint64_t dram_base_ = 0;
-  std::size_t room_ = 64;             // for instructions
-  std::vector<std::byte> on_device_;  // the image as the device's memory has it
+  std::shared_ptr<SharedAxiDevice::Image> image_;
+  std::uint64_t program_ = 0;  // offset of instruction 0 in the device's memory
 };
 
 // A program that uses the first and the last element of each buffer, with random data.
@@ -383,34 +426,60 @@ Probe make_probe(const isa::HardwareConfig& config) {
   return probe;
 }
 
-// One device for all simulators of this process.
+Diagnostic no_device() {
+  return {"cannot find the device", "", "this board offers none", "lease a board that has one: it has the label axi"};
+}
+
+Result<std::unique_ptr<AxiDevice>> open_device(const std::string& place, const isa::HardwareConfig& config,
+                                               const EngineOptions& options) {
+  if (place == kVerilatedPlace) return make_verilated_device(config, {.engine = options});
+  if (place == kNoPlace) return no_device();
+  if (is_inherited(place)) {
+    DOVETAIL_ASSIGN(BoardFiles files, inherited_board_files(place));
+    return make_board_device(std::move(files));
+  }
+  DOVETAIL_ASSIGN(const BoardPlace where, place.empty() ? find_board_place() : parse_board_place(place));
+  DOVETAIL_ASSIGN(BoardFiles files, open_board_files(where));
+  return make_board_device(std::move(files));
+}
+
+// One device for all simulators of this process; of the Verilated design, one for each configuration.
 Result<std::shared_ptr<SharedAxiDevice>> device_of_environment(const isa::HardwareConfig& config,
                                                                const EngineOptions& options) {
+  struct Open {
+    isa::HardwareConfig config;
+    std::weak_ptr<SharedAxiDevice> device;
+  };
   static std::mutex mutex;
-  static std::weak_ptr<SharedAxiDevice> open;
-  static isa::HardwareConfig made_for;
+  static std::vector<Open> all;
   const std::scoped_lock lock(mutex);
-  const char* const value = ::getenv(kAxiVariable);  // NOLINT: the environment does not change
-  const std::string place = value == nullptr ? "" : value;
-  if (auto shared = open.lock(); shared && made_for == config) return shared;
-  std::unique_ptr<AxiDevice> device;
-  if (place == kVerilatedPlace) {
-    DOVETAIL_ASSIGN(device, make_verilated_device(config, {.engine = options}));
-  } else if (place.starts_with("descriptors:")) {
-    DOVETAIL_ASSIGN(BoardFiles files, inherited_board_files(place));
-    DOVETAIL_ASSIGN(device, make_board_device(std::move(files)));
-  } else {
-    DOVETAIL_ASSIGN(const BoardPlace where, place.empty() ? find_board_place() : parse_board_place(place));
-    DOVETAIL_ASSIGN(BoardFiles files, open_board_files(where));
-    DOVETAIL_ASSIGN(device, make_board_device(std::move(files)));
+  const std::string place = environment(kAxiVariable).value_or("");
+  std::erase_if(all, [](const Open& open) { return open.device.expired(); });
+  for (const Open& open : all) {
+    auto shared = open.device.lock();
+    if (!shared) continue;
+    if (open.config == config) return shared;
+    if (place != kVerilatedPlace)
+      return Diagnostic{"the device is not this accelerator", shared->device().name(),
+                        fmt::format("another session of this process drives it as {}, and this one is for {}",
+                                    open.config.name, config.name),
+                        "use the hardware of the bitstream in all sessions"};
   }
+  DOVETAIL_ASSIGN(auto device, open_device(place, config, options));
   DOVETAIL_ASSIGN(auto shared, share_axi_device(std::move(device), config));
-  open = shared;
-  made_for = config;
+  all.push_back({config, shared});
   return shared;
 }
 
 }  // namespace
+
+Result<void> axi_place() {
+  const std::string place = environment(kAxiVariable).value_or("");
+  if (place == kVerilatedPlace || is_inherited(place)) return {};
+  if (place == kNoPlace) return no_device();
+  DOVETAIL_TRY(place.empty() ? find_board_place() : parse_board_place(place));
+  return {};
+}
 
 Result<std::shared_ptr<SharedAxiDevice>> share_axi_device(std::unique_ptr<AxiDevice> device,
                                                           const isa::HardwareConfig& config) {
@@ -425,9 +494,7 @@ Result<std::shared_ptr<SharedAxiDevice>> share_axi_device(std::unique_ptr<AxiDev
                          },
                          nullptr};
   const std::uint32_t required = isa::spec::config_register(config);
-  const auto value = [&](std::string_view row) {
-    return device->read(std::ranges::find(isa::spec::kRegisters, row, &isa::spec::Register::name)->offset);
-  };
+  const auto value = [&](std::string_view row) { return device->read(register_at(row)); };
   switch (dovetail_probe(&driven, required)) {
     case DOVETAIL_NO_DEVICE:
       return other(fmt::format("its register ID is {:#010x}, not {:#010x}", value("ID"), isa::spec::kRegisterId),
@@ -446,9 +513,10 @@ Result<std::shared_ptr<SharedAxiDevice>> share_axi_device(std::unique_ptr<AxiDev
   const Probe probe = make_probe(config);
   Dram expected = probe.dram, got = probe.dram;
   DOVETAIL_TRY(make_functional(config)->launch(probe.program, expected));
-  const auto ran = make_axi(config, shared)->launch(probe.program, got);
+  const auto axi = make_axi(config, shared);
+  const auto ran = axi->launch(probe.program, got);
+  if (!ran.ok() && !axi->error()) return ran.errors();
   if (ran.ok() && got.bytes == expected.bytes) return shared;
-  if (!ran.ok() && cause_of(ran.errors()) == Cause::resource) return ran.errors();
   return other(fmt::format("a product with the first and the last elements of the buffers of {} is wrong{}",
                            config.name, ran.ok() ? "" : ": " + ran.errors().front().why),
                "name the hardware of the bitstream with --hw, also its buffer sizes; if they are right, the memory is "
@@ -464,7 +532,10 @@ Result<std::unique_ptr<Simulator>> make_axi(const isa::HardwareConfig& config, c
   if (options.accelerators > 1)
     return Diagnostic{"cannot run several accelerators",
                       fmt::format("engine axi, {} accelerators", options.accelerators), "it drives one device",
-                      "use --engine cycle, or --accelerators 1"};
+                      "use --engine cycle, or hardware with one accelerator"};
+  if (options.program_base)
+    return Diagnostic{"cannot place the program in memory", fmt::format("program base {:#x}", *options.program_base),
+                      "engine axi chooses its place in the memory of the board", "leave the place to the engine"};
   DOVETAIL_ASSIGN(auto device, device_of_environment(config, options));
   return make_axi(config, std::move(device), options);
 }

@@ -17,9 +17,12 @@
 namespace dovetail::simulator {
 
 // The environment variable that names the device: a place as parse_board_place() reads it; "rtl", the Verilated design;
-// or open files that this process inherited. Unset: the only one of this machine.
+// open files that this process inherited; "none". Unset: the only one of this machine.
 inline constexpr const char* kAxiVariable = "DOVETAIL_AXI";
-inline constexpr std::string_view kVerilatedPlace = "rtl";
+inline constexpr std::string_view kVerilatedPlace = "rtl", kNoPlace = "none";
+
+// What the variable says. Errors: it names no place; unset, there is no device, or there are several.
+Result<void> axi_place();
 
 // A device, and the blocks of its memory that simulators have.
 class SharedAxiDevice;

@@ -11,10 +11,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <linux/dma-heap.h>
 #include <poll.h>
 #include <sys/file.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kWhat = "cannot open the device";
+constexpr std::string_view kInherited = "descriptors:";
 constexpr const char* kPage = "see docs/howto/boards.md";
 
 Diagnostic failed(const fs::path& path, std::string hint = kPage) {
@@ -90,30 +89,6 @@ std::string listed(const std::vector<fs::path>& paths) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// The physical address of a mapped block. Error: it is not contiguous, or this process may not know.
-Result<std::uint64_t> physical_address(const fs::path& path, std::byte* block, std::uint64_t bytes) {
-  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  DOVETAIL_ASSIGN(const Descriptor map, open_file("/proc/self/pagemap", O_RDONLY));
-  constexpr std::uint64_t kPresent = std::uint64_t{1} << 63, kFrame = (std::uint64_t{1} << 55) - 1;
-  std::uint64_t first = 0;
-  for (std::uint64_t at = 0; at < bytes; at += page) {
-    *static_cast<volatile std::byte*>(block + at) = std::byte{0};  // the page exists from now on
-    std::uint64_t entry = 0;
-    const std::uint64_t place = (reinterpret_cast<std::uintptr_t>(block) + at) / page * sizeof entry;
-    if (::pread(map.file(), &entry, sizeof entry, static_cast<off_t>(place)) != sizeof entry)
-      return failed("/proc/self/pagemap");
-    const std::uint64_t frame = entry & kFrame;
-    if ((entry & kPresent) == 0 || frame == 0)
-      return Diagnostic{kWhat, path.string(), "this process may not know the physical address of its memory",
-                        "run as root (CAP_SYS_ADMIN), or use u-dma-buf, which reports it to every user"};
-    if (at == 0) first = frame;
-    if (frame != first + at / page)
-      return Diagnostic{kWhat, path.string(), fmt::format("the heap's block of {} bytes is not contiguous", bytes),
-                        "use a heap of contiguous memory, such as linux,cma"};
-  }
-  return first * page;
-}
-
 class Mapping {
  public:
   static Result<Mapping> make(const Descriptor& file, std::uint64_t bytes, std::uint64_t offset,
@@ -160,7 +135,8 @@ class BoardDevice final : public AxiDevice {
     const int count = ::poll(&ready, 1, static_cast<int>(most.count()));
     std::uint32_t interrupts = 0;
     if (count > 0 && ::read(files_.interrupt.file(), &interrupts, sizeof interrupts) != sizeof interrupts)
-      return Diagnostic{"lost the device", files_.name, std::strerror(errno), "load its driver again", Cause::work};
+      return Diagnostic{"lost the device", files_.name, "its interrupt cannot be read", "load its driver again",
+                        Cause::work};
     return {};
   }
 
@@ -197,12 +173,14 @@ class BoardDevice final : public AxiDevice {
   bool interrupts_ = true;
 };
 
+bool lock(const Descriptor& file) { return ::flock(file.file(), LOCK_EX | LOCK_NB) == 0; }
+
 Result<void> open_buffer(const BoardPlace& place, const fs::path& root, BoardFiles& files) {
   const auto all = buffers(root);
   const auto known = std::ranges::find(all, place.memory.filename(), &fs::path::filename);
   if (known == all.end())
     return Diagnostic{
-        kWhat, place.memory.string(), "it is neither a buffer of u-dma-buf nor in /dev/dma_heap",
+        kWhat, place.memory.string(), "it is not a buffer of u-dma-buf",
         all.empty() ? "load the module u-dma-buf (docs/howto/boards.md)" : fmt::format("use one of {}", listed(all))};
   DOVETAIL_ASSIGN(files.base, read_number(*known / "phys_addr"));
   DOVETAIL_ASSIGN(files.bytes, read_number(*known / "size"));
@@ -212,25 +190,9 @@ Result<void> open_buffer(const BoardPlace& place, const fs::path& root, BoardFil
     DOVETAIL_ASSIGN(files.caches[i], open_file(*known / kCacheFiles[i], O_WRONLY));
   }
   DOVETAIL_ASSIGN(files.memory, open_file(below(root, place.memory), O_RDWR));
-  return {};
-}
-
-Result<void> open_heap(const BoardPlace& place, const fs::path& root, BoardFiles& files) {
-  if (!place.coherent)
-    return Diagnostic{kWhat, place.memory.string(),
-                      "the kernel does not maintain caches of a heap's memory for a device without a driver in it",
-                      "use u-dma-buf; or, if the accelerator's port sees the caches, add `:coherent`"};
-  DOVETAIL_ASSIGN(const Descriptor heap, open_file(below(root, place.memory), O_RDONLY));
-  dma_heap_allocation_data allocation{};
-  allocation.len = place.heap_bytes;
-  allocation.fd_flags = O_RDWR | O_CLOEXEC;
-  if (::ioctl(heap.file(), DMA_HEAP_IOCTL_ALLOC, &allocation) != 0)
-    return failed(place.memory, fmt::format("reserve more contiguous memory than {} MiB (cma= of the kernel)",
-                                            place.heap_bytes >> 20));
-  files.memory = high(Descriptor(static_cast<int>(allocation.fd)));
-  files.bytes = place.heap_bytes;
-  DOVETAIL_ASSIGN(const Mapping block, Mapping::make(files.memory, files.bytes, 0, place.memory.string()));
-  DOVETAIL_ASSIGN(files.base, physical_address(place.memory, block.at(), files.bytes));
+  if (!lock(files.memory))
+    return Diagnostic{kWhat, place.memory.string(), "another process uses it",
+                      "give each accelerator a buffer, by a name in DOVETAIL_AXI", Cause::work};
   return {};
 }
 
@@ -239,28 +201,12 @@ Result<void> open_heap(const BoardPlace& place, const fs::path& root, BoardFiles
 Result<BoardPlace> parse_board_place(std::string_view text) {
   const auto bad = [&](std::string why) {
     return Diagnostic{"cannot find the device", std::string(text), std::move(why),
-                      "write REGISTERS:MEMORY, for example /dev/uio0:/dev/udmabuf0 (docs/howto/boards.md)"};
+                      "write REGISTERS:MEMORY, for example /dev/uio0:/dev/udmabuf0, or rtl, the Verilated design"};
   };
-  std::vector<std::string> words;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t to = std::min(text.find(':', from), text.size());
-    words.emplace_back(text.substr(from, to - from));
-    from = to + 1;
-  }
-  if (words.size() < 2 || words[0].empty() || words[1].empty()) return bad("it does not name registers and a memory");
-  BoardPlace place{words[0], words[1]};
-  for (std::size_t i = 2; i < words.size(); ++i) {
-    if (words[i] == "coherent") {
-      place.coherent = true;
-      continue;
-    }
-    std::uint64_t mib = 0;
-    const char* const end_of_word = words[i].data() + words[i].size();
-    const auto [end, error] = std::from_chars(words[i].data(), end_of_word, mib);
-    if (error != std::errc{} || end != end_of_word || mib == 0 || mib > (1u << 20))
-      return bad(fmt::format("`{}` is neither `coherent` nor a size in MiB", words[i]));
-    place.heap_bytes = mib << 20;
-  }
+  const std::size_t colon = text.find(':');
+  const BoardPlace place{text.substr(0, colon), colon == text.npos ? "" : text.substr(colon + 1)};
+  for (const fs::path& path : {place.registers, place.memory})
+    if (!path.is_absolute() || path.string().find(':') != std::string::npos) return bad("it does not name two paths");
   return place;
 }
 
@@ -290,7 +236,6 @@ Result<BoardPlace> find_board_place(const fs::path& root) {
 Result<BoardFiles> open_board_files(const BoardPlace& place, const fs::path& root) {
   BoardFiles files;
   files.name = fmt::format("{} with {}", place.registers.string(), place.memory.string());
-  files.coherent = place.coherent;
   const fs::path map = root / "sys/class/uio" / place.registers.filename() / "maps/map0";
   if (!fs::exists(map))
     return Diagnostic{kWhat, place.registers.string(), "it is not a UIO device with a window of registers", kPage};
@@ -303,13 +248,13 @@ Result<BoardFiles> open_board_files(const BoardPlace& place, const fs::path& roo
   // Kernels before 5.x do not have it, and then the window begins a page.
   if (const auto offset = read_number(map / "offset"); offset.ok()) files.in_page = *offset;
   DOVETAIL_ASSIGN(files.registers, open_file(below(root, place.registers), O_RDWR | O_SYNC));
-  if (::flock(files.registers.file(), LOCK_EX | LOCK_NB) != 0)
+  if (!lock(files.registers))
     return Diagnostic{kWhat, place.registers.string(), "another process uses it",
-                      "end that process (`fuser -v` names it), or use --on if it serves a queue", Cause::work};
+                      "end that process (`fuser -v` names it), or give the work to it, if it serves a queue",
+                      Cause::work};
   files.interrupt = high(files.registers);
   if (files.interrupt.file() < 0) return failed(place.registers);
-  const bool heap = place.memory.parent_path() == "/dev/dma_heap";
-  DOVETAIL_TRY(heap ? open_heap(place, root, files) : open_buffer(place, root, files));
+  DOVETAIL_TRY(open_buffer(place, root, files));
   return files;
 }
 
@@ -322,33 +267,52 @@ std::vector<int> descriptors_of(const BoardFiles& files) {
 
 std::string to_text(const BoardFiles& files) {
   std::string text =
-      fmt::format("descriptors:{}:{}:{}:{}:{}:{}:{}:{}", files.registers.file(), files.interrupt.file(),
+      fmt::format("{}{}:{}:{}:{}:{}:{}:{}:{}", kInherited, files.registers.file(), files.interrupt.file(),
                   files.memory.file(), files.window, files.in_page, files.base, files.bytes, files.coherent ? 1 : 0);
   for (const Descriptor& file : files.caches) text += fmt::format(":{}", file.file());
   return text + ":" + files.name;
 }
 
+bool is_inherited(std::string_view text) { return text.starts_with(kInherited); }
+
 Result<BoardFiles> inherited_board_files(std::string_view text) {
-  constexpr std::size_t kNumbers = 8;
+  const auto bad = [&] {
+    return Diagnostic{kWhat, std::string(text.substr(0, 80)), "the text does not name open files of a device",
+                      "unset DOVETAIL_AXI, or name a place"};
+  };
+  constexpr std::size_t kNumbers = 8, kFiles = 3;
+  constexpr std::int64_t kLeastFile = 64, kMostFile = 1 << 20, kMostInPage = 1 << 16;
   std::array<std::int64_t, kNumbers + kCacheFiles.size()> numbers{};
-  std::size_t at = text.find(':') + 1;
+  std::size_t at = kInherited.size();
   for (std::int64_t& number : numbers) {
-    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
+    const auto [end, error] =
+        std::from_chars(text.data() + std::min(at, text.size()), text.data() + text.size(), number);
     at = static_cast<std::size_t>(end - text.data()) + 1;
-    if (error != std::errc{} || at > text.size())
-      return Diagnostic{kWhat, std::string(text.substr(0, 80)), "the text does not name open files", kPage};
+    if (error != std::errc{} || at > text.size()) return bad();
   }
+  const bool coherent = numbers[7] != 0;
+  const auto copied = [&](std::size_t i) {
+    const std::int64_t file = numbers[i];
+    return file < kLeastFile || file > kMostFile
+               ? Descriptor()
+               : Descriptor(::fcntl(static_cast<int>(file), F_DUPFD_CLOEXEC, static_cast<int>(kLeastFile)));
+  };
+  for (std::size_t i = kFiles; i < kNumbers; ++i)
+    if (numbers[i] < 0) return bad();
+  if (numbers[4] > kMostInPage) return bad();
   BoardFiles files;
-  const auto inherited = [&](std::size_t i) { return Descriptor(static_cast<int>(numbers[i])); };
-  files.registers = inherited(0);
-  files.interrupt = inherited(1);
-  files.memory = inherited(2);
+  files.registers = copied(0);
+  files.interrupt = copied(1);
+  files.memory = copied(2);
   files.window = static_cast<std::uint64_t>(numbers[3]);
   files.in_page = static_cast<std::uint64_t>(numbers[4]);
   files.base = static_cast<std::uint64_t>(numbers[5]);
   files.bytes = static_cast<std::uint64_t>(numbers[6]);
-  files.coherent = numbers[7] != 0;
-  for (std::size_t i = 0; i < kCacheFiles.size(); ++i) files.caches[i] = inherited(kNumbers + i);
+  files.coherent = coherent;
+  for (std::size_t i = 0; i < kCacheFiles.size() && !coherent; ++i) files.caches[i] = copied(kNumbers + i);
+  for (const Descriptor* file :
+       {&files.registers, &files.interrupt, &files.memory, coherent ? &files.memory : &files.caches[0]})
+    if (file->file() < 0) return bad();
   files.name = text.substr(at);
   return files;
 }

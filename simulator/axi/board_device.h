@@ -1,6 +1,8 @@
-// A device of this machine: its registers and its interrupt through UIO, its memory from u-dma-buf or from a heap of
-// dma-buf. Linux drivers make them available to programs: https://docs.kernel.org/driver-api/uio-howto.html,
-// https://github.com/ikwzm/udmabuf, https://docs.kernel.org/userspace-api/dma-buf-heaps.html.
+// A device of this machine: its registers and its interrupt through UIO, its memory from u-dma-buf. These drivers of
+// Linux make them available to programs: https://docs.kernel.org/driver-api/uio-howto.html,
+// https://github.com/ikwzm/udmabuf. Heaps of dma-buf do not serve: since Linux 6.8 no program learns their physical
+// addresses, their caches are maintained only for drivers in the kernel, and they end with the process while the device
+// may still write.
 #pragma once
 
 #include <array>
@@ -8,7 +10,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,12 +20,9 @@
 
 namespace dovetail::simulator {
 
-// Where a device is: "REGISTERS:MEMORY[:MIB][:coherent]", for example "/dev/uio0:/dev/udmabuf0" or
-// "/dev/uio0:/dev/dma_heap/linux,cma:64:coherent". MIB: the size of a block of a heap.
+// Where a device is: "REGISTERS:MEMORY", for example "/dev/uio0:/dev/udmabuf0".
 struct BoardPlace {
   std::filesystem::path registers, memory;
-  std::uint64_t heap_bytes = std::uint64_t{64} << 20;
-  bool coherent = false;  // the accelerator's port sees the processor's caches
 };
 Result<BoardPlace> parse_board_place(std::string_view text);
 // The device of this machine: the only UIO device whose name contains "dovetail", with the u-dma-buf whose name does
@@ -47,16 +45,15 @@ struct BoardFiles {
 inline constexpr std::array<std::string_view, 5> kCacheFiles{"sync_offset", "sync_size", "sync_direction",
                                                              "sync_for_device", "sync_for_cpu"};
 
-// Errors: a path or an attribute is missing or not permitted; another process uses the device; the heap has no
-// contiguous block of the size; a heap's memory that is not coherent, whose caches the kernel does not maintain for a
-// device that has no driver in it.
+// Errors: a path or an attribute is missing or not permitted; another process uses the device.
 Result<BoardFiles> open_board_files(const BoardPlace& place, const std::filesystem::path& root = "/");
 
 // A process that inherits the descriptors makes the same files of the text: the board of a queue opens a device once,
 // for the commands that it confines.
 std::string to_text(const BoardFiles& files);
 std::vector<int> descriptors_of(const BoardFiles& files);  // numbers of at least 64
-Result<BoardFiles> inherited_board_files(std::string_view text);
+bool is_inherited(std::string_view text);
+Result<BoardFiles> inherited_board_files(std::string_view text);  // copies of the descriptors
 
 // Error: the kernel does not map the registers or the memory.
 Result<std::unique_ptr<AxiDevice>> make_board_device(BoardFiles files);

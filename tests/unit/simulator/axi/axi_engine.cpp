@@ -134,15 +134,54 @@ TEST_CASE("simulators share a device's memory, each with a block, and give it ba
     };
     check(before_one, one);
     check(before_other, other);
-    simulator::Dram large = random_image(0x12000, 0xc000);
+    simulator::Dram large = random_image(0x12000, 0xe000);
     const auto third = simulator::make_axi(config, shared);
     const auto refused = third->launch(program, large);
     REQUIRE_FALSE(refused.ok());
     CHECK_THAT(to_string(refused.errors()), ContainsSubstring("too little memory") && ContainsSubstring("65536 bytes"));
     CHECK(refused.errors().front().cause == Cause::resource);
   }
-  simulator::Dram large = random_image(0x12000, 0xc000);
+  simulator::Dram large = random_image(0x12000, 0xe000);
   CHECK(simulator::make_axi(config, shared)->launch(program, large).ok());
+}
+
+TEST_CASE("simulators on one image share its block") {
+  const isa::HardwareConfig config = named("1x16x16");
+  const auto shared = shared_fake(config, nullptr, 0x2000'0000, 0x10000);
+  const auto program = program_of(config, kCopy);
+  simulator::Dram image = random_image(0x12000, 0xc000), expected = image;
+  const auto functional = simulator::make_functional(config);
+  std::vector<std::unique_ptr<simulator::Simulator>> regions;
+  for (int i = 0; i < 3; ++i) {
+    regions.push_back(simulator::make_axi(config, shared));
+    const auto ran = regions.back()->launch(program, image);
+    REQUIRE((ran.ok() ? "" : to_string(ran.errors())) == "");
+    REQUIRE(functional->launch(program, expected).ok());
+    CHECK(image.bytes == expected.bytes);
+    image.bytes[1] = expected.bytes[1] = static_cast<std::byte>(i);
+  }
+}
+
+TEST_CASE("memory that the accelerator does not reach is refused repeatedly") {
+  isa::HardwareConfig config = named("1x16x16");
+  config.address_bits = 20;
+  const auto device = simulator::share_axi_device(fake(named("1x16x16"), nullptr), config);
+  REQUIRE_FALSE(device.ok());
+  CHECK_THAT(to_string(device.errors()),
+             ContainsSubstring("beyond the 20 address bits") && ContainsSubstring("lower addresses"));
+}
+
+TEST_CASE("a launch that still runs is waited for") {
+  const isa::HardwareConfig config = named("1x16x16");
+  FakeDevice::Watch watch;
+  const auto axi = simulator::make_axi(config, shared_fake(config, &watch));
+  const auto program = program_of(config, kCopy);
+  simulator::Dram dram = random_image(0x12000, 0x1000);
+  REQUIRE(axi->launch(program, dram).ok());
+  watch.hangs = true;
+  watch.on_wait = [&] { watch.hangs = watch.waits < 3; };
+  CHECK(axi->launch(program, dram).ok());
+  CHECK(watch.waits >= 3);
 }
 
 TEST_CASE("a launch of several parts has the micro-ops of the parts before, in every run") {

@@ -83,15 +83,12 @@ TEST_CASE("the accelerator of a machine is found by its names") {
 }
 
 TEST_CASE("a place is read from text") {
-  const auto place = simulator::parse_board_place("/dev/uio3:/dev/dma_heap/linux,cma:16:coherent");
+  const auto place = simulator::parse_board_place("/dev/uio3:/dev/udmabuf1");
   REQUIRE(place.ok());
   CHECK(place->registers == "/dev/uio3");
-  CHECK(place->memory == "/dev/dma_heap/linux,cma");
-  CHECK(place->heap_bytes == 16 << 20);
-  CHECK(place->coherent);
-  for (const char* text :
-       {"", "/dev/uio0", ":/dev/udmabuf0", "/dev/uio0:", "/dev/uio0:/dev/x:0", "/dev/uio0:/dev/x:big",
-        "/dev/uio0:/dev/x:1:incoherent", "/dev/uio0:/dev/x:99999999999999999999"}) {
+  CHECK(place->memory == "/dev/udmabuf1");
+  for (const char* text : {"", "/dev/uio0", ":/dev/udmabuf0", "/dev/uio0:", "/dev/uio0:/dev/x:64", "uio0:/dev/x",
+                           "/dev/uio0:udmabuf0", "RTL"}) {
     INFO(text);
     const auto bad = simulator::parse_board_place(text);
     REQUIRE_FALSE(bad.ok());
@@ -110,8 +107,6 @@ TEST_CASE("what cannot be a device is refused with its path") {
   CHECK_THAT(machine.why(kPlace), ContainsSubstring("u-dma-buf"));
   machine.add_buffer("udmabuf1");
   CHECK_THAT(machine.why(kPlace), ContainsSubstring("use one of udmabuf1"));
-  CHECK_THAT(machine.why({"/dev/uio0", "/dev/dma_heap/linux,cma"}), ContainsSubstring("does not maintain caches"));
-  CHECK_THAT(machine.why({"/dev/uio0", "/dev/dma_heap/linux,cma", 1 << 20, true}), ContainsSubstring("linux,cma"));
   machine.add_buffer("udmabuf0");
   const auto files = simulator::open_board_files(kPlace, machine.root);
   REQUIRE(files.ok());
@@ -131,9 +126,6 @@ TEST_CASE("registers and memory are those of the files, and caches are maintaine
       CHECK(descriptors_of(*files).size() == 8);
       auto again = simulator::inherited_board_files(text);
       REQUIRE(again.ok());
-      // The numbers have one owner.
-      files->registers.release(), files->interrupt.release(), files->memory.release();
-      for (Descriptor& file : files->caches) file.release();
       files = std::move(again);
     }
     auto device = simulator::make_board_device(*std::move(files));
@@ -162,6 +154,27 @@ TEST_CASE("registers and memory are those of the files, and caches are maintaine
     has("sync_direction", "2");
     has("sync_for_cpu", "1");
   }
+}
+
+TEST_CASE("texts of inherited files that cannot be right are refused") {
+  const Machine machine;
+  machine.add_uio("0", "dovetail");
+  machine.add_buffer("udmabuf0");
+  const auto files = simulator::open_board_files(kPlace, machine.root);
+  REQUIRE(files.ok());
+  const std::string text = to_text(*files);
+  CHECK(simulator::is_inherited(text));
+  CHECK(simulator::inherited_board_files(text).ok());
+  CHECK(simulator::inherited_board_files(text).ok());  // as often as sessions open the device
+  for (std::size_t end = 0; end + files->name.size() < text.size(); end += 3)
+    CHECK_FALSE(simulator::inherited_board_files(text.substr(0, end)).ok());
+  for (const char* wrong :
+       {"descriptors:0:1:2:0:0:0:4096:1:-1:-1:-1:-1:-1:x", "descriptors:900:901:902:0:0:0:4096:1:-1:-1:-1:-1:-1:x",
+        "descriptors:99999999999:1:2:0:0:0:4096:1:-1:-1:-1:-1:-1:x"})
+    CHECK_FALSE(simulator::inherited_board_files(wrong).ok());
+  std::string before = text;
+  before.replace(before.find(":0:0:"), 5, ":0:-1:");  // registers before their window
+  CHECK_FALSE(simulator::inherited_board_files(before).ok());
 }
 
 TEST_CASE("a coherent buffer needs no maintenance") {
