@@ -433,7 +433,7 @@ Result<Json> Session::profile(const Inputs& inputs, std::int64_t repeat) {
 Result<void> Session::trace(const Inputs& inputs, const UseRun& use) {
   const std::scoped_lock lock(mutex_);
   if (!runtime::has_timeline(settings_.engine))
-    return Diagnostic{"cannot trace", loaded_->where, fmt::format("engine {} has no timeline", settings_.engine),
+    return Diagnostic{"cannot trace", loaded_->where, runtime::no_timeline(settings_.engine),
                       "make a session with engine cycle"};
   const KeptStates kept(*this, true);
   // This executor records events. The next run creates one that does not.

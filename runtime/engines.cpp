@@ -120,6 +120,10 @@ std::vector<std::string_view> engine_names() {
 
 bool has_clock(std::string_view engine) { return engine != "functional"; }
 bool has_timeline(std::string_view engine) { return has_clock(engine) && engine != "axi"; }
+std::string no_timeline(std::string_view engine) {
+  return fmt::format("engine {} {}", engine,
+                     has_clock(engine) ? "counts the cycles of launches, not of instructions" : "has no clock");
+}
 
 std::vector<Engine> engines() {
   std::vector<Engine> list;

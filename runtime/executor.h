@@ -45,6 +45,7 @@ std::vector<std::string_view> engine_names();
 bool has_clock(std::string_view engine);  // true for unknown names
 // Whether it knows the cycles of every instruction: a device counts those of launches alone.
 bool has_timeline(std::string_view engine);
+std::string no_timeline(std::string_view engine);  // why it has none: "engine functional has no clock"
 
 struct RunResult {
   std::map<std::string, NdArray> outputs;  // by graph output name; truncated to the extents that depend on values

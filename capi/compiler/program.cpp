@@ -242,7 +242,7 @@ Result<void> simulate(const Program& program, const dvt_simulate_options& given,
     return bad_argument("dvt_program_simulate: trace", "until is set, and the trace would have a launch without an end",
                         "leave one of them out");
   if (to.trace != nullptr && !runtime::has_timeline(settings.engine))
-    return bad_argument("dvt_program_simulate: trace", fmt::format("engine {} has no timeline", settings.engine),
+    return bad_argument("dvt_program_simulate: trace", runtime::no_timeline(settings.engine),
                         "use engine cycle, or no trace");
   DOVETAIL_ASSIGN(const explore::EnergyTable table, explore::default_energy_table());
   Work work;

@@ -28,11 +28,7 @@ void ClockArguments::declare(Options& options) {
 Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view engine) const {
   simulator::EngineOptions options;
   if ((trace || html) && !runtime::has_timeline(engine))
-    return Diagnostic{
-        "bad usage", trace ? "--trace" : "--html",
-        fmt::format("engine {} {}", engine,
-                    runtime::has_clock(engine) ? "counts the cycles of launches, not of instructions" : "has no clock"),
-        "add --engine cycle"};
+    return Diagnostic{"bad usage", trace ? "--trace" : "--html", runtime::no_timeline(engine), "add --engine cycle"};
   if (waves && engine != "rtl")
     return Diagnostic{"bad usage", "--waves", fmt::format("engine {} has no waveforms", engine), "add --engine rtl"};
   if (assertions && engine != "rtl")

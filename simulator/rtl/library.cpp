@@ -12,7 +12,7 @@
 namespace dovetail::simulator {
 
 Result<std::shared_ptr<const RtlLibrary>> RtlLibrary::open(const std::filesystem::path& path) {
-  DOVETAIL_TRY(check_machine_code("cannot run the design", "the Verilated model of engine rtl"));
+  DOVETAIL_TRY(check_machine_code("cannot run the design", "engine rtl"));
   const auto bad = [&](std::string why, Cause cause = Cause::input) {
     return Diagnostic{"cannot load the RTL model", path.string(), std::move(why),
                       "build it again: `dovetail rtl build --hw CONFIG`", cause};
@@ -32,7 +32,7 @@ Result<std::shared_ptr<const RtlLibrary>> RtlLibrary::open(const std::filesystem
 
 Result<std::shared_ptr<const RtlLibrary>> RtlLibrary::open_of(const isa::HardwareConfig& config,
                                                               const EngineOptions& options) {
-  DOVETAIL_TRY(check_machine_code("cannot run the design", "the Verilated model of engine rtl"));
+  DOVETAIL_TRY(check_machine_code("cannot run the design", "engine rtl"));
   const bool waves = options.waves.has_value();
   DOVETAIL_ASSIGN(const std::filesystem::path path,
                   options.build_missing

@@ -236,7 +236,7 @@ class Traces(unittest.TestCase):
 
     def test_what_cannot_be_traced(self):
         image = {"image": np.load(DIGITS / "test_images.npy")[:1]}
-        with self.assertRaisesRegex(dovetail.InputError, "engine functional has no timeline"):
+        with self.assertRaisesRegex(dovetail.InputError, "engine functional has no clock"):
             dovetail.compile(DIGITS / "digits_int8.onnx", "accel,cpu", HARDWARE).session().trace(image)
         with self.assertRaisesRegex(dovetail.InputError, "nothing ran on the accelerator"):
             dovetail.compile(DIGITS / "digits_int8.onnx", "cpu").session(engine="cycle").trace(image)

@@ -84,7 +84,8 @@ TEST_CASE(
     return names;
   };
   std::set<std::string> asked;
-  for (const char* folder : {"base", "isa", "loops", "bundle", "simulator", "compiler", "runtime", "explore", "cli"})
+  for (const char* folder :
+       {"base", "isa", "loops", "bundle", "simulator", "compiler", "runtime", "explore", "remote", "cli"})
     for (const fs::directory_entry& file : fs::recursive_directory_iterator(root / folder)) {
       if (file.path().filename() == "environment_variables.cpp") continue;
       if (file.path().extension() != ".cpp" && file.path().extension() != ".h") continue;
