@@ -317,7 +317,7 @@ void prepare_generic(Preparation& p) {
 }
 
 bool sketch_generic(schedule::Context& c, const Cpu& cpu) {
-  follow_layouts(c);
+  follow_layouts(c, weights_of_step_sums(c.task.program, cpu));
   // Elementwise chains become one block.
   for (const std::string& name : c.blocks()) {
     const Block& block = *c.block(name);

@@ -50,7 +50,7 @@ void convert_activations(Preparation& p, const std::string& main) {
   else p.widen_activations(main);
 }
 
-void follow_layouts(schedule::Context& c) {
+void follow_layouts(schedule::Context& c, const std::string& packed) {
   const std::vector<Parameter>& parameters = c.task.program.parameters;
   std::set<std::size_t> images;  // ranks of channels-last images
   for (const Parameter& parameter : parameters) {
@@ -61,7 +61,8 @@ void follow_layouts(schedule::Context& c) {
   // Constants with the shape of an image use the images' layout; weights are stored in the order of channel lanes.
   for (const Parameter& parameter : parameters) {
     const std::size_t rank = parameter.buffer->shape.size();
-    if (parameter.role != ParameterRole::constant || !images.contains(rank)) continue;
+    if (parameter.role != ParameterRole::constant || !images.contains(rank) || parameter.buffer->name == packed)
+      continue;
     c.lay_out(parameter.buffer->name,
               is_read_by_channel(c, c.buffer(parameter.buffer->name)) ? weights_by_channel(rank) : channels_last(rank));
   }

@@ -62,8 +62,8 @@ schedule::Sketch sketch_of(const Kind& kind, const Cpu& cpu);
 void convert_activations(Preparation& p, const std::string& main);
 
 // Applies the task's layouts to arguments and results; all intermediate images of a rank become channels-last if one of
-// these is; weights of windows are stored by channel.
-void follow_layouts(schedule::Context& c);
+// these is; weights of windows are stored by channel. `packed`: a constant that gets another layout.
+void follow_layouts(schedule::Context& c, const std::string& packed = "");
 
 // Whether this many lines at that distance fill most ways of their sets in the first-level cache, so that other data
 // evicts them.

@@ -131,10 +131,16 @@ void prepare_step_sums(Preparation& p) {
   }
 }
 
+std::string weights_of_step_sums(const Program& program, const Cpu& cpu) {
+  const std::vector<StepSums> all = all_step_sums(program, cpu);
+  if (all.empty() || (all.front().bytes && all.front().values->dtype != dot_product(cpu).activations)) return "";
+  return all.front().weights->name;
+}
+
 std::set<std::string> schedule_step_sums(schedule::Context& c, const Cpu& cpu) {
+  if (weights_of_step_sums(c.task.program, cpu).empty()) return {};
   const std::vector<StepSums> all = all_step_sums(c.task.program, cpu);
   const DotProduct dot = dot_product(cpu);
-  if (all.empty() || (all.front().bytes && all.front().values->dtype != dot.activations)) return {};
   const StepSums& one = all.front();
   const std::int64_t depth = one.bytes ? dot.depth : 1;
   std::int64_t columns = 0;  // a tile divides all of them

@@ -13,6 +13,8 @@ namespace dovetail::cpu {
 
 // Stores the bytes that such sums multiply by weights in the type that the processor's dot products require.
 void prepare_step_sums(Preparation& p);
+// The matrix that schedule_step_sums() packs; "": it has nothing to do.
+std::string weights_of_step_sums(const loops::Program& program, const Cpu& cpu);
 // Packs the weights, and computes the sums in register tiles. Returns the names of these blocks.
 std::set<std::string> schedule_step_sums(schedule::Context& c, const Cpu& cpu);
 
