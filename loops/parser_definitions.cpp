@@ -1,4 +1,4 @@
-// Sizes, and definitions of whole tensors: `y[i in n] = max(x[i], 0)` stands for a loop nest around a block.
+// Sizes, and definitions of whole tensors: `y[i in n] = max(x[i], 0)` is short for a loop nest around a block.
 #include <array>
 #include <limits>
 #include <utility>

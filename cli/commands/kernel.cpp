@@ -250,7 +250,7 @@ class Kernel : public Command {
       for (const auto& [name, expected] : right.outputs) {
         const NdArray& got = ran->outputs.at(name);
         const Tolerance tolerance{.floating = tolerance_of(expected.dtype(), kMachineCodeTolerance)};
-        if (const auto difference = find_difference(expected, got, tolerance))
+        if (const auto difference = find_difference(expected, got, tolerance); difference && wrong.empty())
           wrong = fmt::format("{}: {}", name, to_string(*difference, expected, got));
       }
     }
@@ -286,6 +286,9 @@ class Kernel : public Command {
       print("{}",
             entry("cycles", fmt::format("{} with engine {}: {:.1f} operations a cycle", with_separators(*ran.cycles),
                                         engine_, operations / static_cast<double>(*ran.cycles))));
+    else if (target_ == "accel")
+      print("{}", entry("simulated", fmt::format("in {} by engine {}, which has no clock; --engine cycle counts cycles",
+                                                 driver::seconds_text(ran.seconds), engine_)));
     else
       print("{}",
             entry("time", fmt::format("{}, {:.3g} GOP/s on {}; one run, the first", driver::seconds_text(ran.seconds),

@@ -119,7 +119,7 @@ Result<std::vector<std::byte>> make_system_call_filter(int landlock_abi) {
   filter.deny("clone3", ENOSYS);  // its flags are in memory; the C library uses clone instead
   filter.deny("kill", EPERM, {SCMP_A0(SCMP_CMP_MASKED_EQ, kLowBits, kLowBits)});  // −1: all processes of the user
   filter.deny("prlimit64", EPERM, {SCMP_A0(SCMP_CMP_NE, 0)});                     // of another process
-  // Of another thread, too, which the filter cannot tell from another process: a thread sets its own by 0.
+  // Of another thread, too, which for the filter looks like another process: a thread sets its own by 0.
   filter.deny("sched_setaffinity", EPERM, {SCMP_A0(SCMP_CMP_NE, 0)});
   for (const std::uint64_t request : kChangingFlags)
     filter.deny("ioctl", EPERM, {SCMP_A1(SCMP_CMP_MASKED_EQ, kLowBits, request)});

@@ -58,6 +58,12 @@ TEST_CASE("kernel: a schedule keeps the values, and brings a program to the acce
     CHECK(accel["run"].contains("cycles") == (engine == "cycle"));
     if (engine == "cycle") CHECK(accel["run"]["cycles"] == 10344);  // as docs/howto/schedule-by-hand.md counts them
   }
+  const Finished functional =
+      kernel({"run", kKernels + "matmul_int8.loops", "--schedule", kKernels + "matmul_int8_accel.schedule", "--hw",
+              "1x16x16-ext", "--target", "accel", "--engine", "functional"});
+  CHECK(functional.exit == 0);
+  // The simulator's time is not that of the accelerator.
+  CHECK_THAT(functional.out, ContainsSubstring("which has no clock") && !ContainsSubstring("GOP/s"));
   const Finished explained =
       kernel({"print", kKernels + "matmul.loops", "--schedule", kKernels + "matmul_cpu.schedule", "--explain"});
   CHECK(explained.exit == 0);
