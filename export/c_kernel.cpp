@@ -16,6 +16,7 @@
 #include "loops/core/dissolve_blocks.h"
 #include "loops/core/hoist_conditions.h"
 #include "loops/core/peel.h"
+#include "loops/core/trim_loops.h"
 #include "loops/rewrite.h"
 #include "loops/run_time_checks.h"
 #include "loops/sharing.h"
@@ -32,7 +33,7 @@ constexpr std::int64_t kMostStatements = 4;
 constexpr std::int64_t kMostUnrolled = 4;  // as in dovetail_tiny.h
 CoreProgram lower(const Program& program) {
   CoreProgram core = hoist_conditions(compact_buffers(dissolve_blocks(program, {})));
-  return peel_tails(core, {kMostStatements});
+  return trim_loops(peel_tails(core, {kMostStatements}));
 }
 
 // Buffers that are read or written, in order.
@@ -40,7 +41,11 @@ class UsedBuffers {
  public:
   void add(const Core& core) {
     if (!core) return;
-    if (const auto* loop = std::get_if<CoreLoop>(&core->node)) return add(loop->body);
+    if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
+      for (const Expr& expr : {loop->first, loop->end, loop->proceed})
+        if (expr) add(expr);
+      return add(loop->body);
+    }
     if (const auto* n = std::get_if<CoreIf>(&core->node)) {
       add(n->condition), add(n->then_body), add(n->else_body);
     } else if (const auto* s = std::get_if<CoreSequence>(&core->node)) {
@@ -175,13 +180,31 @@ class KernelPrinter {
     print_.name(n.var, name);
     const bool narrow = n.extent <= std::numeric_limits<std::int32_t>::max();
     if (n.kind == ForKind::unrolled && n.extent <= kMostUnrolled) line("DOVETAIL_UNROLL");
-    line(fmt::format("for ({0} {1} = 0; {1} < {2}; ++{1}) {{", narrow ? "int32_t" : "int64_t", name,
-                     integer_literal(n.extent, DType::int64)));
+    const std::string_view type = narrow ? "int32_t" : "int64_t";
+    const std::string extent = integer_literal(n.extent, DType::int64);
+    std::string first = "0", end = extent;
+    const bool trimmed = n.first || n.end;
+    if (trimmed) {
+      line("{"), ++depth_;
+      if (n.first) first = loop_limit("first", type, n.first, extent);
+      if (n.end) end = loop_limit("end", type, n.end, extent);
+    }
+    line(fmt::format("for ({0} {1} = {3}; {1} < {2}; ++{1}) {{", type, name, end, first));
+    if (n.proceed) line(fmt::format("  if (!({})) break;", print_.print(n.proceed).text));
     ++depth_;
     statement(n.body);
     --depth_;
     line("}");
+    if (trimmed) --depth_, line("}");
     taken_ = std::move(outer);
+  }
+
+  // Declares a limit of a trimmed loop, within 0 and its extent.
+  std::string loop_limit(std::string_view what, std::string_view type, const Expr& expr, const std::string& extent) {
+    const std::string value = unique_identifier(what, taken_), name = unique_identifier(what, taken_);
+    line(fmt::format("const int64_t {} = {};", value, print_.print(expr).text));
+    line(fmt::format("const {0} {1} = {2} < 0 ? 0 : {2} < {3} ? ({0}){2} : {3};", type, name, value, extent));
+    return name;
   }
 
   void print_if(const CoreIf& n) {

@@ -1,6 +1,7 @@
 #include "loops/interpreter.h"
 
 #include "loops/core/dissolve_blocks.h"
+#include "loops/core/trim_loops.h"
 #include "loops/interpreter/bytecode.h"
 #include "loops/interpreter/codegen.h"
 #include "loops/interpreter/definedness.h"
@@ -25,7 +26,8 @@ std::shared_ptr<const CompiledProgram> compile(const Program& program, const Cor
   compiled->name = program.name;
   compiled->parameters = program.parameters;
   compiled->precision = precision;
-  Codegen codegen(core, precision, compiled->bytecode);
+  const CoreProgram trimmed = trim_loops(core);
+  Codegen codegen(trimmed, precision, compiled->bytecode);
   for (std::size_t i = 0; i < program.parameters.size(); ++i) {
     const Buffer& buffer = program.parameters[i].buffer;
     codegen.add_buffer(buffer, static_cast<int>(i), tracked.count(buffer.get()) != 0);

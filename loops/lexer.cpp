@@ -7,9 +7,9 @@ namespace dovetail::loops {
 namespace {
 
 // Longer symbols first.
-constexpr std::array<std::string_view, 32> kSymbols{"||", "&&", "==", "!=", "<=", ">=", "<<", ">>", "//", "+:", "<",
-                                                    ">",  "|",  "^",  "&",  "+",  "-",  "*",  "/",  "%",  "(",  ")",
-                                                    "[",  "]",  "{",  "}",  ",",  ":",  "=",  "!",  "~",  "@"};
+constexpr std::array<std::string_view, 35> kSymbols{
+    "||", "&&", "==", "!=", "<=", ">=", "<<", ">>", "//", "+:", "+=", "-=", "*=", "<", ">", "|", "^", "&",
+    "+",  "-",  "*",  "/",  "%",  "(",  ")",  "[",  "]",  "{",  "}",  ",",  ":",  "=", "!", "~", "@"};
 
 bool is_word_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }

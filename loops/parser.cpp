@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <ranges>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "loops/rewrite.h"
 #include "loops/syntax.h"
 #include "loops/verify.h"
 
@@ -112,13 +114,18 @@ Buffer Parser::find_buffer(const Token& at, const std::string& name) {
 // Parses one line; after an error in it continues with the next line, unless braces were lost.
 template <typename F>
 void Parser::recovering(const F& line) {
-  const std::size_t visible = visible_.size();
+  const std::size_t visible = visible_.size(), open_loops = open_loops_.size();
+  const bool in_block = in_block_;
+  const std::map<std::string, Var> renamed = renamed_;
   try {
     line();
   } catch (const Stop& stop) {
     constexpr std::size_t kMaxErrors = 20;
     if (!stop.recoverable || errors_.size() >= kMaxErrors) throw Stop{false};
     visible_.resize(visible);
+    open_loops_.resize(open_loops);
+    in_block_ = in_block;
+    renamed_ = renamed;
     const int failed_line = peek().line;
     while (peek().kind != TokenKind::end && peek().line == failed_line && !is_symbol("}")) ++position_;
   }
@@ -275,21 +282,33 @@ Stmt Parser::statement() {
     const Stmt inner = body();
     return std::holds_alternative<Sequence>(inner->node) ? inner : make_stmt(Sequence{{inner}});
   }
-  return store_statement();
+  return in_block_ ? store_statement() : assignment();
 }
 
+// `for i in n where c { ... }` and `for step in n while c { ... }` are loops around `if c { ... }`.
 Stmt Parser::for_statement() {
   in_header_ = true;
   take();
   For loop;
   loop.var = variable(DType::int64);
+  const std::string name = loop.var->name;
+  const auto is_visible = [&] {
+    return std::ranges::any_of(visible_, [&](const Var& var) { return var->name == name; });
+  };
+  // A name can be used again once its loop has ended; the later loops have numbers.
+  const int before = is_visible() || renamed_.contains(name) ? 0 : loop_names_[name]++;
+  if (before > 0) {
+    loop.var = make_var(fmt::format("{}.{}", name, before), loop.var->dtype);
+    renamed_[name] = loop.var;
+  }
   expect_word("in", "before the loop's extent");
   loop.extent = integer("the loop's extent");
   if (peek().kind == TokenKind::word) {
     const auto kind = for_kind(peek().text);
-    if (!kind) expected("a kind of loop (parallel, vectorized, unrolled, vthread, pipelined, thread), or \"{\"");
-    take();
-    loop.kind = *kind;
+    const bool is_condition = peek().text == "where" || peek().text == "while";
+    if (!kind && !is_condition)
+      expected("a kind of loop (parallel, vectorized, unrolled, vthread, pipelined, thread), where, while, or \"{\"");
+    if (kind) take(), loop.kind = *kind;
     if (loop.kind == ForKind::thread) {
       expect("(", "before the thread axis");
       loop.thread_axis = take_name("a thread axis");
@@ -297,14 +316,34 @@ Stmt Parser::for_statement() {
     }
   }
   loop.annotations = annotations();
-  expect("{", "before the loop's body");
-  in_header_ = false;
   visible_.push_back(loop.var);
   open_loops_.push_back({loop.var, loop.extent});
+  const Expr condition = loop_condition(loop.var);
+  expect("{", "before the loop's body");
+  in_header_ = false;
   loop.body = body();
+  if (condition) loop.body = make_stmt(If{condition, std::move(loop.body), nullptr});
   open_loops_.pop_back();
   visible_.pop_back();
+  if (before > 0) renamed_.erase(name);
   return make_stmt(std::move(loop));
+}
+
+// Null: the loop has none.
+Expr Parser::loop_condition(const Var& var) {
+  const bool ends = is_word("while");
+  if (!ends && !is_word("where")) return nullptr;
+  const Token& at = take();
+  Expr condition = expression(DType::boolean);
+  bool uses_var = false;
+  visit_exprs(condition, [&](const Expr& e) {
+    const auto* n = std::get_if<VarRef>(&e->node);
+    uses_var |= n != nullptr && n->var == var;
+  });
+  if (ends && uses_var)
+    fail(at, fmt::format("the condition of `while` has a value of {}", var->name),
+         "use where, which leaves iterations out, or keep what ends the loop in a buffer");
+  return condition;
 }
 
 Stmt Parser::if_statement() {
@@ -348,6 +387,7 @@ Stmt Parser::block_statement() {
   bool declares = false;
   lines_of([&] { return is_word("reads"); }, [&] { block.reads = regions(), declares = true; });
   lines_of([&] { return is_word("writes"); }, [&] { block.writes = regions(), declares = true; });
+  const bool was_in_block = std::exchange(in_block_, true);
   if (is_word("init")) {
     in_header_ = true;
     take();
@@ -356,6 +396,7 @@ Stmt Parser::block_statement() {
     block.init = body();
   }
   block.body = body();
+  in_block_ = was_in_block;
   visible_.resize(around);
   if (!declares && errors_.empty()) {
     BlockRegions regions = infer_regions(block);
@@ -412,8 +453,8 @@ Annotations Parser::annotations() {
   return result;
 }
 
-Stmt Parser::store_statement() {
-  Store store;
+std::vector<StoreTarget> Parser::store_targets() {
+  std::vector<StoreTarget> targets;
   do {
     const Token& at = peek();
     if (at.kind != TokenKind::word && at.kind != TokenKind::quoted)
@@ -425,8 +466,13 @@ Stmt Parser::store_statement() {
     Buffer buffer = find_buffer(at, buffer_name);
     int depth = 0;
     std::vector<Expr> place = indices(buffer, depth);
-    store.targets.push_back({std::move(buffer), std::move(place), nullptr});
+    targets.push_back({std::move(buffer), std::move(place), nullptr});
   } while (accept(","));
+  return targets;
+}
+
+Stmt Parser::store_statement() {
+  Store store{store_targets()};
   expect("=", "before the value");
   for (std::size_t i = 0; i < store.targets.size(); ++i) {
     if (i > 0) expect(",", "between values");

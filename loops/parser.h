@@ -53,11 +53,13 @@ class Parser {
   Stmt body();
   Stmt statement();
   Stmt for_statement();
+  Expr loop_condition(const Var& var);
   Stmt if_statement();
   Stmt block_statement();
   void let_line();
   void no_lets();
   Stmt store_statement();
+  std::vector<StoreTarget> store_targets();  // without values
   Stmt call_statement();
   Iterator iterator();
   std::vector<Region> regions();
@@ -73,7 +75,13 @@ class Parser {
   std::int64_t integer_factor(std::string_view what);
   bool is_definition() const;
   std::vector<Axis> axes();
+  struct Assigned;
   Stmt definition();
+  Stmt assignment();
+  std::string next_block_name(const std::string& buffer);
+  static void add_axis(Assigned& assigned, const Axis& axis, IterKind kind);
+  void values_of(Assigned& assigned);
+  Stmt finished(Assigned assigned);
 
   // parser_expressions.cpp
   Expr expression(std::optional<DType> expected = {});
@@ -114,9 +122,12 @@ class Parser {
   Diagnostics errors_;
   Sizes given_sizes_, sizes_;
   std::vector<Buffer> buffers_;
-  std::vector<Buffer> defined_;             // by definitions, without a declaration
-  std::vector<Axis> open_loops_;            // around the statement
-  std::map<std::string, int> definitions_;  // of each buffer so far
+  std::vector<Buffer> defined_;   // by definitions, without a declaration
+  std::vector<Axis> open_loops_;  // around the statement
+  bool in_block_ = false;
+  std::map<std::string, int> definitions_;  // blocks of each buffer so far
+  std::map<std::string, int> loop_names_;   // loops of each name so far
+  std::map<std::string, Var> renamed_;      // loops around the statement whose names were used before
   std::vector<Var> visible_;
   std::map<std::string, Parsed> lets_;  // definitions for the next store
 };

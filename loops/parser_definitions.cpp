@@ -1,13 +1,16 @@
-// Sizes, and definitions of whole tensors: `y[i in n] = max(x[i], 0)` is short for a loop nest around a block.
+// Sizes, definitions of whole tensors, and assignments: `y[i in n] = max(x[i], 0)` is short for a loop nest around a
+// block, `for i in n { h[x[i]] += 1 }` for a block in that loop.
+#include <algorithm>
 #include <array>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "loops/combine.h"
 #include "loops/integer.h"
 #include "loops/parser.h"
 #include "loops/product_sum.h"
+#include "loops/rewrite.h"
 #include "loops/verify.h"
 
 namespace dovetail::loops {
@@ -17,28 +20,50 @@ namespace {
 struct ReductionRow {
   std::string_view name;
   BinaryOp combine;
-  Expr (*identity)(DType);
   bool of_products = false;
 };
-
-Expr zero(DType dtype) { return constant(0, dtype); }
-Expr one(DType dtype) { return constant(1, dtype); }
-Expr lowest(DType dtype) {
-  if (is_floating(dtype)) return float_imm(-std::numeric_limits<double>::infinity(), dtype);
-  return int_imm(is_signed_integer(dtype) ? type_min(dtype) : 0, dtype);
-}
-Expr highest(DType dtype) {
-  if (is_floating(dtype)) return float_imm(std::numeric_limits<double>::infinity(), dtype);
-  return int_imm(dtype == DType::uint64 ? -1 : type_max(dtype), dtype);  // an immediate has the bits of a uint64
-}
-
 constexpr std::array<ReductionRow, 5> kReductions{{
-    {"sum", BinaryOp::add, zero},
-    {"dot", BinaryOp::add, zero, true},
-    {"product", BinaryOp::mul, one},
-    {"max", BinaryOp::max, lowest},
-    {"min", BinaryOp::min, highest},
+    {"sum", BinaryOp::add},
+    {"dot", BinaryOp::add, true},
+    {"product", BinaryOp::mul},
+    {"max", BinaryOp::max},
+    {"min", BinaryOp::min},
 }};
+
+// An assignment that changes an element instead of replacing it.
+struct UpdateRow {
+  std::string_view symbol;
+  BinaryOp combine;
+};
+constexpr std::array<UpdateRow, 3> kUpdates{{{"+=", BinaryOp::add}, {"-=", BinaryOp::sub}, {"*=", BinaryOp::mul}}};
+
+// Whether the variable is an index of each target, so that its values store to different elements.
+bool indexes_all(const std::vector<StoreTarget>& targets, const Var& var) {
+  return std::ranges::all_of(targets, [&](const StoreTarget& target) {
+    return std::ranges::any_of(target.indices, [&](const Expr& index) {
+      const auto* n = std::get_if<VarRef>(&index->node);
+      return n != nullptr && n->var == var;
+    });
+  });
+}
+
+// Whether a target's buffer is read at other elements than the one that is stored.
+bool reads_others(const std::vector<StoreTarget>& targets) {
+  bool found = false;
+  const auto look = [&](const Expr& e) {
+    const auto* n = std::get_if<LoadExpr>(&e->node);
+    if (n == nullptr) return;
+    for (const StoreTarget& target : targets)
+      found |= n->buffer == target.buffer &&
+               !std::ranges::equal(n->indices, target.indices,
+                                   [](const Expr& a, const Expr& b) { return structurally_equal(a, b); });
+  };
+  for (const StoreTarget& target : targets) {
+    visit_exprs(target.value, look);
+    for (const Expr& index : target.indices) visit_exprs(index, look);
+  }
+  return found;
+}
 
 const ReductionRow* reduction_named(std::string_view name) {
   for (const ReductionRow& row : kReductions)
@@ -138,10 +163,24 @@ std::vector<Parser::Axis> Parser::axes() {
   return result;
 }
 
+// The loops of a definition: of its axes, and of its reduction's, innermost last.
+struct Parser::Assigned {
+  Block block;
+  std::vector<StoreTarget> targets;
+  std::vector<Axis> nest;
+};
+
 Stmt Parser::definition() {
   const Token at = take();
   const std::string& name = at.text;
   const std::vector<Axis> spatial = axes();
+  const std::size_t around = visible_.size();
+  for (const Axis& axis : spatial) visible_.push_back(axis.var);
+  Assigned result;
+  if (is_word("where")) {
+    take();
+    result.block.predicate = expression(DType::boolean);
+  }
   expect("]", "after the axes");
   Shape shape;
   for (const Axis& axis : spatial) shape.push_back(axis.extent);
@@ -159,69 +198,129 @@ Stmt Parser::definition() {
     fail(at,
          fmt::format("the axes have the extents {}, and {} has the shape {}", dovetail::to_string(shape), name,
                      dovetail::to_string(buffer->shape)),
-         "define every element: an axis for each dimension, of its extent");
-  expect("=", "before the value");
-
-  // Later definitions of a buffer have numbers. The loops around are iterators of the block, which therefore runs in
-  // their order.
-  Block block;
-  const int before = definitions_[name]++;
-  block.name = before == 0 ? name : fmt::format("{}.{}", name, before);
-  std::vector<Axis> nest;
-  const std::size_t around = visible_.size();
-  const auto add_iterator = [&](const Axis& axis, IterKind kind, Expr binding) {
-    block.iterators.push_back({axis.var, axis.extent, kind, std::move(binding)});
-    visible_.push_back(axis.var);
-  };
-  const auto add_axis = [&](const Axis& axis, IterKind kind) {
-    const Var loop = make_var(fmt::format("{}.{}", block.name, axis.var->name));
-    nest.push_back({loop, axis.extent});
-    add_iterator(axis, kind, ref(loop));
-  };
-  for (const Axis& loop : open_loops_) {
-    add_iterator({make_var(fmt::format("{}.{}", block.name, loop.var->name)), loop.extent}, IterKind::ordered,
-                 ref(loop.var));
-    lets_[loop.var->name] = {ref(block.iterators.back().var)};
-  }
-  for (const Axis& axis : spatial) add_axis(axis, IterKind::spatial);
+         "define every element: an axis for each dimension, of its extent; `where` leaves elements as they are");
   std::vector<Expr> place;
   for (const Axis& axis : spatial) place.push_back(ref(axis.var));
+  result.targets.push_back({buffer, std::move(place), nullptr});
+  result.block.name = next_block_name(name);
+  for (const Axis& axis : spatial) add_axis(result, axis, IterKind::spatial);
+  values_of(result);
+  visible_.resize(around);
+  return finished(std::move(result));
+}
+
+// A store outside any block is a block whose iterators are the loops around it: `for i in n { h[x[i]] += 1 }`.
+Stmt Parser::assignment() {
+  Assigned result;
+  result.targets = store_targets();
+  result.block.name = next_block_name(result.targets.front().buffer->name);
+  const std::size_t around = visible_.size();
+  values_of(result);
+  visible_.resize(around);
+  return finished(std::move(result));
+}
+
+// Later blocks of a buffer have numbers.
+std::string Parser::next_block_name(const std::string& buffer) {
+  const int before = definitions_[buffer]++;
+  return before == 0 ? buffer : fmt::format("{}.{}", buffer, before);
+}
+
+void Parser::add_axis(Assigned& assigned, const Axis& axis, IterKind kind) {
+  Block& block = assigned.block;
+  const Var loop = make_var(fmt::format("{}.{}", block.name, axis.var->name));
+  assigned.nest.push_back({loop, axis.extent});
+  block.iterators.push_back({axis.var, axis.extent, kind, ref(loop)});
+}
+
+// `= e`, `+= e`, `= sum[k in n where c] e`, `+= sum[k in n where c] e`: the stores, and the init of a reduction.
+void Parser::values_of(Assigned& assigned) {
+  StoreTarget& target = assigned.targets.front();
+  const DType dtype = target.buffer->dtype;
+  const Token& update_at = peek();
+  const auto update = std::ranges::find_if(kUpdates, [&](const UpdateRow& row) { return is_symbol(row.symbol); });
+  const bool updates = update != kUpdates.end();
+  if (updates) take();
+  else expect("=", "before the value");
+  if (updates && assigned.targets.size() > 1)
+    fail(update_at, "several elements are updated together", "write a statement for each");
+  if (updates && !accepts(update->combine, dtype))
+    fail(update_at, fmt::format("{} is not defined on {}", update->symbol, name(dtype)), "write = and a value");
+  const Expr before = load(target.buffer, target.indices);
 
   const ReductionRow* const reduction = is_symbol("[", 1) && peek(2).kind != TokenKind::symbol && peek(3).text == "in"
                                             ? reduction_named(peek().text)
                                             : nullptr;
   if (reduction == nullptr) {
-    block.body = make_stmt(Store{{{buffer, place, expression(buffer->dtype)}}});
-  } else {
-    take();
-    for (const Axis& axis : axes()) add_axis(axis, IterKind::reduce);
-    Expr condition;
-    if (is_word("where")) {
-      take();
-      condition = expression(DType::boolean);
+    for (std::size_t i = 0; i < assigned.targets.size(); ++i) {
+      if (i > 0) expect(",", "between values");
+      assigned.targets[i].value = expression(assigned.targets[i].buffer->dtype);
     }
-    expect("]", "after the axes");
-    const Token& value_at = peek();
-    Expr value = expression(buffer->dtype);
-    if (reduction->of_products) {
-      const auto* const product = std::get_if<Binary>(&value->node);
-      if (product == nullptr || product->op != BinaryOp::mul || condition)
-        fail(value_at, "dot adds products, and this is none", "use sum, or multiply two values");
-      block.annotations[std::string(kSumAnnotation)] = kProductSum;
-    }
-    const Expr identity = reduction->identity(buffer->dtype);
-    if (condition) value = select(condition, std::move(value), identity);
-    block.init = make_stmt(Store{{{buffer, place, identity}}});
-    block.body = make_stmt(Store{{{buffer, place, binary(reduction->combine, load(buffer, place), std::move(value))}}});
+    if (updates) target.value = binary(update->combine, before, std::move(target.value));
+    return;
   }
-  visible_.resize(around);
+
+  const Token& reduction_at = take();
+  if (assigned.targets.size() > 1) fail(reduction_at, "a reduction has one result", "write a statement for each");
+  if (updates && reduction->combine != (update->combine == BinaryOp::sub ? BinaryOp::add : update->combine))
+    fail(update_at, fmt::format("{} does not continue a {}", update->symbol, reduction->name),
+         "use += or -= with sum and dot, and *= with product");
+  const bool negates = updates && update->combine == BinaryOp::sub;
+  for (const Axis& axis : axes()) {
+    add_axis(assigned, axis, IterKind::reduce);
+    visible_.push_back(axis.var);
+  }
+  Expr condition;
+  if (is_word("where")) {
+    take();
+    condition = expression(DType::boolean);
+  }
+  expect("]", "after the axes");
+  const Token& value_at = peek();
+  Expr value = expression(dtype);
+  const auto* const product = std::get_if<Binary>(&value->node);
+  const bool is_product = product != nullptr && product->op == BinaryOp::mul;
+  if (reduction->of_products) {
+    if (!is_product || condition)
+      fail(value_at, "dot adds products, and this is none", "use sum, or multiply two values");
+    assigned.block.annotations[std::string(kSumAnnotation)] = kProductSum;
+  }
+  if (negates)
+    value = reduction->of_products ? binary(BinaryOp::mul, unary(UnaryOp::neg, product->a), product->b)
+                                   : unary(UnaryOp::neg, std::move(value));
+  const Expr identity = identity_of(reduction->combine, dtype);
+  if (condition) value = select(condition, std::move(value), identity);
+  if (!updates) assigned.block.init = make_stmt(Store{{{target.buffer, target.indices, identity}}});
+  target.value = binary(reduction->combine, before, std::move(value));
+}
+
+// The block in its own loops. The loops around it are iterators, too. An iterator that is an index of each result, of
+// a block that reads no results but its own, is spatial; in the order of the others the block runs.
+Stmt Parser::finished(Assigned assigned) {
+  Block& block = assigned.block;
+  VarMap iterators;
+  std::vector<Iterator> around;
+  for (const Axis& loop : open_loops_) {
+    around.push_back(
+        {make_var(fmt::format("{}.{}", block.name, loop.var->name)), loop.extent, IterKind::spatial, ref(loop.var)});
+    iterators[loop.var.get()] = ref(around.back().var);
+  }
+  block.iterators.insert(block.iterators.begin(), around.begin(), around.end());
+  if (block.predicate) block.predicate = substitute(block.predicate, iterators);
+  if (block.init) block.init = substitute(block.init, iterators);
+  block.body = substitute(make_stmt(Store{std::move(assigned.targets)}), iterators);
+
+  const std::vector<StoreTarget>& targets = std::get<Store>(block.body->node).targets;
+  for (Iterator& iterator : block.iterators)
+    if (iterator.kind == IterKind::spatial && (!indexes_all(targets, iterator.var) || reads_others(targets)))
+      iterator.kind = IterKind::ordered;
   if (errors_.empty()) {
     BlockRegions regions = infer_regions(block);
     block.reads = std::move(regions.reads);
     block.writes = std::move(regions.writes);
   }
   Stmt stmt = make_stmt(std::move(block));
-  for (auto axis = nest.rbegin(); axis != nest.rend(); ++axis)
+  for (auto axis = assigned.nest.rbegin(); axis != assigned.nest.rend(); ++axis)
     stmt = make_stmt(For{axis->var, axis->extent, ForKind::serial, {}, {}, std::move(stmt)});
   return stmt;
 }

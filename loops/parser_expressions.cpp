@@ -38,13 +38,17 @@ Expr Parser::expression(std::optional<DType> expected) {
 }
 
 Expr Parser::settled(const Parsed& parsed) {
-  const auto* n = std::get_if<FloatImm>(&parsed.expr->node);
-  return parsed.bare && n != nullptr ? float_imm(n->value, DType::float32) : parsed.expr;
+  if (!parsed.bare) return parsed.expr;
+  if (const auto* n = std::get_if<FloatImm>(&parsed.expr->node)) return float_imm(n->value, DType::float32);
+  const auto* n = std::get_if<Select>(&parsed.expr->node);
+  return n == nullptr ? parsed.expr : select(n->condition, settled({n->if_true, true}), settled({n->if_false, true}));
 }
 
 // The expression converted to `dtype`: a bare literal takes the type, every other expression must have it.
 Expr Parser::typed(const Parsed& parsed, DType dtype, const Token& at) {
   const Expr& expr = parsed.expr;
+  if (const auto* n = std::get_if<Select>(&expr->node); parsed.bare && n != nullptr && expr->dtype != dtype)
+    return select(n->condition, typed({n->if_true, true}, dtype, at), typed({n->if_false, true}, dtype, at));
   if (parsed.bare && expr->dtype != dtype) {
     const auto* n = std::get_if<IntImm>(&expr->node);
     if (n == nullptr) {
@@ -175,6 +179,7 @@ Parser::Parsed Parser::named() {
     return {load(std::move(buffer), std::move(place)), false, depth + 1};
   }
   if (const auto let = lets_.find(token.text); let != lets_.end()) return let->second;
+  if (const auto loop = renamed_.find(token.text); loop != renamed_.end()) return {ref(loop->second)};
   const auto found =
       std::find_if(visible_.rbegin(), visible_.rend(), [&](const Var& var) { return var->name == token.text; });
   if (const auto size = sizes_.find(token.text); found == visible_.rend() && size != sizes_.end())
@@ -197,7 +202,8 @@ std::vector<Expr> Parser::indices(const Buffer& buffer, int& depth) {
     depth = std::max(depth, index.depth);
     result.push_back(settled(index));
     if (!is_integer(result.back()->dtype))
-      fail(index_at, fmt::format("an index has type {}", name(result.back()->dtype)), "indices must be int64");
+      fail(index_at, fmt::format("an index has type {}", name(result.back()->dtype)), "indices must be integers");
+    result.back() = cast(DType::int64, result.back());
   }
   take();
   if (result.size() != buffer->shape.size())
@@ -212,7 +218,8 @@ Parser::Parsed Parser::conversion(DType to, const Token& at, bool keep_literal) 
   expect("(", "before the operand");
   Parsed a = infix(0);
   expect(")", "after the operand");
-  if (a.bare && !keep_literal) return {typed(a, to, at)};
+  const bool is_literal = a.bare && !std::holds_alternative<Select>(a.expr->node);
+  if (is_literal && !keep_literal) return {typed(a, to, at)};
   return {cast(to, settled(a)), false, a.depth + 1};
 }
 
@@ -265,8 +272,10 @@ Parser::Parsed Parser::function(const Token& token) {
   if (token.text == "select") {
     count(3);
     const Expr condition = typed(arguments[0], DType::boolean, token);
-    unify(arguments[1], arguments[2], token);
-    return {select(condition, std::move(arguments[1].expr), std::move(arguments[2].expr)), false, depth};
+    const bool bare = arguments[1].bare && arguments[2].bare;
+    if (!bare || arguments[1].expr->dtype != arguments[2].expr->dtype) unify(arguments[1], arguments[2], token);
+    return {select(condition, std::move(arguments[1].expr), std::move(arguments[2].expr)),
+            bare && arguments[1].bare && arguments[2].bare, depth};
   }
   if (token.text == name(Function::requantize)) {
     count(3);

@@ -87,12 +87,27 @@ class Verifier {
   void visit(const If& n) {
     condition(n.condition, "condition");
     const Facts saved = facts_;
-    facts_.assume(n.condition);
-    walk(n.then_body);
-    facts_ = saved;
-    facts_.assume_not(n.condition);
-    walk(n.else_body);
-    facts_ = saved;
+    const auto branch = [&](const Stmt& body, bool holds) {
+      conditions_.push_back({n.condition, holds});
+      holds ? facts_.assume(n.condition) : facts_.assume_not(n.condition);
+      walk(body);
+      facts_ = saved;
+      conditions_.pop_back();
+    };
+    branch(n.then_body, true);
+    branch(n.else_body, false);
+  }
+
+  // What the conditions around a block say of its iterators that are loops.
+  void assume_conditions(const Block& n) {
+    VarMap iterators;
+    for (const Iterator& iterator : n.iterators)
+      if (const auto* loop = std::get_if<VarRef>(&iterator.binding->node))
+        iterators[loop->var.get()] = ref(iterator.var);
+    for (const auto& [condition, holds] : conditions_) {
+      const Expr here = substitute(condition, iterators);
+      holds ? facts_.assume(here) : facts_.assume_not(here);
+    }
   }
 
   void condition(const Expr& expr, std::string_view kind) {
@@ -123,6 +138,7 @@ class Verifier {
       if (!visible_.insert(iterator.var.get()).second)
         report(fmt::format("iterator {} is bound twice", iterator.var->name), "bind each iterator once");
     }
+    if (!conditions_.empty()) assume_conditions(n);
     if (n.predicate) {
       condition(n.predicate, "predicate");  // may also use variables of the enclosing loops
       facts_.assume(n.predicate);
@@ -456,6 +472,7 @@ class Verifier {
   std::set<const BufferNode*> buffers_, read_only_;
   std::set<const VarNode*> visible_, free_;
   std::set<std::string> buffer_names_, loop_names_, block_names_;
+  std::vector<std::pair<Expr, bool>> conditions_;  // of the branches around, and whether they hold there
   std::string block_;
   int block_depth_ = 0;
 };

@@ -11,7 +11,11 @@ namespace {
 struct AsStmt {
   Stmt operator()(const Core& core) const { return core ? std::visit(*this, core->node) : make_stmt(Sequence{}); }
   Stmt operator()(const CoreLoop& n) const {
-    return make_stmt(For{n.var, n.extent, n.kind, n.thread_axis, n.annotations, (*this)(n.body)});
+    For loop{n.var, n.extent, n.kind, n.thread_axis, n.annotations, (*this)(n.body)};
+    if (n.first) loop.annotations["from"] = to_string(n.first);
+    if (n.end) loop.annotations["to"] = to_string(n.end);
+    if (n.proceed) loop.annotations["while"] = to_string(n.proceed);
+    return make_stmt(std::move(loop));
   }
   Stmt operator()(const CoreIf& n) const {
     return make_stmt(If{n.condition, (*this)(n.then_body), n.else_body ? (*this)(n.else_body) : nullptr});

@@ -26,6 +26,10 @@ struct CoreLoop {
   std::string thread_axis;  // ForKind::thread
   Annotations annotations;  // annotations of the For
   Core body;
+  // The iterations that run, set by trim_loops alone (loops/core/trim_loops.h): from `first` on, before `end`, both
+  // evaluated once before the loop, of any int64 value; `proceed` is evaluated before each iteration, and the loop ends
+  // where it is false. Null: from 0, to the extent, always.
+  Expr first = nullptr, end = nullptr, proceed = nullptr;
 };
 struct CoreIf {
   Expr condition;

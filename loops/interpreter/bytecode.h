@@ -55,7 +55,8 @@ struct LoopInfo {
   std::int64_t extent = 0;
   std::int64_t step = 1;  // lanes per pass if the loop itself is vectorized over lanes
   bool in_lanes = false;
-  std::uint64_t cost = 1;  // cost of a pass without its inner loops: operations on single values
+  std::int32_t first = -1, end = -1;  // registers with the first iteration and the end; -1: 0, the extent
+  std::uint64_t cost = 1;             // cost of a pass without its inner loops: operations on single values
   std::vector<std::pair<std::int32_t, std::int32_t>> start;    // affine register := affine register
   std::vector<std::pair<std::int32_t, std::int64_t>> advance;  // affine register += constant, each pass
 };

@@ -64,6 +64,7 @@ class Codegen {
   void emit_if(const CoreIf& n, std::int32_t mask);
   void emit_store(const CoreStore& n, std::int32_t mask);
   void emit_reduction(const CoreStore& n, std::int32_t mask);
+  std::int32_t uniform_value(const Expr& expr);
   std::size_t begin_loop(const CoreLoop& loop, std::int64_t step, bool in_lanes);
   void end_loop(std::size_t begin);
 

@@ -93,8 +93,10 @@ std::size_t Codegen::begin_loop(const CoreLoop& loop, std::int64_t step, bool in
   info.extent = loop.extent;
   info.step = step;
   info.in_lanes = in_lanes;
+  if (loop.first) info.first = uniform_value(loop.first);
+  if (loop.end) info.end = uniform_value(loop.end);
   Instr begin;
-  begin.kernel = loop_begin_kernel();
+  begin.kernel = loop_begin_kernel(loop.first || loop.end);
   begin.d = static_cast<std::int32_t>(out_.loops.size());
   const auto passes = static_cast<std::uint64_t>((loop.extent + step - 1) / step);
   scopes_.push_back(
@@ -103,12 +105,22 @@ std::size_t Codegen::begin_loop(const CoreLoop& loop, std::int64_t step, bool in
   return emit(begin);
 }
 
+// The value of an expression outside the loop that it bounds. Its register must not be one of the body's.
+std::int32_t Codegen::uniform_value(const Expr& expr) {
+  const LaneSpace* const space = std::exchange(space_, nullptr);
+  const std::int32_t result = value(expr, -1).reg;
+  space_ = space;
+  return result;
+}
+
 void Codegen::end_loop(std::size_t begin) {
   Instr end;
   end.kernel = loop_end_kernel();
   end.d = scopes_.back().index;
   end.imm = static_cast<std::int64_t>(begin) + 1 - static_cast<std::int64_t>(out_.code.size());
   emit(end);
+  const LoopInfo& info = out_.loops[static_cast<std::size_t>(scopes_.back().index)];
+  if (info.first >= 0 || info.end >= 0) patch_jump(begin);
   const LoopScope& scope = scopes_.back();
   out_.loops[static_cast<std::size_t>(scope.index)].cost = scope.cost;
   out_.steps = saturating_sum(out_.steps, saturating_product(scope.runs, scope.cost));
@@ -116,16 +128,30 @@ void Codegen::end_loop(std::size_t begin) {
 }
 
 void Codegen::emit_loop(const CoreLoop& loop) {
+  const std::size_t used = used_, aliases_used = aliases_used_;
   const std::size_t begin = begin_loop(loop, 1, false);
+  std::optional<std::size_t> leave;
+  if (loop.proceed) {
+    stored_.clear();
+    Instr jump;
+    jump.kernel = jump_if_false_kernel();
+    jump.a = uniform_value(loop.proceed);
+    leave = emit(jump);
+  }
   statement(loop.body, -1);
   end_loop(begin);
+  if (leave) patch_jump(*leave);
+  used_ = used;
+  aliases_used_ = aliases_used;
 }
 
 void Codegen::emit_lanes(const LaneSpace& space) {
   space_ = &space;
   stored_.clear();
   collect_stored(space.body, stored_);
-  in_passes_ = space.count > kLanesPerPass;
+  const std::size_t used = used_, aliases_used = aliases_used_;
+  const CoreLoop& outermost = *space.loops[0];
+  in_passes_ = space.count > kLanesPerPass || outermost.first || outermost.end;
   out_.lanes = std::max(out_.lanes, std::min(space.count, kLanesPerPass));
   if (in_passes_) {
     const std::size_t begin = begin_loop(*space.loops[0], kLanesPerPass, true);
@@ -140,6 +166,8 @@ void Codegen::emit_lanes(const LaneSpace& space) {
   }
   space_ = nullptr;
   in_passes_ = false;
+  used_ = used;
+  aliases_used_ = aliases_used;
 }
 
 std::int32_t Codegen::mask_of(Value condition, std::int32_t mask, bool negated) {

@@ -60,6 +60,21 @@ const Instr* run_loop_begin(const Instr* i, Frame& f) {
   return i + 1;
 }
 
+// Of a trimmed loop: an empty one jumps over its body.
+const Instr* run_trimmed_loop_begin(const Instr* i, Frame& f) {
+  const LoopInfo& loop = f.bytecode->loops[static_cast<std::size_t>(i->d)];
+  const auto limit = [&](std::int32_t reg, std::int64_t otherwise) {
+    return reg < 0 ? otherwise : std::clamp<std::int64_t>(*f.in<std::int64_t>(reg), 0, loop.extent);
+  };
+  const std::int64_t first = limit(loop.first, 0), count = limit(loop.end, loop.extent) - first;
+  if (count <= 0) return i + i->imm;
+  f.left[i->d] = count;
+  for (std::size_t r = 0; r < loop.start.size(); ++r)
+    f.affine[loop.start[r].first] = f.affine[loop.start[r].second] + first * (loop.advance[r].second / loop.step);
+  if (loop.in_lanes) f.lanes[1] = std::min(loop.step, count);
+  return i + 1;
+}
+
 const Instr* run_loop_end(const Instr* i, Frame& f) {
   const LoopInfo& loop = f.bytecode->loops[static_cast<std::size_t>(i->d)];
   if (!f.meter.advance(loop.cost)) return nullptr;
@@ -83,7 +98,7 @@ Kernel mask_kernel(bool negated) { return negated ? run_mask<true> : run_mask<fa
 Kernel jump_kernel() { return run_jump; }
 Kernel jump_if_false_kernel() { return run_jump_if_false; }
 Kernel set_lanes_kernel() { return run_set_lanes; }
-Kernel loop_begin_kernel() { return run_loop_begin; }
+Kernel loop_begin_kernel(bool trimmed) { return trimmed ? run_trimmed_loop_begin : run_loop_begin; }
 Kernel loop_end_kernel() { return run_loop_end; }
 Kernel halt_kernel() { return run_halt; }
 

@@ -32,9 +32,9 @@ Kernel move_kernel();                  // register d aliases the same memory as 
 Kernel mask_kernel(bool negated);      // d = mask && (negated ? !a : a)
 
 Kernel jump_kernel();
-Kernel jump_if_false_kernel();  // on a[0]
-Kernel set_lanes_kernel();      // number of lanes of the following wide instructions: imm
-Kernel loop_begin_kernel();     // loop d
+Kernel jump_if_false_kernel();           // on a[0]
+Kernel set_lanes_kernel();               // number of lanes of the following wide instructions: imm
+Kernel loop_begin_kernel(bool trimmed);  // loop d
 Kernel loop_end_kernel();
 Kernel halt_kernel();
 

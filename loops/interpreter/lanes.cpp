@@ -11,6 +11,8 @@
 namespace dovetail::loops {
 namespace {
 
+bool is_trimmed(const CoreLoop& loop) { return loop.first || loop.end; }
+
 bool has_loops(const Core& core) {
   if (!core) return false;
   if (std::holds_alternative<CoreLoop>(core->node) || std::holds_alternative<CoreForget>(core->node) ||
@@ -117,6 +119,9 @@ std::optional<LaneSpace> lane_space(const CoreLoop& loop) {
   LaneSpace space;
   const CoreLoop* inner = &loop;
   while (true) {
+    // A pass over a trimmed loop has as many lanes as iterations are left, so such a loop is a space alone.
+    if (inner->proceed || (!space.loops.empty() && (is_trimmed(*inner) || is_trimmed(*space.loops[0]))))
+      return std::nullopt;
     space.loops.push_back(inner);
     space.count *= inner->extent;
     if (space.loops.size() > 1 && space.count > kLanesPerPass)

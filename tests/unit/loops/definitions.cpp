@@ -101,6 +101,100 @@ TEST_CASE("a definition in a loop runs in each of its steps, and sees its number
         std::vector<std::int32_t>{12, 4});
 }
 
+TEST_CASE("an assignment outside a block has the loops around it as iterators") {
+  const loops::Program program = parsed_definition(R"(program p {
+  input x: int32[6]
+  output bins: int32[3]
+  output order: int32[6]
+  bins[b in 3] = 0
+  for i in 6 { bins[x[i]] += 1 }
+  for i in 6 {
+    let previous = select(i > 0, order[max(i - 1, 0)], 10)
+    order[i] = previous - x[i]
+  }
+})");
+  const std::string text = loops::to_string(program);
+  CHECK_THAT(text, ContainsSubstring("block bins.1 {\n      ordered bins.1.i in 6 = i\n"));
+  CHECK_THAT(text, ContainsSubstring("for i.1 in 6 {\n    block order {\n      ordered order.i.1 in 6 = i.1\n"));
+  const auto code = loops::compile(program);
+  REQUIRE(code.ok());
+  const auto outputs = loops::run(**code, std::vector<NdArray>{NdArray::from<std::int32_t>({6}, {2, 0, 2, 1, 2, 0})});
+  REQUIRE((outputs.ok() ? "" : to_string(outputs.errors())) == "");
+  const auto values = [](const NdArray& array) {
+    const std::span<const std::int32_t> all = array.data<std::int32_t>();
+    return std::vector<std::int32_t>(all.begin(), all.end());
+  };
+  CHECK(values(outputs->at(0)) == std::vector<std::int32_t>{2, 1, 3});
+  CHECK(values(outputs->at(1)) == std::vector<std::int32_t>{8, 8, 6, 5, 3, 3});
+}
+
+TEST_CASE("iterators of assignments are spatial if iterations store and read different elements") {
+  const auto kind_of = [](const std::string& line) {
+    const std::string text = loops::to_string(parsed_definition(
+        "program p {\n input x: int32[4]\n output y: int32[4, 4]\n y[i in 4, j in 4] = 0\n for k in 4 {\n" + line +
+        "\n}\n}"));
+    const std::size_t at = text.find("y.1.k in 4 = k");
+    REQUIRE(at != text.npos);
+    return text.substr(at - 8, 7);
+  };
+  CHECK(kind_of("y[k, 2] = x[k]") == "spatial");
+  CHECK(kind_of("y[k, x[k]] += 1") == "spatial");
+  CHECK(kind_of("y[k, k // 2] *= x[k]") == "spatial");
+  CHECK(kind_of("y[x[k], 1] += 1") == "ordered");
+  CHECK(kind_of("y[k // 2, k % 2] = 1") == "ordered");
+  CHECK(kind_of("y[k, 2] = y[3 - k, 2]") == "ordered");
+  CHECK(kind_of("y[k, x[y[0, 0]]] = 1") == "ordered");
+}
+
+TEST_CASE("a definition whose elements depend on its others runs in order") {
+  const loops::Program program = parsed_definition(R"(program p {
+  input x: int32[4]
+  output y: int32[4]
+  y[i in 4] = x[i]
+  y[i in 4 where i > 0] += y[i - 1]
+})");
+  CHECK_THAT(loops::to_string(program), ContainsSubstring("ordered i in 4 = y.1.i\n      where i > 0"));
+  CHECK(result_of<std::int32_t>(program, {NdArray::from<std::int32_t>({4}, {5, 1, 2, 3})}) ==
+        std::vector<std::int32_t>{5, 6, 8, 11});
+}
+
+TEST_CASE("updates continue elements, also by reductions") {
+  const auto gives = [&](const std::string& line, const std::vector<std::int32_t>& expected) {
+    INFO(line);
+    const loops::Program program =
+        parsed_definition("program p {\n input x: int32[2, 3]\n output y: int32[2]\n y[i in 2] = 10\n " + line + "\n}");
+    CHECK(result_of<std::int32_t>(program, {NdArray::from<std::int32_t>({2, 3}, {3, -1, 2, -7, -2, -5})}) == expected);
+  };
+  gives("y[i in 2] += x[i, 0]", {13, 3});
+  gives("y[i in 2] -= x[i, 0]", {7, 17});
+  gives("y[i in 2] *= x[i, 0]", {30, -70});
+  gives("y[i in 2] += sum[k in 3] x[i, k]", {14, -4});
+  gives("y[i in 2] -= sum[k in 3 where x[i, k] > 0] x[i, k]", {5, 10});
+  gives("y[i in 2] -= dot[k in 3] x[i, k] * x[i, k]", {-4, -68});
+  gives("y[i in 2] *= product[k in 2] x[i, k]", {-30, 140});
+  gives("for i in 2 { y[i] += sum[k in 3] x[i, k] * int32(i + 1) }", {14, -18});
+}
+
+TEST_CASE("loops have conditions, and end where a condition becomes false") {
+  const loops::Program program = parsed_definition(R"(program p {
+  input x: int32[8]
+  output y: int32[8]
+  output steps: int32[]
+  y[i in 8] = 0
+  for i in 8 where i >= 2 && i < 6 { y[i - 2] = x[i] }
+  steps[] = 0
+  for step in 1000000000 while steps[] < 5 { steps[] += 1 }
+})");
+  const auto code = loops::compile(program);
+  REQUIRE(code.ok());
+  const auto outputs =
+      loops::run(**code, std::vector<NdArray>{NdArray::from<std::int32_t>({8}, {1, 2, 3, 4, 5, 6, 7, 8})});
+  REQUIRE((outputs.ok() ? "" : to_string(outputs.errors())) == "");
+  CHECK(outputs->at(0).as_int64(3) == 6);
+  CHECK(outputs->at(0).as_int64(4) == 0);
+  CHECK(outputs->at(1).as_int64(0) == 5);
+}
+
 TEST_CASE("sizes come from the caller or from the text") {
   const std::string text =
       "program p {\n size n, m = n * 2, k = (m + 7) // 4 % 3\n input x: int8[n, m]\n output y: "
@@ -139,4 +233,11 @@ TEST_CASE("wrong definitions are reported at their place") {
   CHECK_THAT(of("y[i in 4] = dot[k in 4] x[k]"), ContainsSubstring("dot adds products, and this is none"));
   CHECK_THAT(of("y[i in 4] = sum[k in 4 x[k]"), ContainsSubstring("expected"));
   CHECK_THAT(of("y[i in 4] ="), ContainsSubstring("expected an expression"));
+  CHECK_THAT(of("y[i in 4] -= product[k in 4] x[k]"),
+             ContainsSubstring("(p:4:12): -= does not continue a product. Hint: use += or -= with sum and dot"));
+  CHECK_THAT(of("for i in 4 { y[i], y[3 - i] += 1, 2 }"), ContainsSubstring("several elements are updated together"));
+  CHECK_THAT(of("for i in 4 while i < 2 { y[i] = 1 }"),
+             ContainsSubstring("(p:4:13): the condition of `while` has a value of i. Hint: use where"));
+  CHECK_THAT(of("for i in 4 until i < 2 { y[i] = 1 }"), ContainsSubstring("expected a kind of loop"));
+  CHECK_THAT(of("y[i in 4 where x[i]] = 1"), ContainsSubstring("expected bool"));
 }

@@ -89,8 +89,9 @@ class Emitter {
     std::vector<std::pair<llvm::Instruction*, const loops::BufferNode*>> accesses;  // if Cpu::check_bounds
     std::map<const loops::BufferNode*, llvm::Value*> pointers;
     std::map<const loops::VarNode*, llvm::Value*> vars;
-    std::vector<SerialLoop> serial;  // loops around the emitted code, outermost first
-    int branches = 0;                // branches around the emitted code
+    std::vector<SerialLoop> serial;    // loops around the emitted code, outermost first
+    int branches = 0;                  // branches around the emitted code
+    llvm::BasicBlock* done = nullptr;  // after the innermost loop
     std::vector<Spread> spreads;
   };
 
@@ -251,9 +252,10 @@ class Emitter {
   void emit_serial(const loops::CoreLoop& n);
   void emit_vector(const loops::CoreLoop& n);
   void emit_parallel(const loops::CoreLoop& n);
-  // A loop `0 <= i < extent` around `body`.
+  // A loop `begin <= i < end` around `body`.
   void counted_loop(llvm::Value* begin, llvm::Value* end, const std::string& name,
                     const std::function<void(llvm::Value* i)>& body);
+  void leave_unless(llvm::Value* condition);
   void enter_frame(llvm::Function* function);
   // Ends the frame's function; the code emitted so far starts at `body`, after the contents of the entry block.
   void close_frame(llvm::BasicBlock* body);

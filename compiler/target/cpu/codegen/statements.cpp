@@ -139,6 +139,7 @@ void Emitter::counted_loop(llvm::Value* begin, llvm::Value* end, const std::stri
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   auto* head = llvm::BasicBlock::Create(context_, name, frame_.function);
   auto* done = llvm::BasicBlock::Create(context_, name + ".done", frame_.function);
+  llvm::BasicBlock* const around = std::exchange(frame_.done, done);
   const bool never_empty = llvm::isa<llvm::ConstantInt>(begin) && llvm::isa<llvm::ConstantInt>(end);
   // Counters have the width of the registers.
   llvm::Type* counter = cpu_.pointer_bytes() == 8 ? builder_.getInt64Ty() : builder_.getInt32Ty();
@@ -156,22 +157,40 @@ void Emitter::counted_loop(llvm::Value* begin, llvm::Value* end, const std::stri
   i->addIncoming(next, builder_.GetInsertBlock());
   builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), head, done);
   builder_.SetInsertPoint(done);
+  frame_.done = around;
+}
+
+// Ends the loop around before the rest of an iteration.
+void Emitter::leave_unless(llvm::Value* condition) {
+  auto* proceed = llvm::BasicBlock::Create(context_, "proceed", frame_.function);
+  builder_.CreateCondBr(condition, proceed, frame_.done);
+  builder_.SetInsertPoint(proceed);
 }
 
 void Emitter::emit_serial(const CoreLoop& n) {
   const Sums sums = sums_in(n);
   if (sums.loops == 1) fetch_shares(nullptr);
-  counted_loop(builder_.getInt64(0), builder_.getInt64(static_cast<std::uint64_t>(n.extent)), n.var->name,
-               [&](llvm::Value* i) {
-                 frame_.vars[n.var.get()] = i;
-                 frame_.serial.push_back({n.var.get(), n.extent, frame_.branches, {}, {}});
-                 std::vector<Spread> around = enter_iteration(n, i);
-                 emit(n.body);
-                 frame_.spreads = std::move(around);
-                 fetch_ahead(frame_.serial.back(), i);
-                 frame_.serial.pop_back();
-                 frame_.vars.erase(n.var.get());
-               });
+  llvm::Value* const extent = builder_.getInt64(static_cast<std::uint64_t>(n.extent));
+  // What differs between lanes is left to the conditions inside.
+  const auto limit = [&](const Expr& expr, llvm::Value* otherwise) {
+    const Value value = expr ? emit(expr) : Value{};
+    if (!expr || value.varying) return otherwise;
+    llvm::Value* const least = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value.llvm, builder_.getInt64(0));
+    return static_cast<llvm::Value*>(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, least, extent));
+  };
+  llvm::Value* const first = limit(n.first, builder_.getInt64(0));
+  counted_loop(first, limit(n.end, extent), n.var->name, [&](llvm::Value* i) {
+    frame_.vars[n.var.get()] = i;
+    if (n.proceed)
+      if (const Value proceed = emit(n.proceed); !proceed.varying) leave_unless(proceed.llvm);
+    frame_.serial.push_back({n.var.get(), n.extent, frame_.branches, {}, {}});
+    std::vector<Spread> around = enter_iteration(n, i);
+    emit(n.body);
+    frame_.spreads = std::move(around);
+    fetch_ahead(frame_.serial.back(), i);
+    frame_.serial.pop_back();
+    frame_.vars.erase(n.var.get());
+  });
   pass(sums);
 }
 
