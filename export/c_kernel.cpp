@@ -16,6 +16,7 @@
 #include "loops/core/dissolve_blocks.h"
 #include "loops/core/hoist_conditions.h"
 #include "loops/core/peel.h"
+#include "loops/core/rebase_loops.h"
 #include "loops/core/trim_loops.h"
 #include "loops/rewrite.h"
 #include "loops/run_time_checks.h"
@@ -33,7 +34,7 @@ constexpr std::int64_t kMostStatements = 4;
 constexpr std::int64_t kMostUnrolled = 4;  // as in dovetail_tiny.h
 CoreProgram lower(const Program& program) {
   CoreProgram core = hoist_conditions(compact_buffers(dissolve_blocks(program, {})));
-  return trim_loops(peel_tails(core, {kMostStatements}));
+  return trim_loops(rebase_loops(peel_tails(core, {kMostStatements})));
 }
 
 // Buffers that are read or written, in order.

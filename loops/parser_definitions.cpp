@@ -2,6 +2,7 @@
 // block, `for i in n { h[x[i]] += 1 }` for a block in that loop.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -37,32 +38,34 @@ struct UpdateRow {
 };
 constexpr std::array<UpdateRow, 3> kUpdates{{{"+=", BinaryOp::add}, {"-=", BinaryOp::sub}, {"*=", BinaryOp::mul}}};
 
-// Whether the variable is an index of each target, so that its values store to different elements.
-bool indexes_all(const std::vector<StoreTarget>& targets, const Var& var) {
-  return std::ranges::all_of(targets, [&](const StoreTarget& target) {
-    return std::ranges::any_of(target.indices, [&](const Expr& index) {
-      const auto* n = std::get_if<VarRef>(&index->node);
-      return n != nullptr && n->var == var;
-    });
-  });
+bool is_var(const Expr& expr, const Var& var) {
+  const auto* n = std::get_if<VarRef>(&expr->node);
+  return n != nullptr && n->var == var;
 }
 
-// Whether a target's buffer is read at other elements than the one that is stored.
-bool reads_others(const std::vector<StoreTarget>& targets) {
-  bool found = false;
+// Whether the values of the variable store to different elements, and read none that another value stores: it is one
+// index of each target, and the same one of each load of a target's buffer.
+bool separates(const Var& var, const std::vector<StoreTarget>& targets) {
+  std::map<const BufferNode*, std::vector<bool>> indexed;  // dimensions that are the variable, in all targets
+  for (const StoreTarget& target : targets) {
+    const std::size_t rank = target.indices.size();
+    std::vector<bool>& dimensions = indexed.try_emplace(target.buffer.get(), rank, true).first->second;
+    for (std::size_t d = 0; d < rank; ++d) dimensions[d] = dimensions[d] && is_var(target.indices[d], var);
+  }
+  bool result = std::ranges::all_of(indexed, [](const auto& row) { return std::ranges::count(row.second, true) > 0; });
   const auto look = [&](const Expr& e) {
     const auto* n = std::get_if<LoadExpr>(&e->node);
-    if (n == nullptr) return;
-    for (const StoreTarget& target : targets)
-      found |= n->buffer == target.buffer &&
-               !std::ranges::equal(n->indices, target.indices,
-                                   [](const Expr& a, const Expr& b) { return structurally_equal(a, b); });
+    const auto row = n == nullptr ? indexed.end() : indexed.find(n->buffer.get());
+    if (row == indexed.end()) return;
+    bool same = false;
+    for (std::size_t d = 0; d < n->indices.size(); ++d) same |= row->second[d] && is_var(n->indices[d], var);
+    result &= same;
   };
   for (const StoreTarget& target : targets) {
     visit_exprs(target.value, look);
     for (const Expr& index : target.indices) visit_exprs(index, look);
   }
-  return found;
+  return result;
 }
 
 const ReductionRow* reduction_named(std::string_view name) {
@@ -294,8 +297,8 @@ void Parser::values_of(Assigned& assigned) {
   target.value = binary(reduction->combine, before, std::move(value));
 }
 
-// The block in its own loops. The loops around it are iterators, too. An iterator that is an index of each result, of
-// a block that reads no results but its own, is spatial; in the order of the others the block runs.
+// The block in its own loops. The loops around it are iterators, too: spatial ones if their values have nothing to do
+// with each other, else ordered.
 Stmt Parser::finished(Assigned assigned) {
   Block& block = assigned.block;
   VarMap iterators;
@@ -312,8 +315,7 @@ Stmt Parser::finished(Assigned assigned) {
 
   const std::vector<StoreTarget>& targets = std::get<Store>(block.body->node).targets;
   for (Iterator& iterator : block.iterators)
-    if (iterator.kind == IterKind::spatial && (!indexes_all(targets, iterator.var) || reads_others(targets)))
-      iterator.kind = IterKind::ordered;
+    if (iterator.kind == IterKind::spatial && !separates(iterator.var, targets)) iterator.kind = IterKind::ordered;
   if (errors_.empty()) {
     BlockRegions regions = infer_regions(block);
     block.reads = std::move(regions.reads);

@@ -7,11 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "loops/combine.h"
-#include "loops/interpreter/access.h"
+#include "loops/core/guards.h"
 #include "loops/linear.h"
 #include "loops/range.h"
-#include "loops/rewrite.h"
+#include "loops/run_time_checks.h"
 
 namespace dovetail::loops {
 namespace {
@@ -23,66 +22,6 @@ constexpr std::size_t kMostTerms = 16;
 // A bound without loads must leave out a quarter of the iterations of such a loop in the best case.
 constexpr std::int64_t kLongLoop = 32;
 
-// What a loop writes, and whether it has statements of which that is not known.
-struct Writes {
-  std::set<const BufferNode*> buffers;
-  bool unknown = false;
-};
-
-void collect(const Core& core, Writes& writes) {
-  if (!core) return;
-  if (const auto* loop = std::get_if<CoreLoop>(&core->node)) return collect(loop->body, writes);
-  if (const auto* n = std::get_if<CoreIf>(&core->node)) {
-    collect(n->then_body, writes);
-    return collect(n->else_body, writes);
-  }
-  if (const auto* s = std::get_if<CoreSequence>(&core->node)) {
-    for (const Core& inner : s->body) collect(inner, writes);
-  } else if (const auto* store = std::get_if<CoreStore>(&core->node)) {
-    for (const StoreTarget& target : store->targets) writes.buffers.insert(target.buffer.get());
-  } else {
-    writes.unknown = true;
-  }
-}
-
-// The condition without which a store leaves its element as it is: s = s + select(c, e, 0). A float sum must start at
-// its block's init, since adding 0 changes -0.
-Expr condition_of(const CoreStore& store) {
-  if (store.targets.size() != 1) return nullptr;
-  const StoreTarget& target = store.targets.front();
-  const auto* n = std::get_if<Binary>(&target.value->node);
-  if (n == nullptr) return nullptr;
-  if (n->op != BinaryOp::add && n->op != BinaryOp::mul && n->op != BinaryOp::min && n->op != BinaryOp::max)
-    return nullptr;
-  const auto is_own = [&](const Expr& e) {
-    const auto* l = std::get_if<LoadExpr>(&e->node);
-    return l != nullptr && l->buffer == target.buffer && same_place(l->indices, target.indices);
-  };
-  const bool first = is_own(n->a);
-  if (!first && !is_own(n->b)) return nullptr;
-  const auto* choice = std::get_if<Select>(&(first ? n->b : n->a)->node);
-  if (choice == nullptr || !structurally_equal(choice->if_false, identity_of(n->op, target.value->dtype)))
-    return nullptr;
-  const bool starts_here = std::ranges::any_of(store.initialized, [&](const LoadExpr& place) {
-    return place.buffer == target.buffer && same_place(place.indices, target.indices);
-  });
-  if (n->op == BinaryOp::add && is_floating(target.value->dtype) && !starts_here) return nullptr;
-  return choice->condition;
-}
-
-void collect_terms(const Expr& condition, std::vector<Expr>& terms) {
-  const auto* n = std::get_if<Binary>(&condition->node);
-  if (n == nullptr || n->op != BinaryOp::logical_and) return terms.push_back(condition);
-  collect_terms(n->a, terms);
-  collect_terms(n->b, terms);
-}
-
-bool has_loads(const Expr& expr) {
-  bool found = false;
-  visit_exprs(expr, [&](const Expr& e) { found |= std::holds_alternative<LoadExpr>(e->node); });
-  return found;
-}
-
 // The conditions under which everything in a loop's body is, and the loops inside around them.
 struct Guards {
   std::vector<Expr> terms;
@@ -91,11 +30,9 @@ struct Guards {
 
 void collect(const Core& core, bool evaluated, Guards& guards) {
   const auto add = [&](const Expr& condition) {
-    std::vector<Expr> terms;
-    collect_terms(condition, terms);
     // A load under another condition need not be in bounds before the loop.
-    for (const Expr& term : terms)
-      if (evaluated || !has_loads(term)) guards.terms.push_back(term);
+    for (const Expr& term : terms_of(condition))
+      if (evaluated || !holds_load(term)) guards.terms.push_back(term);
   };
   if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
     guards.inner.insert(loop->var.get());
@@ -129,25 +66,17 @@ class Trimmer {
   Core trimmed(const CoreLoop& n) const {
     CoreLoop loop = n;
     loop.body = trimmed(n.body);
-    Writes writes;
-    collect(n.body, writes);
+    const Writes writes = writes_of(n.body);
     if (n.kind != ForKind::serial || writes.unknown) return make_core(std::move(loop));
+    if (n.first || n.end) return make_core(std::move(loop));  // by rebase_loops
     Guards guards;
     collect(n.body, true, guards);
     for (const Expr& term : guards.terms) bound(loop, term, guards.inner, writes.buffers);
     const auto* condition = std::get_if<CoreIf>(&n.body->node);
-    if (condition != nullptr && !condition->else_body && has_loads(condition->condition) &&
+    if (condition != nullptr && !condition->else_body && holds_load(condition->condition) &&
         !mentions(condition->condition, {n.var.get()}))
       loop.proceed = condition->condition;
     return make_core(std::move(loop));
-  }
-
-  static bool mentions(const Expr& expr, const std::set<const VarNode*>& vars) {
-    bool found = false;
-    visit_exprs(expr, [&](const Expr& e) {
-      if (const auto* n = std::get_if<VarRef>(&e->node)) found |= vars.contains(n->var.get());
-    });
-    return found;
   }
 
   // Bounds the loop by a comparison of int64. Neither side may wrap, since the difference then has another sign.
@@ -194,7 +123,7 @@ class Trimmer {
         const auto* var = std::get_if<VarRef>(&term.atom->node);
         if (var != nullptr && changing.contains(var->var.get())) continue;
         if (mentions(term.atom, changing) || loads_one_of(term.atom, written)) return std::nullopt;
-        result.loads |= has_loads(term.atom);
+        result.loads |= holds_load(term.atom);
         if (range_of(term.atom, bounds_).within(-kMostValue, kMostValue)) continue;
         const Expr within = logical_and(binary(BinaryOp::ge, term.atom, int_imm(-kMostValue)),
                                         binary(BinaryOp::le, term.atom, int_imm(kMostValue)));
@@ -231,14 +160,6 @@ class Trimmer {
     const Expr here = values.in_limits ? select(values.in_limits, value, int_imm(all)) : value;
     Expr& limit = begins ? loop.first : loop.end;
     limit = limit ? binary(begins ? BinaryOp::max : BinaryOp::min, limit, here) : here;
-  }
-
-  static bool loads_one_of(const Expr& expr, const std::set<const BufferNode*>& buffers) {
-    bool found = false;
-    visit_exprs(expr, [&](const Expr& e) {
-      if (const auto* n = std::get_if<LoadExpr>(&e->node)) found |= buffers.contains(n->buffer.get());
-    });
-    return found;
   }
 
   bool saves(const CoreLoop& loop, const Expr& limit, bool begins) const {

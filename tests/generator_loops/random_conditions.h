@@ -33,11 +33,14 @@ class ConditionGenerator {
   size rows = {}, n = {}, m = {}
   input from: int64[rows + 1]
   input small: int32[rows + 1]
+  input begin: int64[rows + 1]
   input x: int32[n]
   output sum: int32[rows]
   output most: int32[rows]
   output bins: int32[16]
   output left: int64[]
+  output part: int32[rows]
+  output copied: int32[n]
   output masked: int32[rows, n]
   sum[i in rows] = sum[e in n where {}] x[e] + int32(i)
   most[i in rows] = max[e in n where {}] x[e]
@@ -49,6 +52,11 @@ class ConditionGenerator {
   }}
   masked[i in rows, e in n] = int32(e)
   masked[i in rows, e in n where {}] += x[e]
+  part[i in rows] = sum[e in n where {}] x[begin[i] + e] * int32(e + 1)
+  copied[i in n] = 0
+  for i in rows {{
+    for e in {} where {} {{ copied[begin[i] + e] += x[begin[i] + e] + int32(e) }}
+  }}
   left[] = {}
   for step in n while left[] > 0 {{
     left[] -= {}
@@ -56,14 +64,17 @@ class ConditionGenerator {
   }}
 }}
 )",
-                              kRows, n, m, term, own, outer, condition({"i", "e"}), below(2 * n), 1 + below(3));
-    NdArray from(DType::int64, {kRows + 1}), small(DType::int32, {kRows + 1}), x(DType::int32, {n});
+                              kRows, n, m, term, own, outer, condition({"i", "e"}), in_part(), 2 + below(n - 1),
+                              in_part(), below(2 * n), 1 + below(3));
+    NdArray from(DType::int64, {kRows + 1}), small(DType::int32, {kRows + 1}), begin(DType::int64, {kRows + 1}),
+        x(DType::int32, {n});
     for (std::int64_t i = 0; i <= kRows; ++i) {
       from.set_int64(i, value(n));
       small.set_int64(i, below(n + 8) - 4);
+      begin.set_int64(i, below(n + 1));
     }
     for (std::int64_t i = 0; i < n; ++i) x.set_int64(i, below(1000));
-    result.arguments = {from, small, x};
+    result.arguments = {from, small, begin, x};
     return result;
   }
 
@@ -75,6 +86,16 @@ class ConditionGenerator {
     constexpr std::array<std::int64_t, 6> kHuge{
         INT64_MAX, INT64_MIN, INT64_MAX - 3, INT64_MIN + 5, std::int64_t{1} << 62, std::int64_t{1} << 41};
     return below(6) == 0 ? kHuge[static_cast<std::size_t>(below(6))] : below(n + 8) - 4;
+  }
+
+  // Of a part of x from begin[i] on.
+  std::string in_part() {
+    constexpr std::array<std::string_view, 5> kForms{"begin[i] + e < begin[i + 1]", "e < begin[i + 1] - begin[i]",
+                                                     "begin[i + 1] > e + begin[i]", "begin[i] + e <= begin[i + 1] - 1",
+                                                     "begin[i + 1] - begin[i] >= e + 1"};
+    std::string text(kForms[static_cast<std::size_t>(below(5))]);
+    if (below(3) == 0) text += " && e % 2 == 0";
+    return text;
   }
 
   std::string condition(const std::vector<std::string>& vars) {

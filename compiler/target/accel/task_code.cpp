@@ -1,14 +1,21 @@
 #include "compiler/target/accel/task_code.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/dtype.h"
 #include "bundle/code/accel.h"
 #include "compiler/target/accel/lower/lower.h"
+#include "compiler/target/accel/lower/on_chip.h"
 #include "compiler/target/accel/programs/dram.h"
 #include "compiler/target/accel/schedule/operation_shape.h"
 #include "compiler/target/accel/stream/finish_code.h"
 #include "isa/text.h"
+#include "loops/rewrite.h"
+#include "loops/run_time_checks.h"
 
 namespace dovetail::accel {
 
@@ -53,6 +60,33 @@ Result<void> check_code(const TaskCode& made, const std::string& name, const Dev
   return {};
 }
 
+// What no schedule changes: results are integers, and addresses do not depend on data.
+Result<void> check_integers_and_addresses(const loops::Program& program) {
+  Diagnostics errors;
+  for (const loops::Parameter& parameter : program.parameters)
+    if (parameter.role == loops::ParameterRole::output && is_floating(parameter.buffer->dtype))
+      errors.push_back(cannot_lower(
+          program, "result " + parameter.buffer->name,
+          fmt::format("it is {}, and the accelerator computes int8 and int32", name(parameter.buffer->dtype)),
+          "compute with integers and scales, or use the target cpu"));
+  std::set<std::string> indirect;
+  const auto note = [&](const loops::Buffer& buffer, const std::vector<loops::Expr>& indices) {
+    if (std::ranges::any_of(indices, loops::holds_load)) indirect.insert(buffer->name);
+  };
+  loops::visit_exprs(program.body, [&](const loops::Expr& e) {
+    if (const auto* n = std::get_if<loops::LoadExpr>(&e->node)) note(n->buffer, n->indices);
+  });
+  loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
+    if (const auto* store = std::get_if<loops::Store>(&stmt->node))
+      for (const loops::StoreTarget& target : store->targets) note(target.buffer, target.indices);
+  });
+  for (const std::string& buffer : indirect)
+    errors.push_back(cannot_lower(program, "buffer " + buffer,
+                                  "an index of it is data, and addresses of the accelerator are fixed",
+                                  "use the target cpu"));
+  return errors;
+}
+
 }  // namespace
 
 Result<TaskCode> task_code(const schedule::Task& task, const schedule::Scheduled& scheduled, const Core& config) {
@@ -72,6 +106,7 @@ Result<TaskCode> repeated_task_code(const schedule::Task& task, const schedule::
 Result<void> add_task(const schedule::Task& task, const schedule::Scheduled& scheduled, const Core& config,
                       BundleBuilder& builder, const Dump& dump) {
   const loops::Program& program = scheduled.program;
+  DOVETAIL_TRY(check_integers_and_addresses(task.program));
   DOVETAIL_ASSIGN(const Placements placements, find_places(program, *task.intrinsics, config));
   DOVETAIL_TRY(check_private(program, *task.intrinsics, placements));
   DeviceSpace& space = builder.space(bundle::kAccelTarget, "DRAM of " + config.name, kMemoryBase, kPage);

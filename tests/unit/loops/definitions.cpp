@@ -144,6 +144,11 @@ TEST_CASE("iterators of assignments are spatial if iterations store and read dif
   CHECK(kind_of("y[k // 2, k % 2] = 1") == "ordered");
   CHECK(kind_of("y[k, 2] = y[3 - k, 2]") == "ordered");
   CHECK(kind_of("y[k, x[y[0, 0]]] = 1") == "ordered");
+  CHECK(kind_of("y[k, 2] = y[k, 1]") == "spatial");
+  CHECK(kind_of("y[k, k] = y[k, 1]") == "spatial");
+  CHECK(kind_of("y[k, k] = y[1, x[k]]") == "ordered");
+  CHECK(kind_of("y[k, 0], y[1, k] = 1, 2") == "ordered");
+  CHECK(kind_of("y[k, 0], y[k, 1] = y[k, 3], 2") == "spatial");
 }
 
 TEST_CASE("a definition whose elements depend on its others runs in order") {

@@ -20,6 +20,7 @@
 #include "loops/core/dissolve_blocks.h"
 #include "loops/core/hoist_conditions.h"
 #include "loops/core/peel.h"
+#include "loops/core/rebase_loops.h"
 #include "loops/core/trim_loops.h"
 #include "loops/core/unroll.h"
 #include "loops/print.h"
@@ -46,7 +47,7 @@ Lowered lower_to_core(const Program& program, const IntrinsicTable& intrinsics, 
   result.core = hoist_conditions(compact_buffers(std::move(result.core), {std::max(cpu.vector_bytes, 1)}));
   result.core = transpose_loads(peel_tails(result.core, {most_statements, kLongNest}));
   Unrolled unrolled = unroll_loops(result.core, {most_statements});
-  result.core = trim_loops(std::move(unrolled.program));
+  result.core = trim_loops(rebase_loops(std::move(unrolled.program)));
   for (const std::string& loop : unrolled.kept)
     result.notes.push_back(fmt::format("loop {} is not unrolled: the code would grow too large", loop));
   return result;
