@@ -1,6 +1,7 @@
 // dovetail.qadd: the sum of two int8 tensors of different scales (docs/reference/quantization.md). t = requantize(a -
-// za, ma) + requantize(b - zb, mb), y = clamp(requantize(t, 2^-shift, zy), y_min, y_max); the multipliers include a
-// factor 2^shift, so that rounding twice costs no accuracy; a negative multiplier subtracts.
+// za, ma) + requantize(b - zb, mb), y = clamp(requantize(t, scale, zy), y_min, y_max); a negative multiplier subtracts.
+// With integer multipliers t is exact. Others include a factor 2^k, and scale is 2^-k, so that rounding twice costs no
+// accuracy.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -12,10 +13,9 @@
 namespace dovetail::ops {
 namespace {
 
-constexpr std::int64_t kMaxShift = 30;
-
 Result<Types> infer_qadd(const Operands& operands) {
   DOVETAIL_TRY(check_quantized_attributes(operands));
+  DOVETAIL_TRY(check_scale_attribute(operands));
   Diagnostics errors;
   double reach = 0;
   for (const char side : {'a', 'b'}) {
@@ -29,12 +29,9 @@ Result<Types> infer_qadd(const Operands& operands) {
                  "round it to float32 when the graph is lowered"));
     reach += 255 * std::abs(multiplier) + 1;
   }
-  const std::int64_t shift = graph::int_attribute(operands.node, "shift", 0);
-  if (shift < 0 || shift > kMaxShift)
-    errors.push_back(refuse(operands, fmt::format("shift is {}, but must be from 0 to {}", shift, kMaxShift),
-                            "use 16, or less for large scales"));
   if (errors.empty() && reach >= 0x1p31)
-    errors.push_back(refuse(operands, fmt::format("the sum may reach {:.0f} >= 2^31", reach), "use a smaller shift"));
+    errors.push_back(refuse(operands, fmt::format("the sum may reach {:.0f} >= 2^31", reach),
+                            "use smaller multipliers and a larger scale"));
   if (!errors.empty()) return errors;
   DOVETAIL_ASSIGN(Shape shape, broadcast_inputs(operands));
   return Types{{DType::int8, std::move(shape)}};
@@ -46,10 +43,13 @@ Result<loops::Program> define_qadd(const Operands& operands) {
     const loops::Expr value = centered(load_broadcast(program.in(position), i),
                                        graph::int_attribute(operands.node, fmt::format("{}_zero_point", side), 0));
     const double multiplier = graph::float_attribute(operands.node, fmt::format("{}_multiplier", side), 0);
+    if (multiplier == 1) return value;
+    if (multiplier == std::trunc(multiplier))
+      return value * loops::int_imm(static_cast<std::int64_t>(multiplier), DType::int32);
     return loops::call(loops::Function::requantize,
                        {value, loops::float_imm(multiplier), loops::int_imm(0, DType::int32)});
   };
-  const double scale = std::ldexp(1.0, -static_cast<int>(graph::int_attribute(operands.node, "shift", 0)));
+  const double scale = graph::float_attribute(operands.node, "scale", 1);
   return program.map([&](const Indices& i) {
     return requantized(operands, term(0, 'a', i) + term(1, 'b', i), loops::float_imm(scale));
   });
@@ -67,7 +67,7 @@ std::vector<OpDef> qadd_ops() {
            {{{"a", kInt8}, {"b", kInt8}},
             quantized_attributes({{"a_multiplier", real, Presence::required},
                                   {"b_multiplier", real, Presence::required},
-                                  {"shift", integer, Presence::required},
+                                  {"scale", real, Presence::required},
                                   {"a_zero_point", integer},
                                   {"b_zero_point", integer}})}}};
 }

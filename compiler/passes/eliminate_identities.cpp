@@ -21,7 +21,9 @@ bool all_are(const graph::Graph& graph, const graph::Node& node, std::size_t pos
   return values && std::all_of(values->begin(), values->end(), [&](std::int64_t value) { return value == number; });
 }
 
-// requantize of docs/reference/quantization.md. The product is exact: |sum| < 2^29, and a scale has 24 bits.
+// requantize of docs/reference/quantization.md. The product is exact if |sum| < kMostSum, since a scale has 24 bits, or
+// if the scale is a power of two.
+constexpr double kMostSum = 0x1p29;
 double requantized(double sum, double scale) { return std::nearbyint(sum * scale); }
 
 // The results of an integer node that computes each element from the same element of its operand; nullopt for others.
@@ -34,10 +36,13 @@ std::optional<std::vector<StepFunction>> functions_of_step(const graph::Graph& g
     const double a_zero = number("a_zero_point"), a_multiplier = graph::float_attribute(node, "a_multiplier", 1),
                  b = graph.value(node.inputs[1]).constant->as_double(0) - number("b_zero_point"),
                  addend = requantized(b, graph::float_attribute(node, "b_multiplier", 1)),
-                 unit = std::ldexp(1.0, -static_cast<int>(graph::int_attribute(node, "shift", 0))),
-                 zero = number("y_zero_point");
+                 scale = graph::float_attribute(node, "scale", 1), zero = number("y_zero_point");
+    int exponent = 0;
+    const bool exact = std::abs(std::frexp(scale, &exponent)) == 0.5 ||
+                       std::abs(255 * a_multiplier) + std::abs(addend) < kMostSum;
+    if (!exact) return std::nullopt;
     return std::vector<StepFunction>{
-        [=](double x) { return requantized(requantized(x - a_zero, a_multiplier) + addend, unit) + zero; }};
+        [=](double x) { return requantized(requantized(x - a_zero, a_multiplier) + addend, scale) + zero; }};
   }
   if (node.op == "dovetail.qtable") {
     if (!graph.is_constant(node.inputs[1])) return std::nullopt;

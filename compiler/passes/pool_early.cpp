@@ -18,7 +18,7 @@ std::optional<NodeId> rising_sum(const Graph& graph, ValueId value) {
   const auto id = produced_by(graph, value, "dovetail.qadd");
   if (!id || !used_once(graph, value)) return std::nullopt;
   const graph::Node& sum = graph.node(*id);
-  const bool rises = graph::float_attribute(sum, "a_multiplier", 1) >= 0;
+  const bool rises = graph::float_attribute(sum, "a_multiplier", 1) * graph::float_attribute(sum, "scale", 1) >= 0;
   return rises && uniform(graph, sum.inputs[1]) && used_once(graph, sum.inputs[0]) ? id : std::nullopt;
 }
 

@@ -15,6 +15,7 @@
 #include "compiler/quantize/correct_biases.h"
 #include "compiler/quantize/equalize.h"
 #include "compiler/quantize/masks.h"
+#include "compiler/quantize/sum_scales.h"
 
 namespace dovetail::quantize {
 namespace {
@@ -111,6 +112,7 @@ Ranges ranges_of(const Graph& model, const Places& places, const std::map<ValueI
   Ranges ranges;
   for (const auto& [value, observation] : observations)
     ranges[value] = choose(observation, options.method, options.tail, bounds_of(model, value), options.grid);
+  if (options.grid.scales == Scales::any) relate_sums(model, places, ranges);
   for (const auto& [value, source] : places.same_as) ranges[value] = ranges.at(source_of(places, value));
   return ranges;
 }

@@ -178,7 +178,7 @@ void Footprint::add_reads(const Block& block, const std::map<const VarNode*, Den
     }
     return range;
   };
-  visit_exprs(block.body, [&](const Expr& e) {
+  const auto add = [&](const Expr& e) {
     const auto* load = std::get_if<LoadExpr>(&e->node);
     if (!load || load->buffer == block.writes.front().buffer) return;
     std::vector<Range> ranges;
@@ -202,7 +202,9 @@ void Footprint::add_reads(const Block& block, const std::map<const VarNode*, Den
         range.extent.coefficients[i] = std::max(range.extent.coefficients[i], other.coefficients[i]);
       }
     }
-  });
+  };
+  if (block.init) visit_exprs(block.init, add);
+  visit_exprs(block.body, add);
 }
 
 std::optional<std::size_t> Footprint::find(std::string_view loop) const {

@@ -33,14 +33,39 @@ bool is_product_scale(float bias, float x, float w) {
 
 std::int64_t largest_centered(int zero_point) { return std::max(127 - zero_point, zero_point + 128); }
 
+namespace {
+
+// The sum a * p + b * q with integers p and q.
+std::optional<Addition> whole_addition(double a, double b, double y, bool subtract) {
+  constexpr double kMostError = 0x1p-12, kMostOperand = 255;  // steps
+  for (int p = 1; p <= kMostFactor; ++p) {
+    const double q = std::nearbyint(p * b / a), scale = static_cast<double>(static_cast<float>(a / y / p));
+    if (q < 1 || q > kMostFactor) continue;
+    if (!std::isnormal(static_cast<float>(scale))) return std::nullopt;
+    if (kMostOperand * (std::abs(a / y - p * scale) + std::abs(b / y - q * scale)) <= kMostError)
+      return Addition{static_cast<double>(p), subtract ? -q : q, scale};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Addition> rescaling(float x, float y) {
+  const auto scale = static_cast<float>(static_cast<double>(x) / static_cast<double>(y));
+  return std::isnormal(scale) ? std::optional(Addition{1, 1, static_cast<double>(scale)}) : std::nullopt;
+}
+
 std::optional<Addition> addition(const Quantization& a, const Quantization& b, float y, bool subtract) {
+  if (const auto whole = whole_addition(static_cast<double>(a.scale), static_cast<double>(b.scale),
+                                        static_cast<double>(y), subtract))
+    return whole;
   constexpr int kMostFractionBits = 16;
   for (int shift = kMostFractionBits; shift >= 0; --shift) {
     const auto multiplier = [&](const Quantization& q) {
       return static_cast<double>(
           static_cast<float>(static_cast<double>(q.scale) / static_cast<double>(y) * std::ldexp(1.0, shift)));
     };
-    const Addition result{multiplier(a), subtract ? -multiplier(b) : multiplier(b), shift};
+    const Addition result{multiplier(a), subtract ? -multiplier(b) : multiplier(b), std::ldexp(1.0, -shift)};
     if (!std::isnormal(static_cast<float>(result.a_multiplier)) ||
         !std::isnormal(static_cast<float>(result.b_multiplier)))
       return std::nullopt;

@@ -47,14 +47,19 @@ bool is_product_scale(float bias, float x, float w);
 // The largest |x - zero_point| of an int8 x.
 std::int64_t largest_centered(int zero_point);
 
-// The addition of two tensors with different scales: multipliers binary32(s_i / sy * 2^shift).
+// The numbers of dovetail.qadd, a sum of two tensors with different scales.
 struct Addition {
-  double a_multiplier, b_multiplier;
-  int shift;
+  double a_multiplier, b_multiplier, scale;
 };
-// The shift is 16, or the largest smaller shift for which the sum fits int32. nullopt where even shift 0 is too large,
-// or a multiplier is not a normal number.
+// Integer multipliers are in ±127, so that an int8 weight holds one.
+inline constexpr int kMostFactor = 127;
+// The least integer multipliers in the ratio of the scales, with scale binary32(sa / (a_multiplier * sy)), if no sum
+// differs from the real one by more than 2^-12 step. Otherwise multipliers binary32(s_i / sy * 2^k) with scale 2^-k: k
+// is 16, or the largest smaller number for which the sum fits int32. nullopt where even k = 0 is too large, or a number
+// is not normal.
 std::optional<Addition> addition(const Quantization& a, const Quantization& b, float y, bool subtract);
+// The numbers for a sum of `x` and zeros, which changes the scale to `y`. nullopt if the scale is not a normal number.
+std::optional<Addition> rescaling(float x, float y);
 
 // The numbers of dovetail.qsoftmax over `extent` elements with x of scale `x`. The table has 65535 * exp(-d * x) for
 // each difference d from the maximum; the sum is scaled to less than 2^28, whose reciprocal binary64 rounds correctly.

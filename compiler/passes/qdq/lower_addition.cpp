@@ -56,7 +56,7 @@ Refusal lower_addition(Lowering& lowering, NodeId op, const Target& target) {
   node.attributes["b_zero_point"] = std::int64_t{b->q.zero_point};
   node.attributes["a_multiplier"] = numbers->a_multiplier;
   node.attributes["b_multiplier"] = numbers->b_multiplier;
-  node.attributes["shift"] = std::int64_t{numbers->shift};
+  node.attributes["scale"] = numbers->scale;
   set_output(node, target.q, target.range);
   return lowering.place(std::move(node), op, target);
 }

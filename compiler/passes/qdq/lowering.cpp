@@ -236,7 +236,7 @@ void Lowering::dequantize_to(ValueId output, const Operand& operand, NodeId op) 
 
 Node Lowering::rescale(const Operand& x, const Quantization& q, Range range, std::string_view stem, Refusal& refusal) {
   Node node;
-  const auto numbers = addition(x.q, {q.scale, 0}, q.scale, false);
+  const auto numbers = rescaling(x.q.scale, q.scale);
   if (!numbers) {
     refusal = fmt::format("scales {} and {} are too far apart", x.q.scale, q.scale);
     return node;
@@ -247,7 +247,7 @@ Node Lowering::rescale(const Operand& x, const Quantization& q, Range range, std
   node.attributes["b_zero_point"] = std::int64_t{0};
   node.attributes["a_multiplier"] = numbers->a_multiplier;
   node.attributes["b_multiplier"] = numbers->b_multiplier;
-  node.attributes["shift"] = std::int64_t{numbers->shift};
+  node.attributes["scale"] = numbers->scale;
   set_output(node, q, range);
   return node;
 }

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "compiler/assemble/plan_memory.h"
 #include "compiler/schedule/index_map.h"
 #include "compiler/target/accel/programs/dram.h"
@@ -66,9 +68,12 @@ std::uint64_t MemoryImage::table(const std::string& name, const NdArray& table) 
   return constant("table of " + name, table_constants(table.data<std::int8_t>()));
 }
 
-std::uint64_t MemoryImage::identity() {
-  if (!identity_) identity_ = constant("identity", pack_weight(identity_weights(config), config));
-  return *identity_;
+std::uint64_t MemoryImage::identity(std::int32_t factor) {
+  const auto [known, added] = identities_.try_emplace(factor, 0);
+  if (added)
+    known->second = constant(factor == 1 ? "identity" : fmt::format("identity times {}", factor),
+                             pack_weight(identity_weights(config, factor), config));
+  return known->second;
 }
 
 std::uint64_t MemoryImage::identity_as_rows() {

@@ -32,13 +32,13 @@ class MemoryImage {
   std::uint64_t address(graph::ValueId value) const { return addresses_.at(value); }
   // Allocates memory that is not shared.
   std::uint64_t allocate(std::int64_t bytes) { return space_.allocate(static_cast<std::uint64_t>(bytes)); }
-  // Addresses of constants: a new constant; the identity and ones, shared by all operations; a selection, shared by
-  // equal selections, and a tensor of factors, by equal tensors, as of all layers that rotate by position.
+  // Addresses of constants: a new constant; the identity times a factor and ones, shared by all operations; a
+  // selection, shared by equal selections, and a tensor of factors, by equal tensors, as of all layers that rotate by position.
   std::uint64_t constant(const std::string& name, NdArray array);
   // Packed weights, as int4 where the hardware loads them and all of them fit.
   DramPlace weights(const std::string& name, NdArray array);
   std::uint64_t table(const std::string& name, const NdArray& table);  // int8 [256]
-  std::uint64_t identity();
+  std::uint64_t identity(std::int32_t factor = 1);
   std::uint64_t identity_as_rows();
   std::uint64_t arranging_selection();
   std::uint64_t ones();  // an element of WGT
@@ -60,7 +60,8 @@ class MemoryImage {
   std::vector<bundle::Segment> segments_;
   MemoryImage* first_ = nullptr;  // null: this is it
   bool shares_ = false;           // constants of equal names and values have one address
-  std::optional<std::uint64_t> identity_, identity_as_rows_, arranging_selection_, ones_;
+  std::optional<std::uint64_t> identity_as_rows_, arranging_selection_, ones_;
+  std::map<std::int32_t, std::uint64_t> identities_;               // by factor
   std::map<std::vector<std::int64_t>, std::uint64_t> selections_;  // by MoveSpec::Term::channels
   std::map<std::vector<std::int8_t>, std::uint64_t> factors_;      // by the packed tensor
 };

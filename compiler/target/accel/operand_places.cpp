@@ -22,7 +22,14 @@ Places sum_constants(const Operation& operation, const AddOperation& add, const 
   const bool constant_b = add.spec.constant_b;
   const std::int64_t channels = constant_b ? image.layout(operation.output).padded_c() : image.config.block_out;
   const std::array scale{add.y_multiplier};
+  if (requantizes_products(add.spec, image.config) && epilogue == "K") {
+    const NdArray parameters =
+        epilogue_parameters(add.spec.epilogue, channels, image.config.block_in, add.constant, scale);
+    return {{"P", image.constant("parameters of " + name, pack_weight(parameters, image.config))}};
+  }
   const NdArray sum = epilogue_constants(add.spec.epilogue, image.config.batch, channels, add.constant, scale);
+  if (add.spec.is_of_products())
+    return {{epilogue, image.constant("constants of " + name, pack_constants(sum, image.config))}};
   Places places{{"KA", image.constant("constants of a of " + name,
                                       operand(add.a_zero_point, add.a_multiplier, add.spec.a_multiplier))}};
   if (!constant_b)
@@ -77,7 +84,10 @@ std::vector<Places> places_of(const Operation& operation, const ConvOperation& c
   }
   if (conv.table) places["T"] = image.table(name, *conv.table);
   if (conv.addition) {
-    if (!conv.addition->spec.constant_b) places["B"] = image.address(operation.inputs[1]);
+    if (!conv.addition->spec.constant_b) {
+      places["B"] = image.address(operation.inputs[1]);
+      if (conv.addition->spec.is_of_products()) places["IB"] = image.identity(conv.addition->spec.b_factor);
+    }
     places.merge(sum_constants(operation, *conv.addition, "KS", image));
   }
   return {std::move(places)};
@@ -86,6 +96,10 @@ std::vector<Places> places_of(const Operation& operation, const ConvOperation& c
 std::vector<Places> places_of(const Operation& operation, const AddOperation& add, MemoryImage& image) {
   Places places{{"A", image.address(operation.inputs[0])}};
   if (!add.spec.constant_b) places["B"] = image.address(operation.inputs[1]);
+  if (add.spec.is_of_products()) {
+    places["IA"] = image.identity(add.spec.a_factor);
+    if (!add.spec.constant_b) places["IB"] = image.identity(add.spec.b_factor);
+  }
   places.merge(sum_constants(operation, add, "K", image));
   return {std::move(places)};
 }

@@ -59,6 +59,7 @@ struct Leaf {
 
     bool multiplies() const { return intrinsic == "accel.gemm" || tap.has_value(); }
     bool is_epilogue() const { return intrinsic.starts_with("accel.epilogue"); }
+    bool keeps() const { return intrinsic == "accel.keep"; }  // its result is in place already: no instruction
   };
   std::optional<Transfer> transfer;
   std::optional<Compute> compute;

@@ -66,11 +66,11 @@ Buffer scaled(Definition& d, const AddSpec& spec, const Core& config, Side side,
                            stages.with_constant("center", BinaryOp::add, operand, k, 0), k);
 }
 
-// `b`: null if it is constant.
+// `b`: null if it is constant, or part of `a`.
 Program finish_sum(Definition& d, const AddSpec& spec, const Core& config, const std::string& prefix,
                    const std::string& constants, const Buffer& a, const Buffer& b) {
-  const std::int64_t channels = b ? config.block_out : spec.y.padded_c();
-  const Buffer k = d.constant(constants, DType::int32, {config.batch, channels, spec.epilogue.words()});
+  const Buffer k =
+      d.constant(constants, DType::int32, {config.batch, spec.constant_channels(config), spec.epilogue.words()});
   Stages stages(d, pixel_axes(spec.y), prefix);
   const Buffer sum = b ? stages.combine("sum", BinaryOp::add, a, b) : a;
   return finish(d, stages.epilogue(spec.epilogue, sum, on_chip(d, prefix + "constants", k)), spec.y,
@@ -86,15 +86,18 @@ Widening cheapest_widening(const Core& config) {
   return steps * isa::spec::kGemmCyclesPerUop.value <= slots ? Widening::gemm : Widening::load;
 }
 
-NdArray identity_weights(const Core& config) {
+NdArray identity_weights(const Core& config, std::int32_t factor) {
   const std::int64_t block = make_layout(config, 1, 1, 1, 1).block;
   NdArray identity(DType::int8, {block, block});
-  for (std::int64_t i = 0; i < block; ++i) identity.set_int64(i * block + i, 1);
+  for (std::int64_t i = 0; i < block; ++i) identity.set_int64(i * block + i, factor);
   return identity;
 }
 
 bool requantizes_products(const ConvSpec& spec, const Core& config, bool fused) {
   return config.epilogue && spec.epilogue.form == Epilogue::Form::requant && !fused;
+}
+bool requantizes_products(const AddSpec& spec, const Core& config) {
+  return config.epilogue && spec.epilogue.form == Epilogue::Form::requant && spec.is_of_products();
 }
 
 Program conv_program(const ConvSpec& spec, const Core& config, const AddSpec* addition, const MaxPoolSpec* pooling) {
@@ -175,6 +178,16 @@ Program conv_program(const ConvSpec& spec, const Core& config, const AddSpec* ad
   Epilogue clamped = spec.epilogue;
   clamped.saturate = false;
   const Buffer a = stages.epilogue(clamped, acc, on_chip(d, "constants", k));
+  if (addition->is_of_products()) {
+    Buffer sum = addition->a_factor == 1 ? a
+                                         : Stages(d, axes, "a.").with_immediate("factor", BinaryOp::mul, a,
+                                                                                addition->a_factor);
+    if (!addition->constant_b) {
+      const Buffer b = d.input("B", DType::int8, addition->b.program_shape());
+      sum = Widener(d, Widening::load, config).multiplied("b.", "IB", b, addition->b.border, axes, sum);
+    }
+    return finish_sum(d, *addition, config, "sum.", "KS", sum, nullptr);
+  }
   const Buffer scaled_a = scaled(d, *addition, config, Side::a, axes, [&] { return a; });
   if (addition->constant_b) return finish_sum(d, *addition, config, "sum.", "KS", scaled_a, nullptr);
   const Widener widen(d, addition->widening, config);
@@ -184,7 +197,27 @@ Program conv_program(const ConvSpec& spec, const Core& config, const AddSpec* ad
   return finish_sum(d, *addition, config, "sum.", "KS", scaled_a, scaled_b);
 }
 
+namespace {
+
+Program sum_of_products_program(const AddSpec& spec, const Core& config) {
+  Definition d(spec.name);
+  const Axes axes = pixel_axes(spec.y);
+  const Widener widen(d, Widening::load, config);
+  const Buffer a = d.input("A", DType::int8, spec.a.program_shape());
+  Buffer sum = widen.multiplied("a.", "IA", a, spec.a.border, axes, nullptr);
+  if (!spec.constant_b) {
+    const Buffer b = d.input("B", DType::int8, spec.b.program_shape());
+    sum = widen.multiplied("b.", "IB", b, spec.b.border, axes, sum);
+  }
+  if (!requantizes_products(spec, config)) return finish_sum(d, spec, config, "", "K", sum, nullptr);
+  const Buffer parameters = on_chip_parameters(d, spec.constant_channels(config), config);
+  return finish(d, Stages(d, axes, "").requantized_products(sum, parameters, nullptr), spec.y, false);
+}
+
+}  // namespace
+
 Program add_program(const AddSpec& spec, const Core& config) {
+  if (spec.is_of_products()) return sum_of_products_program(spec, config);
   Definition d(spec.name);
   const Axes axes = pixel_axes(spec.y);
   const Buffer a = d.input("A", DType::int8, spec.a.program_shape());

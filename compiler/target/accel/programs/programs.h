@@ -82,23 +82,35 @@ enum class Widening : std::uint8_t {
 };
 // The way that uses fewer cycles of the compute queue per element.
 Widening cheapest_widening(const Core& config);
-// int8 [block, block] for blocks of the layout: the operand I of programs with Widening::gemm.
-NdArray identity_weights(const Core& config);
+// int8 [block, block] for blocks of the layout, `factor` times the identity: the operand I of programs with
+// Widening::gemm, and IA and IB of sums of products.
+NdArray identity_weights(const Core& config, std::int32_t factor = 1);
 
+// The sum of two operands, or of one and a constant. If their multipliers are integers that int8 weights can hold, the
+// operands are multiplied by GEMM as they are widened: the sum of these products has an epilogue as a convolution's.
+// Otherwise each operand is widened, centered and scaled by passes of the ALU.
 struct AddSpec {
   std::string name;
   TensorLayout a, b, y;     // equal logical extents
   bool constant_b = false;  // b is a constant of each channel: the bias of the epilogue
+  std::int32_t a_factor = 0, b_factor = 0;  // integer multipliers; 0: other multipliers
   Widening widening = Widening::load;
   SplitMultiplier a_multiplier, b_multiplier;  // used without `requant`
-  Epilogue epilogue;                           // epilogue of the sum: scale 2^-k
+  Epilogue epilogue;                           // of the sum
+
+  bool is_of_products() const { return a_factor != 0; }
+  // Channels with separate constants of the epilogue: all, or those of one block that serve all blocks.
+  std::int64_t constant_channels(const Core& config) const { return constant_b ? y.padded_c() : config.block_out; }
 };
+// Whether the products of the sum end with its epilogue.
+bool requantizes_products(const AddSpec& spec, const Core& config);
 // Constants of one operand, int32 [batch, block_out, operand_words]: with `requant` the multiplier's bits and
 // -zero_point; else -zero_point and those of Stages::multiplied.
 std::int64_t operand_words(const AddSpec& spec);
 NdArray operand_constants(const AddSpec& spec, const Core& config, std::int32_t zero_point, float multiplier,
                           const SplitMultiplier& split);
-// Parameters A, B, [I,] KA, KB, K, Y; if b is constant, without B and KB, and K has words for each channel.
+// Parameters A, B, [I,] KA, KB, K, Y; of products A, B, IA, IB, and K, or P if products end with the epilogue, Y. If b
+// is constant, without B, IB and KB, and K or P has constants of each channel.
 loops::Program add_program(const AddSpec& spec, const Core& config);
 
 // The product of two tensors, or of one and a value for each of its channels (vector_b: b has a single pixel).
@@ -133,7 +145,7 @@ bool is_separable(const MaxPoolSpec& spec);
 // the epilogue (requantizes_products), parameter P (epilogue_parameters) takes the place of K.
 // With `addition`, its operand a is the convolution's result, which is clamped to int8 and stays in ACC, and b is
 // parameter B: [I,] B, KA, KB and KS, the constants of the sum, are additional parameters; only KA and KS where b is
-// constant. With `pooling`, for which is_separable() and reduces_in_place() hold, y is the layout of its result.
+// constant; B, IB and KS, or only KS, if it is of products. With `pooling`, for which is_separable() and reduces_in_place() hold, y is the layout of its result.
 // Accumulators are reduced before the epilogue, so it must not decrease where they increase: scales are not negative.
 // Blocks: [pad], r<row>c<column>.conv of each place in the windows, maxima, epilogue stages, out.
 loops::Program conv_program(const ConvSpec& spec, const Core& config, const AddSpec* addition = nullptr,

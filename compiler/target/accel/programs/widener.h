@@ -26,6 +26,11 @@ class Widener {
   loops::Buffer operator()(const std::string& prefix, const loops::Buffer& x, const MoveSpec::Term& term, std::size_t t,
                            const tensor::Axes& axes) const;
 
+  // Widens x by a product with the parameter `weights` (identity_weights), which multiplies it by a factor, and adds it
+  // to `start`, whose place the result takes, unless that is null.
+  loops::Buffer multiplied(const std::string& prefix, const std::string& weights, const loops::Buffer& x,
+                           const Border& border, const tensor::Axes& axes, const loops::Buffer& start) const;
+
   // Widens the element of an operand for each position and channel.
   using Element = std::function<loops::Expr(const tensor::Indices& position, const loops::Expr& channel)>;
   loops::Buffer operator()(const std::string& prefix, const tensor::Axes& axes, const Element& element) const {
@@ -35,9 +40,10 @@ class Widener {
  private:
   loops::Buffer weights(const std::string& name, const Shape& shape) const;
   loops::Buffer widen(const std::string& prefix, const tensor::Axes& axes, const loops::Buffer& weights,
-                      const Element& element) const;
+                      const Element& element, const loops::Buffer& start = nullptr) const;
 
   tensor::Definition& d_;
+  std::int64_t block_;  // of the layout
   loops::Buffer identity_;
 };
 

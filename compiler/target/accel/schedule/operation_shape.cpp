@@ -63,7 +63,7 @@ WidenedOperand widened_operand(const schedule::Context& context, const std::stri
 }
 
 std::optional<WidenedOperand> added_operand(const schedule::Context& context) {
-  return context.block("b.constants") ? std::optional(widened_operand(context, "b.", "B")) : std::nullopt;
+  return context.buffer("B") ? std::optional(widened_operand(context, "b.", "B")) : std::nullopt;
 }
 
 std::vector<std::string> copies_of(const std::vector<WidenedOperand>& operands) {

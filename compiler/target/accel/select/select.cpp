@@ -221,6 +221,12 @@ std::optional<std::vector<std::int8_t>> by_channel(const NdArray& constant, cons
   return std::vector<std::int8_t>(values.begin(), values.end());
 }
 
+// The multiplier as a factor that an int8 weight can hold; 0 for others.
+std::int32_t factor_of(float multiplier) {
+  const bool is_factor = multiplier == std::trunc(multiplier) && std::fabs(multiplier) <= INT8_MAX;
+  return is_factor ? static_cast<std::int32_t>(multiplier) : 0;
+}
+
 // Operand a is the node's first operand, or the one that is not constant.
 Result<AddOperation> make_addition(const Context& c) {
   const NdArray* constants[] = {c.constant(0), c.constant(1)};
@@ -250,13 +256,24 @@ Result<AddOperation> make_addition(const Context& c) {
   operation.b_zero_point = c.attribute(kZeroPoints[b], 0);
   operation.a_multiplier = multiplier(a);
   operation.b_multiplier = multiplier(b);
-  operation.y_multiplier = std::ldexp(1.0f, -c.attribute("shift", 0));
+  operation.y_multiplier = static_cast<float>(graph::float_attribute(c.node(), "scale", 1));
   const std::array scales{operation.y_multiplier};
   const auto bound =
       static_cast<std::int64_t>(std::ceil(255.0 * (std::fabs(static_cast<double>(operation.a_multiplier)) +
                                                    std::fabs(static_cast<double>(operation.b_multiplier))))) +
       2;
   DOVETAIL_ASSIGN(operation.spec.epilogue, make_epilogue(c, scales, bound));
+  const std::int32_t a_factor = factor_of(operation.a_multiplier), b_factor = factor_of(operation.b_multiplier);
+  if (a_factor != 0 && b_factor != 0) {
+    operation.spec.widening = Widening::gemm;
+    operation.spec.a_factor = a_factor, operation.spec.b_factor = b_factor;
+    // Zero points are folded into the bias.
+    const std::int32_t bias = -a_factor * operation.a_zero_point - b_factor * operation.b_zero_point;
+    if (!addend) operation.constant.assign(static_cast<std::size_t>(c.config.block_out), bias);
+    else
+      for (const std::int8_t value : *addend) operation.constant.push_back(b_factor * value + bias);
+    return operation;
+  }
   if (operation.spec.epilogue.form != Epilogue::Form::requant) {
     const auto split_a = split_multiplier(operation.a_multiplier), split_b = split_multiplier(operation.b_multiplier);
     if (!split_a || (!addend && !split_b))
@@ -323,10 +340,16 @@ bool costs_less_apart(const Epilogue& product, const AddSpec& sum, const Core& c
   const bool clamps = product.form == Epilogue::Form::requant || product.fixed_point.clamps;
   const std::int64_t passes = clamps ? (product.range.y_min <= INT8_MIN) + (product.range.y_max >= INT8_MAX) : 0;
   const std::int64_t widening = config.overwrite ? 1 : 2, operands = sum.constant_b ? 1 : 2, scaling = 1,
-                     adding = sum.constant_b ? 0 : 2;
-  const std::int64_t apart = operands * (widening + scaling) + adding,
-                     together = passes + scaling + (operands - 1) * (widening + scaling) + adding,
+                     adding = sum.constant_b ? 0 : 2,
                      loads = operands * config.element_bytes(isa::Memory::inp) / config.bus_bytes;
+  std::int64_t apart = operands * (widening + scaling) + adding,
+               together = passes + scaling + (operands - 1) * (widening + scaling) + adding;
+  if (sum.is_of_products()) {
+    // Products add to what is there, and end with an epilogue where the hardware can.
+    const std::int64_t epilogues = config.epilogue ? 2 : 0;
+    apart = widening + operands - 1;
+    together = passes + (sum.a_factor == 1 ? 0 : scaling) + operands - 1 + epilogues;
+  }
   return std::max(apart, loads) < together;
 }
 
@@ -344,6 +367,7 @@ Result<Operation> add_to(const Context& c, Result<Operation> (*select_product)(c
     std::swap(addition.a_zero_point, addition.b_zero_point);
     std::swap(addition.a_multiplier, addition.b_multiplier);
     std::swap(addition.spec.a_multiplier, addition.spec.b_multiplier);
+    std::swap(addition.spec.a_factor, addition.spec.b_factor);
   }
   operation.nodes = {product, c.id};
   if (!addition.spec.constant_b) {

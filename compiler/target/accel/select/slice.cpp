@@ -247,6 +247,7 @@ class Slicer {
     shift("A", inputs_[0]);
     if (add.spec.constant_b) {
       shift_constants("K", add.spec.epilogue.words());
+      shift_channels("P", config_.block_in);
     } else {
       cut(1);
       shift("B", inputs_[1]);

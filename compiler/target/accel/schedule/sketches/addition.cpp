@@ -1,5 +1,5 @@
-// Additions and products: both operands are widened, scaled and combined in ACC; or one operand, to which a constant
-// per channel is added.
+// Additions and products: both operands are widened, scaled and combined in ACC, or multiplied as they are widened; or
+// one operand, to which a constant per channel is added.
 #include "compiler/target/accel/schedule/steps.h"
 #include "compiler/target/accel/schedule/tile_choice.h"
 
@@ -33,6 +33,7 @@ void write_addition(Steps& steps) {
   steps.place_stages();
   steps.finish_stages("");
   for (const WidenedOperand& operand : operands) steps.widen(operand);
+  if (steps.c.block("parameters") && operands.size() == 1) steps.c.s.compute_at("parameters", "out.o_t");
   steps.tensorize_stages("");
   steps.take_slots(copies_of(operands), {});
 }
