@@ -114,7 +114,13 @@ def epilogue_cycles(layer, machine):
 
 def within_products(layer, machine):
     """Whether the layer's products end with their epilogue, so that no pass follows them."""
-    return machine.epilogue and layer.kind in ("conv", "average", "matmul") and not layer.pool
+    multiplies = layer.kind in ("conv", "average", "matmul") or (layer.kind == "add" and has_factors(layer))
+    return machine.epilogue and multiplies and not layer.pool
+
+
+def has_factors(layer):
+    """Whether int8 weights hold the multipliers of a sum, which then is one of products."""
+    return bool(layer.multipliers) and all(m == int(m) and abs(m) <= 127 for m in layer.multipliers)
 
 
 def operand_cycles(multiplier, machine):
@@ -249,6 +255,12 @@ def bound(layer, machine):
     if layer.kind == "add" and layer.operands == 1:
         return Bound(results * (1 + reset), results * epilogue_cycles(layer, machine), 0, image(layer.c, layer.h, layer.w),
                      written)
+    if layer.kind == "add" and has_factors(layer):
+        # A product for each operand; if the store does not clamp, accumulators of a product may be multiplied in place of one.
+        in_place = 0 if 1 in layer.multipliers else 1
+        return Bound(results * (2 + reset if machine.saturate else 1),
+                     results * (epilogue_cycles(layer, machine) + (0 if machine.saturate else in_place)), 0,
+                     image(layer.c, layer.h, layer.w), written)
     if layer.kind == "add":
         # Operands pass through GEMM, except one that is a product's accumulators (if the store clamps, it would need
         # the clamps, two passes, instead). Both are scaled; their sum has two operands; its rounding has the scale

@@ -76,9 +76,9 @@ class Network {
                                  {"b_zero_point", std::int64_t{0}},
                                  {"y_zero_point", std::int64_t{0}},
                                  {"y_min", std::int64_t{0}}};
-    attributes["a_multiplier"] = 32768.0;
-    attributes["b_multiplier"] = 32768.0;
-    attributes["shift"] = std::int64_t{16};
+    attributes["a_multiplier"] = 1.0;
+    attributes["b_multiplier"] = 1.0;
+    attributes["scale"] = 0.5;
     return add("dovetail.qadd", {a, b}, std::move(attributes));
   }
   graph::ValueId max_pool(graph::ValueId x) {

@@ -55,7 +55,7 @@ constexpr std::array<ReplayTask, 12> kTasks{{
 )"},
     {"accel.addition", bundle::kAccelTarget, "addition",
      R"(graph resnet18_sum2(%a: int8[1, 128, 28, 28], %b: int8[1, 128, 28, 28]) -> (%y)
-  %y: int8[1, 128, 28, 28] = dovetail.qadd(%a, %b) {a_multiplier=32768.0, a_zero_point=0, b_multiplier=32768.0, b_zero_point=0, shift=16, y_zero_point=0, y_min=0}
+  %y: int8[1, 128, 28, 28] = dovetail.qadd(%a, %b) {a_multiplier=32768.0, a_zero_point=0, b_multiplier=32768.0, b_zero_point=0, scale=1.52587890625e-05, y_zero_point=0, y_min=0}
 )"},
     {"accel.max_pooling", bundle::kAccelTarget, "max_pooling",
      R"(graph resnet18_pool(%x: int8[1, 64, 112, 112]) -> (%y)

@@ -172,7 +172,7 @@ std::optional<Theirs> tflite_result(const Graph& graph, const Node& node, const 
   Theirs result;
   const auto put = [&](std::int64_t centered) { result.steps.push_back(std::clamp(centered + zy, low, high)); };
   if (node.op == "dovetail.qadd") {
-    const double unit = std::ldexp(1.0, -static_cast<int>(graph::int_attribute(node, "shift", 0)));
+    const double unit = graph::float_attribute(node, "scale", 1);
     const test::tflite::Sum add(graph::float_attribute(node, "a_multiplier", 1) * unit,
                                 graph::float_attribute(node, "b_multiplier", 1) * unit);
     const NdArray &a = operand(0), &b = operand(1);

@@ -128,9 +128,13 @@ struct RandomInt8Graph {
     attributes.erase("x_zero_point");
     attributes["a_zero_point"] = std::int64_t{zero_points[a.index]};
     attributes["b_zero_point"] = std::int64_t{zero_points[b.index]};
-    attributes["a_multiplier"] = multiplier();
-    attributes["b_multiplier"] = multiplier();
-    attributes["shift"] = k;
+    const auto factor = [&] { return static_cast<double>((draw.between(0, 3) == 0 ? -1 : 1) * draw.between(1, 127)); };
+    const bool whole = draw.between(0, 1) == 0;
+    attributes["a_multiplier"] = whole ? factor() : multiplier();
+    attributes["b_multiplier"] = whole ? factor() : multiplier();
+    const double unit = std::exp2(static_cast<double>(-k));
+    attributes["scale"] =
+        whole && !shifts_only ? static_cast<double>(static_cast<float>(unit * static_cast<double>(draw.between(1, 4000)) / 2000.0)) : unit;
     const graph::ValueId y = add("dovetail.qadd", {a, b}, attributes);
     remember(y, attributes);
     return y;

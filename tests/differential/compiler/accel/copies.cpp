@@ -58,7 +58,7 @@ TEST_CASE("accel: a constant of each channel, or one constant for all, is added 
                  {"b_zero_point", std::int64_t{8}},
                  {"a_multiplier", 40000.5},
                  {"b_multiplier", -30000.25},
-                 {"shift", std::int64_t{16}},
+                 {"scale", 0x1p-16},
                  {"y_zero_point", std::int64_t{2}},
                  {"y_max", std::int64_t{90}}});
       test::run_on_accelerator(make.graph, config, {{"x", make.draw.int8(shape)}}, test::Demand::what_fits);

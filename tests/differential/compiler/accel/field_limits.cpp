@@ -61,7 +61,7 @@ TEST_CASE("planes of as many pixels as a stride holds, one fewer and one more") 
       Maker make;
       const graph::ValueId x = make.input(shape), y = make.conv(x, 8, 1, 1);
       make.node("dovetail.qadd", "add", {x, y},
-                {{"a_multiplier", 40000.5}, {"b_multiplier", 30000.25}, {"shift", std::int64_t{16}}});
+                {{"a_multiplier", 40000.5}, {"b_multiplier", 30000.25}, {"scale", 0x1p-16}});
       test::run_on_accelerator(make.graph, config, {{"x", make.draw.int8(shape)}});
     }
     SECTION("depthwise convolution, with a border of zero points, " + to_string(shape)) {

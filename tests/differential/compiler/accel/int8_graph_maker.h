@@ -15,9 +15,9 @@ namespace dovetail::test {
 struct Int8GraphMaker {
   graph::Graph graph;
 
-  graph::ValueId input(Shape shape) {
-    graph.inputs = {graph.add_value("x", {DType::int8, std::move(shape)})};
-    return graph.inputs[0];
+  graph::ValueId input(Shape shape, const std::string& name = "x") {
+    graph.inputs.push_back(graph.add_value(name, {DType::int8, std::move(shape)}));
+    return graph.inputs.back();
   }
   graph::ValueId node(const std::string& op, const std::string& name, std::vector<graph::ValueId> inputs,
                       graph::Attributes attributes) {

@@ -68,16 +68,36 @@ TEST_CASE("a sum is computed from the accumulators of the preceding product") {
 }
 
 TEST_CASE("a sum is computed from accumulators where their clamps cost less than storing and widening them") {
-  const isa::HardwareConfig config = *isa::load_config("1x16x16-ext");
-  for (const std::int64_t least : {-128, -3}) {
+  struct Case {
+    const char* hardware;
+    double a_multiplier, b_multiplier, scale;
+    std::int64_t least;
+    std::uint64_t apart;
+  };
+  // Apart, scaled operands take 6 cycles of the ALU and GEMM, and products 2; loads of both take 4 at a port of 8 bytes.
+  for (const Case& each : {Case{"1x16x16-ext", 40000.5, 30000.5, 0x1p-16, -128, 1},
+                           {"1x16x16-ext", 40000.5, 30000.5, 0x1p-16, -3, 0},
+                           {"1x16x16-ext", 83, 47, 0x1p-7, -128, 0},
+                           {"1x16x16-ext,bus_bytes=16", 83, 47, 0x1p-7, -128, 1},
+                           {"1x16x16-ext,bus_bytes=16", 83, 47, 0x1p-7, -3, 1},
+                           {"1x16x16-ext,bus_bytes=16", 1, 1, 0x1p-1, -3, 0},
+                           {"1x16x16-g2", 83, 1, 0x1p-7, -3, 1},
+                           {"1x16x16-g2", 83, 1, 0x1p-7, -128, 1}}) {
+    const isa::HardwareConfig config = *isa::load_config(each.hardware);
+    INFO(each.hardware << ", " << each.a_multiplier << ", from " << each.least);
     RandomInt8Graph random(1, false);
     const graph::ValueId x = random.input({1, 6, 5, 5});
-    graph::Attributes attributes{{"y_zero_point", std::int64_t{-3}}, {"y_min", std::int64_t{least}}};
+    graph::Attributes attributes{{"y_zero_point", std::int64_t{-3}}, {"y_min", each.least}};
     std::vector<graph::ValueId> inputs{x};
     random.weights(inputs, {6, 6, 1, 1});
     const graph::ValueId y = random.add("dovetail.qconv", std::move(inputs), attributes);
     random.remember(y, attributes);
-    CHECK(run(random, config, random.residual(x, y)).by_row.count("addition") == (least == -128 ? 1 : 0));
+    const graph::ValueId sum = random.add("dovetail.qadd", {y, x},
+                                          {{"b_zero_point", std::int64_t{7}},
+                                           {"a_multiplier", each.a_multiplier},
+                                           {"b_multiplier", each.b_multiplier},
+                                           {"scale", each.scale}});
+    CHECK(run(random, config, sum).by_row.count("addition") == each.apart);
   }
 }
 

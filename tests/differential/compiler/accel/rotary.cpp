@@ -45,7 +45,7 @@ struct RotaryMaker : test::Int8GraphMaker {
                  {"b_zero_point", std::int64_t{-2}},
                  {"a_multiplier", 40000.5},
                  {"b_multiplier", 50000.25},
-                 {"shift", std::int64_t{16}}});
+                 {"scale", 0x1p-16}});
   }
   // [1, heads, positions, size]: halves are rotated.
   ValueId rotate(ValueId x) {

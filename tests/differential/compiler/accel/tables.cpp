@@ -98,7 +98,7 @@ TEST_CASE("accel: a result that others read too, and a table for each channel, h
   const Shape shape{1, 16, 6, 6};
   const graph::ValueId a = make.conv("a", make.input(shape), 16), b = make.table("table", a);
   make.node("dovetail.qadd", "add", {a, b},
-            {{"a_multiplier", 40000.5}, {"b_multiplier", 30000.25}, {"shift", std::int64_t{16}}});
+            {{"a_multiplier", 40000.5}, {"b_multiplier", 30000.25}, {"scale", 0x1p-16}});
   const test::Ran ran = test::run_on_accelerator(make.graph, config, {{"x", make.draw.int8(shape)}});
   CHECK(ran.by_row.at("table") == 1);
   CHECK(ran.by_row.at("convolution") == 1);

@@ -116,7 +116,7 @@ TEST_CASE("accel: a sum and a pooling after a depthwise convolution by WINDOW") 
                  {{"a_zero_point", std::int64_t{9}},
                   {"a_multiplier", 45875.0},
                   {"b_multiplier", 26214.0},
-                  {"shift", std::int64_t{16}}});
+                  {"scale", 0x1p-16}});
       test::run_on_accelerator(maker.graph, config, {{"x", draw.int8(input_shape(each))}}, test::Demand::what_fits);
     }
     test::Int8GraphMaker maker;

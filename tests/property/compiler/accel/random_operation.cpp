@@ -46,6 +46,7 @@ RandomOperation random_operation(SplitMix64& random, const isa::HardwareConfig& 
     spec.widening = widening;
     spec.a = spec.b = spec.y = layout;
     spec.a_multiplier = {1, 5, 4};
+    if (random.next() % 2 == 0) spec.a_factor = static_cast<std::int32_t>(between(1, 127)), spec.b_factor = -3;
     spec.epilogue = draw_epilogue(random, config);
     return spec;
   };

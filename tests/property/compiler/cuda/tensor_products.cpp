@@ -57,7 +57,7 @@ std::vector<Case> quantized_cases() {
   constant %b: int32[24]
   constant %s: float32[24]
   %y: int8[1, 24, 9, 5] = dovetail.qconv(%x, %w, %b, %s) {x_zero_point=21, y_zero_point=3}
-  %z: int8[1, 24, 9, 5] = dovetail.qadd(%y, %r) {a_multiplier=0.5, a_zero_point=3, b_multiplier=0.75, b_zero_point=1}
+  %z: int8[1, 24, 9, 5] = dovetail.qadd(%y, %r) {a_multiplier=0.5, a_zero_point=3, b_multiplier=0.75, b_zero_point=1, scale=1.0}
 )",
       R"(graph dense(%x: int8[20, 33]) -> (%y)
   constant %w: int8[33, 33]

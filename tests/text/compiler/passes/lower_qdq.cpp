@@ -166,16 +166,21 @@ TEST_CASE("lower_qdq: sums and differences") {
   GraphMaker make;
   const ValueId a = make.int8_input("a", {4}, 0.5f, 1), b = make.int8_input("b", {4}, 0.25f, 2);
   make.output(make.quantize("y", make.node("Relu", "r", {make.node("Add", "add", {a, b})}), 1.0f, 3));
-  make.output(make.quantize("z", make.node("Sub", "sub", {a, b}), 0x1p-20f, 0));
+  const ValueId c = make.int8_input("c", {4}, 0x1.6a09e6p-3f, 0);  // 2^-2.5: its ratio to 0.5 is not one of integers
+  make.output(make.quantize("z", make.node("Sub", "sub", {a, c}), 0x1p-20f, 0));
+  make.output(make.quantize("d", make.node("Sub", "difference", {b, a}), 1.0f, 0));
   CHECK(lower(make).notes.empty());
   CHECK(make.nodes() ==
-        "  %y: int8[4] = dovetail.qadd(%a, %b) {a_multiplier=32768.0, a_zero_point=1, b_multiplier=16384.0, "
-        "b_zero_point=2, shift=16, y_max=127, y_min=3, "
+        "  %y: int8[4] = dovetail.qadd(%a, %b) {a_multiplier=2.0, a_zero_point=1, b_multiplier=1.0, "
+        "b_zero_point=2, scale=0.25, y_max=127, y_min=3, "
         "y_zero_point=3}  // add_node <- add_node, r_node, y_node\n"
-        // 255 * (2^19 + 2^18) * 2^k < 2^31 holds up to k = 3.
-        "  %z: int8[4] = dovetail.qadd(%a, %b) {a_multiplier=4194304.0, a_zero_point=1, b_multiplier=-2097152.0, "
-        "b_zero_point=2, shift=3, y_max=127, "
-        "y_min=-128, y_zero_point=0}  // sub_node <- sub_node, z_node\n");
+        // 255 * (2^19 + 2^17.5) * 2^k < 2^31 holds up to k = 3.
+        "  %z: int8[4] = dovetail.qadd(%a, %c) {a_multiplier=4194304.0, a_zero_point=1, b_multiplier=-1482910.375, "
+        "b_zero_point=0, scale=0.125, y_max=127, "
+        "y_min=-128, y_zero_point=0}  // sub_node <- sub_node, z_node\n"
+        "  %d: int8[4] = dovetail.qadd(%b, %a) {a_multiplier=1.0, a_zero_point=2, b_multiplier=-2.0, "
+        "b_zero_point=1, scale=0.25, y_max=127, "
+        "y_min=-128, y_zero_point=0}  // difference_node <- difference_node, d_node\n");
 }
 
 TEST_CASE("lower_qdq: operators that move values work on int8 and keep the model's names") {
@@ -198,9 +203,9 @@ TEST_CASE("lower_qdq: Concat of unequal scales rescales each input to the output
   make.output(make.quantize("y", make.node("Concat", "cat", {a, b}, {{"axis", std::int64_t{1}}}), 0.5f, 1));
   CHECK(lower(make).notes.empty());
   CHECK(make.nodes() ==
-        "  %cat_node/input_1: int8[1, 4] = dovetail.qadd(%b, %cat_node/input_1/zero) {a_multiplier=32768.0, "
-        "a_zero_point=2, b_multiplier=65536.0, "
-        "b_zero_point=0, shift=16, y_max=127, y_min=-128, y_zero_point=1}  // cat_node/input_1 <- cat_node\n"
+        "  %cat_node/input_1: int8[1, 4] = dovetail.qadd(%b, %cat_node/input_1/zero) {a_multiplier=1.0, "
+        "a_zero_point=2, b_multiplier=1.0, "
+        "b_zero_point=0, scale=0.5, y_max=127, y_min=-128, y_zero_point=1}  // cat_node/input_1 <- cat_node\n"
         "  %y: int8[1, 8] = Concat(%a, %cat_node/input_1) {axis=1}  // cat_node <- cat_node, y_node\n");
 }
 
@@ -229,8 +234,8 @@ TEST_CASE("lower_qdq: requantization and clipping without an operator between") 
   CHECK(lower(make).notes.empty());
   CHECK(make.nodes() ==
         "  %same: int8[4] = dovetail.qclip(%x) {y_max=127, y_min=4}  // r_node\n"
-        "  %other: int8[4] = dovetail.qadd(%x, %other/zero) {a_multiplier=32768.0, a_zero_point=4, "
-        "b_multiplier=65536.0, b_zero_point=0, shift=16, "
+        "  %other: int8[4] = dovetail.qadd(%x, %other/zero) {a_multiplier=1.0, a_zero_point=4, "
+        "b_multiplier=1.0, b_zero_point=0, scale=0.5, "
         "y_max=127, y_min=-128, y_zero_point=0}  // other_node\n");
 }
 

@@ -20,7 +20,7 @@ std::string pooled_early(const char* multiplier = "40000.0", const char* addend 
   constant %addend: {1}
   %a: int8[1, 3, 6, 6] = dovetail.qconv(%x, %w, %bias, %scale)
   %b: int8[1, 3, 6, 6] = dovetail.qconv(%x, %w, %bias, %scale) {{y_zero_point=3}}
-  %s: int8[1, 3, 6, 6] = dovetail.qadd(%b, %addend) {{a_multiplier={0}, b_multiplier=65536.0, shift=16}}
+  %s: int8[1, 3, 6, 6] = dovetail.qadd(%b, %addend) {{a_multiplier={0}, b_multiplier=65536.0, scale=1.52587890625e-05}}
   %c: int8[1, {4}, {5}, 6] = Concat(%a, %s) {{axis={2}}}
   %y: int8[1, {4}, {6}, 3] = MaxPool(%c) {{kernel_shape=[2, 2], strides=[2, 2]}}
 )",
@@ -39,7 +39,7 @@ TEST_CASE("pool_early: a pooling is moved before a concatenation of convolutions
 %b: int8[1, 3, 6, 6] = dovetail.qconv(%x, %w, %bias, %scale) {y_zero_point=3}
 %MaxPool_y: int8[1, 3, 3, 3] = MaxPool(%a) {kernel_shape=[2, 2], strides=[2, 2]}
 %MaxPool_y_3: int8[1, 3, 3, 3] = MaxPool(%b) {kernel_shape=[2, 2], strides=[2, 2]}
-%MaxPool_y_2: int8[1, 3, 3, 3] = dovetail.qadd(%MaxPool_y_3, %addend) {a_multiplier=40000.0, b_multiplier=65536.0, shift=16}
+%MaxPool_y_2: int8[1, 3, 3, 3] = dovetail.qadd(%MaxPool_y_3, %addend) {a_multiplier=40000.0, b_multiplier=65536.0, scale=1.52587890625e-05}
 %y: int8[1, 6, 3, 3] = Concat(%MaxPool_y, %MaxPool_y_2) {axis=1}
 )");
 }

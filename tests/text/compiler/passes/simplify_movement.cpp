@@ -93,8 +93,8 @@ TEST_CASE("eliminate_identities: integer nodes that change none of the 256 steps
   CHECK_FALSE(kept("  %a: int8[1, 2, 3, 3] = dovetail.qconv(%x, %w, %b, %s) " + zero_points));
   CHECK(kept("  %a: int8[1, 2, 3, 3] = dovetail.qconv(%x, %w, %b, %less) " + zero_points));
   const std::string multipliers =
-      "{a_multiplier=65536.0, a_zero_point=-128, b_multiplier=-65794.0078125, b_zero_point=0, shift=16, y_max=127, "
-      "y_min=-128, y_zero_point=-1}\n";
+      "{a_multiplier=65536.0, a_zero_point=-128, b_multiplier=-65794.0078125, b_zero_point=0, scale=1.52587890625e-05, "
+      "y_max=127, y_min=-128, y_zero_point=-1}\n";
   CHECK_FALSE(kept("  %a: int8[1, 2, 3, 3] = dovetail.qadd(%x, %c) " + multipliers));
   CHECK(kept("  %a: int8[1, 2, 3, 3] = dovetail.qadd(%x, %d) " + multipliers));
   CHECK_FALSE(kept("  %a: int8[1, 2, 3, 3] = dovetail.qclip(%x) {y_max=127, y_min=-128}\n"));

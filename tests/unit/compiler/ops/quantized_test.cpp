@@ -116,17 +116,23 @@ TEST_CASE("dovetail.qadd follows its definition step by step, for sums and diffe
   std::mt19937 rng(7);
   const NdArray a = random_whole(rng, DType::int8, {4, 5, 6}, -128, 127),
                 b = random_whole(rng, DType::int8, {5, 1}, -128, 127);
-  const int shift = 16;
-  const double ma = static_cast<float>(0.37 * 65536), mb = static_cast<float>(GENERATE(0.81, -0.4) * 65536);
+  struct Numbers {
+    double ma, mb, scale;
+  };
+  const auto [ma, mb, scale] =
+      GENERATE(Numbers{static_cast<float>(0.37 * 65536), static_cast<float>(0.81 * 65536), 0x1p-16},
+               Numbers{static_cast<float>(0.37 * 65536), static_cast<float>(-0.4 * 65536), 0x1p-16},
+               Numbers{83, -47, static_cast<float>(0.0093)}, Numbers{1, 127, static_cast<float>(0.0061)},
+               Numbers{-1.5, 2, static_cast<float>(0.7)});
   NdArray expected(DType::int8, {4, 5, 6});
   for (std::int64_t i = 0; i < expected.count(); ++i) {
     const double t = std::nearbyint(static_cast<double>(a.as_int64(i) - 4) * ma) +
                      std::nearbyint(static_cast<double>(b.as_int64(i / 6 % 5) + 9) * mb);
-    expected.set_double(i, std::min(100.0, std::max(-128.0, std::nearbyint(std::ldexp(t, -shift)) + 2)));
+    expected.set_double(i, std::min(100.0, std::max(-128.0, std::nearbyint(t * scale) + 2)));
   }
-  const auto add = [&] {
+  const auto add = [&, ma = ma, mb = mb, scale = scale] {
     Case test("dovetail.qadd");
-    test.input(a).input(b).real("a_multiplier", ma).real("b_multiplier", mb).integer("shift", shift);
+    test.input(a).input(b).real("a_multiplier", ma).real("b_multiplier", mb).real("scale", scale);
     test.integer("a_zero_point", 4).integer("b_zero_point", -9).integer("y_zero_point", 2).integer("y_max", 100);
     return test;
   };
@@ -134,6 +140,9 @@ TEST_CASE("dovetail.qadd follows its definition step by step, for sums and diffe
   CHECK_THAT(add().real("a_multiplier", 0.1).refusal(),
              Catch::Matchers::ContainsSubstring(
                  "a_multiplier is 0.1, expected a nonzero number that float32 represents exactly"));
+  CHECK_THAT(add().real("scale", 0.1).refusal(),
+             Catch::Matchers::ContainsSubstring(
+                 "scale is 0.1, expected a nonzero number that float32 represents exactly"));
   CHECK_THAT(add().integer("y_zero_point", 128).refusal(),
              Catch::Matchers::ContainsSubstring("y_zero_point is 128, but the range of int8 is -128 to 127"));
   CHECK_THAT(add().real("a_multiplier", 0x1p24).refusal(), Catch::Matchers::ContainsSubstring(">= 2^31"));

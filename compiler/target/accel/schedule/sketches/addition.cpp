@@ -31,9 +31,9 @@ void write_addition(Steps& steps) {
   const std::vector<WidenedOperand> operands = operands_of(steps.c);
   steps.tile_output();
   steps.place_stages();
+  if (steps.c.block("parameters") && operands.size() == 1) steps.c.s.compute_at("parameters", "out.o_t");
   steps.finish_stages("");
   for (const WidenedOperand& operand : operands) steps.widen(operand);
-  if (steps.c.block("parameters") && operands.size() == 1) steps.c.s.compute_at("parameters", "out.o_t");
   steps.tensorize_stages("");
   steps.take_slots(copies_of(operands), {});
 }

@@ -124,7 +124,7 @@ TEST_CASE("tiles: a convolution without padding, with a stride and a residual su
   constant %b: int32[16]
   constant %s: float32[16]
   %c: int8[2, 16, 5, 18] = dovetail.qconv(%x, %w, %b, %s) {strides=[2, 2], x_zero_point=7}
-  %y: int8[2, 16, 5, 18] = dovetail.qadd(%c, %r) {a_multiplier=1.5, b_multiplier=0.75, shift=1}
+  %y: int8[2, 16, 5, 18] = dovetail.qadd(%c, %r) {a_multiplier=1.5, b_multiplier=0.75, scale=0.5}
 )",
         "tile_convolution");
 }
