@@ -38,8 +38,8 @@ std::optional<std::vector<StepFunction>> functions_of_step(const graph::Graph& g
                  addend = requantized(b, graph::float_attribute(node, "b_multiplier", 1)),
                  scale = graph::float_attribute(node, "scale", 1), zero = number("y_zero_point");
     int exponent = 0;
-    const bool exact = std::abs(std::frexp(scale, &exponent)) == 0.5 ||
-                       std::abs(255 * a_multiplier) + std::abs(addend) < kMostSum;
+    const bool exact =
+        std::abs(std::frexp(scale, &exponent)) == 0.5 || std::abs(255 * a_multiplier) + std::abs(addend) < kMostSum;
     if (!exact) return std::nullopt;
     return std::vector<StepFunction>{
         [=](double x) { return requantized(requantized(x - a_zero, a_multiplier) + addend, scale) + zero; }};

@@ -36,8 +36,8 @@ Quantization grown(const Quantization& q, double growth) {
   const double least = (-128.0 - q.zero_point) * static_cast<double>(q.scale);
   Quantization result{static_cast<float>(static_cast<double>(q.scale) * growth), q.zero_point};
   if (q.zero_point != 0)
-    result.zero_point = static_cast<int>(
-        std::clamp(std::nearbyint(-128 - least / static_cast<double>(result.scale)), -128.0, 127.0));
+    result.zero_point =
+        static_cast<int>(std::clamp(std::nearbyint(-128 - least / static_cast<double>(result.scale)), -128.0, 127.0));
   return result;
 }
 

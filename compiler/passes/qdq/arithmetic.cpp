@@ -56,8 +56,8 @@ std::optional<Addition> rescaling(float x, float y) {
 }
 
 std::optional<Addition> addition(const Quantization& a, const Quantization& b, float y, bool subtract) {
-  if (const auto whole = whole_addition(static_cast<double>(a.scale), static_cast<double>(b.scale),
-                                        static_cast<double>(y), subtract))
+  if (const auto whole =
+          whole_addition(static_cast<double>(a.scale), static_cast<double>(b.scale), static_cast<double>(y), subtract))
     return whole;
   constexpr int kMostFractionBits = 16;
   for (int shift = kMostFractionBits; shift >= 0; --shift) {

@@ -33,7 +33,8 @@ class MemoryImage {
   // Allocates memory that is not shared.
   std::uint64_t allocate(std::int64_t bytes) { return space_.allocate(static_cast<std::uint64_t>(bytes)); }
   // Addresses of constants: a new constant; the identity times a factor and ones, shared by all operations; a
-  // selection, shared by equal selections, and a tensor of factors, by equal tensors, as of all layers that rotate by position.
+  // selection, shared by equal selections, and a tensor of factors, by equal tensors, as of all layers that rotate by
+  // position.
   std::uint64_t constant(const std::string& name, NdArray array);
   // Packed weights, as int4 where the hardware loads them and all of them fit.
   DramPlace weights(const std::string& name, NdArray array);

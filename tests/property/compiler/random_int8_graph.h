@@ -134,7 +134,9 @@ struct RandomInt8Graph {
     attributes["b_multiplier"] = whole ? factor() : multiplier();
     const double unit = std::exp2(static_cast<double>(-k));
     attributes["scale"] =
-        whole && !shifts_only ? static_cast<double>(static_cast<float>(unit * static_cast<double>(draw.between(1, 4000)) / 2000.0)) : unit;
+        whole && !shifts_only
+            ? static_cast<double>(static_cast<float>(unit * static_cast<double>(draw.between(1, 4000)) / 2000.0))
+            : unit;
     const graph::ValueId y = add("dovetail.qadd", {a, b}, attributes);
     remember(y, attributes);
     return y;

@@ -59,7 +59,8 @@ struct Leaf {
 
     bool multiplies() const { return intrinsic == "accel.gemm" || tap.has_value(); }
     bool is_epilogue() const { return intrinsic.starts_with("accel.epilogue"); }
-    bool keeps() const { return intrinsic == "accel.keep"; }  // its result is in place already: no instruction
+    // An addition of 0 in place: no instruction.
+    bool does_nothing() const { return intrinsic == "accel.add_imm" && immediate == 0; }
   };
   std::optional<Transfer> transfer;
   std::optional<Compute> compute;

@@ -112,7 +112,7 @@ class Lowering {
   Result<void> emit(const Leaf& leaf, Thread& thread) {
     if (leaf.compute && leaf.compute->is_epilogue()) return complete_sums(leaf, thread);
     DOVETAIL_TRY(emit_products(thread, nullptr));
-    if (leaf.compute && leaf.compute->keeps()) return {};
+    if (leaf.compute && leaf.compute->does_nothing()) return {};
     if (context_.facts.overwrite && leaf.compute && leaf.compute->intrinsic == "accel.fill" &&
         leaf.compute->immediate == 0) {
       if (std::ranges::any_of(thread.resets, [&](const Iteration& other) { return share_place(leaf, thread, other); }))

@@ -251,14 +251,6 @@ IntrinsicTable make_intrinsics(const Core& config) {
     table.push_back(intrinsic("accel.fill", {{d, ParameterRole::output}}, body, {kAccScope}, {imm}, false));
   }
 
-  {
-    // No instruction: sums continue in the place of what they start from.
-    const Buffer d = acc.buffer("D"), a = acc.buffer("A");
-    const Stmt body = nest("keep", acc.axes(), [&](const std::vector<Expr>& i) { return store(d, i, load(a, i)); });
-    table.push_back(intrinsic("accel.keep", {{d, ParameterRole::output}, {a, ParameterRole::input}}, body,
-                              {kAccScope, kAccScope}, {}, true));
-  }
-
   for (const bool looks_up : {false, true}) {
     if (!config.epilogue || (looks_up && !config.table)) continue;
     const Buffer d = acc.buffer("D"), a = acc.buffer("A");

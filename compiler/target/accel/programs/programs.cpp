@@ -179,9 +179,9 @@ Program conv_program(const ConvSpec& spec, const Core& config, const AddSpec* ad
   clamped.saturate = false;
   const Buffer a = stages.epilogue(clamped, acc, on_chip(d, "constants", k));
   if (addition->is_of_products()) {
-    Buffer sum = addition->a_factor == 1 ? a
-                                         : Stages(d, axes, "a.").with_immediate("factor", BinaryOp::mul, a,
-                                                                                addition->a_factor);
+    Buffer sum = addition->a_factor == 1
+                     ? a
+                     : Stages(d, axes, "a.").with_immediate("factor", BinaryOp::mul, a, addition->a_factor);
     if (!addition->constant_b) {
       const Buffer b = d.input("B", DType::int8, addition->b.program_shape());
       sum = Widener(d, Widening::load, config).multiplied("b.", "IB", b, addition->b.border, axes, sum);

@@ -91,8 +91,8 @@ NdArray identity_weights(const Core& config, std::int32_t factor = 1);
 // Otherwise each operand is widened, centered and scaled by passes of the ALU.
 struct AddSpec {
   std::string name;
-  TensorLayout a, b, y;     // equal logical extents
-  bool constant_b = false;  // b is a constant of each channel: the bias of the epilogue
+  TensorLayout a, b, y;                     // equal logical extents
+  bool constant_b = false;                  // b is a constant of each channel: the bias of the epilogue
   std::int32_t a_factor = 0, b_factor = 0;  // integer multipliers; 0: other multipliers
   Widening widening = Widening::load;
   SplitMultiplier a_multiplier, b_multiplier;  // used without `requant`
@@ -145,9 +145,10 @@ bool is_separable(const MaxPoolSpec& spec);
 // the epilogue (requantizes_products), parameter P (epilogue_parameters) takes the place of K.
 // With `addition`, its operand a is the convolution's result, which is clamped to int8 and stays in ACC, and b is
 // parameter B: [I,] B, KA, KB and KS, the constants of the sum, are additional parameters; only KA and KS where b is
-// constant; B, IB and KS, or only KS, if it is of products. With `pooling`, for which is_separable() and reduces_in_place() hold, y is the layout of its result.
-// Accumulators are reduced before the epilogue, so it must not decrease where they increase: scales are not negative.
-// Blocks: [pad], r<row>c<column>.conv of each place in the windows, maxima, epilogue stages, out.
+// constant; B, IB and KS, or only KS, if it is of products. With `pooling`, for which is_separable() and
+// reduces_in_place() hold, y is the layout of its result. Accumulators are reduced before the epilogue, so it must not
+// decrease where they increase: scales are not negative. Blocks: [pad], r<row>c<column>.conv of each place in the
+// windows, maxima, epilogue stages, out.
 loops::Program conv_program(const ConvSpec& spec, const Core& config, const AddSpec* addition = nullptr,
                             const MaxPoolSpec* pooling = nullptr);
 

@@ -68,7 +68,7 @@ Buffer Widener::widen(const std::string& prefix, const Axes& axes, const Buffer&
   if (!start) return d_.reduce(name, DType::int32, axes, {{"c", block}}, tensor::sum_reducer(), product);
   return d_.reduce_from(
       name, DType::int32, axes, {{"c", block}}, tensor::sum_reducer(),
-      [&](const Indices& i) { return load(start, i); }, product);
+      [&](const Indices& i) { return binary(BinaryOp::add, load(start, i), int32(0)); }, product);
 }
 
 }  // namespace dovetail::accel

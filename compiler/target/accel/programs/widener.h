@@ -27,7 +27,8 @@ class Widener {
                            const tensor::Axes& axes) const;
 
   // Widens x by a product with the parameter `weights` (identity_weights), which multiplies it by a factor, and adds it
-  // to `start`, whose place the result takes, unless that is null.
+  // to `start`, whose place the result takes, unless that is null: the addition of 0 that initializes it has no
+  // instruction.
   loops::Buffer multiplied(const std::string& prefix, const std::string& weights, const loops::Buffer& x,
                            const Border& border, const tensor::Axes& axes, const loops::Buffer& start) const;
 

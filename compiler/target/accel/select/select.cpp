@@ -334,7 +334,8 @@ Result<Operation> select_product(const Context& c) {
   return Operation{{c.id}, inputs, result, std::vector<BorderNeed>(inputs.size()), std::move(operation)};
 }
 
-// Whether storing the product's result as int8 and widening it again takes fewer cycles than clamping it in the ALU.
+// Whether storing the product's result as int8 and widening it again takes fewer cycles than clamping it in the ALU. The
+// product's result is operand a of the sum.
 bool costs_less_apart(const Epilogue& product, const AddSpec& sum, const Core& config) {
   if (!product.saturate || sum.widening != Widening::gemm) return false;
   const bool clamps = product.form == Epilogue::Form::requant || product.fixed_point.clamps;
@@ -342,14 +343,15 @@ bool costs_less_apart(const Epilogue& product, const AddSpec& sum, const Core& c
   const std::int64_t widening = config.overwrite ? 1 : 2, operands = sum.constant_b ? 1 : 2, scaling = 1,
                      adding = sum.constant_b ? 0 : 2,
                      loads = operands * config.element_bytes(isa::Memory::inp) / config.bus_bytes;
-  std::int64_t apart = operands * (widening + scaling) + adding,
-               together = passes + scaling + (operands - 1) * (widening + scaling) + adding;
   if (sum.is_of_products()) {
-    // Products add to what is there, and end with an epilogue where the hardware can.
-    const std::int64_t epilogues = config.epilogue ? 2 : 0;
-    apart = widening + operands - 1;
-    together = passes + (sum.a_factor == 1 ? 0 : scaling) + operands - 1 + epilogues;
+    // Products add to what is there, and end with an epilogue where the hardware can. Tiles of separate operations are
+    // larger.
+    const std::int64_t epilogues = config.epilogue ? 2 : 0, factor = sum.a_factor == 1 ? 0 : scaling,
+                       together = passes + factor + operands - 1 + epilogues;
+    return std::max(widening + operands - 1, loads) <= together;
   }
+  const std::int64_t apart = operands * (widening + scaling) + adding,
+                     together = passes + scaling + (operands - 1) * (widening + scaling) + adding;
   return std::max(apart, loads) < together;
 }
 
@@ -360,8 +362,6 @@ Result<Operation> add_to(const Context& c, Result<Operation> (*select_product)(c
   DOVETAIL_ASSIGN(AddOperation addition, make_addition(c));
   if (c.node().inputs[0] == c.node().inputs[1]) return c.refuse("it adds a product's result to itself");
   if (!share_form(c, {c.node().outputs[0], c.graph.node(product).outputs[0]})) return c.refuse(kLayoutsDiffer);
-  if (costs_less_apart(std::get<ConvOperation>(operation.body).spec.epilogue, addition.spec, c.config))
-    return c.refuse("its product and the addition take less time as separate operations");
   const bool first = c.node().inputs[0] == c.graph.node(product).outputs[0];
   if (!first && !addition.spec.constant_b) {
     std::swap(addition.a_zero_point, addition.b_zero_point);
@@ -369,6 +369,8 @@ Result<Operation> add_to(const Context& c, Result<Operation> (*select_product)(c
     std::swap(addition.spec.a_multiplier, addition.spec.b_multiplier);
     std::swap(addition.spec.a_factor, addition.spec.b_factor);
   }
+  if (costs_less_apart(std::get<ConvOperation>(operation.body).spec.epilogue, addition.spec, c.config))
+    return c.refuse("its product and the addition take less time as separate operations");
   operation.nodes = {product, c.id};
   if (!addition.spec.constant_b) {
     operation.inputs.push_back(c.node().inputs[first ? 1 : 0]);

@@ -122,9 +122,8 @@ TEST_CASE("accel: sums and maxima after convolutions keep the ALU's epilogue whe
     EpilogueMaker make(++seed);
     const Shape shape{1, 32, 12, 12};
     const graph::ValueId x = make.input(shape), a = make.conv("a", x, 32, 3);
-    const graph::ValueId sum =
-        make.node("dovetail.qadd", "sum", {make.conv("b", a, 32, 3), a},
-                  {{"a_multiplier", 45875.0}, {"b_multiplier", 26214.0}, {"scale", 0x1p-16}});
+    const graph::ValueId sum = make.node("dovetail.qadd", "sum", {make.conv("b", a, 32, 3), a},
+                                         {{"a_multiplier", 45875.0}, {"b_multiplier", 26214.0}, {"scale", 0x1p-16}});
     make.node("MaxPool", "pool", {make.conv("c", sum, 48, 1)},
               {{"kernel_shape", std::vector<std::int64_t>{2, 2}}, {"strides", std::vector<std::int64_t>{2, 2}}});
     const test::Ran ran =

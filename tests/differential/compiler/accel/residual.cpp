@@ -74,13 +74,15 @@ TEST_CASE("a sum is computed from accumulators where their clamps cost less than
     std::int64_t least;
     std::uint64_t apart;
   };
-  // Apart, scaled operands take 6 cycles of the ALU and GEMM, and products 2; loads of both take 4 at a port of 8 bytes.
+  // Apart, scaled operands take 6 cycles of the ALU and GEMM, and products 2; loads of both take 4 at a port of 8
+  // bytes.
   for (const Case& each : {Case{"1x16x16-ext", 40000.5, 30000.5, 0x1p-16, -128, 1},
                            {"1x16x16-ext", 40000.5, 30000.5, 0x1p-16, -3, 0},
-                           {"1x16x16-ext", 83, 47, 0x1p-7, -128, 0},
+                           {"1x16x16-ext", 83, 47, 0x1p-7, -128, 1},
+                           {"1x16x16-ext", 83, 47, 0x1p-7, -3, 0},
                            {"1x16x16-ext,bus_bytes=16", 83, 47, 0x1p-7, -128, 1},
                            {"1x16x16-ext,bus_bytes=16", 83, 47, 0x1p-7, -3, 1},
-                           {"1x16x16-ext,bus_bytes=16", 1, 1, 0x1p-1, -3, 0},
+                           {"1x16x16-ext,bus_bytes=16", 1, 1, 0x1p-1, -3, 1},
                            {"1x16x16-g2", 83, 1, 0x1p-7, -3, 1},
                            {"1x16x16-g2", 83, 1, 0x1p-7, -128, 1}}) {
     const isa::HardwareConfig config = *isa::load_config(each.hardware);

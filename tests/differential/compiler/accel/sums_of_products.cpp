@@ -44,8 +44,8 @@ TEST_CASE("accel: a sum of a tensor and itself, of a constant, and a change of s
         const Shape shape{1, 40, 6, 5};
         test::Int8GraphMaker make;
         test::Draw draw{11};
-        const graph::ValueId x = make.input(shape), twice = make.node("dovetail.qadd", "twice", {x, x},
-                                                                      attributes(numbers));
+        const graph::ValueId x = make.input(shape),
+                             twice = make.node("dovetail.qadd", "twice", {x, x}, attributes(numbers));
         make.node("dovetail.qadd", "add", {make.graph.add_constant("k", draw.int8(constant)), twice},
                   attributes(numbers));
         test::run_on_accelerator(make.graph, config, {{"x", draw.int8(shape)}}, test::Demand::what_fits);

@@ -140,9 +140,9 @@ TEST_CASE("dovetail.qadd follows its definition step by step, for sums and diffe
   CHECK_THAT(add().real("a_multiplier", 0.1).refusal(),
              Catch::Matchers::ContainsSubstring(
                  "a_multiplier is 0.1, expected a nonzero number that float32 represents exactly"));
-  CHECK_THAT(add().real("scale", 0.1).refusal(),
-             Catch::Matchers::ContainsSubstring(
-                 "scale is 0.1, expected a nonzero number that float32 represents exactly"));
+  CHECK_THAT(
+      add().real("scale", 0.1).refusal(),
+      Catch::Matchers::ContainsSubstring("scale is 0.1, expected a nonzero number that float32 represents exactly"));
   CHECK_THAT(add().integer("y_zero_point", 128).refusal(),
              Catch::Matchers::ContainsSubstring("y_zero_point is 128, but the range of int8 is -128 to 127"));
   CHECK_THAT(add().real("a_multiplier", 0x1p24).refusal(), Catch::Matchers::ContainsSubstring(">= 2^31"));

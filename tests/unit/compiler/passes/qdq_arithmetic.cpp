@@ -78,7 +78,8 @@ TEST_CASE("addition: scales in the ratio of integers have the least of them as m
   CHECK(is(addition({0.75f, 0}, {1, 0}, 1, true), 3, -4, 0.25));
   CHECK(is(addition({127, 0}, {1, 0}, 1, false), 127, 1, 1));
   CHECK(addition({128, 0}, {1, 0}, 2, false)->scale == 0x1p-16);  // 128 is not in ±127
-  CHECK(is(addition({0.3f, 0}, {0.2f, 0}, 0.45f, false), 3, 2, static_cast<float>(static_cast<double>(0.3f) / static_cast<double>(0.45f) / 3)));
+  CHECK(is(addition({0.3f, 0}, {0.2f, 0}, 0.45f, false), 3, 2,
+           static_cast<float>(static_cast<double>(0.3f) / static_cast<double>(0.45f) / 3)));
   // The sum may differ by 2^-12 step: 255 * 2^-20, but not 255 * 2^-19.
   CHECK(is(addition({1, 0}, {1 + 0x1p-20f, 0}, 1, false), 1, 1, 1));
   CHECK(addition({1, 0}, {1 + 0x1p-19f, 0}, 1, false)->scale == 0x1p-16);
@@ -110,7 +111,8 @@ TEST_CASE("addition: no sum of integers differs from the real one by more than 2
 
 TEST_CASE("rescaling: one rounding to the scale of the result") {
   CHECK(rescaling(0.5f, 0.25f)->scale == 2);
-  CHECK(rescaling(0.3f, 0.7f)->scale == static_cast<double>(static_cast<float>(static_cast<double>(0.3f) / static_cast<double>(0.7f))));
+  CHECK(rescaling(0.3f, 0.7f)->scale ==
+        static_cast<double>(static_cast<float>(static_cast<double>(0.3f) / static_cast<double>(0.7f))));
   CHECK(rescaling(0.5f, 0.25f)->a_multiplier == 1);
   CHECK_FALSE(rescaling(0x1p-100f, 0x1p100f).has_value());
 }

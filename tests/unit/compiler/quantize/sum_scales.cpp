@@ -61,8 +61,10 @@ TEST_CASE("relate_sums: one operand's scale grows by at most a 64th, and its ran
       grown += is.scale != was.scale;
       CHECK(is.scale >= was.scale);
       CHECK(is.scale <= was.scale * 65 / 64);
-      CHECK((-128.5f - static_cast<float>(is.zero_point)) * is.scale <= (-128 - static_cast<float>(was.zero_point)) * was.scale);
-      CHECK((127.5f - static_cast<float>(is.zero_point)) * is.scale >= (127 - static_cast<float>(was.zero_point)) * was.scale);
+      CHECK((-128.5f - static_cast<float>(is.zero_point)) * is.scale <=
+            (-128 - static_cast<float>(was.zero_point)) * was.scale);
+      CHECK((127.5f - static_cast<float>(is.zero_point)) * is.scale >=
+            (127 - static_cast<float>(was.zero_point)) * was.scale);
     }
     CHECK(grown <= 1);
   }
@@ -95,7 +97,8 @@ TEST_CASE("relate_sums: sums that share operands are all related, but for one of
 
 TEST_CASE("relate_sums: scales that are related, equal, or too far apart stay") {
   Sums sums;
-  const ValueId a = sums.tensor("a", 0.75f), b = sums.tensor("b", 0.5f), c = sums.tensor("c", 200), d = sums.tensor("d", 200);
+  const ValueId a = sums.tensor("a", 0.75f), b = sums.tensor("b", 0.5f), c = sums.tensor("c", 200),
+                d = sums.tensor("d", 200);
   sums.add(a, b), sums.add(a, c), sums.add(c, d), sums.add(a, a);
   CHECK(sums.related() == sums.ranges);
 }
