@@ -41,6 +41,7 @@ class Layer:
     other_way: bool = False  # a matmul's second operand has rows along its sums, like values in attention, unlike keys
     zero_points: int = 0  # number of a matmul's operands with a nonzero zero point
     multipliers: tuple = ()  # of a sum's operands, from the model's integer form
+    sum_scale: float = 0  # the scale of a sum, likewise
     pool: "Layer" = None  # the max-pooling that is the only reader of a convolution's result
     kernel_w: int = 0  # 0: as `kernel`
     out: tuple = ()  # rows and columns of the result, where pads and strides are not equal on all sides
@@ -108,6 +109,8 @@ def epilogue_cycles(layer, machine):
         return 0
     if machine.requant:
         return 1 if machine.saturate else 3
+    if layer.kind == "add" and has_factors(layer) and fits_word(layer):
+        return 6
     # Both include the clamp: 9 passes, or 11 with two limbs, plus a cycle for each vector operand other than constants.
     return 11 if layer.scales == "powers of two" else 13
 
@@ -116,6 +119,21 @@ def within_products(layer, machine):
     """Whether the layer's products end with their epilogue, so that no pass follows them."""
     multiplies = layer.kind in ("conv", "average", "matmul") or (layer.kind == "add" and has_factors(layer))
     return machine.epilogue and multiplies and not layer.pool
+
+
+def significand_of(number):
+    """The significand of a binary32 without trailing zeros, and the number of its fraction's bits, below 0 for larger integers."""
+    pattern = struct.unpack("I", struct.pack("f", abs(number)))[0]
+    significand, fraction_bits = pattern & 0x7FFFFF | 0x800000, 150 - (pattern >> 23)
+    while significand % 2 == 0:
+        significand, fraction_bits = significand // 2, fraction_bits - 1
+    return significand, fraction_bits
+
+
+def fits_word(layer):
+    """Whether the products of a sum and its scale may fit 32 bits with the best zero points: one limb, 6 passes."""
+    span = min(255 * sum(abs(multiplier) for multiplier in layer.multipliers), 257 / abs(layer.sum_scale))
+    return span / 2 * significand_of(layer.sum_scale)[0] < 2 ** 31
 
 
 def has_factors(layer):
@@ -130,10 +148,7 @@ def operand_cycles(multiplier, machine):
         return 1
     if multiplier is None:  # unknown: the least for multipliers that are not integers
         return 4
-    pattern = struct.unpack("I", struct.pack("f", abs(multiplier)))[0]
-    significand, fraction_bits = pattern & 0x7FFFFF | 0x800000, 150 - (pattern >> 23)
-    while fraction_bits > 0 and significand % 2 == 0:
-        significand, fraction_bits = significand // 2, fraction_bits - 1
+    significand, fraction_bits = significand_of(multiplier)
     if fraction_bits <= 0:
         return 2
     most = 255  # of |operand - zero point|

@@ -137,7 +137,7 @@ def integer_layers(printed):
             one = [text in constants and all(extent == 1 for extent in shapes[text]) for text in inputs]
             layers.append(Layer(name, "add", n, c, h, w, c, multipliers=(float(attributes["a_multiplier"]),
                                                                           float(attributes["b_multiplier"])),
-                                operands=1 if any(one) else 2))
+                                sum_scale=float(attributes["scale"]), operands=1 if any(one) else 2))
         elif op == "MaxPool":
             n, c, h, w = image(shapes[source])
             _, _, out_h, out_w = image(shapes[output])

@@ -55,10 +55,10 @@ def with_multipliers(layers, dovetail, model):
     printed = integer_form(dovetail, model)
     found = {}
     for line in printed.splitlines():
-        node = re.search(r"dovetail\.qadd\(.*\ba_multiplier=([^,}]*).*\bb_multiplier=([^,}]*).*// (\S+)", line)
+        node = re.search(r"dovetail\.qadd\(.*\ba_multiplier=([^,}]*).*\bb_multiplier=([^,}]*).*\bscale=([^,}]*).*// (\S+)", line)
         if node:
-            found[node[3]] = (float(node[1]), float(node[2]))
-    return [dataclasses.replace(layer, multipliers=found.get(layer.name, ())) for layer in layers]
+            found[node[4]] = {"multipliers": (float(node[1]), float(node[2])), "sum_scale": float(node[3])}
+    return [dataclasses.replace(layer, **found.get(layer.name, {})) for layer in layers]
 
 
 def is_measured(name, dovetail, model):

@@ -122,7 +122,7 @@ TEST_CASE("random graphs of every integer form equal the reference on every name
     DYNAMIC_SECTION(config.name) {
       int accelerated = 0, host = 0;
       for (int i = 0; i < 8 * scale_of_tests(); ++i)
-        check(config, static_cast<std::uint64_t>(7000 + i), accelerated, host, test::Forms::all);
+        check(config, static_cast<std::uint64_t>(7100 + i), accelerated, host, test::Forms::all);
       INFO(accelerated << " nodes on the accelerator or folded, " << host << " on the host");
       CHECK(accelerated > 0);
       CHECK(host > 0);
