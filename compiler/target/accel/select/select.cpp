@@ -334,8 +334,8 @@ Result<Operation> select_product(const Context& c) {
   return Operation{{c.id}, inputs, result, std::vector<BorderNeed>(inputs.size()), std::move(operation)};
 }
 
-// Whether storing the product's result as int8 and widening it again takes fewer cycles than clamping it in the ALU. The
-// product's result is operand a of the sum.
+// Whether storing the product's result as int8 and widening it again takes fewer cycles than clamping it in the ALU.
+// The product's result is operand a of the sum.
 bool costs_less_apart(const Epilogue& product, const AddSpec& sum, const Core& config) {
   if (!product.saturate || sum.widening != Widening::gemm) return false;
   const bool clamps = product.form == Epilogue::Form::requant || product.fixed_point.clamps;
