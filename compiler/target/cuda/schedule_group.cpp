@@ -1,5 +1,6 @@
 #include "compiler/target/cuda/schedule_group.h"
 
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,21 +41,18 @@ void prepare_products(prepare::Preparation& p) {
   }
 }
 
-}  // namespace
-
-Result<ScheduledGroup> schedule_group(const FusedGroup& group, const Gpu& gpu, const schedule::FindRecorded& recorded,
-                                      FloatSums float_sums) {
+// The task's schedule by the first sketch whose kernels can be lowered, else the program `written` as it is.
+Result<ScheduledGroup> first_that_lowers(schedule::Task task, std::map<std::size_t, NdArray> constants,
+                                         const loops::Program& written, const Gpu& gpu,
+                                         const schedule::FindRecorded& recorded) {
   std::vector<std::string> notes;
   const auto refused = [&](const Kind& kind, const Diagnostics& errors) {
     notes.push_back(fmt::format("schedule {} was refused: {}", kind.name, to_string(errors)));
   };
-  prepare::Preparation made(
-      group, {std::string(bundle::kCudaTarget), {}, group.program, {}, {}, facts_of(gpu, float_sums), table()});
-  prepare_products(made);
   for (const Kind& kind : kKinds) {
-    made.task.kind = kind.name;
+    task.kind = kind.name;
     schedule::Origin origin;
-    auto scheduled = schedule::try_run(sketch_of(kind, gpu), made.task, recorded, origin);
+    auto scheduled = schedule::try_run(sketch_of(kind, gpu), task, recorded, origin);
     if (!scheduled.ok()) {
       refused(kind, scheduled.errors());
     } else if (*scheduled) {
@@ -66,12 +64,29 @@ Result<ScheduledGroup> schedule_group(const FusedGroup& group, const Gpu& gpu, c
                               std::move(origin),
                               *std::move(kernels),
                               std::move(notes),
-                              std::move(made.constants)};
+                              std::move(constants)};
       refused(kind, kernels.errors());
     }
   }
-  DOVETAIL_ASSIGN(loops::ThreadProgram kernels, lower(group.program, gpu));
-  return ScheduledGroup{group.program, {}, std::string(kUnscheduled), {}, std::move(kernels), std::move(notes), {}};
+  DOVETAIL_ASSIGN(loops::ThreadProgram kernels, lower(written, gpu));
+  return ScheduledGroup{written, {}, std::string(kUnscheduled), {}, std::move(kernels), std::move(notes), {}};
+}
+
+schedule::Task task_of(loops::Program program, const Gpu& gpu, FloatSums float_sums) {
+  return {std::string(bundle::kCudaTarget), {}, std::move(program), {}, {}, facts_of(gpu, float_sums), table()};
+}
+
+}  // namespace
+
+Result<ScheduledGroup> schedule_group(const FusedGroup& group, const Gpu& gpu, const schedule::FindRecorded& recorded,
+                                      FloatSums float_sums) {
+  prepare::Preparation made(group, task_of(group.program, gpu, float_sums));
+  prepare_products(made);
+  return first_that_lowers(std::move(made.task), std::move(made.constants), group.program, gpu, recorded);
+}
+
+Result<ScheduledGroup> schedule_program(const loops::Program& program, const Gpu& gpu) {
+  return first_that_lowers(task_of(program, gpu, FloatSums::in_order), {}, program, gpu, {});
 }
 
 }  // namespace dovetail::cuda

@@ -34,4 +34,7 @@ enum class FloatSums { in_order, free };
 Result<ScheduledGroup> schedule_group(const FusedGroup& group, const Gpu& gpu, const schedule::FindRecorded& recorded,
                                       FloatSums float_sums = FloatSums::in_order);
 
+// The same for a program that belongs to no graph: its default schedule by the first sketch that applies.
+Result<ScheduledGroup> schedule_program(const loops::Program& program, const Gpu& gpu);
+
 }  // namespace dovetail::cuda

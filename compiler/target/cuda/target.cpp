@@ -1,7 +1,6 @@
 #include "compiler/target/cuda/target.h"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -17,8 +16,8 @@
 #include "compiler/layout/layout.h"
 #include "compiler/ops/op.h"
 #include "compiler/target/cuda/codegen/source.h"
+#include "compiler/target/cuda/kernels.h"
 #include "compiler/target/cuda/launches.h"
-#include "compiler/target/cuda/nvrtc.h"
 #include "compiler/target/cuda/schedule_group.h"
 #include "compiler/target/support/gpu_cost.h"
 #include "loops/operations.h"
@@ -57,32 +56,6 @@ bool is_view(const Graph& graph, const FusedGroup& group) {
   return group.nodes.size() == 1 && ops::find(graph.node(group.nodes.front()).op)->movement == ops::Movement::reshapes;
 }
 
-// Symbols must be C identifiers, whatever the operator's name.
-std::string symbol_of(std::string_view name, std::size_t number) {
-  std::string symbol = fmt::format("k{}_", number);
-  for (const char c : name) symbol += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  return symbol;
-}
-
-// The distinct kernels of a region, in one text. Equal programs share kernels.
-class Kernels {
- public:
-  const Source& add(const ScheduledGroup& scheduled) {
-    const std::string key = loops::to_string(scheduled.program);
-    if (const auto known = by_text_.find(key); known != by_text_.end()) return known->second;
-    Source source = emit_source(scheduled.kernels, scheduled.program.parameters,
-                                symbol_of(scheduled.program.name, by_text_.size()));
-    text_ += source.text;
-    return by_text_.emplace(key, std::move(source)).first->second;
-  }
-  const std::string& text() const { return text_; }
-  std::size_t count() const { return by_text_.size(); }
-
- private:
-  std::map<std::string, Source> by_text_;
-  std::string text_;
-};
-
 // The parameters of a kernel are limited to 32,764 bytes (PTX ISA 8.1), 8 per address. A few are reserved for the
 // workspace, tensor maps and the address of a failure.
 Result<TakenPointer> fits_parameters(const Graph& graph, const pattern::Found& found) {
@@ -113,11 +86,11 @@ class CudaPlan : public RegionPlan {
     for (std::size_t v = 0; v < variants_.size(); ++v) {
       Variant& variant = all[v];
       for (const Prepared& group : groups_)
-        variant.sources.push_back(group.scheduled.empty() ? nullptr : &variant.kernels.add(group.scheduled[v]));
+        variant.sources.push_back(group.scheduled.empty() ? nullptr : &variant.kernels.add(group.scheduled[v].program, group.scheduled[v].kernels));
       if (dump && !variant.kernels.text().empty() && (v == 0 || variant.kernels.text() != all[0].kernels.text()))
         dump("code", fmt::format("// {}\n{}", fmt::join(variants_[v].architectures, ", "), variant.kernels.text()));
       if (!builder.makes_machine_code()) continue;
-      DOVETAIL_ASSIGN(variant.images, compile(variant.kernels.text(), variants_[v].architectures));
+      DOVETAIL_ASSIGN(variant.images, compile_kernels(variant.kernels.text(), variants_[v].architectures));
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     DeviceSpace& space =
@@ -134,23 +107,6 @@ class CudaPlan : public RegionPlan {
     std::vector<const Source*> sources;  // per group; null: a view
     std::vector<bundle::CudaImage> images;
   };
-
-  static Result<std::vector<bundle::CudaImage>> compile(const std::string& text,
-                                                        const std::vector<std::string>& architectures) {
-    std::vector<bundle::CudaImage> images;
-    if (text.empty()) return images;
-    DOVETAIL_ASSIGN(const std::shared_ptr<const Nvrtc> nvrtc, Nvrtc::find());
-    std::optional<bundle::CudaImage> ptx;  // for the oldest architecture
-    for (const std::string& architecture : architectures) {
-      DOVETAIL_ASSIGN(Binary binary, nvrtc->compile(text, architecture));
-      images.push_back({architecture, false, std::move(binary.cubin)});
-      const bool own = std::isalpha(static_cast<unsigned char>(architecture.back())) != 0;
-      if (!own && (!ptx || architecture_number(architecture) < architecture_number(ptx->architecture)))
-        ptx = bundle::CudaImage{architecture, true, std::move(binary.ptx)};
-    }
-    if (ptx) images.push_back(*std::move(ptx));
-    return images;
-  }
 
   void add_step(const Prepared& prepared, std::size_t number, const std::vector<Variant>& variants,
                 BundleBuilder& builder, const DeviceSpace& space, const Dump& dump) const {

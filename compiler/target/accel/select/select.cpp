@@ -348,7 +348,8 @@ bool costs_less_apart(const Epilogue& product, const AddSpec& sum, const Core& c
     // larger.
     const std::int64_t epilogues = config.epilogue ? 2 : 0, factor = sum.a_factor == 1 ? 0 : scaling,
                        together = passes + factor + operands - 1 + epilogues;
-    return std::max(widening + operands - 1, loads) <= together;
+    const std::int64_t apart = std::max(widening + operands - 1, loads);
+    return sum.constant_b ? apart < together : apart <= together;
   }
   const std::int64_t apart = operands * (widening + scaling) + adding,
                      together = passes + scaling + (operands - 1) * (widening + scaling) + adding;

@@ -18,7 +18,7 @@ namespace {
 
 // Smaller products offer no sharing between threads.
 constexpr std::int64_t kFewestRows = 2, kFewestColumns = 8, kFewestProducts = 1 << 12;
-constexpr std::int64_t kMostSums = 1 << 24;  // added up by a second kernel
+constexpr std::int64_t kMostAddedSums = 1 << 24;  // added up by a second kernel
 
 // Whether the index is an iterator, or one of a subrange of its values.
 bool is_iterator(const Expr& index) {
@@ -86,7 +86,7 @@ std::vector<std::int64_t> parts_of_depth(const Product& whole) {
   constexpr std::int64_t kMostParts = 32, kFewestDeep = 16;
   std::vector<std::int64_t> parts{1};
   for (std::int64_t count = 2; whole.free_order && count <= kMostParts; count *= 2)
-    if (whole.deep_extent % count == 0 && whole.depth / count >= kFewestDeep && count * whole.results <= kMostSums)
+    if (whole.deep_extent % count == 0 && whole.depth / count >= kFewestDeep && count * whole.results <= kMostAddedSums)
       parts.push_back(count);
   return parts;
 }
@@ -140,7 +140,7 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
   const std::int64_t of_each = workers.whole * of_tile + workers.of_shared;
   // If all workers have whole tiles, nothing is combined. A worker has parts of at most two shared tiles.
   if (of_each < std::max<std::int64_t>(stages, 2) || workers.shared == 0 || workers.of_shared == of_tile ||
-      2 * workers.count * rows * columns > kMostSums)
+      2 * workers.count * rows * columns > kMostAddedSums)
     return std::nullopt;
   // For each piece, a worker computes the tile that it belongs to.
   constexpr double kMoreOfPiece = 1.1;
