@@ -5,22 +5,16 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/npy.h"
-#include "tests/catch.h"
-#include "tests/process.h"
+#include "tests/e2e/cli/kernel_command.h"
 #include "tests/temporary_folder.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using test::Finished;
+using test::kernel;
+using test::kKernels;
 
 namespace {
-
-const std::string kKernels = DOVETAIL_SOURCE_DIR "/examples/kernels/";
-
-Finished kernel(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "kernel");
-  return test::dovetail(arguments);
-}
 
 Json json_of(const Finished& finished) {
   INFO(finished.error);
@@ -81,8 +75,7 @@ TEST_CASE("kernel: a sparse product has the values of its rows") {
   for (const std::string target : {"interpreter", "cpu"}) {
     std::vector<std::string> command{
         "run", kKernels + "csr_product.loops", "--target", target, "--output-dir", folder / "out", "--check"};
-    for (const char* size : {"rows=3", "columns=4", "elements=5", "most=3"})
-      command.insert(command.end(), {"--size", size});
+    for (const char* size : {"rows=3", "columns=4", "elements=5"}) command.insert(command.end(), {"--size", size});
     for (const char* input : {"begin", "column", "values", "x"})
       command.insert(command.end(), {"--input", std::string(input) + "=" + std::string(folder / input) + ".npy"});
     const Finished ran = kernel(command);
@@ -113,7 +106,7 @@ TEST_CASE("kernel: bad input is refused with its place") {
     CHECK_THAT(finished.error, ContainsSubstring(why));
   };
   const std::string matmul = kKernels + "matmul.loops";
-  refused({"paint", matmul}, "the actions are print, check, run and compile");
+  refused({"paint", matmul}, "the actions are print, check, run, edit");
   refused({"run", "missing.loops"}, "missing.loops");
   refused({"print", matmul, "--size", "q=3"}, "it declares no size q. Hint: its sizes are k, m, n");
   refused({"print", matmul, "--size", "m=-3"}, "--size");
