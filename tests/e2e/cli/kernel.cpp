@@ -69,7 +69,7 @@ TEST_CASE("kernel: a schedule keeps the values, and brings a program to the acce
 TEST_CASE("kernel: a sparse product has the values of its rows") {
   const test::TemporaryFolder folder;
   write<std::int64_t>(folder / "begin.npy", {0, 2, 2, 5});
-  write<std::int64_t>(folder / "column.npy", {0, 3, 1, 2, 3});
+  write<std::int32_t>(folder / "column.npy", {0, 3, 1, 2, 3});
   write<float>(folder / "values.npy", {1, 2, 3, 4, 5});
   write<float>(folder / "x.npy", {1, 10, 100, 1000});
   for (const std::string target : {"interpreter", "cpu"}) {
