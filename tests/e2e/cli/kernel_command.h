@@ -13,7 +13,7 @@ namespace dovetail::test {
 inline const std::string kKernels = DOVETAIL_SOURCE_DIR "/examples/kernels/";
 inline const std::string kMatmul = kKernels + "matmul.loops";
 
-inline Finished kernel(std::vector<std::string> arguments) {
+inline Finished kernel_command(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "kernel");
   return dovetail(arguments);
 }
@@ -21,7 +21,7 @@ inline Finished kernel(std::vector<std::string> arguments) {
 // The report of a kernel action that succeeds.
 inline Json kernel_json(std::vector<std::string> arguments) {
   arguments.emplace_back("--json");
-  const Finished finished = kernel(std::move(arguments));
+  const Finished finished = kernel_command(std::move(arguments));
   INFO(finished.error);
   REQUIRE(finished.exit == 0);
   return parse_json(finished.out, "output").value();
@@ -29,7 +29,7 @@ inline Json kernel_json(std::vector<std::string> arguments) {
 
 // Error: an exit code other than `exit`, or a message without `why`.
 inline void kernel_refused(const std::vector<std::string>& arguments, const std::string& why, int exit = 2) {
-  const Finished finished = kernel(arguments);
+  const Finished finished = kernel_command(arguments);
   INFO(finished.error);
   CHECK(finished.exit == exit);
   CHECK_THAT(finished.error, Catch::Matchers::ContainsSubstring(why));

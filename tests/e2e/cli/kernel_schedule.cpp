@@ -4,7 +4,7 @@
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
-using test::kernel;
+using test::kernel_command;
 using test::kernel_json;
 using test::kernel_refused;
 using test::kKernels;
@@ -18,7 +18,7 @@ test::Finished edited(const std::string& lines, std::vector<std::string> options
   const std::string script = folder / "lines";
   REQUIRE(write_text_file(script, lines).ok());
   options.insert(options.begin(), {"edit", kMatmul, "-x", script});
-  return kernel(options);
+  return kernel_command(options);
 }
 
 }  // namespace
@@ -26,14 +26,14 @@ test::Finished edited(const std::string& lines, std::vector<std::string> options
 TEST_CASE("kernel: a rejected step shows the loops with its place") {
   const test::TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "bad.schedule", "split y.i 4 -> a b\nparallel y.r\n").ok());
-  const test::Finished refused = kernel({"check", kMatmul, "--schedule", folder / "bad.schedule"});
+  const test::Finished refused = kernel_command({"check", kMatmul, "--schedule", folder / "bad.schedule"});
   CHECK(refused.exit == 2);
   CHECK_THAT(refused.error, ContainsSubstring("  for a in 64                      # 264 KiB\n") &&
                                 ContainsSubstring("        for y.r in 256             # 12 B     <-- parallel y.r\n") &&
                                 ContainsSubstring("error: cannot parallel y.r (step `parallel y.r`)"));
   // What a step made legal, and what it changed.
   const test::Finished explained =
-      kernel({"print", kMatmul, "--schedule", kKernels + "matmul_cpu.schedule", "--explain"});
+      kernel_command({"print", kMatmul, "--schedule", kKernels + "matmul_cpu.schedule", "--explain"});
   CHECK_THAT(explained.out, ContainsSubstring("now legal: vectorize ji\n"));
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("kernel edit: the text of the program, its time, and its cycles where 
                           ContainsSubstring("suggest NAME"));
   const test::TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "lines", "cycles\n").ok());
-  const test::Finished counted = kernel({"edit", kKernels + "matmul_int8.loops", "--hw", "1x16x16-ext", "--schedule",
+  const test::Finished counted = kernel_command({"edit", kKernels + "matmul_int8.loops", "--hw", "1x16x16-ext", "--schedule",
                                          kKernels + "matmul_int8_accel.schedule", "-x", folder / "lines"});
   CHECK_THAT(counted.out, ContainsSubstring("10,344 cycles with engine cycle"));
 }
@@ -114,13 +114,13 @@ TEST_CASE("kernel tune: a limit ends the search, and the best so far counts") {
       {"tune", folder / "weights.loops", "--trials", "100000", "--limit", "4s", "-o", folder / "best.schedule"});
   CHECK(json["tuning"]["ended"] == "stopped");
   CHECK(json["tuning"]["best_cost"] <= json["tuning"]["default_cost"]);
-  CHECK(kernel({"check", folder / "weights.loops", "--schedule", folder / "best.schedule"}).exit == 0);
+  CHECK(kernel_command({"check", folder / "weights.loops", "--schedule", folder / "best.schedule"}).exit == 0);
 }
 
 TEST_CASE("kernel tune: on the processor without a schedule, within its limits") {
   const test::TemporaryFolder folder;
   const test::Finished tuned =
-      kernel({"tune", kMatmul, "--size", "m=64", "--size", "n=64", "--trials", "2", "-o", folder / "best.schedule"});
+      kernel_command({"tune", kMatmul, "--size", "m=64", "--size", "n=64", "--trials", "2", "-o", folder / "best.schedule"});
   INFO(tuned.error);
   REQUIRE(tuned.exit == 0);
   CHECK_THAT(tuned.out, ContainsSubstring("2 measured") && ContainsSubstring("the compiler's schedules"));

@@ -6,7 +6,7 @@
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
-using test::kernel;
+using test::kernel_command;
 using test::kernel_json;
 using test::kernel_refused;
 using test::kKernels;
@@ -27,7 +27,7 @@ TEST_CASE("kernel profile: the roofline of a processor") {
   CHECK(profile["bytes"] == 3 * 256 * 256 * 4);
   CHECK(profile["seconds_low"] <= profile["seconds"]);
   CHECK(profile["seconds"] <= profile["seconds_high"]);
-  const test::Finished text = kernel({"profile", kMatmul, "--threads", "1", "--repeat", "2"});
+  const test::Finished text = kernel_command({"profile", kMatmul, "--threads", "1", "--repeat", "2"});
   CHECK_THAT(text.out, ContainsSubstring("profiled      matmul: 3 loops") && ContainsSubstring("768 KiB moved"));
   if (profile.contains("roofline"))
     CHECK_THAT(text.out, ContainsSubstring("intensity     42.7 operations a byte") && ContainsSubstring("reached"));
@@ -44,7 +44,7 @@ TEST_CASE("kernel profile: the cycles of the accelerator by what they were spent
   CHECK(profile.contains("timing"));
   const test::TemporaryFolder folder;
   command.insert(command.end(), {"--html", folder / "run.html"});
-  const test::Finished text = kernel(command);
+  const test::Finished text = kernel_command(command);
   CHECK_THAT(read_text_file(folder / "run.html").value(), ContainsSubstring("product"));
   kernel_refused({"profile", kMatmul, "--html", folder / "none.html"}, "nothing ran on the accelerator");
   CHECK_THAT(text.out, ContainsSubstring("cycles        10,344") && ContainsSubstring("gemm") &&
@@ -66,7 +66,7 @@ TEST_CASE("kernel compare: each target with its own schedule") {
   CHECK(rows[2]["profile"]["cycles"] == 10344);
   for (const Json& row : rows) CHECK(row["agrees"] == true);
   // A target that does not take the program is a row with the reason.
-  const test::Finished other = kernel({"compare", kMatmul, "--target", "cpu,accel", "--repeat", "1"});
+  const test::Finished other = kernel_command({"compare", kMatmul, "--target", "cpu,accel", "--repeat", "1"});
   CHECK(other.exit == 0);
   CHECK_THAT(other.out, ContainsSubstring("not available") && ContainsSubstring("to the accelerator"));
   kernel_refused({"compare", kMatmul, "--target", "cpu,cpu"}, "listed twice");
