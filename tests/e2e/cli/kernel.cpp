@@ -33,28 +33,29 @@ TEST_CASE("kernel: examples run on interpreter and processor with the same value
   for (const std::string name : {"matmul", "matmul_int8", "jacobi_2d"})
     for (const std::string target : {"interpreter", "host", "cpu"}) {
       INFO(name << " on " << target);
-      const Json ran = json_of(
-          kernel_command({"run", kKernels + name + ".loops", "--target", target, "--check", "--json", "--threads", "2"}));
+      const Json ran = json_of(kernel_command(
+          {"run", kKernels + name + ".loops", "--target", target, "--check", "--json", "--threads", "2"}));
       CHECK(ran["run"]["agrees"] == true);
       CHECK(ran["run"]["operations"] > 0);
     }
 }
 
 TEST_CASE("kernel: a schedule keeps the values, and brings a program to the accelerator") {
-  const Json cpu = json_of(kernel_command({"run", kKernels + "matmul.loops", "--size", "m=100", "--size", "k=77", "--schedule",
-                                   kKernels + "matmul_cpu.schedule", "--target", "cpu", "--check", "--json"}));
+  const Json cpu =
+      json_of(kernel_command({"run", kKernels + "matmul.loops", "--size", "m=100", "--size", "k=77", "--schedule",
+                              kKernels + "matmul_cpu.schedule", "--target", "cpu", "--check", "--json"}));
   CHECK(cpu["run"]["agrees"] == true);
   for (const std::string engine : {"functional", "cycle"}) {
-    const Json accel =
-        json_of(kernel_command({"run", kKernels + "matmul_int8.loops", "--schedule", kKernels + "matmul_int8_accel.schedule",
+    const Json accel = json_of(
+        kernel_command({"run", kKernels + "matmul_int8.loops", "--schedule", kKernels + "matmul_int8_accel.schedule",
                         "--hw", "1x16x16-ext", "--target", "accel", "--engine", engine, "--check", "--json"}));
     CHECK(accel["run"]["agrees"] == true);
     CHECK(accel["run"].contains("cycles") == (engine == "cycle"));
     if (engine == "cycle") CHECK(accel["run"]["cycles"] == 10344);  // as docs/howto/schedule-by-hand.md counts them
   }
   const Finished functional =
-      kernel_command({"run", kKernels + "matmul_int8.loops", "--schedule", kKernels + "matmul_int8_accel.schedule", "--hw",
-              "1x16x16-ext", "--target", "accel", "--engine", "functional"});
+      kernel_command({"run", kKernels + "matmul_int8.loops", "--schedule", kKernels + "matmul_int8_accel.schedule",
+                      "--hw", "1x16x16-ext", "--target", "accel", "--engine", "functional"});
   CHECK(functional.exit == 0);
   // The simulator's time is not that of the accelerator.
   CHECK_THAT(functional.out, ContainsSubstring("which has no clock") && !ContainsSubstring("GOP/s"));
@@ -90,11 +91,14 @@ TEST_CASE("kernel: a sparse product has the values of its rows") {
 
 TEST_CASE("kernel: a bundle runs as any other") {
   const test::TemporaryFolder folder;
-  const Finished made = kernel_command({"compile", kKernels + "matmul_int8.loops", "--target", "cpu", "-o", folder / "k.dvt"});
+  const Finished made =
+      kernel_command({"compile", kKernels + "matmul_int8.loops", "--target", "cpu", "-o", folder / "k.dvt"});
   INFO(made.error);
   REQUIRE(made.exit == 0);
   CHECK(test::dovetail({"run", folder / "k.dvt"}).exit == 0);
-  REQUIRE(kernel_command({"compile", kKernels + "matmul_int8.loops", "--target", "host", "-o", folder / "h.dvt"}).exit == 0);
+  REQUIRE(
+      kernel_command({"compile", kKernels + "matmul_int8.loops", "--target", "host", "-o", folder / "h.dvt"}).exit ==
+      0);
   CHECK(test::dovetail({"export", folder / "h.dvt", "-o", folder / "c"}).exit == 0);
 }
 

@@ -68,8 +68,9 @@ TEST_CASE("kernel edit: the text of the program, its time, and its cycles where 
                           ContainsSubstring("suggest NAME"));
   const test::TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "lines", "cycles\n").ok());
-  const test::Finished counted = kernel_command({"edit", kKernels + "matmul_int8.loops", "--hw", "1x16x16-ext", "--schedule",
-                                         kKernels + "matmul_int8_accel.schedule", "-x", folder / "lines"});
+  const test::Finished counted =
+      kernel_command({"edit", kKernels + "matmul_int8.loops", "--hw", "1x16x16-ext", "--schedule",
+                      kKernels + "matmul_int8_accel.schedule", "-x", folder / "lines"});
   CHECK_THAT(counted.out, ContainsSubstring("10,344 cycles with engine cycle"));
 }
 
@@ -119,8 +120,8 @@ TEST_CASE("kernel tune: a limit ends the search, and the best so far counts") {
 
 TEST_CASE("kernel tune: on the processor without a schedule, within its limits") {
   const test::TemporaryFolder folder;
-  const test::Finished tuned =
-      kernel_command({"tune", kMatmul, "--size", "m=64", "--size", "n=64", "--trials", "2", "-o", folder / "best.schedule"});
+  const test::Finished tuned = kernel_command(
+      {"tune", kMatmul, "--size", "m=64", "--size", "n=64", "--trials", "2", "-o", folder / "best.schedule"});
   INFO(tuned.error);
   REQUIRE(tuned.exit == 0);
   CHECK_THAT(tuned.out, ContainsSubstring("2 measured") && ContainsSubstring("the compiler's schedules"));
