@@ -1,5 +1,6 @@
 #include "driver/loop_counts.h"
 
+#include <utility>
 #include <variant>
 
 #include <fmt/format.h>
@@ -69,6 +70,29 @@ std::string number_text(double number) {
   return number < 1e15 ? with_separators(static_cast<std::uint64_t>(number)) : fmt::format("{:.3g}", number);
 }
 
+std::string joined_text(const LoopCounts& before, const LoopCounts& after, bool with_equal) {
+  std::string text;
+  const auto add = [&](double then, double now, const char* what) {
+    if (then == now && (now == 0 || !with_equal)) return;
+    text += fmt::format("{}{}{} {}", text.empty() ? "" : ", ", then == now ? "" : number_text(then) + " -> ",
+                        number_text(now), what);
+  };
+  add(before.operations, after.operations, "operations");
+  add(before.loads, after.loads, "loads");
+  add(before.stores, after.stores, "stores");
+  add(before.calls, after.calls, "calls");
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> bytes;
+  for (const auto& [scope, number] : before.bytes) bytes[scope].first = number;
+  for (const auto& [scope, number] : after.bytes) bytes[scope].second = number;
+  for (const auto& [scope, pair] : bytes) {
+    const auto [then, now] = pair;
+    if (then == now && !with_equal) continue;
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : "; ", scope, then == now ? "" : bytes_text(then) + " -> ",
+                        bytes_text(now));
+  }
+  return text;
+}
+
 }  // namespace
 
 LoopCounts count_loops(const loops::Program& program) {
@@ -83,17 +107,12 @@ LoopCounts count_loops(const loops::Program& program) {
   return counts;
 }
 
-std::string counts_text(const LoopCounts& counts) {
-  std::string text;
-  const auto add = [&](double number, const char* what) {
-    if (number != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", number_text(number), what);
-  };
-  add(counts.operations, "operations");
-  add(counts.loads, "loads");
-  add(counts.stores, "stores");
-  add(counts.calls, "calls");
-  for (const auto& [scope, bytes] : counts.bytes) text += fmt::format("; {} {}", scope, bytes_text(bytes));
-  return text;
+std::string counts_text(const LoopCounts& counts, const LoopCounts* before) {
+  return joined_text(before == nullptr ? counts : *before, counts, true);
+}
+
+std::string changes_text(const LoopCounts& before, const LoopCounts& after) {
+  return joined_text(before, after, false);
 }
 
 Json to_json(const LoopCounts& counts) {

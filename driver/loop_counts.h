@@ -20,8 +20,11 @@ struct LoopCounts {
 };
 LoopCounts count_loops(const loops::Program& program);
 
-// "1,048,576 operations, 2,097,152 loads, 16,384 stores; global 48 KiB, accel.acc 1 KiB"
-std::string counts_text(const LoopCounts& counts);
+// "1,048,576 operations, 2,097,152 loads, 16,384 stores; global 48 KiB, accel.acc 1 KiB". With counts of another
+// program, those that differ are preceded by its: "2,097,152 -> 1,048,576 loads".
+std::string counts_text(const LoopCounts& counts, const LoopCounts* before = nullptr);
+// Only those that differ: "2,097,152 -> 1,048,576 loads; accel.acc 0 B -> 1 KiB". Empty: none.
+std::string changes_text(const LoopCounts& before, const LoopCounts& after);
 Json to_json(const LoopCounts& counts);
 
 }  // namespace dovetail::driver

@@ -153,25 +153,14 @@ Result<void> LoopProgram::apply(std::string_view steps) {
     }
     if (step.primitive != "transform_layout") continue;
     DOVETAIL_ASSIGN(const schedule::Step resolved, schedule::resolve(step, after.schedule_.decisions()));
-    const std::string& parameter = resolved.arguments[0];
-    const auto written = std::ranges::find_if(
-        written_->parameters, [&](const loops::Parameter& each) { return each.buffer->name == parameter; });
-    if (written == written_->parameters.end()) continue;
-    const auto known = after.layouts_.find(parameter);
-    const Shape before = known == after.layouts_.end() ? written->buffer->shape : known->second.physical_shape();
-    DOVETAIL_ASSIGN(schedule::IndexMap map, schedule::parse_index_map(resolved.arguments[1], before));
-    if (known != after.layouts_.end()) {
-      DOVETAIL_ASSIGN(map, schedule::compose(known->second, map));
-    }
-    after.layouts_.insert_or_assign(parameter, std::move(map));
+    DOVETAIL_TRY(after.layouts_.take(resolved, *written_));
   }
   *this = std::move(after);
   return {};
 }
 
-std::string LoopProgram::layout_of(const std::string& parameter) const {
-  const auto found = layouts_.find(parameter);
-  return found == layouts_.end() ? kPlainLayout : schedule::to_string(found->second);
+Result<System> LoopProgram::system() const {
+  return resolve_system(machine_.system, named_.hardware.value_or(kDefaultHardware), {});
 }
 
 Json LoopProgram::to_json() const {
@@ -180,7 +169,7 @@ Json LoopProgram::to_json() const {
   for (const loops::Parameter& parameter : written_->parameters) {
     Json row = buffer_json(*parameter.buffer);
     row["role"] = name_of(parameter.role);
-    row["layout"] = layout_of(parameter.buffer->name);
+    row["layout"] = layouts_.text(parameter.buffer->name);
     parameters.push_back(std::move(row));
   }
   for (const loops::Buffer& buffer : program().allocations) {
@@ -211,7 +200,7 @@ Result<std::vector<std::pair<std::string, NdArray>>> LoopProgram::run(const std:
     return Diagnostic{fmt::format("cannot run {}", program().name), std::move(where), std::move(why), std::move(hint)};
   };
   const auto layout = [&](const loops::BufferNode& buffer) {
-    return *parse_layout(layout_of(buffer.name), buffer.shape);
+    return *parse_layout(layouts_.text(buffer.name), buffer.shape);
   };
   std::vector<NdArray> arguments;
   std::vector<std::string> expected;
@@ -227,7 +216,7 @@ Result<std::vector<std::pair<std::string, NdArray>>> LoopProgram::run(const std:
           fmt::format("it is {}, and the program's is {}", type_of(given->second.dtype(), given->second.shape()),
                       type_of(buffer.dtype, buffer.shape)),
           "pass tensors in the shapes of the program's text");
-    arguments.push_back(layouts_.contains(buffer.name) ? pack(given->second, layout(buffer)) : given->second);
+    arguments.push_back(layouts_.changes(buffer.name) ? pack(given->second, layout(buffer)) : given->second);
   }
   for (const auto& [name, array] : inputs)
     if (std::ranges::none_of(written_->parameters, [&](const loops::Parameter& each) {
@@ -245,7 +234,7 @@ Result<std::vector<std::pair<std::string, NdArray>>> LoopProgram::run(const std:
     if (parameter.role != loops::ParameterRole::output) continue;
     const loops::BufferNode& buffer = *parameter.buffer;
     outputs.emplace_back(buffer.name,
-                         layouts_.contains(buffer.name) ? unpack(*result, layout(buffer)) : std::move(*result));
+                         layouts_.changes(buffer.name) ? unpack(*result, layout(buffer)) : std::move(*result));
     ++result;
   }
   return outputs;
@@ -265,9 +254,11 @@ Result<RunInputs> LoopProgram::inputs(const std::map<std::string, std::string>& 
 Result<LoopProgram::Compiled> LoopProgram::compile(const std::string& target, bool check_bounds,
                                                    const ReportProgress& progress) const {
   DOVETAIL_TRY(check_targets("target", std::vector{target}));
-  DOVETAIL_ASSIGN(const System system, resolve_system(machine_.system, named_.hardware.value_or(kDefaultHardware), {}));
-  const TargetOptions options{
-      .hardware = machine_.hardware, .clock_mhz = system.clock_mhz, .cpu = named_.cpu, .check_bounds = check_bounds};
+  DOVETAIL_ASSIGN(const System machine_system, system());
+  const TargetOptions options{.hardware = machine_.hardware,
+                              .clock_mhz = machine_system.clock_mhz,
+                              .cpu = named_.cpu,
+                              .check_bounds = check_bounds};
   // The target's compiler of loop programs, then those of the other targets, which make copies between layouts.
   std::vector<std::unique_ptr<ProgramCompiler>> compilers;
   const bool on_accelerator = target == bundle::kAccelTarget;
@@ -294,7 +285,7 @@ Result<LoopProgram::Compiled> LoopProgram::compile(const std::string& target, bo
     schedule::Task task{std::string(target), "written by hand", *written_};
     task.intrinsics = intrinsics_;
     schedule::Scheduled scheduled{program(), schedule_.trace(), {}, {}, {}};
-    for (const auto& [parameter, map] : layouts_) scheduled.layouts[parameter] = schedule::to_string(map);
+    scheduled.layouts = layouts_.texts();
     const Dump dump = [&](std::string_view stage, std::string_view text) { dumps[std::string(stage)] = text; };
     DOVETAIL_TRY(accel::add_task(task, scheduled, machine_.hardware, builder, dump));
   } else {
@@ -303,8 +294,8 @@ Result<LoopProgram::Compiled> LoopProgram::compile(const std::string& target, bo
       const std::string& name = parameter.buffer->name;
       const graph::ValueId value = *graph.find_value(name);
       if (parameter.role == loops::ParameterRole::output)
-        step.results.push_back(builder.result(value, layout_of(name)));
-      else step.arguments.push_back(builder.in_layout(value, layout_of(name)));
+        step.results.push_back(builder.result(value, layouts_.text(name)));
+      else step.arguments.push_back(builder.in_layout(value, layouts_.text(name)));
     }
     builder.add_program(std::move(step));
   }
@@ -312,7 +303,7 @@ Result<LoopProgram::Compiled> LoopProgram::compile(const std::string& target, bo
   Compiled compiled{std::move(finished.bundle), {}};
   DOVETAIL_TRY(bundle::verify(compiled.bundle));
   compiled.bundle.report = {
-      {kSystemEntry, isa::system_to_json(config_of(system))},
+      {kSystemEntry, isa::system_to_json(config_of(machine_system))},
       {"loops", {{"text", loops::to_string(program())}, {"trace", schedule::to_string(schedule_.trace())}}}};
   Json kernels = Json::array();
   for (const KernelReport& kernel : finished.kernels)

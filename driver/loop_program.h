@@ -17,8 +17,9 @@
 #include "base/result.h"
 #include "base/work.h"
 #include "bundle/bundle.h"
-#include "compiler/schedule/index_map.h"
+#include "compiler/schedule/parameter_layouts.h"
 #include "compiler/schedule/schedule.h"
+#include "driver/system.h"
 #include "driver/tensor_files.h"
 #include "isa/system.h"
 #include "loops/intrinsic.h"
@@ -46,6 +47,17 @@ class LoopProgram {
   Result<void> apply(std::string_view steps);
 
   const loops::Program& program() const { return schedule_.program(); }
+  const loops::Program& written() const { return *written_; }       // before its schedule
+  const schedule::Schedule& schedule() const { return schedule_; }  // lives as long as this program
+  // Index maps of parameters whose layout the steps transform.
+  const schedule::ParameterLayouts& layouts() const { return layouts_; }
+  const std::shared_ptr<const loops::IntrinsicTable>& intrinsics() const { return intrinsics_; }
+  const isa::HardwareConfig& hardware() const { return machine_.hardware; }
+  const LoopMachines& machines() const { return named_; }
+  // The program without its steps.
+  LoopProgram unscheduled() const { return {*written_, intrinsics_, machine_, named_}; }
+  // The memory and clock of the accelerator. Error: an invalid system.
+  Result<System> system() const;
   // {"name", "text", "trace", "hardware", "cpu", "parameters", "buffers", "loops", "blocks", "decisions",
   // "intrinsics"}.
   Json to_json() const;
@@ -70,15 +82,12 @@ class LoopProgram {
   LoopProgram(loops::Program program, std::shared_ptr<const loops::IntrinsicTable> intrinsics, isa::Machine machine,
               LoopMachines named);
 
-  // The layout of a parameter as text; "": that of the text.
-  std::string layout_of(const std::string& parameter) const;
-
   std::shared_ptr<const loops::Program> written_;  // as parsed
   std::shared_ptr<const loops::IntrinsicTable> intrinsics_;
   isa::Machine machine_;
   LoopMachines named_;
   schedule::Schedule schedule_;
-  std::map<std::string, schedule::IndexMap> layouts_;  // of parameters whose layout was transformed
+  schedule::ParameterLayouts layouts_;
 };
 
 }  // namespace dovetail::driver

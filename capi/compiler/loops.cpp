@@ -1,4 +1,4 @@
-// Loop programs: written, scheduled, interpreted and compiled.
+// Loop programs: written, scheduled, interpreted, compiled and tuned.
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +13,11 @@
 #include "capi/session.h"
 #include "capi/status.h"
 #include "capi/tensor.h"
+#include "cli/report/kernel_report.h"
 #include "compiler/schedule/schedule.h"
+#include "driver/kernels/legal_steps.h"
+#include "driver/kernels/tune.h"
+#include "driver/loop_counts.h"
 #include "driver/loop_program.h"
 
 // Immutable, so that it needs no lock.
@@ -112,6 +116,53 @@ dvt_status* dvt_loops_compile(const dvt_loops* loops, const dvt_loops_compile_op
                     checked(std::move(compiled.bundle), loops->program.program().name));
     loaded->made_here = true;
     *out = new dvt_bundle{loaded};
+    return {};
+  });
+}
+
+dvt_status* dvt_loops_suggest(const dvt_loops* loops, const char* name, char** json) {
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(json, "dvt_loops_suggest: json"));
+    *json = nullptr;
+    DOVETAIL_TRY(require(loops, "dvt_loops_suggest: loops"));
+    DOVETAIL_TRY(require(name, "dvt_loops_suggest: name"));
+    DOVETAIL_ASSIGN(const auto suggestions, driver::suggest(loops->program, name));
+    Json rows = Json::array();
+    for (const driver::Suggestion& each : suggestions)
+      rows.push_back({{"step", each.step}, {"counts", driver::to_json(each.counts)}});
+    *json = owned_json(rows);
+    return {};
+  });
+}
+
+dvt_status* dvt_loops_tune(const dvt_loops* loops, const dvt_named_tensor* inputs, size_t count,
+                           const dvt_loops_tune_options* options, dvt_loops** out, char** json) {
+  if (json != nullptr) *json = nullptr;
+  return guarded([&]() -> Result<void> {
+    DOVETAIL_TRY(require(out, "dvt_loops_tune: out"));
+    *out = nullptr;
+    DOVETAIL_TRY(require(loops, "dvt_loops_tune: loops"));
+    DOVETAIL_ASSIGN(const dvt_loops_tune_options given, options_of(options, "dvt_loops_tune: options"));
+    DOVETAIL_ASSIGN(const Inputs arrays, arrays_of(inputs, count, "dvt_loops_tune: inputs"));
+    DOVETAIL_ASSIGN(const Callbacks callbacks, Callbacks::of(given.callbacks, "dvt_loops_tune: options, callbacks"));
+    driver::TuneLoopsOptions tuning;
+    DOVETAIL_TRY(check_value(given.trials, 0, 1'000'000, "dvt_loops_tune: options, trials"));
+    DOVETAIL_TRY(check_value(given.threads, 0, 1024, "dvt_loops_tune: options, threads"));
+    tuning.target = text_or(given.target, tuning.target);
+    tuning.search = text_or(given.search, tuning.search);
+    if (given.trials > 0) tuning.trials = given.trials;
+    if (given.threads > 0) tuning.threads = given.threads;
+    if (given.seed != 0) tuning.seed = given.seed;
+    Work work;
+    tuning.work = &work;
+    tuning.on_progress = [&](const tune::Progress& now) { callbacks.progress("trials", now.trials, now.most_trials); };
+    const Watched watched(callbacks.without_progress(), &work, loops->program.program().name);
+    driver::LoopProgram best = loops->program.unscheduled();
+    DOVETAIL_ASSIGN(const driver::TunedLoops tuned,
+                    driver::tune_loops(best, loops->program.schedule().trace(), arrays, tuning));
+    DOVETAIL_TRY(best.apply(tuned.schedule));
+    give_json(json, cli::kernel_tuning_json(tuned, tuning.target, driver::count_loops(best.written()).operations));
+    *out = new dvt_loops{std::move(best)};
     return {};
   });
 }

@@ -579,6 +579,29 @@ typedef struct dvt_loops_compile_options {
 DVT_API dvt_status* dvt_loops_compile(const dvt_loops* loops, const dvt_loops_compile_options* options,
                                       dvt_bundle** out, char** json);
 
+/* The steps that the program accepts at a loop, a block or a buffer, tried with a few values for each argument:
+ * [{"step", "counts"}], the counts of the program after each. Since 1.1. Error: the program has nothing of that name.
+ */
+DVT_API dvt_status* dvt_loops_suggest(const dvt_loops* loops, const char* name, char** json);
+
+/* Since 1.1. */
+typedef struct dvt_loops_tune_options {
+  size_t struct_size;
+  const char* target; /* "cpu": by measured time; "accel": by cycles. Null: "cpu" */
+  const char* search; /* null: "guided" */
+  int64_t trials;     /* candidates that are measured; 0: 64 */
+  uint64_t seed;      /* of the search; 0: 1 */
+  int32_t threads;    /* that run kernels of the CPU; 0: 1 */
+  const dvt_callbacks* callbacks;
+} dvt_loops_tune_options;
+
+/* Searches the values of the `sample` steps of the program's schedule; without steps, on the CPU, the compiler's own
+ * schedules. `inputs`: as of dvt_loops_run. `out` receives the program with the best schedule, `json` the search
+ * ("tuning" of docs/schema/kernel.json). `options` may be null. A cancelled search returns the best so far. Since 1.1.
+ * Error: the steps have no sample, or no value of it is legal on the target. */
+DVT_API dvt_status* dvt_loops_tune(const dvt_loops* loops, const dvt_named_tensor* inputs, size_t count,
+                                   const dvt_loops_tune_options* options, dvt_loops** out, char** json);
+
 /* ---- Searches ---- */
 
 /* The options of `dovetail tune`. */

@@ -201,6 +201,26 @@ std::vector<Region> Context::reads_of(const std::string& name) const {
 
 // ---- Steps
 
+void Context::replay(const Step& step) {
+  if (!s.status().ok()) return;
+  constexpr std::size_t kOpen = 3, kDecided = 5;  // words: NAME RULE SPACE, and = VALUE
+  const bool samples = step.primitive == "sample";
+  if (samples && (step.arguments.size() == kOpen || step.arguments.size() == kDecided)) {
+    const auto resolved = resolve(step, s.decisions());
+    if (!resolved.ok()) return s.fail(resolved.errors());
+    const std::vector<std::string>& words = resolved->arguments;
+    const auto space = Space::parse(words[0], words[1], words[2]);
+    if (!space.ok()) return s.fail(space.errors());
+    const bool kept = words.size() == kDecided && space->find(words.back());
+    record(words[0], *space, kept ? words.back() : space->values.front());
+    return;
+  }
+  if (const auto taken = s.apply(step); !taken.ok()) return s.fail(taken.errors());
+  const auto resolved = resolve(step, s.decisions());
+  if (!resolved.ok()) return s.fail(resolved.errors());
+  if (const auto noted = replayed_.take(*resolved, task.program); !noted.ok()) s.fail(noted.errors());
+}
+
 bool Context::attempt(const std::string& primitive, std::vector<std::string> arguments,
                       std::vector<std::string> results) {
   return s.status().ok() && s.apply({primitive, std::move(arguments), std::move(results)}).ok();
@@ -327,7 +347,9 @@ Result<Scheduled> Context::finish() const {
                   fmt::format("the sketch of {} {} does not sample this decision", task.target, task.kind),
                   "remove the decision");
   }
-  return Scheduled{s.program(), s.trace(), {s.decisions().begin(), s.decisions().end()}, layouts_, follows_};
+  std::map<std::string, std::string> layouts = layouts_;
+  layouts.merge(replayed_.texts());
+  return Scheduled{s.program(), s.trace(), {s.decisions().begin(), s.decisions().end()}, std::move(layouts), follows_};
 }
 
 }  // namespace dovetail::schedule

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/schedule/parameter_layouts.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/sketch.h"
 #include "compiler/schedule/task.h"
@@ -69,6 +70,8 @@ class Context {
 
   // ---- Steps
 
+  // Takes a step as a trace has it: a sample is decided, and the layout of a parameter is recorded.
+  void replay(const Step& step);
   // Takes a step that may be refused; whether it was taken.
   bool attempt(const std::string& primitive, std::vector<std::string> arguments, std::vector<std::string> results = {});
   // Splits `loop` by `factor` unless that is its extent or more; returns {outer or "", inner}.
@@ -112,6 +115,7 @@ class Context {
   std::optional<double> cost_;
   std::set<std::string> follows_;
   std::map<std::string, std::string> layouts_;
+  ParameterLayouts replayed_;  // the layouts by replay()
 };
 
 }  // namespace dovetail::schedule

@@ -36,9 +36,9 @@ std::int64_t get(const Sizes& sizes, const std::string& name, std::int64_t other
 }
 
 // What readers of both forms share.
-class Reader {
+class LayerReader {
  public:
-  explicit Reader(std::string where) : where_(std::move(where)) {}
+  explicit LayerReader(std::string where) : where_(std::move(where)) {}
 
  protected:
   // Returns nothing, so that a caller can leave with it.
@@ -73,9 +73,9 @@ class Reader {
 // ---- Timeloop
 // ----------------------------------------------------------------------------------------------------------------------
 
-class ProblemReader : public Reader {
+class ProblemReader : public LayerReader {
  public:
-  using Reader::Reader;
+  using LayerReader::LayerReader;
 
   Result<Layer> run(const Yaml& problem) {
     const auto layer = read(problem);
@@ -200,9 +200,9 @@ class ProblemReader : public Reader {
 // ----------------------------------------------------------------------------------------------------------------------
 
 // One layer of a workload: O[b][k][oy][ox]+=W[k][c][fy][fx]*I[b][c][iy][ix].
-class WorkloadReader : public Reader {
+class WorkloadReader : public LayerReader {
  public:
-  using Reader::Reader;
+  using LayerReader::LayerReader;
 
   Result<Layer> run(const Yaml& row) {
     const auto layer = read(row);

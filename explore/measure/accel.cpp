@@ -91,9 +91,9 @@ class AccelMeasurer : public tune::Measurer {
   // Computes the operands, and the results of the task's program.
   Result<void> prepare() {
     SplitMix64 random(options_.seed);
-    std::vector<NdArray> arguments;
+    std::vector<NdArray> arguments = options_.arguments;
     for (const loops::Parameter& parameter : task_.program.parameters)
-      if (parameter.role != loops::ParameterRole::output) {
+      if (parameter.role != loops::ParameterRole::output && options_.arguments.empty()) {
         NdArray& array = arguments.emplace_back(random_array(*parameter.buffer, random));
         if (parameter.buffer->name == kEpilogueParameters)
           share_ranges(array, static_cast<std::size_t>(config_.block_out));

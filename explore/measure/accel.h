@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "base/ndarray.h"
 #include "base/work.h"
 #include "compiler/tune/measure.h"
 #include "isa/config.h"
@@ -14,9 +16,10 @@ namespace dovetail::explore {
 
 struct AccelMeasureOptions {
   simulator::MemorySpec memory = simulator::IdealMemory{};
-  int workers = 0;         // threads; 0: one per processor that this process may use
-  std::uint64_t seed = 1;  // seed of the operands
-  Work* work = nullptr;    // stops simulators; outlives the measurers
+  int workers = 0;                      // threads; 0: one per processor that this process may use
+  std::uint64_t seed = 1;               // seed of the operands
+  Work* work = nullptr;                 // stops simulators; outlives the measurers
+  std::vector<NdArray> arguments = {};  // inputs and constants in parameter order; none: random ones
 };
 
 std::string accel_machine(const simulator::MemorySpec& memory);  // Measurer::machine

@@ -153,14 +153,16 @@ class CpuMeasurer : public tune::Measurer {
     DOVETAIL_TRY(
         check_machine_code(fmt::format("cannot measure {}", task.program.name), fmt::format("target {}", task.target)));
     const cpu::Kind* kind = cpu::find_kind(task.kind);
-    if (!bundle::runs_on(bundle::TargetDevice::processor, task.target) || kind == nullptr)
+    if (!bundle::runs_on(bundle::TargetDevice::processor, task.target) || (kind == nullptr && !options.sketch))
       return refuse(fmt::format("the task is for target {}, kind {}", task.target, task.kind),
                     "give a task for the CPU");
     if (!runs_here(cpu.name))
       return refuse(fmt::format("code for {} does not run on this machine: {}", cpu.name, why_not_here(cpu.name)),
                     "choose --cpu native");
-    DOVETAIL_ASSIGN(schedule::Scheduled scheduled, schedule::run(cpu::sketch_of(*kind, cpu), task));
-    std::vector<NdArray> arguments = draw_arguments(task.program, options.seed);
+    DOVETAIL_ASSIGN(schedule::Scheduled scheduled,
+                    schedule::run(options.sketch ? *options.sketch : cpu::sketch_of(*kind, cpu), task));
+    std::vector<NdArray> arguments =
+        options.arguments.empty() ? draw_arguments(task.program, options.seed) : options.arguments;
     DOVETAIL_ASSIGN(std::vector<NdArray> results, cpu::jit_evaluate(cpu)(task.program, arguments));
 
     std::vector<NdArray> by_parameter;

@@ -18,8 +18,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/ndarray.h"
 #include "base/work.h"
@@ -31,11 +33,13 @@
 namespace dovetail::explore {
 
 struct CpuMeasureOptions {
-  int threads = 1;              // threads that run a kernel; 0: one per processor
-  double limit_seconds = 10;    // limit for all runs of a candidate in its process
-  double timing_seconds = 0.1;  // approximate time of the timed runs
-  std::uint64_t seed = 1;       // seed of the arguments
-  int workers = 0;              // threads that compile; 0: one per processor
+  int threads = 1;                              // threads that run a kernel; 0: one per processor
+  double limit_seconds = 10;                    // limit for all runs of a candidate in its process
+  double timing_seconds = 0.1;                  // approximate time of the timed runs
+  std::uint64_t seed = 1;                       // seed of the arguments
+  std::vector<NdArray> arguments = {};          // inputs and constants in parameter order; none: random ones
+  std::optional<schedule::Sketch> sketch = {};  // gives the default schedule; absent: the one of the task's kind
+  int workers = 0;                              // threads that compile; 0: one per processor
   const Work* work =
       nullptr;  // when it is stopped, measuring ends at once, and remaining candidates count as timed out
   // Runs a candidate's kernel in the child. Null: calls the kernel. Tests pass functions that crash, hang, or change

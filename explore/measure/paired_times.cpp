@@ -83,11 +83,15 @@ struct Pair {
   bool disturbed() const { return first.disturbed || second.disturbed; }
 };
 
-// The mean of the middle half: it ignores outliers, and uses more of the other samples than a median.
-double typical_ratio(const std::vector<Pair>& pairs) {
+std::vector<double> sorted_ratios(const std::vector<Pair>& pairs) {
   std::vector<double> ratios;
   for (const Pair& pair : pairs) ratios.push_back(pair.ratio());
   std::ranges::sort(ratios);
+  return ratios;
+}
+
+// The mean of the middle half: it ignores outliers, and uses more of the other samples than a median.
+double typical_ratio(const std::vector<double>& ratios) {
   const auto outside = static_cast<std::ptrdiff_t>((ratios.size() + 1) / 4);
   const std::span middle(ratios.begin() + outside, ratios.end() - outside);
   return std::accumulate(middle.begin(), middle.end(), 0.0) / static_cast<double>(middle.size());
@@ -123,7 +127,12 @@ PairedTimes time_in_pairs(const std::function<void()>& first, const std::functio
     if (!pair.disturbed()) undisturbed.push_back(pair);
   }
   const auto best = std::ranges::min_element(counted(), {}, [](const Pair& pair) { return pair.first.seconds; });
-  return {best->first.seconds, typical_ratio(counted()), static_cast<int>(counted().size())};
+  const std::vector<double> ratios = sorted_ratios(counted());
+  const auto percentile = [&](double share) {
+    return ratios[static_cast<std::size_t>(std::lround(share * static_cast<double>(ratios.size() - 1)))];
+  };
+  return {best->first.seconds, typical_ratio(ratios), static_cast<int>(ratios.size()), percentile(0.1),
+          percentile(0.9)};
 }
 
 }  // namespace dovetail::explore

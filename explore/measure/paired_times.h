@@ -38,9 +38,10 @@ struct PairOptions {
 };
 
 struct PairedTimes {
-  double seconds = 0;  // one run of the first, from its best sample
-  double ratio = 1;    // the second's time divided by the first's: the mean of the middle half of the pairs
-  int pairs = 0;       // pairs that count
+  double seconds = 0;        // one run of the first, from its best sample
+  double ratio = 1;          // the second's time divided by the first's: the mean of the middle half of the pairs
+  int pairs = 0;             // pairs that count
+  double low = 1, high = 1;  // the tenth and the ninetieth percentile of the ratios of single pairs
 };
 
 // Precondition: both have been run once.

@@ -239,6 +239,18 @@ class dvt_loops_compile_options(Structure):
     ]
 
 
+class dvt_loops_tune_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("target", c_char_p),
+        ("search", c_char_p),
+        ("trials", c_int64),
+        ("seed", c_uint64),
+        ("threads", c_int32),
+        ("callbacks", POINTER(dvt_callbacks)),
+    ]
+
+
 class dvt_tune_options(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -450,6 +462,14 @@ COMPILER: Dict[str, Tuple[Any, List[Any]]] = {
         c_void_p,
         [
             c_void_p, POINTER(dvt_loops_compile_options), POINTER(c_void_p), POINTER(c_void_p),
+        ],
+    ),
+    "dvt_loops_suggest": (c_void_p, [c_void_p, c_char_p, POINTER(c_void_p)]),
+    "dvt_loops_tune": (
+        c_void_p,
+        [
+            c_void_p, POINTER(dvt_named_tensor), c_size_t, POINTER(dvt_loops_tune_options), POINTER(c_void_p),
+            POINTER(c_void_p),
         ],
     ),
     "dvt_tune": (c_void_p, [c_void_p, POINTER(dvt_compile_options), POINTER(dvt_tune_options), POINTER(c_void_p)]),

@@ -26,7 +26,7 @@ import numpy as np
 from . import _call
 from ._library import lib
 from ._primitives import Primitives, Word
-from ._prototypes import dvt_loops_compile_options, dvt_loops_options
+from ._prototypes import dvt_loops_compile_options, dvt_loops_options, dvt_loops_tune_options
 from ._work import LongCall, Progress
 from .bundle import Bundle
 from .errors import bad_argument
@@ -608,6 +608,54 @@ class Loops(Primitives):
         out, report = ctypes.c_void_p(), ctypes.c_void_p()
         call.run(lib.dvt_loops_compile, own._handle, options, ctypes.byref(out), ctypes.byref(report))
         return Bundle(_call.Handle(lib.dvt_bundle_free, out), _call.taken_json(report))
+
+    def suggest(self, name: str) -> List[Dict[str, Any]]:
+        """The steps that the program accepts at a loop, a block or a buffer, tried with a few values for each argument.
+
+        Each has "step", as `apply` takes it, and "counts": what the program does after it, counted from its loops
+        ("operations", "loads", "stores", "calls", and "bytes" of buffers by memory). Raises InputError if the program
+        has nothing of that name.
+        """
+        return list(_call.json_of(lib.dvt_loops_suggest, self._handle, _call.text(name, "Loops.suggest: name")))
+
+    def tune(
+        self,
+        inputs: Mapping[str, ArrayLike],
+        target: str = "cpu",
+        *,
+        trials: Optional[int] = None,
+        search: Optional[str] = None,
+        seed: Optional[int] = None,
+        threads: Optional[int] = None,
+        copy: bool = False,
+        progress: Progress = None,
+    ) -> Tuple[Loops, Dict[str, Any]]:
+        """Searches the values of the `sample` steps; without any steps, on the CPU, the compiler's own schedules.
+
+        inputs: as of `run`; each candidate is checked on them. target: "cpu", by measured time, or "accel", by cycles.
+        trials: candidates that are measured; None: 64. search, seed: as of `dovetail.tune`.
+        threads: run kernels of the CPU; None: 1.
+
+        Returns the program with the best schedule, and the search: "best_cost" and "default_cost" in "unit" (cycles or
+        ns), "best_decisions", "trials", "illegal" (combinations that a step or the target rejects) and others. Ctrl-C
+        ends it. Raises InputError where the steps have no sample, or none of its values is legal.
+        """
+        call = LongCall("Loops.tune", progress)
+        dtypes = {each.name: each.dtype for each in self.inputs}
+        rows = named_tensors(inputs, "Loops.tune: inputs", dtypes, copy)
+        options = _call.options(
+            dvt_loops_tune_options,
+            "Loops.tune",
+            target=target,
+            search=search,
+            trials=_call.at_least_one(trials, "Loops.tune: trials"),
+            seed=_call.at_least_one(seed, "Loops.tune: seed"),
+            threads=_call.at_least_one(threads, "Loops.tune: threads"),
+            callbacks=ctypes.pointer(call.callbacks),
+        )
+        out, report = ctypes.c_void_p(), ctypes.c_void_p()
+        call.run(lib.dvt_loops_tune, self._handle, rows, len(rows), options, ctypes.byref(out), ctypes.byref(report))
+        return Loops(_call.Handle(lib.dvt_loops_free, out), self._source), _call.taken_json(report)
 
     def cycles(self, hardware: Optional[HardwareLike] = None, *, engine: str = "cycle") -> int:
         """The accelerator's cycles for the program, on inputs of zeros: values do not change them."""

@@ -105,6 +105,8 @@ static void nulls(void) {
   FAILS(DVT_CAUSE_INPUT, null, dvt_loops_describe(NULL, &json));
   FAILS(DVT_CAUSE_INPUT, null, dvt_loops_run(NULL, NULL, 0, NULL, &outputs));
   FAILS(DVT_CAUSE_INPUT, null, dvt_loops_compile(NULL, NULL, &bundle, NULL));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_loops_suggest(NULL, "i", &json));
+  FAILS(DVT_CAUSE_INPUT, null, dvt_loops_tune(NULL, NULL, 0, NULL, &loops, NULL));
   dvt_loops_free(NULL);
   CHECK(loops == NULL && outputs == NULL);
   FAILS(DVT_CAUSE_INPUT, null, dvt_tune(NULL, NULL, NULL, NULL));
@@ -440,6 +442,19 @@ static void loops(void) {
     run_product(scheduled, "accel", "cycle", inputs, wanted);
     FAILS(DVT_CAUSE_INPUT, "intrinsics", dvt_loops_compile(scheduled, &(dvt_loops_compile_options){.struct_size = sizeof(dvt_loops_compile_options), .target = "host"}, &bundle, NULL));
   }
+  FAILS(DVT_CAUSE_INPUT, "no loop, block or buffer", dvt_loops_suggest(written, "nowhere", &json));
+  if (OK(dvt_loops_suggest(written, "i", &json))) CHECK(strstr(json, "\"step\":\"split i 2\"") != NULL);
+  dvt_free(json);
+  FAILS(DVT_CAUSE_INPUT, "no sample step", dvt_loops_tune(scheduled, inputs, 2, NULL, &none, NULL));
+  FAILS(DVT_CAUSE_INPUT, "missing", dvt_loops_tune(written, inputs, 1, NULL, &none, NULL));
+  dvt_loops *sampled = NULL, *best = NULL;
+  if (OK(dvt_loops_apply(written, "sample f among 2,4 = 2\nsplit i $f", &sampled)) &&
+      OK(dvt_loops_tune(sampled, inputs, 2, &(dvt_loops_tune_options){.struct_size = sizeof(dvt_loops_tune_options), .trials = 2}, &best, &json)))
+    CHECK(strstr(json, "\"unit\":\"ns\"") != NULL);
+  dvt_free(json);
+  if (best != NULL) run_product(best, "cpu", "functional", inputs, wanted);
+  dvt_loops_free(sampled);
+  dvt_loops_free(best);
   run_product(written, "cpu", "functional", inputs, wanted);
   run_product(written, "host", "functional", inputs, wanted);
   dvt_loops_free(scheduled);

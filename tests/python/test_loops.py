@@ -141,6 +141,31 @@ class Schedule(unittest.TestCase):
                 wrong()
 
 
+class Search(unittest.TestCase):
+    def test_suggestions_are_steps_that_apply(self):
+        program = product()
+        suggestions = program.suggest("y.i")
+        self.assertIn("parallel y.i", [each["step"] for each in suggestions])
+        for each in suggestions:
+            program.apply(each["step"])
+        self.assertNotIn("parallel y.k", [each["step"] for each in program.suggest("y.k")])
+        with self.assertRaisesRegex(InputError, "no loop, block or buffer"):
+            program.suggest("nowhere")
+
+    def test_samples_are_tuned(self):
+        program = product().apply("sample rows among 2,4 = 2\nsplit y.i $rows")
+        inputs = data(program)
+        best, search = program.tune(inputs, trials=4)
+        self.assertEqual(search["unit"], "ns")
+        self.assertIn(search["best_decisions"]["rows"], ("2", "4"))
+        self.assertEqual(best.describe()["decisions"], search["best_decisions"])
+        np.testing.assert_array_equal(best.run(inputs)["y"], program.run(inputs)["y"])
+        with self.assertRaisesRegex(InputError, "no sample step"):
+            product().split("y.i", 4).tune(inputs)
+        with self.assertRaisesRegex(InputError, "sample steps"):
+            product().tune(inputs, "accel")
+
+
 class Run(unittest.TestCase):
     def test_values_decide_at_run_time(self):
         a, n = loops.input("a", "int32", (4,)), loops.input("n", "int64", (4,))

@@ -20,6 +20,8 @@ IMAGES = SOURCE / "examples/digits/test_images.npy"
 LABELS = SOURCE / "examples/digits/test_labels.npy"
 MATMUL = SOURCE / "examples/assembly/matmul.s"
 JACOBI = str(SOURCE / "examples/kernels/jacobi_2d.loops")
+PRODUCT = [str(SOURCE / "examples/kernels/matmul_int8.loops"), "--hw", "1x16x16-ext", "--schedule",
+           "accel=" + str(SOURCE / "examples/kernels/matmul_int8_accel.schedule")]
 ACCEL = ["--target", "accel,cpu", "--hw", "1x16x16-ext"]
 
 
@@ -82,7 +84,9 @@ COMMANDS: list[tuple[str, list]] = [
     ("export", ["export", DIGITS, "-o", "{}/exported"]),
     ("zoo-list", ["zoo", "list"]),
     *(("kernel", ["kernel", *words]) for words in (["print", JACOBI], ["check", JACOBI, "--target", "cpu"], ["compile", JACOBI, "--target", "host", "-o", "{}/j.dvt"],
-        ["run", JACOBI, "--target", "cpu", "--check"])),
+        ["run", JACOBI, "--target", "cpu", "--check"], ["profile", JACOBI, "--repeat", "2"], ["profile", *PRODUCT, "--target", "accel"],
+        ["tune", JACOBI, "--trials", "2", "-o", "{}/j.schedule"], ["compare", *PRODUCT, "--target", "interpreter,cpu,accel", "--repeat", "2"])),
+    ("export", ["kernel", "export", JACOBI, "-o", "{}/j"]),
     ("rtl", ["rtl", "find", "--hw", "tiny"]),
     ("onnx-test", ["onnx-test", "{}/onnx", "--target", "cpu", None]),
     ("certificates", ["certificates", "{}/farm", "--queue", "lab.example.org", "--client", "alice:run-code,admin"]),
