@@ -31,6 +31,7 @@
 #include "driver/tensor_files.h"
 #include "driver/value_text.h"
 #include "loops/print.h"
+#include "mlir/write.h"
 #include "runtime/executor.h"
 
 namespace dovetail::cli {
@@ -45,8 +46,11 @@ class Kernel : public Command {
     options.positional(
         "ACTION", action_,
         "print: the program, after its schedule; check: whether program and schedule are valid, and for a target that "
-        "it takes them; run: the program on a target; compile: a bundle for `dovetail run`, `profile` and `export`");
-    options.positional("FILE", file_, "a loop program (docs/reference/loop-programs.md)", Need::required, File::read);
+        "it takes them; run: the program on a target; compile: a bundle for `dovetail run`, `profile` and `export`; "
+        "mlir: a module of MLIR");
+    options.positional("FILE", file_,
+                       "a loop program (docs/reference/loop-programs.md), or a function of MLIR (docs/howto/mlir.md)",
+                       Need::required, File::read);
     options.values("--size", "NAME=N", sizes_, "the value of a size that the file declares; repeatable");
     options.value("--schedule", "FILE", schedule_, "the steps of its schedule (docs/reference/schedules.md)",
                   File::read);
@@ -66,7 +70,14 @@ class Kernel : public Command {
     options.flag("--check", check_,
                  "run: compare with the interpreter of the program without its schedule; floats within 0.0001 of a\n"
                  "tensor's largest");
-    options.value("-o", "OUT.dvt", output_, "compile: the bundle", File::written);
+    options.value("-o", "OUT", output_, "compile: the bundle, OUT.dvt; mlir: the module (default: stdout)",
+                  File::written);
+    options
+        .value(
+            "--mlir-dialects", "NAMES", dialects_,
+            "mlir: affine (default): affine, scf, memref, arith, math, vector, cf and func; scf: these without affine "
+            "and vector")
+        .choices({"affine", "scf"});
     limit_.declare(options);
     options.json(json_);
     options.footer(
@@ -80,17 +91,19 @@ class Kernel : public Command {
       std::string_view name;
       Result<Exit> (Kernel::*run)();
     };
-    constexpr std::array<Action, 4> kActions{{{"print", &Kernel::print_program},
+    constexpr std::array<Action, 5> kActions{{{"print", &Kernel::print_program},
+                                              {"mlir", &Kernel::write_mlir},
                                               {"check", &Kernel::check_program},
                                               {"run", &Kernel::run_program},
                                               {"compile", &Kernel::compile_program}}};
     const auto action = std::ranges::find(kActions, action_, &Action::name);
     if (action == kActions.end())
-      return bad_usage(action_, "it is not an action", "the actions are print, check, run and compile");
+      return bad_usage(action_, "it is not an action", "the actions are print, check, run, compile and mlir");
     if (action_ != "run" && (!inputs_.empty() || output_dir_ || check_))
       return bad_usage(check_ ? "--check" : output_dir_ ? "--output-dir" : "--input", "nothing runs", "use kernel run");
-    if ((action_ == "compile") != output_.has_value())
-      return bad_usage("-o", action_ == "compile" ? "it is missing" : "only compile writes a bundle",
+    if (dialects_ && action_ != "mlir") return bad_usage("--mlir-dialects", "no MLIR is written", "use kernel mlir");
+    if (action_ != "mlir" && (action_ == "compile") != output_.has_value())
+      return bad_usage("-o", action_ == "compile" ? "it is missing" : "only compile and mlir write a file",
                        action_ == "compile" ? "name the bundle: -o OUT.dvt" : "remove it");
     DOVETAIL_TRY(read());
     return (this->*action->run)();
@@ -174,6 +187,18 @@ class Kernel : public Command {
     print("{}", entry("a run", driver::counts_text(counts)));
     print("{}",
           entry("valid", takes.empty() ? "yes; --target asks whether a target takes it" : "yes, also for " + target_));
+    return Exit::success;
+  }
+
+  Result<Exit> write_mlir() {
+    mlir::Options options;
+    if (dialects_) options.dialects = *mlir::dialects_named(*dialects_);
+    DOVETAIL_ASSIGN(const std::string text, scheduled_->to_mlir(options));
+    if (output_) DOVETAIL_TRY(write_result_text(*output_, text));
+    Json json = report_json();
+    json["mlir"] = output_ ? Json(*output_) : Json(text);
+    if (json_) print_json(json);
+    else if (!output_) write_result(text);
     return Exit::success;
   }
 
@@ -299,7 +324,7 @@ class Kernel : public Command {
 
   std::string action_, file_, target_{kInterpreterTarget}, engine_ = "cycle", seed_ = "1";
   std::vector<std::string> sizes_, inputs_;
-  std::optional<std::string> schedule_, hardware_, cpu_, threads_, output_dir_, output_;
+  std::optional<std::string> schedule_, hardware_, cpu_, threads_, output_dir_, output_, dialects_;
   LimitArguments limit_;
   bool explain_ = false, check_ = false, json_ = false;
   std::optional<driver::LoopProgram> written_, scheduled_;
