@@ -414,6 +414,7 @@ constexpr Stage kStages[] = {
     {"loops", false},
     {"trace", false},
     {"schedule", false},
+    {"mlir", false},
     {"places", false},
     {"symbolic", false},
     {"micro-ops", false},

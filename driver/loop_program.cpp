@@ -25,6 +25,7 @@
 #include "loops/print.h"
 #include "loops/rewrite.h"
 #include "loops/verify.h"
+#include "mlir/read.h"
 
 namespace dovetail::driver {
 
@@ -98,6 +99,17 @@ Result<void> check_sizes(const loops::Program& program) {
   return {};
 }
 
+// A loop program, or a function of MLIR.
+Result<loops::Program> parse_text(std::string_view text, std::string_view where, const loops::Sizes& sizes,
+                                  const loops::IntrinsicTable& intrinsics) {
+  if (!mlir::looks_like_mlir(text)) return loops::parse_program(text, where, sizes);
+  if (!sizes.empty())
+    return Diagnostic{"cannot read MLIR", std::string(where),
+                      fmt::format("it declares no size {}", sizes.begin()->first),
+                      "leave the value out: shapes are part of MLIR's types"};
+  return mlir::read_mlir(text, where, intrinsics);
+}
+
 // The values of a bundle under construction: the program's parameters in the shapes of the text.
 graph::Graph graph_of(const loops::Program& written) {
   graph::Graph graph;
@@ -132,7 +144,7 @@ Result<LoopProgram> LoopProgram::parse(std::string_view text, std::string_view w
     if (processor.ok()) std::ranges::copy(cpu::intrinsics(*processor), std::back_inserter(*intrinsics));
     else if (machines.cpu != "native") return processor.errors();
   }
-  DOVETAIL_ASSIGN(loops::Program program, loops::parse_program(text, where, sizes));
+  DOVETAIL_ASSIGN(loops::Program program, parse_text(text, where, sizes, *intrinsics));
   DOVETAIL_TRY(check_sizes(program));
   program = loops::complete_calls(std::move(program), *intrinsics);
   DOVETAIL_TRY(loops::verify(program, *intrinsics));
@@ -161,6 +173,12 @@ Result<void> LoopProgram::apply(std::string_view steps) {
 
 Result<System> LoopProgram::system() const {
   return resolve_system(machine_.system, named_.hardware.value_or(kDefaultHardware), {});
+}
+
+Result<std::string> LoopProgram::to_mlir(mlir::Options options) const {
+  options.layouts.clear();
+  for (const auto& [parameter, map] : layouts_) options.layouts[parameter] = schedule::to_string(map);
+  return mlir::to_mlir(program(), *intrinsics_, options);
 }
 
 Json LoopProgram::to_json() const {

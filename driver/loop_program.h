@@ -25,6 +25,7 @@
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
 #include "loops/parse.h"
+#include "mlir/write.h"
 
 namespace dovetail::driver {
 
@@ -38,7 +39,8 @@ struct LoopMachines {
 class LoopProgram {
  public:
   // Steps and calls may use the intrinsics of both machines. Errors: syntax; a program that does not verify; a loop
-  // whose kind requires a property that it lacks; unknown machines.
+  // whose kind requires a property that it lacks; unknown machines. The text may also be a function of MLIR
+  // (mlir/read.h).
   // `sizes`: of those that the text declares.
   static Result<LoopProgram> parse(std::string_view text, std::string_view where, const LoopMachines& machines,
                                    const loops::Sizes& sizes = {});
@@ -58,6 +60,9 @@ class LoopProgram {
   LoopProgram unscheduled() const { return {*written_, intrinsics_, machine_, named_}; }
   // The memory and clock of the accelerator. Error: an invalid system.
   Result<System> system() const;
+  // The program as a module of MLIR, with the layouts of its parameters in place of those in `options`. Error: it calls
+  // an intrinsic whose meaning calls another one.
+  Result<std::string> to_mlir(mlir::Options options) const;
   // {"name", "text", "trace", "hardware", "cpu", "parameters", "buffers", "loops", "blocks", "decisions",
   // "intrinsics"}.
   Json to_json() const;

@@ -157,6 +157,30 @@ std::optional<Program> Parser::run() {
   return program;
 }
 
+std::optional<Expr> Parser::lone_expression(const VisibleNames& names, DType dtype) {
+  visible_ = names.variables;
+  buffers_ = names.buffers;
+  try {
+    Expr expr = expression(dtype);
+    if (peek().kind != TokenKind::end) expected("the end of the expression");
+    return expr;
+  } catch (const Stop&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<std::vector<Region>> Parser::lone_regions(const VisibleNames& names) {
+  visible_ = names.variables;
+  buffers_ = names.buffers;
+  try {
+    std::vector<Region> result = region_list();
+    if (peek().kind != TokenKind::end) expected("the end of the regions");
+    return result;
+  } catch (const Stop&) {
+    return std::nullopt;
+  }
+}
+
 void Parser::program_header(Program& program) {
   expect_word("program", "at the beginning");
   program.name = take_name("the program's name");
@@ -419,6 +443,10 @@ Iterator Parser::iterator() {
 
 std::vector<Region> Parser::regions() {
   take();
+  return region_list();
+}
+
+std::vector<Region> Parser::region_list() {
   std::vector<Region> result;
   do {
     const Token& at = peek();

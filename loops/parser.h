@@ -26,6 +26,9 @@ class Parser {
       : tokens_(tokenize(text)), where_(where), given_sizes_(sizes) {}
 
   std::optional<Program> run();  // null or incomplete if errors() is not empty
+  // The text is one expression of this type, or the regions of one line.
+  std::optional<Expr> lone_expression(const VisibleNames& names, DType dtype);
+  std::optional<std::vector<Region>> lone_regions(const VisibleNames& names);
   Diagnostics& errors() { return errors_; }
 
  private:
@@ -63,6 +66,7 @@ class Parser {
   Stmt call_statement();
   Iterator iterator();
   std::vector<Region> regions();
+  std::vector<Region> region_list();
   Annotations annotations();
   Var variable(DType default_type);
   template <typename F>

@@ -15,10 +15,14 @@
 #include "cli/shell/arguments.h"
 #include "cli/shell/output.h"
 #include "cli/shell/session_arguments.h"
+#include "cli/shell/standard_streams.h"
 #include "compiler/target/cpu/cpu.h"
 #include "driver/bundle_file.h"
 #include "driver/export_model.h"
+#include "driver/mlir_model.h"
 #include "driver/targets.h"
+#include "driver/tensor_files.h"
+#include "driver/value_text.h"
 #include "export/project.h"
 
 namespace dovetail::cli {
@@ -36,9 +40,11 @@ class Export : public Command {
     options.value("-o", "DIR", folder_, "write the files into this folder, which is new, empty or of an earlier export",
                   Need::required, File::folder);
     options
-        .value("--format", "FORMAT", format_,
-               "c: portable C99 (default); object: an archive of machine code for --cpu, and a header")
-        .choices({"c", "object"});
+        .value(
+            "--format", "FORMAT", format_,
+            "c: portable C99 (default); object: an archive of machine code for --cpu, and a header; mlir: the graph as "
+            "linalg on tensors, NAME.mlir (docs/howto/mlir.md)")
+        .choices({"c", "object", "mlir"});
     options.value("--cpu", "NAME", cpu_, "--format object: the processor (default native)").choices(cpu::cpu_names());
     options
         .value(
@@ -76,12 +82,13 @@ class Export : public Command {
       return Diagnostic{"bad usage of `dovetail export`", "MODEL.onnx|BUNDLE.dvt", "it is missing",
                         "give a model or a bundle, or layers with --layer"};
     const bool object = format_ == "object";
-    if (!object && format_ != "c")
+    if (!object && format_ != "c" && format_ != "mlir")
       return Diagnostic{"invalid value for --format", format_, "the format is unknown",
-                        "give --format c, or object with --cpu"};
+                        "give --format c, mlir, or object with --cpu"};
     if (cpu_ && !object)
       return Diagnostic{"bad usage of `dovetail export`", "--cpu", "C runs on every processor",
                         "add --format object, or remove --cpu"};
+    if (format_ == "mlir") return write_mlir();
     exporting::Options options{.name = name_, .libm = !no_libm_};
     DOVETAIL_TRY(exporting::check_name(name_));
     DOVETAIL_TRY(exporting::check_folder(folder_, name_));
@@ -105,6 +112,45 @@ class Export : public Command {
   }
 
  private:
+  // The graph after all passes, without a target.
+  Result<Exit> write_mlir() {
+    if (no_libm_ || max_arena_ || memory_base_ || !inputs_.empty() || model_.targets || model_.hardware)
+      return Diagnostic{"bad usage of `dovetail export`", "--format mlir",
+                        "options of programs for a target are given, and MLIR has none",
+                        "remove --no-libm, --max-arena, --memory-base, --input, --target and --hw"};
+    DOVETAIL_TRY(exporting::check_name(name_));
+    DOVETAIL_ASSIGN(driver::ModelOptions model, model_.parse());
+    if (model.shapes.size() > 1)
+      return Diagnostic{"invalid value for --shape", model_.title(), "the option gives several shapes for one name",
+                        "give one shape for each name: types of MLIR have static shapes"};
+    CompileOptions compile;
+    compile.stop_after = "graph";
+    DOVETAIL_ASSIGN(const driver::CompiledModel compiled,
+                    compile_shown(driver::portable_model(std::move(model)), std::move(compile)));
+    const graph::Graph& graph = compiled.compiled.optimized;
+    DOVETAIL_ASSIGN(const std::string text, driver::graph_to_mlir(graph));
+    DOVETAIL_TRY(driver::make_result_folder("-o", folder_));
+    const std::string file = fmt::format("{}/{}.mlir", folder_, name_);
+    DOVETAIL_TRY(write_result_text(file, text));
+    const auto ports = [&](const std::vector<graph::ValueId>& values) {
+      Json list = Json::array();
+      for (const graph::ValueId id : values)
+        list.push_back({{"name", graph.value(id).name},
+                        {"dtype", std::string(dovetail::name(graph.value(id).type.dtype))},
+                        {"shape", graph.value(id).type.shape}});
+      return list;
+    };
+    if (json_)
+      print_json({{"kind", "export-mlir"},
+                  {"model", model_.title()},
+                  {"name", name_},
+                  {"file", file},
+                  {"inputs", ports(graph.inputs)},
+                  {"outputs", ports(graph.outputs)}});
+    else print("model         {}\nfile          {}\n", model_.title(), file);
+    return Exit::success;
+  }
+
   bool wants_accelerator() const { return model_.targets && *model_.targets == "accel,cpu"; }
 
   Result<void> check_targets() const {

@@ -24,7 +24,8 @@ class Kernel : public Command {
  public:
   void declare(Options& options) override {
     options.positional("ACTION", a_.action, actions_text()).choices(action_names());
-    options.positional("FILE", a_.file, "a loop program (docs/reference/loop-programs.md)", Need::required, File::read);
+    options.positional("FILE", a_.file, "a loop program (docs/reference/loop-programs.md), or a function of MLIR (docs/howto/mlir.md)",
+                       Need::required, File::read);
     options.values("--size", "NAME=N", a_.sizes, "the value of a size that the file declares; repeatable");
     options.values("--schedule", "[TARGET=]FILE", a_.schedules,
                    "the steps of its schedule (docs/reference/schedules.md); repeatable, for a target each",
@@ -66,8 +67,13 @@ class Kernel : public Command {
     options.value(
         "-o", "OUT", a_.output,
         "compile: the bundle, OUT.dvt; tune: the best schedule, a file; export: a folder, which is new, empty "
-        "or of an earlier export",
+        "or of an earlier export; mlir: the module (default: stdout)",
         File::written);
+    options
+        .value("--mlir-dialects", "NAMES", a_.mlir_dialects,
+               "mlir: affine (default): affine, scf, memref, arith, math, vector, cf and func; scf: these without "
+               "affine and vector")
+        .choices({"affine", "scf"});
     a_.limit.declare(options);
     options.json(a_.json);
     options.footer(
@@ -105,7 +111,7 @@ class Kernel : public Command {
 
   // An option that the action does not use is an error.
   Result<void> check_options(const KernelAction& action) const {
-    const std::array<std::pair<std::string_view, bool>, 17> given{{{"--target", !a_.targets.empty()},
+    const std::array<std::pair<std::string_view, bool>, 18> given{{{"--target", !a_.targets.empty()},
                                                                    {"--engine", a_.engine.has_value()},
                                                                    {"--input", !a_.inputs.empty()},
                                                                    {"--seed", a_.seed.has_value()},
@@ -120,6 +126,7 @@ class Kernel : public Command {
                                                                    {"--baseline", a_.baseline.has_value()},
                                                                    {"--name", a_.name.has_value()},
                                                                    {"--format", a_.format.has_value()},
+                                                                   {"--mlir-dialects", a_.mlir_dialects.has_value()},
                                                                    {"-o", a_.output.has_value()},
                                                                    {"--limit", !a_.limit.limits.empty()}}};
     for (const auto& [option, is_given] : given) {

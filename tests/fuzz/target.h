@@ -40,6 +40,7 @@ FuzzTarget hardware_target();  // isa: JSON, and hardware configurations in it
 FuzzTarget arrays_target();    // base: .npy and .npz
 FuzzTarget messages_target();  // remote: messages of the queue
 FuzzTarget loops_target();     // loops: texts of loop programs, in the parser, the verifier and the simplifier
+FuzzTarget mlir_target();      // mlir: texts of MLIR, in the parser, the reader and the writer
 
 // Returns "" if every diagnostic says what failed, why, and what to do; otherwise the first that does not.
 inline std::string incomplete_diagnostic(const Diagnostics& diagnostics) {

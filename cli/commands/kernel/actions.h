@@ -11,6 +11,7 @@
 namespace dovetail::cli {
 
 Result<Exit> kernel_print(const KernelArguments& arguments);
+Result<Exit> kernel_mlir(const KernelArguments& arguments);
 Result<Exit> kernel_check(const KernelArguments& arguments);
 Result<Exit> kernel_run(const KernelArguments& arguments);
 Result<Exit> kernel_compile(const KernelArguments& arguments);
@@ -28,7 +29,7 @@ struct KernelAction {
 };
 
 // clang-format off
-inline constexpr std::array<KernelAction, 10> kKernelActions{{
+inline constexpr std::array<KernelAction, 11> kKernelActions{{
     {"print", "the program, after its schedule", "", kernel_print},
     {"check", "whether program and schedule are valid, and for a target that it takes them", "--target", kernel_check},
     {"run", "the program on a target",
@@ -44,6 +45,7 @@ inline constexpr std::array<KernelAction, 10> kKernelActions{{
      "--baseline --input --seed --threads --limit", kernel_bench},
     {"compile", "a bundle for `dovetail run`, `profile` and `export`", "--target -o", kernel_compile},
     {"export", "C, or an object", "--input --seed -o --name --format", kernel_export},
+    {"mlir", "a module of MLIR", "-o --mlir-dialects", kernel_mlir},
 }};
 // clang-format on
 

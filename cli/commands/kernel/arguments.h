@@ -24,7 +24,7 @@ struct KernelArguments {
   std::string action, file;
   std::vector<std::string> sizes, schedules, targets, inputs;
   std::optional<std::string> hardware, cpu, engine, seed, threads, repeat, output_dir, output, trials, search, name,
-      format, baseline, script, html;
+      format, baseline, script, html, mlir_dialects;
   LimitArguments limit;
   bool explain = false, check = false, json = false;
 

@@ -12,10 +12,12 @@
 #include "compiler/ops/op.h"
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/cost.h"
+#include "compiler/target/cpu/intrinsics.h"
 #include "compiler/target/cpu/library.h"
 #include "compiler/target/cpu/schedule_group.h"
 #include "compiler/target/cpu/sketches/conv_operands.h"
 #include "compiler/target/cpu/sketches/sketches.h"
+#include "compiler/target/dump_program.h"
 #include "compiler/target/host/cost.h"
 #include "loops/print.h"
 #include "loops/product_sum.h"
@@ -151,12 +153,13 @@ class CpuPlan : public RegionPlan {
   }
 
   Result<void> emit(const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
-    for (const Prepared& group : groups_) emit_group(group, builder, dump);
+    for (const Prepared& group : groups_) emit_group(group, builder, processor_, dump);
     return {};
   }
 
  private:
-  static void emit_group(Prepared planned, BundleBuilder& builder, const Dump& dump) {
+  static void emit_group(Prepared planned, BundleBuilder& builder, const std::optional<Cpu>& processor,
+                         const Dump& dump) {
     const Graph& graph = builder.graph();
     const FusedGroup& group = planned.group;
     GroupReport report{
@@ -175,7 +178,7 @@ class CpuPlan : public RegionPlan {
       builder.add_schedule({report.name, std::string(bundle::kCpuTarget), report.kind, planned.scheduled.origin});
     if (dump) {
       dump("trace", fmt::format("# {} ({})\n{}", report.name, report.kind, report.trace));
-      dump("schedule", loops::to_string(planned.scheduled.program));
+      dump_program(dump, planned.scheduled.program, processor ? intrinsics(*processor) : loops::IntrinsicTable{});
     }
     std::vector<bundle::TensorIndex> arguments, results;
     for (std::size_t i = 0; i < group.arguments.size(); ++i) {

@@ -13,6 +13,7 @@
 #include "compiler/fuse/fuse.h"
 #include "compiler/ops/op.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/target/dump_program.h"
 #include "compiler/target/host/cost.h"
 #include "compiler/target/portable/schedule.h"
 #include "loops/print.h"
@@ -62,7 +63,7 @@ class PortablePlan : public RegionPlan {
     if (dump) {
       dump("groups", fmt::format("{} ({}): {}", report.name, report.kind, fmt::join(report.nodes, " + ")));
       dump("trace", fmt::format("# {} ({})\n{}", report.name, report.kind, report.trace));
-      dump("schedule", loops::to_string(scheduled.program));
+      dump_program(dump, scheduled.program, {});
     }
     HostProgram program{report.name,   builder.origins(group.nodes), std::move(scheduled.program), {}, {},
                         &group.program};
