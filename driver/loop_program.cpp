@@ -7,6 +7,7 @@
 
 #include "base/saturating.h"
 #include "bundle/code/accel.h"
+#include "bundle/code/cuda.h"
 #include "bundle/code/host.h"
 #include "compiler/assemble/bundle_builder.h"
 #include "compiler/layout/layout.h"
@@ -17,6 +18,7 @@
 #include "compiler/target/accel/task_code.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cpu/intrinsics.h"
+#include "compiler/target/cuda/add_program.h"
 #include "driver/compile_model.h"
 #include "driver/system.h"
 #include "driver/targets.h"
@@ -177,7 +179,7 @@ Result<System> LoopProgram::system() const {
 
 Result<std::string> LoopProgram::to_mlir(mlir::Options options) const {
   options.layouts.clear();
-  for (const auto& [parameter, map] : layouts_) options.layouts[parameter] = schedule::to_string(map);
+  options.layouts = layouts_.texts();
   return mlir::to_mlir(program(), *intrinsics_, options);
 }
 
@@ -285,26 +287,27 @@ Result<LoopProgram::Compiled> LoopProgram::compile(const std::string& target, bo
     if (!is_asked && !row.made_by_program) continue;
     DOVETAIL_ASSIGN(const TargetPointer made, row.make(options, is_asked));
     std::unique_ptr<ProgramCompiler> compiler = made->program_compiler();
-    if (is_asked && !compiler && !on_accelerator)
+    if (is_asked && !compiler && !on_accelerator && target != bundle::kCudaTarget)
       return Diagnostic{fmt::format("cannot compile {}", program().name), target,
-                        "the target does not compile loop programs for this machine", "use accel, cpu or host"};
+                        "the target does not compile loop programs for this machine",
+                        "use accel, cpu, cuda or host"};
     if (compiler) compilers.insert(is_asked ? compilers.begin() : compilers.end(), std::move(compiler));
   }
-  if (target == bundle::kHostTarget && calls_intrinsics(program()))
+  if ((target == bundle::kHostTarget || target == bundle::kCudaTarget) && calls_intrinsics(program()))
     return Diagnostic{fmt::format("cannot compile {}", program().name), target,
-                      "the program calls intrinsics, which the interpreter's bundles do not support",
+                      "the program calls intrinsics of another machine",
                       "run the program without compiling, or compile it for the target of the intrinsics"};
 
   const graph::Graph graph = graph_of(*written_);
   const ChosenLayouts plain;
   BundleBuilder builder(graph, plain, std::move(compilers), progress);
   Json dumps = Json::object();
+  const Dump dump = [&](std::string_view stage, std::string_view text) { dumps[std::string(stage)] = text; };
   if (on_accelerator) {
     schedule::Task task{std::string(target), "written by hand", *written_};
     task.intrinsics = intrinsics_;
     schedule::Scheduled scheduled{program(), schedule_.trace(), {}, {}, {}};
     scheduled.layouts = layouts_.texts();
-    const Dump dump = [&](std::string_view stage, std::string_view text) { dumps[std::string(stage)] = text; };
     DOVETAIL_TRY(accel::add_task(task, scheduled, machine_.hardware, builder, dump));
   } else {
     HostProgram step{program().name, {}, program(), {}, {}, written_.get()};
@@ -315,7 +318,12 @@ Result<LoopProgram::Compiled> LoopProgram::compile(const std::string& target, bo
         step.results.push_back(builder.result(value, layouts_.text(name)));
       else step.arguments.push_back(builder.in_layout(value, layouts_.text(name)));
     }
-    builder.add_program(std::move(step));
+    if (target == bundle::kCudaTarget) {
+      DOVETAIL_ASSIGN(const cuda::Gpu gpu, gpu_of(options));
+      DOVETAIL_TRY(cuda::add_program(std::move(step), gpu, builder, dump));
+    } else {
+      builder.add_program(std::move(step));
+    }
   }
   DOVETAIL_ASSIGN(Assembled finished, builder.finish());
   Compiled compiled{std::move(finished.bundle), {}};

@@ -53,19 +53,12 @@ Result<TargetPointer> make_cpu(const TargetOptions& options, bool asked) {
 }
 
 Result<TargetPointer> make_cuda(const TargetOptions& options, bool asked) {
+  if (asked) {
+    DOVETAIL_ASSIGN(cuda::Gpu gpu, gpu_of(options));
+    return cuda::make_target(std::move(gpu));
+  }
   DOVETAIL_ASSIGN(cuda::Gpu gpu, cuda::parse_gpu("--gpu", options.gpu));
   gpu.tf32 = options.tf32;
-  if (asked) {
-    DOVETAIL_TRY(check_machine_code("cannot compile", "target cuda"));
-    DOVETAIL_TRY(cuda::Nvrtc::find());
-    // The driver is not opened if the list already has the device: `tune` asks a child process for it, since a process
-    // that used the driver cannot fork children that use it.
-    const bool all_known = std::ranges::all_of(
-        gpu.architectures, [&](const std::string& name) { return gpu.known_processors.contains(name); });
-    if (!all_known)
-      if (const auto device = runtime::cuda::find_device(); device.ok())
-        gpu = cuda::made_for_device(std::move(gpu), device->capability, device->processors);
-  }
   return cuda::make_target(std::move(gpu));
 }
 
@@ -106,6 +99,21 @@ std::vector<std::string> bundle_processors() {
     for (const cpu::Cpu& cpu : list)
       if (cpu.loads_bundles()) names.push_back(cpu.name);
   return names;
+}
+
+Result<cuda::Gpu> gpu_of(const TargetOptions& options) {
+  DOVETAIL_ASSIGN(cuda::Gpu gpu, cuda::parse_gpu("--gpu", options.gpu));
+  gpu.tf32 = options.tf32;
+  DOVETAIL_TRY(check_machine_code("cannot compile", "target cuda"));
+  DOVETAIL_TRY(cuda::Nvrtc::find());
+  // The driver is not opened if the list already has the device: `tune` asks a child process for it, since a process
+  // that used the driver cannot fork children that use it.
+  const bool all_known = std::ranges::all_of(
+      gpu.architectures, [&](const std::string& name) { return gpu.known_processors.contains(name); });
+  if (!all_known)
+    if (const auto device = runtime::cuda::find_device(); device.ok())
+      gpu = cuda::made_for_device(std::move(gpu), device->capability, device->processors);
+  return gpu;
 }
 
 std::span<const TargetRow> target_table() {

@@ -61,6 +61,10 @@ std::vector<std::string> target_names();
 // Why the target is not available here, and how to install it; empty if it is available.
 std::string missing(const TargetRow& row);
 
+// The GPU for which kernels are made: of `options.gpu`, adapted to the device of this machine. Errors: an invalid list;
+// this machine cannot compile for GPUs.
+Result<cuda::Gpu> gpu_of(const TargetOptions& options);
+
 // All targets of this version. Error: unknown processor class.
 Result<std::vector<TargetPointer>> make_targets(const TargetOptions& options, std::span<const std::string> asked);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kernels of examples/kernels beside Halide (its wheel) and SciPy, in one run: stencils, a blur, sparse products.
+"""Kernels of examples/kernels next to Halide (its wheel) and SciPy, in one run: stencils, a blur, sparse products.
 
 Each contender runs in a process for each number of threads. Runs alternate; of each the least time counts. Halide's
 stencils are scheduled by its autoschedulers and by hand; ours by the schedules in examples/kernels and the ones here.
@@ -61,10 +61,10 @@ def sparse(rows, per_row):
 # ---- Ours: a function that runs, and one that returns the result.
 
 
-def ours(text, schedule, inputs, threads):
+def ours(text, schedule, inputs, threads, sizes=None):
     from dovetail import loops
 
-    program = loops.Loops.parse(text)
+    program = loops.Loops.parse(text, sizes=sizes)
     if schedule:
         program = program.apply(schedule)
     session = program.compile("cpu").session(threads=threads)
@@ -73,14 +73,8 @@ def ours(text, schedule, inputs, threads):
     return binding.run, lambda: result
 
 
-def example(name, **sizes):
-    import re
-
-    text = (FOLDER / f"{name}.loops").read_text()
-    for size, value in sizes.items():
-        text, count = re.subn(rf"\b{size} = \d+", f"{size} = {value}", text, count=1)
-        assert count == 1, (name, size)
-    return text
+def example(name):
+    return (FOLDER / f"{name}.loops").read_text()
 
 
 # ---- Halide
@@ -143,8 +137,8 @@ def halide_by_hand(hl, out, stages):
 # ---- The cases: what each contender runs.
 
 
-def stencil(text, define, schedule, shape, x):
-    cases = {"dovetail": lambda threads: ours(text, schedule, {"x": x}, threads),
+def stencil(text, define, schedule, shape, x, sizes=None):
+    cases = {"dovetail": lambda threads: ours(text, schedule, {"x": x}, threads, sizes),
              "halide, by hand": lambda _: halide_run(define, halide_by_hand, x, shape)}
     for each in ("Mullapudi2016", "Adams2019"):
         cases[f"halide, {each}"] = lambda _, each=each: halide_run(define, None, x, shape, each)
@@ -165,7 +159,7 @@ def stencil_3d():
 def blur():
     n = 4096
     schedule = (FOLDER / "blur.schedule").read_text()
-    return stencil(example("blur", rows=n, columns=n), halide_blur, schedule, (n, n), floats(n + 2, n + 2))
+    return stencil(example("blur"), halide_blur, schedule, (n, n), floats(n + 2, n + 2), {"rows": n, "columns": n})
 
 
 def csr_product():
@@ -181,9 +175,9 @@ def csr_product():
         return lambda: result.__setitem__(slice(None), [matrix @ x]), lambda: result[0]
 
     inputs = {"begin": begin, "column": column, "values": values, "x": x}
-    text = example("csr_product", rows=rows, columns=rows, elements=column.size)
+    sizes = {"rows": rows, "columns": rows, "elements": column.size}
     schedule = (FOLDER / "csr_product.schedule").read_text()
-    return {"dovetail": lambda threads: ours(text, schedule, inputs, threads), "scipy": scipy}
+    return {"dovetail": lambda threads: ours(example("csr_product"), schedule, inputs, threads, sizes), "scipy": scipy}
 
 
 def csr_matrix():
@@ -199,9 +193,9 @@ def csr_matrix():
         return lambda: result.__setitem__(slice(None), [matrix @ x]), lambda: result[0]
 
     inputs = {"begin": begin, "column": column, "values": values, "x": x}
-    text = example("csr_matrix", rows=rows, columns=rows, elements=column.size, width=width)
+    sizes = {"rows": rows, "columns": rows, "elements": column.size, "width": width}
     schedule = "split j 16 -> o v\nvectorize v\nparallel i\n"
-    return {"dovetail": lambda threads: ours(text, schedule, inputs, threads), "scipy": scipy}
+    return {"dovetail": lambda threads: ours(example("csr_matrix"), schedule, inputs, threads, sizes), "scipy": scipy}
 
 
 CASES = {case.__name__: case for case in (stencil_2d, stencil_3d, blur, csr_product, csr_matrix)}

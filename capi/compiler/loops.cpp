@@ -1,7 +1,10 @@
 // Loop programs: written, scheduled, interpreted, compiled and tuned.
+#include <algorithm>
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,6 +31,29 @@ struct dvt_loops {
 using namespace dovetail;        // NOLINT: the functions below are outside of all namespaces
 using namespace dovetail::capi;  // NOLINT
 
+namespace {
+
+// "n=128,m=64"; empty: none.
+Result<loops::Sizes> sizes_of(std::string_view text) {
+  loops::Sizes sizes;
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+    const std::size_t equals = one.find('=');
+    std::int64_t value = -1;
+    const char* const end = one.data() + one.size();
+    const bool is_number =
+        equals != one.npos && std::from_chars(one.data() + equals + 1, end, value) == std::from_chars_result{end, {}};
+    if (!is_number || equals == 0 || value < 0)
+      return Diagnostic{"invalid sizes", std::string(one), "it is not NAME=NUMBER", "write n=128,m=64"};
+    if (!sizes.emplace(one.substr(0, equals), value).second)
+      return Diagnostic{"invalid sizes", std::string(one), "the size is given twice", "give it once"};
+  }
+  return sizes;
+}
+
+}  // namespace
+
 extern "C" {
 
 dvt_status* dvt_primitives(char** json) {
@@ -51,8 +77,9 @@ dvt_status* dvt_loops_parse(const char* text, const dvt_loops_options* options, 
     driver::LoopMachines machines;
     if (given.hardware != nullptr) machines.hardware = given.hardware;
     machines.cpu = text_or(given.cpu, machines.cpu);
+    DOVETAIL_ASSIGN(const loops::Sizes sizes, sizes_of(text_or(given.sizes, "")));
     DOVETAIL_ASSIGN(driver::LoopProgram program,
-                    driver::LoopProgram::parse(text, text_or(given.name, "loop program"), machines));
+                    driver::LoopProgram::parse(text, text_or(given.name, "loop program"), machines, sizes));
     *out = new dvt_loops{std::move(program)};
     return {};
   });

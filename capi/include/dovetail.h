@@ -545,6 +545,7 @@ typedef struct dvt_loops_options {
   const char* name;     /* in diagnostics; null: "loop program" */
   const char* hardware; /* the accelerator whose intrinsics the program may use; null: "1x16x16" */
   const char* cpu;      /* the processor class whose intrinsics the program may use; null: "native" */
+  const char* sizes;    /* values of sizes that the text declares, "n=128,m=64"; null: those of the text. Since 1.1 */
 } dvt_loops_options;
 
 /* Reads and verifies a program. Blocks may leave out reads and writes. `options` may be null. */

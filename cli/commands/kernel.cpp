@@ -35,9 +35,9 @@ class Kernel : public Command {
     options
         .values("--target", "NAME", a_.targets,
                 "interpreter, which defines the values (default of run and check); cpu (default of tune, profile and "
-                "compare, there with interpreter); accel; host: the interpreter in a bundle. compare: several, "
+                "compare, there with interpreter); accel; cuda; host: the interpreter in a bundle. compare: several, "
                 "repeatable or with commas")
-        .list({std::string(driver::kInterpreterTarget), "cpu", "accel", "host"});
+        .list({std::string(driver::kInterpreterTarget), "cpu", "accel", "host", "cuda"});
     options.value("--hw", "CONFIG", a_.hardware, kHardwareHelp, File::read);
     options.value("--cpu", "NAME", a_.cpu, "the processor of --target cpu (default native)").choices(cpu::cpu_names());
     options.value("--engine", "ENGINE", a_.engine, "runs programs of the accelerator (default cycle)");

@@ -106,7 +106,7 @@ class Rebaser {
   }
 
  private:
-  // The part `begin` <= place < `end` of a buffer's dimension, and whether it lies in it.
+  // The part `begin` <= place < `end` of a buffer's dimension, and whether all of it is there.
   struct Part {
     Expr begin, end, inside;
     std::int64_t extent = 0;

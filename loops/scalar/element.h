@@ -30,7 +30,9 @@ inline float round_to_odd(double value) {
   if (!(std::fabs(result) <= 0x1.fffffep127f) || static_cast<double>(result) == value) return result;
   const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, result);
   if ((bits & 1) != 0) return result;
-  const bool away = result > 0 ? static_cast<double>(result) > value : static_cast<double>(result) < value;
+  const bool away = result > 0   ? static_cast<double>(result) > value
+                    : result < 0 ? static_cast<double>(result) < value
+                                 : false;
   return __builtin_bit_cast(float, away ? bits - 1 : bits + 1);
 }
 // The same for an integer: if bits are lost, the last remaining bit is set.

@@ -452,10 +452,10 @@ def program(
 class Loops(Primitives):
     """A loop program with the steps of its schedule so far. Each step returns another one; this one stays as it is."""
 
-    def __init__(self, handle: _call.Handle, source: Tuple[str, str, Optional[HardwareLike], Optional[str]]) -> None:
+    def __init__(self, handle: _call.Handle, source: Tuple[Any, ...]) -> None:
         """For this module: users call `loops.program` or `Loops.parse`."""
         self._handle = handle
-        self._source = source  # text, name, hardware, cpu
+        self._source = source  # text, name, hardware, cpu, sizes
         self._facts: Optional[Dict[str, Any]] = None
 
     @classmethod
@@ -466,19 +466,22 @@ class Loops(Primitives):
         name: str = "loop program",
         hardware: Optional[HardwareLike] = None,
         cpu: Optional[str] = None,
+        sizes: Optional[Mapping[str, int]] = None,
     ) -> Loops:
         """Reads a program (docs/reference/loop-programs.md). Blocks may leave out what they read and write.
 
         name: in diagnostics. hardware: the accelerator, whose intrinsics steps may use, as for `dovetail.compile`;
-        None: "1x16x16". cpu: the class of processor, likewise; None: "native".
+        None: "1x16x16". cpu: the class of processor, likewise; None: "native". sizes: of those that the text declares;
+        the others have the values of the text.
 
         Raises InputError for a program that is not valid, with every diagnostic.
         """
         machine = hardware_text(hardware, "Loops.parse: hardware")
-        options = _call.options(dvt_loops_options, "Loops.parse", name=name, hardware=machine, cpu=cpu)
+        values = ",".join(f"{size}={value}" for size, value in sizes.items()) if sizes else None
+        options = _call.options(dvt_loops_options, "Loops.parse", name=name, hardware=machine, cpu=cpu, sizes=values)
         out = ctypes.c_void_p()
         _call.check(lib.dvt_loops_parse(_call.text(text, "Loops.parse: text"), options, ctypes.byref(out)))
-        return cls(_call.Handle(lib.dvt_loops_free, out), (text, name, hardware, cpu))
+        return cls(_call.Handle(lib.dvt_loops_free, out), (text, name, hardware, cpu, sizes))
 
     def apply(self, steps: str) -> Loops:
         """The program with the steps of a trace, a line each (docs/reference/schedules.md).
@@ -503,9 +506,9 @@ class Loops(Primitives):
     def on(self, hardware: Optional[HardwareLike] = None, cpu: Optional[str] = None) -> Loops:
         """The same program and steps for another accelerator or processor. Raises InputError where a step is not legal
         there, for example because an intrinsic has another size."""
-        text, name, own_hardware, own_cpu = self._source
+        text, name, own_hardware, own_cpu, sizes = self._source
         machine = own_hardware if hardware is None else hardware
-        return Loops.parse(text, name=name, hardware=machine, cpu=cpu or own_cpu).apply(self.trace)
+        return Loops.parse(text, name=name, hardware=machine, cpu=cpu or own_cpu, sizes=sizes).apply(self.trace)
 
     def describe(self) -> Dict[str, Any]:
         """"name", "text", "trace", "hardware", "cpu", "parameters" (each with "role", and "layout", an index map),

@@ -88,7 +88,7 @@ class ConditionGenerator {
     return below(6) == 0 ? kHuge[static_cast<std::size_t>(below(6))] : below(n + 8) - 4;
   }
 
-  // Of a part of x from begin[i] on.
+  // A condition that bounds e to a part of x, which begins at begin[i].
   std::string in_part() {
     constexpr std::array<std::string_view, 5> kForms{"begin[i] + e < begin[i + 1]", "e < begin[i + 1] - begin[i]",
                                                      "begin[i + 1] > e + begin[i]", "begin[i] + e <= begin[i + 1] - 1",

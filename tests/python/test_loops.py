@@ -104,6 +104,16 @@ class Write(unittest.TestCase):
                                         "y: int32[16, 32]; 0 steps>")
 
 
+    def test_sizes_are_those_of_the_text_or_given(self):
+        text = "program p { size n = 4, m input x: int32[n, m] output y: int32[n] y[i in n] = sum[j in m] x[i, j] }"
+        program = loops.Loops.parse(text, sizes={"m": 3})
+        self.assertEqual([each.shape for each in (*program.inputs, *program.outputs)], [(4, 3), (4,)])
+        self.assertEqual(program.on("tiny").inputs[0].shape, (4, 3))
+        for sizes, why in (({"m": 3, "k": 1}, "declares no size k"), ({"m": -1}, "not NAME=NUMBER"), ({}, "m has no value")):
+            with self.assertRaisesRegex(InputError, why):
+                loops.Loops.parse(text, sizes=sizes)
+
+
 class Schedule(unittest.TestCase):
     def test_every_primitive_is_a_method_with_its_form(self):
         forms = loops.primitives()

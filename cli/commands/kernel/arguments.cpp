@@ -23,7 +23,7 @@ namespace dovetail::cli {
 namespace {
 
 // The targets of loop programs.
-const std::vector<std::string> kKernelTargets{std::string(driver::kInterpreterTarget), "cpu", "accel", "host"};
+const std::vector<std::string> kKernelTargets{std::string(driver::kInterpreterTarget), "cpu", "accel", "host", "cuda"};
 
 }  // namespace
 

@@ -27,7 +27,7 @@ class Kernels {
   std::string text_;
 };
 
-// Machine code for each architecture, and PTX for the oldest without instructions of its own. Errors: NVRTC is missing,
+// Machine code for each architecture, and PTX for the oldest without separate instructions. Errors: NVRTC is missing,
 // or does not know an architecture.
 Result<std::vector<bundle::CudaImage>> compile_kernels(const std::string& text,
                                                        const std::vector<std::string>& architectures);

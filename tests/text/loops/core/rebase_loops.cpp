@@ -26,7 +26,7 @@ std::string rebased(const std::string& body) {
 
 }  // namespace
 
-TEST_CASE("a sum over a part of a buffer counts in the buffer, if the part lies in it") {
+TEST_CASE("a sum over a part of a buffer counts in the buffer, if the part is inside") {
   CHECK(rebased("y[i in n] = sum[e in n where begin[i] + e < begin[i + 1]] x[column[begin[i] + e]]") == R"t(
 for y.i in 100 {
   y[y.i] = 0.0

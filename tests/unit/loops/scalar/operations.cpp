@@ -28,6 +28,17 @@ std::int32_t requantize_wide(std::int32_t acc, float scale, std::int32_t zero_po
 
 }  // namespace
 
+TEST_CASE("a float64 below all of float32 is a half of its sign, and not NaN") {
+  for (const double tiny : {1e-50, 4.9e-324, -1e-50}) {
+    const float half = scalar::convert<Plain<double>, Float16>(tiny),
+                brain = scalar::convert<Plain<double>, BFloat16>(tiny);
+    CHECK(half == 0);
+    CHECK(std::signbit(half) == std::signbit(tiny));
+    CHECK(std::fabs(brain) <= 0x1p-133F);
+    CHECK(std::signbit(brain) == std::signbit(tiny));
+  }
+}
+
 TEST_CASE("requantize rounds the exact product once, for all bits of the scale") {
   static_assert(std::numeric_limits<long double>::digits >= 64);
   SplitMix64 random(1);
