@@ -227,6 +227,7 @@ class dvt_loops_options(Structure):
         ("name", c_char_p),
         ("hardware", c_char_p),
         ("cpu", c_char_p),
+        ("sizes", c_char_p),
     ]
 
 
