@@ -43,6 +43,8 @@ constexpr passes::Row kIntegerPasses[] = {
     // A pad of -inf before a maximum cannot be quantized, so it must become the maximum's own pad.
     pass("fold_pads"),
     pass("lower_qdq"),
+    // Scales along the reduction have no other packed form; keep_weights_int8 would report them as expanded.
+    pass("pack_block_weights"),
     // The quantized weights that lower_qdq left have float activations; folding would expand them to floats.
     pass("keep_weights_int8"),
 };

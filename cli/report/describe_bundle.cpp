@@ -1,6 +1,9 @@
 #include "cli/report/describe_bundle.h"
 
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,6 +33,31 @@ std::string interface_text(const bundle::Bundle& bundle) {
   for (const auto index : bundle.outputs) text += line("output", bundle, index);
   return text;
 }
+
+// The constants of a bundle, by element type: elements of fewer bits than a byte are packed.
+struct Constants {
+  std::map<std::string, std::pair<std::int64_t, std::uint64_t>> by_type;  // tensors and bytes
+
+  void add(const bundle::Bundle& bundle) {
+    for (const bundle::Tensor& tensor : bundle.tensors) {
+      if (!tensor.constant) continue;
+      auto& [count, bytes] = by_type[std::string(name(tensor.dtype))];
+      ++count, bytes += tensor.constant->bytes().size();
+    }
+  }
+  std::string text() const {
+    std::vector<std::string> parts;
+    for (const auto& [type, held] : by_type)
+      parts.push_back(fmt::format("{} of {}, {}", held.first, type, driver::bytes_text(held.second)));
+    return parts.empty() ? "" : fmt::format("constants     {}\n", fmt::join(parts, "; "));
+  }
+  Json json() const {
+    Json rows = Json::array();
+    for (const auto& [type, held] : by_type)
+      rows.push_back({{"dtype", type}, {"tensors", held.first}, {"bytes", held.second}});
+    return rows;
+  }
+};
 
 // The steps as a table and as JSON; for steps of targets outside the kit, only the columns that all steps have.
 struct Steps {
@@ -68,6 +96,9 @@ Result<Description> describe_bundle(std::span<const std::byte> bytes, const std:
   std::string text =
       fmt::format("bundle        {}, {} tensors, {} steps\n", bundle.name, bundle.tensors.size(), bundle.steps.size());
   text += interface_text(bundle);
+  Constants constants;
+  constants.add(bundle);
+  text += constants.text();
   for (const auto& [name, line] : steps.configs) text += fmt::format("hardware      {}\n", line);
   if (!steps.configs.empty()) {
     DOVETAIL_ASSIGN(const driver::System system, driver::system_of({.path = path}, bundle));
@@ -81,6 +112,7 @@ Result<Description> describe_bundle(std::span<const std::byte> bytes, const std:
   return Description{text,
                      {{"kind", "bundle"},
                       {"name", bundle.name},
+                      {"constants", constants.json()},
                       {"steps", steps.json},
                       {"program", bundle::to_json(summary)},
                       {"report", bundle.report}}};

@@ -82,6 +82,9 @@ std::string remedy(std::string_view op) {
   if (op == ops::kIf || op == ops::kLoop)
     return "branches and loops that depend on data cannot be written back: compile the model as it is, or quantize the "
            "part before or after them as a separate model";
+  if (op == "dovetail.packed_gemm")
+    return "ONNX has no float zero points of weights in blocks (MatMulNBits): compile the model as it is, or export it "
+           "with integer zero points";
   return "export the graph as it was imported, before lower_qdq";
 }
 

@@ -1,4 +1,4 @@
-// Matrix products and convolutions with fused operations, weights of a few bits, and the inverse of a matrix.
+// Matrix products and convolutions with fused operations, and the inverse of a matrix.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -136,102 +136,6 @@ Result<void> write_fused_gemm(NodeWriter& writer) {
       {parameter("activation_alpha"), parameter(activation == "Selu" ? "activation_gamma" : "activation_beta")});
 }
 
-// ---- MatMulNBits
-
-struct NBits {
-  std::int64_t k, n, bits, block, blocks;
-};
-
-Result<NBits> n_bits_of(const NodeWriter& writer) {
-  NBits form{writer.integer("K", 0), writer.integer("N", 0), writer.integer("bits", 4), writer.integer("block_size", 0),
-             0};
-  if (writer.has(4))
-    return writer.refused("g_idx (permuted columns) is not supported",
-                          "quantize without act-order: GPTQ's desc_act = false");
-  if (form.bits != 2 && form.bits != 4 && form.bits != 8)
-    return writer.refused(fmt::format("bits is {}, but must be 2, 4 or 8", form.bits),
-                          "quantize with a supported number of bits");
-  constexpr std::int64_t kMost = std::int64_t{1} << 30;  // no product below overflows
-  if (std::min({form.k, form.n, form.block}) < 1 || std::max({form.k, form.n, form.block}) > kMost)
-    return writer.refused(fmt::format("K is {}, N {}, block_size {}", form.k, form.n, form.block),
-                          "each must be between 1 and 2^30");
-  if (writer.shape(0).empty() || writer.shape(0).back() != form.k)
-    return writer.refused(fmt::format("A has shape {}, but K is {}", to_string(writer.shape(0)), form.k),
-                          "the last axis of A must have K elements");
-  form.blocks = (form.k + form.block - 1) / form.block;
-  return form;
-}
-
-// Element `i` of a row of packed elements; the first element is in the lowest bits.
-std::int64_t packed_element(const NdArray& bytes, std::int64_t row_start, std::int64_t i, std::int64_t bits) {
-  const std::int64_t per_byte = 8 / bits;
-  return bytes.as_int64(row_start + i / per_byte) >> (i % per_byte * bits) & ((std::int64_t{1} << bits) - 1);
-}
-
-// A W' + bias: W [N, K] is packed quantized values in blocks along K, each (step - zero point) * scale. Transposed to
-// [K, N] it is the weight of a MatMul. If the zero points are floats rather than steps, W is dequantized into a
-// constant.
-Result<void> write_matmul_n_bits(NodeWriter& writer) {
-  DOVETAIL_ASSIGN(const NBits form, n_bits_of(writer));
-  const NdArray *b = writer.constant_input(1), *scales = writer.constant_input(2), *zeros = writer.constant_input(3);
-  if (b == nullptr || scales == nullptr || (writer.has(3) && zeros == nullptr))
-    return writer.refused("the weight, scales or zero points are computed at run time", "make them initializers");
-  const std::int64_t block_bytes = form.block * form.bits / 8, row_bytes = (form.blocks * form.bits + 7) / 8;
-  const bool packed_zeros = zeros != nullptr && zeros->dtype() == DType::uint8;
-  const auto check_count = [&](const char* what, const NdArray& array, std::int64_t expected) -> Result<void> {
-    if (array.count() == expected) return {};
-    return writer.refused(fmt::format("{} has shape {}", what, to_string(array.shape())),
-                          fmt::format("expected {} elements", expected));
-  };
-  if (b->dtype() != DType::uint8 || form.block * form.bits % 8 != 0)
-    return writer.refused(fmt::format("B is {}, and its blocks have {} bits", name(b->dtype()), form.block * form.bits),
-                          "B must be uint8, and the bits of each block a multiple of 8");
-  DOVETAIL_TRY(check_count("B", *b, form.n * form.blocks * block_bytes));
-  DOVETAIL_TRY(check_count("scales", *scales, form.n * form.blocks));
-  if (zeros != nullptr)
-    DOVETAIL_TRY(check_count("zero_points", *zeros, form.n * (packed_zeros ? row_bytes : form.blocks)));
-  const bool real_zeros = zeros != nullptr && !packed_zeros;
-  if (real_zeros && !is_floating(zeros->dtype()))
-    return writer.refused(fmt::format("zero_points are {}", name(zeros->dtype())), "give uint8 or the type of A");
-
-  const DType dtype = writer.type(0).dtype, scale_dtype = scales->dtype();
-  NdArray steps(DType::uint8, {form.k, form.n}), scale(scale_dtype, {form.blocks, form.n}),
-      zero(DType::uint8, {form.blocks, form.n}), weight(dtype, real_zeros ? Shape{form.k, form.n} : Shape{0});
-  for (std::int64_t n = 0; n < form.n; ++n) {
-    for (std::int64_t block = 0; block < form.blocks; ++block) {
-      const std::int64_t at = block * form.n + n, given = n * form.blocks + block;
-      scale.set_double(at, scales->as_double(given));
-      zero.set_int64(at, packed_zeros ? packed_element(*zeros, n * row_bytes, block, form.bits)
-                                      : std::int64_t{1} << (form.bits - 1));
-    }
-    for (std::int64_t k = 0; k < form.k; ++k) {
-      const std::int64_t block = k / form.block, given = n * form.blocks + block;
-      const std::int64_t step = packed_element(*b, given * block_bytes, k % form.block, form.bits);
-      steps.set_int64(k * form.n + n, step);
-      if (real_zeros)
-        weight.set_double(k * form.n + n,
-                          static_cast<float>(static_cast<float>(step) - static_cast<float>(zeros->as_double(given))) *
-                              static_cast<float>(scales->as_double(given)));
-    }
-  }
-  ValueId w;
-  if (real_zeros) {
-    w = writer.constant("weight", std::move(weight));
-  } else {
-    w = writer.op("DequantizeLinear", "dequantize",
-                  {writer.constant("steps", std::move(steps)), writer.constant("scales", std::move(scale)),
-                   writer.constant("zero_points", std::move(zero))},
-                  {{"axis", std::int64_t{0}}, {"block_size", form.block}});
-    if (scale_dtype != dtype) w = writer.op("Cast", "weight", {w}, {{"to", std::int64_t{info(dtype).onnx}}});
-  }
-  if (!writer.has(5)) {
-    writer.finish("MatMul", {writer.in(0), w});
-    return {};
-  }
-  writer.finish("Add", {writer.op("MatMul", "product", {writer.in(0), w}), writer.in(5)});
-  return {};
-}
-
 // ---- Inverse
 
 constexpr std::int64_t kLargestInverse = 8;  // n^2 determinants of n - 1 rows
@@ -305,18 +209,7 @@ std::vector<DomainRow> contrib_product_rows() {
             {"transB", integer}},
            3,
            2},
-          {"com.microsoft.Inverse", write_inverse, {}, 1, 1},
-          {"com.microsoft.MatMulNBits",
-           write_matmul_n_bits,
-           // The least accuracy of a runtime's products; here they are exact.
-           {{"K", integer, required},
-            {"N", integer, required},
-            {"accuracy_level", integer},
-            {"bits", integer},
-            {"block_size", integer, required}},
-           6,
-           3,
-           {1, 2, 3}}};
+          {"com.microsoft.Inverse", write_inverse, {}, 1, 1}};
 }
 
 }  // namespace dovetail::import

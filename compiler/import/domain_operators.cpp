@@ -13,8 +13,8 @@ const std::vector<DomainRow>& domain_rows() {
   static const std::vector<DomainRow> rows = [] {
     std::vector<DomainRow> all;
     for (const auto& part :
-         {contrib_elementwise_rows(), contrib_normalization_rows(), contrib_product_rows(), contrib_attention_rows(),
-          contrib_quantized_rows(), ml_feature_rows(), ml_linear_rows(), ml_tree_rows()})
+         {contrib_elementwise_rows(), contrib_normalization_rows(), contrib_product_rows(), contrib_n_bits_rows(),
+          contrib_attention_rows(), contrib_quantized_rows(), ml_feature_rows(), ml_linear_rows(), ml_tree_rows()})
       all.insert(all.end(), part.begin(), part.end());
     std::ranges::sort(all, {}, &DomainRow::op);
     return all;

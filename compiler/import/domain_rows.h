@@ -21,6 +21,7 @@ struct DomainRow {
 std::vector<DomainRow> contrib_elementwise_rows();
 std::vector<DomainRow> contrib_normalization_rows();
 std::vector<DomainRow> contrib_product_rows();
+std::vector<DomainRow> contrib_n_bits_rows();
 std::vector<DomainRow> contrib_attention_rows();
 std::vector<DomainRow> contrib_quantized_rows();
 std::vector<DomainRow> ml_feature_rows();

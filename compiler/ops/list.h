@@ -39,6 +39,7 @@
   ROWS(max_unpool_ops)                \
   ROWS(non_max_suppression_ops)       \
   ROWS(one_hot_ops)                   \
+  ROWS(packed_gemm_ops)               \
   ROWS(pad_ops)                       \
   ROWS(pool_ops)                      \
   ROWS(qadd_ops)                      \

@@ -19,6 +19,8 @@
        "removes nodes that return their input; also runs before `lower_qdq` at every level") \
   PASS(lower_qdq, needed, "quantize(f(dequantize(q))) = an integer operator", \
        "lowers quantized forms to integer operators (docs/reference/quantization.md)") \
+  PASS(pack_block_weights, needed, "x · dequantize(w) = packed_gemm(x, w)", \
+       "lets products of floats and constants that are quantized in blocks (DequantizeLinear with `block_size`) read the weights as packed 2, 4 or 8 bits") \
   PASS(keep_weights_int8, needed, "x · dequantize(w) = wgemm(x, w)", \
        "lets products of float activations and quantized constants, which `lower_qdq` keeps in float, read the weights as int8") \
   PASS(simplify_movement, exact, "no element changes", \

@@ -33,6 +33,7 @@ inline const FittingOperands* fitting_operands(std::string_view op) {
       {"dovetail.gru", {{"t n 3h", "1 h 3h"}, {{"hidden_size", "h"}}}},
       {"dovetail.lstm", {{"t n 4h", "1 h 4h"}, {{"hidden_size", "h"}}}},
       {"dovetail.non_max_suppression", {{"n b 4", "n c b", "! 2", "1", "1"}}},
+      {"dovetail.packed_gemm", {{"m 16", "n 2", "n 4", "n 4"}, {{"bits", "4"}, {"block_size", "4"}}}},
       {"dovetail.rnn", {{"t n h", "1 h h"}, {{"hidden_size", "h"}}}},
   };
   const auto found = kOperands.find(op);

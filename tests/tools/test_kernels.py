@@ -221,9 +221,20 @@ def matmul_int8():
     return {"rows": rows, "columns": columns, "depth": depth}, {"x": x, "w": w}, {"y": y}
 
 
+def matmul_int4():
+    rows, columns, blocks = (int(n) for n in random.integers(1, 20, 3))
+    steps = random.integers(-8, 8, (columns, blocks * 32))
+    words = np.zeros((columns, blocks * 4), np.uint32)
+    for j in range(8):
+        words |= (steps[:, j::8] & 15).astype(np.uint32) << np.uint32(4 * j)
+    x, scale = floats(rows, blocks * 32), floats(columns, blocks)
+    y = x.astype(np.float64) @ (steps * np.repeat(scale, 32, axis=1)).T
+    return ({"rows": rows, "columns": columns, "depth": blocks * 32}, {"x": x, "w": words.view(np.int32), "scale": scale}, {"y": y})
+
+
 CASES = {"jacobi_2d": lambda: jacobi(2), "jacobi_3d": lambda: jacobi(3)}
 for case in (heat_2d, advection, blur, prefix_sum, histogram, fft, csr_product, csr_matrix, block_sparse, two_of_four, bfs,
-             pagerank, triangles, lu, cholesky, matmul, matmul_int8):
+             pagerank, triangles, lu, cholesky, matmul, matmul_int4, matmul_int8):
     CASES[case.__name__] = case
 
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bundle/code/cpu.h"
 #include "compiler/schedule/nest.h"
@@ -276,6 +277,28 @@ void Preparation::skip_padding(const std::string& main, const std::string& weigh
   if (!skipping || skipping->share < kWorthIt || !group().constants[*w] || !is_finite(*group().constants[*w])) return;
   task.program = std::move(skipping->program);
   task.prepared.push_back(fmt::format("skip_padding {} {}", main, weights));
+}
+
+void Preparation::pad_rows(const std::vector<std::string>& names, std::int64_t multiple) {
+  BufferMap padded;
+  for (const std::string& name : names) {
+    const auto position = argument(name);
+    if (!position || !group().constants[*position]) return;
+    const Buffer before = task.program.parameters[*position].buffer;
+    Shape shape = before->shape;
+    shape[0] = (shape[0] + multiple - 1) / multiple * multiple;
+    if (shape != before->shape) padded[before.get()] = make_buffer(before->name, before->dtype, shape, before->scope);
+  }
+  if (padded.empty()) return;
+  for (std::size_t i = 0; i < task.program.parameters.size(); ++i) {
+    Parameter& parameter = task.program.parameters[i];
+    const auto more = padded.find(parameter.buffer.get());
+    if (more == padded.end()) continue;
+    parameter.buffer = more->second;
+    constants.insert_or_assign(i, grown(*group().constants[i], parameter.buffer->shape));
+  }
+  task.program.body = replace_buffers(task.program.body, padded);
+  task.prepared.push_back(fmt::format("pad_rows {} {}", fmt::join(names, ","), multiple));
 }
 
 void Preparation::extend_product(const std::string& main, const Extents& extents) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/ndarray.h"
 #include "compiler/fuse/fuse.h"
@@ -30,6 +31,8 @@ class Preparation : public prepare::Preparation {
   void sum_in_floats(const std::string& main, const std::string& weights);
   // Extends iterators of block `main` (extend_product.h). No effect if that is not possible.
   void extend_product(const std::string& main, const Extents& extents);
+  // Adds rows of zeros to constants, which no loop reads: tiles of `multiple` rows then cover them.
+  void pad_rows(const std::vector<std::string>& names, std::int64_t multiple);
   // Records bounds of the accumulator of integer block `main`, if its weights and bias prove that it is small, and of
   // constant scales in any case, as clamps that do not change results: requantization then needs only a few operations
   // in binary32 or binary64 (codegen/kernel.h).

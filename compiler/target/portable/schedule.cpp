@@ -1,7 +1,8 @@
-// A C compiler vectorizes what it finds, and a scalar core has few registers. So there are two forms of reductions:
+// A C compiler vectorizes what it finds, and a scalar core has few registers. So there are three forms of reductions:
 //
 //   dot     integer sums of products: the longest reduced axis is innermost and contiguous in both operands, and a tile
 //           of 2 x 2 sums uses each loaded element twice
+//   block_sums   products of few rows and packed weights: one block of a sum after the other
 //   lanes   everything else: neighboring results are innermost, so that each sum keeps its order
 //
 // What an operand's layout does not give is copied, one row of the result at a time; constants are laid out when the
@@ -210,6 +211,7 @@ bool write_dot(schedule::Context& c, const std::set<std::string>& constants) {
 }
 
 bool write_lanes(schedule::Context& c, const std::set<std::string>& constants) {
+  c.attempt("inline", {"dequantize"});  // packed weights (dovetail.packed_gemm) stay packed
   const auto found = reduction_of(c);
   if (!found) return false;
   const Reduction& r = *found;
@@ -261,6 +263,16 @@ bool write_lanes(schedule::Context& c, const std::set<std::string>& constants) {
   return true;
 }
 
+// Products of few rows and packed weights (dovetail.packed_gemm): the sum of a block is complete before the next one
+// begins, so only one is stored.
+bool write_block_sums(schedule::Context& c, const std::set<std::string>&) {
+  constexpr const char *kBlockSums = "block_sums", *kScaledSums = "scaled_sums";
+  if (c.block(kBlockSums) == nullptr || c.block(kScaledSums) == nullptr) return false;
+  const std::vector<std::string> loops = c.own_loops(kScaledSums);  // m, n, b
+  c.s.compute_at(kBlockSums, loops.back());
+  return true;
+}
+
 bool write_elementwise(schedule::Context& c, const std::set<std::string>&) {
   join_elementwise(c);
   return true;
@@ -270,7 +282,8 @@ struct Form {
   std::string_view kind;
   bool (*write)(schedule::Context& c, const std::set<std::string>& constants);
 };
-constexpr Form kForms[] = {{"dot", write_dot}, {"lanes", write_lanes}, {"elementwise", write_elementwise}};
+constexpr Form kForms[] = {
+    {"dot", write_dot}, {"block_sums", write_block_sums}, {"lanes", write_lanes}, {"elementwise", write_elementwise}};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Matrix products. A constant right operand is packed to [n / columns][k][columns]; a register tile holds `rows` x
 // `columns` sums over all of k. The panel of columns stays in the second-level cache while a block of rows passes over
-// it.
+// it. A right operand that is computed from packed constants (dovetail.packed_gemm) is unpacked panel by panel, each by
+// the thread that multiplies it.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -19,7 +20,8 @@ using namespace loops;
 
 namespace {
 
-constexpr const char* kGemm = "gemm";
+constexpr const char *kGemm = "gemm", *kUnpack = "dequantize";
+constexpr std::int64_t kManyPanelRows = 512;  // that pass over an unpacked panel
 
 const VarNode* plain_index(const Expr& index) {
   const auto* n = std::get_if<VarRef>(&index->node);
@@ -49,14 +51,35 @@ GemmOperands gemm_operands(const Block& block) {
   return result;
 }
 
+// The constants [n, ..] from which block kUnpack computes the matrix `right`; empty: there is no such block.
+std::vector<Buffer> constants_of_panels(const Program& program, const Buffer& right) {
+  const auto path = schedule::find_block(program.body, kUnpack);
+  const Block* block = path ? schedule::as_block(path->back()) : nullptr;
+  if (block == nullptr || block->init || block->iterators.size() != 2 || block->writes.front().buffer != right)
+    return {};
+  std::vector<Buffer> constants;
+  for (const Region& read : block->reads) {
+    const bool constant = std::ranges::any_of(program.parameters, [&](const Parameter& parameter) {
+      return parameter.buffer == read.buffer && parameter.role == ParameterRole::constant;
+    });
+    if (!constant || read.ranges.size() != 2 ||
+        plain_index(read.ranges.front().min) != block->iterators.back().var.get())
+      return {};
+    constants.push_back(read.buffer);
+  }
+  return constants;
+}
+
 // A product, in the loops of its definition.
 struct MatrixProduct {
   GemmOperands operands;
   bool integer = false;
   bool pack_right = false;         // a constant matrix
+  std::vector<Buffer> panels;      // packed constants from which block kUnpack computes the right operand, if any
   std::vector<std::string> batch;  // loops
   std::string m, n, k;             // loops
   std::int64_t rows = 0, columns = 0, depth = 0;
+  std::int64_t stored_columns = 0;  // of the constants of panels, with padding; else all
 
   // Whether the processor's dot products can compute it if its extents are multiples of theirs; does not check the type
   // of the left operand.
@@ -93,6 +116,9 @@ std::optional<MatrixProduct> product_of(const Program& program) {
   });
   p.pack_right = constant && p.operands.right->shape.size() == 2;
   if (!p.pack_right && !p.operands.n_last_right) return std::nullopt;
+  p.stored_columns = p.columns;
+  if (!p.pack_right && !p.integer && axes == 3) p.panels = constants_of_panels(program, p.operands.right);
+  if (!p.panels.empty()) p.stored_columns = p.panels.front()->shape[0];
   return p;
 }
 
@@ -108,6 +134,7 @@ class Matmul {
     copy_left_by_blocks();
     cut_into_tiles();
     if (!c_.s.status().ok()) return true;
+    unpack_panel();
     schedule_sums(c_, kGemm, mi_, ni_, tile_, cpu_, dot_);
     schedule_epilogue(c_, end_[end_.size() - 2], end_.back(), tile_.lanes);
     vectorize_copy();
@@ -128,7 +155,7 @@ class Matmul {
            p_.depth > dot.depth && p_.columns % cpu_.lanes(4) == 0;
     depth_ = dot_ ? dot.depth : 1;
     const std::int64_t steps = p_.depth / depth_;
-    tile_ = sample_register_tile(c_, {p_.rows, p_.columns, steps, 1, dot_}, cpu_);
+    tile_ = sample_register_tile(c_, {p_.rows, p_.stored_columns, steps, 1, dot_}, cpu_);
     element_bytes_ = size_bytes(p_.operands.left->dtype);
     // A small tile's step has few products for the instructions of the loop.
     constexpr std::int64_t kFewRegisters = 16, kUnrolled = 4;
@@ -138,6 +165,7 @@ class Matmul {
   void lay_out() {
     follow_layouts(c_);
     last_ = c_.gather_epilogue(kGemm, "register");
+    for (const Buffer& constant : p_.panels) c_.lay_out(constant->name, fmt::format("i0/{0},i1,i0%{0}", tile_.columns));
     if (!p_.pack_right) return;
     const char *n = p_.operands.n_last_right ? "i1" : "i0", *k = p_.operands.n_last_right ? "i0" : "i1";
     c_.lay_out(p_.operands.right->name,
@@ -156,8 +184,9 @@ class Matmul {
     const std::int64_t least = right_stays ? 1 : (kManyRows + tile_.rows - 1) / tile_.rows;
     const std::int64_t fitting =
         std::max(least, cpu_.l2_bytes / (right_stays ? 4 : 2) / (p_.depth * element_bytes_ * tile_.rows));
-    const std::int64_t analytic = right_stays ? std::min(fitting, std::max<std::int64_t>(1, tiles / 4))
-                                              : block_size(tiles, std::min(fitting, tiles));
+    const std::int64_t analytic = !p_.panels.empty() ? block_size(tiles, (kManyPanelRows + tile_.rows - 1) / tile_.rows)
+                                  : right_stays      ? std::min(fitting, std::max<std::int64_t>(1, tiles / 4))
+                                                     : block_size(tiles, std::min(fitting, tiles));
     std::set<std::int64_t> candidates{analytic, tiles};
     for (std::int64_t power = 1; power < tiles; power *= 2) candidates.insert(power);
     std::tie(mo_, mb_) =
@@ -184,7 +213,8 @@ class Matmul {
     const std::string no = no_, ni = ni_;
     mi_ = mi;
     // Columns first: their panel stays in the second-level cache while the rows pass. Rows first: the rows stay.
-    const bool rows_first = !no.empty() && !mt.empty() && c_.sample("tile_order", {"nm", "mn"}, "nm") == "mn";
+    const bool rows_first =
+        p_.panels.empty() && !no.empty() && !mt.empty() && c_.sample("tile_order", {"nm", "mn"}, "nm") == "mn";
     std::string serial = p_.k;
     std::vector<std::string> inside{mi, ni};
     if (dot_) {
@@ -202,9 +232,21 @@ class Matmul {
     const std::string at = rows_first ? no : !mt.empty() ? mt : !no.empty() ? no : !mo_.empty() ? mo_ : p_.batch.back();
     c_.s.reverse_compute_at(last_, at);
     if (!staged_.empty() && !mo_.empty()) c_.s.compute_at(staged_, mo_);
+    if (const std::string around = !no.empty() ? no : mo_; !p_.panels.empty() && !around.empty())
+      c_.s.compute_at(kUnpack, around);
     if (pack_left_) c_.lay_out(staged_, packed_rows());
     c_.s.decompose_reduction(kGemm, !serial.empty() ? serial : !steps_loop_.empty() ? steps_loop_ : p_.k, "gemm.init");
     c_.unroll(steps_loop_);
+  }
+
+  // A word is loaded once for the steps that it holds.
+  void unpack_panel() {
+    if (p_.panels.empty()) return;
+    const std::vector<std::string> loops = c_.own_loops(kUnpack);  // k, n
+    constexpr std::int64_t kSteps = 8;
+    const auto [words, steps] = c_.tile(loops.front(), kSteps);
+    if (!words.empty()) c_.unroll(steps);
+    c_.unroll(c_.vectorize(loops.back(), tile_.lanes));
   }
 
   // Cache lines of all rows are contiguous.
@@ -256,6 +298,9 @@ void prepare_matmul(Preparation& p) {
   const std::size_t columns = product->batch.size() + 1, depth = columns + 1;  // iterators
   if (!product->integer) {
     const TiledProduct tiled{product->rows, product->columns, product->depth};
+    std::vector<std::string> names;
+    for (const Buffer& constant : product->panels) names.push_back(constant->name);
+    if (!names.empty()) p.pad_rows(names, tileable_columns(tiled, p.cpu));
     if (product->pack_right) p.extend_product(kGemm, {{columns, tileable_columns(tiled, p.cpu)}});
     return;
   }

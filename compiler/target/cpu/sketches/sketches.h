@@ -31,6 +31,9 @@ bool sketch_window(schedule::Context& c, const Cpu& cpu);
 // Matrix products of bytes in tile registers, if they pay off.
 void prepare_tile_matmul(Preparation& p);
 bool sketch_tile_matmul(schedule::Context& c, const Cpu& cpu);
+// Products of few rows and packed weights (dovetail.packed_gemm): unpacked in registers.
+void prepare_packed_product(Preparation& p);
+bool sketch_packed_product(schedule::Context& c, const Cpu& cpu);
 // Matrix products, float32 and int8.
 void prepare_matmul(Preparation& p);
 bool sketch_matmul(schedule::Context& c, const Cpu& cpu);
@@ -44,7 +47,8 @@ struct Kind {
   void (*prepare)(Preparation& preparation);
   bool (*write)(schedule::Context& context, const Cpu& cpu);
 };
-inline constexpr std::array<Kind, 7> kKinds{{
+inline constexpr std::array<Kind, 8> kKinds{{
+    {"packed_product", 1, prepare_packed_product, sketch_packed_product},
     {"tile_convolution", 1, prepare_tile_convolution, sketch_tile_convolution},
     {"tile_matmul", 1, prepare_tile_matmul, sketch_tile_matmul},
     {"pixel_convolution", 1, prepare_pixel_convolution, sketch_pixel_convolution},

@@ -20,6 +20,7 @@
 #include "compiler/target/cpu/cpu.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
+#include "tests/packed_product.h"
 #include "tests/property/compiler/drawn_schedules.h"
 #include "tests/property/compiler/random_float_graph.h"
 #include "tests/property/compiler/random_int8_graph.h"
@@ -250,6 +251,33 @@ TEST_CASE("float products on the CPU equal the reference where their columns are
       check(*graph, halves(graph->value(graph->inputs[0]).type.shape), tally);
     }
   CHECK(tally.least("matmul") >= 3);
+  for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
+  CHECK(tally.refusals.empty());
+}
+
+TEST_CASE("products of packed weights on the CPU equal the reference") {
+  using test::PackedProduct;
+  Tally tally;
+  const auto check_one = [&](const PackedProduct& product, std::uint64_t seed) {
+    const std::string text = product.text();
+    CAPTURE(text);
+    SplitMix64 random(seed);
+    const auto graph =
+        graph::parse(text, "packed", [&](auto, const graph::TensorType& type) { return product.values(type, random); });
+    REQUIRE((graph.ok() ? "" : to_string(graph.errors())) == "");
+    const NdArray x = product.values(graph->value(graph->inputs[0]).type, random);
+    check(*graph, x, tally, seed % 3 == 0 ? std::optional(seed) : std::nullopt);
+  };
+  // Few rows and many, columns that are vectors or not, blocks that divide the depth or not.
+  std::uint64_t seed = 0;
+  for (const std::int64_t rows : {1, 3, 8, 9, 40})
+    for (const std::int64_t columns : {3, 64, 129}) {
+      if (++seed % 2 != 0 && !test::judges_everything()) continue;
+      check_one({.rows = rows, .columns = columns, .depth = seed % 4 < 2 ? 96 : 75, .block = 32}, seed);
+    }
+  for (int i = 0; i < scaled(16); ++i) check_one(PackedProduct::drawn(static_cast<std::uint64_t>(900 + i)), ++seed);
+  CHECK(tally.least("packed_product") >= more_than(4));
+  CHECK(tally.least("matmul") >= more_than(2));
   for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
   CHECK(tally.refusals.empty());
 }

@@ -162,51 +162,6 @@ TEST_CASE("com.microsoft: FusedGemm and FusedConv end with their activation") {
   }
 }
 
-TEST_CASE("com.microsoft: MatMulNBits reads weights of 2, 4 and 8 bits in blocks") {
-  std::mt19937 rng(6);
-  const std::int64_t k = 40, n = 3, block = 16, blocks = 3;  // the last block is not full
-  const NdArray x = drawn_reals(rng, {2, k}), scales = drawn_reals(rng, {n, blocks}), bias = drawn_reals(rng, {n});
-  for (const std::int64_t bits : {2, 4, 8}) {
-    const NdArray b = drawn_integers(rng, DType::uint8, {n, blocks, block * bits / 8}, 0, 255),
-                  packed = drawn_integers(rng, DType::uint8, {n, (blocks * bits + 7) / 8}, 0, 255),
-                  real = drawn_reals(rng, {n, blocks}, 9);
-    const auto node = [&](const NdArray* zero_points) {
-      ContribNode made{"MatMulNBits"};
-      made.input("x", x).constant("b", b).constant("scales", scales);
-      if (zero_points != nullptr) made.constant("zero_points", *zero_points);
-      return made.with("K", k).with("N", n).with("bits", bits).with("block_size", block).with("accuracy_level", 4);
-    };
-    for (const NdArray* zero_points : {static_cast<const NdArray*>(nullptr), &packed, &real}) {
-      INFO(bits << " " << (zero_points == nullptr ? "none" : to_string(zero_points->shape())));
-      const Reals expected = product(Reals(x), unpacked_weight(b, scales, zero_points, k, n, bits, block));
-      check_close(node(zero_points).run1(), expected, 1e-5);
-    }
-    ContribNode biased = node(&packed);
-    check_close(biased.omitted().constant("bias", bias).run1(),
-                added(product(Reals(x), unpacked_weight(b, scales, &packed, k, n, bits, block)), Reals(bias)), 1e-5);
-    ContribNode ordered = node(&packed);
-    CHECK_THAT(ordered.constant("g_idx", NdArray(DType::int32, {k})).refusal(),
-               ContainsSubstring("g_idx (permuted columns) is not supported"));
-    CHECK_THAT(node(&scales).with("zero", 1).refusal(), ContainsSubstring("attribute zero is not supported"));
-  }
-  const auto broken = [&](std::int64_t bits, std::int64_t columns, std::int64_t size) {
-    return ContribNode{"MatMulNBits"}
-        .input("x", x)
-        .constant("b", NdArray(DType::uint8, {n, blocks, 8}))
-        .constant("scales", scales)
-        .with("K", columns)
-        .with("N", n)
-        .with("bits", bits)
-        .with("block_size", size)
-        .refusal();
-  };
-  CHECK_THAT(broken(3, k, block), ContainsSubstring("bits is 3"));
-  CHECK_THAT(broken(4, k, 0), ContainsSubstring("block_size 0"));
-  CHECK_THAT(broken(4, k, 32), ContainsSubstring("B has shape [3, 3, 8]"));
-  CHECK_THAT(broken(4, std::int64_t{1} << 62, block), ContainsSubstring("each must be between 1 and 2^30"));
-  CHECK_THAT(broken(4, 41, block), ContainsSubstring("A has shape [2, 40], but K is 41"));
-}
-
 TEST_CASE("com.microsoft: Inverse times the matrix is the identity") {
   std::mt19937 rng(7);
   for (const std::int64_t n : {1, 2, 3, 5}) {
