@@ -289,8 +289,7 @@ Result<LoopProgram::Compiled> LoopProgram::compile(const std::string& target, bo
     std::unique_ptr<ProgramCompiler> compiler = made->program_compiler();
     if (is_asked && !compiler && !on_accelerator && target != bundle::kCudaTarget)
       return Diagnostic{fmt::format("cannot compile {}", program().name), target,
-                        "the target does not compile loop programs for this machine",
-                        "use accel, cpu, cuda or host"};
+                        "the target does not compile loop programs for this machine", "use accel, cpu, cuda or host"};
     if (compiler) compilers.insert(is_asked ? compilers.begin() : compilers.end(), std::move(compiler));
   }
   if ((target == bundle::kHostTarget || target == bundle::kCudaTarget) && calls_intrinsics(program()))

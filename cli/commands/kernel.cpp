@@ -24,7 +24,8 @@ class Kernel : public Command {
  public:
   void declare(Options& options) override {
     options.positional("ACTION", a_.action, actions_text()).choices(action_names());
-    options.positional("FILE", a_.file, "a loop program (docs/reference/loop-programs.md), or a function of MLIR (docs/howto/mlir.md)",
+    options.positional("FILE", a_.file,
+                       "a loop program (docs/reference/loop-programs.md), or a function of MLIR (docs/howto/mlir.md)",
                        Need::required, File::read);
     options.values("--size", "NAME=N", a_.sizes, "the value of a size that the file declares; repeatable");
     options.values("--schedule", "[TARGET=]FILE", a_.schedules,

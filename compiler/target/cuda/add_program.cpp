@@ -62,10 +62,9 @@ Result<void> add_program(HostProgram program, const Gpu& gpu, BundleBuilder& bui
   code.integer = operations.integer > operations.floating;
   code.steps = loops::count_steps(counted);
   code.rounds_freely = loops::calls_mathematics(counted) || loops::reduces_floats(counted);
-  bundle::Step step{program.name, {}, std::move(program.origins), std::move(program.arguments),
-                    std::move(program.results)};
-  DeviceSpace& space =
-      builder.space(bundle::kCudaTarget, std::string(bundle::kCudaSpace), 0, bundle::kTensorAlignment);
+  bundle::Step step{
+      program.name, {}, std::move(program.origins), std::move(program.arguments), std::move(program.results)};
+  DeviceSpace& space = builder.space(bundle::kCudaTarget, std::string(bundle::kCudaSpace), 0, bundle::kTensorAlignment);
   for (const bundle::TensorIndex result : step.results) builder.place(result, space, std::nullopt);
   bundle::encode(code, step);
   builder.add_step(std::move(step));

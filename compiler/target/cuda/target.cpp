@@ -86,7 +86,9 @@ class CudaPlan : public RegionPlan {
     for (std::size_t v = 0; v < variants_.size(); ++v) {
       Variant& variant = all[v];
       for (const Prepared& group : groups_)
-        variant.sources.push_back(group.scheduled.empty() ? nullptr : &variant.kernels.add(group.scheduled[v].program, group.scheduled[v].kernels));
+        variant.sources.push_back(group.scheduled.empty()
+                                      ? nullptr
+                                      : &variant.kernels.add(group.scheduled[v].program, group.scheduled[v].kernels));
       if (dump && !variant.kernels.text().empty() && (v == 0 || variant.kernels.text() != all[0].kernels.text()))
         dump("code", fmt::format("// {}\n{}", fmt::join(variants_[v].architectures, ", "), variant.kernels.text()));
       if (!builder.makes_machine_code()) continue;

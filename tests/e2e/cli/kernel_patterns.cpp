@@ -25,8 +25,7 @@ TEST_CASE("kernel: the accelerator refuses what no schedule brings to it, with t
   CHECK_THAT(floats.error, ContainsSubstring("an index of it is data, and addresses of the accelerator are fixed"));
   const test::Finished scatter = kernel("check", "histogram", {"--target", "accel"});
   CHECK(scatter.exit == 2);
-  CHECK_THAT(scatter.error,
-             ContainsSubstring("(buffer own): an index of it is data"));
+  CHECK_THAT(scatter.error, ContainsSubstring("(buffer own): an index of it is data"));
 }
 
 TEST_CASE("kernel: data that leads outside of a buffer ends a run with the buffer and the origin of the index") {
@@ -48,8 +47,9 @@ TEST_CASE("kernel: programs become kernels of a GPU, by a schedule by hand or th
   const test::Finished by_hand = kernel("check", "matmul", {"--target", "cuda", "--schedule", schedule});
   INFO(by_hand.error);
   CHECK(by_hand.exit == 0);
-  const test::Finished wrong = kernel("check", "matmul", {"--target", "cuda", "--schedule",
-                                                          DOVETAIL_SOURCE_DIR "/examples/kernels/matmul_cpu.schedule"});
+  const test::Finished wrong =
+      kernel("check", "matmul",
+             {"--target", "cuda", "--schedule", DOVETAIL_SOURCE_DIR "/examples/kernels/matmul_cpu.schedule"});
   CHECK(wrong.exit == 2);
   CHECK_THAT(wrong.error, ContainsSubstring("the CUDA back end"));
 }

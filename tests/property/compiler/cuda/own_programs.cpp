@@ -84,7 +84,6 @@ TEST_CASE("kernels of a user's programs have the values of the interpreter") {
   for (const std::uint64_t seed : {1, 2}) {
     const auto actual = loops::run_threads(scheduled->kernels, scheduled->program.parameters, arguments, seed);
     REQUIRE((actual.ok() ? "" : to_string(actual.errors())) == "");
-    for (std::size_t i = 0; i < expected->size(); ++i)
-      CHECK(loops::test::same_values((*actual)[i], (*expected)[i]));
+    for (std::size_t i = 0; i < expected->size(); ++i) CHECK(loops::test::same_values((*actual)[i], (*expected)[i]));
   }
 }

@@ -44,7 +44,7 @@ TEST_CASE("trace sketch: without decisions, the trace as it was written") {
 
 TEST_CASE("trace sketch: decisions replace the written values, also those that later spaces depend on") {
   const Sketch s =
-      sketch("sample a among 2,4,8 = 2\nsample b among 1,$a = 2\nsplit y.i $a -> o i\nsplit y.j $b -> p j\n");
+      sketch("sample a among 2,4,8 = 2\nsample b among 1,$a = 2\nsplit y.i $a -> io ii\nsplit y.j $b -> jo ji\n");
   const auto first = run(s, task_of());
   REQUIRE(first.ok());
   CHECK(first->decisions[1].value == "2");
