@@ -9,6 +9,8 @@
 #include "base/saturating.h"
 #include "base/text_table.h"
 #include "driver/value_text.h"
+#include "loops/rewrite.h"
+#include "loops/run_time_checks.h"
 
 namespace dovetail::driver {
 
@@ -74,9 +76,10 @@ std::string joined_text(const LoopCounts& before, const LoopCounts& after, bool 
   std::string text;
   const auto add = [&](double then, double now, const char* what) {
     if (then == now && (now == 0 || !with_equal)) return;
-    text += fmt::format("{}{}{} {}", text.empty() ? "" : ", ", then == now ? "" : number_text(then) + " -> ",
-                        number_text(now), what);
+    text += fmt::format("{}{}{} {}", text.empty() || text.ends_with(' ') ? "" : ", ",
+                        then == now ? "" : number_text(then) + " -> ", number_text(now), what);
   };
+  if (after.depends_on_data && with_equal) text = "at most ";
   add(before.operations, after.operations, "operations");
   add(before.loads, after.loads, "loads");
   add(before.stores, after.stores, "stores");
@@ -95,9 +98,31 @@ std::string joined_text(const LoopCounts& before, const LoopCounts& after, bool 
 
 }  // namespace
 
+double known_operations(const loops::Program& program) {
+  const LoopCounts counts = count_loops(program);
+  return counts.depends_on_data ? 0 : counts.operations;
+}
+
+std::string rate_text(double operations, double seconds) {
+  return operations > 0 && seconds > 0 ? fmt::format(", {:.3g} GOP/s", operations / seconds * 1e-9) : "";
+}
+
 LoopCounts count_loops(const loops::Program& program) {
   LoopCounts counts;
   count(program.body, 1, counts);
+  const auto note = [&](const loops::Expr& condition) {
+    counts.depends_on_data |= condition && loops::holds_load(condition);
+  };
+  loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
+    if (const auto* branch = std::get_if<loops::If>(&stmt->node)) note(branch->condition);
+    if (const auto* block = std::get_if<loops::Block>(&stmt->node)) note(block->predicate);
+    const auto* store = std::get_if<loops::Store>(&stmt->node);
+    if (store == nullptr) return;
+    for (const loops::StoreTarget& target : store->targets)
+      loops::visit_exprs(target.value, [&](const loops::Expr& e) {
+        if (const auto* choice = std::get_if<loops::Select>(&e->node)) note(choice->condition);
+      });
+  });
   const auto add = [&](const loops::Buffer& buffer) {
     std::uint64_t& bytes = counts.bytes[buffer->scope];
     bytes = saturating_sum(bytes, size_bytes(buffer->dtype) * static_cast<std::uint64_t>(element_count(buffer->shape)));

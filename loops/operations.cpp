@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "loops/rewrite.h"
+#include "loops/run_time_checks.h"
 #include "loops/sharing.h"
 
 namespace dovetail::loops {
@@ -56,9 +57,26 @@ void add_steps(const Expr& expr, Seen& seen, std::uint64_t& steps) {
 
 std::uint64_t steps_of(const Stmt& stmt);
 
+// Whether everything in the loop is under a condition on data, which may leave out most of its iterations
+// (loops/core/trim_loops.h).
+bool ends_with_data(const For& loop) {
+  const auto of_data = [](const Expr& condition) { return condition && holds_load(condition); };
+  if (!loop.body) return false;
+  if (const auto* branch = std::get_if<If>(&loop.body->node)) return !branch->else_body && of_data(branch->condition);
+  const auto* block = std::get_if<Block>(&loop.body->node);
+  if (block == nullptr) return false;
+  if (of_data(block->predicate)) return true;
+  const auto* store = block->body ? std::get_if<Store>(&block->body->node) : nullptr;
+  if (store == nullptr || store->targets.size() != 1) return false;
+  const auto* update = std::get_if<Binary>(&store->targets.front().value->node);
+  const auto* choice = update == nullptr ? nullptr : std::get_if<Select>(&update->b->node);
+  return choice != nullptr && of_data(choice->condition);
+}
+
 struct Steps {
   std::uint64_t operator()(const For& loop) const {
-    return saturating_product(static_cast<std::uint64_t>(loop.extent), steps_of(loop.body));
+    const std::uint64_t times = ends_with_data(loop) ? 1 : static_cast<std::uint64_t>(loop.extent);
+    return saturating_product(times, steps_of(loop.body));
   }
   std::uint64_t operator()(const If& branch) const {
     Seen seen;

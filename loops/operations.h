@@ -19,7 +19,8 @@ struct Operations {
 };
 Operations count_operations(const Program& program);
 
-// An upper bound of the steps of a run, for work estimates (docs/reference/trust-and-limits.md): operations on single
+// The steps of a run, for work estimates (docs/reference/trust-and-limits.md), at most: except for loops that data may
+// end, of which one iteration counts. Steps are operations on single
 // values of every type, including comparisons and selections, each store at least one; index arithmetic is not counted.
 // A shared expression counts once.
 std::uint64_t count_steps(const Program& program);

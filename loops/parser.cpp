@@ -262,7 +262,9 @@ Stmt Parser::body() {
       recovering([&] { let_line(); });
       continue;
     }
-    recovering([&] { statements.push_back(statement()); });
+    recovering([&] {
+      if (Stmt stmt = statement()) statements.push_back(std::move(stmt));
+    });
     lets_.clear();
   }
   no_lets();
@@ -320,13 +322,17 @@ Stmt Parser::for_statement() {
     return std::ranges::any_of(visible_, [&](const Var& var) { return var->name == name; });
   };
   // A name can be used again once its loop has ended; the later loops have numbers.
-  const int before = is_visible() || renamed_.contains(name) ? 0 : loop_names_[name]++;
-  if (before > 0) {
-    loop.var = make_var(fmt::format("{}.{}", name, before), loop.var->dtype);
+  const bool is_renamed = !is_visible() && !renamed_.contains(name) && loop_names_.contains(name);
+  if (is_renamed) {
+    std::string numbered;
+    for (int number = 1; numbered.empty() || loop_names_.contains(numbered); ++number)
+      numbered = fmt::format("{}.{}", name, number);
+    loop.var = make_var(std::move(numbered), loop.var->dtype);
     renamed_[name] = loop.var;
   }
+  loop_names_.insert(loop.var->name);
   expect_word("in", "before the loop's extent");
-  loop.extent = integer("the loop's extent");
+  loop.extent = extent("the loop's extent");
   if (peek().kind == TokenKind::word) {
     const auto kind = for_kind(peek().text);
     const bool is_condition = peek().text == "where" || peek().text == "while";
@@ -349,7 +355,7 @@ Stmt Parser::for_statement() {
   if (condition) loop.body = make_stmt(If{condition, std::move(loop.body), nullptr});
   open_loops_.pop_back();
   visible_.pop_back();
-  if (before > 0) renamed_.erase(name);
+  if (is_renamed) renamed_.erase(name);
   return make_stmt(std::move(loop));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,9 +76,11 @@ class Parser {
   // parser_definitions.cpp
   void size_declaration();
   std::int64_t integer(std::string_view what);
+  std::int64_t extent(std::string_view what);  // of a loop
   std::int64_t integer_product(std::string_view what);
   std::int64_t integer_factor(std::string_view what);
   bool is_definition() const;
+  static bool is_reduction(std::string_view name);
   std::vector<Axis> axes();
   struct Assigned;
   Stmt definition();
@@ -130,7 +133,7 @@ class Parser {
   std::vector<Axis> open_loops_;  // around the statement
   bool in_block_ = false;
   std::map<std::string, int> definitions_;  // blocks of each buffer so far
-  std::map<std::string, int> loop_names_;   // loops of each name so far
+  std::set<std::string> loop_names_;        // of loops so far
   std::map<std::string, Var> renamed_;      // loops around the statement whose names were used before
   std::vector<Var> visible_;
   std::map<std::string, Parsed> lets_;  // definitions for the next store

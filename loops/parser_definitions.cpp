@@ -45,7 +45,7 @@ bool is_var(const Expr& expr, const Var& var) {
 
 // Whether the values of the variable store to different elements, and read none that another value stores: it is one
 // index of each target, and the same one of each load of a target's buffer.
-bool separates(const Var& var, const std::vector<StoreTarget>& targets) {
+bool separates(const Var& var, const std::vector<StoreTarget>& targets, const Expr& predicate) {
   std::map<const BufferNode*, std::vector<bool>> indexed;  // dimensions that are the variable, in all targets
   for (const StoreTarget& target : targets) {
     const std::size_t rank = target.indices.size();
@@ -61,6 +61,7 @@ bool separates(const Var& var, const std::vector<StoreTarget>& targets) {
     for (std::size_t d = 0; d < n->indices.size(); ++d) same |= row->second[d] && is_var(n->indices[d], var);
     result &= same;
   };
+  if (predicate) visit_exprs(predicate, look);
   for (const StoreTarget& target : targets) {
     visit_exprs(target.value, look);
     for (const Expr& index : target.indices) visit_exprs(index, look);
@@ -75,6 +76,8 @@ const ReductionRow* reduction_named(std::string_view name) {
 }
 
 }  // namespace
+
+bool Parser::is_reduction(std::string_view name) { return reduction_named(name) != nullptr; }
 
 // `size n, k = 256`: names for numbers, given by the caller or by the text.
 void Parser::size_declaration() {
@@ -106,6 +109,15 @@ std::int64_t Parser::integer(std::string_view what) {
     if (at.text == "+" ? __builtin_add_overflow(value, other, &value) : __builtin_sub_overflow(value, other, &value))
       fail(at, "the number does not fit int64", "use smaller numbers");
   }
+  return value;
+}
+
+std::int64_t Parser::extent(std::string_view what) {
+  constexpr std::int64_t kMostIterations = std::int64_t{1} << 60;
+  const Token& at = peek();
+  const std::int64_t value = integer(what);
+  if (value > kMostIterations)
+    fail(at, fmt::format("{} is {}, and a loop has at most 2^60 iterations", what, value), "use a smaller bound");
   return value;
 }
 
@@ -161,7 +173,7 @@ std::vector<Parser::Axis> Parser::axes() {
     if (!result.empty()) expect(",", "between axes");
     Var var = variable(DType::int64);
     expect_word("in", "before the axis's extent");
-    result.push_back({std::move(var), integer("the axis's extent")});
+    result.push_back({std::move(var), extent("the axis's extent")});
   }
   return result;
 }
@@ -269,8 +281,10 @@ void Parser::values_of(Assigned& assigned) {
     fail(update_at, fmt::format("{} does not continue a {}", update->symbol, reduction->name),
          "use += or -= with sum and dot, and *= with product");
   const bool negates = updates && update->combine == BinaryOp::sub;
-  for (const Axis& axis : axes()) {
-    add_axis(assigned, axis, IterKind::reduce);
+  const std::vector<Axis> reduced = axes();
+  const bool reduces_none = std::ranges::any_of(reduced, [](const Axis& axis) { return axis.extent == 0; });
+  for (const Axis& axis : reduced) {
+    if (!reduces_none) add_axis(assigned, axis, IterKind::reduce);
     visible_.push_back(axis.var);
   }
   Expr condition;
@@ -285,13 +299,18 @@ void Parser::values_of(Assigned& assigned) {
   const bool is_product = product != nullptr && product->op == BinaryOp::mul;
   if (reduction->of_products) {
     if (!is_product || condition)
-      fail(value_at, "dot adds products, and this is none", "use sum, or multiply two values");
-    assigned.block.annotations[std::string(kSumAnnotation)] = kProductSum;
+      fail(value_at, "dot adds products, and this is none; a reduction takes all that follows it",
+           "multiply two values, and add to the result in another definition; or use sum");
+    if (!reduces_none) assigned.block.annotations[std::string(kSumAnnotation)] = kProductSum;
   }
   if (negates)
     value = reduction->of_products ? binary(BinaryOp::mul, unary(UnaryOp::neg, product->a), product->b)
                                    : unary(UnaryOp::neg, std::move(value));
   const Expr identity = identity_of(reduction->combine, dtype);
+  if (reduces_none) {
+    target.value = updates ? before : identity;
+    return;
+  }
   if (condition) value = select(condition, std::move(value), identity);
   if (!updates) assigned.block.init = make_stmt(Store{{{target.buffer, target.indices, identity}}});
   target.value = binary(reduction->combine, before, std::move(value));
@@ -300,6 +319,8 @@ void Parser::values_of(Assigned& assigned) {
 // The block in its own loops. The loops around it are iterators, too: spatial ones if their values have nothing to do
 // with each other, else ordered.
 Stmt Parser::finished(Assigned assigned) {
+  const auto is_empty = [](const Axis& axis) { return axis.extent == 0; };
+  if (std::ranges::any_of(assigned.nest, is_empty) || std::ranges::any_of(open_loops_, is_empty)) return nullptr;
   Block& block = assigned.block;
   VarMap iterators;
   std::vector<Iterator> around;
@@ -315,7 +336,8 @@ Stmt Parser::finished(Assigned assigned) {
 
   const std::vector<StoreTarget>& targets = std::get<Store>(block.body->node).targets;
   for (Iterator& iterator : block.iterators)
-    if (iterator.kind == IterKind::spatial && !separates(iterator.var, targets)) iterator.kind = IterKind::ordered;
+    if (iterator.kind == IterKind::spatial && !separates(iterator.var, targets, block.predicate))
+      iterator.kind = IterKind::ordered;
   if (errors_.empty()) {
     BlockRegions regions = infer_regions(block);
     block.reads = std::move(regions.reads);

@@ -173,6 +173,9 @@ Parser::Parsed Parser::named() {
     if (token.text == "cast" || token.text == "bitcast" || is_symbol("(")) return function(token);
   }
   if (is_symbol("[")) {
+    if (is_reduction(token.text) && peek(1).kind == TokenKind::word && peek(2).text == "in")
+      fail(token, fmt::format("{} is a part of an expression, and a reduction is the whole value", token.text),
+           "define the reduction first, and use its result in another definition");
     Buffer buffer = find_buffer(token, token.text);
     int depth = 0;
     std::vector<Expr> place = indices(buffer, depth);

@@ -88,7 +88,7 @@ Result<void> KernelHost::run(Kernel kernel, void* const* buffers, std::span<cons
   if (!state_->failed) return {};
   const std::string what = state_->site < failures.size() ? failures[state_->site] : "a rule is broken";
   return Diagnostic{"the run failed", where, fmt::format("{}; the value is {}", what, state_->value),
-                    "check the model's inputs; `dovetail run --cpu interpreter` names the element"};
+                    "check the inputs; on the interpreter the element is named"};
 }
 
 }  // namespace dovetail::bundle

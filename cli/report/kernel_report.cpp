@@ -58,9 +58,12 @@ std::string kernel_profile_text(const driver::LoopProfile& profile, const driver
   if (profile.packing_seconds > 0)
     text += entry("packing", fmt::format("{} more, to copy tensors into the layouts of the schedule",
                                          driver::seconds_text(profile.packing_seconds)));
-  text += entry("work", fmt::format("{} operations, at least {} moved: {}",
-                                    with_separators(static_cast<std::uint64_t>(profile.operations)),
-                                    driver::bytes_text(profile.bytes), giga_rate(profile.giga_operations())));
+  const std::string moved = fmt::format("at least {} moved", driver::bytes_text(profile.bytes));
+  text += entry("work", profile.operations > 0
+                            ? fmt::format("{} operations, {}: {}",
+                                          with_separators(static_cast<std::uint64_t>(profile.operations)), moved,
+                                          giga_rate(profile.giga_operations()))
+                            : "operations that depend on data, " + moved);
   if (profile.roofline) text += kernel_roofline(profile);
   if (!profile.timed.empty()) {
     text += timing_summary(profile.timed, system);

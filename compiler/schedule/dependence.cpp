@@ -249,7 +249,8 @@ bool written_before(const Path& reader, std::size_t loop, const std::vector<Path
     if (!written) continue;
     std::vector<AccessBox> read;
     for (AccessBox& box : accesses(reader[common], buffer.get(), outside))
-      if (!box.access.write && box.access.block == as_block(reader.back())) read.push_back(std::move(box));
+      if (!box.access.write && (box.access.block == nullptr || box.access.block == as_block(reader.back())))
+        read.push_back(std::move(box));
     const Hull needed = hull_of(read, vars_of(outside));
     const Bounds bounds = bounds_of(outside);
     bool all = needed.size() == written->size();
@@ -274,7 +275,7 @@ Hull hull_of(const std::vector<AccessBox>& accesses, const std::set<const VarNod
   Hull hull;
   for (const auto& [access, extents] : accesses) {
     const Bounds bounds = bounds_of(access.loops);
-    const std::vector<Limit> limits = limits_of(*access.block, bounds);
+    const std::vector<Limit> limits = access.block == nullptr ? std::vector<Limit>() : limits_of(*access.block, bounds);
     for (std::size_t d = 0; d < access.indices.size(); ++d) {
       auto span = span_of(access.indices[d], extents[d], fixed, bounds, limits);
       if (hull.size() <= d) {

@@ -10,6 +10,19 @@ using namespace loops;
 
 namespace {
 
+// The loads of a condition, which belong to no block.
+void collect_loads(const Expr& condition, const BufferNode* buffer, const VarMap& bindings,
+                   const std::vector<const For*>& loops, std::vector<AccessBox>& out) {
+  visit_exprs(condition, [&](const Expr& e) {
+    const auto* load = std::get_if<LoadExpr>(&e->node);
+    if (load == nullptr || load->buffer.get() != buffer) return;
+    Access access{nullptr, {}, loops, false};
+    for (const Expr& index : load->indices)
+      access.indices.push_back(simplify(substitute(index, bindings), bounds_of(loops)));
+    out.push_back({std::move(access), std::vector<std::int64_t>(load->indices.size(), 1)});
+  });
+}
+
 void collect(const Stmt& stmt, const BufferNode* buffer, const Block* block, const VarMap& bindings,
              const std::vector<const For*>& loops, std::vector<AccessBox>& out) {
   if (!stmt) return;
@@ -31,7 +44,7 @@ void collect(const Stmt& stmt, const BufferNode* buffer, const Block* block, con
     inner.push_back(loop);
     collect(loop->body, buffer, block, bindings, inner, out);
   } else if (const auto* condition = std::get_if<If>(&stmt->node)) {
-    add_loads(condition->condition);
+    collect_loads(condition->condition, buffer, bindings, loops, out);
     collect(condition->then_body, buffer, block, bindings, loops, out);
     collect(condition->else_body, buffer, block, bindings, loops, out);
   } else if (const auto* seq = std::get_if<Sequence>(&stmt->node)) {
@@ -39,7 +52,8 @@ void collect(const Stmt& stmt, const BufferNode* buffer, const Block* block, con
   } else if (const auto* inner = std::get_if<Block>(&stmt->node)) {
     VarMap map = bindings;
     for (const Iterator& iterator : inner->iterators) map[iterator.var.get()] = substitute(iterator.binding, bindings);
-    if (inner->predicate) add_loads(inner->predicate);
+    // The predicate bounds what the block accesses, but not what it accesses itself.
+    if (inner->predicate) collect_loads(inner->predicate, buffer, map, loops, out);
     const Block* outermost = block ? block : inner;
     collect(inner->init, buffer, outermost, map, loops, out);
     collect(inner->body, buffer, outermost, map, loops, out);

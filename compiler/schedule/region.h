@@ -12,7 +12,7 @@ namespace dovetail::schedule {
 // One access of a buffer: index expressions in loop variables (iterators replaced by their bindings), and the loops
 // around it, outermost first.
 struct Access {
-  const loops::Block* block;  // the outermost enclosing block
+  const loops::Block* block;  // the outermost enclosing block; null: a condition of blocks
   std::vector<loops::Expr> indices;
   std::vector<const loops::For*> loops;
   bool write;

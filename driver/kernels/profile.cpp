@@ -35,6 +35,7 @@ Result<LoopProfile> profile_accelerator(LoopProfile profile, const LoopProgram& 
   const TimedProgram& timed = profile.timed.front();
   const simulator::Profile cycles = profile_of(timed, trace_of(std::span(&timed, 1)), system.memory);
   const double giga_cycles = system.clock_mhz * 1e-3, bytes = static_cast<double>(profile.bytes);
+  if (profile.operations == 0) return profile;
   profile.roofline = Roofline{2 * cycles.peak_macs_per_cycle * giga_cycles, cycles.peak_rate.both_ways * giga_cycles,
                               bytes > 0 ? profile.operations / bytes : 0};
   return profile;
@@ -54,7 +55,7 @@ Result<LoopProfile> profile_loops(const LoopProgram& program, const std::string&
                                   const LoopProfileOptions& options) {
   LoopProfile profile;
   profile.target = target;
-  profile.operations = count_loops(program.written()).operations;
+  profile.operations = known_operations(program.written());
   profile.bytes = parameter_bytes(program.written());
   RunnerOptions detailed = options.runner;
   detailed.detail = RunnerOptions::Detail::timed_programs;
@@ -73,7 +74,7 @@ Result<LoopProfile> profile_loops(const LoopProgram& program, const std::string&
   if (target != bundle::kCpuTarget) return profile;
   profile.peak =
       multiplies_integers(program.written()) ? runtime::measure_int8_peak() : runtime::measure_float32_peak();
-  if (profile.peak->giga_operations > 0 && profile.bytes > 0)
+  if (profile.peak->giga_operations > 0 && profile.bytes > 0 && profile.operations > 0)
     profile.roofline = Roofline{profile.peak->giga_operations * profile.threads,
                                 runtime::measure_read_bandwidth(profile.bytes, profile.threads),
                                 profile.operations / static_cast<double>(profile.bytes)};

@@ -30,7 +30,7 @@ struct Roofline {
 struct LoopProfile {
   std::string target;
   int threads = 1;
-  double operations = 0;    // of the program without its schedule: those that are asked for
+  double operations = 0;    // of the program without its schedule: those that are asked for; 0: they depend on data
   std::uint64_t bytes = 0;  // of its parameters, which at least move
   Spread seconds = {};      // of runs after the first; of the accelerator, its cycles at its clock
   double packing_seconds = 0;

@@ -44,6 +44,7 @@ struct CoreStore {
   // Elements that the block's init has already written when this statement runs.
   std::vector<LoadExpr> initialized;
   bool product_sum = false;  // the block is a sum of products (loops/product_sum.h)
+  bool from_zero = false;    // what the init has written is 0 or +0.0
 };
 // The contents become undefined: an intrinsic's own buffers at each call.
 struct CoreForget {

@@ -1,5 +1,6 @@
 #include "loops/core/dissolve_blocks.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -147,12 +148,14 @@ class Dissolver {
     const Expr predicate = resolve(n.predicate);
     Lowered result;
     const std::size_t initialized_before = initialized_.size();
-    if (n.init) result = lower_init(n, predicate);
+    const bool saved_from_zero = from_zero_;
+    if (n.init) from_zero_ = starts_at_zero(n.init), result = lower_init(n, predicate);
     const auto saved_perfect = perfect_;
     if (predicate || n.init) perfect_.clear();
     Lowered body = lower(n.body);
     perfect_ = saved_perfect;
     initialized_.resize(initialized_before);
+    from_zero_ = saved_from_zero;
     block_ = saved_block;
     product_sum_ = saved_product_sum;
     if (!n.init && !predicate) return body;
@@ -191,6 +194,13 @@ class Dissolver {
     return result;
   }
 
+  static bool starts_at_zero(const Stmt& init) {
+    const auto* n = std::get_if<Store>(&init->node);
+    return n != nullptr && std::ranges::all_of(n->targets, [](const StoreTarget& target) {
+             return structurally_equal(target.value, constant(0, target.value->dtype));
+           });
+  }
+
   void note_initialized(const Stmt& init, const std::set<const VarNode*>& zero) {
     const auto* n = std::get_if<Store>(&init->node);
     if (n == nullptr) return;
@@ -211,7 +221,7 @@ class Dissolver {
   }
 
   Lowered lower(const Store& n) {
-    CoreStore store{{}, block_, initialized_, product_sum_};
+    CoreStore store{{}, block_, initialized_, product_sum_, from_zero_};
     for (const StoreTarget& target : n.targets) {
       LoadExpr place = resolve_place(target.buffer, target.indices);
       store.targets.push_back({place.buffer, place.indices, resolve(target.value)});
@@ -265,7 +275,7 @@ class Dissolver {
   std::vector<const VarNode*> perfect_;          // enclosing loops that contain only the statement being lowered
   std::vector<LoadExpr> initialized_;
   std::string block_;
-  bool product_sum_ = false;
+  bool product_sum_ = false, from_zero_ = false;
 };
 
 }  // namespace

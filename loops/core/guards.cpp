@@ -36,7 +36,8 @@ std::optional<GuardedUpdate> guarded_update(const CoreStore& store) {
   const bool starts_here = std::ranges::any_of(store.initialized, [&](const LoadExpr& place) {
     return place.buffer == target.buffer && same_place(place.indices, target.indices);
   });
-  if (n->op == BinaryOp::add && is_floating(target.value->dtype) && !starts_here) return std::nullopt;
+  if (n->op == BinaryOp::add && is_floating(target.value->dtype) && !(starts_here && store.from_zero))
+    return std::nullopt;
   return GuardedUpdate{n->op, first ? n->a : n->b, choice->condition, choice->if_true};
 }
 

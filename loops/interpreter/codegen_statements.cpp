@@ -5,6 +5,7 @@
 #include "base/saturating.h"
 #include "loops/interpreter/access.h"
 #include "loops/interpreter/codegen.h"
+#include "loops/run_time_checks.h"
 
 namespace dovetail::loops {
 namespace {
@@ -98,7 +99,10 @@ std::size_t Codegen::begin_loop(const CoreLoop& loop, std::int64_t step, bool in
   Instr begin;
   begin.kernel = loop_begin_kernel(loop.first || loop.end);
   begin.d = static_cast<std::int32_t>(out_.loops.size());
-  const auto passes = static_cast<std::uint64_t>((loop.extent + step - 1) / step);
+  // A loop that data may end counts once, since its bound says nothing of what a run takes.
+  const auto of_data = [](const Expr& expr) { return expr && holds_load(expr); };
+  const bool ends_with_data = of_data(loop.first) || of_data(loop.end) || of_data(loop.proceed);
+  const auto passes = ends_with_data ? 1 : static_cast<std::uint64_t>((loop.extent + step - 1) / step);
   scopes_.push_back(
       {loop.var.get(), begin.d, {}, saturating_product(passes, scopes_.empty() ? 1 : scopes_.back().runs)});
   out_.loops.push_back(std::move(info));

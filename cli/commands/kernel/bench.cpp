@@ -41,15 +41,14 @@ Result<Exit> kernel_bench(const KernelArguments& arguments) {
   watched.begin();
   DOVETAIL_ASSIGN(const driver::LoopBench bench, driver::bench_loops(program, baseline, inputs.tensors, options));
   watched.finish();
-  const double operations = driver::count_loops(program.written()).operations;
+  const double operations = driver::known_operations(program.written());
   if (arguments.json) {
     Json json = arguments.report(program);
     json["bench"] = bench_json(bench, *arguments.baseline, options.threads, operations);
     print_json(json);
   } else {
     const auto line = [&](std::string_view name, double seconds) {
-      print("{}",
-            entry(name, fmt::format("{}, {:.3g} GOP/s", driver::seconds_text(seconds), operations / seconds * 1e-9)));
+      print("{}", entry(name, driver::seconds_text(seconds) + driver::rate_text(operations, seconds)));
     };
     line("kernel", bench.seconds);
     line("baseline", bench.baseline_seconds);

@@ -46,7 +46,7 @@ void print_compared(const std::vector<driver::ComparedKernel>& rows) {
     const double bound = profile.roofline ? profile.roofline->bound() : 0;
     table.add({row.target, std::to_string(row.steps), driver::seconds_text(profile.seconds.median),
                profile.cycles ? with_separators(*profile.cycles) : "-",
-               fmt::format("{:.3g}", profile.giga_operations()),
+               profile.operations > 0 ? fmt::format("{:.3g}", profile.giga_operations()) : "-",
                bound > 0 ? fmt::format("{:.1f} %", 100 * profile.giga_operations() / bound) : "-",
                row.wrong.empty() ? "the interpreter's" : "wrong"});
   }

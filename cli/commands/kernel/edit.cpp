@@ -129,12 +129,14 @@ class KernelEditing {
     return {};
   }
 
-  Result<void> undo(const std::string& /*rest*/) {
+  Result<void> undo(const std::string& rest) {
+    if (!rest.empty()) return Diagnostic{"cannot undo", rest, "undo takes one step back", "repeat undo"};
     if (!editor_.undo()) print("no step is left to take back\n");
     else print("{} steps\n", program().schedule().trace().size());
     return {};
   }
-  Result<void> redo(const std::string& /*rest*/) {
+  Result<void> redo(const std::string& rest) {
+    if (!rest.empty()) return Diagnostic{"cannot redo", rest, "redo applies one step again", "repeat redo"};
     if (!editor_.redo()) print("no step is left to apply again\n");
     else print("{}\n", schedule::to_string(program().schedule().trace().back()));
     return {};
@@ -166,7 +168,7 @@ class KernelEditing {
     DOVETAIL_ASSIGN(const driver::RunnerOptions options, arguments_.runner(work_));
     DOVETAIL_ASSIGN(driver::LoopRunner runner, driver::LoopRunner::make(program(), target, options));
     DOVETAIL_ASSIGN(driver::LoopRunner::Ran ran, runner.run(inputs.tensors));
-    const double operations = driver::count_loops(program().written()).operations;
+    const double operations = driver::known_operations(program().written());
     if (ran.cycles) {
       print("{} cycles with engine {}: {:.1f} operations a cycle\n", with_separators(*ran.cycles), options.engine,
             operations / static_cast<double>(*ran.cycles));
@@ -179,7 +181,7 @@ class KernelEditing {
       seconds.push_back(ran.seconds);
     }
     const double median = driver::spread_of(seconds).median;
-    print("{}, {:.3g} GOP/s on {}\n", driver::seconds_text(median), operations / median * 1e-9, target);
+    print("{}{} on {}\n", driver::seconds_text(median), driver::rate_text(operations, median), target);
     return {};
   }
 

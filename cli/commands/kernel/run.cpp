@@ -40,8 +40,8 @@ std::string speed_text(const std::string& engine, const CheckedRun& run) {
   if (run.target == "accel")
     return entry("simulated", fmt::format("in {} by engine {}, which has no clock; --engine cycle counts cycles",
                                           driver::seconds_text(ran.seconds), engine));
-  return entry("time", fmt::format("{}, {:.3g} GOP/s on {}; one run, the first", driver::seconds_text(ran.seconds),
-                                   run.operations / ran.seconds * 1e-9, run.target));
+  return entry("time", fmt::format("{}{} on {}; one run, the first", driver::seconds_text(ran.seconds),
+                                   driver::rate_text(run.operations, ran.seconds), run.target));
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ Result<Exit> kernel_run(const KernelArguments& arguments) {
   DOVETAIL_ASSIGN(const driver::RunnerOptions options, arguments.runner(watched.work()));
   DOVETAIL_ASSIGN(driver::LoopRunner runner, driver::LoopRunner::make(program, target, options));
   watched.begin();
-  CheckedRun run{target, {}, driver::count_loops(program.written()).operations};
+  CheckedRun run{target, {}, driver::known_operations(program.written())};
   DOVETAIL_ASSIGN(run.ran, runner.run(inputs.tensors));
   if (arguments.check) {
     DOVETAIL_ASSIGN(const auto right, program.unscheduled().run(inputs.tensors, watched.work()));

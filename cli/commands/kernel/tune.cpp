@@ -22,7 +22,7 @@ namespace {
 
 std::string tuned_cost(const tune::TaskResult& result, double cost, double operations) {
   if (result.unit == "cycles") return fmt::format("{} cycles", with_separators(static_cast<std::uint64_t>(cost)));
-  return fmt::format("{}, {:.3g} GOP/s", driver::seconds_text(cost * 1e-9), operations / cost);
+  return driver::seconds_text(cost * 1e-9) + driver::rate_text(operations, cost * 1e-9);
 }
 
 std::string decisions_text(const schedule::Decisions& decisions) {
@@ -77,7 +77,7 @@ Result<Exit> kernel_tune(const KernelArguments& arguments) {
   watched.finish();
   if (!tuned.ok()) return tuned.errors();
   if (arguments.output) DOVETAIL_TRY(write_result_text(*arguments.output, tuned->schedule));
-  const double operations = driver::count_loops(program.written()).operations;
+  const double operations = driver::known_operations(program.written());
   if (arguments.json) {
     DOVETAIL_ASSIGN(const driver::LoopProgram best, [&]() -> Result<driver::LoopProgram> {
       driver::LoopProgram scheduled = program;

@@ -206,7 +206,7 @@ class CudaKernel : public DeviceKernel {
     failure = {};
     DOVETAIL_TRY(program_->failure.copy_in(0, bytes));
     return Diagnostic{"the run failed", "", fmt::format("{}; the value is {}", what, value),
-                      "check the model's inputs; `dovetail run --cpu interpreter` names the element"};
+                      "check the inputs; on the interpreter the element is named"};
   }
 
   const bundle::Bundle& bundle_;

@@ -2,9 +2,11 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "tests/catch.h"
 #include "tests/process.h"
 #include "tests/skip.h"
+#include "tests/temporary_folder.h"
 
 using Catch::Matchers::ContainsSubstring;
 using namespace dovetail;
@@ -52,4 +54,24 @@ TEST_CASE("kernel: programs become kernels of a GPU, by a schedule by hand or th
              {"--target", "cuda", "--schedule", DOVETAIL_SOURCE_DIR "/examples/kernels/matmul_cpu.schedule"});
   CHECK(wrong.exit == 2);
   CHECK_THAT(wrong.error, ContainsSubstring("the CUDA back end"));
+}
+
+TEST_CASE("kernel: steps on loops whose conditions read what they write are taken or refused by dependences") {
+  const test::TemporaryFolder folder;
+  const auto check = [&](const std::string& body, const std::string& steps) {
+    const std::string program = folder / "p.loops", schedule = folder / "p.schedule";
+    REQUIRE(write_text_file(program, "program p { output y: int64[64] y[i in 64] = 0 " + body + " }").ok());
+    REQUIRE(write_text_file(schedule, steps).ok());
+    return test::dovetail({"kernel", "run", program, "--schedule", schedule, "--check"});
+  };
+  // Each iteration reads and writes its element.
+  CHECK(check("for i in 64 { if y[i] < 1 { y[i] = -5 } }", "parallel i\n").exit == 0);
+  CHECK(check("y[i in 64 where y[i] < 1] = -5", "parallel y.1.i\n").exit == 0);
+  for (const std::string body :
+       {"for i in 64 { if y[63 - i] < 1 { y[i] = 2 } }", "y[i in 64 where y[63 - i] < 1] = 2"}) {
+    CAPTURE(body);
+    const test::Finished refused = check(body, body.starts_with("for") ? "parallel i\n" : "parallel y.1.i\n");
+    CHECK(refused.exit == 2);
+    CHECK_THAT(refused.error, ContainsSubstring("cannot parallel"));
+  }
 }

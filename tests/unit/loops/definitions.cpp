@@ -163,6 +163,28 @@ TEST_CASE("a definition whose elements depend on its others runs in order") {
         std::vector<std::int32_t>{5, 6, 8, 11});
 }
 
+TEST_CASE("a mask that reads other elements of its buffer makes iterators ordered") {
+  const std::string text = loops::to_string(parsed_definition(R"(program p {
+  input x: int32[4]
+  output y: int32[4, 4]
+  y[i in 4, j in 4] = 0
+  y[i in 4, j in 4 where y[j, i] < x[j]] = 1
+  y[i in 4, j in 4 where y[i, j] < x[j]] = 2
+})"));
+  CHECK_THAT(text, ContainsSubstring("ordered i in 4 = y.1.i") && ContainsSubstring("ordered j in 4 = y.1.j"));
+  CHECK_THAT(text, ContainsSubstring("spatial i in 4 = y.2.i") && ContainsSubstring("spatial j in 4 = y.2.j"));
+}
+
+TEST_CASE("numbers of loops leave out the names of other loops") {
+  const std::string text = loops::to_string(parsed_definition(R"(program p {
+  output y: int32[4]
+  for "i.1" in 4 { y[i.1] = 1 }
+  for i in 4 { y[i] = 2 }
+  for i in 4 { y[i] = 3 }
+})"));
+  CHECK_THAT(text, ContainsSubstring("for i.2 in 4 {"));
+}
+
 TEST_CASE("updates continue elements, also by reductions") {
   const auto gives = [&](const std::string& line, const std::vector<std::int32_t>& expected) {
     INFO(line);
@@ -198,6 +220,32 @@ TEST_CASE("loops have conditions, and end where a condition becomes false") {
   CHECK(outputs->at(0).as_int64(3) == 6);
   CHECK(outputs->at(0).as_int64(4) == 0);
   CHECK(outputs->at(1).as_int64(0) == 5);
+}
+
+TEST_CASE("loops and reductions of no iterations are legal") {
+  const std::string text = R"(program p {
+  size n = 1
+  input x: int32[n]
+  output y: int32[n]
+  output low: int32[n]
+  y[i in n] = x[i]
+  for i in n - 1 { y[i + 1] += y[i] }
+  y[i in n] += sum[k in n - 1, j in n] x[k + 1] * x[j]
+  low[i in n] = min[k in n - 1] x[k + 1]
+})";
+  const auto run = [&](std::int64_t n, std::vector<std::int32_t> x) {
+    const loops::Program program = parsed_definition(text, {{"n", n}});
+    const auto code = loops::compile(program);
+    REQUIRE(code.ok());
+    const auto outputs = loops::run(**code, std::vector<NdArray>{NdArray::from<std::int32_t>({n}, x)});
+    REQUIRE((outputs.ok() ? "" : to_string(outputs.errors())) == "");
+    std::vector<std::int64_t> values;
+    for (const NdArray& output : *outputs)
+      for (std::int64_t i = 0; i < n; ++i) values.push_back(output.as_int64(i));
+    return values;
+  };
+  CHECK(run(1, {5}) == std::vector<std::int64_t>{5, INT32_MAX});
+  CHECK(run(2, {5, 2}) == std::vector<std::int64_t>{19, 21, 2, 2});
 }
 
 TEST_CASE("sizes come from the caller or from the text") {
@@ -243,6 +291,10 @@ TEST_CASE("wrong definitions are reported at their place") {
   CHECK_THAT(of("for i in 4 { y[i], y[3 - i] += 1, 2 }"), ContainsSubstring("several elements are updated together"));
   CHECK_THAT(of("for i in 4 while i < 2 { y[i] = 1 }"),
              ContainsSubstring("(p:4:13): the condition of `while` has a value of i. Hint: use where"));
+  CHECK_THAT(of("for i in 9223372036854775807 where i < 4 { y[i] = 1 }"),
+             ContainsSubstring("a loop has at most 2^60 iterations"));
   CHECK_THAT(of("for i in 4 until i < 2 { y[i] = 1 }"), ContainsSubstring("expected a kind of loop"));
   CHECK_THAT(of("y[i in 4 where x[i]] = 1"), ContainsSubstring("expected bool"));
+  CHECK_THAT(of("y[i in 4] = 1 + sum[k in 4] x[k]"),
+             ContainsSubstring("(p:4:18): sum is a part of an expression, and a reduction is the whole value"));
 }

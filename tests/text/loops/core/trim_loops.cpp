@@ -63,3 +63,13 @@ TEST_CASE("conditions that bound nothing, or whose data the loop changes, leave 
   const std::string core = trimmed(body);
   CHECK(core.find('@') == core.npos);
 }
+
+TEST_CASE("a float sum that does not start at +0 adds the zeros of all iterations") {
+  const auto core_of = [](const std::string& start) {
+    return trimmed("for i in n { for k in n { block b { spatial v in n = i reduce r in n = k init { y[v] = " + start +
+                   " } y[v] = y[v] + select(r < begin[v], x[r], 0.0) } } }");
+  };
+  CHECK_THAT(core_of("0.0"), Catch::Matchers::ContainsSubstring("@to("));
+  CHECK(core_of("-0.0").find('@') == std::string::npos);
+  CHECK(core_of("x[v]").find('@') == std::string::npos);
+}
