@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "loops/core/hoist_conditions.h"
 #include "loops/linear.h"
 #include "loops/product_sum.h"
 #include "loops/rewrite.h"
@@ -159,8 +160,16 @@ class Dissolver {
     block_ = saved_block;
     product_sum_ = saved_product_sum;
     if (!n.init && !predicate) return body;
-    result.main = core_if(predicate, std::move(body).together());
+    result.main = guarded(predicate, std::move(body).together());
     return result;
+  }
+
+  // `body` where the predicate holds. Terms that load are evaluated where all others hold, which may bound their
+  // indices: splitting a loop adds such a term.
+  static Core guarded(const Expr& predicate, Core body) {
+    if (!predicate) return body;
+    const PartedCondition parted = part_condition(predicate, {});
+    return core_if(parted.outer, core_if(parted.inner, std::move(body)));
   }
 
   // The init runs where all reduce iterators are 0. The init moves out of the loops directly around the block whose
@@ -188,7 +197,7 @@ class Dissolver {
     const VarMap saved = vars_;
     for (auto& [var, value] : vars_) value = simplify(substitute(value, at_zero), result_.bounds);
     guard = simplify(substitute(guard, at_zero), result_.bounds);
-    result.init = core_if(guard, lower_apart(n.init));
+    result.init = guarded(guard, lower_apart(n.init));
     vars_ = saved;
     if (zero && !(predicate && mentions(predicate, *zero))) note_initialized(n.init, *zero);
     return result;

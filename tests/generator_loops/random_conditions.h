@@ -57,6 +57,10 @@ class ConditionGenerator {
   for i in rows {{
     for e in {} where {} {{ copied[begin[i] + e] += x[begin[i] + e] + int32(e) }}
   }}
+  masked[i in rows, e in n where masked[{}, {}] > x[e]] += 1
+  for e in n {{
+    if copied[{}] > x[e] {{ copied[e] = x[e] - copied[e] }}
+  }}
   left[] = {}
   for step in n while left[] > 0 {{
     left[] -= {}
@@ -65,7 +69,8 @@ class ConditionGenerator {
 }}
 )",
                               kRows, n, m, term, own, outer, condition({"i", "e"}), in_part(), 2 + below(n - 1),
-                              in_part(), below(2 * n), 1 + below(3));
+                              in_part(), below(2) == 0 ? "i" : "(i + 1) % rows", place_near("e"), place_near("e"),
+                              below(2 * n), 1 + below(3));
     NdArray from(DType::int64, {kRows + 1}), small(DType::int32, {kRows + 1}), begin(DType::int64, {kRows + 1}),
         x(DType::int32, {n});
     for (std::int64_t i = 0; i <= kRows; ++i) {
@@ -86,6 +91,11 @@ class ConditionGenerator {
     constexpr std::array<std::int64_t, 6> kHuge{
         INT64_MAX, INT64_MIN, INT64_MAX - 3, INT64_MIN + 5, std::int64_t{1} << 62, std::int64_t{1} << 41};
     return below(6) == 0 ? kHuge[static_cast<std::size_t>(below(6))] : below(n + 8) - 4;
+  }
+
+  // The element itself, or another one.
+  std::string place_near(const std::string& var) {
+    return below(2) == 0 ? var : fmt::format("({} + {}) % n", var, 1 + below(2));
   }
 
   // A condition that bounds e to a part of x, which begins at begin[i].

@@ -276,6 +276,12 @@ Block call_block(const Program& program, const Intrinsic& intrinsic, const Block
     if (concerns(pattern.reads, parameter)) call.reads.push_back(region);
     body.operands.push_back(std::move(argument));
   }
+  if (call.predicate) {  // what it loads
+    Block condition;
+    condition.iterators = call.iterators;
+    condition.predicate = call.predicate;
+    for (Region& region : with_inferred_regions(std::move(condition)).reads) call.reads.push_back(std::move(region));
+  }
   for (const Var& immediate : intrinsic.immediates)
     body.immediates.push_back(unified.match.immediates.at(immediate.get()));
   call.body = make_stmt(std::move(body));

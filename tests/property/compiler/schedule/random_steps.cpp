@@ -7,6 +7,7 @@
 
 #include "loops/parse.h"
 #include "tests/catch.h"
+#include "tests/generator_loops/random_conditions.h"
 #include "tests/generator_loops/random_program.h"
 #include "tests/property/compiler/schedule/random_chain.h"
 #include "tests/property/compiler/schedule/shrink.h"
@@ -125,6 +126,21 @@ TEST_CASE("random steps on random loop programs keep their values") {
     auto random = loops::test::random_program(seed);
     walk(seed, {std::move(random.program), std::move(random.arguments)}, 10, false, counts);
   }
+}
+
+// Assignments, masks, updates and loops that data ends; other programs draw few conditions.
+TEST_CASE("random steps on programs with conditions keep their values") {
+  Counts counts;
+  const auto programs = static_cast<std::uint64_t>(150 * scale());
+  for (std::uint64_t seed = first_seed(); seed < first_seed() + programs; ++seed) {
+    auto random = loops::test::ConditionGenerator(seed).generate();
+    auto program = parse_program(random.text, "random");
+    REQUIRE((program.ok() ? "" : to_string(program.errors())) == "");
+    walk(seed, {*std::move(program), std::move(random.arguments)}, 16, false, counts);
+  }
+  int accepted = 0;
+  for (const auto& [primitive, count] : counts) accepted += count.accepted;
+  CHECK(accepted >= 300 * scale());
 }
 
 TEST_CASE("failing traces shrink to the steps and nests that matter") {
