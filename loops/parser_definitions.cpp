@@ -277,6 +277,8 @@ void Parser::values_of(Assigned& assigned) {
 
   const Token& reduction_at = take();
   if (assigned.targets.size() > 1) fail(reduction_at, "a reduction has one result", "write a statement for each");
+  if (!accepts(reduction->combine, dtype))
+    fail(reduction_at, fmt::format("{} is not defined on {}", reduction->name, name(dtype)), "convert the values");
   if (updates && reduction->combine != (update->combine == BinaryOp::sub ? BinaryOp::add : update->combine))
     fail(update_at, fmt::format("{} does not continue a {}", update->symbol, reduction->name),
          "use += or -= with sum and dot, and *= with product");

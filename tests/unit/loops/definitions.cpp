@@ -295,6 +295,8 @@ TEST_CASE("wrong definitions are reported at their place") {
              ContainsSubstring("a loop has at most 2^60 iterations"));
   CHECK_THAT(of("for i in 4 until i < 2 { y[i] = 1 }"), ContainsSubstring("expected a kind of loop"));
   CHECK_THAT(of("y[i in 4 where x[i]] = 1"), ContainsSubstring("expected bool"));
+  CHECK_THAT(of("z[i in 4]: bool = sum[k in 4] x[k] > 0"),
+             ContainsSubstring("(p:4:20): sum is not defined on bool. Hint: convert the values"));
   CHECK_THAT(of("y[i in 4] = 1 + sum[k in 4] x[k]"),
              ContainsSubstring("(p:4:18): sum is a part of an expression, and a reduction is the whole value"));
 }
