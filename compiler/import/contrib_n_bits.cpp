@@ -4,7 +4,7 @@
 //
 // B [N, blocks, block_size * bits / 8] and zero_points [N, ceil(blocks * bits / 8)] hold the elements of a row one
 // after the other, the first one in the lowest bits. zero_points may also be floats [N, blocks]; without them, each is
-// 2^(bits - 1). Definition: ONNX Runtime, docs/ContribOperators.md.
+// 2^(bits - 1). Definition: ONNX Runtime's page of contrib operators.
 #include <algorithm>
 #include <optional>
 #include <string_view>

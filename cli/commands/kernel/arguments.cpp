@@ -1,6 +1,7 @@
 #include "cli/commands/kernel/arguments.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <ranges>
 
@@ -23,7 +24,7 @@ namespace dovetail::cli {
 namespace {
 
 // The targets of loop programs.
-const std::vector<std::string> kKernelTargets{std::string(driver::kInterpreterTarget), "cpu", "accel", "host", "cuda"};
+constexpr std::array<std::string_view, 5> kKernelTargets{driver::kInterpreterTarget, "cpu", "accel", "host", "cuda"};
 
 }  // namespace
 

@@ -75,7 +75,8 @@ TEST_CASE("mistakes with MLIR on the command line end with exit code 2") {
   refused({"kernel", "print", file}, "wrong.mlir:3:1): expected \"}\", found the end of the text");
   std::ofstream(file) << "func.func @f(%x: memref<4xf32>) {\n  return\n}\n";
   refused({"kernel", "print", file, "--size", "n=4"}, "it declares no size n");
-  refused({"kernel", "print", kProduct, "--mlir-dialects", "scf"}, "no MLIR is written");
+  refused({"kernel", "print", kProduct, "--mlir-dialects", "scf"},
+          "`kernel print` does not use it. Hint: remove it, or use kernel mlir");
   refused(
       {"export", kExamples + "digits/digits_int8.onnx", "--format", "mlir", "-o", folder / "out", "--max-arena", "9"},
       "MLIR has none");

@@ -18,7 +18,7 @@ namespace {
 using Values = std::map<std::string, NdArray>;
 
 constexpr std::uint64_t kTries = 3000;
-constexpr std::size_t kMostWithout = 8;
+constexpr std::size_t kMostWithout = 9;
 
 struct Case {
   graph::Graph graph;

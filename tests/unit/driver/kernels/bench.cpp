@@ -1,4 +1,4 @@
-// Baselines in C: how they are named; tests/e2e/cli/kernel_bench.cpp compiles and times them.
+// Baselines in C: how they are named; tests/e2e/cli/kernel_speed.cpp compiles and times them.
 #include "driver/kernels/bench.h"
 
 #include "tests/unit/driver/kernels/programs.h"
