@@ -30,7 +30,7 @@ class FunctionReader {
 
  private:
   struct Stop {};
-  // What a name of the text stands for: an expression, a memref, or an operand of an intrinsic.
+  // The meaning of a name in the text: an expression, a memref, or an operand of an intrinsic.
   struct Value {
     loops::Expr expr = nullptr;
     int depth = 1;
