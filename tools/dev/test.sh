@@ -74,6 +74,8 @@ command_test() {
     shift
   done
   need build test rtl fmt
+  [[ ${DOVETAIL_NO_INSTALL:-} == 1 ]] || make_python_tools || say 'dev: tests that need them are skipped'
+  use_python_tools
   # The benchmarks are not tests, but they must build.
   local -a targets=(all) options=()
   ((!all)) || targets+=(dovetail_bench)
