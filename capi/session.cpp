@@ -338,15 +338,18 @@ Result<void> Session::run_bound() {
     inputs.emplace_back(bound.aligned.begin(), bound.aligned.size());
   }
   bool binds_states = false;
-  for (std::size_t i = 0; i < outputs_.size(); ++i)
-    if (outputs_[i] &&
-        std::ranges::find(program.states, program.outputs[i], &bundle::State::output) != program.states.end())
+  std::vector<std::span<std::byte>> outputs(outputs_.size());
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (!outputs_[i]) continue;
+    outputs[i] = {static_cast<std::byte*>(outputs_[i]->view.data), outputs_[i]->view.bytes};
+    if (std::ranges::find(program.states, program.outputs[i], &bundle::State::output) != program.states.end())
       binds_states = true;
+  }
   DOVETAIL_TRY(make_ready());
   if (!program.other_shapes.empty()) last_.reset();  // its steps may be those of another program
   const auto ran = [&] {
     const Running running(*this, *work_, "run");
-    return executor_->run_in_place(inputs, binds_states);
+    return executor_->run_in_place(inputs, outputs, binds_states);
   }();
   if (!ran.ok()) {
     drop_stopped();
@@ -355,7 +358,7 @@ Result<void> Session::run_bound() {
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!outputs_[i] || outputs_[i]->view.bytes == 0) continue;
     const auto bytes = executor_->output(tensor_at(program, program.outputs[i]).name);
-    std::memcpy(outputs_[i]->view.data, bytes.data(), outputs_[i]->view.bytes);
+    if (bytes.data() != outputs[i].data()) std::memcpy(outputs[i].data(), bytes.data(), bytes.size());
   }
   drop_stopped();
   return {};

@@ -228,12 +228,14 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
   return result;
 }
 
-Result<void> Executor::run_in_place(std::span<const std::span<const std::byte>> inputs, bool copy_states) {
+Result<void> Executor::run_in_place(std::span<const std::span<const std::byte>> inputs,
+                                    std::span<const std::span<std::byte>> outputs, bool copy_states) {
   ReadyProgram& program = *state_->programs.front();
   state_->last = &program;
   if (state_->work != nullptr) DOVETAIL_TRY(state_->work->expect(program.bundle.name, program.estimate_work()));
   DOVETAIL_ASSIGN(const std::vector<bool> skips,
                   begin(program, {inputs.begin(), inputs.end()}, state_->states, !copy_states));
+  program.memory.place_outputs(outputs);
   if (auto ran = run_steps(program, skips); !ran.ok()) {
     state_->states.undo(program);
     return ran;

@@ -96,15 +96,19 @@ class Executor {
 
   // Runs the first program on the bytes of its inputs, in their order, without copies and measurements; output() then
   // gives access to the outputs. The bytes have the inputs' sizes, and begin at multiples of bundle::kTensorAlignment;
-  // null: the value of the state that the input is. `copy_states`: as of RunOptions, for output().
-  Result<void> run_in_place(std::span<const std::span<const std::byte>> inputs, bool copy_states = true);
+  // null: the value of the state that the input is. `outputs`: memory of their sizes, in their order, or empty; an
+  // output is computed there if it can be (TensorMemory::place_outputs), which the address of output() shows.
+  // `copy_states`: as of RunOptions, for output().
+  Result<void> run_in_place(std::span<const std::span<const std::byte>> inputs,
+                            std::span<const std::span<std::byte>> outputs = {}, bool copy_states = true);
 
   // The values of the states that the next run reads, by input. Those that no run has given yet are not in it: zeros.
   // Values that are in a device's memory (bundle::Resident) are copied to the host first.
   Result<const std::map<std::string, NdArray>*> states() const;
   void set_states(std::map<std::string, NdArray> values);
 
-  // An output of the last run, valid until the next or states(); the whole tensor, including elements beyond an extent
+  // An output of the last run, valid until the next or states(); in the caller's memory if that run placed it there;
+  // the whole tensor, including elements beyond an extent
   // that depends on values (bundle::OutputExtent). Precondition: a graph output of that name that a step has computed.
   std::span<const std::byte> output(std::string_view name) const;
 

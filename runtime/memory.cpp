@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "base/check.h"
@@ -46,6 +47,11 @@ TensorMemory::TensorMemory(const bundle::Bundle& bundle, std::vector<std::shared
     for (const TensorIndex result : step.results)
       if (Place& place = places_[at(result)]; place.host == nullptr && place.memory == nullptr)
         place.host = place_of(own_.emplace_back(bundle::size_bytes(bundle_.tensors[at(result)])));
+  for (const TensorIndex output : bundle_.outputs)
+    if (may_be_placed(output)) {
+      const TensorIndex root = bundle::root_of(bundle_, output);
+      movable_.emplace(root, places_[at(root)].host);
+    }
   std::vector<std::span<const std::byte>> pieces{shared_};
   for (const bundle::Tensor& tensor : bundle_.tensors)
     if (tensor.constant) pieces.push_back(tensor.constant->bytes());
@@ -63,7 +69,34 @@ Result<void> TensorMemory::begin(std::span<const std::span<const std::byte>> inp
   for (const auto& memory : memories_)
     if (memory) DOVETAIL_TRY(memory->begin());
   for (std::size_t i = 0; i < inputs.size(); ++i) places_[at(bundle_.inputs[i])].host = place_of(inputs[i]);
+  for (const auto& [root, own] : movable_) places_[at(root)].host = own;
   return {};
+}
+
+bool TensorMemory::may_be_placed(TensorIndex output) const {
+  const TensorIndex root = bundle::root_of(bundle_, output);
+  return places_[at(root)].host != nullptr && places_[at(root)].memory == nullptr &&
+         !bundle_.tensors[at(root)].constant && std::ranges::find(bundle_.inputs, root) == bundle_.inputs.end() &&
+         std::ranges::find(bundle_.states, output, &bundle::State::output) == bundle_.states.end();
+}
+
+void TensorMemory::place_outputs(std::span<const std::span<std::byte>> outputs) {
+  std::vector<std::span<const std::byte>> taken;
+  for (const TensorIndex input : bundle_.inputs) taken.push_back(in_place(input));
+  std::set<TensorIndex> placed;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::span<std::byte> bytes = outputs[i];
+    const auto overlaps = [&](std::span<const std::byte> other) {
+      return std::less<>()(bytes.data(), other.data() + other.size()) &&
+             std::less<>()(other.data(), bytes.data() + bytes.size());
+    };
+    const TensorIndex root = bundle::root_of(bundle_, bundle_.outputs[i]);
+    const bool fits = !bytes.empty() &&
+                      reinterpret_cast<std::uintptr_t>(bytes.data()) % bundle::kTensorAlignment == 0 &&
+                      movable_.contains(root) && std::ranges::none_of(taken, overlaps) && placed.insert(root).second;
+    if (fits) places_[at(root)].host = bytes.data();
+    taken.push_back(bytes);
+  }
 }
 
 bool TensorMemory::is_of(TensorIndex root, std::string_view device) const {
@@ -74,7 +107,7 @@ bool TensorMemory::is_of(TensorIndex root, std::string_view device) const {
 bool TensorMemory::stays(TensorIndex tensor) const {
   const TensorIndex root = bundle::root_of(bundle_, tensor);
   const Place& place = places_[at(root)];
-  return place.host != nullptr && place.memory == nullptr &&
+  return place.host != nullptr && place.memory == nullptr && !movable_.contains(root) &&
          std::ranges::find(bundle_.inputs, root) == bundle_.inputs.end();
 }
 

@@ -250,7 +250,9 @@ DVT_API dvt_status* dvt_session_set_states(dvt_session* session, const dvt_named
 
 /* Binds a tensor to an input or output, until it is bound again or unbound with a null tensor: each
  * dvt_session_run_bound reads or writes its memory, which the caller keeps. The view is copied, its memory is not.
- * Inputs whose address is a multiple of 64 are read in place; others are copied at each run. Outputs may stay unbound.
+ * Inputs whose address is a multiple of 64 are read in place, and outputs are computed in place, unless they overlap
+ * other bound memory; others are copied at each run. A run that fails leaves outputs undefined. Outputs may stay
+ * unbound.
  * Error: another type or shape than the program's; an output whose extent depends on values, which only dvt_session_run
  * returns. */
 DVT_API dvt_status* dvt_session_bind_input(dvt_session* session, const char* name, const DLTensor* tensor);

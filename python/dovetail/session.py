@@ -296,7 +296,8 @@ class Session:
 
         inputs, outputs: buffers by name, of exactly the type and shape of the bundle's first program, read and written
             in place. The others are allocated, filled with zeros, at addresses that are multiples of 64; states and
-            their outputs are not. An input at another address is copied at each run.
+            their outputs are not. A buffer at another address is copied at each run. A run that fails leaves outputs
+            undefined.
 
         Raises InputError for a name, type, shape or layout that does not fit, and for an output whose extent depends
         on values.

@@ -238,8 +238,9 @@ for case in (heat_2d, advection, blur, prefix_sum, histogram, fft, csr_product, 
     CASES[case.__name__] = case
 
 
-def run(command):
-    done = subprocess.run([str(each) for each in command], capture_output=True, text=True, check=False)
+def run(command, **environment):
+    command = [str(each) for each in command]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
 
@@ -275,6 +276,25 @@ def check(name, folder):
         compare(name, sizes, folder / "s", outputs)
 
 
+def check_gpu(folder):
+    """The schedules of a product by hand for GPUs, on simulated threads."""
+    emulated = pathlib.Path(cli).resolve().parent.parent / "emulated_gpu"
+    if not emulated.is_dir():
+        return "are not run: this build has no simulated GPU"
+    x, w = floats(64, 96), floats(128, 96)
+    np.save(folder / "x.npy", x)
+    np.save(folder / "w.npy", w)
+    command = [cli, "kernel", "run", kernels / "matmul.loops", "--size", "m=64", "--size", "n=128", "--size", "k=96", "--target", "cuda"]
+    command += ["--input", f"x={folder / 'x.npy'}", "--input", f"w={folder / 'w.npy'}"]
+    schedules = sorted(kernels.glob("matmul_gpu*.schedule"))
+    assert len(schedules) == 3, schedules
+    for schedule in schedules:
+        run([*command, "--schedule", schedule, "--output-dir", folder / schedule.stem],
+            DOVETAIL_NVRTC=str(emulated / "libemulated_nvrtc.so"), DOVETAIL_LIBCUDA=str(emulated / "libemulated_driver.so"))
+        compare(schedule.stem, "64 x 128 x 96", folder / schedule.stem, {"y": x.astype(np.float64) @ w.T})
+    return "agree"
+
+
 written = {path.stem for path in kernels.glob("*.loops")}
 assert written == set(CASES), f"kernels without a case, or without a file: {written ^ set(CASES)}"
 names = sys.argv[1:] or sorted(CASES)
@@ -284,3 +304,6 @@ for kernel in names:
         with tempfile.TemporaryDirectory() as place:
             check(kernel, pathlib.Path(place))
     print(kernel, "agrees")
+if not sys.argv[1:]:
+    with tempfile.TemporaryDirectory() as place:
+        print("the schedules for GPUs", check_gpu(pathlib.Path(place)))

@@ -1,5 +1,8 @@
 #include "runtime/executor.h"
 
+#include <algorithm>
+#include <array>
+
 #include "tests/catch.h"
 #include "tests/unit/bundle/sample.h"
 
@@ -85,6 +88,35 @@ TEST_CASE("a state that is not given has its value of the run before") {
   CHECK_THAT(to_string(executor.run({}).errors()), ContainsSubstring("its value is int8[2], but the program reads"));
   executor.set_states({});
   CHECK(next() == 8);
+}
+
+TEST_CASE("outputs are computed in the caller's memory where it is apart and aligned") {
+  runtime::Executor executor = make();
+  alignas(bundle::kTensorAlignment) std::array<std::byte, 96> memory;
+  const std::span<std::byte> aligned = std::span(memory).first(16), odd = std::span(memory).subspan(65, 16);
+  const NdArray x = ramp();
+  const auto run = [&](std::span<const std::byte> input, std::span<std::byte> output) {
+    memory.fill(std::byte{99});
+    if (input.data() == memory.data()) std::ranges::copy(x.bytes(), memory.begin());
+    const std::vector<std::span<const std::byte>> inputs{input};
+    const std::vector<std::span<std::byte>> outputs{output};
+    REQUIRE(executor.run_in_place(inputs, outputs).ok());
+    const auto y = executor.output("y");
+    for (std::int64_t i = 0; i < 16; ++i)
+      CHECK(std::to_integer<int>(y[static_cast<std::size_t>(i)]) == ((x.as_int64(i) + 4) * 2 & 255));
+    return y.data() == output.data();
+  };
+  CHECK(run(x.bytes(), aligned));
+  CHECK_FALSE(run(x.bytes(), odd));
+  CHECK_FALSE(run(x.bytes(), {}));
+  // The input is there: it is only read.
+  CHECK_FALSE(run(aligned, aligned));
+  CHECK(std::ranges::equal(aligned, x.bytes()));
+  // A run that follows writes to its own memory again.
+  CHECK(run(x.bytes(), aligned));
+  memory.fill(std::byte{99});
+  REQUIRE(executor.run({{"x", x}}).ok());
+  CHECK(std::ranges::all_of(memory, [](std::byte each) { return each == std::byte{99}; }));
 }
 
 TEST_CASE("tensors are kept on request") {

@@ -290,6 +290,7 @@ class Emitter {
   std::vector<std::unordered_map<loops::Expr, Value>> shared_;
   loops::ComputedByBoth computed_by_both_;  // for the statement
   std::map<const loops::BufferNode*, llvm::MDNode*> scopes_, others_;
+  llvm::MDNode* every_scope_ = nullptr;  // all of them; null: there are too many
   std::map<const loops::VarNode*, loops::Expr> checked_;
   std::unordered_map<const loops::CoreNode*, Sums> sums_;      // for parts of the program
   std::vector<std::pair<loops::Var, llvm::Value*>> computed_;  // variables for indices that were checked at run time

@@ -47,6 +47,9 @@ Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core,
       if (other != buffer) others.push_back(other_scope);
     others_[buffer] = llvm::MDNode::get(context_, others);
   }
+  std::vector<llvm::Metadata*> every;
+  for (const auto& [buffer, scope] : all) every.push_back(scope);
+  every_scope_ = llvm::MDNode::get(context_, every);
 }
 
 void Emitter::set_processor(llvm::Function* function) const {
@@ -85,6 +88,7 @@ llvm::Value* Emitter::service(unsigned field, llvm::Type* type) {
 llvm::LoadInst* Emitter::load_unchanging(llvm::Type* type, llvm::Value* pointer) {
   auto* load = builder_.CreateLoad(type, pointer);
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+  if (every_scope_ != nullptr) load->setMetadata(llvm::LLVMContext::MD_noalias, every_scope_);
   return load;
 }
 
@@ -339,8 +343,13 @@ void Emitter::report_failure(llvm::Value* site, llvm::Value* value) {
   llvm::Type* pointer = llvm::PointerType::get(context_, 0);
   auto* type =
       llvm::FunctionType::get(builder_.getVoidTy(), {pointer, builder_.getInt32Ty(), builder_.getInt64Ty()}, false);
-  builder_.CreateCall(type, service(kFail, pointer),
-                      {frame_.services, site, builder_.CreateIntCast(value, builder_.getInt64Ty(), true)});
+  llvm::CallInst* call =
+      builder_.CreateCall(type, service(kFail, pointer),
+                          {frame_.services, site, builder_.CreateIntCast(value, builder_.getInt64Ty(), true)});
+  // It accesses no buffer and returns: sums stay in registers in loops that may report.
+  call->setDoesNotThrow();
+  call->addFnAttr(llvm::Attribute::WillReturn);
+  if (every_scope_ != nullptr) call->setMetadata(llvm::LLVMContext::MD_noalias, every_scope_);
 }
 
 }  // namespace dovetail::cpu

@@ -170,7 +170,7 @@ TEST_CASE("accel: a state is the same wherever it is kept") {
         const auto found = inputs.find(executor->bundle().tensors[static_cast<std::size_t>(input)].name);
         bytes.push_back(found == inputs.end() ? std::span<const std::byte>() : found->second.bytes());
       }
-      REQUIRE(executor->run_in_place(bytes, draw.coin()).ok());
+      REQUIRE(executor->run_in_place(bytes, {}, draw.coin()).ok());
       got.emplace("merged", *executor->copied_output("merged"));
     } else {
       got = run(*executor, inputs, {.keep_tensors = draw.between(0, 5) == 0, .copy_states = draw.between(0, 3) == 0});
