@@ -16,6 +16,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   // The following cycle: the destination's value, and the operands read before.
   input  logic [Lanes*32-1:0]     acc_i,
   input  logic [Lanes*32-1:0]     source_i,
+  input  logic [Lanes*6-1:0]      shift_i,  // amounts of SHR: left, places
   input  logic [Lanes*32-1:0]     next_i,
   // Write port of the table, in beats.
   input  logic                    table_we_i,
@@ -34,18 +35,20 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   input  logic                    epilogue_look_up_i,
   input  logic [Lanes*8-1:0]      epilogue_index_i,
   output logic [Lanes*8-1:0]      epilogue_entry_o,
-  // There is a step whose result is neither written yet nor forwardable; its destination.
-  output logic                    pending_o,
-  output logic [AccWidth-1:0]     pending_dst_o,
+  // Writes of ACC. The sums of ADD have a port of their own, sum_o in place of wdata_o if sum_we_o is
+  // 1: they are known last. wdata_o is idle_wdata_i while there is no step.
   output logic                    we_o,
   output logic [AccWidth-1:0]     waddr_o,
   output logic [Lanes*32-1:0]     wdata_o,
+  output logic                    sum_we_o,
+  output logic [Lanes*32-1:0]     sum_o,
+  input  logic [Lanes*32-1:0]     idle_wdata_i,
   output logic                    last_o
 );
   localparam logic [15:0] LongOps = ALU_SET_LONG;
 
   logic                valid_1_q, valid_2_q, empty_1_q, empty_2_q, last_1_q, last_2_q;
-  logic                use_imm_1_q, long_1;
+  logic                long_1;
   alu_op_e             op_1_q, op_2_q;
   logic [15:0]         imm_1_q, imm_2_q;
   logic [AccWidth-1:0] dst_1_q, dst_2_q;
@@ -75,61 +78,58 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
     last_2_q    <= last_1_q;
     op_1_q      <= op.op;
     op_2_q      <= op_1_q;
-    use_imm_1_q <= step_i.use_imm;
     imm_1_q     <= step_i.imm;
     imm_2_q     <= imm_1_q;
     dst_1_q     <= step_i.dst;
     dst_2_q     <= dst_1_q;
   end
 
-  assign pending_o     = valid_1_q && long_1 && !empty_1_q;
-  assign pending_dst_o = dst_1_q;
-  assign we_o          = valid_2_q ? !empty_2_q : valid_1_q && !long_1 && !empty_1_q;
-  assign waddr_o       = valid_2_q ? dst_2_q : dst_1_q;
-  assign last_o        = valid_2_q ? last_2_q : valid_1_q && !long_1 && last_1_q;
+  assign we_o    = valid_2_q ? !empty_2_q : valid_1_q && !long_1 && !empty_1_q;
+  assign waddr_o = valid_2_q ? dst_2_q : dst_1_q;
+  assign last_o  = valid_2_q ? last_2_q : valid_1_q && !long_1 && last_1_q;
 
-  // Operands are gated while there is no step, so that neither gates nor a simulator do any work.
-  logic [Lanes*32-1:0] short_result, product_q, requantized, looked_up, reduced;
+  // Operands are gated while there is no step, so that neither gates nor a simulator do any work. The
+  // choice of the result is decoded a cycle ahead.
+  logic [Lanes*32-1:0] shifted, rest, product_q, requantized, looked_up, reduced;
   logic [Lanes*8-1:0]  requantized_8;
-  logic signed [31:0]  value, operand;
-  logic [31:0]         immediate;
+  logic signed [31:0]  value;
   logic [63:0]         window;
-  logic [4:0]          places;
+  logic                adds_1_q, shifts_1_q, compares_1_q, maximum_1_q;
 
-  assign immediate = {{16{imm_1_q[15]}}, imm_1_q};
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) {adds_1_q, shifts_1_q, compares_1_q} <= '0;
+    else begin
+      adds_1_q     <= valid_i && op.op == ALU_ADD;
+      shifts_1_q   <= valid_i && op.op == ALU_SHR;
+      compares_1_q <= valid_i && (op.op == ALU_MIN || op.op == ALU_MAX);
+    end
+  end
+  always_ff @(posedge clk_i) maximum_1_q <= op.op == ALU_MAX;
+
   always_comb begin
-    short_result = acc_i;
-    value        = '0;
-    operand      = '0;
-    places       = '0;
-    window       = '0;
-    if (valid_1_q && !long_1) begin
+    shifted = acc_i;
+    value   = '0;
+    window  = '0;
+    if (shifts_1_q) begin
       for (int unsigned l = 0; l < Lanes; l++) begin
-        value   = acc_i[l*32+:32];
-        operand = use_imm_1_q ? immediate : source_i[l*32+:32];
-        unique case (op_1_q)
-          ALU_MIN: short_result[l*32+:32] = value < operand ? value : operand;
-          ALU_MAX: short_result[l*32+:32] = value < operand ? operand : value;
-          ALU_SHR: begin
-            // All amounts are defined: 31 and above shift by 31, negative amounts shift left. One
-            // shifter does both: a shift left by n is a shift right by 32 - n, out of the upper
-            // half; for n from 1 to 31, the low bits of the amount -n are 32 - n.
-            if (operand[31]) begin
-              places = &operand[30:5] && operand[4:0] != 5'd0 ? operand[4:0] : 5'd1;
-              window = {value, 32'd0};
-            end else begin
-              places = |operand[30:5] ? 5'd31 : operand[4:0];
-              window = {{32{value[31]}}, value};
-            end
-            short_result[l*32+:32] = 32'(window >> places);
-          end
-          // What kind alu_long has here is not read: with the sum, it adds no input to the choice.
-          ALU_ADD, ALU_MUL, ALU_REQUANT, ALU_TABLE, ALU_TABLEU, ALU_REQUANT8, ALU_SQADD, ALU_RMAX,
-          ALU_RADD, ALU_RECIP, ALU_RSQRT: short_result[l*32+:32] = value + operand;
-        endcase
+        value             = acc_i[l*32+:32];
+        window            = shift_i[l*6+5] ? {value, 32'd0} : {{32{value[31]}}, value};
+        shifted[l*32+:32] = 32'(window >> shift_i[l*6+:5]);
       end
     end
   end
+  for (genvar l = 0; l < Lanes; l++) begin : gen_short
+    assign sum_o[l*32+:32] = acc_i[l*32+:32] + (adds_1_q ? source_i[l*32+:32] : 32'd0);
+    dovetail_extreme u_extreme (
+      .enable_i (compares_1_q),
+      .maximum_i(maximum_1_q),
+      .value_i  (acc_i[l*32+:32]),
+      .operand_i(source_i[l*32+:32]),
+      .other_i  (rest[l*32+:32]),
+      .result_o (wdata_o[l*32+:32])
+    );
+  end
+  assign sum_we_o = adds_1_q;
 
   // SQADD multiplies the operand by itself.
   logic squares, multiplies;
@@ -137,7 +137,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   assign multiplies = valid_1_q && (op_1_q == ALU_MUL || squares);
   for (genvar l = 0; l < Lanes; l++) begin : gen_multiply
     logic [31:0] factor;
-    assign factor = use_imm_1_q ? immediate : source_i[l*32+:32];
+    assign factor = source_i[l*32+:32];
     always_ff @(posedge clk_i) begin
       if (multiplies) begin
         product_q[l*32+:32] <= (squares ? factor : acc_i[l*32+:32]) * factor +
@@ -200,7 +200,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
     );
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
       logic [31:0] sum;
-      assign sum = acc_i[l*32+:32] + (use_imm_1_q ? immediate : source_i[l*32+:32]);
+      assign sum = acc_i[l*32+:32] + source_i[l*32+:32];
       // The sum clamped to int8, from -128 on.
       assign index[l*8+:8] =
           EPILOGUE_ENABLED != 0 && epilogue_look_up_i ? epilogue_index_i[l*8+:8] :
@@ -235,28 +235,28 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   end
 
   always_comb begin
-    wdata_o = short_result;
+    rest = shifts_1_q ? shifted : idle_wdata_i;
     if (valid_2_q) begin
       unique case (op_2_q)
-        ALU_MUL: wdata_o = product_q;
-        ALU_SQADD: if (NORM_ENABLED != 0) wdata_o = product_q;
+        ALU_MUL: rest = product_q;
+        ALU_SQADD: if (NORM_ENABLED != 0) rest = product_q;
         ALU_REQUANT8: begin
           if (NORM_ENABLED != 0) begin
             for (int unsigned l = 0; l < Lanes; l++) begin
-              wdata_o[l*32+:32] = {{24{requantized_8[l*8+7]}}, requantized_8[l*8+:8]};
+              rest[l*32+:32] = {{24{requantized_8[l*8+7]}}, requantized_8[l*8+:8]};
             end
           end
         end
-        ALU_RMAX, ALU_RADD: if (NORM_ENABLED != 0) wdata_o = reduced;
+        ALU_RMAX, ALU_RADD: if (NORM_ENABLED != 0) rest = reduced;
         ALU_RECIP, ALU_RSQRT: begin
           if (NORM_ENABLED != 0) begin
             for (int unsigned l = 0; l < Lanes; l++) begin
-              wdata_o[l*32+:32] = recip_i[l/BLOCK_OUT*32+:32];
+              rest[l*32+:32] = recip_i[l/BLOCK_OUT*32+:32];
             end
           end
         end
-        ALU_REQUANT: wdata_o = requantized;
-        ALU_TABLE, ALU_TABLEU: wdata_o = looked_up;
+        ALU_REQUANT: rest = requantized;
+        ALU_TABLE, ALU_TABLEU: rest = looked_up;
         ALU_MIN, ALU_MAX, ALU_ADD, ALU_SHR: ;  // alu
       endcase
     end

@@ -134,10 +134,11 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   );
 
   // ---- The steps of GEMM and ALU: stages U, X and R ---------------------------------------------
-  logic                x_take, x_valid, r_gemm, r_alu, pending, alu_re, recip_start, recip_last;
+  logic                x_take, x_valid, r_gemm, r_alu, alu_re, recip_start, recip_last;
   step_t               x_step, r_step;
-  logic [AccIndex-1:0] pending_dst, alu_raddr;
+  logic [AccIndex-1:0] alu_raddr;
   logic [AccBits-1:0]  acc_rdata, source, source_next;
+  logic [Lanes*6-1:0]  shift;
 
   dovetail_steps u_steps (
     .clk_i,
@@ -161,8 +162,6 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .take_o       (x_take),
     .valid_i      (x_valid),
     .step_i       (x_step),
-    .pending_i    (pending),
-    .pending_dst_i(pending_dst),
     .serial_start_o(recip_start),
     .serial_last_i(recip_last),
     .gemm_o       (r_gemm),
@@ -176,6 +175,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .acc_raddr_o  (alu_raddr),
     .acc_rdata_i  (acc_rdata),
     .source_o     (source),
+    .shift_o      (shift),
     .next_o       (source_next)
   );
 
@@ -185,7 +185,8 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   logic [AccIndex-1:0] acc_waddr;
   logic [AccBits-1:0]  acc_wdata;
   logic [AccIndex-1:0] gemm_raddr, gemm_waddr, alu_waddr;
-  logic [AccBits-1:0]  gemm_wdata, alu_wdata;
+  logic [AccBits-1:0]  gemm_wdata, alu_wdata, alu_sum;
+  logic                alu_adds;
 
   dovetail_gemm u_gemm (
     .clk_i,
@@ -266,6 +267,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .step_i       (r_step),
     .acc_i        (acc_rdata),
     .source_i     (source),
+    .shift_i      (shift),
     .next_i       (source_next),
     .table_we_i   (table_we),
     .table_waddr_i(table_waddr),
@@ -281,25 +283,22 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .epilogue_look_up_i   (epilogue_look_up),
     .epilogue_index_i     (epilogue_index),
     .epilogue_entry_o     (epilogue_entry),
-    .pending_o    (pending),
-    .pending_dst_o(pending_dst),
     .we_o         (alu_we),
     .waddr_o      (alu_waddr),
     .wdata_o      (alu_wdata),
+    .sum_we_o     (alu_adds),
+    .sum_o        (alu_sum),
+    .idle_wdata_i (load_wdata),
     .last_o       (alu_last)
   );
 
   always_comb begin
     acc_we    = gemm_we || alu_we || load_we;
     acc_waddr = gemm_waddr;
-    acc_wdata = gemm_wdata;
-    if (!gemm_we && alu_we) begin
-      acc_waddr = alu_waddr;
-      acc_wdata = alu_wdata;
-    end else if (!gemm_we && load_we) begin
-      acc_waddr = load_waddr;
-      acc_wdata = load_wdata;
-    end
+    if (!gemm_we && alu_we) acc_waddr = alu_waddr;
+    else if (!gemm_we && load_we) acc_waddr = load_waddr;
+    // alu_wdata is load_wdata while the vector pipe writes nothing.
+    acc_wdata = gemm_we ? gemm_wdata : alu_adds ? alu_sum : alu_wdata;
   end
 
   dovetail_sram #(

@@ -14,9 +14,6 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   output logic                take_o,
   input  logic                valid_i,
   input  step_t               step_i,
-  // The destination of the previous ALU step, while its result is neither written nor forwardable.
-  input  logic                pending_i,
-  input  logic [AccIndex-1:0] pending_dst_i,
   // For RECIP and RSQRT: the destination is being read; the last cycle of the step.
   output logic                serial_start_o,
   input  logic                serial_last_i,
@@ -30,11 +27,12 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   output logic                wgt_re_o,
   output logic [WgtIndex-1:0] wgt_addr_o,
   // Read port of ACC: data arrives in the following cycle. Sources are kept until the destination
-  // arrives.
+  // arrives. The immediate takes the place of the first source in all lanes if it is the operand.
   output logic                acc_re_o,
   output logic [AccIndex-1:0] acc_raddr_o,
   input  logic [AccBits-1:0]  acc_rdata_i,
   output logic [AccBits-1:0]  source_o,
+  output logic [Lanes*6-1:0]  shift_o,  // for SHR: left; the places of the shifter in dovetail_alu
   output logic [AccBits-1:0]  next_o
 );
   localparam logic [1:0] ReadFirst = 2'd0;
@@ -46,23 +44,22 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
 
   localparam logic [15:0] NextOps = ALU_SET_READS_NEXT;
   localparam logic [15:0] SerialOps = ALU_SET_SERIAL;
+  localparam logic [15:0] LongOps = ALU_SET_LONG;
 
   logic                valid_q;
   step_t               step_q;
   logic [1:0]          phase_q;
-  logic [AccIndex-1:0] before_dst_q, before_src_q, src, src_next, first_index;
+  logic [AccIndex-1:0] src, src_next;
+  logic                repeated_q, interlock_q;
   logic                reads_next, vector, repeated, interlock, leaves;
   logic                read_src, read_next, read_dst, gemm, waits, serial;
 
-  assign src         = step_q.src[AccIndex-1:0];
-  assign src_next    = src + 1'b1;
-  assign reads_next  = NextOps[step_q.op];
-  assign vector      = !step_q.use_imm;
-  assign repeated    = !step_q.first && before_src_q == src && before_dst_q != src &&
-                       !(reads_next && before_dst_q == src_next);
-  assign first_index = vector && !repeated ? src : step_q.dst;
-  assign interlock   = valid_q && !step_q.gemm && !step_q.empty && phase_q == ReadFirst &&
-                       pending_i && pending_dst_i == first_index;
+  assign src        = step_q.src[AccIndex-1:0];
+  assign src_next   = src + 1'b1;
+  assign reads_next = NextOps[step_q.op];
+  assign vector     = !step_q.use_imm;
+  assign repeated   = repeated_q;
+  assign interlock  = valid_q && interlock_q;
 
   always_comb begin
     read_src  = 1'b0;
@@ -108,10 +105,28 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
     step.requant    = EPILOGUE_ENABLED != 0 && step_i.requant;
     step.parameters = EPILOGUE_ENABLED != 0 && step_i.parameters;
   end
+  // What depends on the step before is decided while the step enters R: step_q is then still the step
+  // before, in R or already out of it.
+  logic [AccIndex-1:0] step_src, before_dst_less_1;
+  logic                src_is_dst, repeats, hazard;
+  assign step_src          = step.src[AccIndex-1:0];
+  assign before_dst_less_1 = step_q.dst - 1'b1;
+  assign src_is_dst        = step_src == step_q.dst;
+  assign repeats           = !step.first && step_src == src && !src_is_dst &&
+                             !(NextOps[step.op] && step_src == before_dst_less_1);
+  // The step before leaves in this cycle, so its result is neither written nor forwardable in the
+  // next one; and its destination is the index that this step reads first.
+  assign hazard            = leaves && !step_q.gemm && !step_q.empty && LongOps[step_q.op] &&
+                             !step.gemm && !step.empty &&
+                             ((!step.use_imm && src_is_dst) ||
+                              ((step.use_imm || repeats) && step.dst == step_q.dst));
   always_ff @(posedge clk_i) begin
+    interlock_q <= 1'b0;
     if (take_o && valid_i) begin
-      step_q  <= step;
-      phase_q <= ReadFirst;
+      step_q      <= step;
+      phase_q     <= ReadFirst;
+      repeated_q  <= repeats;
+      interlock_q <= hazard;
     end else if (read_src) begin
       phase_q <= reads_next ? ReadNext : ReadDst;
     end else if (read_next) begin
@@ -120,10 +135,6 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
       phase_q <= Serial;
     end else if (waits) begin
       phase_q <= phase_q + 1'b1;
-    end
-    if (leaves) begin
-      before_dst_q <= step_q.dst;
-      before_src_q <= src;
     end
   end
 
@@ -137,11 +148,13 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   assign wgt_addr_o = step_q.wgt;
 
   logic               got_src_q, got_next_q;
-  logic [AccBits-1:0] source_q, next_q;
+  logic [AccBits-1:0] source_q, source, next_q;
+  logic [Lanes*6-1:0] shift_q, shift;
 
   assign acc_re_o    = read_src || read_next || read_dst;
   assign acc_raddr_o = read_src ? src : read_next ? src_next : step_q.dst;
   assign source_o    = source_q;
+  assign shift_o     = shift_q;
   assign next_o      = next_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -152,8 +165,27 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
       got_next_q <= read_next;
     end
   end
+  // All amounts of SHR are defined: 31 and above shift by 31, negative amounts shift left. One
+  // shifter does both: a shift left by n is a shift right by 32 - n, out of the upper half; for n
+  // from 1 to 31, the low bits of the amount -n are 32 - n.
+  function [5:0] shift_of(input logic [31:0] amount);
+    if (amount[31]) shift_of = {1'b1, &amount[30:5] && amount[4:0] != 5'd0 ? amount[4:0] : 5'd1};
+    else shift_of = {1'b0, |amount[30:5] ? 5'd31 : amount[4:0]};
+  endfunction
+  logic takes_imm;
+  assign takes_imm = alu_o && step_q.use_imm;
+  assign source    = got_src_q ? acc_rdata_i : {Lanes{{16{step_q.imm[15]}}, step_q.imm}};
+  always_comb begin
+    shift = '0;
+    if (got_src_q || takes_imm) begin
+      for (int unsigned l = 0; l < Lanes; l++) shift[l*6+:6] = shift_of(source[l*32+:32]);
+    end
+  end
   always_ff @(posedge clk_i) begin
-    if (got_src_q) source_q <= acc_rdata_i;
+    if (got_src_q || takes_imm) begin
+      source_q <= source;
+      shift_q  <= shift;
+    end
     if (got_next_q) next_q <= acc_rdata_i;
   end
 endmodule

@@ -63,12 +63,13 @@ module dovetail_top import dovetail_isa_pkg::*; #(
   localparam int unsigned AccIndex = ACC_DEPTH_LOG2;
 
   // ---- Launch -----------------------------------------------------------------------------------
-  logic        start, busy_q, halt_q, flush, finished, left_over, stopped;
+  logic        start, busy_q, halt_q, halt, flush, finished, left_over, stopped;
   logic [63:0] program_base;
   logic [AddrWidth-1:0] offset;
   logic [31:0] launch_begin, launch_count;
   logic [31:0] instr_index;  // the next to issue; at the end, one past the last
   logic [63:0] cycle_q;
+  logic        cycle_carry_q;  // the lower half of cycle_q is all ones
   logic        fetch_idle, load_idle, compute_idle, store_idle, read_idle, write_quiet;
   logic        any_error;
   error_code_e error_code_q;
@@ -93,7 +94,9 @@ module dovetail_top import dovetail_isa_pkg::*; #(
   // left over can be read until then.
   assign left_over = finished && token_available != 4'b0000;
   // After an error no instruction starts and no burst begins; accepted bursts complete. Then the
-  // queues and the units are flushed.
+  // queues and the units are flushed. An error of fetch, which is a register, stops the units at once:
+  // its instruction may be in a queue.
+  assign halt      = halt_q || fetch_error.valid;
   assign stopped   = busy_q && halt_q && read_idle && write_quiet;
   assign flush     = start || stopped;
 
@@ -104,8 +107,12 @@ module dovetail_top import dovetail_isa_pkg::*; #(
       error_code_q  <= ERROR_NONE;
       error_index_q <= '0;
       cycle_q       <= '0;
+      cycle_carry_q <= 1'b0;
     end else begin
-      cycle_q <= start ? 64'd1 : cycle_q + 64'd1;
+      // Two halves, so that no carry passes more than 32 bits in a cycle.
+      cycle_q[31:0]  <= start ? 32'd1 : cycle_q[31:0] + 32'd1;
+      cycle_q[63:32] <= start ? 32'd0 : cycle_q[63:32] + 32'(cycle_carry_q);
+      cycle_carry_q  <= !start && cycle_q[31:0] == 32'hfffffffe;
       if (start) busy_q <= 1'b1;
       else if (finished || stopped) busy_q <= 1'b0;
       if (start || stopped) halt_q <= 1'b0;
@@ -197,7 +204,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .clk_i,
     .rst_ni,
     .flush_i       (stopped),
-    .halt_i        (halt_q),
+    .halt_i        (halt),
     .idle_o        (fetch_idle),
     .error_o       (fetch_error),
     .start_i       (start),
@@ -266,7 +273,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .clk_i,
     .rst_ni,
     .flush_i          (flush),
-    .halt_i           (halt_q),
+    .halt_i           (halt),
     .idle_o           (load_idle),
     .error_o          (load_error),
     .offset_i         (offset),
@@ -315,7 +322,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .clk_i,
     .rst_ni,
     .flush_i         (flush),
-    .halt_i          (halt_q),
+    .halt_i          (halt),
     .idle_o          (compute_idle),
     .error_o         (compute_error),
     .offset_i        (offset),
@@ -345,7 +352,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .clk_i,
     .rst_ni,
     .flush_i          (flush),
-    .halt_i           (halt_q),
+    .halt_i           (halt),
     .idle_o           (store_idle),
     .quiet_o          (write_quiet),
     .error_o          (store_error),
