@@ -89,7 +89,7 @@ def judge(python, standard, folder):
         wrong.append(f"the driver returns {head[1]}, error {head[2]} at instruction {head[3]}")
     if (head[4], head[5]) != ("1", "0"):
         wrong.append(f"the interrupt is {head[4]} after the launch and {head[5]} after it is cleared, not 1 and 0")
-    got = bytes.fromhex("".join(said[head.end():said.index("end")].split()))
+    got = bytes.fromhex("".join(said[head.end():said.index("end", head.end())].split()))
     if got != expected.read_bytes():
         wrong.append("the bytes are not those of the functional simulator")
     return "; ".join(wrong) or None, f"{int(head[6], 16)} cycles of the launch, {len(got)} bytes compared"
