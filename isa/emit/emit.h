@@ -1,5 +1,5 @@
 // The functions that write all generated files: documentation and packages derived from the tables of isa/spec. Each
-// returns the whole file, banner included; `dovetail isa --format markdown|sv|json|c|python|schema [--hw CONFIG]`
+// returns the whole file, banner included; `dovetail isa --format FORMAT [--hw CONFIG]`
 // prints it.
 #pragma once
 
@@ -17,5 +17,11 @@ std::string emit_c_header(const HardwareConfig& config);    // register map, enc
 std::string emit_python(const HardwareConfig& config);      // encoders and constants, for programs that write programs
 std::string emit_json(const HardwareConfig& config);        // everything, for other generators
 std::string emit_schema(const HardwareConfig& config);      // docs/schema/gen/hardware.json, of any configuration
+std::string emit_litex(const HardwareConfig& config);       // a core of LiteX, in Python
+// For Vivado and Linux on a Zynq: a top with the attributes of its interfaces, the script that packages it, an overlay
+// of the device tree. Generated and linted, but never read by Vivado or a kernel.
+std::string emit_vivado_top(const HardwareConfig& config);
+std::string emit_vivado_script(const HardwareConfig& config);
+std::string emit_device_tree(const HardwareConfig& config);
 
 }  // namespace dovetail::isa

@@ -57,6 +57,16 @@ std::vector<std::uint64_t> reserved_words(const std::vector<PlacedField>& fields
   return words;
 }
 
+std::string fill(std::string_view pattern, const std::vector<std::pair<std::string_view, std::string>>& values) {
+  std::string text(pattern);
+  for (const auto& [name, value] : values) {
+    const std::string mark = fmt::format("@{}@", name);
+    for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += value.size())
+      text.replace(at, mark.size(), value);
+  }
+  return text;
+}
+
 std::string upper(std::string_view text) {
   std::string result(text);
   std::transform(result.begin(), result.end(), result.begin(),

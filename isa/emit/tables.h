@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "isa/spec/layout.h"
@@ -28,6 +29,9 @@ std::vector<std::uint64_t> reserved_words(const std::vector<PlacedField>& fields
 std::string upper(std::string_view text);
 std::string_view name(Encoding encoding);
 std::string_view name(Queue queue);
+
+// A template with @NAME@ of each pair replaced.
+std::string fill(std::string_view pattern, const std::vector<std::pair<std::string_view, std::string>>& values);
 
 struct Constant {
   std::string name;  // upper case
