@@ -16,7 +16,11 @@ namespace dovetail::driver {
 
 // Values that replace those of the configuration.
 struct SystemChanges {
-  std::optional<double> clock_mhz = {};           // isa::kLeastClockMhz to isa::kMostClockMhz
+  std::optional<double> clock_mhz = {};  // isa::kLeastClockMhz to isa::kMostClockMhz
+  // The clock is that of a model, by name: with_clock_model() (driver/design_clock.h) gives clock_mhz its value.
+  std::string clock_model = {};
+  std::string clock_from = "--clock";             // origin of clock_mhz
+  bool clock_is_modeled = false;                  // clock_mhz is a model's
   std::optional<std::string> memory = {};         // as isa::SystemConfig::memory
   std::optional<std::int64_t> accelerators = {};  // 1 to isa::kMostAccelerators
   std::optional<isa::Split> split = {};
@@ -36,6 +40,7 @@ struct System {
   // The configurations of all accelerators after the first, where they differ (isa::SystemConfig::others).
   std::vector<isa::HardwareConfig> others = {};
   double level_ps = 0;  // the delay of a level of logic, for the clock of the design; 0: that of the kit's technology
+  bool clock_is_modeled = false;  // by the model that clock_from describes
 
   // Whether several accelerators work on one sample.
   bool divides_samples() const { return accelerators > 1 && split != isa::Split::samples; }
