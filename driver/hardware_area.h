@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "driver/hardware_synthesis.h"
 #include "isa/config.h"
 
 namespace dovetail::driver {
@@ -19,7 +21,8 @@ struct AreaFlow {
 };
 inline constexpr AreaFlow kAreaFlows[] = {{"generic", "gates of two inputs, flip-flops, bits of memory"},
                                           {"xc7", "Xilinx 7 series"},
-                                          {"xcup", "Xilinx UltraScale+"}};
+                                          {"xcup", "Xilinx UltraScale+"},
+                                          {"ecp5", "Lattice ECP5"}};
 
 // The resources that a flow counts, in the order of a table.
 struct AreaResource {
@@ -37,15 +40,11 @@ struct AreaRow {
 
 struct Area {
   std::string config = {}, flow = {}, tool = {};  // the tool with its version
-  std::string inputs = {};                        // area_inputs() of the run
+  std::string inputs = {};                        // synthesis_inputs() of the run
   std::vector<AreaRow> rows = {};                 // depth first; the first is the whole design
   std::int64_t logic_levels = 0;  // maximum number of gates or logic cells between registers, memories and DSPs
   std::string longest_from = {}, longest_to = {};
 };
-
-// A hash of the tool's input: the flow, the design without comments and assertions, and the package of this design
-// point. It does not depend on the name of the configuration.
-std::string area_inputs(const isa::HardwareConfig& config, std::string_view flow);
 
 // Runs Yosys in a temporary folder. Errors: Yosys is not installed, there is no design, or Yosys reports an error.
 // Takes minutes for large arrays.
@@ -61,8 +60,16 @@ Result<std::optional<CommittedArea>> committed_area(const isa::HardwareConfig& c
 Json area_to_json(const Area& area);
 Result<Area> area_from_json(const Json& json, std::string_view where);
 
-// Parses the output of the flows' scripts: an instance tree (dump -m), the cells of each module (stat) and the longest
-// path (ltp).
-Result<Area> parse_area(std::string_view flow, std::string_view tree, std::string_view cells, std::string_view depth);
+// The output of the flows' scripts: an instance tree (dump -m), the cells of each module (stat), the longest path (ltp)
+// and, of a flow that flattens the design, the names of the cells of each kind (select -write).
+struct AreaTexts {
+  std::string tree, cells, depth;
+  std::map<std::string, std::string, std::less<>> names = {};
+};
+Result<Area> parse_area(std::string_view flow, const AreaTexts& texts, std::string_view top = "dovetail_top");
+
+// Reads these texts in the folder of a synthesis, and parses them.
+Result<Area> area_of(const Synthesis& synthesis, const isa::HardwareConfig& config, std::string_view flow,
+                     const DesignTop& top = {});
 
 }  // namespace dovetail::driver
