@@ -74,13 +74,13 @@ std::vector<MemoryMacro> small_queues_of(const HardwareConfig& hardware) {
           {"orders of reads", 3 * hardware.outstanding_beats, 2}};
 }
 
-// 8 x 8 bits take a DSP, a product of 32 x 32 bits three, and the rescaling of REQUANT four.
-double dsps_of(const HardwareConfig& hardware) {
-  const std::int64_t lanes = hardware.batch * hardware.block_out;
-  return static_cast<double>(lanes * (hardware.block_in + 3 + (hardware.requant ? 4 : 0)));
-}
-
 }  // namespace
+
+// 8 x 8 bits take a DSP, a product of 32 x 32 bits three, and the rescaling of REQUANT four.
+std::int64_t dsps_of(const HardwareConfig& hardware) {
+  const std::int64_t lanes = hardware.batch * hardware.block_out;
+  return lanes * (hardware.block_in + 3 + (hardware.requant ? 4 : 0));
+}
 
 Result<FpgaModel> FpgaModel::of_kit(const FpgaFamily& family) {
   const std::string file = (simulator::hardware_folder() / "syn" / fmt::format("sweep.{}.json", family.flow)).string();
@@ -118,7 +118,7 @@ FpgaEstimate FpgaModel::estimate(const HardwareConfig& hardware) const {
   for (const MemoryMacro& queue : small_queues_of(hardware)) add(queue, false);
   return {.lut = logic_.logic(hardware) + static_cast<double>(used.luts),
           .flip_flops = logic_.flip_flops(hardware),
-          .dsp = dsps_of(hardware),
+          .dsp = static_cast<double>(dsps_of(hardware)),
           .bram = static_cast<double>(used.ramb36) + static_cast<double>(used.ramb18) / 2,
           .logic_levels = logic_.levels(hardware)};
 }

@@ -38,6 +38,9 @@ struct FpgaMemory {
 // `registered`: the read data comes a cycle after the address, as block RAM requires.
 FpgaMemory map_memory(std::int64_t words, std::int64_t bits, bool registered, const FpgaFamily& family);
 
+// The DSPs that products take, by the rules of Yosys; the same in all families, and in Lattice ECP5.
+std::int64_t dsps_of(const isa::HardwareConfig& hardware);
+
 struct FpgaEstimate {
   double lut = 0;  // those that hold memories included
   double flip_flops = 0, dsp = 0;
