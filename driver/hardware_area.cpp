@@ -266,13 +266,15 @@ Result<Area> run_area(const isa::HardwareConfig& config, std::string_view flow) 
 
 Result<std::optional<CommittedArea>> committed_area(const isa::HardwareConfig& config, std::string_view flow) {
   std::vector<fs::path> files;
-  for (const fs::path& path : entries_of(simulator::hardware_folder() / "syn" / "results"))
+  // Areas of the flow ecp5 are kept with the results of place and route.
+  const bool is_placed = flow == "ecp5";
+  for (const fs::path& path : entries_of(simulator::hardware_folder() / "syn" / (is_placed ? "pnr" : "results")))
     if (path.filename().string().ends_with(fmt::format(".{}.json", flow))) files.push_back(path);
   const std::string now = synthesis_inputs(config, flow);
   std::optional<CommittedArea> stale;
   for (const fs::path& file : files) {
     DOVETAIL_ASSIGN(const Json json, read_json_file(file));
-    DOVETAIL_ASSIGN(Area area, area_from_json(json, file.string()));
+    DOVETAIL_ASSIGN(Area area, area_from_json(is_placed ? json.value("area", Json()) : json, file.string()));
     if (area.inputs == now) {
       area.config = config.name;
       return std::optional<CommittedArea>({std::move(area), true});

@@ -6,6 +6,7 @@
 
 #include "base/text_table.h"
 #include "cli/commands/all.h"
+#include "cli/commands/hw_pnr.h"
 #include "cli/program/program_file.h"
 #include "cli/report/text.h"
 #include "cli/shell/arguments.h"
@@ -14,6 +15,7 @@
 #include "driver/compile_model.h"
 #include "driver/design_clock.h"
 #include "driver/hardware_area.h"
+#include "driver/hardware_pnr.h"
 #include "driver/system.h"
 #include "driver/value_text.h"
 #include "explore/area/area_model.h"
@@ -38,17 +40,28 @@ class Hw : public Command {
         .positional(
             "ACTION", action_,
             "list: the named configurations; show: a configuration by name or file, with its derived facts; area: "
-            "its chip area")
-        .choices({"list", "show", "area"});
+            "its chip area; pnr: place and route for an FPGA, with a bitstream")
+        .choices({"list", "show", "area", "pnr"});
     options.positional("CONFIG", config_,
-                       fmt::format("for show and area: {} (default {})", kHardwareHelp, driver::kDefaultHardware),
+                       fmt::format("for show, area and pnr: {} (default {})", kHardwareHelp, driver::kDefaultHardware),
                        Need::optional, File::read);
     options
         .value("--flow", "FLOW", flow_,
-               "for area: generic (gates), xc7 (Xilinx 7 series) or xcup (UltraScale+); default xcup, with --estimate "
-               "generic")
-        .choices({"generic", "xc7", "xcup"});
-    options.flag("--run", run_, "for area: run Yosys, even if the kit keeps a result");
+               "for area: generic (gates), xc7 (Xilinx 7 series), xcup (UltraScale+) or ecp5 (Lattice ECP5); default "
+               "xcup, with --estimate generic; for pnr: ecp5")
+        .choices({"generic", "xc7", "xcup", "ecp5"});
+    options.flag("--run", run_, "for area and pnr --core: run the tools, even if the kit keeps a result");
+    options.flag("--core", pnr_.core, "for pnr: the accelerator alone, without a board and its pins");
+    options.values("--seed", "N", pnr_.seeds, "for pnr: a seed of the placer (default 1); repeatable: the best is kept");
+    options.value("--freq", "MHZ", pnr_.freq,
+                  "for pnr: the clock of the board, which a PLL makes (default 40); with --core, that the placer aims "
+                  "for (default 60)");
+    options.value("--constraints", "FILE.lpf", pnr_.constraints,
+                  "for pnr: the pins of another board (default: ULX3S, hw/board/ulx3s.lpf)", File::read);
+    options.value("--ram", "KIB", pnr_.ram, "for pnr: the board's RAM, a power of two (default 128)");
+    options.value("--out", "DIR", pnr_.out,
+                  "for pnr: the folder of bitstream and reports (default: CONFIG-BOARD; with --core, none)",
+                  File::folder);
     options.flag("--estimate", estimate_,
                  "for area: estimate with the models fitted to runs of Yosys (docs/howto/exploring.md)");
     options.value(
@@ -56,7 +69,7 @@ class Hw : public Command {
         "for --estimate: constants of another technology (default: cmos45, the kit's): cmos28, cmos7 or a file\n"
         "(docs/howto/own-memory-and-technology.md)",
         File::read);
-    options.flag("--all", all_, "for area: list every block, not only the larger ones");
+    options.flag("--all", all_, "for area and pnr: list every block, not only the larger ones");
     options.json(json_, "print JSON; for show: in the form that --hw reads");
     options.footer(
         "Your own configuration: dovetail hw show 1x16x16 --json > mine.json, change a number, give --hw "
@@ -64,15 +77,17 @@ class Hw : public Command {
         "or --hw 1x16x16,inp_buffer_bytes=65536,clock_mhz=200.\n"
         "The area of a named configuration comes from the results that the kit keeps, that of any other from Yosys.\n"
         "Example: dovetail hw show 1x16x16-ext\n"
-        "Example: dovetail hw area 1x16x16 --flow xc7");
+        "Example: dovetail hw area 1x16x16 --flow xc7\n"
+        "Example: dovetail hw pnr tiny --core");
   }
 
   Result<Exit> run() override {
     if (action_ == "show") return show();
     if (action_ == "list" && config_.empty()) return list();
     if (action_ == "area") return area();
+    if (action_ == "pnr") return pnr();
     return Diagnostic{"bad usage of `dovetail hw`", action_ + (config_.empty() ? "" : " " + config_),
-                      "the actions are list, show CONFIG and area CONFIG", "see `dovetail hw --help`"};
+                      "the actions are list, show CONFIG, area CONFIG and pnr CONFIG", "see `dovetail hw --help`"};
   }
 
  private:
@@ -136,14 +151,30 @@ class Hw : public Command {
     return Exit::success;
   }
 
+  Result<Exit> pnr() const {
+    if (estimate_ || technology_)
+      return Diagnostic{"bad usage of `dovetail hw pnr`", estimate_ ? "--estimate" : "--technology",
+                        "the option belongs to area", "remove it"};
+    PnrArguments arguments = pnr_;
+    arguments.config = config_;
+    arguments.flow = flow_;
+    arguments.run = run_;
+    arguments.json = json_;
+    arguments.all = all_;
+    return place_and_route(arguments);
+  }
+
   Result<Exit> area() const {
     DOVETAIL_ASSIGN(const isa::Machine machine,
                     isa::load_machine(config_.empty() ? driver::kDefaultHardware : config_));
     const isa::HardwareConfig& config = machine.hardware;
     if (!flow_.empty() &&
         std::ranges::find(driver::kAreaFlows, flow_, &driver::AreaFlow::name) == std::end(driver::kAreaFlows))
-      return Diagnostic{"bad usage of `dovetail hw area`", flow_, "the flows are generic, xc7 and xcup",
+      return Diagnostic{"bad usage of `dovetail hw area`", flow_, "the flows are generic, xc7, xcup and ecp5",
                         "see `dovetail hw --help`"};
+    if (estimate_ && flow_ == driver::kPnrFlow)
+      return Diagnostic{"bad usage of `dovetail hw area`", "--estimate", "the kit has no model of flow ecp5",
+                        "leave out --estimate, or choose xc7 or xcup"};
     if (estimate_) return estimate(machine);
     DOVETAIL_TRY(isa::check_uniform(machine, "a run of Yosys"));
     if (technology_)
@@ -280,6 +311,7 @@ class Hw : public Command {
   std::string action_, config_, flow_;
   bool json_ = false, run_ = false, all_ = false, estimate_ = false;
   std::optional<std::string> technology_;
+  PnrArguments pnr_;
 };
 
 }  // namespace
