@@ -78,7 +78,7 @@ Result<Board> read_board(const std::filesystem::path& file) {
   for (const std::string_view pin : kPins)
     if (!sites.contains(pin)) missing.push_back(pin);
   if (!missing.empty())
-    return bad(fmt::format("{} have no site", fmt::join(missing, ", ")),
+    return bad(fmt::format("no site is given for {}", fmt::join(missing, ", ")),
                fmt::format("write LOCATE COMP \"{}\" SITE \"...\"; hw/board/ulx3s.lpf is an example", missing.front()));
   if (!(board.oscillator_mhz > 0))
     return bad("the frequency of the oscillator is missing", "write FREQUENCY PORT \"clk_i\" 25 MHZ;");

@@ -15,6 +15,7 @@
 #include "compiler/target/cpu/jit.h"
 #include "compiler/tune/recorded_schedules.h"
 #include "driver/compiled_cache.h"
+#include "driver/design_clock.h"
 #include "driver/kept_tensors.h"
 #include "driver/names.h"
 #include "driver/preprocess.h"
@@ -285,7 +286,8 @@ Result<isa::Machine> machine_of(const ModelOptions& options) {
 
 Result<System> system_of(const ModelOptions& options) {
   DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(options));
-  return resolve_system(machine.system, options.hardware.value_or(kDefaultHardware), options.system);
+  DOVETAIL_ASSIGN(const SystemChanges changes, with_clock_model(machine, options.system));
+  return resolve_system(machine.system, options.hardware.value_or(kDefaultHardware), changes);
 }
 
 Result<System> system_of(const ModelOptions& options, const bundle::Bundle& bundle) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "explore/area/area_model.h"
+#include "explore/area/clock_model.h"
 
 namespace dovetail::driver {
 
@@ -21,6 +22,15 @@ std::string beyond_design(const isa::HardwareConfig& config, double clock_mhz, d
       "{:.6g} MHz is beyond the {:.0f} MHz of the design: {:.0f} levels of logic of {:.0f} ps "
       "by the area model, before placement",
       clock_mhz, design->mhz, design->levels, design->level_ps);
+}
+
+Result<SystemChanges> with_clock_model(const isa::Machine& machine, SystemChanges changes) {
+  if (changes.clock_model.empty()) return changes;
+  DOVETAIL_ASSIGN(const explore::ClockModel model, explore::choose_clock_model(changes.clock_model, "--clock"));
+  DOVETAIL_ASSIGN(changes.clock_mhz, model.clock_mhz(machine));
+  changes.clock_from = fmt::format("--clock {}: {}", changes.clock_model, model.text());
+  changes.clock_model.clear();
+  return changes;
 }
 
 }  // namespace dovetail::driver

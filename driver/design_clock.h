@@ -5,7 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "base/result.h"
+#include "driver/system.h"
 #include "isa/config.h"
+#include "isa/system.h"
 
 namespace dovetail::driver {
 
@@ -19,5 +22,9 @@ std::optional<DesignClock> design_clock(const isa::HardwareConfig& config, doubl
 // "500 MHz is beyond the 385 MHz of the design: 65 levels of logic of 40 ps by the area model, before placement".
 // Empty: the clock does not exceed the design's, or the latter is unknown.
 std::string beyond_design(const isa::HardwareConfig& config, double clock_mhz, double level_ps = 0);
+
+// Gives the clock that a model has for the machine, if the changes name one (SystemChanges::clock_model). Errors: there
+// is no such model, or it does not apply to the machine.
+Result<SystemChanges> with_clock_model(const isa::Machine& machine, SystemChanges changes);
 
 }  // namespace dovetail::driver

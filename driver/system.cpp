@@ -36,6 +36,9 @@ Result<void> check_clock(double mhz, std::string_view given) {
 }
 
 Result<System> resolve_system(const isa::SystemConfig& config, std::string_view from, const SystemChanges& changes) {
+  if (!changes.clock_model.empty() && !changes.clock_mhz)
+    return Diagnostic{"bad usage", fmt::format("--clock {}", changes.clock_model),
+                      "the clock model needs a configuration, and none is known here", "write MHz"};
   System system{config.clock_mhz, std::string(from), {}, std::string(from), config.accelerators, std::string(from)};
   system.split = changes.split.value_or(config.split);
   system.others = config.others;
@@ -56,7 +59,7 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
   if (changes.clock_mhz) {
     DOVETAIL_TRY(check_clock(*changes.clock_mhz, fmt::format("{}", *changes.clock_mhz)));
     system.clock_mhz = *changes.clock_mhz;
-    system.clock_from = "--clock";
+    system.clock_from = changes.clock_from;
   }
   if (!changes.memory) {
     auto memory = configured_memory(config, from);

@@ -17,6 +17,9 @@ namespace dovetail::driver {
 // Values that replace those of the configuration.
 struct SystemChanges {
   std::optional<double> clock_mhz = {};           // isa::kLeastClockMhz to isa::kMostClockMhz
+  // The clock is that of a model, by name: with_clock_model() (driver/design_clock.h) gives clock_mhz its value.
+  std::string clock_model = {};
+  std::string clock_from = "--clock";             // origin of clock_mhz
   std::optional<std::string> memory = {};         // as isa::SystemConfig::memory
   std::optional<std::int64_t> accelerators = {};  // 1 to isa::kMostAccelerators
   std::optional<isa::Split> split = {};

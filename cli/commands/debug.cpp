@@ -15,6 +15,7 @@
 #include "cli/shell/prompt.h"
 #include "cli/shell/session_arguments.h"
 #include "driver/bundle_file.h"
+#include "driver/design_clock.h"
 #include "driver/system.h"
 #include "simulator/debug/session.h"
 
@@ -43,7 +44,8 @@ class Debug : public Command {
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(ProgramInput input, read());
     settle_offset(input);
-    DOVETAIL_ASSIGN(const driver::SystemChanges changes, system_.parse());
+    DOVETAIL_ASSIGN(driver::SystemChanges changes, system_.parse());
+    DOVETAIL_ASSIGN(changes, driver::with_clock_model(input.machine, std::move(changes)));
     DOVETAIL_ASSIGN(
         const driver::System system,
         driver::resolve_system(input.machine.system, input_.hardware.value_or(input.machine.hardware.name), changes));

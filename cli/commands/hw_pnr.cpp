@@ -90,9 +90,15 @@ std::string blocks_text(const driver::Area& area, bool all) {
   const std::vector<driver::AreaResource> resources = driver::area_resources(area.flow);
   for (const driver::AreaResource& resource : resources) headers.push_back(fmt::format(">{}", resource.title));
   TextTable table(std::move(headers));
+  const auto depth_of = [](const driver::AreaRow& row) {
+    return row.path.empty() ? 0 : 1 + std::ranges::count(row.path, '/');
+  };
+  // Of a board, the accelerator is a block in others.
+  const auto core = std::ranges::find(area.rows, "dovetail_top", &driver::AreaRow::module);
+  const auto most_depth = 2 + (core == area.rows.end() ? 0 : depth_of(*core));
   for (const driver::AreaRow& row : area.rows) {
-    const auto depth = row.path.empty() ? 0 : 1 + std::ranges::count(row.path, '/');
-    if (!all && depth > 2) continue;
+    const auto depth = depth_of(row);
+    if (!all && depth > most_depth) continue;
     std::vector<std::string> cells = {
         std::string(2 * static_cast<std::size_t>(depth), ' ') +
         (row.path.empty() ? row.module : row.path.substr(row.path.rfind('/') + 1))};

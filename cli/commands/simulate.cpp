@@ -24,6 +24,7 @@
 #include "cli/shell/standard_streams.h"
 #include "cli/shell/system_arguments.h"
 #include "cli/shell/watched_work.h"
+#include "driver/design_clock.h"
 #include "driver/energy.h"
 #include "driver/system.h"
 #include "driver/tensor_files.h"
@@ -90,7 +91,8 @@ class Simulate : public Command {
     DOVETAIL_ASSIGN(const auto sram_files, sram_files_of(sram_out_));
     DOVETAIL_ASSIGN(ProgramInput input, read_program_input(input_, "simulate", outputs_));
     if (until_) settle_offset(input);
-    DOVETAIL_ASSIGN(const driver::SystemChanges changes, system_.parse());
+    DOVETAIL_ASSIGN(driver::SystemChanges changes, system_.parse());
+    DOVETAIL_ASSIGN(changes, driver::with_clock_model(input.machine, std::move(changes)));
     DOVETAIL_ASSIGN(
         const driver::System system,
         driver::resolve_system(input.machine.system, input_.hardware.value_or(input.machine.hardware.name), changes));

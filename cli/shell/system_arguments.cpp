@@ -6,14 +6,16 @@
 #include <fmt/format.h>
 
 #include "cli/shell/arguments.h"
+#include "explore/area/clock_model.h"
 #include "explore/technology/tables.h"
 #include "runtime/executor.h"
 
 namespace dovetail::cli {
 
 void SystemArguments::declare(Options& options) {
-  options.value("--clock", "MHZ", clock,
-                "clock of the accelerator in MHz (default: that of the configuration, which is 350 unless set)");
+  options.value("--clock", "MHZ|MODEL", clock,
+                "clock of the accelerator in MHz (default: that of the configuration, which is 350 unless set), or\n"
+                "ecp5: that of a model of the design on a Lattice ECP5 (docs/howto/place-and-route.md)");
   options.value("--memory", "MODEL", memory,
                 "the DRAM of the accelerator (default: that of the configuration):\n"
                 "ideal:latency=64,bytes=8,outstanding=16 (bytes 0: a beat; 36.57 too), perturbed:seed=7,\n"
@@ -63,7 +65,9 @@ Result<driver::SystemChanges> SystemArguments::parse() const {
       return Diagnostic{"invalid value for --split", *split, "accelerators cannot divide that",
                         "write samples, layers or stages"};
   }
-  if (clock) {
+  if (clock && *clock == explore::kClockModel) {
+    changes.clock_model = *clock;
+  } else if (clock) {
     double mhz = 0;
     const char* const end_of_text = clock->data() + clock->size();
     const auto [end, error] = std::from_chars(clock->data(), end_of_text, mhz);

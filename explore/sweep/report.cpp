@@ -261,6 +261,7 @@ std::string SweepReport::text() const {
   }
   out += fmt::format(
       "latency       exact cycles of the cycle simulator at the point's clock, without operations on the host\n");
+  if (space->clock_model()) out += fmt::format("clock         {}\n", space->clock_model()->text());
   if (const std::string more = between_regions(); !more.empty()) out += fmt::format("host          {}\n", more);
   out += fmt::format("area          model of {} runs of Yosys, {}; {}\n", area->gates().logic_error(false).runs,
                      area->technology().name, area->error_text());
@@ -433,6 +434,7 @@ Json SweepReport::json() const {
             {"steps", steps}};
   if (!accuracy.empty()) json["accuracy"] = accuracy;
   if (const std::string beyond = beyond_design(); !beyond.empty()) json["clock"] = beyond;
+  if (space->clock_model()) json["clock_model"] = space->clock_model()->text();
   if (const std::string beyond = extrapolated(); !beyond.empty()) json["extrapolated"] = beyond;
   if (const std::string more = between_regions(); !more.empty()) json["host"] = more;
   return json;

@@ -151,6 +151,17 @@ class Reader {
     }
   }
 
+  // The name of a clock model.
+  void clock(const Json& json, bool is_axis, std::optional<ClockModel>& out) {
+    if (!json.is_string())
+      return error("clock", fmt::format("{} is not the name of a clock model", json.dump()),
+                   fmt::format("write \"{}\", or an axis \"clock_mhz\"", kClockModel));
+    if (is_axis) return error("clock", "the axis clock_mhz gives the points other clocks", "remove one of the two");
+    auto model = choose_clock_model(json.get<std::string>(), fmt::format("{}, \"clock\"", where_));
+    if (model.ok()) out = *std::move(model);
+    else errors.insert(errors.end(), model.errors().begin(), model.errors().end());
+  }
+
   void add_memory(const std::string& text) {
     const auto memory = simulator::system_memory({.memory = text});
     if (!memory.ok()) {
@@ -323,7 +334,7 @@ std::string_view encoding_name(const isa::HardwareConfig& hardware) {
 }
 
 Result<Space> Space::parse(const Json& json, std::string_view where) {
-  constexpr std::array<std::string_view, 5> kKeys{"hardware", "axes", "together", "objectives", "constraints"};
+  constexpr std::array<std::string_view, 6> kKeys{"hardware", "axes", "together", "objectives", "constraints", "clock"};
   if (!json.is_object())
     return Diagnostic{"cannot read the space", std::string(where), "expected a JSON object",
                       R"(write {"hardware": "1x16x16-ext", "axes": {"block_in": [8, 16, 32]}})"};
@@ -358,6 +369,10 @@ Result<Space> Space::parse(const Json& json, std::string_view where) {
     if (std::ranges::any_of(space.objectives_, judges) || std::ranges::any_of(space.constraints_, judges))
       reader.error("accuracy", "accuracy is measured only with numeric axes, and there is none",
                    fmt::format("add one of {}", fmt::join(numeric_keys(), ", ")));
+  }
+  if (json.contains("clock")) {
+    reader.clock(json.at("clock"), varies(reader.read, [](std::string_view name) { return name == "clock_mhz"; }),
+                 space.clock_model_);
   }
   if (!reader.errors.empty()) return reader.errors;
   space.axes_ = std::move(reader.read);
@@ -396,6 +411,9 @@ Result<isa::Machine> Space::machine(const Genes& genes) const {
       put(json, parameter, value, folder_);
   DOVETAIL_ASSIGN(isa::Machine machine, isa::machine_from_json(json, base_name_));
   DOVETAIL_TRY(simulator::system_memory(machine.system));
+  if (clock_model_) {
+    DOVETAIL_ASSIGN(machine.system.clock_mhz, clock_model_->clock_mhz(machine));
+  }
   machine.hardware.name = with_changes(base_name_, changes({base_.hardware, machine.system}, machine));
   return machine;
 }

@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "explore/area/clock_model.h"
 #include "explore/sweep/metrics.h"
 #include "explore/sweep/numerics.h"
 #include "isa/system.h"
@@ -58,8 +59,10 @@ class Space {
   std::uint64_t size() const;  // number of points, including invalid ones; saturates
   // In counting order, the last axis first. Precondition: index < size().
   Genes genes(std::uint64_t index) const;
-  // Errors: those of validate() for the combination.
+  // Errors: those of validate() for the combination; the clock model does not apply.
   Result<isa::Machine> machine(const Genes& genes) const;
+  // What gives the points their clocks; nullopt: the base machine and the axes.
+  const std::optional<ClockModel>& clock_model() const { return clock_model_; }
   // The numeric choices of the point.
   Numerics numerics(const Genes& genes) const;
   bool has_numerics() const;  // whether an axis is a numeric choice
@@ -75,7 +78,7 @@ class Space {
   Json chosen(const Genes& genes) const;
   // The file's content without its formatting, and the hashes of the DRAM files and of the hardware file that it names:
   // equal spaces have equal texts.
-  std::string text() const { return json_.dump() + files_; }
+  std::string text() const { return json_.dump() + files_ + (clock_model_ ? clock_model_->key() : ""); }
 
  private:
   Json json_;
@@ -84,6 +87,7 @@ class Space {
   std::string base_name_;
   std::filesystem::path folder_;  // of the space's file
   std::string files_;             // the hashes of files
+  std::optional<ClockModel> clock_model_;
   std::vector<Axis> axes_;
   std::vector<Objective> objectives_;
   std::vector<Constraint> constraints_;
