@@ -282,6 +282,7 @@ class Comparer {
                               .other_steps = latency.others,
                               .count = system.accelerators,
                               .split = system.split};
+    if (system.clock_is_modeled) accel.clock_model = system.clock_from;
     DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(session.program()));
     for (const auto& [index, step, code] : steps) {
       const isa::AcceleratorConfigs configs = code.configs();

@@ -43,6 +43,7 @@ struct ComparedAccelerator {
   std::uint64_t cycles = 0;
   double clock_mhz = 0, seconds = 0;  // time of its steps
   std::string beyond_design = {};     // beyond_design() of the clock
+  std::string clock_model = {};       // what gave the clock, with its error; empty: not a model
   std::string memory;
   std::uint64_t dram_read = 0, dram_written = 0;  // bytes, whole beats, instructions included
   std::size_t steps = 0, other_steps = 0;

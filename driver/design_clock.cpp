@@ -29,6 +29,7 @@ Result<SystemChanges> with_clock_model(const isa::Machine& machine, SystemChange
   DOVETAIL_ASSIGN(const explore::ClockModel model, explore::choose_clock_model(changes.clock_model, "--clock"));
   DOVETAIL_ASSIGN(changes.clock_mhz, model.clock_mhz(machine));
   changes.clock_from = fmt::format("--clock {}: {}", changes.clock_model, model.text());
+  changes.clock_is_modeled = true;
   changes.clock_model.clear();
   return changes;
 }

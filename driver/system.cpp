@@ -60,6 +60,7 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
     DOVETAIL_TRY(check_clock(*changes.clock_mhz, fmt::format("{}", *changes.clock_mhz)));
     system.clock_mhz = *changes.clock_mhz;
     system.clock_from = changes.clock_from;
+    system.clock_is_modeled = changes.clock_is_modeled;
   }
   if (!changes.memory) {
     auto memory = configured_memory(config, from);

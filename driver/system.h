@@ -20,6 +20,7 @@ struct SystemChanges {
   // The clock is that of a model, by name: with_clock_model() (driver/design_clock.h) gives clock_mhz its value.
   std::string clock_model = {};
   std::string clock_from = "--clock";             // origin of clock_mhz
+  bool clock_is_modeled = false;                  // clock_mhz is a model's
   std::optional<std::string> memory = {};         // as isa::SystemConfig::memory
   std::optional<std::int64_t> accelerators = {};  // 1 to isa::kMostAccelerators
   std::optional<isa::Split> split = {};
@@ -31,6 +32,7 @@ struct SystemChanges {
 struct System {
   double clock_mhz = 0;
   std::string clock_from;  // origin of the clock: the name of a configuration, or an option
+  bool clock_is_modeled = false;  // by the model that clock_from describes
   simulator::MemorySpec memory;
   std::string memory_from;
   std::int64_t accelerators = 1;  // accelerators that share the memory

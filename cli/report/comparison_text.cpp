@@ -47,6 +47,7 @@ std::string detail_text(const driver::ComparedRow& row) {
     line("cycles", fmt::format("{} = {} at {:.6g} MHz in {} step{}; memory {}", with_separators(accel.cycles),
                                milliseconds_text(accel.seconds), accel.clock_mhz, accel.steps,
                                accel.steps == 1 ? "" : "s", accel.memory));
+    if (!accel.clock_model.empty()) line("clock", accel.clock_model);
     if (!accel.beyond_design.empty()) line("clock", accel.beyond_design);
     if (accel.samples() > 1)
       line("batch", fmt::format("{} samples, {} on each accelerator; all share the memory. The latency is the batch's; "
@@ -104,6 +105,8 @@ Json row_json(const driver::ComparedModel& model, const driver::ComparedRow& row
                            {"other_steps", row.accelerator->other_steps},
                            {"accelerators", row.accelerator->count},
                            {"split", isa::name(row.accelerator->split)}};
+  if (row.accelerator && !row.accelerator->clock_model.empty())
+    json["accelerator"]["clock_model"] = row.accelerator->clock_model;
   json["bundle_bytes"] = row.bundle_bytes;
   json["arena_bytes"] = row.arena_bytes;
   json["joules"] = row.joules ? Json(*row.joules) : Json();
@@ -164,6 +167,9 @@ std::string comparison_text(const driver::Comparison& comparison, Amount amount)
     for (const driver::ComparedRow& row : model.rows)
       if (amount == Amount::details) text += detail_text(row);
       else if (!row.available()) text += entry("not run", row.target + ": " + row.unavailable);
+      else if (row.accelerator && !row.accelerator->clock_model.empty())
+        text += entry("clock", fmt::format("{}: {:.6g} MHz, {}", shortened(row.machine), row.accelerator->clock_mhz,
+                                           row.accelerator->clock_model));
       else if (row.accelerator && !row.accelerator->beyond_design.empty())
         text += entry("clock", fmt::format("{}: {}", shortened(row.machine), row.accelerator->beyond_design));
   }

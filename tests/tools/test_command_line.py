@@ -326,6 +326,9 @@ class Children(Case):
     def test_yosys(self) -> None:
         self.check_ends_with_its_parent(["hw", "area", "tiny", "--run"], 4, PATH=self.fake("yosys"))
 
+    def test_nextpnr(self) -> None:
+        self.check_ends_with_its_parent(["hw", "pnr", "tiny", "--core", "--run"], 4, PATH=self.fake("nextpnr-ecp5"))
+
     def test_measurements_of_the_tuner(self) -> None:
         line = ["tune", SOURCE / "examples/digits/digits_float.onnx", "--target", "cpu", "--records", self.file("r.db")]
         self.check_ends_with_its_parent(line, 2)
