@@ -32,7 +32,6 @@ struct SystemChanges {
 struct System {
   double clock_mhz = 0;
   std::string clock_from;  // origin of the clock: the name of a configuration, or an option
-  bool clock_is_modeled = false;  // by the model that clock_from describes
   simulator::MemorySpec memory;
   std::string memory_from;
   std::int64_t accelerators = 1;  // accelerators that share the memory
@@ -41,6 +40,7 @@ struct System {
   // The configurations of all accelerators after the first, where they differ (isa::SystemConfig::others).
   std::vector<isa::HardwareConfig> others = {};
   double level_ps = 0;  // the delay of a level of logic, for the clock of the design; 0: that of the kit's technology
+  bool clock_is_modeled = false;  // by the model that clock_from describes
 
   // Whether several accelerators work on one sample.
   bool divides_samples() const { return accelerators > 1 && split != isa::Split::samples; }

@@ -150,7 +150,7 @@ Result<std::filesystem::path> out_folder(const PnrArguments& arguments, const is
   std::filesystem::path folder = arguments.out.value_or(
       fmt::format("{}-{}", config.name.substr(0, config.name.find(',')), options.board ? options.board->name : "core"));
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  std::filesystem::create_directory(folder, error);
   if (error)
     return Diagnostic{"cannot create folder", folder.string(), error.message(), "choose another folder for --out"};
   return folder;

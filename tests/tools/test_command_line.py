@@ -327,7 +327,16 @@ class Children(Case):
         self.check_ends_with_its_parent(["hw", "area", "tiny", "--run"], 4, PATH=self.fake("yosys"))
 
     def test_nextpnr(self) -> None:
-        self.check_ends_with_its_parent(["hw", "pnr", "tiny", "--core", "--run"], 4, PATH=self.fake("nextpnr-ecp5"))
+        path = self.fake("nextpnr-ecp5")
+        yosys = pathlib.Path(path.split(":", maxsplit=1)[0]) / "yosys"
+        yosys.write_text("""#!/bin/sh
+printf 'module \\\\dovetail_top\\nend\\n' > tree.txt
+printf '=== dovetail_top ===\\n   Number of cells: 1\\n     LUT4 1\\n' > cells.txt
+printf 'dovetail_top/a_LUT4_Z\\n' > LUT4.txt
+printf '(length=3):\\n 0: a\\n 3: b\\n' > depth.txt
+""")
+        yosys.chmod(0o755)
+        self.check_ends_with_its_parent(["hw", "pnr", "tiny", "--core", "--run"], 4, PATH=path)
 
     def test_measurements_of_the_tuner(self) -> None:
         line = ["tune", SOURCE / "examples/digits/digits_float.onnx", "--target", "cpu", "--records", self.file("r.db")]

@@ -79,6 +79,8 @@ COMMANDS: list[tuple[str, list]] = [
     ("area-estimate", ["hw", "area", "1x16x16", "--estimate"]),
     ("fpga-estimate", ["hw", "area", "1x16x16,accelerators=2", "--estimate", "--flow", "xc7"]),
     ("fpga-estimate", ["hw", "area", "1x16x16", "--estimate", "--flow", "xcup"]),
+    ("pnr", ["hw", "pnr", "tiny", "--core"]),
+    ("area", ["hw", "area", "tiny", "--flow", "ecp5"]),
     ("zoo", ["zoo", "resnet8", "--int8", "--samples", "1", "-o", "{}/z.onnx"]),
     *((name, [name, "{}/z.onnx", *ACCEL, "--engine", "cycle", "--accelerators", "2", "--split", "layers"]) for name in ("run", "profile")),
     ("export", ["export", DIGITS, "-o", "{}/exported"]),
