@@ -79,7 +79,7 @@ if(TARGET dovetail_mpi)
   install(TARGETS dovetail_mpi LIBRARY DESTINATION lib/dovetail COMPONENT kit)
 endif()
 # The design, for `dovetail rtl build` and `dovetail hw area`; its test bench includes the header.
-install(DIRECTORY hw/rtl hw/sva hw/syn hw/tb hw/soc hw/board DESTINATION ${share}/hw COMPONENT kit)
+install(DIRECTORY hw/rtl hw/soc hw/board hw/sva hw/syn hw/tb DESTINATION ${share}/hw COMPONENT kit)
 install(FILES simulator/rtl/model_api.h DESTINATION ${share}/simulator/rtl COMPONENT kit)
 # The energy table, whose rows `--energy FILE.json` replaces.
 install(DIRECTORY explore/energy explore/technology DESTINATION ${share} COMPONENT kit FILES_MATCHING PATTERN "*.json")

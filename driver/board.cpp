@@ -21,13 +21,15 @@ constexpr double kLeastVcoMhz = 400, kMostVcoMhz = 800, kBestVcoMhz = 600, kLeas
 constexpr std::int64_t kMostDivider = 128;
 constexpr double kMostPllError = 0.01, kMostBaudError = 0.02;
 
-constexpr std::array<std::string_view, 12> kPins{"clk_i",    "rst_ni",   "uart_rx_i", "uart_tx_o", "led_o[0]", "led_o[1]",
-                                                 "led_o[2]", "led_o[3]", "led_o[4]",  "led_o[5]",  "led_o[6]", "led_o[7]"};
+constexpr std::array<std::string_view, 12> kPins{"clk_i",    "rst_ni",   "uart_rx_i", "uart_tx_o",
+                                                 "led_o[0]", "led_o[1]", "led_o[2]",  "led_o[3]",
+                                                 "led_o[4]", "led_o[5]", "led_o[6]",  "led_o[7]"};
 
 // The words of a line of constraints, without quotes, ends of statements and comments.
 std::vector<std::string> words_of(std::string line) {
   line = line.substr(0, line.find('#'));
-  std::ranges::replace_if(line, [](char c) { return c == '"' || c == ';'; }, ' ');
+  std::ranges::replace_if(
+      line, [](char c) { return c == '"' || c == ';'; }, ' ');
   TextStream stream(std::move(line));
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
@@ -96,9 +98,13 @@ Result<DesignTop> board_top(const Board& board, const isa::HardwareConfig& confi
     return bad(fmt::format("a bit of {} baud takes {:.1f} cycles of {:g} MHz, not 4 to 65536 whole ones", board.baud,
                            cycles, pll.mhz),
                "choose another clock");
+  if (config.address_bits < 63 && board.ram_bytes > std::int64_t{1} << config.address_bits)
+    return bad(fmt::format("the RAM has {} bytes, and address_bits = {} reach {}", board.ram_bytes, config.address_bits,
+                           std::int64_t{1} << config.address_bits),
+               "choose a smaller RAM, or more address_bits");
   DesignTop top{.module = "dovetail_chip",
                 .sources = {"rtl", "soc/dovetail_soc_ram.sv", "soc/dovetail_soc_uart.sv", "board"}};
-  top.wrapper = fmt::format(R"(// {} on {}: {:g} MHz.
+  top.wrapper = fmt::format(R"(// {:g} MHz.
 module dovetail_chip (
   input  logic       clk_i,
   input  logic       rst_ni,
@@ -117,8 +123,7 @@ module dovetail_chip (
   );
 endmodule
 )",
-                            config.name, board.name, pll.mhz, pll.input, pll.feedback, pll.output, board.ram_bytes,
-                            divider);
+                            pll.mhz, pll.input, pll.feedback, pll.output, board.ram_bytes, divider);
   return top;
 }
 

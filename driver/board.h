@@ -23,7 +23,7 @@ struct Pll {
 std::optional<Pll> pll_for(double oscillator_mhz, double mhz);
 
 struct Board {
-  std::string name = {};                  // "ulx3s", or that of the file of constraints
+  std::string name = {};  // "ulx3s", or that of the file of constraints
   std::filesystem::path constraints = {};
   double oscillator_mhz = 0;
   std::int64_t ram_bytes = 131072, baud = 115200;
@@ -34,7 +34,7 @@ struct Board {
 Result<Board> read_board(const std::filesystem::path& file);
 
 // The board's top for a clock of the accelerator. Errors: the PLL cannot make the clock, the baud rate does not fit it,
-// or the configuration's port is too narrow.
+// or the RAM is larger than the address space.
 Result<DesignTop> board_top(const Board& board, const isa::HardwareConfig& config, const Pll& pll);
 
 }  // namespace dovetail::driver

@@ -23,8 +23,8 @@ std::optional<DesignClock> design_clock(const isa::HardwareConfig& config, doubl
 // Empty: the clock does not exceed the design's, or the latter is unknown.
 std::string beyond_design(const isa::HardwareConfig& config, double clock_mhz, double level_ps = 0);
 
-// Gives the clock that a model has for the machine, if the changes name one (SystemChanges::clock_model). Errors: there
-// is no such model, or it does not apply to the machine.
+// Gives the clock that a model has for the machine, if the changes name one (SystemChanges::clock_model). Errors: the
+// model is unknown, or it does not apply to the machine.
 Result<SystemChanges> with_clock_model(const isa::Machine& machine, SystemChanges changes);
 
 }  // namespace dovetail::driver

@@ -109,10 +109,12 @@ using OwnCounts = std::map<std::pair<std::string, std::string>, Counts>;
 class Tree {
  public:
   // `flat`: the counts are those of each path.
-  Tree(const InstanceTree& instances, const OwnCounts& own, std::size_t resources, bool flat, std::vector<AreaRow>& rows)
+  Tree(const InstanceTree& instances, const OwnCounts& own, std::size_t resources, bool flat,
+       std::vector<AreaRow>& rows)
       : instances_(instances), own_(own), resources_(resources), flat_(flat), rows_(rows) {}
 
-  // Appends the rows of a block and of all blocks in it. Returns the counts of one instance, or of all of a flat netlist.
+  // Appends the rows of a block and of all blocks in it. Returns the counts of one instance, or of all of a flat
+  // netlist.
   Counts walk(const std::string& type, const std::string& path, std::int64_t instances) {
     const std::size_t row = rows_.size();
     rows_.push_back({.path = path, .module = module_name(type), .instances = instances, .used = {}});
@@ -230,7 +232,8 @@ Result<Area> parse_area(std::string_view flow, const AreaTexts& texts, std::stri
     for (const auto& [module, counts] : modules)
       for (const InstanceTree::Child& child : instances.children(module.second))
         if (!modules.contains({"", child.type}))
-          return bad(fmt::format("no cells are reported for {}, the module of instance {}", child.type, child.instance));
+          return bad(
+              fmt::format("no cells are reported for {}, the module of instance {}", child.type, child.instance));
   Tree(instances, flat ? count_names(texts, resources, instances) : modules, resources.size(), flat, area.rows)
       .walk(whole, "", 1);
   if (flat && area.rows.front().used != modules.at({"", whole}))

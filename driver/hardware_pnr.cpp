@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kDevice = "LFE5U-85F-6 CABGA381", kDeviceName = "LFE5U-85F",
                            kDeviceOptions = "--85k --speed 6 --package CABGA381";
 constexpr std::int64_t kDeviceLut = 83640, kDeviceFf = 83640, kDeviceDsp = 156, kDeviceBram = 208;
-constexpr const char* kSmaller = "choose smaller blocks or buffers; `dovetail hw list` has the named configurations";
+constexpr const char* kSmaller = "choose smaller blocks or buffers";
 
 // The program on the PATH: from a package of the system, or from PyPI.
 std::optional<std::string> find_tool(const std::string& name) {
@@ -86,9 +86,7 @@ class Placer {
   Placer(const fs::path& folder, const Tools& tools, const PnrOptions& options, std::string name)
       : folder_(folder), tools_(tools), options_(options), name_(std::move(name)) {}
 
-  fs::path file(std::int64_t seed, std::string_view what) const {
-    return folder_ / fmt::format("{}.{}", seed, what);
-  }
+  fs::path file(std::int64_t seed, std::string_view what) const { return folder_ / fmt::format("{}.{}", seed, what); }
 
   Result<PnrRun> run(std::int64_t seed, const InstanceTree& names, std::vector<PnrUse>& used) const {
     options_.begin(fmt::format("{}: placing and routing, seed {}; minutes", name_, seed));
@@ -116,8 +114,9 @@ class Placer {
   Result<std::string> bitstream(std::int64_t seed) const {
     options_.begin(fmt::format("{}: packing the bitstream", name_));
     const fs::path log = folder_ / "ecppack.log";
-    DOVETAIL_ASSIGN(const ChildEnd end,
-                    run_child({fmt::format("exec {} --compress {}.config chip.bit", tools_.ecppack, seed), folder_, {}, log}));
+    DOVETAIL_ASSIGN(
+        const ChildEnd end,
+        run_child({fmt::format("exec {} --compress {}.config chip.bit", tools_.ecppack, seed), folder_, {}, log}));
     if (end.exit != 0) return failed("ecppack", log);
     return read_text_file(folder_ / "chip.bit");
   }
@@ -175,9 +174,10 @@ Result<PnrMade> run_pnr(const isa::HardwareConfig& config, const PnrOptions& giv
   if (options.board) {
     const auto pll = pll_for(options.board->oscillator_mhz, options.target_mhz);
     if (!pll)
-      return Diagnostic{"cannot place and route the design", fmt::format("{} MHz", options.target_mhz),
-                        fmt::format("the PLL cannot make this clock within 1 % from {:g} MHz", options.board->oscillator_mhz),
-                        "choose a clock from 4 to 400 MHz"};
+      return Diagnostic{
+          "cannot place and route the design", fmt::format("{} MHz", options.target_mhz),
+          fmt::format("the PLL cannot make this clock within 1 % from {:g} MHz", options.board->oscillator_mhz),
+          "choose a clock from 4 to 400 MHz"};
     options.target_mhz = pll->mhz;
     DOVETAIL_ASSIGN(top, board_top(*options.board, config, *pll));
   }

@@ -20,13 +20,13 @@ inline constexpr std::string_view kPnrFlow = "ecp5";
 
 struct PnrOptions {
   std::vector<std::int64_t> seeds = {1};
-  double target_mhz = 60;              // that the placer aims for; of a board, the clock that its PLL makes
-  std::optional<Board> board = {};     // nullopt: the accelerator alone, without pins
+  double target_mhz = 60;           // that the placer aims for; of a board, the clock that its PLL makes
+  std::optional<Board> board = {};  // nullopt: the accelerator alone, without pins
   // Called with the text of each step, before it begins.
   std::function<void(const std::string&)> begin = [](const std::string&) {};
 };
 
-// What a run gives besides its numbers.
+// What a run gives in addition to its numbers.
 struct PnrFiles {
   std::string bitstream = {};  // empty: no board, or its clock is not reached
   std::string report = {};     // nextpnr's report of the best run, JSON

@@ -16,9 +16,9 @@ namespace {
 struct ResourceRow {
   std::string_view cell, title;
 };
-constexpr std::array kResources{ResourceRow{"TRELLIS_COMB", "LUT"}, ResourceRow{"TRELLIS_RAMW", "write ports of LUT RAM"},
-                                ResourceRow{"TRELLIS_FF", "FF"}, ResourceRow{"MULT18X18D", "DSP"},
-                                ResourceRow{"DP16KD", "block RAM"}};
+constexpr std::array kResources{ResourceRow{"TRELLIS_COMB", "LUT"},
+                                ResourceRow{"TRELLIS_RAMW", "write ports of LUT RAM"}, ResourceRow{"TRELLIS_FF", "FF"},
+                                ResourceRow{"MULT18X18D", "DSP"}, ResourceRow{"DP16KD", "block RAM"}};
 
 // What Yosys appends to the name of a signal to name cells and nets of its logic.
 constexpr std::array<std::string_view, 8> kAppended{"_LUT4",     "_PFUMX",   "_L6MUX21", "_CCU2C",

@@ -40,7 +40,7 @@ struct PnrUse {
 };
 
 struct Pnr {
-  Area area = {};  // of the same run of Yosys: config, flow, counts of blocks
+  Area area = {};          // of the same run of Yosys: config, flow, counts of blocks
   std::string board = {};  // empty: the accelerator alone, without pins
   std::string device = {};
   std::string placer = {};  // nextpnr with its version

@@ -16,7 +16,7 @@ namespace dovetail::driver {
 
 // Values that replace those of the configuration.
 struct SystemChanges {
-  std::optional<double> clock_mhz = {};           // isa::kLeastClockMhz to isa::kMostClockMhz
+  std::optional<double> clock_mhz = {};  // isa::kLeastClockMhz to isa::kMostClockMhz
   // The clock is that of a model, by name: with_clock_model() (driver/design_clock.h) gives clock_mhz its value.
   std::string clock_model = {};
   std::string clock_from = "--clock";             // origin of clock_mhz

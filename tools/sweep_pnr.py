@@ -21,8 +21,8 @@ import time
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 OUT = SOURCE / "hw/syn/sweep.pnr.ecp5.json"
 BASE = {"block_in": 4, "block_out": 4, "uop_buffer_bytes": 2048, "inp_buffer_bytes": 2048, "wgt_buffer_bytes": 4096, "acc_buffer_bytes": 4096,
-        "command_queue_depth": 16, "token_queue_depth": 16, "outstanding_beats": 32, "burst_beats": 16}
-SMALL = {"uop_buffer_bytes": 64, "inp_buffer_bytes": 64, "wgt_buffer_bytes": 128, "acc_buffer_bytes": 256, "command_queue_depth": 4, "token_queue_depth": 2,
+        "command_queue_depth": 16, "outstanding_beats": 32, "burst_beats": 16}
+SMALL = {"uop_buffer_bytes": 64, "inp_buffer_bytes": 64, "wgt_buffer_bytes": 128, "acc_buffer_bytes": 256, "command_queue_depth": 4,
          "address_bits": 20, "outstanding_beats": 8, "burst_beats": 4}  # of `tiny`
 LARGE = {"uop_buffer_bytes": 16384, "inp_buffer_bytes": 16384, "wgt_buffer_bytes": 65536, "acc_buffer_bytes": 65536}
 ALL = {"requant": True, "saturate": True, "overwrite": True}

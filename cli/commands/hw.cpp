@@ -52,7 +52,8 @@ class Hw : public Command {
         .choices({"generic", "xc7", "xcup", "ecp5"});
     options.flag("--run", run_, "for area and pnr --core: run the tools, even if the kit keeps a result");
     options.flag("--core", pnr_.core, "for pnr: the accelerator alone, without a board and its pins");
-    options.values("--seed", "N", pnr_.seeds, "for pnr: a seed of the placer (default 1); repeatable: the best is kept");
+    options.values("--seed", "N", pnr_.seeds,
+                   "for pnr: a seed of the placer (default 1); repeatable: the best is kept");
     options.value("--freq", "MHZ", pnr_.freq,
                   "for pnr: the clock of the board, which a PLL makes (default 40); with --core, that the placer aims "
                   "for (default 60)");

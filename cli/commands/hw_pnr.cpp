@@ -18,6 +18,7 @@
 #include "cli/shell/progress.h"
 #include "driver/compile_model.h"
 #include "driver/hardware_pnr.h"
+#include "driver/names.h"
 #include "isa/system.h"
 
 namespace dovetail::cli {
@@ -81,9 +82,7 @@ std::string path_text(const driver::PnrPath& path) {
                      path.routing_ns, path.from, path.to, table.to_string(0));
 }
 
-std::string number(std::int64_t value) {
-  return value == 0 ? "-" : with_separators(static_cast<std::uint64_t>(value));
-}
+std::string number(std::int64_t value) { return value == 0 ? "-" : with_separators(static_cast<std::uint64_t>(value)); }
 
 std::string blocks_text(const driver::Area& area, bool all) {
   std::vector<std::string> headers = {"block"};
@@ -99,9 +98,8 @@ std::string blocks_text(const driver::Area& area, bool all) {
   for (const driver::AreaRow& row : area.rows) {
     const auto depth = depth_of(row);
     if (!all && depth > most_depth) continue;
-    std::vector<std::string> cells = {
-        std::string(2 * static_cast<std::size_t>(depth), ' ') +
-        (row.path.empty() ? row.module : row.path.substr(row.path.rfind('/') + 1))};
+    std::vector<std::string> cells = {std::string(2 * static_cast<std::size_t>(depth), ' ') +
+                                      (row.path.empty() ? row.module : row.path.substr(row.path.rfind('/') + 1))};
     for (const std::int64_t used : row.used) cells.push_back(number(used));
     table.add(std::move(cells));
   }
@@ -110,15 +108,16 @@ std::string blocks_text(const driver::Area& area, bool all) {
 
 std::string report_text(const driver::Pnr& pnr, const std::string& fresh, bool all) {
   const driver::PnrRun& best = pnr.best();
-  std::string text = fmt::format(
-      "placed        {}, {}, on {}\nclock         {:.1f} MHz after routing, seed {}{}\n", pnr.area.config,
-      pnr.board.empty() ? "the accelerator alone, without pins" : fmt::format("board {}", pnr.board), pnr.device,
-      best.clock_mhz, best.seed,
-      pnr.board.empty() ? fmt::format("; the placer aimed for {:g} MHz", pnr.target_mhz)
-                        : fmt::format("; the board runs at {:g} MHz", pnr.target_mhz));
+  std::string text =
+      fmt::format("placed        {}, {}, on {}\nclock         {:.1f} MHz after routing, seed {}{}\n", pnr.area.config,
+                  pnr.board.empty() ? "the accelerator alone, without pins" : fmt::format("board {}", pnr.board),
+                  pnr.device, best.clock_mhz, best.seed,
+                  pnr.board.empty() ? fmt::format("; the placer aimed for {:g} MHz", pnr.target_mhz)
+                                    : fmt::format("; the board runs at {:g} MHz", pnr.target_mhz));
   if (pnr.runs.size() > 1) {
     std::vector<std::string> seeds;
-    for (const driver::PnrRun& run : pnr.runs) seeds.push_back(fmt::format("{:.1f} (seed {})", run.clock_mhz, run.seed));
+    for (const driver::PnrRun& run : pnr.runs)
+      seeds.push_back(fmt::format("{:.1f} (seed {})", run.clock_mhz, run.seed));
     text += fmt::format("seeds         {} MHz\n", fmt::join(seeds, ", "));
   }
   text += fmt::format("tools         {}, {}; {}{}\n\n", pnr.area.tool, pnr.placer, pnr.date, fresh);
@@ -138,7 +137,7 @@ Result<std::string> write_files(const std::filesystem::path& folder, const drive
     names.push_back((folder / name).string());
     return {};
   };
-  DOVETAIL_TRY(write(made.pnr.area.config + ".bit", made.files.bitstream));
+  DOVETAIL_TRY(write(driver::plain_name(made.pnr.area.config) + ".bit", made.files.bitstream));
   DOVETAIL_TRY(write("pnr.json", driver::pnr_to_json(made.pnr).dump(1) + "\n"));
   DOVETAIL_TRY(write("nextpnr.json", made.files.report));
   DOVETAIL_TRY(write("nextpnr.log", made.files.log));
@@ -148,7 +147,7 @@ Result<std::string> write_files(const std::filesystem::path& folder, const drive
 Result<std::filesystem::path> out_folder(const PnrArguments& arguments, const isa::HardwareConfig& config,
                                          const driver::PnrOptions& options) {
   std::filesystem::path folder = arguments.out.value_or(
-      fmt::format("{}-{}", config.name.substr(0, config.name.find(',')), options.board ? options.board->name : "core"));
+      fmt::format("{}-{}", driver::plain_name(config.name), options.board ? options.board->name : "core"));
   std::error_code error;
   std::filesystem::create_directory(folder, error);
   if (error)
@@ -160,8 +159,8 @@ Result<std::filesystem::path> out_folder(const PnrArguments& arguments, const is
 
 Result<Exit> place_and_route(const PnrArguments& arguments) {
   DOVETAIL_ASSIGN(const isa::Machine machine,
-                  isa::load_uniform_machine(
-                      arguments.config.empty() ? driver::kDefaultHardware : arguments.config, "place and route"));
+                  isa::load_uniform_machine(arguments.config.empty() ? driver::kDefaultHardware : arguments.config,
+                                            "place and route"));
   const isa::HardwareConfig& config = machine.hardware;
   DOVETAIL_ASSIGN(driver::PnrOptions options, options_of(arguments));
   const bool as_kept = arguments.core && !arguments.run && !arguments.out && !arguments.freq && arguments.seeds.empty();
@@ -198,7 +197,8 @@ Result<Exit> place_and_route(const PnrArguments& arguments) {
   else print("{}\n{}", report_text(made.pnr, "", arguments.all), written);
   if (!meets)
     print_message(
-        "{}: {:.1f} MHz is below the {:g} MHz of the board, so that no bitstream was written: lower --freq, or try other "
+        "{}: {:.1f} MHz is below the {:g} MHz of the board, so that no bitstream was written: lower --freq, or try "
+        "other "
         "seeds (--seed)\n",
         config.name, made.pnr.best().clock_mhz, made.pnr.target_mhz);
   return meets ? Exit::success : Exit::failed;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -69,7 +71,8 @@ std::vector<std::string> beyond_runs(const std::vector<ClockRun>& runs, const Ha
     if (is < from || is > to) beyond.push_back(fmt::format("{} {} (runs have {} to {})", is, row.what, from, to));
   }
   for (const isa::spec::Extension& row : isa::spec::kExtensions)
-    if (hardware.*row.member && std::ranges::none_of(runs, [&](const ClockRun& run) { return run.hardware.*row.member; }))
+    if (hardware.*row.member &&
+        std::ranges::none_of(runs, [&](const ClockRun& run) { return run.hardware.*row.member; }))
       beyond.push_back(fmt::format("{} (no run has it)", row.key));
   return beyond;
 }
@@ -98,6 +101,10 @@ Result<ClockRuns> clock_runs_from_json(const Json& json, std::string_view where)
 Result<ClockModel> ClockModel::of_kit() {
   const std::string file =
       (simulator::hardware_folder() / "syn" / fmt::format("sweep.pnr.{}.json", kClockModel)).string();
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored))
+    return Diagnostic{"the clock model does not apply", fmt::format("clock {}", kClockModel),
+                      "the kit has no runs of place and route to fit it to (hw/syn)", "state a clock in MHz"};
   DOVETAIL_ASSIGN(const Json json, read_json_file(file));
   DOVETAIL_ASSIGN(ClockRuns runs, clock_runs_from_json(json, file));
   return fit(std::move(runs), file);

@@ -1,5 +1,5 @@
 // The memory port of a board: the accelerator's AXI4 master, and single words of the host. A word waits
-// until nothing of the accelerator is under way, and holds new bursts back until it is done; without
+// until no burst of the accelerator is in flight, and holds new bursts back until it is done; without
 // words the port adds no cycle.
 module dovetail_board_port #(
   parameter int unsigned BusBytes = 8,  // at least 4

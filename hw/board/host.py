@@ -41,7 +41,7 @@ class BoardError(Exception):
 
 
 class Board:
-    """An accelerator behind a UART. `files`: descriptors to read from and write to."""
+    """An accelerator with a UART. `files`: descriptors to read from and write to."""
 
     def __init__(self, files, timeout=10.0):
         self.reader, self.writer = files
@@ -83,10 +83,15 @@ class Board:
 
     def synchronize(self):
         """Ends a command that was cut off: its missing bytes are filled until the board answers that a command is unknown."""
-        for _ in range(2 + 6 + 4 * MOST_WORDS):
-            self.send(b"\0")
-            ready, _, _ = select.select([self.reader], [], [], 0.2)
-            if ready and os.read(self.reader, 4096).endswith(b"?"):
+        for count in (1, 8, 64, 6 + 4 * MOST_WORDS):
+            self.send(bytes(count))
+            last = b""
+            while select.select([self.reader], [], [], 0.5)[0]:
+                part = os.read(self.reader, 4096)
+                if not part:
+                    raise BoardError("no answer: the program has ended")
+                last = part[-1:]
+            if last == b"?":
                 return
         raise BoardError("no answer: is the bitstream loaded, and the port the board's?")
 

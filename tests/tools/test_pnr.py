@@ -102,7 +102,7 @@ class Refused(unittest.TestCase):
                             (["--out", "/proc/none"], "cannot create folder")):
             with self.subTest(words):
                 self.assertIn(text, self.refused("tiny", *words))
-        self.assertIn("accelerators that differ", self.refused("tiny+1x8x8,split=layers"))
+        self.assertIn("accelerators that differ", self.refused("1x8x8+1x16x16,split=layers"))
         self.assertIn("no model of flow ecp5", run("hw", "area", "tiny", "--flow", "ecp5", "--estimate").stderr)
 
     def test_constraints_without_a_pin(self):
@@ -123,6 +123,43 @@ printf 'dovetail_top/a_LUT4_Z\\n' > LUT4.txt; printf '(length=3):\\n 0: a\\n 3: 
         self.assertEqual(found.returncode, 2, found.stderr)
         self.assertIn("nextpnr failed: ERROR: no space", found.stderr)
         self.assertEqual(list(temporary.iterdir()), [])
+
+    def test_a_clock_model_without_runs(self):
+        words = ["simulate", SOURCE / "examples/assembly/matmul.s", "--engine", "cycle", "--clock", "ecp5"]
+        found = run(*words, DOVETAIL_HW=str(self.path))
+        self.assertEqual(found.returncode, 2)
+        self.assertIn("the kit has no runs of place and route to fit it to", found.stderr)
+
+    def test_a_clock_model(self):
+        """The clock of a report is the model's, with its name and error; a design beyond the runs is refused."""
+        runs = [{"parameters": {"block_in": 2 << i % 3, "block_out": 2 << i // 3 % 3, "requant": i >= 9}, "held_back": i % 4 == 3,
+                 "clock_mhz": 1000 / (12 + 2 + i % 3 + i // 3 % 3 + 2 * (i >= 9))} for i in range(16)]
+        (self.path / "syn").mkdir()
+        (self.path / "syn/sweep.pnr.ecp5.json").write_text(json.dumps({"device": "LFE5U-85F-6", "placer": "nextpnr-0.11.1", "runs": runs}))
+        for name in ("sweep.generic.json", "sweep.xc7.json", "sweep.xcup.json", "technology.json"):
+            (self.path / "syn" / name).write_text((SOURCE / "hw/syn" / name).read_text())
+        digits = SOURCE / "examples/digits/digits_int8.onnx"
+        hw = "1x8x8,inp_buffer_bytes=32768,wgt_buffer_bytes=262144,acc_buffer_bytes=131072"
+        found = run("profile", digits, "--target", "accel,cpu", "--hw", hw, "--clock", "ecp5", "--json", DOVETAIL_HW=str(self.path))
+        self.assertEqual(found.returncode, 0, found.stderr)
+        system = json.loads(found.stdout)["system"]
+        self.assertEqual(system["clock_mhz"], 55.6)  # 18 ns
+        self.assertEqual(system["clock_from"], "--clock ecp5: a model of 12 runs of nextpnr-0.11.1 for LFE5U-85F-6, off by 0.0 % on average, 0.0 % at most, "
+                         "on 4 other runs")
+        found = run("profile", digits, "--target", "accel,cpu", "--hw", "1x16x16", "--clock", "ecp5", DOVETAIL_HW=str(self.path))
+        self.assertEqual(found.returncode, 2)
+        self.assertIn("256 multipliers (runs have 4 to 64)", found.stderr)
+        space = self.path / "space.json"
+        space.write_text(json.dumps({"hardware": hw, "clock": "ecp5", "axes": {"block_in": [4, 8, 16]}, "objectives": ["latency_ms", "area_mm2"]}))
+        found = run("explore", digits, space, "-o", self.path / "out", "--json", DOVETAIL_HW=str(self.path))
+        self.assertEqual(found.returncode, 0, found.stderr)
+        report = json.loads(found.stdout)
+        self.assertIn("a model of 12 runs of nextpnr-0.11.1", report["clock_model"])
+        points = {point["chosen"]["block_in"]: point for point in report["points"]}
+        self.assertIn("clock_mhz=58.8", points[4]["machine"])
+        self.assertIn("clock_mhz=55.6", points[8]["machine"])
+        self.assertEqual(points[16]["state"], "infeasible")
+        self.assertIn("beyond its runs: 128 multipliers", points[16]["why"])
 
     def test_a_clock_model_that_is_not_there(self):
         for text in ("ice40", "ecp6"):

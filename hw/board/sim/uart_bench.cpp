@@ -16,8 +16,8 @@
 
 namespace {
 
-constexpr int kBitCycles = 8;      // UartDivider + 1
-constexpr int kPollCycles = 256;   // between looks at stdin
+constexpr int kBitCycles = 8;     // UartDivider + 1
+constexpr int kPollCycles = 256;  // between looks at stdin
 constexpr int kResetCycles = 8;
 
 // The host's transmitter: 8 data bits, no parity, one stop bit.

@@ -47,6 +47,10 @@ TEST_CASE("the constraints of a board") {
   };
   CHECK(error("LOCATE COMP \"uart_rx_i\"", "# LOCATE COMP \"uart_rx_i\"") == "no site is given for uart_rx_i");
   CHECK(error("FREQUENCY PORT", "# FREQUENCY PORT") == "the frequency of the oscillator is missing");
+  isa::HardwareConfig narrow = tiny;
+  narrow.address_bits = 16;
+  CHECK(board_top(board, narrow, *pll_for(25, 50)).errors().front().why ==
+        "the RAM has 131072 bytes, and address_bits = 16 reach 65536");
   Board fast = board;
   fast.baud = 50'000'000;
   CHECK(board_top(fast, tiny, *pll_for(25, 50)).errors().front().why.find("not 4 to 65536") != std::string::npos);

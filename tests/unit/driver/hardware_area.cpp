@@ -16,19 +16,21 @@ constexpr const char* kTree = R"(module \dovetail_top
   end
 end
 )";
-constexpr const char* kDepth = "Longest topological path in dovetail_top (length=7):\n    0: \\a_q [0]\n    7: \\u_x.b [1]\n";
+constexpr const char* kDepth =
+    "Longest topological path in dovetail_top (length=7):\n    0: \\a_q [0]\n    7: \\u_x.b [1]\n";
 
 // A flat netlist of two dot products: four LUTs, two carry cells, a DSP each, and a LUT of the top.
 AreaTexts flat_texts() {
-  return {kTree,
-          "=== dovetail_top ===\n\n   Number of cells:   9\n     CCU2C   2\n     LUT4   5\n     MULT18X18D   2\n",
-          kDepth,
-          {{"CCU2C", "dovetail_top/gen_lane[0].u_dot.s_CCU2C_COUT\ndovetail_top/gen_lane[1].u_dot.s_CCU2C_COUT\n"},
-           {"LUT4",
-            "dovetail_top/gen_lane[0].u_dot.a_LUT4_Z\ndovetail_top/gen_lane[0].u_dot.b_LUT4_Z\n"
-            "dovetail_top/gen_lane[1].u_dot.a_LUT4_Z\ndovetail_top/gen_lane[1].u_dot.b_LUT4_Z\ndovetail_top/c_LUT4_Z\n"},
-           {"MULT18X18D", "dovetail_top/gen_lane[0].u_dot.p\ndovetail_top/gen_lane[1].u_dot.p\n"},
-           {"TRELLIS_FF", ""}}};
+  return {
+      kTree,
+      "=== dovetail_top ===\n\n   Number of cells:   9\n     CCU2C   2\n     LUT4   5\n     MULT18X18D   2\n",
+      kDepth,
+      {{"CCU2C", "dovetail_top/gen_lane[0].u_dot.s_CCU2C_COUT\ndovetail_top/gen_lane[1].u_dot.s_CCU2C_COUT\n"},
+       {"LUT4",
+        "dovetail_top/gen_lane[0].u_dot.a_LUT4_Z\ndovetail_top/gen_lane[0].u_dot.b_LUT4_Z\n"
+        "dovetail_top/gen_lane[1].u_dot.a_LUT4_Z\ndovetail_top/gen_lane[1].u_dot.b_LUT4_Z\ndovetail_top/c_LUT4_Z\n"},
+       {"MULT18X18D", "dovetail_top/gen_lane[0].u_dot.p\ndovetail_top/gen_lane[1].u_dot.p\n"},
+       {"TRELLIS_FF", ""}}};
 }
 
 }  // namespace
@@ -74,12 +76,12 @@ TEST_CASE("what a device has too little of") {
   Area area = parse_area("ecp5", flat_texts()).value();
   CHECK(beyond_device(area).empty());
   area.rows[0].used = {83000, 400, 100, 157, 300, 200, 0};
-  CHECK(beyond_device(area) ==
-        "it needs 83800 LUT, and LFE5U-85F has 83640; it needs 157 DSP (MULT18X18D), and LFE5U-85F has 156; it needs 300 "
-        "block RAM (DP16KD), and LFE5U-85F has 208");
+  CHECK(
+      beyond_device(area) ==
+      "it needs 83800 LUT, and LFE5U-85F has 83640; it needs 157 DSP (MULT18X18D), and LFE5U-85F has 156; it needs 300 "
+      "block RAM (DP16KD), and LFE5U-85F has 208");
   CHECK(beyond_device(isa::load_config("1x8x8").value()).empty());
-  CHECK(beyond_device(isa::load_config("1x16x16").value()) ==
-        "it needs 304 DSP (MULT18X18D), and LFE5U-85F has 156");
+  CHECK(beyond_device(isa::load_config("1x16x16").value()) == "it needs 304 DSP (MULT18X18D), and LFE5U-85F has 156");
 }
 
 }  // namespace dovetail::driver

@@ -44,8 +44,7 @@ constexpr const char* kReport = R"({
 }  // namespace
 
 TEST_CASE("a report of nextpnr: clock, path by blocks and signals, use of the device") {
-  const PnrReport report =
-      parse_pnr_report(parse_json(kReport, "report").value(), "tiny", tree_of_load()).value();
+  const PnrReport report = parse_pnr_report(parse_json(kReport, "report").value(), "tiny", tree_of_load()).value();
   CHECK(report.clock_mhz == 53.01);
   CHECK(report.critical.from == "u_load/u_split/left_q");
   CHECK(report.critical.to == "u_load/credit_q");

@@ -40,10 +40,11 @@ TEST_CASE("clock model: fits periods, and rounds clocks to a tenth") {
   const ClockModel model = ClockModel::fit(made_runs(0), "made").value();
   CHECK(model.is_on());
   CHECK(model.error(true).most < 1e-4);
-  CHECK(model.clock_mhz(tiny_with(4)).value() == 62.5);   // 16 ns
-  CHECK(model.clock_mhz(tiny_with(8)).value() == 58.8);   // 17 ns
-  CHECK(model.text() ==
-        "a model of 12 runs of nextpnr-0.11.1 for LFE5U-85F-6, off by 0.0 % on average, 0.0 % at most, on 4 other runs");
+  CHECK(model.clock_mhz(tiny_with(4)).value() == 62.5);  // 16 ns
+  CHECK(model.clock_mhz(tiny_with(8)).value() == 58.8);  // 17 ns
+  CHECK(
+      model.text() ==
+      "a model of 12 runs of nextpnr-0.11.1 for LFE5U-85F-6, off by 0.0 % on average, 0.0 % at most, on 4 other runs");
 }
 
 TEST_CASE("clock model: stays off if it is off by more than 15 % on a held-back run") {
