@@ -189,7 +189,8 @@ OwnCounts count_names(const AreaTexts& texts, const std::vector<Resource>& resou
   return own;
 }
 
-void read_depth(std::string_view depth, Area& area) {
+// `flat`: the blocks of a flat netlist.
+void read_depth(std::string_view depth, const InstanceTree* flat, Area& area) {
   TextStream lines{std::string(depth)};
   for (std::string line; std::getline(lines, line);) {
     if (const std::size_t at = line.find("(length="); at != line.npos)
@@ -203,6 +204,10 @@ void read_depth(std::string_view depth, Area& area) {
     if (name.starts_with("$flatten"))
       name = name.substr(8, name.find(".$") == name.npos ? name.npos : name.find(".$") - 8);
     std::erase(name, '\\');
+    if (flat) {
+      const InstanceTree::Place place = flat->locate(name);
+      name = place.path + (place.path.empty() ? "" : "/") + signal_of(place.name);
+    }
     (number == "0:" ? area.longest_from : area.longest_to) = name;
   }
 }
@@ -213,6 +218,13 @@ std::vector<AreaResource> area_resources(std::string_view flow) {
   std::vector<AreaResource> shown;
   for (const Resource& resource : resources_of(flow)) shown.push_back(resource.shown);
   return shown;
+}
+
+std::string_view area_note(std::string_view flow) {
+  if (flow != "ecp5") return {};
+  return "the netlist is flat: registers, memories and DSPs count for their block, a LUT for the block that Yosys "
+         "names it "
+         "after, often that of its operands";
 }
 
 Result<Area> parse_area(std::string_view flow, const AreaTexts& texts, std::string_view top) {
@@ -238,7 +250,7 @@ Result<Area> parse_area(std::string_view flow, const AreaTexts& texts, std::stri
       .walk(whole, "", 1);
   if (flat && area.rows.front().used != modules.at({"", whole}))
     return bad("the names of cells are not as many as the cells");
-  read_depth(texts.depth, area);
+  read_depth(texts.depth, flat ? &instances : nullptr, area);
   if (area.logic_levels <= 0) return bad("the longest path is missing");
   return area;
 }

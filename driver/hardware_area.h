@@ -30,6 +30,9 @@ struct AreaResource {
 };
 std::vector<AreaResource> area_resources(std::string_view flow);
 
+// What a reader of the blocks must know; empty: each block's counts are its own.
+std::string_view area_note(std::string_view flow);
+
 // A block of the design with everything in it. Blocks of the same kind within the same block share a row.
 struct AreaRow {
   std::string path = {};  // instance names, joined by '/'; empty: the whole design

@@ -1,14 +1,27 @@
 #include "driver/instance_tree.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/text_stream.h"
 
 namespace dovetail::driver {
 
 namespace {
 
+// What Yosys appends to the name of a signal to name cells and nets of its logic.
+constexpr std::array<std::string_view, 8> kAppended{"_LUT4",     "_PFUMX",   "_L6MUX21", "_CCU2C",
+                                                    "_TRELLIS_", "_MULT18X", "_DP16KD",  "$"};
+
 std::string_view without_backslash(std::string_view name) { return name.starts_with('\\') ? name.substr(1) : name; }
 
 }  // namespace
+
+std::string signal_of(std::string_view name) {
+  std::size_t end = name.find('[');
+  for (const std::string_view appended : kAppended) end = std::min(end, name.find(appended));
+  return std::string(name.substr(0, end));
+}
 
 std::string module_name(std::string_view type) {
   if (!type.starts_with("$paramod")) return std::string(type);

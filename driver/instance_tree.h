@@ -16,6 +16,10 @@ std::string module_name(std::string_view type);
 // The name without the indices of generate blocks, whose instances share a row of a report.
 std::string kind_of(std::string_view instance);
 
+// The signal that a name of the netlist belongs to, without what synthesis appends to it: "left_q_TRELLIS_FF_Q_13" is
+// left_q, "grant[1]" is grant. Empty: synthesis has made the name.
+std::string signal_of(std::string_view name);
+
 class InstanceTree {
  public:
   struct Child {

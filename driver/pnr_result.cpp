@@ -20,10 +20,6 @@ constexpr std::array kResources{ResourceRow{"TRELLIS_COMB", "LUT"},
                                 ResourceRow{"TRELLIS_RAMW", "write ports of LUT RAM"}, ResourceRow{"TRELLIS_FF", "FF"},
                                 ResourceRow{"MULT18X18D", "DSP"}, ResourceRow{"DP16KD", "block RAM"}};
 
-// What Yosys appends to the name of a signal to name cells and nets of its logic.
-constexpr std::array<std::string_view, 8> kAppended{"_LUT4",     "_PFUMX",   "_L6MUX21", "_CCU2C",
-                                                    "_TRELLIS_", "_MULT18X", "_DP16KD",  "$"};
-
 Diagnostic bad_report(std::string_view where, std::string why) {
   return {"cannot read the report of nextpnr", std::string(where), std::move(why),
           "dovetail was tested with nextpnr 0.11.1"};
@@ -78,12 +74,6 @@ class PathReader {
 };
 
 }  // namespace
-
-std::string signal_of(std::string_view name) {
-  std::size_t end = name.find('[');
-  for (const std::string_view appended : kAppended) end = std::min(end, name.find(appended));
-  return std::string(name.substr(0, end));
-}
 
 const PnrRun& Pnr::best() const {
   DOVETAIL_CHECK(!runs.empty(), "a result without runs");

@@ -62,10 +62,6 @@ struct PnrReport {
 // Error: the report has no clock, no path, or another form.
 Result<PnrReport> parse_pnr_report(const Json& json, std::string_view where, const InstanceTree& names);
 
-// The signal that a name of the netlist belongs to, without what synthesis appends to it: "left_q_TRELLIS_FF_Q_13" is
-// left_q, "grant[1]" is grant. Empty: synthesis has made the name.
-std::string signal_of(std::string_view name);
-
 Json pnr_to_json(const Pnr& pnr);
 Result<Pnr> pnr_from_json(const Json& json, std::string_view where);
 

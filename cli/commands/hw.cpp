@@ -227,8 +227,10 @@ class Hw : public Command {
         cells.push_back(with_separators(static_cast<std::uint64_t>(used * accelerators)));
       table.add(std::move(cells));
     }
-    return fmt::format("{}\nlongest path through logic: {} levels, from {} to {}\n", table.to_string(0),
-                       area.logic_levels, area.longest_from, area.longest_to);
+    const std::string_view note = driver::area_note(area.flow);
+    return fmt::format("{}{}\nlongest path through logic: {} levels, from {} to {}\n", table.to_string(0),
+                       note.empty() ? "" : fmt::format("\n{}\n", note), area.logic_levels, area.longest_from,
+                       area.longest_to);
   }
 
   Exit list() const {

@@ -103,7 +103,7 @@ std::string blocks_text(const driver::Area& area, bool all) {
     for (const std::int64_t used : row.used) cells.push_back(number(used));
     table.add(std::move(cells));
   }
-  return table.to_string(0);
+  return fmt::format("{}\n{}\n", table.to_string(0), driver::area_note(area.flow));
 }
 
 std::string report_text(const driver::Pnr& pnr, const std::string& fresh, bool all) {

@@ -17,7 +17,8 @@ constexpr const char* kTree = R"(module \dovetail_top
 end
 )";
 constexpr const char* kDepth =
-    "Longest topological path in dovetail_top (length=7):\n    0: \\a_q [0]\n    7: \\u_x.b [1]\n";
+    "Longest topological path in dovetail_top (length=7):\n    0: \\a_q [0]\n    7: \\gen_lane[1].u_dot.s_CCU2C_COUT "
+    "[1]\n";
 
 // A flat netlist of two dot products: four LUTs, two carry cells, a DSP each, and a LUT of the top.
 AreaTexts flat_texts() {
@@ -45,7 +46,7 @@ TEST_CASE("the area of a flat netlist: blocks by the names of cells") {
   CHECK(area.rows[1].used == std::vector<std::int64_t>{4, 0, 0, 2, 0, 2, 0});
   CHECK(area.logic_levels == 7);
   CHECK(area.longest_from == "a_q");
-  CHECK(area.longest_to == "u_x.b");
+  CHECK(area.longest_to == "gen_lane.u_dot/s");
 }
 
 TEST_CASE("the area of a flat netlist: names and counts must agree") {

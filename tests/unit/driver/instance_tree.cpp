@@ -52,4 +52,11 @@ TEST_CASE("types of modules and kinds of instances") {
   CHECK(kind_of("gen_lane[12].u_dot") == "gen_lane.u_dot");
 }
 
+TEST_CASE("the signal that a name of the netlist belongs to") {
+  CHECK(signal_of("left_q_TRELLIS_FF_Q_13") == "left_q");
+  CHECK(signal_of("grant[1]") == "grant");
+  CHECK(signal_of("u_buffer_LUT4_Z_D_CCU2C_COUT_2$CCU2_COMB0") == "u_buffer");
+  CHECK(signal_of("$nextpnr_CCU2C_51$CIN").empty());
+}
+
 }  // namespace dovetail::driver

@@ -78,13 +78,6 @@ TEST_CASE("reports that are not nextpnr's") {
   CHECK(error("DP16KD", "DP32KD").find("DP16KD") != std::string::npos);
 }
 
-TEST_CASE("the signal that a name of the netlist belongs to") {
-  CHECK(signal_of("left_q_TRELLIS_FF_Q_13") == "left_q");
-  CHECK(signal_of("grant[1]") == "grant");
-  CHECK(signal_of("u_buffer_LUT4_Z_D_CCU2C_COUT_2$CCU2_COMB0") == "u_buffer");
-  CHECK(signal_of("$nextpnr_CCU2C_51$CIN").empty());
-}
-
 TEST_CASE("a result of place and route, written and read") {
   Pnr pnr;
   pnr.area = Area{.config = "tiny", .flow = "ecp5", .tool = "Yosys 0.23", .inputs = "12", .logic_levels = 20};
