@@ -1,5 +1,5 @@
-// The accelerator on a board, without what differs between boards: reset synchronizer, on-chip RAM at
-// address 0, and a UART over which a host reads and writes RAM and registers.
+// The accelerator on a board, without what differs between boards: reset synchronizer, on-chip RAM
+// at address 0, and a UART over which a host reads and writes RAM and registers.
 module dovetail_board import dovetail_isa_pkg::*; #(
   parameter int unsigned RamBytes = 131072,  // a power of two
   parameter logic [15:0] UartDivider = 16'd433  // cycles of a bit, less one; at least 3
@@ -8,7 +8,7 @@ module dovetail_board import dovetail_isa_pkg::*; #(
   input  logic       rst_ni,  // may be asserted and released at any time
   input  logic       uart_rx_i,
   output logic       uart_tx_o,
-  output logic [7:0] led_o    // reads of the accelerator, interrupt, access of the host; 7: heartbeat
+  output logic [7:0] led_o    // 0: reads of the accelerator, 1: interrupt, 2: host, 7: heartbeat
 );
   localparam int unsigned AddrWidth = ADDRESS_BITS;
   localparam int unsigned BusBytes = BUS_BYTES;

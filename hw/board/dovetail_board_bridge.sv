@@ -1,5 +1,5 @@
-// Reads and writes of words over a UART, for a host that drives the board. docs/howto/place-and-route.md
-// describes the bytes.
+// Reads and writes of words over a UART, for a host that drives the board.
+// docs/howto/place-and-route.md describes the bytes.
 module dovetail_board_bridge (
   input  logic        clk_i,
   input  logic        rst_ni,

@@ -1,5 +1,5 @@
-// The board's top for Lattice ECP5: a PLL makes the clock of the accelerator from the board's oscillator.
-// The PLL (Lattice FPGA-TN-02200) oscillates at oscillator / ClkiDiv * ClkfbDiv * ClkopDiv, which must be
+// The board's top for Lattice ECP5: a PLL makes the clock of the accelerator from the oscillator.
+// The PLL (Lattice FPGA-TN-02200) runs at oscillator / ClkiDiv * ClkfbDiv * ClkopDiv, which must be
 // 400 to 800 MHz, and gives a ClkopDiv-th of that.
 module dovetail_board_ecp5 #(
   parameter int unsigned ClkiDiv = 1,
@@ -17,7 +17,8 @@ module dovetail_board_ecp5 #(
   logic clk, locked;
 
   // The attributes set the charge pump and the loop filter, which Lattice gives for these ranges.
-  (* ICP_CURRENT="12" *) (* LPF_RESISTOR="8" *) (* MFG_ENABLE_FILTEROPAMP="1" *) (* MFG_GMCREF_SEL="2" *)
+  (* ICP_CURRENT="12" *) (* LPF_RESISTOR="8" *)
+  (* MFG_ENABLE_FILTEROPAMP="1" *) (* MFG_GMCREF_SEL="2" *)
   EHXPLLL #(
     .PLLRST_ENA     ("DISABLED"),
     .INTFB_WAKE     ("DISABLED"),

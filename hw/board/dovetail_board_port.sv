@@ -1,6 +1,6 @@
-// The memory port of a board: the accelerator's AXI4 master, and single words of the host. A word waits
-// until no burst of the accelerator is in flight, and holds new bursts back until it is done; without
-// words the port adds no cycle.
+// The memory port of a board: the accelerator's AXI4 master, and single words of the host. A word
+// waits until no burst of the accelerator is in flight, and holds new bursts back until it is done;
+// without words the port adds no cycle.
 module dovetail_board_port #(
   parameter int unsigned BusBytes = 8,  // at least 4
   parameter int unsigned AddressBits = 32,
@@ -78,7 +78,8 @@ module dovetail_board_port #(
   logic [31:0] rdata;
 
   assign host  = state_q != StAccelerator;
-  assign quiet = reads_q == '0 && writes_q == '0 && !acc_arvalid_i && !acc_awvalid_i && !acc_wvalid_i;
+  assign quiet = reads_q == '0 && writes_q == '0 && !acc_arvalid_i && !acc_awvalid_i &&
+                 !acc_wvalid_i;
 
   always_comb begin
     reads_d  = reads_q;
