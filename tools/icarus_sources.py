@@ -11,7 +11,7 @@ import re
 CHANGES = (
     (r"\b(local)?(parameter|param) int unsigned\b", r"\1\2 [31:0]"),
     (r"\b(local)?(parameter|param) bit\b", r"\1\2 [0:0]"),
-    (r"(?<!assign )\b(error_code) = ([^?;=]+) \? (ERROR_\w+) : (ERROR_\w+);", r"begin if (\2) \1 = \3; else \1 = \4; end"),
+    (r"(?<!assign )\b(\w+) = ([^?;=]+) \? (ERROR_\w+) : (ERROR_\w+);", r"begin if (\2) \1 = \3; else \1 = \4; end"),
     (r"\balways_comb\b", "always @*"),
 )
 

