@@ -92,6 +92,8 @@ module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
 
   // Internal state: the order queue, as in dovetail_fifo_formal.
   (* hierconn *) logic [CountWidth-1:0] \u_dut.u_order.count_q ;
+  (* hierconn *) logic                  \u_dut.u_order.empty_q ;
+  (* hierconn *) logic                  \u_dut.u_order.full_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.u_order.head_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.u_order.tail_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.u_order.formal_place ;
@@ -117,9 +119,6 @@ module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
     if (fetch_waited) assume (fetch_i == fetch);
     if (compute_waited) assume (compute_i == compute);
     if (load_waited) assume (load_i == load);
-    if (request[0]) assume (fetch_i.beats != '0 && fetch_i.beats <= 9'd256);
-    if (request[1]) assume (compute_i.beats != '0 && compute_i.beats <= 9'd256);
-    if (request[2]) assume (load_i.beats != '0 && load_i.beats <= 9'd256);
     if (request != 3'b000) assume (outstanding < CountWidth'(3 * BufferBeats));
     // The memory answers only accepted bursts.
     if (r_i.valid) assume (outstanding > CountWidth'(ar.valid));
@@ -140,7 +139,7 @@ module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
       // accepted; nothing else is offered.
       if (granted) begin
         assert (ar.valid && ar.addr == granted_burst.addr);
-        assert ({1'b0, ar.len} + 9'd1 == granted_burst.beats);
+        assert (ar.len == granted_burst.len);
       end
       if (ar_waited) assert (ar == waited_ar);
       if (!granted && !ar_waited) assert (!ar.valid);
@@ -161,6 +160,7 @@ module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
     if (follow_i) assume (\u_dut.u_order.tail_q == \u_dut.u_order.formal_place );
     if (rst_n) begin
       assert (\u_dut.u_order.count_q == outstanding);
+      assert (\u_dut.u_order.empty_q == (outstanding == '0) && !\u_dut.u_order.full_q );
       assert (outstanding < CountWidth'(OrderDepth) && outstanding >= CountWidth'(ar.valid));
       assert (\u_dut.u_order.head_q <= PtrWidth'(OrderDepth - 1));
       assert (SumWidth'(\u_dut.u_order.tail_q ) == wrapped(last));

@@ -27,6 +27,9 @@ module dovetail_axi_split_formal #(
   logic                 valid;
   logic [AddrWidth-1:0] burst_addr;
   logic [8:0]           burst_beats;
+  logic [7:0]           burst_len, row_len, page_len;
+  logic                 page_cuts;
+  assign burst_beats = {1'b0, burst_len} + 1'b1;
   dovetail_axi_split #(
     .AddrWidth (AddrWidth),
     .BusBytes  (BusBytes),
@@ -43,7 +46,10 @@ module dovetail_axi_split_formal #(
     .rows_i,
     .valid_o      (valid),
     .burst_addr_o (burst_addr),
-    .burst_beats_o(burst_beats),
+    .burst_len_o  (burst_len),
+    .row_len_o    (row_len),
+    .page_len_o   (page_len),
+    .page_cuts_o  (page_cuts),
     .ready_i
   );
 
@@ -109,6 +115,9 @@ module dovetail_axi_split_formal #(
         // A burst is never shorter than it must be.
         assert (BeatWidth'(burst_beats) == due || burst_beats == 9'(MaxBeats) ||
                 BeatWidth'(burst_beats) == in_page);
+        // The length is the smaller of the two that it is made of.
+        assert (page_cuts == (page_len < row_len));
+        assert (burst_len == (page_cuts ? page_len : row_len));
         // Progress: beats remain in the row, and rows in the transfer.
         assert (due != '0 && beat <= last && rows != '0);
       end
@@ -130,16 +139,28 @@ module dovetail_axi_split_formal #(
 
   // Internal state.
   (* hierconn *) logic [AddrWidth-1:0]  \u_dut.row_q ;
-  (* hierconn *) logic [AddrWidth-1:0]  \u_dut.row_bytes_q ;
+  (* hierconn *) logic [AddrWidth-1:0]  \u_dut.row_last_q ;
   (* hierconn *) logic [AddrWidth-1:0]  \u_dut.stride_q ;
   (* hierconn *) logic [CountWidth-1:0] \u_dut.rows_q ;
   (* hierconn *) logic [BeatWidth-1:0]  \u_dut.beat_q ;
-  (* hierconn *) logic [BeatWidth-1:0]  \u_dut.left_q ;
+  localparam int unsigned LowWidth = MaxBeats > 1 ? $clog2(MaxBeats) : 1;
+  (* hierconn *) logic [LowWidth-1:0]           \u_dut.low_q ;
+  (* hierconn *) logic [BeatWidth-LowWidth-1:0] \u_dut.high_q ;
+  (* hierconn *) logic                          \u_dut.carry_q ;
+  (* hierconn *) logic                          \u_dut.large_q ;
+  (* hierconn *) logic                          \u_dut.last_row_q ;
+  logic [BeatWidth-1:0] left;  // beats left in the row, less 1
+  assign left = {\u_dut.high_q , \u_dut.low_q } +
+                (BeatWidth'(\u_dut.carry_q ) << LowWidth);
   always_comb begin
     if (rst_n && busy) begin
-      assert ({1'b0, \u_dut.row_q } == row && {1'b0, \u_dut.row_bytes_q } == bytes);
+      assert ({1'b0, \u_dut.row_q } == row && {1'b0, \u_dut.row_last_q } == bytes - 1'b1);
       assert (\u_dut.stride_q == stride && \u_dut.rows_q == rows);
-      assert (\u_dut.beat_q == beat && \u_dut.left_q == due);
+      assert (\u_dut.last_row_q == (rows == CountWidth'(1)));
+      assert (\u_dut.beat_q == beat && left + 1'b1 == due);
+      // The carry cannot go beyond the high part.
+      if (\u_dut.carry_q ) assert (\u_dut.high_q != '1);
+      assert (\u_dut.large_q == (left >= BeatWidth'(MaxBeats)));
       assert (bytes != '0 && !row_end[AddrWidth] && beat >= BeatWidth'(row >> BusLog2));
     end
   end

@@ -30,7 +30,7 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
   localparam int unsigned PtrWidth = Depth > 1 ? $clog2(Depth) : 1;
   localparam int unsigned DueWidth = $clog2(MostBursts + 1);
   localparam int unsigned BeatWidth = 9 * BUS_BYTES;
-  localparam int unsigned BurstWidth = ADDRESS_BITS + 9;
+  localparam int unsigned BurstWidth = ADDRESS_BITS + 8;
   localparam logic [CountWidth-1:0] Places = CountWidth'(Depth);
   localparam logic [CountWidth-1:0] Longest = CountWidth'(MaxBeats);
   localparam logic [CountWidth-1:0] Most = CountWidth'(MostBursts);
@@ -58,7 +58,7 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
     .beat_valid_i,
     .beat_data_i,
     .beat_strobe_i,
-    .burst_i      ({burst_valid_i, burst_addr_i, burst_beats}),
+    .burst_i      ({burst_valid_i, burst_addr_i, 8'(open)}),
     .sent_o       (sent),
     .aw_o         (aw),
     .aw_ready_i,
@@ -192,6 +192,7 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
   // Internal state: the two queues, as in dovetail_fifo_formal, and the lengths of all bursts that
   // have not begun.
   (* hierconn *) logic [FifoCountWidth-1:0]   \u_dut.u_bursts.count_q ;
+  (* hierconn *) logic                        \u_dut.u_bursts.empty_q ;
   (* hierconn *) logic [PtrWidth-1:0]         \u_dut.u_bursts.head_q ;
   (* hierconn *) logic [PtrWidth-1:0]         \u_dut.u_bursts.tail_q ;
   (* hierconn *) logic [PtrWidth-1:0]         \u_dut.u_bursts.formal_place ;
@@ -203,8 +204,8 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
   (* hierconn *) logic [PtrWidth-1:0]         \u_dut.u_beats.formal_place ;
   (* hierconn *) logic [BeatWidth-1:0]        \u_dut.u_beats.formal_word ;
   (* hierconn *) logic [DueWidth-1:0]         \u_dut.unanswered_q ;
-  (* hierconn *) logic [8:0]                  \u_dut.beats_q ;
-  (* hierconn *) logic [8:0]                  \u_dut.left_q ;
+  (* hierconn *) logic [7:0]                  \u_dut.len_q ;
+  (* hierconn *) logic [7:0]                  \u_dut.left_q ;
 
   logic [CountWidth-1:0] bursts_head, bursts_tail, bursts_chosen;
   logic [CountWidth-1:0] beats_head, beats_tail, beats_chosen;
@@ -215,8 +216,8 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
   assign beats_head    = CountWidth'(\u_dut.u_beats.head_q );
   assign beats_tail    = CountWidth'(\u_dut.u_beats.tail_q );
   assign beats_chosen  = CountWidth'(\u_dut.u_beats.formal_place );
-  assign beats         = CountWidth'(\u_dut.beats_q );
-  assign left          = w.valid ? CountWidth'(\u_dut.left_q ) : '0;
+  assign beats         = CountWidth'(\u_dut.len_q ) + 1'b1;
+  assign left          = w.valid ? CountWidth'(\u_dut.left_q ) + 1'b1 : '0;
   // Bursts in the queue: all of them, and those before the burst of the tracked beat.
   assign waiting       = entered - CountWidth'(aw.valid);
   assign before        = beat_bursts_ahead - CountWidth'(w.valid);
@@ -237,14 +238,13 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
     for (int unsigned i = 0; i < Depth; i++) begin
       distance = CountWidth'(i) - bursts_head;
       if (CountWidth'(i) < bursts_head) distance = distance + Places;
-      beats_here = CountWidth'(\u_dut.u_bursts.formal_words [i*BurstWidth+:9]);
+      beats_here = CountWidth'(\u_dut.u_bursts.formal_words [i*BurstWidth+:8]) + 1'b1;
       if (distance < waiting) begin
         all_beats = all_beats + beats_here;
         if (distance < before) beats_before = beats_before + beats_here;
         if (distance == before) beats_own = beats_here;
         if (rst_n) begin
-          assert (\u_dut.u_bursts.formal_words [i*BurstWidth+:9] != '0);
-          assert (\u_dut.u_bursts.formal_words [i*BurstWidth+:9] <= 9'(MaxBeats));
+          assert (\u_dut.u_bursts.formal_words [i*BurstWidth+:8] < 8'(MaxBeats));
         end
       end
     end
@@ -258,14 +258,15 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
       assert (entered >= CountWidth'(aw.valid) && entered <= Places + 1'b1);
       assert (unsent == waiting + CountWidth'(w.valid));
       assert (CountWidth'(\u_dut.u_bursts.count_q ) == waiting && waiting <= Places);
+      assert (\u_dut.u_bursts.empty_q == (waiting == '0));
       assert (CountWidth'(\u_dut.u_beats.count_q ) == held && held <= Places && open < Longest);
       assert (!(addressed && all_sent));
       assert (CountWidth'(\u_dut.unanswered_q ) == due + CountWidth'(aw.valid || w.valid));
       assert (held == all_beats + left + open);
-      if (aw.valid || w.valid) assert (\u_dut.beats_q != '0 && \u_dut.beats_q <= 9'(MaxBeats));
+      if (aw.valid || w.valid) assert (\u_dut.len_q < 8'(MaxBeats));
       if (w.valid) begin
-        assert (\u_dut.left_q != '0 && \u_dut.left_q <= \u_dut.beats_q );
-        assert (index < Longest && \u_dut.left_q + 9'(index) == \u_dut.beats_q );
+        assert (\u_dut.left_q <= \u_dut.len_q );
+        assert (index < Longest && \u_dut.left_q + 8'(index) == \u_dut.len_q );
       end
       if (!w.valid) assert (index == '0);
       if (addressed) assert (length == beats);
@@ -276,7 +277,7 @@ module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
         assert (bursts_ahead < entered && of_burst <= Longest);
         if (!aw.valid || bursts_ahead != '0) begin
           assert (bursts_chosen == wrapped(bursts_head + bursts_ahead - CountWidth'(aw.valid)));
-          assert (\u_dut.u_bursts.formal_word == {addr, 9'(of_burst)});
+          assert (\u_dut.u_bursts.formal_word == {addr, 8'(of_burst - 1'b1)});
         end
       end
       if (follow_beat) begin

@@ -77,12 +77,18 @@ module dovetail_axi_split #(
   input  logic [CountWidth-1:0] rows_i,
   output logic                  valid_o,
   output logic [AddrWidth-1:0]  burst_addr_o,
-  output logic [8:0]            burst_beats_o,
+  output logic [7:0]            burst_len_o,
+  output logic [7:0]            row_len_o,
+  output logic [7:0]            page_len_o,
+  output logic                  page_cuts_o,
   input  logic                  ready_i
 );
   assign valid_o       = 1'b0;
   assign burst_addr_o  = '0;
-  assign burst_beats_o = '0;
+  assign burst_len_o   = '0;
+  assign row_len_o     = '0;
+  assign page_len_o    = '0;
+  assign page_cuts_o   = 1'b0;
 endmodule
 
 module dovetail_axi_write import dovetail_isa_pkg::*; #(

@@ -6,7 +6,8 @@ module dovetail_read_buffer_formal import dovetail_isa_pkg::*; #(
   input logic       clk_i,
   input logic       flush_i,
   input logic       burst_valid_i,
-  input logic [8:0] burst_beats_i,
+  input logic [7:0] row_len_i,
+  input logic [7:0] page_len_i,
   input logic       grant_i,
   input logic       beat_valid_i,
   input beat_t      beat_i,
@@ -21,22 +22,30 @@ module dovetail_read_buffer_formal import dovetail_isa_pkg::*; #(
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
+  // As dovetail_axi_split_formal proves.
+  logic       page_cuts;
+  logic [8:0] burst_beats;
+  assign page_cuts   = page_len_i < row_len_i;
+  assign burst_beats = {1'b0, page_cuts ? page_len_i : row_len_i} + 1'b1;
+
   logic  request, valid;
   beat_t beat;
   dovetail_read_buffer #(
     .Depth(Depth)
   ) u_dut (
     .clk_i,
-    .rst_ni   (rst_n),
+    .rst_ni     (rst_n),
     .flush_i,
     .burst_valid_i,
-    .burst_beats_i,
-    .request_o(request),
+    .row_len_i,
+    .page_len_i,
+    .page_cuts_i(page_cuts),
+    .request_o  (request),
     .grant_i,
     .beat_valid_i,
     .beat_i,
-    .valid_o  (valid),
-    .beat_o   (beat),
+    .valid_o    (valid),
+    .beat_o     (beat),
     .pop_i
   );
 
@@ -50,7 +59,7 @@ module dovetail_read_buffer_formal import dovetail_isa_pkg::*; #(
       buffered    <= '0;
       following   <= 1'b0;
     end else begin
-      outstanding <= outstanding + (grant_i ? SumWidth'(burst_beats_i) : '0) -
+      outstanding <= outstanding + (grant_i ? SumWidth'(burst_beats) : '0) -
                      SumWidth'(beat_valid_i);
       buffered    <= buffered + SumWidth'(beat_valid_i) - SumWidth'(pop_i);
       if (following && pop_i) begin
@@ -89,7 +98,7 @@ module dovetail_read_buffer_formal import dovetail_isa_pkg::*; #(
     if (beat_valid_i) assume (outstanding != '0);
     if (pop_i) assume (valid);
     if (flush_i) assume (outstanding == '0 && !grant_i);
-    if (burst_valid_i) assume (burst_beats_i != '0 && burst_beats_i <= 9'(Depth));
+    if (burst_valid_i) assume (burst_beats <= 9'(Depth));
     if (follow_i) assume (\u_dut.u_beats.tail_q == \u_dut.u_beats.formal_place );
 
     if (rst_n) begin
@@ -98,7 +107,7 @@ module dovetail_read_buffer_formal import dovetail_isa_pkg::*; #(
               outstanding + buffered <= SumWidth'(Depth));
       // A burst is requested exactly when it fits. This is always the case eventually: once all
       // granted beats have arrived and been taken, any burst fits.
-      assert (request == (burst_valid_i && outstanding + buffered + SumWidth'(burst_beats_i) <=
+      assert (request == (burst_valid_i && outstanding + buffered + SumWidth'(burst_beats) <=
                                            SumWidth'(Depth)));
       if (burst_valid_i && outstanding == '0 && buffered == '0) assert (request);
       assert (valid == (buffered != '0));

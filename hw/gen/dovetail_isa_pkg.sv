@@ -530,7 +530,7 @@ package dovetail_isa_pkg;
   typedef struct packed {
     logic valid;
     logic [ADDRESS_BITS-1:0] addr;
-    logic [8:0] beats;
+    logic [7:0] len;  // beats - 1
   } burst_t;
 
   // A beat of read data, from the read port to a unit.

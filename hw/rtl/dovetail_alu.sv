@@ -34,9 +34,6 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   input  logic                    epilogue_look_up_i,
   input  logic [Lanes*8-1:0]      epilogue_index_i,
   output logic [Lanes*8-1:0]      epilogue_entry_o,
-  // There is a step whose result is neither written yet nor forwardable; its destination.
-  output logic                    pending_o,
-  output logic [AccWidth-1:0]     pending_dst_o,
   output logic                    we_o,
   output logic [AccWidth-1:0]     waddr_o,
   output logic [Lanes*32-1:0]     wdata_o,
@@ -82,11 +79,9 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
     dst_2_q     <= dst_1_q;
   end
 
-  assign pending_o     = valid_1_q && long_1 && !empty_1_q;
-  assign pending_dst_o = dst_1_q;
-  assign we_o          = valid_2_q ? !empty_2_q : valid_1_q && !long_1 && !empty_1_q;
-  assign waddr_o       = valid_2_q ? dst_2_q : dst_1_q;
-  assign last_o        = valid_2_q ? last_2_q : valid_1_q && !long_1 && last_1_q;
+  assign we_o    = valid_2_q ? !empty_2_q : valid_1_q && !long_1 && !empty_1_q;
+  assign waddr_o = valid_2_q ? dst_2_q : dst_1_q;
+  assign last_o  = valid_2_q ? last_2_q : valid_1_q && !long_1 && last_1_q;
 
   // Operands are gated while there is no step, so that neither gates nor a simulator do any work.
   logic [Lanes*32-1:0] short_result, product_q, requantized, looked_up, reduced;

@@ -57,13 +57,13 @@ module dovetail_axi_read import dovetail_isa_pkg::*; #(
   always_ff @(posedge clk_i) begin
     if (grant_o[0]) begin
       addr_q <= fetch_i.addr;
-      len_q  <= 8'(fetch_i.beats - 9'd1);
+      len_q  <= fetch_i.len;
     end else if (grant_o[1]) begin
       addr_q <= compute_i.addr;
-      len_q  <= 8'(compute_i.beats - 9'd1);
+      len_q  <= compute_i.len;
     end else if (grant_o[2]) begin
       addr_q <= load_i.addr;
-      len_q  <= 8'(load_i.beats - 9'd1);
+      len_q  <= load_i.len;
     end
   end
   assign ar_o.valid = valid_q;

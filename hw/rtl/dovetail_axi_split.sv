@@ -1,5 +1,10 @@
 // Splits rows of bytes into AXI bursts: whole beats, at most MaxBeats, none across a 4 KiB
 // boundary. Each row starts with a new burst at its first beat.
+//
+// A burst may be taken in every cycle, so the next one must follow from this one within a cycle. The
+// count of beats is therefore kept in a form that needs no long carry chain between the two: counts
+// are lengths as AXI has them (beats - 1), in a low part that a burst changes and a high part that
+// at most loses 1, and whether a row still has more than MaxBeats beats is kept in a register.
 module dovetail_axi_split #(
   parameter int unsigned AddrWidth = 32,
   parameter int unsigned BusBytes = 8,
@@ -16,67 +21,130 @@ module dovetail_axi_split #(
   input  logic [CountWidth-1:0] rows_i,
   output logic                  valid_o,       // a burst is offered
   output logic [AddrWidth-1:0]  burst_addr_o,  // address of the burst's first beat
-  output logic [8:0]            burst_beats_o,
+  // Its length (beats - 1), and the two whose minimum this is, which are known earlier: what row and
+  // MaxBeats allow, and what the page allows.
+  output logic [7:0]            burst_len_o,
+  output logic [7:0]            row_len_o,
+  output logic [7:0]            page_len_o,
+  output logic                  page_cuts_o,   // page_len_o is the smaller one
   input  logic                  ready_i        // the burst is taken
 );
   localparam int unsigned BusLog2 = $clog2(BusBytes);
   localparam int unsigned BeatWidth = AddrWidth - BusLog2 + 1;
   localparam int unsigned PageBeats = 4096 / BusBytes;
   localparam int unsigned PageWidth = $clog2(PageBeats);
+  localparam int unsigned PlaceWidth = PageWidth > 8 ? PageWidth : 8;
+  localparam int unsigned LowWidth = MaxBeats > 1 ? $clog2(MaxBeats) : 1;
+  localparam int unsigned HighWidth = BeatWidth - LowWidth;
+  localparam int unsigned LowBytes = BusLog2 + LowWidth;  // bits of a byte count up to the low part
+  localparam logic [LowWidth:0] Longest = (LowWidth + 1)'(MaxBeats);
 
-  // The number of beats that a row touches.
-  function [BeatWidth-1:0] beats_of(input logic [AddrWidth-1:0] addr,
-                                    input logic [AddrWidth-1:0] bytes);
-    logic [AddrWidth:0] last;
-    begin
-      last = {1'b0, addr} + {1'b0, bytes} - 1'b1;
-      beats_of = BeatWidth'(last >> BusLog2) - BeatWidth'(addr >> BusLog2) + 1'b1;
-    end
-  endfunction
-
-  logic [AddrWidth-1:0]  row_q, row_next, row_bytes_q, stride_q;
-  logic [CountWidth-1:0] rows_q;  // including the current one
-  logic [BeatWidth-1:0]  beat_q, left_q;
+  logic [AddrWidth-1:0]  row_q, row_next, row_last, row_last_q, stride_q;
+  logic [CountWidth-1:0] rows_q;      // including the current one
+  logic                  last_row_q;  // there is one
+  logic [BeatWidth-1:0]  beat_q;
   logic                  busy_q;
-  logic [PageWidth:0]    page_left;
-  logic [BeatWidth-1:0]  burst;
+  // Beats left in the row, less 1: {high_q + carry_q, low_q}; they are MaxBeats or more.
+  logic [LowWidth-1:0]   low_q;
+  logic [HighWidth-1:0]  high_q;
+  logic                  carry_q, large_q;
 
-  assign page_left = (PageWidth + 1)'(PageBeats) - {1'b0, beat_q[PageWidth-1:0]};
-  always_comb begin
-    burst = left_q;
-    if (burst > BeatWidth'(MaxBeats)) burst = BeatWidth'(MaxBeats);
-    if (burst > BeatWidth'(page_left)) burst = BeatWidth'(page_left);
-  end
-  assign valid_o       = busy_q;
-  assign burst_beats_o = 9'(burst);
-  assign burst_addr_o  = AddrWidth'({beat_q, {BusLog2{1'b0}}});
-  assign row_next      = row_q + stride_q;
+  // ---- The burst --------------------------------------------------------------------------------
+  logic [PageWidth-1:0] in_page;  // beats left in the page, less 1
+  logic [PlaceWidth:0]  past, row_end;
+  logic [7:0]           row_len, page_len;
+  logic                 to_next_page, row_done;
+
+  assign in_page  = ~beat_q[PageWidth-1:0];
+  assign row_len  = large_q ? 8'(MaxBeats - 1) : 8'(low_q);
+  // MaxBeats is at most 256.
+  assign page_len = in_page > PageWidth'(255) ? 8'd255 : 8'(in_page);
+  // The first beat after a burst of row_len, and its last beat, counted from the page's first.
+  assign past         = (PlaceWidth + 1)'(beat_q[PageWidth-1:0]) + (PlaceWidth + 1)'(row_len) + 1'b1;
+  assign row_end      = (PlaceWidth + 1)'(beat_q[PageWidth-1:0]) + (PlaceWidth + 1)'(row_len);
+  assign to_next_page = past >> PageWidth != '0;
+  assign page_cuts_o  = row_end >> PageWidth != '0;
+  assign row_done     = !large_q && !page_cuts_o;
+
+  assign valid_o      = busy_q;
+  assign row_len_o    = row_len;
+  assign page_len_o   = page_len;
+  assign burst_len_o  = page_cuts_o ? page_len : row_len;
+  assign burst_addr_o = AddrWidth'({beat_q, {BusLog2{1'b0}}});
+
+  // ---- What is left after it, in the row --------------------------------------------------------
+  logic [LowWidth:0] low_max, low_page, low_left;
+  logic              borrow, less, large_left;
+  assign low_max    = {1'b0, low_q} - Longest;
+  assign low_page   = {1'b0, low_q} + {1'b1, ~page_len[LowWidth-1:0]};
+  assign low_left   = page_cuts_o ? low_page : low_max;
+  assign borrow     = low_left[LowWidth];
+  assign less       = borrow && !carry_q;
+  assign large_left = (less ? high_q != HighWidth'(1) : high_q != '0) || (carry_q && !borrow) ||
+                      {1'b0, low_left[LowWidth-1:0]} >= Longest;
+
+  // ---- The next row -----------------------------------------------------------------------------
+  // Only the place of its first byte in a beat differs from that of the first row.
+  logic [LowBytes:0]    next_last;  // its last byte, from its first beat: the low bits
+  logic [HighWidth-1:0] next_high;
+  assign row_next  = row_q + stride_q;
+  assign next_last = {1'b0, row_last_q[LowBytes-1:0]} + (LowBytes + 1)'(row_next[BusLog2-1:0]);
+  assign next_high = HighWidth'(row_last_q >> LowBytes);
+
+  // ---- The first row ----------------------------------------------------------------------------
+  // Its last byte from its first beat is row_bytes_i + place - 1. Place - 1 is short, so this is one
+  // sum; it may be -1.
+  logic [BusLog2:0]              place_less_1;
+  logic [LowBytes+1:0]           first_last;
+  logic [AddrWidth-LowBytes-1:0] first_high;
+  logic                          is_less, is_more, first_large;
+  assign place_less_1 = {1'b0, addr_i[BusLog2-1:0]} - 1'b1;
+  assign first_last   = {2'b00, row_bytes_i[LowBytes-1:0]} +
+                        {{(LowBytes + 1 - BusLog2) {place_less_1[BusLog2]}}, place_less_1};
+  assign is_less      = first_last[LowBytes+1];
+  assign is_more      = !is_less && first_last[LowBytes];
+  assign first_high   = row_bytes_i[AddrWidth-1:LowBytes];
+  assign first_large  = is_more || first_high > 1 || (first_high[0] && !is_less) ||
+                        {1'b0, first_last[LowBytes-1:BusLog2]} >= Longest;
+  assign row_last     = row_bytes_i - 1'b1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) busy_q <= 1'b0;
     else if (flush_i) busy_q <= 1'b0;
     else if (start_i) busy_q <= 1'b1;
-    else if (busy_q && ready_i && burst == left_q && rows_q == CountWidth'(1)) busy_q <= 1'b0;
+    else if (busy_q && ready_i && row_done && last_row_q) busy_q <= 1'b0;
   end
 
   always_ff @(posedge clk_i) begin
     if (start_i) begin
-      row_q       <= addr_i;
-      row_bytes_q <= row_bytes_i;
-      stride_q    <= stride_i;
-      rows_q      <= rows_i;
-      beat_q      <= BeatWidth'(addr_i >> BusLog2);
-      left_q      <= beats_of(addr_i, row_bytes_i);
+      row_q      <= addr_i;
+      row_last_q <= row_last;
+      stride_q   <= stride_i;
+      rows_q     <= rows_i;
+      last_row_q <= rows_i == CountWidth'(1);
+      beat_q     <= BeatWidth'(addr_i >> BusLog2);
+      low_q      <= first_last[LowBytes-1:BusLog2];
+      high_q     <= HighWidth'(row_last >> LowBytes);
+      carry_q    <= is_more || (!is_less && row_bytes_i[LowBytes-1:0] == '0);
+      large_q    <= first_large;
+    end else if (busy_q && ready_i && row_done) begin
+      row_q      <= row_next;
+      rows_q     <= rows_q - 1'b1;
+      last_row_q <= rows_q == CountWidth'(2);
+      beat_q     <= BeatWidth'(row_next >> BusLog2);
+      low_q      <= next_last[LowBytes-1:BusLog2];
+      high_q     <= next_high;
+      carry_q    <= next_last[LowBytes];
+      large_q    <= next_last[LowBytes] || next_high != '0 ||
+                    {1'b0, next_last[LowBytes-1:BusLog2]} >= Longest;
     end else if (busy_q && ready_i) begin
-      if (burst == left_q) begin
-        row_q  <= row_next;
-        rows_q <= rows_q - 1'b1;
-        beat_q <= BeatWidth'(row_next >> BusLog2);
-        left_q <= beats_of(row_next, row_bytes_q);
-      end else begin
-        beat_q <= beat_q + burst;
-        left_q <= left_q - burst;
-      end
+      // A page ends within the burst or with it, or not.
+      beat_q  <= to_next_page ? {beat_q[BeatWidth-1:PageWidth] + 1'b1, {PageWidth{1'b0}}} :
+                                {beat_q[BeatWidth-1:PageWidth], past[PageWidth-1:0]};
+      low_q   <= low_left[LowWidth-1:0];
+      carry_q <= carry_q && !borrow;
+      large_q <= large_left;
+      if (less) high_q <= high_q - 1'b1;
     end
   end
 endmodule

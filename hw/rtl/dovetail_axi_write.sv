@@ -29,24 +29,24 @@ module dovetail_axi_write import dovetail_isa_pkg::*; #(
 );
   localparam int unsigned CountWidth = $clog2(MostBursts + 1);
 
-  // State of the burst that is being sent: address not yet accepted; beats left to send.
+  // State of the burst that is being sent: address not yet accepted; beats left to send, less 1.
   logic                    addr_valid_q, data_valid_q;
   logic [ADDRESS_BITS-1:0] addr_q, burst_addr;
-  logic [8:0]              left_q, beats_q, burst_beats;
+  logic [7:0]              left_q, len_q, burst_len;
   logic                    bursts_empty, beats_empty, addr_done, data_done, take;
   logic [CountWidth-1:0]   unanswered_q;  // number of bursts without a response
 
   dovetail_fifo #(
-    .Width(ADDRESS_BITS + 9),
+    .Width(ADDRESS_BITS + 8),
     .Depth(Depth)
   ) u_bursts (
     .clk_i,
     .rst_ni,
     .flush_i,
     .push_i (burst_i.valid),
-    .data_i ({burst_i.addr, burst_i.beats}),
+    .data_i ({burst_i.addr, burst_i.len}),
     .pop_i  (take),
-    .data_o ({burst_addr, burst_beats}),
+    .data_o ({burst_addr, burst_len}),
     .empty_o(bursts_empty),
     .full_o ()
   );
@@ -72,11 +72,11 @@ module dovetail_axi_write import dovetail_isa_pkg::*; #(
                       unanswered_q != CountWidth'(MostBursts);
   assign aw_o.valid = addr_valid_q;
   assign aw_o.addr  = addr_q;
-  assign aw_o.len   = 8'(beats_q - 9'd1);
+  assign aw_o.len   = len_q;
   assign aw_o.size  = 3'(BUS_BYTES_LOG2);
   assign aw_o.burst = AXI_BURST_INCR;
   assign w_o.valid  = data_valid_q;
-  assign w_o.last   = left_q == 9'd1;
+  assign w_o.last   = left_q == '0;
   assign b_ready_o  = 1'b1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -93,10 +93,10 @@ module dovetail_axi_write import dovetail_isa_pkg::*; #(
   always_ff @(posedge clk_i) begin
     if (take) begin
       addr_q  <= burst_addr;
-      beats_q <= burst_beats;
-      left_q  <= burst_beats;
+      len_q   <= burst_len;
+      left_q  <= burst_len;
     end else if (sent_o) begin
-      left_q <= left_q - 9'd1;
+      left_q <= left_q - 1'b1;
     end
   end
 

@@ -134,9 +134,9 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   );
 
   // ---- The steps of GEMM and ALU: stages U, X and R ---------------------------------------------
-  logic                x_take, x_valid, r_gemm, r_alu, pending, alu_re, recip_start, recip_last;
+  logic                x_take, x_valid, r_gemm, r_alu, alu_re, recip_start, recip_last;
   step_t               x_step, r_step;
-  logic [AccIndex-1:0] pending_dst, alu_raddr;
+  logic [AccIndex-1:0] alu_raddr;
   logic [AccBits-1:0]  acc_rdata, source, source_next;
 
   dovetail_steps u_steps (
@@ -161,8 +161,6 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .take_o       (x_take),
     .valid_i      (x_valid),
     .step_i       (x_step),
-    .pending_i    (pending),
-    .pending_dst_i(pending_dst),
     .serial_start_o(recip_start),
     .serial_last_i(recip_last),
     .gemm_o       (r_gemm),
@@ -281,8 +279,6 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .epilogue_look_up_i   (epilogue_look_up),
     .epilogue_index_i     (epilogue_index),
     .epilogue_entry_o     (epilogue_entry),
-    .pending_o    (pending),
-    .pending_dst_o(pending_dst),
     .we_o         (alu_we),
     .waddr_o      (alu_waddr),
     .wdata_o      (alu_wdata),

@@ -30,22 +30,45 @@ module dovetail_drain import dovetail_isa_pkg::*; #(
   output logic [LineBits-1:0]             line_o,   // the preceding beats, the latest on top
   output logic [9:0]                      beat_o    // the beat's number in its element
 );
-  localparam int unsigned CountWidth = LOAD_X_SIZE_WIDTH + 2;
-
   logic                            active_q;
   logic [LOAD_SRAM_BASE_WIDTH-1:0] addr_q;
   logic [LaneWidth-1:0]            lane_q, row_lane_q, lane_step_q, lane_last_q, first_lane;
   logic [9:0]                      beat_q, beat_last_q;
-  logic [CountWidth-1:0]           x_q, y_q, x_data_q, x_end_q, x_all_q, y_data_q, y_end_q, y_all_q;
   logic [LineBits-1:0]             line_q;
-  logic                            x_last, y_last, data, element_done, row_done;
+  logic                            x_data, y_data, x_last, y_last, data, element_done, row_done;
 
-  assign data         = y_q >= y_data_q && y_q < y_end_q && x_q >= x_data_q && x_q < x_end_q;
+  dovetail_span #(
+    .SizeWidth(LOAD_X_SIZE_WIDTH),
+    .PadWidth (LOAD_X_PAD_0_WIDTH)
+  ) u_x (
+    .clk_i,
+    .start_i,
+    .pad_0_i    (instr_i.x_pad_0),
+    .size_i     (instr_i.x_size),
+    .pad_1_i    (instr_i.x_pad_1),
+    .next_i     (write_o),
+    .data_o     (x_data),
+    .data_last_o(row_done),
+    .last_o     (x_last)
+  );
+  dovetail_span #(
+    .SizeWidth(LOAD_Y_SIZE_WIDTH),
+    .PadWidth (LOAD_Y_PAD_0_WIDTH)
+  ) u_y (
+    .clk_i,
+    .start_i,
+    .pad_0_i    (instr_i.y_pad_0),
+    .size_i     (instr_i.y_size),
+    .pad_1_i    (instr_i.y_pad_1),
+    .next_i     (write_o && x_last),
+    .data_o     (y_data),
+    .data_last_o(),
+    .last_o     (y_last)
+  );
+
+  assign data         = x_data && y_data;
   assign slot_o       = active_q && (!data || beat_valid_i);
   assign element_done = !data || beat_q == beat_last_q;
-  assign row_done     = x_q == x_end_q - 1'b1;
-  assign x_last       = x_q == x_all_q - 1'b1;
-  assign y_last       = y_q == y_all_q - 1'b1;
   assign last_o       = slot_o && element_done && x_last && y_last;
   assign write_o      = slot_o && element_done;
   assign pad_o        = !data;
@@ -75,16 +98,6 @@ module dovetail_drain import dovetail_isa_pkg::*; #(
       lane_last_q <= lane_last_i;
       beat_q      <= '0;
       beat_last_q <= beat_last_i;
-      x_q         <= '0;
-      y_q         <= '0;
-      x_data_q    <= CountWidth'(instr_i.x_pad_0);
-      x_end_q     <= CountWidth'(instr_i.x_pad_0) + CountWidth'(instr_i.x_size);
-      x_all_q     <= CountWidth'(instr_i.x_pad_0) + CountWidth'(instr_i.x_size) +
-                     CountWidth'(instr_i.x_pad_1);
-      y_data_q    <= CountWidth'(instr_i.y_pad_0);
-      y_end_q     <= CountWidth'(instr_i.y_pad_0) + CountWidth'(instr_i.y_size);
-      y_all_q     <= CountWidth'(instr_i.y_pad_0) + CountWidth'(instr_i.y_size) +
-                     CountWidth'(instr_i.y_pad_1);
     end else if (slot_o) begin
       if (data) begin
         beat_q <= element_done ? '0 : beat_q + 1'b1;
@@ -95,11 +108,7 @@ module dovetail_drain import dovetail_isa_pkg::*; #(
           row_lane_q <= (row_lane_q + lane_step_q) & lane_last_q;
         end
       end
-      if (element_done) begin
-        addr_q <= addr_q + 1'b1;
-        x_q    <= x_last ? '0 : x_q + 1'b1;
-        if (x_last) y_q <= y_q + 1'b1;
-      end
+      if (element_done) addr_q <= addr_q + 1'b1;
     end
   end
 endmodule

@@ -40,11 +40,11 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
 
   logic                 buffer_valid, buffer_pop, complete, bad_resp, illegal, slot;
   beat_t                buffer;
-  logic [AddrWidth-1:0] first_addr;
   logic [LaneWidth-1:0] lane_q;
   logic [9:0]           beat_q;
   logic [LineBits-1:0]  line_q;
   logic [31:0]          left_q, index_q;
+  logic                 idle_q, last_q;        // left_q is 0; it is 1
   logic                 bad_q, bad_decode_q;  // an earlier beat had an error response; DECERR
   logic                 error;
   error_code_e          error_code;
@@ -54,23 +54,47 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   // In full precision, since the registers have more bits than an address. A launch that ends
   // outside the address space is rejected before anything is fetched; so is a launch that fills it,
   // since its length in bytes would not fit an address.
+  //
+  // The sums take two cycles after the registers of the launch are written. No access of the
+  // registers can start the launch earlier: dovetail_regs answers a write before it takes the next
+  // one, and then raises start_i a cycle later.
   localparam int unsigned BytesWidth = 33 + InstrLog2;
+  localparam int unsigned HighWidth = BytesWidth > AddrWidth ? BytesWidth - AddrWidth : 1;
   logic [BytesWidth-1:0] launch_bytes, bytes_to_end;
-  logic [64:0]           launch_end;
+  logic [32:0]           end_index_q;
+  logic [AddrWidth-1:0]  first_addr_q;
+  logic [HighWidth-1:0]  end_high;  // bytes_to_end beyond an address
+  logic [AddrWidth:0]    end_low_q;
+  // The launch has instructions; its program begins outside; it fills the address space; it ends at
+  // 2^AddrWidth or later whatever its program's base is, and beyond 2^(AddrWidth + 1).
+  logic                  some_q, base_outside_q, fills_q, end_outside_q, end_far_q;
   logic                  outside, refused_q;
 
   assign launch_bytes = BytesWidth'(count_i) << InstrLog2;
-  assign bytes_to_end = (BytesWidth'(begin_i) + BytesWidth'(count_i)) << InstrLog2;
-  assign launch_end   = 65'(program_base_i) + 65'(bytes_to_end);
-  assign outside      = count_i != '0 &&
-                        (launch_end > 65'd1 << AddrWidth || launch_bytes >> AddrWidth != '0);
+  assign bytes_to_end = BytesWidth'(end_index_q) << InstrLog2;
+  assign end_high     = HighWidth'(bytes_to_end >> AddrWidth);
+  always_ff @(posedge clk_i) begin
+    end_index_q    <= 33'(begin_i) + 33'(count_i);
+    first_addr_q   <= program_base_i[AddrWidth-1:0] +
+                      AddrWidth'(AddrWidth'(begin_i) << InstrLog2);
+    some_q         <= count_i != '0;
+    base_outside_q <= program_base_i >> AddrWidth != '0;
+    fills_q        <= launch_bytes >> AddrWidth != '0;
+    // One cycle later.
+    end_low_q      <= {1'b0, program_base_i[AddrWidth-1:0]} +
+                      {1'b0, AddrWidth'(bytes_to_end)};
+    end_outside_q  <= end_high != '0;
+    end_far_q      <= end_high > 1;
+  end
+  assign outside      = some_q &&
+                        (base_outside_q || fills_q || end_far_q ||
+                         (end_outside_q && end_low_q != '0) ||
+                         (end_low_q[AddrWidth] && end_low_q[AddrWidth-1:0] != '0));
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) refused_q <= 1'b0;
     else if (flush_i) refused_q <= 1'b0;
     else if (start_i) refused_q <= outside;
   end
-
-  assign first_addr = program_base_i[AddrWidth-1:0] + AddrWidth'(AddrWidth'(begin_i) << InstrLog2);
 
   dovetail_reader #(
     .CountWidth(2)
@@ -78,8 +102,8 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
     .clk_i,
     .rst_ni,
     .flush_i,
-    .start_i    (start_i && count_i != '0 && !outside),
-    .addr_i     (first_addr),
+    .start_i    (start_i && some_q && !outside),
+    .addr_i     (first_addr_q),
     .row_bytes_i(AddrWidth'(AddrWidth'(count_i) << InstrLog2)),
     .stride_i   ('0),
     .rows_i     (2'd1),
@@ -140,9 +164,9 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   // ---- Issue ------------------------------------------------------------------------------------
   assign complete   = beat_q == 10'(Beats - 1);
   assign bad_resp   = buffer.resp[1] || bad_q;
-  assign slot       = buffer_valid && left_q != '0 && !halt_i &&
+  assign slot       = buffer_valid && !idle_q && !halt_i &&
                       (!complete || (queue & full_i) == 3'b000 || illegal || bad_resp);
-  assign buffer_pop = slot && (lane_q == LaneWidth'(Lanes - 1) || left_q == 32'd1 || Beats > 1);
+  assign buffer_pop = slot && (lane_q == LaneWidth'(Lanes - 1) || last_q || Beats > 1);
   assign error      = refused_q || (slot && complete && (illegal || bad_resp));
   assign push_o     = slot && complete && !error ? queue : 3'b000;
   assign index_o    = index_q;
@@ -153,18 +177,31 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
     else if (bad_q) error_code = bad_decode_q ? ERROR_DECODE_ERROR : ERROR_SLAVE_ERROR;
   end
   assign error_o = {error, error_code, index_q};
-  assign idle_o  = left_q == '0;
+  assign idle_o  = idle_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) left_q <= '0;
-    else if (flush_i) left_q <= '0;
-    else if (start_i) left_q <= count_i;
-    else if (slot && complete) left_q <= left_q - 32'd1;
+    if (!rst_ni) begin
+      left_q <= '0;
+      idle_q <= 1'b1;
+      last_q <= 1'b0;
+    end else if (flush_i) begin
+      left_q <= '0;
+      idle_q <= 1'b1;
+      last_q <= 1'b0;
+    end else if (start_i) begin
+      left_q <= count_i;
+      idle_q <= !some_q;
+      last_q <= count_i == 32'd1;
+    end else if (slot && complete) begin
+      left_q <= left_q - 32'd1;
+      idle_q <= last_q;
+      last_q <= left_q == 32'd2;
+    end
   end
   always_ff @(posedge clk_i) begin
     if (start_i) begin
       index_q      <= begin_i;
-      lane_q       <= LaneWidth'(first_addr >> InstrLog2) & LaneWidth'(Lanes - 1);
+      lane_q       <= LaneWidth'(first_addr_q >> InstrLog2) & LaneWidth'(Lanes - 1);
       beat_q       <= '0;
       bad_q        <= 1'b0;
       bad_decode_q <= 1'b0;

@@ -1,5 +1,6 @@
 // A queue of Depth words. The word at the head is always visible. empty_o and full_o show the state
 // at the beginning of the cycle: a full queue accepts no word even if one leaves in the same cycle.
+// Both are registers, computed a cycle ahead: much depends on them within their cycle.
 module dovetail_fifo #(
   parameter int unsigned Width = 8,
   parameter int unsigned Depth = 4,
@@ -20,10 +21,11 @@ module dovetail_fifo #(
   logic [Width-1:0]      mem [Depth];
   logic [PtrWidth-1:0]   head_q, tail_q;
   logic [CountWidth-1:0] count_q;
+  logic                  empty_q, full_q;
 
   assign data_o  = mem[head_q];
-  assign empty_o = count_q == '0;
-  assign full_o  = count_q == CountWidth'(Depth);
+  assign empty_o = empty_q;
+  assign full_o  = full_q;
 
   always_ff @(posedge clk_i) begin
     if (push_i) mem[tail_q] <= data_i;
@@ -34,14 +36,26 @@ module dovetail_fifo #(
       head_q  <= '0;
       tail_q  <= '0;
       count_q <= '0;
+      empty_q <= 1'b1;
+      full_q  <= 1'b0;
     end else if (flush_i) begin
       head_q  <= '0;
       tail_q  <= '0;
       count_q <= '0;
+      empty_q <= 1'b1;
+      full_q  <= 1'b0;
     end else begin
       if (push_i) tail_q <= tail_q == PtrWidth'(Depth - 1) ? '0 : tail_q + 1'b1;
       if (pop_i) head_q <= head_q == PtrWidth'(Depth - 1) ? '0 : head_q + 1'b1;
-      count_q <= count_q + CountWidth'(push_i) - CountWidth'(pop_i);
+      if (push_i && !pop_i) begin
+        count_q <= count_q + 1'b1;
+        empty_q <= 1'b0;
+        full_q  <= count_q == CountWidth'(Depth - 1);
+      end else if (pop_i && !push_i) begin
+        count_q <= count_q - 1'b1;
+        empty_q <= count_q == CountWidth'(1);
+        full_q  <= 1'b0;
+      end
     end
   end
 

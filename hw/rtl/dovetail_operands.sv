@@ -14,9 +14,6 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   output logic                take_o,
   input  logic                valid_i,
   input  step_t               step_i,
-  // The destination of the previous ALU step, while its result is neither written nor forwardable.
-  input  logic                pending_i,
-  input  logic [AccIndex-1:0] pending_dst_i,
   // For RECIP and RSQRT: the destination is being read; the last cycle of the step.
   output logic                serial_start_o,
   input  logic                serial_last_i,
@@ -46,23 +43,22 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
 
   localparam logic [15:0] NextOps = ALU_SET_READS_NEXT;
   localparam logic [15:0] SerialOps = ALU_SET_SERIAL;
+  localparam logic [15:0] LongOps = ALU_SET_LONG;
 
   logic                valid_q;
   step_t               step_q;
   logic [1:0]          phase_q;
-  logic [AccIndex-1:0] before_dst_q, before_src_q, src, src_next, first_index;
+  logic [AccIndex-1:0] src, src_next;
+  logic                repeated_q, interlock_q;
   logic                reads_next, vector, repeated, interlock, leaves;
   logic                read_src, read_next, read_dst, gemm, waits, serial;
 
-  assign src         = step_q.src[AccIndex-1:0];
-  assign src_next    = src + 1'b1;
-  assign reads_next  = NextOps[step_q.op];
-  assign vector      = !step_q.use_imm;
-  assign repeated    = !step_q.first && before_src_q == src && before_dst_q != src &&
-                       !(reads_next && before_dst_q == src_next);
-  assign first_index = vector && !repeated ? src : step_q.dst;
-  assign interlock   = valid_q && !step_q.gemm && !step_q.empty && phase_q == ReadFirst &&
-                       pending_i && pending_dst_i == first_index;
+  assign src        = step_q.src[AccIndex-1:0];
+  assign src_next   = src + 1'b1;
+  assign reads_next = NextOps[step_q.op];
+  assign vector     = !step_q.use_imm;
+  assign repeated   = repeated_q;
+  assign interlock  = valid_q && interlock_q;
 
   always_comb begin
     read_src  = 1'b0;
@@ -108,10 +104,28 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
     step.requant    = EPILOGUE_ENABLED != 0 && step_i.requant;
     step.parameters = EPILOGUE_ENABLED != 0 && step_i.parameters;
   end
+  // What depends on the step before is decided while the step enters R: step_q is then still the step
+  // before, in R or already out of it.
+  logic [AccIndex-1:0] step_src, before_dst_less_1;
+  logic                src_is_dst, repeats, hazard;
+  assign step_src          = step.src[AccIndex-1:0];
+  assign before_dst_less_1 = step_q.dst - 1'b1;
+  assign src_is_dst        = step_src == step_q.dst;
+  assign repeats           = !step.first && step_src == src && !src_is_dst &&
+                             !(NextOps[step.op] && step_src == before_dst_less_1);
+  // The step before leaves in this cycle, so its result is neither written nor forwardable in the
+  // next one; and its destination is the index that this step reads first.
+  assign hazard            = leaves && !step_q.gemm && !step_q.empty && LongOps[step_q.op] &&
+                             !step.gemm && !step.empty &&
+                             ((!step.use_imm && src_is_dst) ||
+                              ((step.use_imm || repeats) && step.dst == step_q.dst));
   always_ff @(posedge clk_i) begin
+    interlock_q <= 1'b0;
     if (take_o && valid_i) begin
-      step_q  <= step;
-      phase_q <= ReadFirst;
+      step_q      <= step;
+      phase_q     <= ReadFirst;
+      repeated_q  <= repeats;
+      interlock_q <= hazard;
     end else if (read_src) begin
       phase_q <= reads_next ? ReadNext : ReadDst;
     end else if (read_next) begin
@@ -120,10 +134,6 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
       phase_q <= Serial;
     end else if (waits) begin
       phase_q <= phase_q + 1'b1;
-    end
-    if (leaves) begin
-      before_dst_q <= step_q.dst;
-      before_src_q <= src;
     end
   end
 

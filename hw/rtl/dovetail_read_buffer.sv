@@ -8,7 +8,9 @@ module dovetail_read_buffer import dovetail_isa_pkg::*; #(
   input  logic       flush_i,
   // From the splitter, to the arbiter.
   input  logic       burst_valid_i,
-  input  logic [8:0] burst_beats_i,
+  input  logic [7:0] row_len_i,    // beats - 1: the burst has the smaller of these two
+  input  logic [7:0] page_len_i,
+  input  logic       page_cuts_i,  // which is page_len_i
   output logic       request_o,
   input  logic       grant_i,
   // From the read port.
@@ -21,18 +23,23 @@ module dovetail_read_buffer import dovetail_isa_pkg::*; #(
 );
   localparam int unsigned CountWidth = $clog2(Depth + 1) > 9 ? $clog2(Depth + 1) : 9;
 
-  logic [CountWidth-1:0] credit_q;
+  // What is left of the credits after a burst of each length, with what this cycle returns. The
+  // smaller burst fits if one of the two does; which it is, is known later.
+  logic [CountWidth-1:0] credit_q, row_len, page_len, row_left, page_left;
   logic                  empty;
 
-  assign request_o = burst_valid_i && credit_q >= CountWidth'(burst_beats_i);
+  assign row_len   = CountWidth'(row_len_i);
+  assign page_len  = CountWidth'(page_len_i);
+  assign row_left  = credit_q + ~row_len + CountWidth'(pop_i);
+  assign page_left = credit_q + ~page_len + CountWidth'(pop_i);
+  assign request_o = burst_valid_i && (credit_q > row_len || credit_q > page_len);
   assign valid_o   = !empty;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) credit_q <= CountWidth'(Depth);
     else if (flush_i) credit_q <= CountWidth'(Depth);
-    else begin
-      credit_q <= credit_q + CountWidth'(pop_i) - (grant_i ? CountWidth'(burst_beats_i) : '0);
-    end
+    else if (grant_i) credit_q <= page_cuts_i ? page_left : row_left;
+    else if (pop_i) credit_q <= credit_q + 1'b1;
   end
 
   dovetail_fifo #(

@@ -26,11 +26,12 @@ module dovetail_reader import dovetail_isa_pkg::*; #(
 );
   logic                 fits;
   logic [AddrWidth-1:0] addr;
-  logic [8:0]           beats;
+  logic [7:0]           len, row_len, page_len;
+  logic                 page_cuts;
 
   // Assigned as a whole: members of a struct that depend on each other would look like a
   // combinational loop to a simulator.
-  assign request_o = {fits, addr, beats};
+  assign request_o = {fits, addr, len};
 
   dovetail_axi_split #(
     .AddrWidth (AddrWidth),
@@ -48,7 +49,10 @@ module dovetail_reader import dovetail_isa_pkg::*; #(
     .rows_i,
     .valid_o      (busy_o),
     .burst_addr_o (addr),
-    .burst_beats_o(beats),
+    .burst_len_o  (len),
+    .row_len_o    (row_len),
+    .page_len_o   (page_len),
+    .page_cuts_o  (page_cuts),
     .ready_i      (grant_i)
   );
   dovetail_read_buffer #(
@@ -58,7 +62,9 @@ module dovetail_reader import dovetail_isa_pkg::*; #(
     .rst_ni,
     .flush_i,
     .burst_valid_i(busy_o),
-    .burst_beats_i(beats),
+    .row_len_i    (row_len),
+    .page_len_i   (page_len),
+    .page_cuts_i  (page_cuts),
     .request_o    (fits),
     .grant_i,
     .beat_valid_i,

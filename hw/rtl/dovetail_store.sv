@@ -77,7 +77,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   logic                             burst_due, burst_done, slot, slot_beat_first, slot_beat_last;
   logic                             element_done, row_done, all_done;
   logic [AddrWidth-1:0]             burst_addr;
-  logic [8:0]                       burst_beats, burst_beat_q;
+  logic [7:0]                       burst_len, row_len, page_len, burst_beat_q;
   logic [STORE_SRAM_BASE_WIDTH-1:0] addr_q;
   logic [SizeWidth-1:0]             x_q, y_q, x_last_q, y_last_q;
   logic [LaneWidth-1:0]             lane_q, row_lane_q, lane_step_q;
@@ -103,7 +103,10 @@ module dovetail_store import dovetail_isa_pkg::*; #(
     .rows_i       (head.y_size),
     .valid_o      (burst_due),
     .burst_addr_o (burst_addr),
-    .burst_beats_o(burst_beats),
+    .burst_len_o  (burst_len),
+    .row_len_o    (row_len),
+    .page_len_o   (page_len),
+    .page_cuts_o  (),
     .ready_i      (burst_done)
   );
 
@@ -113,7 +116,9 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   assign row_done        = element_done && x_q == x_last_q;
   assign all_done        = row_done && y_q == y_last_q;
   assign slot_beat_last  = lane_q == LaneLast || row_done;
-  assign burst_done      = slot && slot_beat_last && burst_beat_q == burst_beats - 9'd1;
+  // Beats are counted from 0, so the smaller length is met first.
+  assign burst_done      = slot && slot_beat_last &&
+                           (burst_beat_q == row_len || burst_beat_q == page_len);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -145,7 +150,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
       burst_beat_q <= '0;
     end else if (slot) begin
       beat_q <= element_done ? '0 : beat_q + 1'b1;
-      if (slot_beat_last) burst_beat_q <= burst_done ? '0 : burst_beat_q + 9'd1;
+      if (slot_beat_last) burst_beat_q <= burst_done ? '0 : burst_beat_q + 1'b1;
       if (element_done) begin
         addr_q <= addr_q + 1'b1;
         lane_q <= lane_q == LaneLast ? '0 : lane_q + 1'b1;
@@ -161,11 +166,27 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   end
 
   // ---- Shadow of ACC: the lanes of ACC that a STORE may need ------------------------------------
+  // Written a cycle after out_we_i. A STORE that needs the element cannot read it before: it starts
+  // after the end of the instruction that writes it, and its first slot follows.
+  logic                  write_q;
+  logic [AccIndex-1:0]   waddr_q;
+  logic [32*Lanes-1:0]   wdata_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) write_q <= 1'b0;
+    else write_q <= out_we_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (out_we_i) begin
+      waddr_q <= out_waddr_i;
+      wdata_q <= out_wdata_i;
+    end
+  end
+
   logic [ShadowBits-1:0] shadow_in, shadow;
   logic [OutBits-1:0]    element;
 
   for (genvar l = 0; l < Lanes; l++) begin : gen_narrow
-    assign shadow_in[l*8+:8] = out_wdata_i[l*32+:8];
+    assign shadow_in[l*8+:8] = wdata_q[l*32+:8];
   end
   if (Saturate) begin : gen_saturate
     logic [OutBits-1:0] clamped;
@@ -173,9 +194,9 @@ module dovetail_store import dovetail_isa_pkg::*; #(
     always_comb begin
       clamped = '0;
       value   = '0;
-      if (out_we_i) begin
+      if (write_q) begin
         for (int unsigned l = 0; l < Lanes; l++) begin
-          value           = out_wdata_i[l*32+:32];
+          value           = wdata_q[l*32+:32];
           clamped[l*8+:8] = value > 127 ? 8'h7f : value < -128 ? 8'h80 : value[7:0];
         end
       end
@@ -187,8 +208,8 @@ module dovetail_store import dovetail_isa_pkg::*; #(
     .Depth(ACC_DEPTH)
   ) u_out (
     .clk_i,
-    .we_i   (out_we_i),
-    .waddr_i(out_waddr_i),
+    .we_i   (write_q),
+    .waddr_i(waddr_q),
     .wdata_i(shadow_in),
     .re_i   (slot),
     .raddr_i(addr_q[AccIndex-1:0]),
@@ -205,7 +226,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   logic [LaneWidth-1:0] p_lane_q;
   logic [9:0]           p_beat_q;
   logic [AddrWidth-1:0] p_addr_q;
-  logic [8:0]           p_beats_q;
+  logic [7:0]           p_len_q;
   logic [BusBits-1:0]   beat_data;
   logic [BusBytes-1:0]  beat_strobe;
 
@@ -220,7 +241,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
     p_lane_q  <= lane_q;
     p_beat_q  <= beat_q;
     p_addr_q  <= burst_addr;
-    p_beats_q <= burst_beats;
+    p_len_q   <= burst_len;
   end
   if (OutLog2 < BusLog2) begin : gen_lanes
     logic [BusBits-1:0]  data_q;
@@ -263,7 +284,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
     .beat_valid_i (p_valid_q && p_last_q),
     .beat_data_i  (beat_data),
     .beat_strobe_i(beat_strobe),
-    .burst_i      ({p_valid_q && p_burst_q, p_addr_q, p_beats_q}),
+    .burst_i      ({p_valid_q && p_burst_q, p_addr_q, p_len_q}),
     .sent_o       (sent),
     .aw_o,
     .aw_ready_i,

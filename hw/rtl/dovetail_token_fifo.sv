@@ -1,4 +1,5 @@
-// A FIFO of dependency tokens. Tokens carry no data, so it is a counter.
+// A FIFO of dependency tokens. Tokens carry no data, so it is a counter. Whether there is a token, or
+// room for one, is computed a cycle ahead: starts and ends depend on it.
 module dovetail_token_fifo #(
   parameter int unsigned Depth = 64,
   localparam int unsigned CountWidth = $clog2(Depth + 1)
@@ -14,15 +15,30 @@ module dovetail_token_fifo #(
 );
   logic [CountWidth-1:0] count_q;
   logic [16:0]           count;
+  logic                  room_q, available_q;
 
   assign count       = 17'(count_q);
   assign count_o     = count[16] ? 16'hffff : count[15:0];
-  assign room_o      = count_q != CountWidth'(Depth);
-  assign available_o = count_q != '0;
+  assign room_o      = room_q;
+  assign available_o = available_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) count_q <= '0;
-    else if (flush_i) count_q <= '0;
-    else count_q <= count_q + CountWidth'(push_i) - CountWidth'(pop_i);
+    if (!rst_ni) begin
+      count_q     <= '0;
+      room_q      <= 1'b1;
+      available_q <= 1'b0;
+    end else if (flush_i) begin
+      count_q     <= '0;
+      room_q      <= 1'b1;
+      available_q <= 1'b0;
+    end else if (push_i && !pop_i) begin
+      count_q     <= count_q + 1'b1;
+      room_q      <= count_q != CountWidth'(Depth - 1);
+      available_q <= 1'b1;
+    end else if (pop_i && !push_i) begin
+      count_q     <= count_q - 1'b1;
+      room_q      <= 1'b1;
+      available_q <= count_q != CountWidth'(1);
+    end
   end
 endmodule

@@ -69,6 +69,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
   logic [31:0] launch_begin, launch_count;
   logic [31:0] instr_index;  // the next to issue; at the end, one past the last
   logic [63:0] cycle_q;
+  logic        cycle_carry_q;  // the lower half of cycle_q is all ones
   logic        fetch_idle, load_idle, compute_idle, store_idle, read_idle, write_quiet;
   logic        any_error;
   error_code_e error_code_q;
@@ -104,8 +105,12 @@ module dovetail_top import dovetail_isa_pkg::*; #(
       error_code_q  <= ERROR_NONE;
       error_index_q <= '0;
       cycle_q       <= '0;
+      cycle_carry_q <= 1'b0;
     end else begin
-      cycle_q <= start ? 64'd1 : cycle_q + 64'd1;
+      // Two halves, so that no carry passes more than 32 bits in a cycle.
+      cycle_q[31:0]  <= start ? 32'd1 : cycle_q[31:0] + 32'd1;
+      cycle_q[63:32] <= start ? 32'd0 : cycle_q[63:32] + 32'(cycle_carry_q);
+      cycle_carry_q  <= !start && cycle_q[31:0] == 32'hfffffffe;
       if (start) busy_q <= 1'b1;
       else if (finished || stopped) busy_q <= 1'b0;
       if (start || stopped) halt_q <= 1'b0;

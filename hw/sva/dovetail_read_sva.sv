@@ -12,7 +12,7 @@ module dovetail_axi_split_sva #(
   input logic                 rows_zero_i,
   input logic                 valid_i,
   input logic [AddrWidth-1:0] burst_addr_i,
-  input logic [8:0]           burst_beats_i,
+  input logic [7:0]           burst_len_i,
   input logic                 ready_i
 );
   starts_idle: assert property (@(posedge clk_i) disable iff (!rst_ni)
@@ -20,12 +20,12 @@ module dovetail_axi_split_sva #(
     else $error("splitter started while busy, or with nothing to transfer");
   form: assert property (@(posedge clk_i) disable iff (!rst_ni)
       valid_i |->
-      burst_beats_i != '0 && 32'(burst_beats_i) <= MaxBeats &&
-      32'(burst_addr_i[11:0]) + 32'(burst_beats_i) * BusBytes <= 32'd4096)
-    else $error("burst of no or too many beats, or crossing a 4 KiB boundary");
+      32'(burst_len_i) < MaxBeats &&
+      32'(burst_addr_i[11:0]) + (32'(burst_len_i) + 1) * BusBytes <= 32'd4096)
+    else $error("burst of too many beats, or crossing a 4 KiB boundary");
   held: assert property (@(posedge clk_i) disable iff (!rst_ni)
       valid_i && !ready_i && !flush_i |=>
-      valid_i && $stable(burst_addr_i) && $stable(burst_beats_i))
+      valid_i && $stable(burst_addr_i) && $stable(burst_len_i))
     else $error("burst of the splitter changed before it was taken");
 endmodule
 
@@ -78,7 +78,7 @@ bind dovetail_axi_split dovetail_axi_split_sva #(
   .rows_zero_i  (rows_i == '0),
   .valid_i      (valid_o),
   .burst_addr_i (burst_addr_o),
-  .burst_beats_i(burst_beats_o),
+  .burst_len_i  (burst_len_o),
   .ready_i
 );
 bind dovetail_read_buffer dovetail_read_buffer_sva u_sva (

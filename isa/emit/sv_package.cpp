@@ -135,7 +135,7 @@ constexpr std::string_view kBundles = R"(  // A step of GEMM, GEMMQ, WINDOW or A
   typedef struct packed {
     logic valid;
     logic [ADDRESS_BITS-1:0] addr;
-    logic [8:0] beats;
+    logic [7:0] len;  // beats - 1
   } burst_t;
 
   // A beat of read data, from the read port to a unit.
