@@ -16,6 +16,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   // The following cycle: the destination's value, and the operands read before.
   input  logic [Lanes*32-1:0]     acc_i,
   input  logic [Lanes*32-1:0]     source_i,
+  input  logic [Lanes*6-1:0]      shift_i,  // amounts of SHR: left, places
   input  logic [Lanes*32-1:0]     next_i,
   // Write port of the table, in beats.
   input  logic                    table_we_i,
@@ -42,7 +43,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   localparam logic [15:0] LongOps = ALU_SET_LONG;
 
   logic                valid_1_q, valid_2_q, empty_1_q, empty_2_q, last_1_q, last_2_q;
-  logic                use_imm_1_q, long_1;
+  logic                long_1;
   alu_op_e             op_1_q, op_2_q;
   logic [15:0]         imm_1_q, imm_2_q;
   logic [AccWidth-1:0] dst_1_q, dst_2_q;
@@ -72,7 +73,6 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
     last_2_q    <= last_1_q;
     op_1_q      <= op.op;
     op_2_q      <= op_1_q;
-    use_imm_1_q <= step_i.use_imm;
     imm_1_q     <= step_i.imm;
     imm_2_q     <= imm_1_q;
     dst_1_q     <= step_i.dst;
@@ -83,45 +83,33 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   assign waddr_o = valid_2_q ? dst_2_q : dst_1_q;
   assign last_o  = valid_2_q ? last_2_q : valid_1_q && !long_1 && last_1_q;
 
-  // Operands are gated while there is no step, so that neither gates nor a simulator do any work.
+  // Operands are gated while there is no step, so that neither gates nor a simulator do any work. The
+  // choice of the result is decoded a cycle ahead, so that it adds one level after the sum.
   logic [Lanes*32-1:0] short_result, product_q, requantized, looked_up, reduced;
   logic [Lanes*8-1:0]  requantized_8;
   logic signed [31:0]  value, operand;
-  logic [31:0]         immediate;
   logic [63:0]         window;
-  logic [4:0]          places;
+  logic                adds_1_q, shifts_1_q, maximum_1_q;
 
-  assign immediate = {{16{imm_1_q[15]}}, imm_1_q};
+  always_ff @(posedge clk_i) begin
+    adds_1_q    <= op.op == ALU_ADD;
+    shifts_1_q  <= op.op == ALU_SHR;
+    maximum_1_q <= op.op == ALU_MAX;
+  end
   always_comb begin
     short_result = acc_i;
     value        = '0;
     operand      = '0;
-    places       = '0;
     window       = '0;
     if (valid_1_q && !long_1) begin
       for (int unsigned l = 0; l < Lanes; l++) begin
         value   = acc_i[l*32+:32];
-        operand = use_imm_1_q ? immediate : source_i[l*32+:32];
-        unique case (op_1_q)
-          ALU_MIN: short_result[l*32+:32] = value < operand ? value : operand;
-          ALU_MAX: short_result[l*32+:32] = value < operand ? operand : value;
-          ALU_SHR: begin
-            // All amounts are defined: 31 and above shift by 31, negative amounts shift left. One
-            // shifter does both: a shift left by n is a shift right by 32 - n, out of the upper
-            // half; for n from 1 to 31, the low bits of the amount -n are 32 - n.
-            if (operand[31]) begin
-              places = &operand[30:5] && operand[4:0] != 5'd0 ? operand[4:0] : 5'd1;
-              window = {value, 32'd0};
-            end else begin
-              places = |operand[30:5] ? 5'd31 : operand[4:0];
-              window = {{32{value[31]}}, value};
-            end
-            short_result[l*32+:32] = 32'(window >> places);
-          end
-          // What kind alu_long has here is not read: with the sum, it adds no input to the choice.
-          ALU_ADD, ALU_MUL, ALU_REQUANT, ALU_TABLE, ALU_TABLEU, ALU_REQUANT8, ALU_SQADD, ALU_RMAX,
-          ALU_RADD, ALU_RECIP, ALU_RSQRT: short_result[l*32+:32] = value + operand;
-        endcase
+        operand = source_i[l*32+:32];
+        window  = shift_i[l*6+5] ? {value, 32'd0} : {{32{value[31]}}, value};
+        short_result[l*32+:32] =
+            adds_1_q   ? value + operand :
+            shifts_1_q ? 32'(window >> shift_i[l*6+:5]) :
+            (value < operand) == maximum_1_q ? operand : value;
       end
     end
   end
@@ -132,7 +120,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   assign multiplies = valid_1_q && (op_1_q == ALU_MUL || squares);
   for (genvar l = 0; l < Lanes; l++) begin : gen_multiply
     logic [31:0] factor;
-    assign factor = use_imm_1_q ? immediate : source_i[l*32+:32];
+    assign factor = source_i[l*32+:32];
     always_ff @(posedge clk_i) begin
       if (multiplies) begin
         product_q[l*32+:32] <= (squares ? factor : acc_i[l*32+:32]) * factor +
@@ -195,7 +183,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
     );
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
       logic [31:0] sum;
-      assign sum = acc_i[l*32+:32] + (use_imm_1_q ? immediate : source_i[l*32+:32]);
+      assign sum = acc_i[l*32+:32] + source_i[l*32+:32];
       // The sum clamped to int8, from -128 on.
       assign index[l*8+:8] =
           EPILOGUE_ENABLED != 0 && epilogue_look_up_i ? epilogue_index_i[l*8+:8] :

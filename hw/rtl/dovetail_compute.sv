@@ -138,6 +138,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   step_t               x_step, r_step;
   logic [AccIndex-1:0] alu_raddr;
   logic [AccBits-1:0]  acc_rdata, source, source_next;
+  logic [Lanes*6-1:0]  shift;
 
   dovetail_steps u_steps (
     .clk_i,
@@ -174,6 +175,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .acc_raddr_o  (alu_raddr),
     .acc_rdata_i  (acc_rdata),
     .source_o     (source),
+    .shift_o      (shift),
     .next_o       (source_next)
   );
 
@@ -264,6 +266,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .step_i       (r_step),
     .acc_i        (acc_rdata),
     .source_i     (source),
+    .shift_i      (shift),
     .next_i       (source_next),
     .table_we_i   (table_we),
     .table_waddr_i(table_waddr),

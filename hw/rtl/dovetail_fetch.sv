@@ -39,6 +39,7 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   localparam logic [7:0] Loadable = {WEIGHTS4_ENABLED != 0, TABLE_ENABLED != 0, 6'b101111};
 
   logic                 buffer_valid, buffer_pop, complete, bad_resp, illegal, slot;
+  logic                 wrong_q;  // what was at the head in the previous cycle is not an instruction
   beat_t                buffer;
   logic [LaneWidth-1:0] lane_q;
   logic [9:0]           beat_q;
@@ -46,8 +47,8 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   logic [31:0]          left_q, index_q;
   logic                 idle_q, last_q;        // left_q is 0; it is 1
   logic                 bad_q, bad_decode_q;  // an earlier beat had an error response; DECERR
-  logic                 error;
-  error_code_e          error_code;
+  error_code_e          error_code, wrong_code, wrong_code_q;
+  logic [31:0]          wrong_index_q;
   logic [2:0]           queue;
 
   // ---- Addresses of the launch ------------------------------------------------------------------
@@ -164,20 +165,31 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   // ---- Issue ------------------------------------------------------------------------------------
   assign complete   = beat_q == 10'(Beats - 1);
   assign bad_resp   = buffer.resp[1] || bad_q;
+  // Whether the instruction is a correct one takes as long as the cycle, so it is issued before that
+  // is known. The units start nothing in the following cycle, the first in which it could start, if
+  // it is not. Nor does it need room: one that waits for its queue is found in the same way.
   assign slot       = buffer_valid && !idle_q && !halt_i &&
-                      (!complete || (queue & full_i) == 3'b000 || illegal || bad_resp);
+                      (!complete || (queue & full_i) == 3'b000);
   assign buffer_pop = slot && (lane_q == LaneWidth'(Lanes - 1) || last_q || Beats > 1);
-  assign error      = refused_q || (slot && complete && (illegal || bad_resp));
-  assign push_o     = slot && complete && !error ? queue : 3'b000;
+  assign push_o     = slot && complete ? queue : 3'b000;
   assign index_o    = index_q;
   always_comb begin
-    error_code = ERROR_ILLEGAL;
-    if (refused_q) error_code = ERROR_ADDRESS_SPACE;
-    else if (buffer.resp[1]) error_code = buffer.resp[0] ? ERROR_DECODE_ERROR : ERROR_SLAVE_ERROR;
-    else if (bad_q) error_code = bad_decode_q ? ERROR_DECODE_ERROR : ERROR_SLAVE_ERROR;
+    wrong_code = ERROR_ILLEGAL;
+    if (buffer.resp[1]) wrong_code = buffer.resp[0] ? ERROR_DECODE_ERROR : ERROR_SLAVE_ERROR;
+    else if (bad_q) wrong_code = bad_decode_q ? ERROR_DECODE_ERROR : ERROR_SLAVE_ERROR;
   end
-  assign error_o = {error, error_code, index_q};
-  assign idle_o  = idle_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) wrong_q <= 1'b0;
+    else wrong_q <= buffer_valid && !idle_q && !halt_i && !flush_i && complete &&
+                    (illegal || bad_resp);
+  end
+  always_ff @(posedge clk_i) begin
+    wrong_code_q  <= wrong_code;
+    wrong_index_q <= index_q;
+  end
+  assign error_code = refused_q ? ERROR_ADDRESS_SPACE : wrong_code_q;
+  assign error_o    = {refused_q || wrong_q, error_code, refused_q ? index_q : wrong_index_q};
+  assign idle_o     = idle_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -27,11 +27,12 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   output logic                wgt_re_o,
   output logic [WgtIndex-1:0] wgt_addr_o,
   // Read port of ACC: data arrives in the following cycle. Sources are kept until the destination
-  // arrives.
+  // arrives. The immediate takes the place of the first source in all lanes if it is the operand.
   output logic                acc_re_o,
   output logic [AccIndex-1:0] acc_raddr_o,
   input  logic [AccBits-1:0]  acc_rdata_i,
   output logic [AccBits-1:0]  source_o,
+  output logic [Lanes*6-1:0]  shift_o,  // for SHR: left; the places of the shifter in dovetail_alu
   output logic [AccBits-1:0]  next_o
 );
   localparam logic [1:0] ReadFirst = 2'd0;
@@ -147,11 +148,13 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   assign wgt_addr_o = step_q.wgt;
 
   logic               got_src_q, got_next_q;
-  logic [AccBits-1:0] source_q, next_q;
+  logic [AccBits-1:0] source_q, source, next_q;
+  logic [Lanes*6-1:0] shift_q, shift;
 
   assign acc_re_o    = read_src || read_next || read_dst;
   assign acc_raddr_o = read_src ? src : read_next ? src_next : step_q.dst;
   assign source_o    = source_q;
+  assign shift_o     = shift_q;
   assign next_o      = next_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -162,8 +165,27 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
       got_next_q <= read_next;
     end
   end
+  // All amounts of SHR are defined: 31 and above shift by 31, negative amounts shift left. One
+  // shifter does both: a shift left by n is a shift right by 32 - n, out of the upper half; for n
+  // from 1 to 31, the low bits of the amount -n are 32 - n.
+  function [5:0] shift_of(input logic [31:0] amount);
+    if (amount[31]) shift_of = {1'b1, &amount[30:5] && amount[4:0] != 5'd0 ? amount[4:0] : 5'd1};
+    else shift_of = {1'b0, |amount[30:5] ? 5'd31 : amount[4:0]};
+  endfunction
+  logic takes_imm;
+  assign takes_imm = alu_o && step_q.use_imm;
+  assign source    = got_src_q ? acc_rdata_i : {Lanes{{16{step_q.imm[15]}}, step_q.imm}};
+  always_comb begin
+    shift = '0;
+    if (got_src_q || takes_imm) begin
+      for (int unsigned l = 0; l < Lanes; l++) shift[l*6+:6] = shift_of(source[l*32+:32]);
+    end
+  end
   always_ff @(posedge clk_i) begin
-    if (got_src_q) source_q <= acc_rdata_i;
+    if (got_src_q || takes_imm) begin
+      source_q <= source;
+      shift_q  <= shift;
+    end
     if (got_next_q) next_q <= acc_rdata_i;
   end
 endmodule

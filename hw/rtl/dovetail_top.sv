@@ -63,7 +63,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
   localparam int unsigned AccIndex = ACC_DEPTH_LOG2;
 
   // ---- Launch -----------------------------------------------------------------------------------
-  logic        start, busy_q, halt_q, flush, finished, left_over, stopped;
+  logic        start, busy_q, halt_q, halt, flush, finished, left_over, stopped;
   logic [63:0] program_base;
   logic [AddrWidth-1:0] offset;
   logic [31:0] launch_begin, launch_count;
@@ -94,7 +94,9 @@ module dovetail_top import dovetail_isa_pkg::*; #(
   // left over can be read until then.
   assign left_over = finished && token_available != 4'b0000;
   // After an error no instruction starts and no burst begins; accepted bursts complete. Then the
-  // queues and the units are flushed.
+  // queues and the units are flushed. An error of fetch, which is a register, stops the units at once:
+  // its instruction may be in a queue.
+  assign halt      = halt_q || fetch_error.valid;
   assign stopped   = busy_q && halt_q && read_idle && write_quiet;
   assign flush     = start || stopped;
 
@@ -202,7 +204,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .clk_i,
     .rst_ni,
     .flush_i       (stopped),
-    .halt_i        (halt_q),
+    .halt_i        (halt),
     .idle_o        (fetch_idle),
     .error_o       (fetch_error),
     .start_i       (start),
@@ -271,7 +273,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .clk_i,
     .rst_ni,
     .flush_i          (flush),
-    .halt_i           (halt_q),
+    .halt_i           (halt),
     .idle_o           (load_idle),
     .error_o          (load_error),
     .offset_i         (offset),
@@ -320,7 +322,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .clk_i,
     .rst_ni,
     .flush_i         (flush),
-    .halt_i          (halt_q),
+    .halt_i          (halt),
     .idle_o          (compute_idle),
     .error_o         (compute_error),
     .offset_i        (offset),
@@ -350,7 +352,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     .clk_i,
     .rst_ni,
     .flush_i          (flush),
-    .halt_i           (halt_q),
+    .halt_i           (halt),
     .idle_o           (store_idle),
     .quiet_o          (write_quiet),
     .error_o          (store_error),
