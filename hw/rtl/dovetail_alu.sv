@@ -35,9 +35,14 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   input  logic                    epilogue_look_up_i,
   input  logic [Lanes*8-1:0]      epilogue_index_i,
   output logic [Lanes*8-1:0]      epilogue_entry_o,
+  // Writes of ACC. The sums of ADD have a port of their own, sum_o in place of wdata_o if sum_we_o is
+  // 1: they are known last. wdata_o is idle_wdata_i while there is no step.
   output logic                    we_o,
   output logic [AccWidth-1:0]     waddr_o,
   output logic [Lanes*32-1:0]     wdata_o,
+  output logic                    sum_we_o,
+  output logic [Lanes*32-1:0]     sum_o,
+  input  logic [Lanes*32-1:0]     idle_wdata_i,
   output logic                    last_o
 );
   localparam logic [15:0] LongOps = ALU_SET_LONG;
@@ -84,35 +89,47 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   assign last_o  = valid_2_q ? last_2_q : valid_1_q && !long_1 && last_1_q;
 
   // Operands are gated while there is no step, so that neither gates nor a simulator do any work. The
-  // choice of the result is decoded a cycle ahead, so that it adds one level after the sum.
-  logic [Lanes*32-1:0] short_result, product_q, requantized, looked_up, reduced;
+  // choice of the result is decoded a cycle ahead.
+  logic [Lanes*32-1:0] shifted, rest, product_q, requantized, looked_up, reduced;
   logic [Lanes*8-1:0]  requantized_8;
-  logic signed [31:0]  value, operand;
+  logic signed [31:0]  value;
   logic [63:0]         window;
-  logic                adds_1_q, shifts_1_q, maximum_1_q;
+  logic                adds_1_q, shifts_1_q, compares_1_q, maximum_1_q;
 
-  always_ff @(posedge clk_i) begin
-    adds_1_q    <= op.op == ALU_ADD;
-    shifts_1_q  <= op.op == ALU_SHR;
-    maximum_1_q <= op.op == ALU_MAX;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) {adds_1_q, shifts_1_q, compares_1_q} <= '0;
+    else begin
+      adds_1_q     <= valid_i && op.op == ALU_ADD;
+      shifts_1_q   <= valid_i && op.op == ALU_SHR;
+      compares_1_q <= valid_i && (op.op == ALU_MIN || op.op == ALU_MAX);
+    end
   end
+  always_ff @(posedge clk_i) maximum_1_q <= op.op == ALU_MAX;
+
   always_comb begin
-    short_result = acc_i;
-    value        = '0;
-    operand      = '0;
-    window       = '0;
-    if (valid_1_q && !long_1) begin
+    shifted = acc_i;
+    value   = '0;
+    window  = '0;
+    if (shifts_1_q) begin
       for (int unsigned l = 0; l < Lanes; l++) begin
-        value   = acc_i[l*32+:32];
-        operand = source_i[l*32+:32];
-        window  = shift_i[l*6+5] ? {value, 32'd0} : {{32{value[31]}}, value};
-        short_result[l*32+:32] =
-            adds_1_q   ? value + operand :
-            shifts_1_q ? 32'(window >> shift_i[l*6+:5]) :
-            (value < operand) == maximum_1_q ? operand : value;
+        value             = acc_i[l*32+:32];
+        window            = shift_i[l*6+5] ? {value, 32'd0} : {{32{value[31]}}, value};
+        shifted[l*32+:32] = 32'(window >> shift_i[l*6+:5]);
       end
     end
   end
+  for (genvar l = 0; l < Lanes; l++) begin : gen_short
+    assign sum_o[l*32+:32] = acc_i[l*32+:32] + (adds_1_q ? source_i[l*32+:32] : 32'd0);
+    dovetail_extreme u_extreme (
+      .enable_i (compares_1_q),
+      .maximum_i(maximum_1_q),
+      .value_i  (acc_i[l*32+:32]),
+      .operand_i(source_i[l*32+:32]),
+      .other_i  (rest[l*32+:32]),
+      .result_o (wdata_o[l*32+:32])
+    );
+  end
+  assign sum_we_o = adds_1_q;
 
   // SQADD multiplies the operand by itself.
   logic squares, multiplies;
@@ -218,28 +235,28 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   end
 
   always_comb begin
-    wdata_o = short_result;
+    rest = shifts_1_q ? shifted : idle_wdata_i;
     if (valid_2_q) begin
       unique case (op_2_q)
-        ALU_MUL: wdata_o = product_q;
-        ALU_SQADD: if (NORM_ENABLED != 0) wdata_o = product_q;
+        ALU_MUL: rest = product_q;
+        ALU_SQADD: if (NORM_ENABLED != 0) rest = product_q;
         ALU_REQUANT8: begin
           if (NORM_ENABLED != 0) begin
             for (int unsigned l = 0; l < Lanes; l++) begin
-              wdata_o[l*32+:32] = {{24{requantized_8[l*8+7]}}, requantized_8[l*8+:8]};
+              rest[l*32+:32] = {{24{requantized_8[l*8+7]}}, requantized_8[l*8+:8]};
             end
           end
         end
-        ALU_RMAX, ALU_RADD: if (NORM_ENABLED != 0) wdata_o = reduced;
+        ALU_RMAX, ALU_RADD: if (NORM_ENABLED != 0) rest = reduced;
         ALU_RECIP, ALU_RSQRT: begin
           if (NORM_ENABLED != 0) begin
             for (int unsigned l = 0; l < Lanes; l++) begin
-              wdata_o[l*32+:32] = recip_i[l/BLOCK_OUT*32+:32];
+              rest[l*32+:32] = recip_i[l/BLOCK_OUT*32+:32];
             end
           end
         end
-        ALU_REQUANT: wdata_o = requantized;
-        ALU_TABLE, ALU_TABLEU: wdata_o = looked_up;
+        ALU_REQUANT: rest = requantized;
+        ALU_TABLE, ALU_TABLEU: rest = looked_up;
         ALU_MIN, ALU_MAX, ALU_ADD, ALU_SHR: ;  // alu
       endcase
     end

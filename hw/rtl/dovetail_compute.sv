@@ -185,7 +185,8 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   logic [AccIndex-1:0] acc_waddr;
   logic [AccBits-1:0]  acc_wdata;
   logic [AccIndex-1:0] gemm_raddr, gemm_waddr, alu_waddr;
-  logic [AccBits-1:0]  gemm_wdata, alu_wdata;
+  logic [AccBits-1:0]  gemm_wdata, alu_wdata, alu_sum;
+  logic                alu_adds;
 
   dovetail_gemm u_gemm (
     .clk_i,
@@ -285,20 +286,19 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .we_o         (alu_we),
     .waddr_o      (alu_waddr),
     .wdata_o      (alu_wdata),
+    .sum_we_o     (alu_adds),
+    .sum_o        (alu_sum),
+    .idle_wdata_i (load_wdata),
     .last_o       (alu_last)
   );
 
   always_comb begin
     acc_we    = gemm_we || alu_we || load_we;
     acc_waddr = gemm_waddr;
-    acc_wdata = gemm_wdata;
-    if (!gemm_we && alu_we) begin
-      acc_waddr = alu_waddr;
-      acc_wdata = alu_wdata;
-    end else if (!gemm_we && load_we) begin
-      acc_waddr = load_waddr;
-      acc_wdata = load_wdata;
-    end
+    if (!gemm_we && alu_we) acc_waddr = alu_waddr;
+    else if (!gemm_we && load_we) acc_waddr = load_waddr;
+    // alu_wdata is load_wdata while the vector pipe writes nothing.
+    acc_wdata = gemm_we ? gemm_wdata : alu_adds ? alu_sum : alu_wdata;
   end
 
   dovetail_sram #(

@@ -127,13 +127,11 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
     end
   end
 
+  // Nothing follows the sum: it is the longest way in this stage.
   always_comb begin
-    acc_wdata_o = '0;
-    if (valid_3_q) begin
-      for (int unsigned l = 0; l < Lanes; l++) begin
-        acc_wdata_o[l*32+:32] = (over_3_q || reset_3_q ? 32'd0 : acc_rdata_i[l*32+:32]) +
-                                (reset_3_q ? 32'd0 : sum_3_q[l]);
-      end
+    for (int unsigned l = 0; l < Lanes; l++) begin
+      acc_wdata_o[l*32+:32] = (over_3_q || reset_3_q ? 32'd0 : acc_rdata_i[l*32+:32]) +
+                              (reset_3_q ? 32'd0 : sum_3_q[l]);
     end
   end
 
