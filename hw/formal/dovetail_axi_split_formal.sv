@@ -139,27 +139,31 @@ module dovetail_axi_split_formal #(
 
   // Internal state.
   (* hierconn *) logic [AddrWidth-1:0]  \u_dut.row_q ;
-  (* hierconn *) logic [AddrWidth-1:0]  \u_dut.row_last_q ;
+  (* hierconn *) logic [AddrWidth-1:0]  \u_dut.row_bytes_q ;
   (* hierconn *) logic [AddrWidth-1:0]  \u_dut.stride_q ;
   (* hierconn *) logic [CountWidth-1:0] \u_dut.rows_q ;
   (* hierconn *) logic [BeatWidth-1:0]  \u_dut.beat_q ;
   localparam int unsigned LowWidth = MaxBeats > 1 ? $clog2(MaxBeats) : 1;
   (* hierconn *) logic [LowWidth-1:0]           \u_dut.low_q ;
   (* hierconn *) logic [BeatWidth-LowWidth-1:0] \u_dut.high_q ;
-  (* hierconn *) logic                          \u_dut.carry_q ;
+  (* hierconn *) logic                          \u_dut.more_q ;
+  (* hierconn *) logic                          \u_dut.less_q ;
   (* hierconn *) logic                          \u_dut.large_q ;
   (* hierconn *) logic                          \u_dut.last_row_q ;
   logic [BeatWidth-1:0] left;  // beats left in the row, less 1
   assign left = {\u_dut.high_q , \u_dut.low_q } +
-                (BeatWidth'(\u_dut.carry_q ) << LowWidth);
+                (BeatWidth'(\u_dut.more_q ) << LowWidth) -
+                (BeatWidth'(\u_dut.less_q ) << LowWidth);
   always_comb begin
     if (rst_n && busy) begin
-      assert ({1'b0, \u_dut.row_q } == row && {1'b0, \u_dut.row_last_q } == bytes - 1'b1);
+      assert ({1'b0, \u_dut.row_q } == row && {1'b0, \u_dut.row_bytes_q } == bytes);
       assert (\u_dut.stride_q == stride && \u_dut.rows_q == rows);
       assert (\u_dut.last_row_q == (rows == CountWidth'(1)));
       assert (\u_dut.beat_q == beat && left + 1'b1 == due);
-      // The carry cannot go beyond the high part.
-      if (\u_dut.carry_q ) assert (\u_dut.high_q != '1);
+      // The sum stays in the high part.
+      assert (!(\u_dut.more_q && \u_dut.less_q ));
+      if (\u_dut.more_q ) assert (\u_dut.high_q != '1);
+      if (\u_dut.less_q ) assert (\u_dut.high_q != '0);
       assert (\u_dut.large_q == (left >= BeatWidth'(MaxBeats)));
       assert (bytes != '0 && !row_end[AddrWidth] && beat >= BeatWidth'(row >> BusLog2));
     end

@@ -39,15 +39,15 @@ module dovetail_axi_split #(
   localparam int unsigned LowBytes = BusLog2 + LowWidth;  // bits of a byte count up to the low part
   localparam logic [LowWidth:0] Longest = (LowWidth + 1)'(MaxBeats);
 
-  logic [AddrWidth-1:0]  row_q, row_next, row_last, row_last_q, stride_q;
+  logic [AddrWidth-1:0]  row_q, row_next, row_bytes_q, stride_q;
   logic [CountWidth-1:0] rows_q;      // including the current one
   logic                  last_row_q;  // there is one
   logic [BeatWidth-1:0]  beat_q;
   logic                  busy_q;
-  // Beats left in the row, less 1: {high_q + carry_q, low_q}; they are MaxBeats or more.
+  // Beats left in the row, less 1: {high_q + more_q - less_q, low_q}; they are MaxBeats or more.
   logic [LowWidth-1:0]   low_q;
   logic [HighWidth-1:0]  high_q;
-  logic                  carry_q, large_q;
+  logic                  more_q, less_q, large_q;
 
   // ---- The burst --------------------------------------------------------------------------------
   logic [PageWidth-1:0] in_page;  // beats left in the page, less 1
@@ -74,39 +74,39 @@ module dovetail_axi_split #(
 
   // ---- What is left after it, in the row --------------------------------------------------------
   logic [LowWidth:0] low_max, low_page, low_left;
-  logic              borrow, less, large_left;
+  logic              borrow, high_drops, over_0, over_1, over_2, large_left;
   assign low_max    = {1'b0, low_q} - Longest;
   assign low_page   = {1'b0, low_q} + {1'b1, ~page_len[LowWidth-1:0]};
   assign low_left   = page_cuts_o ? low_page : low_max;
   assign borrow     = low_left[LowWidth];
-  assign less       = borrow && !carry_q;
-  assign large_left = (less ? high_q != HighWidth'(1) : high_q != '0) || (carry_q && !borrow) ||
-                      {1'b0, low_left[LowWidth-1:0]} >= Longest;
+  assign high_drops = borrow && !more_q;
+  assign over_1     = high_q[HighWidth-1:1] != '0;
+  assign over_0     = over_1 || high_q[0];
+  assign over_2     = over_1 && high_q != HighWidth'(2);
+  assign large_left = (high_drops && less_q ? over_2 : high_drops || less_q ? over_1 : over_0) ||
+                      (more_q && !borrow) || {1'b0, low_left[LowWidth-1:0]} >= Longest;
 
-  // ---- The next row -----------------------------------------------------------------------------
-  // Only the place of its first byte in a beat differs from that of the first row.
-  logic [LowBytes:0]    next_last;  // its last byte, from its first beat: the low bits
-  logic [HighWidth-1:0] next_high;
-  assign row_next  = row_q + stride_q;
-  assign next_last = {1'b0, row_last_q[LowBytes-1:0]} + (LowBytes + 1)'(row_next[BusLog2-1:0]);
-  assign next_high = HighWidth'(row_last_q >> LowBytes);
-
-  // ---- The first row ----------------------------------------------------------------------------
-  // Its last byte from its first beat is row_bytes_i + place - 1. Place - 1 is short, so this is one
-  // sum; it may be -1.
+  // ---- The first row, or the next ---------------------------------------------------------------
+  // Its last byte from its first beat is bytes + place - 1, where place is that of its first byte in
+  // the beat. Place - 1 is short, so the sum is: it is more or less than the bytes by 1 at most in the
+  // high part.
+  logic [AddrWidth-1:0]          bytes;
+  logic [BusLog2-1:0]            place;
   logic [BusLog2:0]              place_less_1;
-  logic [LowBytes+1:0]           first_last;
-  logic [AddrWidth-LowBytes-1:0] first_high;
-  logic                          is_less, is_more, first_large;
-  assign place_less_1 = {1'b0, addr_i[BusLog2-1:0]} - 1'b1;
-  assign first_last   = {2'b00, row_bytes_i[LowBytes-1:0]} +
+  logic [LowBytes+1:0]           last_byte;
+  logic [AddrWidth-LowBytes-1:0] bytes_high;
+  logic                          is_less, is_more, is_large;
+  assign row_next     = row_q + stride_q;
+  assign bytes        = start_i ? row_bytes_i : row_bytes_q;
+  assign place        = start_i ? addr_i[BusLog2-1:0] : row_next[BusLog2-1:0];
+  assign place_less_1 = {1'b0, place} - 1'b1;
+  assign last_byte    = {2'b00, bytes[LowBytes-1:0]} +
                         {{(LowBytes + 1 - BusLog2) {place_less_1[BusLog2]}}, place_less_1};
-  assign is_less      = first_last[LowBytes+1];
-  assign is_more      = !is_less && first_last[LowBytes];
-  assign first_high   = row_bytes_i[AddrWidth-1:LowBytes];
-  assign first_large  = is_more || first_high > 1 || (first_high[0] && !is_less) ||
-                        {1'b0, first_last[LowBytes-1:BusLog2]} >= Longest;
-  assign row_last     = row_bytes_i - 1'b1;
+  assign is_less      = last_byte[LowBytes+1];
+  assign is_more      = !is_less && last_byte[LowBytes];
+  assign bytes_high   = bytes[AddrWidth-1:LowBytes];
+  assign is_large     = is_more || bytes_high > 1 || (bytes_high[0] && !is_less) ||
+                        {1'b0, last_byte[LowBytes-1:BusLog2]} >= Longest;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) busy_q <= 1'b0;
@@ -116,35 +116,33 @@ module dovetail_axi_split #(
   end
 
   always_ff @(posedge clk_i) begin
+    if (start_i || (busy_q && ready_i && row_done)) begin
+      low_q   <= last_byte[LowBytes-1:BusLog2];
+      high_q  <= HighWidth'(bytes_high);
+      more_q  <= is_more;
+      less_q  <= is_less;
+      large_q <= is_large;
+    end
     if (start_i) begin
-      row_q      <= addr_i;
-      row_last_q <= row_last;
-      stride_q   <= stride_i;
-      rows_q     <= rows_i;
-      last_row_q <= rows_i == CountWidth'(1);
-      beat_q     <= BeatWidth'(addr_i >> BusLog2);
-      low_q      <= first_last[LowBytes-1:BusLog2];
-      high_q     <= HighWidth'(row_last >> LowBytes);
-      carry_q    <= is_more || (!is_less && row_bytes_i[LowBytes-1:0] == '0);
-      large_q    <= first_large;
+      row_q       <= addr_i;
+      row_bytes_q <= row_bytes_i;
+      stride_q    <= stride_i;
+      rows_q      <= rows_i;
+      last_row_q  <= rows_i == CountWidth'(1);
+      beat_q      <= BeatWidth'(addr_i >> BusLog2);
     end else if (busy_q && ready_i && row_done) begin
       row_q      <= row_next;
       rows_q     <= rows_q - 1'b1;
       last_row_q <= rows_q == CountWidth'(2);
       beat_q     <= BeatWidth'(row_next >> BusLog2);
-      low_q      <= next_last[LowBytes-1:BusLog2];
-      high_q     <= next_high;
-      carry_q    <= next_last[LowBytes];
-      large_q    <= next_last[LowBytes] || next_high != '0 ||
-                    {1'b0, next_last[LowBytes-1:BusLog2]} >= Longest;
     end else if (busy_q && ready_i) begin
       // A page ends within the burst or with it, or not.
       beat_q  <= to_next_page ? {beat_q[BeatWidth-1:PageWidth] + 1'b1, {PageWidth{1'b0}}} :
                                 {beat_q[BeatWidth-1:PageWidth], past[PageWidth-1:0]};
       low_q   <= low_left[LowWidth-1:0];
-      carry_q <= carry_q && !borrow;
+      more_q  <= more_q && !borrow;
       large_q <= large_left;
-      if (less) high_q <= high_q - 1'b1;
+      if (high_drops) high_q <= high_q - 1'b1;
     end
   end
 endmodule

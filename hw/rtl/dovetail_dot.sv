@@ -20,6 +20,7 @@ module dovetail_dot #(
   output logic signed [31:0]  sum_o
 );
 `ifdef DOVETAIL_SYNTHESIS_DOT
+  localparam int unsigned SumBits = 16 + $clog2(Length);
   logic signed [15:0] product_q [Length];
   for (genvar i = 0; i < Length; i++) begin : gen_product
     always_ff @(posedge clk_i) begin
@@ -29,18 +30,18 @@ module dovetail_dot #(
   // Node n > 0 of the tree has the children 2n and 2n + 1; the leaves are Length to 2 Length - 1.
   // This is not a combinational loop, but Verilator treats the array as one signal.
   // verilator lint_off UNOPTFLAT
-  logic signed [31:0] node [2 * Length];
+  logic signed [SumBits-1:0] node [2 * Length];
   // verilator lint_on UNOPTFLAT
   assign node[0] = '0;
   for (genvar n = 1; n < 2 * Length; n++) begin : gen_node
     if (n >= Length) begin : gen_leaf
-      assign node[n] = 32'(product_q[n-Length]);
+      assign node[n] = SumBits'(product_q[n-Length]);
     end else begin : gen_sum
       assign node[n] = node[2*n] + node[2*n+1];
     end
   end
   always_ff @(posedge clk_i) begin
-    if (enable_2_i) sum_o <= node[1];
+    if (enable_2_i) sum_o <= 32'(node[1]);
   end
   assign partial_o = '0;
 `else

@@ -3,8 +3,7 @@
 // Both are registers, computed a cycle ahead: much depends on them within their cycle.
 module dovetail_fifo #(
   parameter int unsigned Width = 8,
-  parameter int unsigned Depth = 4,
-  localparam int unsigned CountWidth = $clog2(Depth + 1)
+  parameter int unsigned Depth = 4
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -18,10 +17,12 @@ module dovetail_fifo #(
 );
   localparam int unsigned PtrWidth = Depth > 1 ? $clog2(Depth) : 1;
 
-  logic [Width-1:0]      mem [Depth];
-  logic [PtrWidth-1:0]   head_q, tail_q;
-  logic [CountWidth-1:0] count_q;
-  logic                  empty_q, full_q;
+  logic [Width-1:0]    mem [Depth];
+  logic [PtrWidth-1:0] head_q, head_next, tail_q, tail_next;
+  logic                empty_q, full_q;
+
+  assign head_next = head_q == PtrWidth'(Depth - 1) ? '0 : head_q + 1'b1;
+  assign tail_next = tail_q == PtrWidth'(Depth - 1) ? '0 : tail_q + 1'b1;
 
   assign data_o  = mem[head_q];
   assign empty_o = empty_q;
@@ -35,31 +36,35 @@ module dovetail_fifo #(
     if (!rst_ni) begin
       head_q  <= '0;
       tail_q  <= '0;
-      count_q <= '0;
       empty_q <= 1'b1;
       full_q  <= 1'b0;
     end else if (flush_i) begin
       head_q  <= '0;
       tail_q  <= '0;
-      count_q <= '0;
       empty_q <= 1'b1;
       full_q  <= 1'b0;
     end else begin
-      if (push_i) tail_q <= tail_q == PtrWidth'(Depth - 1) ? '0 : tail_q + 1'b1;
-      if (pop_i) head_q <= head_q == PtrWidth'(Depth - 1) ? '0 : head_q + 1'b1;
+      if (push_i) tail_q <= tail_next;
+      if (pop_i) head_q <= head_next;
       if (push_i && !pop_i) begin
-        count_q <= count_q + 1'b1;
         empty_q <= 1'b0;
-        full_q  <= count_q == CountWidth'(Depth - 1);
+        full_q  <= tail_next == head_q;
       end else if (pop_i && !push_i) begin
-        count_q <= count_q - 1'b1;
-        empty_q <= count_q == CountWidth'(1);
+        empty_q <= head_next == tail_q;
         full_q  <= 1'b0;
       end
     end
   end
 
 `ifdef FORMAL
+  // The number of words.
+  localparam int unsigned CountWidth = $clog2(Depth + 1);
+  logic [CountWidth-1:0] count_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) count_q <= '0;
+    else if (flush_i) count_q <= '0;
+    else count_q <= count_q + CountWidth'(push_i) - CountWidth'(pop_i);
+  end
   // The part of the memory that is visible to proofs: the word at a position that the solver picks,
   // or all words of a small memory.
   (* anyconst *) logic [PtrWidth-1:0] formal_place;

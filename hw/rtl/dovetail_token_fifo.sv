@@ -17,6 +17,15 @@ module dovetail_token_fifo #(
   logic [16:0]           count;
   logic                  room_q, available_q;
 
+  // Without adders, of which a synthesizer would make one for both directions, after the choice.
+  logic [CountWidth-1:0] more, less;
+  always_comb begin
+    for (int unsigned i = 0; i < CountWidth; i++) begin
+      more[i] = count_q[i] ^ &(count_q | ({CountWidth{1'b1}} << i));
+      less[i] = count_q[i] ^ &(~count_q | ({CountWidth{1'b1}} << i));
+    end
+  end
+
   assign count       = 17'(count_q);
   assign count_o     = count[16] ? 16'hffff : count[15:0];
   assign room_o      = room_q;
@@ -32,11 +41,11 @@ module dovetail_token_fifo #(
       room_q      <= 1'b1;
       available_q <= 1'b0;
     end else if (push_i && !pop_i) begin
-      count_q     <= count_q + 1'b1;
+      count_q     <= more;
       room_q      <= count_q != CountWidth'(Depth - 1);
       available_q <= 1'b1;
     end else if (pop_i && !push_i) begin
-      count_q     <= count_q - 1'b1;
+      count_q     <= less;
       room_q      <= 1'b1;
       available_q <= count_q != CountWidth'(1);
     end
