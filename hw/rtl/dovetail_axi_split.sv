@@ -58,7 +58,7 @@ module dovetail_axi_split #(
   assign in_page  = ~beat_q[PageWidth-1:0];
   assign row_len  = large_q ? 8'(MaxBeats - 1) : 8'(low_q);
   // MaxBeats is at most 256.
-  assign page_len = in_page > PageWidth'(255) ? 8'd255 : 8'(in_page);
+  assign page_len = in_page >> 8 != '0 ? 8'd255 : 8'(in_page);
   // The first beat after a burst of row_len, and its last beat, counted from the page's first.
   assign past         = (PlaceWidth + 1)'(beat_q[PageWidth-1:0]) + (PlaceWidth + 1)'(row_len) + 1'b1;
   assign row_end      = (PlaceWidth + 1)'(beat_q[PageWidth-1:0]) + (PlaceWidth + 1)'(row_len);
@@ -86,27 +86,33 @@ module dovetail_axi_split #(
   assign large_left = (high_drops && less_q ? over_2 : high_drops || less_q ? over_1 : over_0) ||
                       (more_q && !borrow) || {1'b0, low_left[LowWidth-1:0]} >= Longest;
 
-  // ---- The first row, or the next ---------------------------------------------------------------
-  // Its last byte from its first beat is bytes + place - 1, where place is that of its first byte in
-  // the beat. Place - 1 is short, so the sum is: it is more or less than the bytes by 1 at most in the
-  // high part.
-  logic [AddrWidth-1:0]          bytes;
-  logic [BusLog2-1:0]            place;
-  logic [BusLog2:0]              place_less_1;
-  logic [LowBytes+1:0]           last_byte;
-  logic [AddrWidth-LowBytes-1:0] bytes_high;
-  logic                          is_less, is_more, is_large;
-  assign row_next     = row_q + stride_q;
-  assign bytes        = start_i ? row_bytes_i : row_bytes_q;
-  assign place        = start_i ? addr_i[BusLog2-1:0] : row_next[BusLog2-1:0];
-  assign place_less_1 = {1'b0, place} - 1'b1;
-  assign last_byte    = {2'b00, bytes[LowBytes-1:0]} +
-                        {{(LowBytes + 1 - BusLog2) {place_less_1[BusLog2]}}, place_less_1};
-  assign is_less      = last_byte[LowBytes+1];
-  assign is_more      = !is_less && last_byte[LowBytes];
-  assign bytes_high   = bytes[AddrWidth-1:LowBytes];
-  assign is_large     = is_more || bytes_high > 1 || (bytes_high[0] && !is_less) ||
-                        {1'b0, last_byte[LowBytes-1:BusLog2]} >= Longest;
+  // ---- The first row, and the next --------------------------------------------------------------
+  // A row's last byte from its first beat is bytes + place - 1, where place is that of its first byte
+  // in the beat. Place - 1 is short, so the sum is: it is more or less than the bytes by 1 at most in
+  // the high part. Both rows have a sum of their own, since start_i is known late.
+  logic [LowBytes+1:0] first_last, next_last;
+  logic                first_large, next_large;
+  function [LowBytes+1:0] last_byte(input logic [LowBytes-1:0] bytes,
+                                    input logic [BusLog2-1:0] place);
+    logic [BusLog2:0] place_less_1;
+    begin
+      place_less_1 = {1'b0, place} - 1'b1;
+      last_byte    = {2'b00, bytes} +
+                     {{(LowBytes + 1 - BusLog2) {place_less_1[BusLog2]}}, place_less_1};
+    end
+  endfunction
+  function is_more(input logic [LowBytes+1:0] last);
+    is_more = last[LowBytes+1:LowBytes] == 2'b01;
+  endfunction
+  function is_large(input logic [AddrWidth-LowBytes-1:0] high, input logic [LowBytes+1:0] last);
+    is_large = is_more(last) || high >> 1 != '0 || (high[0] && !last[LowBytes+1]) ||
+               {1'b0, last[LowBytes-1:BusLog2]} >= Longest;
+  endfunction
+  assign row_next    = row_q + stride_q;
+  assign first_last  = last_byte(row_bytes_i[LowBytes-1:0], addr_i[BusLog2-1:0]);
+  assign first_large = is_large(row_bytes_i[AddrWidth-1:LowBytes], first_last);
+  assign next_last   = last_byte(row_bytes_q[LowBytes-1:0], row_next[BusLog2-1:0]);
+  assign next_large  = is_large(row_bytes_q[AddrWidth-1:LowBytes], next_last);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) busy_q <= 1'b0;
@@ -116,13 +122,6 @@ module dovetail_axi_split #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (start_i || (busy_q && ready_i && row_done)) begin
-      low_q   <= last_byte[LowBytes-1:BusLog2];
-      high_q  <= HighWidth'(bytes_high);
-      more_q  <= is_more;
-      less_q  <= is_less;
-      large_q <= is_large;
-    end
     if (start_i) begin
       row_q       <= addr_i;
       row_bytes_q <= row_bytes_i;
@@ -130,11 +129,21 @@ module dovetail_axi_split #(
       rows_q      <= rows_i;
       last_row_q  <= rows_i == CountWidth'(1);
       beat_q      <= BeatWidth'(addr_i >> BusLog2);
+      low_q       <= first_last[LowBytes-1:BusLog2];
+      high_q      <= HighWidth'(row_bytes_i >> LowBytes);
+      more_q      <= is_more(first_last);
+      less_q      <= first_last[LowBytes+1];
+      large_q     <= first_large;
     end else if (busy_q && ready_i && row_done) begin
       row_q      <= row_next;
       rows_q     <= rows_q - 1'b1;
       last_row_q <= rows_q == CountWidth'(2);
       beat_q     <= BeatWidth'(row_next >> BusLog2);
+      low_q      <= next_last[LowBytes-1:BusLog2];
+      high_q     <= HighWidth'(row_bytes_q >> LowBytes);
+      more_q     <= is_more(next_last);
+      less_q     <= next_last[LowBytes+1];
+      large_q    <= next_large;
     end else if (busy_q && ready_i) begin
       // A page ends within the burst or with it, or not.
       beat_q  <= to_next_page ? {beat_q[BeatWidth-1:PageWidth] + 1'b1, {PageWidth{1'b0}}} :

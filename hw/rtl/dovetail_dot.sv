@@ -35,13 +35,17 @@ module dovetail_dot #(
   assign node[0] = '0;
   for (genvar n = 1; n < 2 * Length; n++) begin : gen_node
     if (n >= Length) begin : gen_leaf
-      assign node[n] = SumBits'(product_q[n-Length]);
+      logic [15:0] product;
+      assign product = product_q[n-Length];
+      assign node[n] = {{(SumBits - 15) {product[15]}}, product[14:0]};
     end else begin : gen_sum
       assign node[n] = node[2*n] + node[2*n+1];
     end
   end
+  logic [SumBits-1:0] root;
+  assign root = node[1];
   always_ff @(posedge clk_i) begin
-    if (enable_2_i) sum_o <= 32'(node[1]);
+    if (enable_2_i) sum_o <= {{(33 - SumBits) {root[SumBits-1]}}, root[SumBits-2:0]};
   end
   assign partial_o = '0;
 `else

@@ -85,7 +85,7 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
     end_low_q      <= {1'b0, program_base_i[AddrWidth-1:0]} +
                       {1'b0, AddrWidth'(bytes_to_end)};
     end_outside_q  <= end_high != '0;
-    end_far_q      <= end_high > 1;
+    end_far_q      <= end_high >> 1 != '0;
   end
   assign outside      = some_q &&
                         (base_outside_q || fills_q || end_far_q ||
