@@ -44,7 +44,7 @@ module dovetail_dot_formal #(
   end
 
   // Internal state: the root of the tree equals the register of the other body.
-  (* hierconn *) logic signed [31:0] \u_synthesis.node[1] ;
+  (* hierconn *) logic signed [15+$clog2(Length):0] \u_synthesis.node[1] ;
   always_comb begin
     if (first) assert (partial == \u_synthesis.node[1] );
     if (second) assert (first && simulated == synthesized);
