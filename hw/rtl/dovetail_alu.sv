@@ -35,7 +35,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   input  logic                    epilogue_look_up_i,
   input  logic [Lanes*8-1:0]      epilogue_index_i,
   output logic [Lanes*8-1:0]      epilogue_entry_o,
-  // Writes of ACC. The sums of ADD have a port of their own, sum_o in place of wdata_o if sum_we_o is
+  // Writes of ACC. The sums of ADD have a separate port, sum_o in place of wdata_o if sum_we_o is
   // 1: they are known last. wdata_o is idle_wdata_i while there is no step.
   output logic                    we_o,
   output logic [AccWidth-1:0]     waddr_o,

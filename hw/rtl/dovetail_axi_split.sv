@@ -89,7 +89,7 @@ module dovetail_axi_split #(
   // ---- The first row, and the next --------------------------------------------------------------
   // A row's last byte from its first beat is bytes + place - 1, where place is that of its first byte
   // in the beat. Place - 1 is short, so the sum is: it is more or less than the bytes by 1 at most in
-  // the high part. Both rows have a sum of their own, since start_i is known late.
+  // the high part. Each row has a separate sum, since start_i is known late.
   logic [LowBytes+1:0] first_last, next_last;
   logic                first_large, next_large;
   function [LowBytes+1:0] last_byte(input logic [LowBytes-1:0] bytes,

@@ -1,4 +1,4 @@
-// MIN and MAX of one lane, or another result while it is disabled. A module of its own, so that a
+// MIN and MAX of one lane, or another result while it is disabled. A separate module, so that a
 // synthesizer puts the choice after the comparison into one level: in dovetail_alu, the comparison
 // would be one of many inputs of the choice of the result, and not known to be the last one.
 module dovetail_extreme (
