@@ -46,26 +46,31 @@ module dovetail_soc_ram #(
   logic [BusBits-1:0]  mem [Words];
 
   // ---- Reads ------------------------------------------------------------------------------------
-  // A beat is read into rdata_q when that is free or taken in the same cycle.
-  logic                r_busy_q, r_form_q, rvalid_q, rlast_q, r_read, r_last, r_good, ar_good;
-  logic [WordBits-1:0] r_word_q;
-  logic [7:0]          r_left_q;  // beats after this one
+  // A beat is read into rdata_q when that is free or taken in the same cycle, the first one of a burst
+  // in the cycle of its address.
+  logic                r_busy_q, r_form_q, rvalid_q, rlast_q, r_free, r_read, r_form, r_last, r_good;
+  logic [WordBits-1:0] r_word_q, r_word;
+  logic [7:0]          r_left_q, r_left;  // beats after this one
   logic [1:0]          rresp_q;
   logic [BusBits-1:0]  rdata_q;
 
-  assign ar_good   = arlen_i == 8'd0 || (arburst_i == Incr && arsize_i == 3'(LaneBits));
-  assign r_read    = r_busy_q && (!rvalid_q || rready_i);
-  assign r_last    = r_left_q == 8'd0;
-  assign arready_o = !r_busy_q || (r_read && r_last);
+  assign r_free    = !rvalid_q || rready_i;
+  assign arready_o = !r_busy_q && r_free;
+  assign r_read    = (r_busy_q || arvalid_i) && r_free;
+  assign r_word    = r_busy_q ? r_word_q : araddr_i[AddressBits-1:LaneBits];
+  assign r_left    = r_busy_q ? r_left_q : arlen_i;
+  assign r_form    = r_busy_q ? r_form_q
+                              : arlen_i == 8'd0 || (arburst_i == Incr && arsize_i == 3'(LaneBits));
+  assign r_last    = r_left == 8'd0;
 
   if (WordBits > IndexBits) begin : gen_read_bound
-    assign r_good = r_form_q && r_word_q[WordBits-1:IndexBits] == '0;
+    assign r_good = r_form && r_word[WordBits-1:IndexBits] == '0;
   end else begin : gen_read_all
-    assign r_good = r_form_q;
+    assign r_good = r_form;
   end
 
   always_ff @(posedge clk_i) begin
-    if (r_read) rdata_q <= mem[r_word_q[IndexBits-1:0]];
+    if (r_read) rdata_q <= mem[r_word[IndexBits-1:0]];
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -83,15 +88,10 @@ module dovetail_soc_ram #(
         rvalid_q <= 1'b1;
         rlast_q  <= r_last;
         rresp_q  <= r_good ? Okay : SlvErr;
-        r_word_q <= r_word_q + WordBits'(1);
-        r_left_q <= r_left_q - 8'd1;
         r_busy_q <= !r_last;
-      end
-      if (arvalid_i && arready_o) begin
-        r_busy_q <= 1'b1;
-        r_form_q <= ar_good;
-        r_word_q <= araddr_i[AddressBits-1:LaneBits];
-        r_left_q <= arlen_i;
+        r_form_q <= r_form;
+        r_word_q <= r_word + WordBits'(1);
+        r_left_q <= r_left - 8'd1;
       end
     end
   end

@@ -1,0 +1,104 @@
+/* The accelerator's registers and memory, interrupts and time. */
+#include "dovetail_isa.h"
+#include "dovetail_soc.h"
+#include "soc.h"
+
+struct soc_launch soc_launches[SOC_MOST_LAUNCHES];
+uint32_t soc_launch_count, soc_interrupt_count;
+
+static volatile uint32_t* at(uint32_t address) {
+  return (volatile uint32_t*)(uintptr_t)address;
+}
+
+/* PicoRV32's instructions: maskirq disables the lines whose bits are set; waitirq waits until a line is pending, also
+ * one that is disabled. */
+static void mask_interrupts(uint32_t mask) {
+  __asm__ volatile(".insn r 0x0b, 0, 3, x0, %0, x0" ::"r"(mask) : "memory");
+}
+static void wait_for_interrupt(void) {
+  uint32_t pending;
+  __asm__ volatile(".insn r 0x0b, 0, 4, %0, x0, x0" : "=r"(pending)::"memory");
+}
+
+#define LINE(name) (1u << SOC_INTERRUPT_##name)
+#define OWN_LINES 7u /* of PicoRV32: its timer, illegal instructions, accesses that are not aligned */
+#define ALWAYS_ENABLED (6u | LINE(FAULT))
+
+uint64_t soc_time(void) {
+  const uint32_t low = *at(SOC_SYSTEM_TIME_LO);
+  return low | (uint64_t)*at(SOC_SYSTEM_TIME_HI) << 32;
+}
+
+/* Called by the handler, with the pending lines and the address to return to. */
+void soc_interrupt(uint32_t lines, uint32_t address) {
+  if (lines & LINE(FAULT)) {
+    soc_print("fault ");
+    soc_print(*at(SOC_SYSTEM_FAULT) & 2u ? "write " : "read ");
+    soc_print_hex(*at(SOC_SYSTEM_FAULT_ADDRESS));
+    soc_print("\n");
+    soc_end(1);
+  }
+  if (lines & OWN_LINES) {
+    soc_print("trap ");
+    soc_print_hex(address);
+    soc_print("\n");
+    soc_end(1);
+  }
+  if (lines & LINE(ACCELERATOR)) {
+    volatile uint32_t* const status = at(SOC_ACCELERATOR_BASE + DOVETAIL_REG_INTERRUPT_STATUS);
+    ++soc_interrupt_count;
+    *status = *status; /* the level falls */
+  }
+}
+
+static int is_running;
+static struct soc_launch current;
+
+static uint32_t read_register(void* context, uint32_t offset) {
+  const uint32_t value = *at(SOC_ACCELERATOR_BASE + offset);
+  (void)context;
+  if (offset == DOVETAIL_REG_STATUS && is_running &&
+      (value & (DOVETAIL_REG_STATUS_DONE_MASK | DOVETAIL_REG_STATUS_ERROR_MASK))) {
+    is_running = 0;
+    current.cycles = *at(SOC_ACCELERATOR_BASE + DOVETAIL_REG_CYCLES_LO);
+    current.cycles |= (uint64_t)*at(SOC_ACCELERATOR_BASE + DOVETAIL_REG_CYCLES_HI) << 32;
+    if (soc_launch_count < SOC_MOST_LAUNCHES) soc_launches[soc_launch_count] = current;
+    ++soc_launch_count;
+  }
+  return value;
+}
+
+static void write_register(void* context, uint32_t offset, uint32_t value) {
+  (void)context;
+  if (offset == DOVETAIL_REG_INSTRUCTION_BEGIN) current.begin = value;
+  if (offset == DOVETAIL_REG_INSTRUCTION_COUNT) current.count = value;
+  if (offset == DOVETAIL_REG_CONTROL) is_running = 1;
+  *at(SOC_ACCELERATOR_BASE + offset) = value;
+}
+
+#ifdef SOC_WAIT_INTERRUPT
+/* The accelerator's line is enabled only here, where no launch can end between a look at STATUS and the wait. */
+static void pause(void* context) {
+  (void)context;
+  wait_for_interrupt();
+  mask_interrupts(~(ALWAYS_ENABLED | LINE(ACCELERATOR)));
+  mask_interrupts(~ALWAYS_ENABLED);
+}
+#endif
+
+struct dovetail_machine* soc_machine(void) {
+  static struct dovetail_device device = {0, read_register, write_register, 0};
+  static struct dovetail_machine machine;
+  mask_interrupts(~ALWAYS_ENABLED);
+#ifdef SOC_WAIT_INTERRUPT
+  device.pause = pause;
+#else
+  (void)wait_for_interrupt;
+#endif
+  machine.accelerators = &device;
+  machine.count = 1;
+  machine.base = 0;
+  machine.bytes = *at(SOC_SYSTEM_MEMORY_BYTES);
+  machine.memory = (unsigned char*)(uintptr_t)SOC_MEMORY_BASE;
+  return &machine;
+}

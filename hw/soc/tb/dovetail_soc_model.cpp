@@ -1,0 +1,205 @@
+// The test bench of a Verilated system on chip: clock, reset, memory, and the receiver of the serial line.
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <verilated.h>
+
+#include <Vdovetail_soc.h>
+#include <Vdovetail_soc___024root.h>
+#if VM_TRACE
+#include <verilated_fst_c.h>
+#endif
+
+#include "hw/tb/axi_memory.h"
+#include "simulator/soc/model_api.h"
+
+namespace {
+
+// Thrown at a failed assertion of the design. It leaves the model in the middle of a cycle.
+struct AssertionFailed {
+  std::string where;
+};
+
+}  // namespace
+
+// Verilator calls this instead of ending the process (VL_USER_STOP).
+void vl_stop(const char* file, int line, const char* hierarchy) {
+  throw AssertionFailed{std::string(file) + ":" + std::to_string(line) + " in " + hierarchy};
+}
+
+namespace {
+
+// A receiver: it samples the middle of each bit.
+class SerialLine {
+ public:
+  explicit SerialLine(std::uint32_t bit_cycles) : bit_cycles_(bit_cycles) {}
+
+  // The byte that ends in this cycle, or -1.
+  int sample(bool level) {
+    if (bits_ == 0) {
+      if (level) return -1;
+      bits_ = 10;
+      wait_ = bit_cycles_ / 2;
+    }
+    if (wait_-- != 0) return -1;
+    wait_ = bit_cycles_ - 1;
+    --bits_;
+    if (bits_ == 0) return level ? byte_ : -1;
+    if (bits_ < 9) byte_ = byte_ >> 1 | (level ? 0x80 : 0);
+    return -1;
+  }
+
+ private:
+  std::uint32_t bit_cycles_, wait_ = 0;
+  int bits_ = 0;  // left of a byte, with start and stop bit
+  int byte_ = 0;
+};
+
+class Model {
+ public:
+  Model(std::uint64_t seed, bool assertions) : context_(std::make_unique<VerilatedContext>()) {
+    context_->assertOn(assertions);
+    context_->randReset(2);
+    // Verilator takes positive seeds; with 0 it would seed from the clock.
+    context_->randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
+#if VM_TRACE
+    context_->traceEverOn(true);
+#endif
+    top_ = std::make_unique<Vdovetail_soc>(context_.get());
+    memory_.emplace(*top_);
+    top_->clk_i = 0;
+    top_->rst_ni = 1;
+    top_->uart_rx_i = 1;
+    top_->memory_bytes_i = 0;
+    memory_->quiet_inputs();
+    top_->eval();
+    top_->rst_ni = 0;
+    top_->eval();
+    edge();
+    edge();
+  }
+  ~Model() {
+    enter();
+    top_->final();
+  }
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  std::uint64_t load(const std::uint8_t* bytes, std::uint64_t count) {
+    auto& words = top_->rootp->dovetail_soc__DOT__u_ram__DOT__mem;
+    std::memcpy(&words[0], bytes, std::min<std::uint64_t>(count, sizeof words));
+    return sizeof words;
+  }
+
+  void run(const dovetail_soc_host& host, const dovetail_soc_run& what, dovetail_soc_result& result) {
+    enter();
+    try {
+      run_to_end(host, what, result);
+    } catch (const AssertionFailed& failed) {
+      result.outcome = DOVETAIL_SOC_ASSERTION;
+      std::strncpy(result.assertion, failed.where.c_str(), sizeof(result.assertion) - 1);
+    }
+  }
+
+  bool open_waves([[maybe_unused]] const char* path) {
+#if VM_TRACE
+    waves_ = std::make_unique<VerilatedFstC>();
+    top_->trace(waves_.get(), 99);
+    waves_->open(path);
+    return waves_->isOpen();
+#else
+    return false;
+#endif
+  }
+
+ private:
+  void run_to_end(const dovetail_soc_host& host, const dovetail_soc_run& what, dovetail_soc_result& result) {
+    const auto* const root = top_->rootp;
+    SerialLine line(what.bit_cycles);
+    dovetail_rtl_launch launch{};
+    launch.address_to_data = what.address_to_data;
+    memory_->begin(launch);
+    top_->memory_bytes_i = what.memory_bytes;
+    top_->rst_ni = 1;
+    std::uint64_t cycle = 0;  // of the memory
+    for (;; ++cycle, ++result.cycles) {
+      // The register that starts a launch: its first cycle.
+      if (root->dovetail_soc__DOT__u_accelerator__DOT__u_regs__DOT__start_q) {
+        host.launch(host.memory.context);
+        memory_->begin(launch);
+        cycle = 0;
+      }
+      memory_->drive(host.memory, cycle);
+      top_->eval();
+      memory_->take(host.memory, cycle, 0);
+      result.waiting += root->dovetail_soc__DOT__u_cpu__DOT__u_core__DOT__do_waitirq;
+      const bool trapped = top_->trap_o;
+      edge();
+      if (const int byte = line.sample(top_->uart_tx_o); byte >= 0) {
+        if (byte == what.end_of_run) return end(result, DOVETAIL_SOC_ENDED);
+        host.serial(host.memory.context, byte);
+      }
+      if (trapped) return end(result, DOVETAIL_SOC_TRAP);
+      if (result.cycles >= what.limit) return end(result, DOVETAIL_SOC_LIMIT);
+      if (result.cycles % DOVETAIL_RTL_POLL_CYCLES == 0 && !host.memory.goes_on(host.memory.context))
+        return end(result, DOVETAIL_SOC_STOPPED);
+    }
+  }
+  void end(dovetail_soc_result& result, int outcome) {
+    ++result.cycles;
+    result.outcome = outcome;
+#if VM_TRACE
+    if (waves_) waves_->flush();
+#endif
+  }
+
+  // Verilator's run time uses the thread's context unless one is passed.
+  void enter() { Verilated::threadContextp(context_.get()); }
+  void edge() {
+    top_->clk_i = 1;
+    top_->eval();
+    dump();
+    top_->clk_i = 0;  // evaluated with the inputs of the next cycle
+    dump();
+  }
+  void dump() {
+#if VM_TRACE
+    if (waves_) waves_->dump(time_ += 5);
+#endif
+  }
+
+  std::unique_ptr<VerilatedContext> context_;
+  std::unique_ptr<Vdovetail_soc> top_;
+  std::optional<AxiMemory<Vdovetail_soc>> memory_;
+#if VM_TRACE
+  std::unique_ptr<VerilatedFstC> waves_;
+  std::uint64_t time_ = 0;
+#endif
+};
+
+// Exceptions must not leave the shared object.
+const dovetail_soc_api kApi = {
+    .version = DOVETAIL_SOC_API_VERSION,
+    .create = [](std::uint64_t seed, int assertions) -> void* {
+      try {
+        return new Model(seed, assertions != 0);
+      } catch (const AssertionFailed&) {
+        return nullptr;
+      }
+    },
+    .destroy = [](void* model) { delete static_cast<Model*>(model); },
+    .load = [](void* model, const std::uint8_t* bytes,
+               std::uint64_t count) { return static_cast<Model*>(model)->load(bytes, count); },
+    .run =
+        [](void* model, const dovetail_soc_host* host, const dovetail_soc_run* what, dovetail_soc_result* result) {
+          std::memset(result, 0, sizeof(*result));
+          static_cast<Model*>(model)->run(*host, *what, *result);
+        },
+    .open_waves = [](void* model, const char* path) -> int { return static_cast<Model*>(model)->open_waves(path); },
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const dovetail_soc_api* dovetail_soc_model() { return &kApi; }
