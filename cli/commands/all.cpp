@@ -28,6 +28,7 @@ std::span<const CommandRow> all_commands() {
       {"isa", "print the instruction set as documentation or as constants", make_isa},
       {"hw", "list and show hardware configurations, and their chip area", make_hw},
       {"rtl", "build the Verilated model of a hardware configuration", make_rtl},
+      {"soc", "run a model as firmware on a system on chip: RISC-V processor and accelerator", make_soc},
       {"records", "list, show, merge, export and import the records of tuning", make_records},
       {"zoo", "write a known topology with pseudo-random weights as an ONNX model", make_zoo},
       {"inspect", "describe a file: bundle, model, array, configuration, report, program", make_inspect},

@@ -28,6 +28,7 @@ std::unique_ptr<Command> make_disasm();
 std::unique_ptr<Command> make_isa();
 std::unique_ptr<Command> make_hw();
 std::unique_ptr<Command> make_rtl();
+std::unique_ptr<Command> make_soc();
 std::unique_ptr<Command> make_records();
 std::unique_ptr<Command> make_zoo();
 std::unique_ptr<Command> make_inspect();

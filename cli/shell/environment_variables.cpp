@@ -23,6 +23,8 @@ std::span<const EnvironmentVariable> environment_variables() {
       {"DOVETAIL_PREFIX", "the folder where the kit is installed"},
       {"DOVETAIL_HW", "the folder of the design in SystemVerilog"},
       {"DOVETAIL_RTL_MODELS", "a folder of Verilated models, searched first"},
+      {"DOVETAIL_PICORV32",
+       "the file picorv32.v for `dovetail soc` (default: that of Python's package pythondata-cpu-picorv32)"},
       {"DOVETAIL_AXI",
        "the device of engine axi: /dev/uioN:/dev/udmabufN, or rtl (default: the only one of this machine)"},
       {"DOVETAIL_ONEDNN", "the shared object of oneDNN"},

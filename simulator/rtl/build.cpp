@@ -48,6 +48,7 @@ class Build {
     fs::create_directories(work_.path(), error);
     if (error) return refusal(config_, fmt::format("{}: {}", work_.path().string(), error.message()), kChoose);
     DOVETAIL_TRY(write_text_file(work_.path() / "dovetail_isa_pkg.sv", sources_.package));
+    if (!sources_.map.empty()) DOVETAIL_TRY(write_text_file(work_.path() / "dovetail_soc_pkg.sv", sources_.map));
     DOVETAIL_TRY(step("verilating", sources_.recipe.verilate));
     DOVETAIL_TRY(make_run_time());
     DOVETAIL_TRY(step("compiling the model", sources_.recipe.compile_model));
@@ -90,7 +91,10 @@ class Build {
         const ChildEnd end,
         run_child({"set -ex\n" + script,
                    work_.path(),
-                   {{"design", design_.string()}, {"kit", kit_folder().string()}, {"run_time", run_time().string()}},
+                   {{"design", design_.string()},
+                    {"kit", kit_folder().string()},
+                    {"core", build_.kind.core.string()},
+                    {"run_time", run_time().string()}},
                    log}));
     if (end.exit == 0) return {};
     if (end.signal != 0) return refusal(config_, fmt::format("{} was interrupted", what), "start the build again");
@@ -150,13 +154,14 @@ Result<BuiltRtlModel> build_rtl_model(const isa::HardwareConfig& config, const R
 Result<fs::path> find_or_build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build) {
   DOVETAIL_CHECK(build.design.empty() && !build.kind.synthesized_dot,
                  "find_rtl_model() does not look for such a model");
-  if (auto found = find_rtl_model(config, build.kind.waves); found.ok()) return found;
+  if (auto found = find_rtl_model(config, build.kind); found.ok()) return found;
   fs::path into = build.into;
   if (into.empty()) {
     DOVETAIL_ASSIGN(into, rtl_model_cache());
   }
   if (build.report)
-    build.report(fmt::format("{}: there is no RTL model yet; it is built once, into {}", config.name, into.string()));
+    build.report(fmt::format("{}: there is no {} model yet; it is built once, into {}", config.name,
+                             build.kind.is_system() ? "Verilated" : "RTL", into.string()));
   DOVETAIL_ASSIGN(BuiltRtlModel built, build_rtl_model(config, build));
   return std::move(built.path);
 }

@@ -62,13 +62,13 @@ std::optional<std::string> why_not(const Folder& folder, const fs::path& model) 
 
 // The command that builds the model. A configuration read from a file does not know the file's name; one that was
 // changed on the command line has the changes in its name.
-std::string remedy(const isa::HardwareConfig& config, bool waves) {
+std::string remedy(const isa::HardwareConfig& config, const RtlModelKind& kind) {
   const auto named = isa::load_config(config.name);
   const bool is_named = named.ok() && *named == config;
   const auto tool = missing_rtl_tool();
-  return fmt::format("{}`dovetail rtl build --hw {}{}`",
+  return fmt::format("{}`dovetail {} build --hw {}{}`",
                      tool ? fmt::format("`sudo apt-get install {}`, then ", *tool) : "",
-                     is_named ? config.name : "FILE", waves ? " --waves" : "") +
+                     kind.is_system() ? "soc" : "rtl", is_named ? config.name : "FILE", kind.waves ? " --waves" : "") +
          (is_named ? "" : ", with the file that this configuration came from");
 }
 
@@ -86,11 +86,16 @@ fs::path hardware_folder() { return environment("DOVETAIL_HW").value_or(kit_fold
 bool is_design_of_kit() { return !environment("DOVETAIL_HW"); }
 
 Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, bool waves) {
+  return find_rtl_model(config, RtlModelKind{.waves = waves});
+}
+
+Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, const RtlModelKind& kind) {
   const std::vector<Folder> folders = model_folders();
   std::string refused, expected;
   for (const bool optimize : {true, false}) {
     const RtlModelSources sources =
-        rtl_model_sources(config, {.waves = waves, .optimize = optimize}, hardware_folder(), kit_folder());
+        rtl_model_sources(config, {.waves = kind.waves, .optimize = optimize, .core = kind.core}, hardware_folder(),
+                          kit_folder());
     expected += fmt::format("{}{}*.so", expected.empty() ? "" : " or ", rtl_model_prefix(sources));
     for (const Folder& folder : folders)
       for (const fs::path& path : candidates(folder.path, sources)) {
@@ -106,7 +111,7 @@ Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, bool waves) {
       fmt::format(
           "each configuration, design and version of Verilator needs a separate model, and none of {} contains {}{}",
           fmt::join(names, ", "), expected, refused),
-      remedy(config, waves)};
+      remedy(config, kind)};
 }
 
 std::vector<std::string> built_rtl_models() {

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "isa/config.h"
+#include "simulator/rtl/recipe.h"
 
 namespace dovetail::simulator {
 
@@ -14,6 +15,7 @@ namespace dovetail::simulator {
 // none: in the folder DOVETAIL_RTL_MODELS, in lib/dovetail/rtl of the kit, or in the cache of models built on demand. A
 // model built with optimization is preferred. Models are code: in the kit and in the cache, a file that another user
 // may have written (base/user_folder.h) is ignored. Error: found in none of them.
+Result<std::filesystem::path> find_rtl_model(const isa::HardwareConfig& config, const RtlModelKind& kind);
 Result<std::filesystem::path> find_rtl_model(const isa::HardwareConfig& config, bool waves);
 
 // The named configurations that have such a model.

@@ -21,6 +21,7 @@
 #include "base/resource_error.h"
 #include "base/text_stream.h"
 #include "isa/emit/emit.h"
+#include "simulator/soc/memory_map.h"
 
 namespace dovetail::simulator {
 
@@ -41,10 +42,12 @@ std::string processor() {
 }
 
 // All files of the design in a fixed order; empty if the folder has none.
-std::string design_text(const fs::path& design) {
+std::string design_text(const fs::path& design, const RtlModelKind& kind) {
   std::vector<fs::path> files;
   std::error_code ignored;
-  for (const char* folder : {"rtl", "sva", "tb"})
+  std::vector<const char*> folders{"rtl", "sva", "tb"};
+  if (kind.is_system()) folders.insert(folders.end(), {"soc", "soc/tb"});
+  for (const char* folder : folders)
     for (const fs::path& path : entries_of(design / folder))
       if (fs::is_regular_file(path, ignored)) files.push_back(path);
   std::ranges::sort(files);
@@ -81,18 +84,20 @@ RtlModelSources rtl_model_sources(const isa::HardwareConfig& config, const RtlMo
   nameless.name.clear();
   RtlModelSources sources{.recipe = rtl_recipe(nameless, kind),
                           .package = isa::emit_sv_package(nameless),
-                          .design = design_text(design),
+                          .map = kind.is_system() ? soc::map_package() : "",
+                          .design = design_text(design, kind),
                           .processor = processor()};
   if (!sources.design.empty()) sources.design += content(kit / "simulator" / "rtl" / "model_api.h");
+  if (kind.is_system()) sources.design += content(kit / "simulator" / "soc" / "model_api.h") + content(kind.core);
   return sources;
 }
 
 std::string rtl_model_prefix(const RtlModelSources& sources) {
   Hash hash;
   for (const std::string* part : {&sources.recipe.verilate, &sources.recipe.compile_run_time,
-                                  &sources.recipe.compile_model, &sources.package, &sources.design, &sources.processor})
+                                  &sources.recipe.compile_model, &sources.package, &sources.map, &sources.design, &sources.processor})
     hash.add(*part);
-  return fmt::format("rtl-{}-", hash.text());
+  return fmt::format("{}-{}-", sources.map.empty() ? "rtl" : "soc", hash.text());
 }
 
 std::string rtl_model_file(const RtlModelSources& sources, const std::string& verilator) {

@@ -16,6 +16,7 @@ namespace dovetail::simulator {
 struct RtlModelSources {
   RtlRecipe recipe;
   std::string package;    // generated from the configuration, without its name
+  std::string map;        // of a system on chip: the package of its memory map
   std::string design;     // names and contents of the design's files, and the interface of models
   std::string processor;  // models are compiled for it, and a home folder may be shared between processors
 };
@@ -25,7 +26,7 @@ struct RtlModelSources {
 RtlModelSources rtl_model_sources(const isa::HardwareConfig& config, const RtlModelKind& kind,
                                   const std::filesystem::path& design, const std::filesystem::path& kit);
 
-// "rtl-<number>-", where the number is a hash of all sources. The file's name continues with Verilator's version.
+// "rtl-<number>-", of a system on chip "soc-<number>-", where the number is a hash of all sources. The file's name continues with Verilator's version.
 std::string rtl_model_prefix(const RtlModelSources& sources);
 std::string rtl_model_file(const RtlModelSources& sources, const std::string& verilator);
 // The file of Verilator's run time, compiled as in this recipe.

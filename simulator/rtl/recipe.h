@@ -2,6 +2,7 @@
 // name of a model's file.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,10 +15,14 @@ struct RtlModelKind {
   bool waves = false;            // it can write waveforms, and is slower
   bool synthesized_dot = false;  // its dot product uses the code for synthesis, not the code for fast simulation
   bool optimize = true;          // false: builds faster and runs slower
+  // Not empty: the file picorv32.v, and the model is the system on chip with that processor.
+  std::filesystem::path core = {};
+
+  bool is_system() const { return !core.empty(); }
 };
 
 // Each script runs in the folder of the build, which holds the generated dovetail_isa_pkg.sv, with the variables
-// `design` (the folder with rtl/, sva/ and tb/), `kit` (the folder that the test bench's includes are relative to) and
+// `design` (the folder with rtl/, sva/, tb/ and soc/), `core`, `kit` (the folder that the test bench's includes are relative to) and
 // `run_time` (the object file of Verilator's run time, which is the same for models of all configurations).
 struct RtlRecipe {
   std::string verilate;

@@ -1,0 +1,34 @@
+// Firmware for the system on chip (simulator/soc/memory_map.h): an exported program, the driver, and what runs them.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "driver/export_model.h"
+
+namespace dovetail::driver {
+
+enum class Wait {
+  interrupt,  // the processor sleeps until the accelerator's interrupt
+  poll,       // it reads the register STATUS again and again
+};
+
+struct FirmwareOptions {
+  Wait wait = Wait::interrupt;
+  std::filesystem::path sources;  // the folder with start.S, main.c and the others: hw/soc/firmware of the design
+  std::filesystem::path folder;   // receives all sources, firmware.elf and firmware.bin; an existing one
+};
+
+// The compiler and the library for it. Error: one of them is missing.
+Result<void> check_firmware_tools();
+
+// The bytes of RAM: the program runs once on the inputs of its golden vector, and reports over the serial line.
+// Precondition: exported as C with the name net, for one accelerator. Errors: those of check_firmware_tools(); the
+// compiler's messages; more than RAM holds.
+Result<std::vector<std::byte>> build_firmware(const Exported& exported, const FirmwareOptions& options);
+
+}  // namespace dovetail::driver

@@ -1,0 +1,131 @@
+#include "driver/soc.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/temporary.h"
+#include "driver/soc_report.h"
+#include "simulator/rtl/build.h"
+#include "simulator/rtl/find.h"
+#include "simulator/soc/memory_map.h"
+
+namespace dovetail::driver {
+
+namespace fs = std::filesystem;
+namespace soc = simulator::soc;
+
+namespace {
+
+// The accelerator of the exported program. Error: there is none, or several.
+Result<isa::HardwareConfig> accelerator_of(const exporting::Plan& plan) {
+  if (!plan.accelerator)
+    return Diagnostic{"cannot run the system", plan.model, "no step of the model runs on the accelerator",
+                      "use another model, or a configuration that supports its operators", Cause::request};
+  if (plan.accelerator->configs.size() > 1)
+    return Diagnostic{"cannot run the system", plan.model,
+                      fmt::format("the program is for {} accelerators, and the system has one",
+                                  plan.accelerator->configs.size()),
+                      "compile the model for one accelerator", Cause::request};
+  return plan.accelerator->configs.front();
+}
+
+// Whole pages: accesses are whole beats.
+Result<std::uint64_t> memory_bytes_of(const exporting::PlannedAccelerator& program, const SocOptions& options) {
+  const std::uint64_t page = 4096, most = std::uint64_t{1} << soc::window(soc::Target::memory).log2_bytes;
+  if (options.memory_bytes) return std::min(*options.memory_bytes, most);
+  const std::uint64_t needed = (program.base + program.bytes + page - 1) / page * page;
+  if (needed <= most) return needed;
+  return Diagnostic{"cannot run the system", "the accelerator's memory",
+                    fmt::format("the program needs {} bytes > {}", needed, most), "use a smaller model", Cause::request};
+}
+
+Result<fs::path> model_of(const isa::HardwareConfig& config, const SocOptions& options) {
+  if (options.model) return *options.model;
+  DOVETAIL_ASSIGN(fs::path core, soc::find_core());
+  const simulator::RtlModelKind kind{.waves = options.waves.has_value(), .core = std::move(core)};
+  if (!options.build_missing) return simulator::find_rtl_model(config, kind);
+  return simulator::find_or_build_rtl_model(config, {.kind = kind, .report = options.report});
+}
+
+// The launches of the cycle engine, in their order.
+std::vector<SocLaunch> launches_of(const runtime::RunResult& run) {
+  std::vector<SocLaunch> launches;
+  for (const runtime::StepProfile& step : run.steps)
+    for (const runtime::TimedLaunch& timed : step.launches)
+      launches.push_back({timed.launch.begin, timed.launch.count, timed.trace.cycles});
+  return launches;
+}
+
+Diagnostic not_ended(const soc::SystemRun& run, const std::string& title, std::uint64_t limit) {
+  const std::string last = last_line(run.serial);
+  const std::string said = last.empty() ? "nothing came over the serial line"
+                                        : fmt::format("the last line over the serial line is \"{}\"", last);
+  if (run.end == soc::SystemRun::End::trap)
+    return {"the processor stopped", title,
+            fmt::format("it met an instruction or an access that it does not support, after {} cycles; {}", run.cycles,
+                        said),
+            "look at the firmware with a waveform", Cause::work};
+  return {"the firmware did not end", title,
+          fmt::format("it ran for {} cycles, the limit; in {} of them the processor waited for an interrupt; {}", limit,
+                      run.waiting, said),
+          "allow more cycles, or look at the firmware with a waveform", Cause::work};
+}
+
+}  // namespace
+
+Result<SocRun> run_soc(Session& session, const SocOptions& options) {
+  const auto report = [&](std::string_view step) {
+    if (options.report) options.report(step);
+  };
+  const std::string title = session.options().model.title();
+  DOVETAIL_TRY(check_firmware_tools());
+  DOVETAIL_ASSIGN(const RunInputs inputs, session.inputs(options.inputs));
+  exporting::Options exported_as;
+  exported_as.name = "net";
+  DOVETAIL_ASSIGN(const Exported exported,
+                  export_bundle(session.bundle(), title, std::move(exported_as), {.tensors = inputs.tensors}));
+  SocRun result;
+  DOVETAIL_ASSIGN(result.hardware, accelerator_of(exported.plan));
+  DOVETAIL_ASSIGN(result.memory_bytes, memory_bytes_of(*exported.plan.accelerator, options));
+  result.memory = session.engine_options().memory;
+  result.inputs = inputs.announcements;
+  fs::path model;
+  if (options.engine == "rtl") {
+    DOVETAIL_ASSIGN(model, model_of(result.hardware, options));
+  }
+  DOVETAIL_ASSIGN(const TemporaryPath temporary, make_temporary_folder("soc"));
+  report("building the firmware");
+  const fs::path design = options.design.empty() ? simulator::hardware_folder() : options.design;
+  DOVETAIL_ASSIGN(const std::vector<std::byte> firmware,
+                  build_firmware(exported, {.wait = options.wait,
+                                            .sources = design / "soc" / "firmware",
+                                            .folder = options.keep.value_or(temporary.path())}));
+  result.firmware_bytes = firmware.size();
+  report("running the cycle engine");
+  DOVETAIL_ASSIGN(const runtime::RunResult reference, session.run(inputs.tensors));
+
+  report("running the system");
+  const soc::SystemOptions system{.config = result.hardware,
+                                  .memory = result.memory,
+                                  .memory_bytes = result.memory_bytes,
+                                  .limit_cycles = options.limit_cycles,
+                                  .broken = options.broken,
+                                  .assertions = options.assertions,
+                                  .waves = options.waves,
+                                  .work = options.work};
+  const auto start = std::chrono::steady_clock::now();
+  DOVETAIL_ASSIGN(const soc::SystemRun run, soc::run_verilated(firmware, model, system));
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.cycles = run.cycles;
+  result.waiting = run.waiting;
+  if (run.end == soc::SystemRun::End::stopped) return options.work->stopped_at(fmt::format("cycle {}", run.cycles));
+  if (run.end != soc::SystemRun::End::ended) return not_ended(run, title, options.limit_cycles);
+  DOVETAIL_TRY(read_report(run.serial, exported, launches_of(reference), result));
+  return result;
+}
+
+}  // namespace dovetail::driver
