@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/temporary.h"
+#include "bundle/code/accel.h"
 #include "driver/soc_report.h"
 #include "simulator/rtl/build.h"
 #include "simulator/rtl/find.h"
@@ -49,6 +50,27 @@ Result<fs::path> model_of(const isa::HardwareConfig& config, const SocOptions& o
   const simulator::RtlModelKind kind{.waves = options.waves.has_value(), .core = std::move(core)};
   if (!options.build_missing) return simulator::find_rtl_model(config, kind);
   return simulator::find_or_build_rtl_model(config, {.kind = kind, .report = options.report});
+}
+
+// The run on the cycle engine, which reads each region's instructions from where the system has them: the memory's times
+// depend on addresses.
+Result<runtime::RunResult> run_cycle_engine(const Session& session, const std::map<std::string, NdArray>& inputs) {
+  DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(session.bundle()));
+  std::vector<std::uint64_t> bases;
+  for (const auto& step : steps) bases.push_back(step.code.program_base);
+  std::size_t made = 0;  // the executor makes one simulator for each step, in their order
+  const runtime::MakeSimulator make =
+      [&](const isa::AcceleratorConfigs& configs) -> Result<std::unique_ptr<simulator::Simulator>> {
+    simulator::EngineOptions options = session.engine_options();
+    DOVETAIL_CHECK(made < bases.size(), "there must be one simulator for each step");
+    options.program_base = bases[made++];
+    DOVETAIL_ASSIGN(const runtime::MakeSimulator one, runtime::simulator_factory("cycle", options));
+    return one(configs);
+  };
+  DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(session.bundle(), make));
+  auto run = executor.run(inputs);
+  if (!run.ok()) return failed_work(run.errors());
+  return run;
 }
 
 // The launches of the cycle engine, in their order.
@@ -106,7 +128,7 @@ Result<SocRun> run_soc(Session& session, const SocOptions& options) {
                                             .folder = options.keep.value_or(temporary.path())}));
   result.firmware_bytes = firmware.size();
   report("running the cycle engine");
-  DOVETAIL_ASSIGN(const runtime::RunResult reference, session.run(inputs.tensors));
+  DOVETAIL_ASSIGN(const runtime::RunResult reference, run_cycle_engine(session, inputs.tensors));
 
   report("running the system");
   const soc::SystemOptions system{.config = result.hardware,
@@ -118,7 +140,8 @@ Result<SocRun> run_soc(Session& session, const SocOptions& options) {
                                   .waves = options.waves,
                                   .work = options.work};
   const auto start = std::chrono::steady_clock::now();
-  DOVETAIL_ASSIGN(const soc::SystemRun run, soc::run_verilated(firmware, model, system));
+  DOVETAIL_ASSIGN(const soc::SystemRun run, options.engine == "systemc" ? soc::run_systemc(firmware, system)
+                                                                      : soc::run_verilated(firmware, model, system));
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.cycles = run.cycles;
   result.waiting = run.waiting;

@@ -74,7 +74,7 @@ struct SocRun {
   Diagnostics problems(const std::string& title) const;
 };
 
-// Precondition: the session is compiled, with targets accel and cpu, cpu portable, and runs on engine cycle. Errors
+// Precondition: the session is compiled, with targets accel and cpu, cpu portable; its engine is cycle. Errors
 // include a model without a step on the accelerator, missing tools, a run that does not end (Cause::work).
 Result<SocRun> run_soc(Session& session, const SocOptions& options);
 

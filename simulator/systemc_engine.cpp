@@ -1,6 +1,5 @@
 #include "simulator/systemc_engine.h"
 
-#include <array>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include "base/kit_folder.h"
 #include "base/shared_library.h"
 #include "base/user_folder.h"
+#include "simulator/soc/system.h"
 
 namespace dovetail::simulator {
 
@@ -15,6 +15,23 @@ namespace {
 
 constexpr const char* kFile = "libdovetail_systemc_engine.so";
 constexpr const char* kFunction = "dovetail_make_systemc";
+constexpr const char* kRunSystem = "dovetail_run_soc";
+
+// The function of that name in the library, which stays loaded.
+Result<void*> function_of(const char* name) {
+  const auto path = find_systemc_engine();
+  if (!path) return no_systemc_engine();
+  auto library = SharedLibrary::open(*path);
+  void* const function = library.ok() ? library->find(name) : nullptr;
+  if (function == nullptr)
+    return Diagnostic{
+        "cannot load engine systemc", path->string(),
+        library.ok() ? "expected symbols are missing from the library" : library.errors().front().why,
+        library.ok() ? "build the library again" : "`sudo apt-get install libsystemc` installs the library of SystemC",
+        library.ok() ? Cause::input : cause_of(library.errors())};
+  library->keep();  // its simulators may still be in use anywhere
+  return function;
+}
 
 }  // namespace
 
@@ -42,19 +59,15 @@ Diagnostic no_systemc_engine() {
 }
 
 Result<std::unique_ptr<Simulator>> make_systemc(const isa::HardwareConfig& config, const EngineOptions& options) {
-  const auto path = find_systemc_engine();
-  if (!path) return no_systemc_engine();
-  auto library = SharedLibrary::open(*path);
-  void* const function = library.ok() ? library->find(kFunction) : nullptr;
-  if (function == nullptr)
-    return Diagnostic{
-        "cannot load engine systemc", path->string(),
-        library.ok() ? "expected symbols are missing from the library" : library.errors().front().why,
-        library.ok() ? "build the library again" : "`sudo apt-get install libsystemc` installs the library of SystemC",
-        library.ok() ? Cause::input : cause_of(library.errors())};
-  library->keep();  // its simulators may still be in use anywhere
+  DOVETAIL_ASSIGN(void* const function, function_of(kFunction));
   using Make = Simulator* (*)(const isa::HardwareConfig*, const EngineOptions*);
   return std::unique_ptr<Simulator>(reinterpret_cast<Make>(function)(&config, &options));
+}
+
+Result<soc::SystemRun> soc::run_systemc(std::span<const std::byte> firmware, const SystemOptions& options) {
+  DOVETAIL_ASSIGN(void* const function, function_of(kRunSystem));
+  using Run = Result<SystemRun>* (*)(const std::span<const std::byte>*, const SystemOptions*);
+  return *std::unique_ptr<Result<SystemRun>>(reinterpret_cast<Run>(function)(&firmware, &options));
 }
 
 }  // namespace dovetail::simulator

@@ -42,8 +42,9 @@ class Soc : public Command {
                   fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware), File::read);
     options
         .value("--engine", "NAME", engine_,
-               "for run: rtl, the design in Verilator (default)")
-        .choices({"rtl"});
+               "for run: rtl, the design in Verilator (default); systemc, a loosely timed model, whose launches have the "
+               "same cycles: many times faster")
+        .choices({"rtl", "systemc"});
     options.value("--clock", "MHZ", session_.model.system.clock, "clock of the system, which memory models need");
     options.value("--memory", "MODEL", session_.model.system.memory,
                   "the accelerator's DRAM, as for `dovetail run` (docs/reference/memory-models.md)");
@@ -124,8 +125,13 @@ class Soc : public Command {
 
   Result<driver::SocOptions> parse() const {
     driver::SocOptions options;
-    if (engine_ != "rtl")
-      return Diagnostic{"invalid value for --engine", engine_, "the engine is unknown", "give --engine rtl"};
+    if (engine_ != "rtl" && engine_ != "systemc")
+      return Diagnostic{"invalid value for --engine", engine_, "the system has no such engine",
+                        "give --engine rtl or --engine systemc"};
+    if (engine_ != "rtl" && (assertions_ || waves_ || no_build_))
+      return Diagnostic{"bad usage of `dovetail soc run`", "--engine " + engine_,
+                        "--assertions, --waves and --no-build are for the Verilated design",
+                        "remove them, or give --engine rtl"};
     options.engine = engine_;
     if (wait_ != "interrupt" && wait_ != "poll")
       return Diagnostic{"invalid value for --wait", wait_, "the word is unknown", "give --wait interrupt or --wait poll"};

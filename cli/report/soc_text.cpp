@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text_table.h"
 #include "driver/value_text.h"
 #include "simulator/memory/memory.h"
 #include "simulator/soc/memory_map.h"
@@ -19,11 +20,11 @@ std::string launches_text(const driver::SocRun& run) {
   std::string text;
   for (std::size_t i = 0; i < std::min(run.launches.size(), kShownLaunches); ++i) {
     const driver::SocLaunch& launch = run.launches[i];
-    text += fmt::format("launch {:<6} instructions {} to {}: {:L} cycles{}\n", i + 1, launch.begin,
-                        launch.begin + launch.count - 1, launch.cycles,
-                        !launch.expected                      ? ""
-                        : *launch.expected == launch.cycles   ? ", as on the cycle engine"
-                                                              : fmt::format(", {:L} on the cycle engine", *launch.expected));
+    std::string other;
+    if (launch.expected == launch.cycles) other = ", as on the cycle engine";
+    else if (launch.expected) other = fmt::format(", {} on the cycle engine", with_separators(*launch.expected));
+    text += fmt::format("launch {:<6} instructions {} to {}: {} cycles{}\n", i + 1, launch.begin,
+                        launch.begin + launch.count - 1, with_separators(launch.cycles), other);
   }
   if (run.launches.size() > kShownLaunches) {
     const auto equal = std::ranges::count_if(
@@ -45,8 +46,9 @@ std::string soc_text(const SocFacts& facts) {
   for (const std::string& input : run.inputs) text += fmt::format("input         {}\n", input);
   text += launches_text(run);
   text += fmt::format("interrupts    {}\n", run.interrupts);
-  text += fmt::format("processor     {:L} cycles: {:L} to load the program, {:L} for its run, {:L} asleep\n", run.cycles,
-                      run.load_cycles, run.run_cycles, run.waiting);
+  text += fmt::format("processor     {} cycles: {} to load the program, {} for its run, {} asleep\n",
+                      with_separators(run.cycles), with_separators(run.load_cycles), with_separators(run.run_cycles),
+                      with_separators(run.waiting));
   for (const driver::SocOutput& output : run.outputs)
     text += fmt::format("output        {} {}: {}\n", output.name, driver::type_text(output.found.dtype(), output.found.shape()),
                         output.different == 0

@@ -123,7 +123,7 @@ module dovetail_soc_arbiter #(
         if (m_arvalid_o && m_arready_i) ar_sent_q <= 1'b1;
         if (m_rvalid_i) begin
           r_wants_q  <= 1'b0;
-          r_of_cpu_q <= 1'b0;
+          r_of_cpu_q <= 1'b0;  // its turn ends
           ar_sent_q  <= 1'b0;
           r_owed_q   <= a_arvalid_i;
         end

@@ -47,6 +47,10 @@ struct SystemRun {
 Result<SystemRun> run_verilated(std::span<const std::byte> firmware, const std::filesystem::path& model,
                                 const SystemOptions& options);
 
+// The same on a loosely timed model in SystemC, whose launches have the same cycles. Its processor is an interpreter
+// (rv32.h): times outside of launches are approximations. Error: this kit has no SystemC.
+Result<SystemRun> run_systemc(std::span<const std::byte> firmware, const SystemOptions& options);
+
 // The path of picorv32.v: DOVETAIL_PICORV32, or that of Python's package pythondata-cpu-picorv32. Error: there is none.
 Result<std::filesystem::path> find_core();
 

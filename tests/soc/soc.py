@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Runs models on the system on chip: values, cycles, interrupts, errors and planted faults.
+
+usage: soc.py DOVETAIL [--build CONFIG] [CASE]
+Without CASE, those of the tier (tools/tier.py). --build makes the Verilated model of a configuration instead. Exit status 77: a
+tool is missing.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tools"))
+import tier  # noqa: E402
+
+DIGITS = SOURCE / "examples/digits/digits_int8.onnx"
+IDEAL, DDR = "ideal:latency=24", "bank:ddr4-2400"
+# A product that takes the accelerator a few thousand cycles, and the processor not much more.
+SMALL = ("--layer", "gemm 8x16 -> 8", "--hw", "tiny")
+LIMIT = "6000000"  # cycles of a run of SMALL that hangs
+
+
+class Wrong(Exception):
+    pass
+
+
+def expect(condition, message):
+    if not condition:
+        raise Wrong(message)
+
+
+class Runs:
+    def __init__(self, cli, folder):
+        self.cli, self.folder = cli, folder
+
+    def command(self, *words, status=0, variables=None):
+        done = subprocess.run([self.cli, *map(str, words)], capture_output=True, text=True, check=False, env=os.environ | (variables or {}))
+        expect(done.returncode == status, f"{' '.join(map(str, words))} left with {done.returncode}, not {status}:\n{done.stdout}{done.stderr}")
+        return done.stdout, done.stderr
+
+    def report(self, *words, status=0):
+        """The report of a run, and its messages."""
+        output, messages = self.command("soc", "run", *words, "--json", status=status)
+        return json.loads(output), messages
+
+    def agree(self, model, hardware, wait, memory, engine="rtl"):
+        words = ["--hw", hardware, "--wait", wait, "--memory", memory, "--engine", engine]
+        report, _ = self.report(*(model if isinstance(model, tuple) else (model,)), *words, *(("--assertions",) if engine == "rtl" else ()))
+        expect(report["right"] and report["status"]["result"] == 0, f"the run is wrong: {report}")
+        expect(report["launches"] and all(row["cycles"] == row["expected_cycles"] for row in report["launches"]), f"other cycles: {report}")
+        expect(report["outputs"] and all(row["elements"] > 0 and row["different"] == 0 for row in report["outputs"]), f"other values: {report}")
+        if wait == "poll":
+            expect(report["interrupts"] == 0 and report["waiting_cycles"] == 0, f"polling took interrupts: {report}")
+        else:
+            expect(0 < report["interrupts"] <= len(report["launches"]) and report["waiting_cycles"] > 0, f"no interrupts: {report}")
+        return report
+
+    def zoo(self, name):
+        path = self.folder / f"{name}.onnx"
+        if not path.exists():
+            self.command("zoo", name, "--int8", "-o", path)
+        return path
+
+
+def digits(wait, memory):
+    return lambda runs: runs.agree(DIGITS, "tiny", wait, memory)
+
+
+def keywords(wait, memory):
+    return lambda runs: runs.agree(runs.zoo("ds_cnn"), "1x8x8", wait, memory)
+
+
+def systemc(runs):
+    """The same firmware has the same launches on the loosely timed model."""
+    for wait in ("interrupt", "poll"):
+        for memory in (IDEAL, DDR):
+            runs.agree(DIGITS, "tiny", wait, memory, "systemc")
+            runs.agree(runs.zoo("ds_cnn"), "1x8x8", wait, memory, "systemc")
+    runs.agree(runs.zoo("resnet8"), "tiny", "interrupt", DDR, "systemc")
+
+
+def errors(runs):
+    """What ends a run reaches the firmware, and its report."""
+    for engine in ("rtl", "systemc"):
+        where = (*SMALL, "--engine", engine)
+        good = runs.agree(SMALL[:2], "tiny", "interrupt", IDEAL, engine)
+        for wait in ("interrupt", "poll"):
+            report, messages = runs.report(*where, "--memory-error", "0x1000", "--wait", wait, status=1)
+            expect(report["status"]["text"] == "launch_failed" and report["status"]["detail"].startswith("slave_error at instruction "), str(report))
+            expect("the firmware ended with an error" in messages and "slave_error" in messages, messages)
+        report, messages = runs.report(*where, "--memory-bytes", good["memory_bytes"] - 4096, status=1)
+        expect(report["status"]["text"] == "bad_memory" and "bad_memory" in messages, str(report))
+        _, messages = runs.command("soc", "run", *where, "--max-cycles", "1000", status=1)
+        expect("the firmware did not end" in messages and "1000 cycles" in messages, messages)
+
+
+def usage(runs):
+    """Wrong words and missing tools are refused with a remedy."""
+    rows = [(("soc", "fly"), "the actions are run, build and map"), (("soc", "run"), "it is missing"),
+            (("soc", "run", *SMALL, "--wait", "luck"), "--wait poll"), (("soc", "run", *SMALL, "--engine", "magic"), "--engine systemc"),
+            (("soc", "run", *SMALL, "--engine", "systemc", "--assertions"), "--engine rtl"), (("soc", "map", "--format", "tex"), "markdown"),
+            (("soc", "run", runs.folder / "none.onnx"), "none.onnx")]
+    for words, said in rows:
+        _, messages = runs.command(*words, status=2)
+        expect(said in messages, f"{words}: {messages}")
+    _, messages = runs.command("soc", "run", *SMALL, status=2, variables={"DOVETAIL_PICORV32": "/nonexistent"})
+    expect("pip install pythondata-cpu-picorv32" in messages, messages)
+    tools = runs.folder / "bin"
+    tools.mkdir()
+    for tool in ("sh", "python3"):
+        (tools / tool).symlink_to(shutil.which(tool))
+    _, messages = runs.command("soc", "run", *SMALL, status=2, variables={"PATH": str(tools)})
+    expect("apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf" in messages, messages)
+    # Without Verilator, and without a model.
+    (tools / "riscv64-unknown-elf-gcc").symlink_to(shutil.which("riscv64-unknown-elf-gcc"))
+    hidden = {"PATH": str(tools), "XDG_CACHE_HOME": str(runs.folder / "cache"), "DOVETAIL_RTL_MODELS": str(runs.folder / "none")}
+    _, messages = runs.command("soc", "run", *SMALL[:3], "tiny,acc_buffer_bytes=512", status=2, variables=hidden)
+    expect("apt-get install verilator" in messages, messages)
+
+
+def faults(runs):
+    """A copy of the design with one fault: the command must say what is wrong."""
+    lines = (SOURCE / "tests/soc/faults.txt").read_text().splitlines()
+    rows = [[part.strip() for part in line.split(" | ")] for line in lines if line and not line.startswith("#")]
+    for number, (name, file, before, after, said) in enumerate(rows):
+        design = runs.folder / f"fault{number}"
+        shutil.copytree(SOURCE / "hw", design)
+        text = (design / file).read_text()
+        expect(text.count(before) == 1, f"{name}: {file} has {text.count(before)} times: {before}")
+        (design / file).write_text(text.replace(before, after))
+        models = {"DOVETAIL_HW": str(design), "XDG_CACHE_HOME": str(runs.folder / "models")}
+        runs.command("soc", "build", "--hw", "tiny", "--fast-build", variables=models)
+        _, messages = runs.command("soc", "run", *SMALL, "--max-cycles", LIMIT, status=1, variables=models)
+        expect(re.search(said, messages), f"{name}: not found: {messages}")
+        print(f"{name}: found", flush=True)
+
+
+CASES = {
+    "digits, interrupt, DDR4": digits("interrupt", DDR),
+    "digits, interrupt, ideal memory": digits("interrupt", IDEAL),
+    "digits, polling, DDR4": digits("poll", DDR),
+    "digits, polling, ideal memory": digits("poll", IDEAL),
+    "keywords, interrupt, DDR4": keywords("interrupt", DDR),
+    "keywords, interrupt, ideal memory": keywords("interrupt", IDEAL),
+    "keywords, polling, DDR4": keywords("poll", DDR),
+    "keywords, polling, ideal memory": keywords("poll", IDEAL),
+    "systemc": systemc,
+    "errors": errors,
+    "usage": usage,
+    "faults": faults,
+}
+SAMPLE = ("digits, interrupt, DDR4", "digits, polling, ideal memory", "keywords, interrupt, DDR4", "systemc", "errors", "usage", "faults")
+
+
+def missing():
+    for tool, package in (("verilator", "verilator"), ("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf")):
+        if not shutil.which(tool):
+            return f"{tool} is missing (Debian package {package})"
+    specs = subprocess.run(["riscv64-unknown-elf-gcc", "-print-file-name=picolibc.specs"], capture_output=True, text=True, check=True).stdout
+    if not specs.startswith("/"):
+        return "picolibc is missing (Debian package picolibc-riscv64-unknown-elf)"
+    if not os.environ.get("DOVETAIL_PICORV32") and subprocess.run(
+            [shutil.which("python3"), "-c", "import pythondata_cpu_picorv32"], capture_output=True, check=False).returncode:
+        return "PicoRV32 is missing (DOVETAIL_PICORV32, or the package pythondata-cpu-picorv32 of PyPI: ./dev tools)"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dovetail", type=lambda path: pathlib.Path(path).resolve())
+    parser.add_argument("case", nargs="?", choices=CASES)
+    parser.add_argument("--build", metavar="CONFIG")
+    arguments = parser.parse_args()
+    if reason := missing():
+        print(f"skipped: {reason}")
+        return 77
+    if arguments.build:
+        return subprocess.run([arguments.dovetail, "soc", "build", "--hw", arguments.build], check=False).returncode
+    names, which = ([arguments.case], "one case") if arguments.case else tier.judged(CASES, SAMPLE)
+    if arguments.case and tier.is_sample() and arguments.case not in SAMPLE:
+        print("skipped: ./dev test --all runs it")
+        return 77
+    print(f"soc: {which}")
+    failures = 0
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                CASES[name](Runs(arguments.dovetail, pathlib.Path(folder)))
+                print(f"{name}: passed", flush=True)
+            except Wrong as wrong:
+                failures += 1
+                print(f"{name}: FAILED: {wrong}", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
