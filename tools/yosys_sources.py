@@ -4,7 +4,7 @@ import re
 
 
 def without_imports(text):
-    return re.sub(r" import dovetail_isa_pkg::\*;|^(end)?package .*\n", "", text, flags=re.MULTILINE)
+    return re.sub(r" import dovetail_\w+_pkg::\*(, dovetail_\w+_pkg::\*)*;|^(end)?package .*\n", "", text, flags=re.MULTILINE)
 
 
 def write_without_imports(files, folder):

@@ -110,6 +110,9 @@ def usage(runs):
     for words, said in rows:
         _, messages = runs.command(*words, status=2)
         expect(said in messages, f"{words}: {messages}")
+    page = (SOURCE / "docs/howto/system-on-chip.md").read_text()
+    for table in runs.command("soc", "map")[0].strip().split("\n\n"):
+        expect(table in page, f"docs/howto/system-on-chip.md does not have the table of `dovetail soc map`:\n{table}")
     _, messages = runs.command("soc", "run", *SMALL, status=2, variables={"DOVETAIL_PICORV32": "/nonexistent"})
     expect("pip install pythondata-cpu-picorv32" in messages, messages)
     tools = runs.folder / "bin"

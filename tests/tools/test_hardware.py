@@ -24,6 +24,41 @@ def run(*command):
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
 
 
+def find_core():
+    """The path of picorv32.v, or None."""
+    if os.environ.get("DOVETAIL_PICORV32"):
+        return os.environ["DOVETAIL_PICORV32"]
+    found = subprocess.run([shutil.which("python3") or sys.executable, "-c", "import pythondata_cpu_picorv32 as core; print(core.data_location)"],
+                           capture_output=True, text=True, check=False)
+    return found.stdout.strip() + "/picorv32.v" if found.returncode == 0 else None
+
+
+def check_system(folder, design, checkers):
+    """The failures of the system on chip with the last configuration's package."""
+    core = find_core()
+    if core is None:
+        print("the system on chip is not checked: there is no PicoRV32")
+        return []
+    failures = []
+    packages = [folder / "dovetail_isa_pkg.sv", folder / "dovetail_soc_pkg.sv"]
+    packages[1].write_text(run(CLI, "soc", "map", "--format", "sv").stdout)
+    system = sorted((SOURCE / "hw/soc").glob("*.sv"))
+    if shutil.which("verilator"):
+        lint = run("verilator", "--lint-only", "--assert", "-Wall", "--top-module", "dovetail_soc", SOURCE / "hw/lint/waivers.vlt", *packages, *design,
+                   *system, *checkers, core)
+        if lint.returncode != 0 or lint.stderr:
+            failures.append(f"system on chip: verilator: {lint.stderr}")
+    if shutil.which("yosys"):
+        sources = folder / "yosys_soc"
+        sources.mkdir(exist_ok=True)
+        files = " ".join(str(path) for path in yosys_sources.write_without_imports([*packages, *design, *system], sources))
+        script = f"read_verilog -sv {files}; read_verilog {core}; hierarchy -check -top dovetail_soc; proc; check -assert"
+        synthesis = run("yosys", "-q", "-p", script)
+        if synthesis.returncode != 0:
+            failures.append(f"system on chip: yosys: {synthesis.stdout[-2000:]}{synthesis.stderr[-2000:]}")
+    return failures
+
+
 def main():
     if not os.access(CLI, os.X_OK):
         print(f"there is no {CLI}")
@@ -59,6 +94,7 @@ def main():
                 synthesis = run("yosys", "-q", "-p", f"read_verilog -sv {files}; hierarchy -check -top dovetail_top; proc; check -assert")
                 if synthesis.returncode != 0:
                     failures.append(f"{config['name']}: yosys: {synthesis.stdout[-2000:]}{synthesis.stderr[-2000:]}")
+        failures += check_system(pathlib.Path(folder), design, checkers)
     for failure in failures:
         print(failure)
     print(f"{len(failures)} failures")

@@ -89,6 +89,7 @@ COMMANDS: list[tuple[str, list]] = [
         ["tune", JACOBI, "--trials", "2", "-o", "{}/j.schedule"], ["compare", *PRODUCT, "--target", "interpreter,cpu,accel", "--repeat", "2"])),
     ("export", ["kernel", "export", JACOBI, "-o", "{}/j"]),
     ("rtl", ["rtl", "find", "--hw", "tiny"]),
+    ("soc", ["soc", "run", "--layer", "gemm 8x16 -> 8", "--hw", "tiny", "--engine", "systemc"]),
     ("onnx-test", ["onnx-test", "{}/onnx", "--target", "cpu", None]),
     ("certificates", ["certificates", "{}/farm", "--queue", "lab.example.org", "--client", "alice:run-code,admin"]),
     ("certificates", ["certificates", "{}/farm", "--revoke", "alice"]),
@@ -101,7 +102,7 @@ COMMANDS: list[tuple[str, list]] = [
     *(("inspect", ["inspect", file]) for file in
       (DIGITS, IMAGES, MATMUL, "{}/d.dvt", "{}/p.json", "{}/page.html", "{}/hardware.json")),
 ]
-OPTIONAL = {"rtl"}  # needs a model that Verilator has made
+OPTIONAL = {"rtl", "soc"}  # needs a model that Verilator has made; a compiler for RISC-V, and SystemC
 SPACE = {"hardware": "1x16x16-ext", "axes": {"bus_bytes": [8, 16]}}
 SEVERAL = {"hardware": "1x16x16-ext", "axes": {"accelerators": [1, 2]}}
 NUMERIC = {"hardware": "1x16x16-ext", "axes": {"scales": ["any", "power-of-two"]}}

@@ -9,6 +9,7 @@ docs/gen/operators.md operators --format markdown
 docs/gen/passes.md operators --format passes
 docs/schema/gen/hardware.json isa --format schema
 hw/gen/dovetail_isa_pkg.sv isa --format sv
+hw/gen/dovetail_soc_pkg.sv soc map --format sv
 python/dovetail/_primitives.py tools/python_primitives.py
 python/dovetail/_prototypes.py tools/python_prototypes.py
 docs/reference/python.md tools/python_reference.py
