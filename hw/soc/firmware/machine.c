@@ -4,7 +4,8 @@
 #include "soc.h"
 
 struct soc_launch soc_launches[SOC_MOST_LAUNCHES];
-uint32_t soc_launch_count, soc_interrupt_count;
+uint32_t soc_launch_count;
+volatile uint32_t soc_interrupt_count;
 
 static volatile uint32_t* at(uint32_t address) {
   return (volatile uint32_t*)(uintptr_t)address;
@@ -79,10 +80,13 @@ static void write_register(void* context, uint32_t offset, uint32_t value) {
 #ifdef SOC_WAIT_INTERRUPT
 /* The accelerator's line is enabled only here, where no launch can end between a look at STATUS and the wait. */
 static void pause(void* context) {
+  const uint32_t before = soc_interrupt_count;
   (void)context;
-  wait_for_interrupt();
-  mask_interrupts(~(ALWAYS_ENABLED | LINE(ACCELERATOR)));
-  mask_interrupts(~ALWAYS_ENABLED);
+  while (soc_interrupt_count == before) {
+    wait_for_interrupt();
+    mask_interrupts(~(ALWAYS_ENABLED | LINE(ACCELERATOR)));
+    mask_interrupts(~ALWAYS_ENABLED);
+  }
 }
 #endif
 

@@ -20,7 +20,8 @@ struct soc_launch {
 };
 #define SOC_MOST_LAUNCHES 1024u /* recorded; of more, the first */
 extern struct soc_launch soc_launches[SOC_MOST_LAUNCHES];
-extern uint32_t soc_launch_count, soc_interrupt_count;
+extern uint32_t soc_launch_count;
+extern volatile uint32_t soc_interrupt_count; /* of the accelerator */
 
 uint64_t soc_time(void); /* cycles since reset */
 
