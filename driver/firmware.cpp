@@ -43,8 +43,9 @@ std::string array_text(std::string_view kind, std::size_t index, std::span<const
 // The one part of the firmware that depends on the model.
 std::string model_text(const Exported& exported) {
   const exporting::Plan& plan = exported.plan;
-  std::string text = "/* Runs the exported program on the inputs of its test, by `dovetail soc run`. */\n"
-                     "#include \"net.h\"\n#include \"soc.h\"\n\n";
+  std::string text =
+      "/* Runs the exported program on the inputs of its test, by `dovetail soc run`. */\n"
+      "#include \"net.h\"\n#include \"soc.h\"\n\n";
   std::vector<std::string> given, found, print;
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
     text += array_text("given", i, exported.golden.inputs.at(plan.inputs[i].tensor).bytes());
@@ -87,7 +88,8 @@ Result<void> copy_sources(const fs::path& from, const fs::path& to) {
     fs::copy_file(entry.path(), to / entry.path().filename(), fs::copy_options::overwrite_existing, error);
     if (error) break;
   }
-  if (error) return Diagnostic{"cannot build firmware", to.string(), error.message(), "choose a folder that can be written"};
+  if (error)
+    return Diagnostic{"cannot build firmware", to.string(), error.message(), "choose a folder that can be written"};
   return {};
 }
 
@@ -114,7 +116,8 @@ Result<std::vector<std::byte>> build_firmware(const Exported& exported, const Fi
   DOVETAIL_TRY(write_text_file(options.folder / "model.c", model_text(exported)));
   const std::string script = fmt::format(
       "set -e\n"
-      "{0} {1} -O2 -std=gnu99 -ffp-contract=off -ffunction-sections -fdata-sections -Wall -Wextra -Werror{2} -nostartfiles "
+      "{0} {1} -O2 -std=gnu99 -ffp-contract=off -ffunction-sections -fdata-sections -Wall -Wextra -Werror{2} "
+      "-nostartfiles "
       "-Wl,--gc-sections,--no-warn-rwx-segments -Wl,--defsym=SOC_RAM_BASE={3:#x},--defsym=SOC_RAM_BYTES={4:#x},"
       "--defsym=SOC_STACK_BYTES={5} -T soc.ld -I. *.c start.S -lm -o firmware.elf\n"
       "riscv64-unknown-elf-objcopy -O binary firmware.elf firmware.bin\n",

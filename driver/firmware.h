@@ -14,7 +14,7 @@ namespace dovetail::driver {
 
 enum class Wait {
   interrupt,  // the processor sleeps until the accelerator's interrupt
-  poll,       // it reads the register STATUS again and again
+  poll,       // it reads the register STATUS repeatedly
 };
 
 struct FirmwareOptions {

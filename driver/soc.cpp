@@ -27,10 +27,10 @@ Result<isa::HardwareConfig> accelerator_of(const exporting::Plan& plan) {
     return Diagnostic{"cannot run the system", plan.model, "no step of the model runs on the accelerator",
                       "use another model, or a configuration that supports its operators", Cause::request};
   if (plan.accelerator->configs.size() > 1)
-    return Diagnostic{"cannot run the system", plan.model,
-                      fmt::format("the program is for {} accelerators, and the system has one",
-                                  plan.accelerator->configs.size()),
-                      "compile the model for one accelerator", Cause::request};
+    return Diagnostic{
+        "cannot run the system", plan.model,
+        fmt::format("the program is for {} accelerators, and the system has one", plan.accelerator->configs.size()),
+        "compile the model for one accelerator", Cause::request};
   return plan.accelerator->configs.front();
 }
 
@@ -41,7 +41,8 @@ Result<std::uint64_t> memory_bytes_of(const exporting::PlannedAccelerator& progr
   const std::uint64_t needed = (program.base + program.bytes + page - 1) / page * page;
   if (needed <= most) return needed;
   return Diagnostic{"cannot run the system", "the accelerator's memory",
-                    fmt::format("the program needs {} bytes > {}", needed, most), "use a smaller model", Cause::request};
+                    fmt::format("the program needs {} bytes > {}", needed, most), "use a smaller model",
+                    Cause::request};
 }
 
 Result<fs::path> model_of(const isa::HardwareConfig& config, const SocOptions& options) {
@@ -52,8 +53,8 @@ Result<fs::path> model_of(const isa::HardwareConfig& config, const SocOptions& o
   return simulator::find_or_build_rtl_model(config, {.kind = kind, .report = options.report});
 }
 
-// The run on the cycle engine, which reads each region's instructions from where the system has them: the memory's times
-// depend on addresses.
+// The run on the cycle engine, which reads each region's instructions from where the system has them: the memory's
+// times depend on addresses.
 Result<runtime::RunResult> run_cycle_engine(const Session& session, const std::map<std::string, NdArray>& inputs) {
   DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(session.bundle()));
   std::vector<std::uint64_t> bases;
@@ -141,7 +142,7 @@ Result<SocRun> run_soc(Session& session, const SocOptions& options) {
                                   .work = options.work};
   const auto start = std::chrono::steady_clock::now();
   DOVETAIL_ASSIGN(const soc::SystemRun run, options.engine == "systemc" ? soc::run_systemc(firmware, system)
-                                                                      : soc::run_verilated(firmware, model, system));
+                                                                        : soc::run_verilated(firmware, model, system));
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.cycles = run.cycles;
   result.waiting = run.waiting;

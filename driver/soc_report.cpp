@@ -164,11 +164,11 @@ Result<void> read_report(std::string_view serial, const Exported& exported, cons
   if (reader.outputs().size() != exported.plan.outputs.size()) return bad(last_line(serial));
   for (std::size_t i = 0; i < exported.plan.outputs.size(); ++i) {
     const exporting::Port& port = exported.plan.outputs[i];
-    const NdArray& wanted = exported.golden.outputs.at(port.tensor);
+    const NdArray& expected_value = exported.golden.outputs.at(port.tensor);
     const std::vector<std::byte>& bytes = reader.outputs()[i];
-    if (bytes.size() != wanted.bytes().size()) return bad(fmt::format("output {}", i));
-    NdArray found(wanted.dtype(), wanted.shape(), bytes);
-    const std::uint64_t different = different_elements(wanted, found);
+    if (bytes.size() != expected_value.bytes().size()) return bad(fmt::format("output {}", i));
+    NdArray found(expected_value.dtype(), expected_value.shape(), bytes);
+    const std::uint64_t different = different_elements(expected_value, found);
     run.outputs.push_back({port.tensor, std::move(found), different});
   }
   return {};
@@ -186,14 +186,15 @@ Diagnostics SocRun::problems(const std::string& title) const {
   }
   for (const SocOutput& output : outputs)
     if (output.different > 0)
-      problems.push_back({"the system computed other values", output.name,
-                          fmt::format("{} of {} elements differ from the reference's", output.different,
-                                      output.found.count()),
-                          "run the model on the accelerator's engines to find the first that differs", Cause::work});
+      problems.push_back(
+          {"the system computed other values", output.name,
+           fmt::format("{} of {} elements differ from the reference's", output.different, output.found.count()),
+           "run the model on the accelerator's engines to find the first that differs", Cause::work});
   for (const SocLaunch& launch : launches)
     if (launch.expected != launch.cycles)
       problems.push_back(
-          {"the system took other cycles", fmt::format("instructions {} to {}", launch.begin, launch.begin + launch.count - 1),
+          {"the system took other cycles",
+           fmt::format("instructions {} to {}", launch.begin, launch.begin + launch.count - 1),
            launch.expected ? fmt::format("{} cycles, and the cycle engine {}", launch.cycles, *launch.expected)
                            : "the cycle engine has no such launch",
            "the memory's port was shared with the processor, or the design differs from its contract", Cause::work});

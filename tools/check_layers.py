@@ -19,7 +19,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 WORDS = r"[a-z0-9]+(?:_[a-z0-9]+)*"
 SOURCE_NAME = re.compile(rf"{WORDS}\.(?:h|cpp|py)|_{WORDS}\.py|__(?:init|main)__\.py")  # _x.py: private to its package
 CATCH_ALL_NAMES = {"common", "utils", "util", "helpers", "helper", "misc"}
-COPIED = {"examples/driver"}  # files that are copied out of the tree together: they include each other by their names
+COPIED = {"examples/driver", "hw/soc/firmware"}  # files that are copied out of the tree together: they include each other by their names
 MACHINE_PATH = re.compile(rb"(?<![\w.~/:-])/(?:work|root|tmp)/[\w.-]")
 
 
@@ -55,7 +55,7 @@ def check_includes(layers, path, text, existing):
     for match in INCLUDE.finditer(text):
         target = match.group(1)
         parent = path.rpartition("/")[0]
-        if parent in COPIED and f"{parent}/{target}" in existing:
+        if parent in COPIED and any(f"{folder}/{target}" in existing for folder in COPIED):
             continue
         place = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
         if target not in existing:

@@ -31,9 +31,10 @@ class Soc : public Command {
  public:
   void declare(Options& options) override {
     options
-        .positional("ACTION", action_,
-                    "run: a model on the system; build: make its Verilated model if it is missing; map: print its memory "
-                    "map")
+        .positional(
+            "ACTION", action_,
+            "run: a model on the system; build: make its Verilated model if it is missing; map: print its memory "
+            "map")
         .choices({"run", "build", "map"});
     options.positional("MODEL.onnx", session_.model.model, "for run: the model, or shapes alone (docs/howto/shapes.md)",
                        Need::optional, File::read);
@@ -41,18 +42,21 @@ class Soc : public Command {
     options.value("--hw", "CONFIG", session_.model.hardware,
                   fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware), File::read);
     options
-        .value("--engine", "NAME", engine_,
-               "for run: rtl, the design in Verilator (default); systemc, a loosely timed model, whose launches have the "
-               "same cycles: many times faster")
+        .value(
+            "--engine", "NAME", engine_,
+            "for run: rtl, the design in Verilator (default); systemc, a loosely timed model, whose launches have the "
+            "same cycles: many times faster")
         .choices({"rtl", "systemc"});
     options.value("--clock", "MHZ", session_.model.system.clock, "clock of the system, which memory models need");
     options.value("--memory", "MODEL", session_.model.system.memory,
                   "the accelerator's DRAM, as for `dovetail run` (docs/reference/memory-models.md)");
-    options.value("--memory-bytes", "N", memory_bytes_,
-                  "size of that memory (default: as much as the program needs)");
-    options.value("--memory-error", "ADDRESS", broken_,
-                  "from the first launch on, the memory answers accesses of this address of the accelerator with SLVERR");
-    options.value("--wait", "HOW", wait_, "interrupt: firmware sleeps until a launch ends (default); poll: it reads STATUS")
+    options.value("--memory-bytes", "N", memory_bytes_, "size of that memory (default: as much as the program needs)");
+    options.value(
+        "--memory-error", "ADDRESS", broken_,
+        "from the first launch on, the memory answers accesses of this address of the accelerator with SLVERR");
+    options
+        .value("--wait", "HOW", wait_,
+               "interrupt: firmware sleeps until a launch ends (default); poll: it reads STATUS")
         .choices({"interrupt", "poll"});
     options.values("--input", "NAME=FILE", inputs_,
                    "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable", File::read);
@@ -62,8 +66,8 @@ class Soc : public Command {
     options.value("-O", "N", session_.model.level, "optimization level, as of `dovetail compile` (default 2)")
         .choices({"0", "1", "2", "3"});
     options.value("--max-cycles", "N", max_cycles_, "end a run that takes more cycles (default 1000000000)");
-    options.value("--output-dir", "DIR", output_dir_,
-                  "write every output as DIR/NAME.npy; a missing DIR is created", File::folder);
+    options.value("--output-dir", "DIR", output_dir_, "write every output as DIR/NAME.npy; a missing DIR is created",
+                  File::folder);
     options.value("--keep", "DIR", keep_, "keep the firmware, with its sources, in this folder", File::folder);
     options.flag("--assertions", assertions_, "check the design's assertions");
     options.value("--waves", "W.fst", waves_, "write the waveform of the whole system", File::written_text);
@@ -72,11 +76,13 @@ class Soc : public Command {
     options.value("--into", "DIR", into_, "for build: folder for the model (default: the cache, where run finds it)",
                   File::folder);
     options.flag("--fast-build", fast_, "for build: make a model that builds faster and runs slower");
-    options.value("--format", "FORMAT", format_, "for map: markdown (default), c or sv").choices({"markdown", "c", "sv"});
+    options.value("--format", "FORMAT", format_, "for map: markdown (default), c or sv")
+        .choices({"markdown", "c", "sv"});
     limit_.declare(options);
     options.json(json_);
     options.footer(
-        "Needs Verilator, PicoRV32 (DOVETAIL_PICORV32, or Python's package pythondata-cpu-picorv32), and GCC and picolibc\n"
+        "Needs Verilator, PicoRV32 (DOVETAIL_PICORV32, or Python's package pythondata-cpu-picorv32), and GCC and "
+        "picolibc\n"
         "for riscv64-unknown-elf. docs/howto/system-on-chip.md describes the system.\n"
         "Example: dovetail soc run examples/digits/digits_int8.onnx --hw tiny");
   }
@@ -99,8 +105,7 @@ class Soc : public Command {
   }
 
   Result<Exit> build() {
-    DOVETAIL_ASSIGN(const auto config,
-                    isa::load_config(session_.model.hardware.value_or(driver::kDefaultHardware)));
+    DOVETAIL_ASSIGN(const auto config, isa::load_config(session_.model.hardware.value_or(driver::kDefaultHardware)));
     DOVETAIL_ASSIGN(auto core, simulator::soc::find_core());
     RunningStep step;
     simulator::RtlBuild build{.kind = {.waves = waves_.has_value(), .optimize = !fast_, .core = std::move(core)},
@@ -134,11 +139,13 @@ class Soc : public Command {
                         "remove them, or give --engine rtl"};
     options.engine = engine_;
     if (wait_ != "interrupt" && wait_ != "poll")
-      return Diagnostic{"invalid value for --wait", wait_, "the word is unknown", "give --wait interrupt or --wait poll"};
+      return Diagnostic{"invalid value for --wait", wait_, "the word is unknown",
+                        "give --wait interrupt or --wait poll"};
     options.wait = wait_ == "poll" ? driver::Wait::poll : driver::Wait::interrupt;
     DOVETAIL_ASSIGN(options.inputs, parse_assignments("--input", inputs_));
     if (memory_bytes_) {
-      DOVETAIL_ASSIGN(const std::int64_t bytes, parse_count("--memory-bytes", *memory_bytes_, 0, std::int64_t{1} << 30));
+      DOVETAIL_ASSIGN(const std::int64_t bytes,
+                      parse_count("--memory-bytes", *memory_bytes_, 0, std::int64_t{1} << 30));
       options.memory_bytes = static_cast<std::uint64_t>(bytes);
     }
     if (broken_) {

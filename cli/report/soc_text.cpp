@@ -29,7 +29,8 @@ std::string launches_text(const driver::SocRun& run) {
   if (run.launches.size() > kShownLaunches) {
     const auto equal = std::ranges::count_if(
         run.launches, [](const driver::SocLaunch& launch) { return launch.expected == launch.cycles; });
-    text += fmt::format("launches      {}, {} of them with the cycles of the cycle engine\n", run.launches.size(), equal);
+    text +=
+        fmt::format("launches      {}, {} of them with the cycles of the cycle engine\n", run.launches.size(), equal);
   }
   return text;
 }
@@ -38,8 +39,8 @@ std::string launches_text(const driver::SocRun& run) {
 
 std::string soc_text(const SocFacts& facts) {
   const driver::SocRun& run = facts.run;
-  std::string text = fmt::format("model         {}\nsystem        PicoRV32 and {} ({})\n", facts.model, run.hardware.name,
-                                 facts.engine);
+  std::string text = fmt::format("model         {}\nsystem        PicoRV32 and {} ({})\n", facts.model,
+                                 run.hardware.name, facts.engine);
   text += fmt::format("memory        {}, {}\n", simulator::to_string(run.memory), driver::bytes_text(run.memory_bytes));
   text += fmt::format("firmware      {}, waits by {}\n", driver::bytes_text(run.firmware_bytes),
                       facts.wait == "poll" ? "polling" : facts.wait);
@@ -50,10 +51,10 @@ std::string soc_text(const SocFacts& facts) {
                       with_separators(run.cycles), with_separators(run.load_cycles), with_separators(run.run_cycles),
                       with_separators(run.waiting));
   for (const driver::SocOutput& output : run.outputs)
-    text += fmt::format("output        {} {}: {}\n", output.name, driver::type_text(output.found.dtype(), output.found.shape()),
-                        output.different == 0
-                            ? std::string("all bits are those of the reference")
-                            : fmt::format("{} of {} elements differ", output.different, output.found.count()));
+    text += fmt::format(
+        "output        {} {}: {}\n", output.name, driver::type_text(output.found.dtype(), output.found.shape()),
+        output.different == 0 ? std::string("all bits are those of the reference")
+                              : fmt::format("{} of {} elements differ", output.different, output.found.count()));
   if (run.status.result != 0)
     text += fmt::format("end           {}{}\n", run.status.text,
                         run.status.detail.empty() ? "" : fmt::format(": {}", run.status.detail));

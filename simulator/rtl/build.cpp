@@ -87,15 +87,13 @@ class Build {
   Result<void> step(std::string_view what, const std::string& script) {
     report(what);
     const fs::path log = work_.path() / "log";
-    DOVETAIL_ASSIGN(
-        const ChildEnd end,
-        run_child({"set -ex\n" + script,
-                   work_.path(),
-                   {{"design", design_.string()},
-                    {"kit", kit_folder().string()},
-                    {"core", build_.kind.core.string()},
-                    {"run_time", run_time().string()}},
-                   log}));
+    DOVETAIL_ASSIGN(const ChildEnd end, run_child({"set -ex\n" + script,
+                                                   work_.path(),
+                                                   {{"design", design_.string()},
+                                                    {"kit", kit_folder().string()},
+                                                    {"core", build_.kind.core.string()},
+                                                    {"run_time", run_time().string()}},
+                                                   log}));
     if (end.exit == 0) return {};
     if (end.signal != 0) return refusal(config_, fmt::format("{} was interrupted", what), "start the build again");
     std::string said = read_text_file(log).ok() ? read_text_file(log).value() : "";

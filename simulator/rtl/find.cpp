@@ -93,9 +93,8 @@ Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, const RtlMode
   const std::vector<Folder> folders = model_folders();
   std::string refused, expected;
   for (const bool optimize : {true, false}) {
-    const RtlModelSources sources =
-        rtl_model_sources(config, {.waves = kind.waves, .optimize = optimize, .core = kind.core}, hardware_folder(),
-                          kit_folder());
+    const RtlModelSources sources = rtl_model_sources(
+        config, {.waves = kind.waves, .optimize = optimize, .core = kind.core}, hardware_folder(), kit_folder());
     expected += fmt::format("{}{}*.so", expected.empty() ? "" : " or ", rtl_model_prefix(sources));
     for (const Folder& folder : folders)
       for (const fs::path& path : candidates(folder.path, sources)) {

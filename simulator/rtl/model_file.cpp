@@ -94,8 +94,9 @@ RtlModelSources rtl_model_sources(const isa::HardwareConfig& config, const RtlMo
 
 std::string rtl_model_prefix(const RtlModelSources& sources) {
   Hash hash;
-  for (const std::string* part : {&sources.recipe.verilate, &sources.recipe.compile_run_time,
-                                  &sources.recipe.compile_model, &sources.package, &sources.map, &sources.design, &sources.processor})
+  for (const std::string* part :
+       {&sources.recipe.verilate, &sources.recipe.compile_run_time, &sources.recipe.compile_model, &sources.package,
+        &sources.map, &sources.design, &sources.processor})
     hash.add(*part);
   return fmt::format("{}-{}-", sources.map.empty() ? "rtl" : "soc", hash.text());
 }

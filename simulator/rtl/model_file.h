@@ -26,7 +26,8 @@ struct RtlModelSources {
 RtlModelSources rtl_model_sources(const isa::HardwareConfig& config, const RtlModelKind& kind,
                                   const std::filesystem::path& design, const std::filesystem::path& kit);
 
-// "rtl-<number>-", of a system on chip "soc-<number>-", where the number is a hash of all sources. The file's name continues with Verilator's version.
+// "rtl-<number>-", of a system on chip "soc-<number>-", where the number is a hash of all sources. The file's name
+// continues with Verilator's version.
 std::string rtl_model_prefix(const RtlModelSources& sources);
 std::string rtl_model_file(const RtlModelSources& sources, const std::string& verilator);
 // The file of Verilator's run time, compiled as in this recipe.

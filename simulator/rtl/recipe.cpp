@@ -43,12 +43,14 @@ Design design_of(const RtlModelKind& kind) {
             .files = "dovetail_isa_pkg.sv \"$design\"/rtl/*.sv",
             .test_bench = "$design/tb/dovetail_model.cpp"};
   // The processor's own style is not ours, and it alone has a time scale.
-  return {.prepare = "ln -s \"$core\" picorv32.v\n"
-                     "printf '`verilator_config\\nlint_off -file \"*picorv32.v\"\\nlint_off -rule "
-                     "TIMESCALEMOD\\n' > picorv32.vlt\n",
+  return {.prepare =
+              "ln -s \"$core\" picorv32.v\n"
+              "printf '`verilator_config\\nlint_off -file \"*picorv32.v\"\\nlint_off -rule "
+              "TIMESCALEMOD\\n' > picorv32.vlt\n",
           .options = fmt::format("--top-module dovetail_soc -GRamBytes={}", soc::kRamBytes),
-          .files = "picorv32.vlt dovetail_isa_pkg.sv dovetail_soc_pkg.sv \"$design\"/rtl/*.sv \"$design\"/soc/*.sv "
-                   "picorv32.v",
+          .files =
+              "picorv32.vlt dovetail_isa_pkg.sv dovetail_soc_pkg.sv \"$design\"/rtl/*.sv \"$design\"/soc/*.sv "
+              "picorv32.v",
           .test_bench = "$design/soc/tb/dovetail_soc_model.cpp"};
 }
 
@@ -66,7 +68,8 @@ RtlRecipe rtl_recipe(const isa::HardwareConfig& config, const RtlModelKind& kind
       "200000 "
       "-Wno-WIDTHCONCAT "
       "{}{}{} --Mdir v {} \"$design\"/sva/*.sv{}\n",
-      design.prepare, design.options, kind.waves ? " --trace-fst --trace-structs" : "", kind.synthesized_dot ? " -DDOVETAIL_SYNTHESIS_DOT" : "", design.files,
+      design.prepare, design.options, kind.waves ? " --trace-fst --trace-structs" : "",
+      kind.synthesized_dot ? " -DDOVETAIL_SYNTHESIS_DOT" : "", design.files,
       kind.is_system() ? "" : " \"$design\"/tb/*.sv");
   // The options for Verilator's own sources and the model. A dot product is one chain of additions: with -ftree-ter g++
   // 12 needs more than 18 minutes for a chain of 1,024, without it 14 seconds, and the models are equally fast.
@@ -91,9 +94,10 @@ ln -s "$design" hw
 for f in v/*.cpp "{test_bench}"; do printf '#include "%s"\n' "$f"; done > all.cc
 {compile} -DDOVETAIL_UOP_BYTES={uop} -DDOVETAIL_WGT_BYTES={wgt} -DDOVETAIL_INP_BYTES={inp} -DDOVETAIL_ACC_BYTES={acc} -I. -Iv -I"$kit" -shared all.cc "$run_time" -o model.so{libraries}
 )",
-      fmt::arg("compile", compile), fmt::arg("test_bench", design.test_bench), fmt::arg("uop", config.element_bytes(isa::Memory::uop)),
-      fmt::arg("wgt", config.element_bytes(isa::Memory::wgt)), fmt::arg("inp", config.element_bytes(isa::Memory::inp)),
-      fmt::arg("acc", config.element_bytes(isa::Memory::acc)), fmt::arg("libraries", kind.waves ? " -lz" : ""));
+      fmt::arg("compile", compile), fmt::arg("test_bench", design.test_bench),
+      fmt::arg("uop", config.element_bytes(isa::Memory::uop)), fmt::arg("wgt", config.element_bytes(isa::Memory::wgt)),
+      fmt::arg("inp", config.element_bytes(isa::Memory::inp)), fmt::arg("acc", config.element_bytes(isa::Memory::acc)),
+      fmt::arg("libraries", kind.waves ? " -lz" : ""));
   return recipe;
 }
 

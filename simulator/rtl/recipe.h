@@ -22,8 +22,9 @@ struct RtlModelKind {
 };
 
 // Each script runs in the folder of the build, which holds the generated dovetail_isa_pkg.sv, with the variables
-// `design` (the folder with rtl/, sva/, tb/ and soc/), `core`, `kit` (the folder that the test bench's includes are relative to) and
-// `run_time` (the object file of Verilator's run time, which is the same for models of all configurations).
+// `design` (the folder with rtl/, sva/, tb/ and soc/), `core`, `kit` (the folder that the test bench's includes are
+// relative to) and `run_time` (the object file of Verilator's run time, which is the same for models of all
+// configurations).
 struct RtlRecipe {
   std::string verilate;
   std::string compile_run_time;  // makes $run_time

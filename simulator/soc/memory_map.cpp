@@ -10,14 +10,16 @@ namespace dovetail::simulator::soc {
 
 namespace {
 
-constexpr std::string_view kOrigin = "Generated from simulator/soc/memory_map.h by `dovetail soc map --format {}`. Do not edit.";
+constexpr std::string_view kOrigin =
+    "Generated from simulator/soc/memory_map.h by `dovetail soc map --format {}`. Do not edit.";
 
 std::string full_name(const Register& row) { return fmt::format("{}_{}", window(row.of).name, row.name); }
 
 }  // namespace
 
 const Register& soc_register(Target of, std::string_view name) {
-  const auto found = std::ranges::find_if(kRegisters, [&](const Register& row) { return row.of == of && row.name == name; });
+  const auto found =
+      std::ranges::find_if(kRegisters, [&](const Register& row) { return row.of == of && row.name == name; });
   DOVETAIL_CHECK(found != kRegisters.end(), "the register must exist");
   return *found;
 }
@@ -50,8 +52,8 @@ std::string map_package() {
 std::string map_header() {
   std::string text = fmt::format("/* {} */\n#pragma once\n\n", fmt::format(kOrigin, "c"));
   for (const Window& row : kWindows)
-    text += fmt::format("#define SOC_{0}_BASE 0x{1:08x}u /* {3} */\n#define SOC_{0}_WINDOW_BYTES 0x{2:x}u\n", row.name, row.base,
-                        std::uint64_t{1} << row.log2_bytes, row.about);
+    text += fmt::format("#define SOC_{0}_BASE 0x{1:08x}u /* {3} */\n#define SOC_{0}_WINDOW_BYTES 0x{2:x}u\n", row.name,
+                        row.base, std::uint64_t{1} << row.log2_bytes, row.about);
   text += "\n";
   for (const Register& row : kRegisters)
     text += fmt::format("#define SOC_{} 0x{:08x}u /* {}: {} */\n", full_name(row), window(row.of).base + row.offset,
@@ -59,8 +61,10 @@ std::string map_header() {
   text += "\n";
   for (const Interrupt& row : kInterrupts)
     text += fmt::format("#define SOC_INTERRUPT_{} {}u /* {} */\n", row.name, row.line, row.about);
-  text += fmt::format("\n/* In simulation. */\n#define SOC_SIMULATED_RAM_BYTES 0x{:x}u\n#define SOC_SIMULATED_DIVIDER {}u\n#define SOC_END_OF_RUN {}u\n",
-                      kRamBytes, kUartDivider, kEndOfRun);
+  text += fmt::format(
+      "\n/* In simulation. */\n#define SOC_SIMULATED_RAM_BYTES 0x{:x}u\n#define SOC_SIMULATED_DIVIDER {}u\n#define "
+      "SOC_END_OF_RUN {}u\n",
+      kRamBytes, kUartDivider, kEndOfRun);
   return text;
 }
 

@@ -18,7 +18,8 @@ struct Window {
 };
 enum class Target : std::uint8_t { ram, uart, system, accelerator, memory };
 inline constexpr std::array kWindows{
-    Window{"RAM", 0x0000'0000, 28, "program, constants and variables of the processor; as much of it as the design has"},
+    Window{"RAM", 0x0000'0000, 28,
+           "program, constants and variables of the processor; as much of it as the design has"},
     Window{"UART", 0x1000'0000, 12, "serial line: 8 data bits, no parity, 1 stop bit"},
     Window{"SYSTEM", 0x1000'1000, 12, "timer, faults of the bus, size of the memory"},
     Window{"ACCELERATOR", 0x1000'2000, 12, "registers of the accelerator"},
@@ -35,8 +36,9 @@ struct Register {
   std::string_view about;
 };
 inline constexpr std::array kRegisters{
-    Register{Target::uart, "DATA", 0x00, "rw",
-             "write: sends the low 8 bits, an error if STATUS has no room; read: the last byte received, bit 8: it is new"},
+    Register{
+        Target::uart, "DATA", 0x00, "rw",
+        "write: sends the low 8 bits, an error if STATUS has no room; read: the last byte received, bit 8: it is new"},
     Register{Target::uart, "STATUS", 0x04, "r", "bit 0: room for a byte to send; bit 1: a byte was received"},
     Register{Target::uart, "DIVIDER", 0x08, "rw", "16 bits: cycles of a bit, less one; at least 3"},
     Register{Target::system, "TIME_LO", 0x00, "r", "cycles since reset; reading it keeps the value of TIME_HI"},
@@ -44,8 +46,9 @@ inline constexpr std::array kRegisters{
     Register{Target::system, "COMPARE_LO", 0x08, "rw", "the timer's interrupt is high from this time on"},
     Register{Target::system, "COMPARE_HI", 0x0c, "rw", "the upper 32 bits"},
     Register{Target::system, "TIMER_ENABLE", 0x10, "rw", "bit 0: the timer's interrupt is enabled"},
-    Register{Target::system, "FAULT", 0x14, "rw",
-             "bit 0: an access of the processor was answered with an error, writing 1 clears it; bit 1: it was a write"},
+    Register{
+        Target::system, "FAULT", 0x14, "rw",
+        "bit 0: an access of the processor was answered with an error, writing 1 clears it; bit 1: it was a write"},
     Register{Target::system, "FAULT_ADDRESS", 0x18, "r", "its address: of several, the first"},
     Register{Target::system, "MEMORY_BYTES", 0x1c, "r", "size of the accelerator's memory"},
 };

@@ -108,9 +108,7 @@ void Rv32::execute(std::uint32_t i) {
   switch (i & 0x7f) {
     case kLui: registers_[rd(i)] = immediate_u(i); return;
     case kAuipc: registers_[rd(i)] = pc_ + immediate_u(i); return;
-    case kJal:
-      registers_[rd(i)] = pc_ + 4;
-      return jump(pc_ + immediate_j(i));
+    case kJal: registers_[rd(i)] = pc_ + 4; return jump(pc_ + immediate_j(i));
     case kJalr:
       if (funct3(i) != 0) return raise(kIllegalLine);
       registers_[rd(i)] = pc_ + 4;

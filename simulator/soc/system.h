@@ -20,13 +20,14 @@ namespace dovetail::simulator::soc {
 
 struct SystemOptions {
   isa::HardwareConfig config;
-  MemorySpec memory = IdealMemory{};     // times of the accelerator's memory, from cycle 0 of each launch
-  std::uint64_t memory_bytes = 0;        // its size; accesses beyond it are answered with SLVERR
-  std::uint64_t limit_cycles = 0;        // the run is ended after so many
-  std::optional<std::uint64_t> broken = {};  // from the first launch on, the beat with this address is answered with SLVERR
-  bool assertions = false;               // of the design; ignored by the model in SystemC
+  MemorySpec memory = IdealMemory{};  // times of the accelerator's memory, from cycle 0 of each launch
+  std::uint64_t memory_bytes = 0;     // its size; accesses beyond it are answered with SLVERR
+  std::uint64_t limit_cycles = 0;     // the run is ended after so many
+  std::optional<std::uint64_t> broken =
+      {};                   // from the first launch on, the beat with this address is answered with SLVERR
+  bool assertions = false;  // of the design; ignored by the model in SystemC
   std::optional<std::filesystem::path> waves = {};  // likewise
-  Work* work = nullptr;                  // may stop the run
+  Work* work = nullptr;                             // may stop the run
 };
 
 struct SystemRun {

@@ -101,8 +101,7 @@ class VerilatedSystem {
   }
 
   int accept(std::uint64_t cycle, int direction, std::uint64_t address, std::uint32_t beats, std::uint64_t& answer) {
-    const Answer given =
-        times_->accept(cycle, direction == 0 ? Direction::read : Direction::write, address, beats);
+    const Answer given = times_->accept(cycle, direction == 0 ? Direction::read : Direction::write, address, beats);
     answer = given.cycle;
     return given.accepted ? 1 : 0;
   }

@@ -96,8 +96,7 @@ void SocMemory::transport(tlm::tlm_generic_payload& transaction, sc_core::sc_tim
   transaction.set_response_status(tlm::TLM_OK_RESPONSE);
   if (burst != nullptr) {
     burst->answered = true;
-    burst->answer =
-        times_->accept(burst->cycle - origin_, burst->direction, transaction.get_address(), burst->beats);
+    burst->answer = times_->accept(burst->cycle - origin_, burst->direction, transaction.get_address(), burst->beats);
     burst->answer.cycle += origin_;
     if (!burst->answer.accepted) return;
     burst->delay = times_->explain(burst->direction);
@@ -105,7 +104,7 @@ void SocMemory::transport(tlm::tlm_generic_payload& transaction, sc_core::sc_tim
   if (!move(transaction)) transaction.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);  // SLVERR
 }
 
-// The accelerator reads its program and the whole memory at the beginning of a launch: a broken place is no obstacle.
+// The accelerator reads its program and the whole memory at the beginning of a launch: broken places do not matter.
 unsigned SocMemory::debug(tlm::tlm_generic_payload& transaction) {
   const auto broken = std::exchange(broken_, std::nullopt);
   const bool moved = move(transaction);
@@ -137,9 +136,7 @@ void SocProcessor::pass_time() {
 }
 
 std::uint32_t SocProcessor::lines() const {
-  const auto line = [](std::string_view name, bool level) {
-    return level ? 1u << soc::soc_interrupt(name).line : 0u;
-  };
+  const auto line = [](std::string_view name, bool level) { return level ? 1u << soc::soc_interrupt(name).line : 0u; };
   return line("ACCELERATOR", interrupt.read()) | line("TIMER", timer_enabled_ && now() >= compare_) |
          line("FAULT", (fault_ & 1) != 0);
 }
@@ -237,8 +234,7 @@ std::optional<std::uint32_t> SocProcessor::read_target(std::uint32_t address) {
 
 bool SocProcessor::write_target(std::uint32_t address, std::uint32_t value, std::uint32_t mask) {
   constexpr std::uint64_t kLow = 0xffffffff;
-  if (is_in(Target::memory, address))
-    return memory_.write(address - soc::window(Target::memory).base, value, mask);
+  if (is_in(Target::memory, address)) return memory_.write(address - soc::window(Target::memory).base, value, mask);
   if (mask != ~0u) return false;  // registers are written as a whole
   if (is_in(Target::accelerator, address))
     return access_accelerator(tlm::TLM_WRITE_COMMAND, address - soc::window(Target::accelerator).base, value);

@@ -22,7 +22,7 @@ namespace {
 
 namespace soc = simulator::soc;
 
-constexpr std::uint32_t kScratch = 0x80000, kScratchBytes = 256;  // in RAM, far behind every program
+constexpr std::uint32_t kScratch = 0x80000, kScratchBytes = 256;  // in RAM, far after every program
 
 // Writes machine code. Registers 1 to 15 have random values; 16 to 31 belong to the program itself.
 class Writer {
@@ -69,8 +69,8 @@ class Writer {
   }
   void put(std::uint32_t word) { words_.push_back(word); }
   void set(std::uint32_t rd, std::uint32_t value) {
-    put(((value + 0x800) & 0xfffff000) | rd << 7 | 0x37);                   // lui
-    put((value & 0xfff) << 20 | rd << 15 | 0u << 12 | rd << 7 | 0x13);      // addi
+    put(((value + 0x800) & 0xfffff000) | rd << 7 | 0x37);               // lui
+    put((value & 0xfff) << 20 | rd << 15 | 0u << 12 | rd << 7 | 0x13);  // addi
   }
   static std::uint32_t load(std::uint32_t function, std::uint32_t rd, std::uint32_t base, std::uint32_t offset) {
     return offset << 20 | base << 15 | function << 12 | rd << 7 | 0x03;
@@ -87,9 +87,9 @@ class Writer {
   }
   void print(std::uint32_t r) {
     for (std::uint32_t shift = 0; shift < 32; shift += 4) {
-      put(shift << 20 | r << 15 | 5u << 12 | kTemporary << 7 | 0x13);                   // srli
-      put(15u << 20 | kTemporary << 15 | 7u << 12 | kTemporary << 7 | 0x13);            // andi
-      put(0x40u << 20 | kTemporary << 15 | 0u << 12 | kTemporary << 7 | 0x13);          // addi: a letter
+      put(shift << 20 | r << 15 | 5u << 12 | kTemporary << 7 | 0x13);           // srli
+      put(15u << 20 | kTemporary << 15 | 7u << 12 | kTemporary << 7 | 0x13);    // andi
+      put(0x40u << 20 | kTemporary << 15 | 0u << 12 | kTemporary << 7 | 0x13);  // addi: a letter
       send();
     }
   }

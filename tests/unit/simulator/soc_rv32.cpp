@@ -67,20 +67,39 @@ TEST_CASE("RV32IM: operations on registers") {
   };
   const std::uint32_t least = 0x80000000, most = 0x7fffffff, minus_one = 0xffffffff;
   const Row rows[] = {
-      {0, 0, 7, 8, 15}, {0, 0, minus_one, 2, 1}, {0, 0x20, 5, 7, 0xfffffffe},                      // ADD, SUB
-      {1, 0, 3, 4, 48}, {1, 0, 1, 33, 2},                                                          // SLL
-      {2, 0, minus_one, 0, 1}, {2, 0, 0, minus_one, 0}, {3, 0, minus_one, 0, 0}, {3, 0, 0, 1, 1},  // SLT, SLTU
-      {4, 0, 0xff00, 0x0ff0, 0xf0f0},                                                              // XOR
-      {5, 0, least, 31, 1}, {5, 0x20, least, 31, minus_one}, {5, 0x20, most, 30, 1},               // SRL, SRA
-      {6, 0, 0xf0, 0x0f, 0xff}, {7, 0, 0xfc, 0x3f, 0x3c},                                          // OR, AND
-      {0, 1, 0x10001, 0x10001, 0x20001}, {0, 1, minus_one, 5, 0xfffffffb},                         // MUL
-      {1, 1, minus_one, minus_one, 0}, {1, 1, least, least, 0x40000000}, {1, 1, most, 4, 1},       // MULH
-      {2, 1, minus_one, minus_one, minus_one}, {2, 1, 4, minus_one, 3},                            // MULHSU
-      {3, 1, minus_one, minus_one, 0xfffffffe},                                                    // MULHU
-      {4, 1, 0xfffffff9, 2, 0xfffffffd}, {4, 1, 7, 0, minus_one}, {4, 1, least, minus_one, least}, // DIV
-      {5, 1, 0xfffffff9, 2, 0x7ffffffc}, {5, 1, 7, 0, minus_one},                                  // DIVU
-      {6, 1, 0xfffffff9, 2, minus_one}, {6, 1, 7, 0, 7}, {6, 1, least, minus_one, 0},              // REM
-      {7, 1, 0xfffffff9, 2, 1}, {7, 1, 7, 0, 7},                                                   // REMU
+      {0, 0, 7, 8, 15},
+      {0, 0, minus_one, 2, 1},
+      {0, 0x20, 5, 7, 0xfffffffe},  // ADD, SUB
+      {1, 0, 3, 4, 48},
+      {1, 0, 1, 33, 2},  // SLL
+      {2, 0, minus_one, 0, 1},
+      {2, 0, 0, minus_one, 0},
+      {3, 0, minus_one, 0, 0},
+      {3, 0, 0, 1, 1},                 // SLT, SLTU
+      {4, 0, 0xff00, 0x0ff0, 0xf0f0},  // XOR
+      {5, 0, least, 31, 1},
+      {5, 0x20, least, 31, minus_one},
+      {5, 0x20, most, 30, 1},  // SRL, SRA
+      {6, 0, 0xf0, 0x0f, 0xff},
+      {7, 0, 0xfc, 0x3f, 0x3c},  // OR, AND
+      {0, 1, 0x10001, 0x10001, 0x20001},
+      {0, 1, minus_one, 5, 0xfffffffb},  // MUL
+      {1, 1, minus_one, minus_one, 0},
+      {1, 1, least, least, 0x40000000},
+      {1, 1, most, 4, 1},  // MULH
+      {2, 1, minus_one, minus_one, minus_one},
+      {2, 1, 4, minus_one, 3},                   // MULHSU
+      {3, 1, minus_one, minus_one, 0xfffffffe},  // MULHU
+      {4, 1, 0xfffffff9, 2, 0xfffffffd},
+      {4, 1, 7, 0, minus_one},
+      {4, 1, least, minus_one, least},  // DIV
+      {5, 1, 0xfffffff9, 2, 0x7ffffffc},
+      {5, 1, 7, 0, minus_one},  // DIVU
+      {6, 1, 0xfffffff9, 2, minus_one},
+      {6, 1, 7, 0, 7},
+      {6, 1, least, minus_one, 0},  // REM
+      {7, 1, 0xfffffff9, 2, 1},
+      {7, 1, 7, 0, 7},  // REMU
   };
   for (const Row& row : rows) {
     Processor processor;
@@ -98,10 +117,16 @@ TEST_CASE("RV32IM: operations with immediates") {
     std::uint32_t a, result;
   };
   const Row rows[] = {
-      {0, -1, 5, 4}, {0, 2047, 1, 2048},                                                  // ADDI
-      {2, -1, 0xfffffffe, 1}, {3, -1, 5, 1},                                              // SLTI, SLTIU
-      {4, -1, 0x0f, 0xfffffff0}, {6, 0x70, 0x0f, 0x7f}, {7, -16, 0x1234567f, 0x12345670},  // XORI, ORI, ANDI
-      {1, 31, 1, 0x80000000}, {5, 4, 0x80000000, 0x08000000}, {5, 0x404, 0x80000000, 0xf8000000},  // SLLI, SRLI, SRAI
+      {0, -1, 5, 4},
+      {0, 2047, 1, 2048},  // ADDI
+      {2, -1, 0xfffffffe, 1},
+      {3, -1, 5, 1},  // SLTI, SLTIU
+      {4, -1, 0x0f, 0xfffffff0},
+      {6, 0x70, 0x0f, 0x7f},
+      {7, -16, 0x1234567f, 0x12345670},  // XORI, ORI, ANDI
+      {1, 31, 1, 0x80000000},
+      {5, 4, 0x80000000, 0x08000000},
+      {5, 0x404, 0x80000000, 0xf8000000},  // SLLI, SRLI, SRAI
   };
   for (const Row& row : rows) {
     Processor processor;
@@ -130,10 +155,9 @@ TEST_CASE("RV32IM: jumps and branches") {
     std::uint32_t funct3, a, b;
     bool taken;
   };
-  const Row rows[] = {{0, 5, 5, true},  {0, 5, 6, false}, {1, 5, 6, true},          {1, 5, 5, false},
-                      {4, ~0u, 0, true}, {4, 0, ~0u, false}, {5, 0, ~0u, true},       {5, ~0u, 0, false},
-                      {6, 0, ~0u, true}, {6, ~0u, 0, false}, {7, ~0u, 0, true},       {7, 0, ~0u, false},
-                      {5, 3, 3, true},   {7, 3, 3, true}};
+  const Row rows[] = {{0, 5, 5, true},    {0, 5, 6, false},   {1, 5, 6, true},    {1, 5, 5, false},  {4, ~0u, 0, true},
+                      {4, 0, ~0u, false}, {5, 0, ~0u, true},  {5, ~0u, 0, false}, {6, 0, ~0u, true}, {6, ~0u, 0, false},
+                      {7, ~0u, 0, true},  {7, 0, ~0u, false}, {5, 3, 3, true},    {7, 3, 3, true}};
   for (const Row& row : rows) {
     INFO("funct3 " << row.funct3 << ": " << row.a << ", " << row.b);
     processor.run(b_type(row.funct3, -32), row.a, row.b);
@@ -183,10 +207,10 @@ TEST_CASE("RV32IM: counters") {
 }
 
 TEST_CASE("PicoRV32: an illegal instruction or a misaligned access stops, or is an interrupt") {
-  for (const std::uint32_t instruction : {0u, 0xffffffffu, 0x00000073u, 0x00100073u, r_type(0x33, 1, 0x20), r_type(0x33, 0, 2),
-                                          i_type(0x03, 3, 0), i_type(0x03, 6, 0), s_type(3, 0), b_type(2, 8),
-                                          i_type(0x67, 1, 0), i_type(0x13, 1, 0x400), i_type(0x03, 2, 2),
-                                          i_type(0x03, 1, 1), s_type(2, 1), r_type(0x0b, 0, 5)}) {
+  for (const std::uint32_t instruction :
+       {0u, 0xffffffffu, 0x00000073u, 0x00100073u, r_type(0x33, 1, 0x20), r_type(0x33, 0, 2), i_type(0x03, 3, 0),
+        i_type(0x03, 6, 0), s_type(3, 0), b_type(2, 8), i_type(0x67, 1, 0), i_type(0x13, 1, 0x400), i_type(0x03, 2, 2),
+        i_type(0x03, 1, 1), s_type(2, 1), r_type(0x0b, 0, 5)}) {
     INFO("instruction " << std::hex << instruction);
     Processor stopped;
     CHECK(stopped.run(instruction, 0x80) == Rv32::Stop::trap);  // all lines are disabled after reset
