@@ -1,7 +1,6 @@
 #include "driver/soc_report.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -13,24 +12,12 @@
 #include <fmt/format.h>
 
 #include "base/printable.h"
-#include "examples/driver/dovetail_driver.h"
 #include "isa/spec/registers.h"
+#include "simulator/soc/driver_results.h"
 
 namespace dovetail::driver {
 
 namespace {
-
-struct ResultName {
-  int result;
-  std::string_view name;
-};
-constexpr std::array kResultNames{
-    ResultName{DOVETAIL_NO_DEVICE, "no_device"},         ResultName{DOVETAIL_OTHER_VERSION, "other_version"},
-    ResultName{DOVETAIL_OTHER_CONFIG, "other_config"},   ResultName{DOVETAIL_BUSY, "busy"},
-    ResultName{DOVETAIL_LAUNCH_FAILED, "launch_failed"}, ResultName{DOVETAIL_TIMED_OUT, "timed_out"},
-    ResultName{DOVETAIL_BAD_MEMORY, "bad_memory"},       ResultName{DOVETAIL_BAD_ARENA, "bad_arena"},
-    ResultName{DOVETAIL_BAD_POSITION, "bad_position"},
-};
 
 std::string error_name(std::uint64_t code) {
   for (const isa::spec::ErrorCodeInfo& row : isa::spec::kErrorCodes)
@@ -107,9 +94,9 @@ class Reader {
   }
   bool finish() {
     run_.run_cycles = run_end_ - std::min(run_end_, run_.load_cycles);
-    const auto* const row = std::ranges::find(kResultNames, run_.status.result, &ResultName::result);
     if (!fault_.empty()) run_.status.text = fault_;
-    else if (row != kResultNames.end()) run_.status.text = row->name;
+    else if (const auto known = simulator::soc::driver_result(run_.status.result); !known.empty())
+      run_.status.text = known;
     else if (run_.status.result != 0) run_.status.text = fmt::format("result {}", run_.status.result);
     return has_ended_;
   }
