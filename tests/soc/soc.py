@@ -103,6 +103,19 @@ def errors(runs):
         expect("the firmware did not end" in messages and "1000 cycles" in messages, messages)
 
 
+def bus_faults(runs):
+    """An access of the processor that the memory answers with an error ends the run, with its address."""
+    runs.command("export", DIGITS, "--target", "accel,cpu", "--hw", "tiny", "-o", runs.folder / "exported")
+    # What the processor writes before the second launch.
+    places = re.findall(r"dovetail_machine_clean\(machine, NET_MEMORY_BASE \+ (0x[0-9a-f]+)", (runs.folder / "exported/net.c").read_text())
+    base = re.search(r"NET_MEMORY_BASE UINT64_C\((0x[0-9a-f]+)\)", (runs.folder / "exported/net.h").read_text())
+    address = int(places[1], 16) + int(base[1], 16)
+    for engine in ("rtl", "systemc"):
+        report, messages = runs.report(DIGITS, "--hw", "tiny", "--engine", engine, "--memory-error", hex(address), status=1)
+        expect(report["status"] == {"result": 1, "text": "bus_fault", "detail": f"write to 0x{0x40000000 + address:08x}"}, str(report))
+        expect("bus_fault" in messages, messages)
+
+
 def usage(runs):
     """Wrong words and missing tools are refused with a remedy."""
     rows = [(("soc", "fly"), "the actions are run, build and map"), (("soc", "run"), "it is missing"),
@@ -160,10 +173,11 @@ CASES = {
     "keywords, polling, ideal memory": keywords("poll", IDEAL),
     "systemc": systemc,
     "errors": errors,
+    "bus faults": bus_faults,
     "usage": usage,
     "faults": faults,
 }
-SAMPLE = ("digits, interrupt, DDR4", "digits, polling, ideal memory", "keywords, interrupt, DDR4", "systemc", "errors", "usage", "faults")
+SAMPLE = ("digits, interrupt, DDR4", "digits, polling, ideal memory", "keywords, interrupt, DDR4", "systemc", "errors", "bus faults", "usage", "faults")
 
 
 def missing():
