@@ -66,9 +66,10 @@ std::string remedy(const isa::HardwareConfig& config, const RtlModelKind& kind) 
   const auto named = isa::load_config(config.name);
   const bool is_named = named.ok() && *named == config;
   const auto tool = missing_rtl_tool();
-  return fmt::format("{}`dovetail {} build --hw {}{}`",
-                     tool ? fmt::format("`sudo apt-get install {}`, then ", *tool) : "",
-                     kind.is_system() ? "soc" : "rtl", is_named ? config.name : "FILE", kind.waves ? " --waves" : "") +
+  const std::string hardware = (is_named ? config.name : "FILE") + (kind.waves ? " --waves" : "");
+  return (tool ? fmt::format("`sudo apt-get install {}`, then ", *tool) : "") +
+         (kind.is_system() ? fmt::format("`dovetail soc build --hw {}`", hardware)
+                           : fmt::format("`dovetail rtl build --hw {}`", hardware)) +
          (is_named ? "" : ", with the file that this configuration came from");
 }
 

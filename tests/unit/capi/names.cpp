@@ -38,6 +38,7 @@ constexpr NotSeen kNotSeen[] = {
     {"driver/compile_model.cpp", "--cache", "the command line alone has a cache"},
     {"driver/compiled_cache.cpp", "--cache", "likewise"},
     {"driver/expectation.cpp", "--dump-tensors", "expected tensors are files"},
+    {"driver/firmware.cpp", "--", "options of GCC"},
     {"driver/hardware_area.cpp", "apt-get", "an option of apt-get"},
     {"driver/kept_tensors.cpp", "--dump-tensors", "kept tensors are files"},
     {"driver/preprocess.cpp", "--preprocess", "pictures are files"},
@@ -55,7 +56,7 @@ constexpr NotSeen kNotSeen[] = {
 // clang-format on
 
 // Commands that have no function.
-const std::regex kCommandAlone("`dovetail (?:rtl build|isa)\\b[^`]*`");
+const std::regex kCommandAlone("`dovetail (?:(?:rtl|soc) build|isa)\\b[^`]*`");
 const std::regex kOption("(?:^|[^-\\w])--[a-z]");
 // "this version of dovetail reads" is not a command.
 const std::regex kCommand(
