@@ -82,7 +82,7 @@ class Writer {
   void send() {
     put(load(2, kShifted, kUart, soc::soc_register(soc::Target::uart, "STATUS").offset));
     put(1u << 20 | kShifted << 15 | 7u << 12 | kShifted << 7 | 0x13);  // andi 1
-    put(0xfe000c63 | kShifted << 15);                                  // beq kShifted, x0, -8
+    put(0xfe000ce3 | kShifted << 15);                                  // beq kShifted, x0, -8
     put(store(2, kUart, kTemporary, soc::soc_register(soc::Target::uart, "DATA").offset));
   }
   void print(std::uint32_t r) {
