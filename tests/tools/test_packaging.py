@@ -39,7 +39,7 @@ def main():
         if not condition:
             failures.append(text)
 
-    ports = set(re.findall(r"^  (?:input|output)\s+logic.*?(\w+_[io]),?$", (SOURCE / "hw/rtl/dovetail_top.sv").read_text(), re.MULTILINE))
+    ports = set(re.findall(r"^  (?:input|output)\s+logic.*?(\w+_n?[io]),?$", (SOURCE / "hw/rtl/dovetail_top.sv").read_text(), re.MULTILINE))
     check(len(ports) > 40, f"only {len(ports)} ports of dovetail_top are found")
     for config in CONFIGS:
         package, top, script, overlay, litex = (emit(form, config) for form in ("sv", "vivado-top", "vivado-tcl", "devicetree", "litex"))
@@ -65,8 +65,8 @@ def main():
                 files = {"dovetail_isa_pkg.sv": package, "dovetail_ip.v": top}
                 for name, text in files.items():
                     (pathlib.Path(folder) / name).write_text(text)
-                lint = subprocess.run(["verilator", "--lint-only", "-Wall", "-Wno-DECLFILENAME", "--top-module", "dovetail_ip", SOURCE / "hw/lint/waivers.vlt",
-                                       *(pathlib.Path(folder) / name for name in files), *sorted((SOURCE / "hw/rtl").glob("*.sv"))],
+                lint = subprocess.run(["verilator", "--lint-only", "-Wall", "--assert", "-Wno-DECLFILENAME", "-Wno-SYMRSVDWORD", "--top-module", "dovetail_ip", SOURCE / "hw/lint/waivers.vlt",
+                                       *(pathlib.Path(folder) / name for name in files), *sorted((SOURCE / "hw/rtl").glob("*.sv")), *sorted((SOURCE / "hw/sva").glob("*.sv"))],
                                       capture_output=True, text=True, check=False)
                 check(lint.returncode == 0 and not lint.stderr, f"{config}: Verilator: {lint.stderr[-800:]}")
     for failure in failures:
