@@ -114,10 +114,11 @@ Result<Synthesis> synthesize(const isa::HardwareConfig& config, std::string_view
   if (!top.wrapper.empty())
     DOVETAIL_TRY(write_text_file(folder.path() / "rtl" / fmt::format("{}.sv", top.module), top.wrapper));
   DOVETAIL_TRY(write_text_file(folder.path() / "flow.ys", script_for(script, top)));
-  DOVETAIL_ASSIGN(
-      const ChildEnd end,
-      run_child(
-          {"yosys -V > version.txt 2>&1 && exec yosys -q -s flow.ys", folder.path(), {}, folder.path() / "log.txt"}));
+  DOVETAIL_ASSIGN(const ChildEnd end,
+                  run_child({"yosys -V > version.txt 2>&1 && exec yosys -q -e 'implicitly declared' -s flow.ys",
+                             folder.path(),
+                             {},
+                             folder.path() / "log.txt"}));
   if (end.exit != 0)
     return bad(fmt::format("Yosys failed: {}", log_tail(folder.path() / "log.txt")),
                "this is a defect of the design or of the flow");

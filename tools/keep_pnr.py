@@ -19,7 +19,9 @@ import sys
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = SOURCE / "hw/syn/pnr"
 # Those that fit. tests/tools/test_pnr.py checks that no other named configuration has few enough multipliers.
-CONFIGS = ("tiny", "1x8x8")
+CONFIGS = ("tiny",)
+# Has few enough multipliers, and has not been placed so far: a seed takes more than ten minutes.
+UNPLACED = ("1x8x8",)
 SEEDS = (1, 2, 3)
 
 
