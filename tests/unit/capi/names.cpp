@@ -39,7 +39,8 @@ constexpr NotSeen kNotSeen[] = {
     {"driver/compiled_cache.cpp", "--cache", "likewise"},
     {"driver/expectation.cpp", "--dump-tensors", "expected tensors are files"},
     {"driver/firmware.cpp", "--", "options of GCC"},
-    {"driver/hardware_area.cpp", "apt-get", "an option of apt-get"},
+    {"driver/hardware_pnr.cpp", "--", "options of nextpnr and ecppack; the command line alone places"},
+    {"driver/hardware_synthesis.cpp", "apt-get", "an option of apt-get"},
     {"driver/kept_tensors.cpp", "--dump-tensors", "kept tensors are files"},
     {"driver/preprocess.cpp", "--preprocess", "pictures are files"},
     {"driver/sample_files.cpp", "--preprocess", "likewise"},
@@ -56,7 +57,7 @@ constexpr NotSeen kNotSeen[] = {
 // clang-format on
 
 // Commands that have no function.
-const std::regex kCommandAlone("`dovetail (?:(?:rtl|soc) build|isa)\\b[^`]*`");
+const std::regex kCommandAlone("`dovetail (?:(?:rtl|soc) build|hw pnr|isa)\\b[^`]*`");
 const std::regex kOption("(?:^|[^-\\w])--[a-z]");
 // "this version of dovetail reads" is not a command.
 const std::regex kCommand(
