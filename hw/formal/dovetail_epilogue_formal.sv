@@ -72,21 +72,19 @@ module dovetail_epilogue_formal import dovetail_isa_pkg::*; #(
     mosts_q        <= {mosts_q[8*(ToAcc+ToOut-1)-1:0], most};
   end
 
-  // What was written to ACC, 1 to ToOut cycles ago, and the results of REQUANT.
+  // What was written to ACC, 1 to ToOut cycles ago.
   logic [AccWidth*ToOut-1:0] addresses_q;
   logic [32*ToOut-1:0]       sums_q;
-  logic [8*ToOut-1:0]        results_q;
   always_ff @(posedge clk_i) begin
     addresses_q <= {addresses_q[AccWidth*(ToOut-1)-1:0], acc_waddr_i};
     sums_q      <= {sums_q[32*(ToOut-1)-1:0], acc_wdata_i[lane*32+:32]};
-    results_q   <= {results_q[8*(ToOut-1)-1:0], result_i[lane*8+:8]};
   end
 
-  logic                    requant_1, requant_2, look_up_3, out_we, out_last;
+  logic                    requant_1, requant_2, requant_3, look_up_4, out_we, out_last;
   logic [Lanes*32-1:0]     value, out_wdata;
   logic [BLOCK_OUT*32-1:0] bias_1, scale_1;
-  logic [7:0]              zero_point_2;
-  logic [Lanes*8-1:0]      index_3;
+  logic [7:0]              zero_point_3;
+  logic [Lanes*8-1:0]      index_4;
   logic [AccWidth-1:0]     out_waddr;
   dovetail_epilogue u_dut (
     .clk_i,
@@ -106,10 +104,11 @@ module dovetail_epilogue_formal import dovetail_isa_pkg::*; #(
     .bias_o        (bias_1),
     .scale_o       (scale_1),
     .requant_2_o   (requant_2),
-    .zero_point_o  (zero_point_2),
+    .requant_3_o   (requant_3),
+    .zero_point_o  (zero_point_3),
     .result_i,
-    .look_up_o     (look_up_3),
-    .index_o       (index_3),
+    .look_up_o     (look_up_4),
+    .index_o       (index_4),
     .entry_i,
     .out_we_o      (out_we),
     .out_waddr_o   (out_waddr),
@@ -118,13 +117,13 @@ module dovetail_epilogue_formal import dovetail_isa_pkg::*; #(
   );
 
   // The result within its bounds: in the cycle in which it reaches OUT, or the table.
-  localparam int unsigned Third = ToAcc + TIMING_ACC_TO_OUT;
+  localparam int unsigned Fourth = ToAcc + TIMING_ACC_TO_OUT;
   logic signed [7:0]  bounded, bounded_q, expected;
   logic signed [31:0] out, sum;
   always_comb begin
-    bounded = results_q[7:0];
-    if (bounded < $signed(leasts_q[8*(Third-1)+:8])) bounded = leasts_q[8*(Third-1)+:8];
-    if (bounded > $signed(mosts_q[8*(Third-1)+:8])) bounded = mosts_q[8*(Third-1)+:8];
+    bounded = result_i[lane*8+:8];
+    if (bounded < $signed(leasts_q[8*(Fourth-1)+:8])) bounded = leasts_q[8*(Fourth-1)+:8];
+    if (bounded > $signed(mosts_q[8*(Fourth-1)+:8])) bounded = mosts_q[8*(Fourth-1)+:8];
   end
   always_ff @(posedge clk_i) bounded_q <= bounded;
   assign out      = out_wdata[lane*32+:32];
@@ -162,9 +161,10 @@ module dovetail_epilogue_formal import dovetail_isa_pkg::*; #(
         assert (scale_1[lane*32+:32] == scales_q[32*ToAcc+1+:32]);
       end
       assert (requant_2 == (write[ToAcc+2] && requant[ToAcc+2]));
-      if (requant_2) assert (zero_point_2 == zero_points_q[8*(ToAcc+1)+:8]);
-      assert (look_up_3 == (write[Third] && requant[Third] && look_up[Third]));
-      if (look_up_3) assert (index_3[lane*8+:8] == 8'(bounded + 8'sd128));
+      assert (requant_3 == (write[ToAcc+3] && requant[ToAcc+3]));
+      if (requant_3) assert (zero_point_3 == zero_points_q[8*(ToAcc+2)+:8]);
+      assert (look_up_4 == (write[Fourth] && requant[Fourth] && look_up[Fourth]));
+      if (look_up_4) assert (index_4[lane*8+:8] == 8'(bounded + 8'sd128));
     end
   end
   // Internal state.

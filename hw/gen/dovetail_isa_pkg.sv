@@ -622,7 +622,7 @@ package dovetail_isa_pkg;
   localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_ROW = 1;  // cycles: one RMAX or RADD
   localparam int unsigned TIMING_RECIP_CYCLES_PER_ROW = 28;  // cycles: RECIP, for each batch row: operand, place, 25 bits, rounding
   localparam int unsigned TIMING_RSQRT_CYCLES_PER_ROW = 56;  // cycles: RSQRT, for each batch row: 28 bits of the root more
-  localparam int unsigned TIMING_ALU_INTERLOCK_CYCLES = 1;  // cycles: kind alu_long: wait where the first index read is the destination of the micro-op right before
+  localparam int unsigned TIMING_ALU_INTERLOCK_CYCLES = 3;  // cycles: kind alu_long: the longest wait for a result of a micro-op before that is read
   localparam int unsigned TIMING_MAX_BURST_BEATS = 256;  // beats: AXI4's longest INCR burst
   localparam int unsigned TIMING_BURST_BOUNDARY_BYTES = 4096;  // bytes: no AXI4 burst crosses a multiple of this address
   localparam int unsigned TIMING_LAUNCH_TO_REQUEST = 1;  // cycles: cycle 0 of a launch to fetch's first read request
@@ -637,10 +637,10 @@ package dovetail_isa_pkg;
   localparam int unsigned TIMING_START_TO_STEP = 1;  // cycles: GEMM, ALU: start to the first step in stage U; compute load: to the first slot
   localparam int unsigned TIMING_STEP_TO_READ = 2;  // cycles: GEMM, ALU: leaving stage U to stage R
   localparam int unsigned TIMING_GEMM_READ_TO_WRITE = 3;  // cycles: GEMM: stage R to the write of ACC
-  localparam int unsigned TIMING_ACC_TO_OUT = 3;  // cycles: extension epilogue: products, the write of ACC to that of OUT
+  localparam int unsigned TIMING_ACC_TO_OUT = 4;  // cycles: extension epilogue: products, the write of ACC to that of OUT
   localparam int unsigned TIMING_TABLE_TO_OUT = 1;  // cycles: extensions epilogue and table: more for the table
   localparam int unsigned TIMING_ALU_READ_TO_WRITE = 1;  // cycles: ALU, kind alu: last cycle in stage R to the write of ACC
-  localparam int unsigned TIMING_ALU_LONG_READ_TO_WRITE = 2;  // cycles: ALU, kind alu_long: last cycle in stage R to the write of ACC
+  localparam int unsigned TIMING_ALU_LONG_READ_TO_WRITE = 4;  // cycles: ALU, kind alu_long: last cycle in stage R to the write of ACC
   localparam int unsigned TIMING_WRITE_TO_END = 1;  // cycles: GEMM, ALU: last write of ACC and OUT to the end
   localparam int unsigned TIMING_FILL_TO_BUFFER = 1;  // cycles: store: the slot that completes a beat to that beat's entry into the write buffer
   localparam int unsigned TIMING_BUFFER_TO_WRITER = 1;  // cycles: store: entry of a burst's last beat to being taken by the writer

@@ -1,6 +1,6 @@
 // The vector pipe, after stage R: operands arrive in the cycle after the destination is read.
-// Results of kind alu are written in that cycle, those of kind alu_long in the next. Lint reports
-// an operation without a case.
+// Results of kind alu are written in that cycle, those of kind alu_long three cycles later, which is
+// what REQUANT takes. Lint reports an operation without a case.
 module dovetail_alu import dovetail_isa_pkg::*; #(
   localparam int unsigned Lanes = BATCH * BLOCK_OUT,
   localparam int unsigned AccWidth = ACC_DEPTH_LOG2,
@@ -30,7 +30,8 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   input  logic [BLOCK_OUT*32-1:0] epilogue_bias_i,
   input  logic [BLOCK_OUT*32-1:0] epilogue_scale_i,
   input  logic                    epilogue_requant_2_i,
-  input  logic [7:0]              epilogue_zero_point_i,
+  input  logic                    epilogue_requant_3_i,
+  input  logic [7:0]              epilogue_zero_point_i,  // in the third cycle
   output logic [Lanes*8-1:0]      epilogue_result_o,
   input  logic                    epilogue_look_up_i,
   input  logic [Lanes*8-1:0]      epilogue_index_i,
@@ -47,11 +48,13 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
 );
   localparam logic [15:0] LongOps = ALU_SET_LONG;
 
-  logic                valid_1_q, valid_2_q, empty_1_q, empty_2_q, last_1_q, last_2_q;
-  logic                long_1;
-  alu_op_e             op_1_q, op_2_q;
-  logic [15:0]         imm_1_q, imm_2_q;
-  logic [AccWidth-1:0] dst_1_q, dst_2_q;
+  // The step in the cycles after its last one in R, from 1 on.
+  logic                valid_1_q, valid_2_q, valid_3_q, valid_4_q;
+  logic                empty_1_q, empty_2_q, empty_3_q, empty_4_q;
+  logic                last_1_q, last_2_q, last_3_q, last_4_q, long_1;
+  alu_op_e             op_1_q, op_2_q, op_3_q, op_4_q;
+  logic [15:0]         imm_1_q, imm_2_q, imm_3_q;
+  logic [AccWidth-1:0] dst_1_q, dst_2_q, dst_3_q, dst_4_q;
 
   assign long_1 = LongOps[op_1_q];
 
@@ -59,9 +62,13 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
     if (!rst_ni) begin
       valid_1_q <= 1'b0;
       valid_2_q <= 1'b0;
+      valid_3_q <= 1'b0;
+      valid_4_q <= 1'b0;
     end else begin
       valid_1_q <= valid_i && !flush_i;
       valid_2_q <= valid_1_q && long_1 && !flush_i;
+      valid_3_q <= valid_2_q && !flush_i;
+      valid_4_q <= valid_3_q && !flush_i;
     end
   end
   // Modules are synthesized separately, so the fields of a step that belong to an extension are
@@ -72,25 +79,24 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   assign op      = {NORM_ENABLED != 0 && op_bits[3], op_bits[2:0]};
 
   always_ff @(posedge clk_i) begin
-    empty_1_q   <= step_i.empty;
-    empty_2_q   <= empty_1_q;
-    last_1_q    <= step_i.last;
-    last_2_q    <= last_1_q;
-    op_1_q      <= op.op;
-    op_2_q      <= op_1_q;
-    imm_1_q     <= step_i.imm;
-    imm_2_q     <= imm_1_q;
-    dst_1_q     <= step_i.dst;
-    dst_2_q     <= dst_1_q;
+    {empty_1_q, empty_2_q, empty_3_q, empty_4_q} <= {step_i.empty, empty_1_q, empty_2_q, empty_3_q};
+    {last_1_q, last_2_q, last_3_q, last_4_q}     <= {step_i.last, last_1_q, last_2_q, last_3_q};
+    {dst_1_q, dst_2_q, dst_3_q, dst_4_q}         <= {step_i.dst, dst_1_q, dst_2_q, dst_3_q};
+    {imm_1_q, imm_2_q, imm_3_q}                  <= {step_i.imm, imm_1_q, imm_2_q};
+    op_1_q <= op.op;
+    op_2_q <= op_1_q;
+    op_3_q <= op_2_q;
+    op_4_q <= op_3_q;
   end
 
-  assign we_o    = valid_2_q ? !empty_2_q : valid_1_q && !long_1 && !empty_1_q;
-  assign waddr_o = valid_2_q ? dst_2_q : dst_1_q;
-  assign last_o  = valid_2_q ? last_2_q : valid_1_q && !long_1 && last_1_q;
+  assign we_o    = valid_4_q ? !empty_4_q : valid_1_q && !long_1 && !empty_1_q;
+  assign waddr_o = valid_4_q ? dst_4_q : dst_1_q;
+  assign last_o  = valid_4_q ? last_4_q : valid_1_q && !long_1 && last_1_q;
 
   // Operands are gated while there is no step, so that neither gates nor a simulator do any work. The
   // choice of the result is decoded a cycle ahead.
   logic [Lanes*32-1:0] shifted, rest, product_q, requantized, looked_up, reduced;
+  logic [Lanes*32-1:0] second, long_3_q, long_4_q;  // results that are known after two cycles
   logic [Lanes*8-1:0]  requantized_8;
   logic signed [31:0]  value;
   logic [63:0]         window;
@@ -149,12 +155,13 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   assign epilogue_result_o = requantized_8;
 
   if (REQUANT_ENABLED != 0) begin : gen_requant
-    logic        requants_1, requants_2;
+    logic        requants_1, requants_2, requants_3;
     logic [15:0] zero_point;
     assign requants_1 = op_1_q == ALU_REQUANT || (NORM_ENABLED != 0 && op_1_q == ALU_REQUANT8);
     assign requants_2 = op_2_q == ALU_REQUANT || (NORM_ENABLED != 0 && op_2_q == ALU_REQUANT8);
-    assign zero_point = EPILOGUE_ENABLED != 0 && epilogue_requant_2_i ?
-                        {{8{epilogue_zero_point_i[7]}}, epilogue_zero_point_i} : imm_2_q;
+    assign requants_3 = op_3_q == ALU_REQUANT || (NORM_ENABLED != 0 && op_3_q == ALU_REQUANT8);
+    assign zero_point = EPILOGUE_ENABLED != 0 && epilogue_requant_3_i ?
+                        {{8{epilogue_zero_point_i[7]}}, epilogue_zero_point_i} : imm_3_q;
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
       localparam int unsigned Column = l % BLOCK_OUT;
       logic        of_epilogue;
@@ -173,6 +180,8 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
         .scale_i     (lane_scale),
         .enable_2_i  ((EPILOGUE_ENABLED != 0 && epilogue_requant_2_i) ||
                       (valid_2_q && requants_2)),
+        .enable_3_i  ((EPILOGUE_ENABLED != 0 && epilogue_requant_3_i) ||
+                      (valid_3_q && requants_3)),
         .zero_point_i(zero_point),
         .result_o    (requantized[l*32+:32]),
         .result_8_o  (requantized_8[l*8+:8])
@@ -235,11 +244,21 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   end
 
   always_comb begin
+    second = product_q;  // MUL, SQADD
+    if (TABLE_ENABLED != 0 && (op_2_q == ALU_TABLE || op_2_q == ALU_TABLEU)) second = looked_up;
+    if (NORM_ENABLED != 0 && (op_2_q == ALU_RMAX || op_2_q == ALU_RADD)) second = reduced;
+  end
+  always_ff @(posedge clk_i) begin
+    if (valid_2_q) long_3_q <= second;
+    if (valid_3_q) long_4_q <= long_3_q;
+  end
+
+  always_comb begin
     rest = shifts_1_q ? shifted : idle_wdata_i;
-    if (valid_2_q) begin
-      unique case (op_2_q)
-        ALU_MUL: rest = product_q;
-        ALU_SQADD: if (NORM_ENABLED != 0) rest = product_q;
+    if (valid_4_q) begin
+      rest = long_4_q;
+      unique case (op_4_q)
+        ALU_REQUANT: rest = requantized;
         ALU_REQUANT8: begin
           if (NORM_ENABLED != 0) begin
             for (int unsigned l = 0; l < Lanes; l++) begin
@@ -247,7 +266,6 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
             end
           end
         end
-        ALU_RMAX, ALU_RADD: if (NORM_ENABLED != 0) rest = reduced;
         ALU_RECIP, ALU_RSQRT: begin
           if (NORM_ENABLED != 0) begin
             for (int unsigned l = 0; l < Lanes; l++) begin
@@ -255,8 +273,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
             end
           end
         end
-        ALU_REQUANT: rest = requantized;
-        ALU_TABLE, ALU_TABLEU: rest = looked_up;
+        ALU_MUL, ALU_SQADD, ALU_RMAX, ALU_RADD, ALU_TABLE, ALU_TABLEU: ;  // known after two cycles
         ALU_MIN, ALU_MAX, ALU_ADD, ALU_SHR: ;  // alu
       endcase
     end
@@ -264,12 +281,12 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
 
   if (REQUANT_ENABLED == 0) begin : gen_unused
     logic unused;
-    assign unused = ^{next_i, imm_2_q};
+    assign unused = ^{next_i, imm_3_q};
   end
   if (EPILOGUE_ENABLED == 0) begin : gen_no_epilogue
     logic unused;
     assign unused = ^{epilogue_requant_i, epilogue_value_i, epilogue_bias_i, epilogue_scale_i,
-                      epilogue_requant_2_i, epilogue_zero_point_i, epilogue_look_up_i,
+                      epilogue_requant_2_i, epilogue_requant_3_i, epilogue_zero_point_i, epilogue_look_up_i,
                       epilogue_index_i};
   end
 endmodule

@@ -206,7 +206,8 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .last_o     (gemm_last)
   );
 
-  logic                    epilogue_requant, epilogue_requant_2, epilogue_look_up;
+  logic                    epilogue_requant, epilogue_requant_2, epilogue_requant_3;
+  logic                    epilogue_look_up;
   logic [AccBits-1:0]      epilogue_value;
   logic [BLOCK_OUT*32-1:0] epilogue_bias, epilogue_scale;
   logic [7:0]              epilogue_zero_point;
@@ -230,6 +231,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .bias_o        (epilogue_bias),
     .scale_o       (epilogue_scale),
     .requant_2_o   (epilogue_requant_2),
+    .requant_3_o   (epilogue_requant_3),
     .zero_point_o  (epilogue_zero_point),
     .result_i      (epilogue_result),
     .look_up_o     (epilogue_look_up),
@@ -278,6 +280,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .epilogue_bias_i      (epilogue_bias),
     .epilogue_scale_i     (epilogue_scale),
     .epilogue_requant_2_i (epilogue_requant_2),
+    .epilogue_requant_3_i (epilogue_requant_3),
     .epilogue_zero_point_i(epilogue_zero_point),
     .epilogue_result_o    (epilogue_result),
     .epilogue_look_up_i   (epilogue_look_up),

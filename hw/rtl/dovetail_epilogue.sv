@@ -4,9 +4,10 @@
 // with the table. docs/reference/timing.md, section 9.
 //
 //   w + 1  the lanes of dovetail_alu scale the sum
-//   w + 2  they round it, add the zero point and clamp to int8
-//   w + 3  bounds; OUT is written, or the table is read
-//   w + 4  with the table: OUT is written
+//   w + 2  they shift and round it
+//   w + 3  they add the zero point and clamp to int8
+//   w + 4  bounds; OUT is written, or the table is read
+//   w + 5  with the table: OUT is written
 //
 // Words of OUT have the form of ACC's: dovetail_store takes their low bytes, or clamps them.
 module dovetail_epilogue import dovetail_isa_pkg::*; #(
@@ -32,12 +33,13 @@ module dovetail_epilogue import dovetail_isa_pkg::*; #(
   input  logic                          acc_we_i,
   input  logic [AccWidth-1:0]           acc_waddr_i,
   input  logic [Lanes*32-1:0]           acc_wdata_i,
-  // The lanes of REQUANT: operands of the first cycle, those of the second, and the result there.
+  // The lanes of REQUANT: operands of the first cycle, those of the third, and the result after it.
   output logic                          requant_o,
   output logic [Lanes*32-1:0]           value_o,
   output logic [BlockOut*32-1:0]        bias_o,
   output logic [BlockOut*32-1:0]        scale_o,
   output logic                          requant_2_o,
+  output logic                          requant_3_o,
   output logic [7:0]                    zero_point_o,
   input  logic [Lanes*8-1:0]            result_i,
   // The table: entries arrive in the following cycle.
@@ -56,6 +58,7 @@ module dovetail_epilogue import dovetail_isa_pkg::*; #(
     assign bias_o       = '0;
     assign scale_o      = '0;
     assign requant_2_o  = 1'b0;
+    assign requant_3_o  = 1'b0;
     assign zero_point_o = '0;
     assign look_up_o    = 1'b0;
     assign index_o      = '0;
@@ -95,35 +98,42 @@ module dovetail_epilogue import dovetail_isa_pkg::*; #(
     // ---- The pipe -------------------------------------------------------------------------------
     // A word as its sign, bit 8 and low byte: bit 8 differs from the sign if the word exceeds int8.
     localparam int unsigned Word = 10;
-    logic                  valid_1_q, valid_2_q, valid_3_q;  // there is a sum
-    logic                  last_1_q, last_2_q, last_3_q;
-    logic                  requant_1_q, requant_2_q, requant_3_q;
-    logic                  look_up_2_q, look_up_3_q;
-    logic [AccWidth-1:0]   addr_1_q, addr_2_q, addr_3_q;
+    logic                  valid_1_q, valid_2_q, valid_3_q, valid_4_q;  // there is a sum
+    logic                  last_1_q, last_2_q, last_3_q, last_4_q;
+    logic                  requant_1_q, requant_2_q, requant_3_q, requant_4_q;
+    logic                  look_up_2_q, look_up_3_q, look_up_4_q;
+    logic [AccWidth-1:0]   addr_1_q, addr_2_q, addr_3_q, addr_4_q;
     logic [Lanes*32-1:0]   sum_1_q;
-    logic [Lanes*Word-1:0] word_2_q, word_3_q, word_3;
-    logic [Lanes*8-1:0]    result_3_q;
-    logic [7:0]            zero_point_2_q, least_2_q, least_3_q, most_2_q, most_3_q;
+    logic [Lanes*Word-1:0] word_2_q, word_3_q, word_4_q, word_4;
+    logic [7:0]            zero_point_2_q, zero_point_3_q;
+    logic [7:0]            least_2_q, least_3_q, least_4_q, most_2_q, most_3_q, most_4_q;
 
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
-        {valid_1_q, valid_2_q, valid_3_q} <= '0;
-        {last_1_q, last_2_q, last_3_q}    <= '0;
+        {valid_1_q, valid_2_q, valid_3_q, valid_4_q} <= '0;
+        {last_1_q, last_2_q, last_3_q, last_4_q}     <= '0;
       end else begin
-        {valid_1_q, valid_2_q, valid_3_q} <= flush_i ? '0 : {gemm_we_i, valid_1_q, valid_2_q};
-        {last_1_q, last_2_q, last_3_q}    <= flush_i ? '0 : {gemm_last_i, last_1_q, last_2_q};
+        {valid_1_q, valid_2_q, valid_3_q, valid_4_q} <=
+            flush_i ? '0 : {gemm_we_i, valid_1_q, valid_2_q, valid_3_q};
+        {last_1_q, last_2_q, last_3_q, last_4_q} <=
+            flush_i ? '0 : {gemm_last_i, last_1_q, last_2_q, last_3_q};
       end
     end
     always_ff @(posedge clk_i) begin
-      {requant_1_q, requant_2_q, requant_3_q} <= {gemm_requant_i, requant_1_q, requant_2_q};
-      {addr_1_q, addr_2_q, addr_3_q}          <= {acc_waddr_i, addr_1_q, addr_2_q};
+      {requant_1_q, requant_2_q, requant_3_q, requant_4_q} <=
+          {gemm_requant_i, requant_1_q, requant_2_q, requant_3_q};
+      {addr_1_q, addr_2_q, addr_3_q, addr_4_q} <= {acc_waddr_i, addr_1_q, addr_2_q, addr_3_q};
       zero_point_2_q <= zero_point_q;
+      zero_point_3_q <= zero_point_2_q;
       least_2_q      <= least_q;
       least_3_q      <= least_2_q;
+      least_4_q      <= least_3_q;
       most_2_q       <= most_q;
       most_3_q       <= most_2_q;
+      most_4_q       <= most_3_q;
       look_up_2_q    <= look_up_q;
       look_up_3_q    <= look_up_2_q;
+      look_up_4_q    <= look_up_3_q;
       if (gemm_we_i) sum_1_q <= acc_wdata_i;
       if (valid_1_q && !requant_1_q) begin
         for (int unsigned l = 0; l < Lanes; l++) begin
@@ -135,67 +145,68 @@ module dovetail_epilogue import dovetail_isa_pkg::*; #(
         end
       end
       if (valid_2_q && !requant_2_q) word_3_q <= word_2_q;
-      if (valid_2_q && requant_2_q) result_3_q <= result_i;
+      if (valid_3_q && !requant_3_q) word_4_q <= word_3_q;
     end
     assign requant_o    = valid_1_q && requant_1_q;
     assign value_o      = sum_1_q;
     assign bias_o       = bias_q;
     assign scale_o      = scale_q;
     assign requant_2_o  = valid_2_q && requant_2_q;
-    assign zero_point_o = zero_point_2_q;
+    assign requant_3_o  = valid_3_q && requant_3_q;
+    assign zero_point_o = zero_point_3_q;
 
     logic signed [7:0] result, least, most;
     always_comb begin
       result  = '0;
-      least   = least_3_q;
-      most    = most_3_q;
+      least   = least_4_q;
+      most    = most_4_q;
       index_o = '0;
-      word_3  = word_3_q;
-      if (requant_3_q) begin
+      word_4  = word_4_q;
+      if (requant_4_q) begin
         for (int unsigned l = 0; l < Lanes; l++) begin
-          result = result_3_q[l*8+:8];
+          result = result_i[l*8+:8];
           if (result < least) result = least;
           if (result > most) result = most;
           index_o[l*8+:8]      = {!result[7], result[6:0]};
-          word_3[l*Word+:Word] = {{2{result[7]}}, result};
+          word_4[l*Word+:Word] = {{2{result[7]}}, result};
         end
       end
     end
-    assign look_up_o = valid_3_q && requant_3_q && look_up_3_q;
+    assign look_up_o = valid_4_q && requant_4_q && look_up_4_q;
 
     // ---- OUT ------------------------------------------------------------------------------------
     logic                  we;
     logic [AccWidth-1:0]   addr;
     logic [Lanes*Word-1:0] word;
     if (TABLE_ENABLED != 0) begin : gen_table
-      logic                  valid_4_q, last_4_q, look_up_4_q;
-      logic [AccWidth-1:0]   addr_4_q;
-      logic [Lanes*Word-1:0] word_4_q;
+      logic                  valid_5_q, last_5_q, look_up_5_q;
+      logic [AccWidth-1:0]   addr_5_q;
+      logic [Lanes*Word-1:0] word_5_q;
       always_ff @(posedge clk_i or negedge rst_ni) begin
-        if (!rst_ni) {valid_4_q, last_4_q} <= '0;
-        else {valid_4_q, last_4_q} <= flush_i ? '0 : {valid_3_q, last_3_q};
+        if (!rst_ni) {valid_5_q, last_5_q} <= '0;
+        else {valid_5_q, last_5_q} <= flush_i ? '0 : {valid_4_q, last_4_q};
       end
       always_ff @(posedge clk_i) begin
-        look_up_4_q <= requant_3_q && look_up_3_q;
-        addr_4_q    <= addr_3_q;
-        if (valid_3_q) word_4_q <= word_3;
+        look_up_5_q <= requant_4_q && look_up_4_q;
+        addr_5_q    <= addr_4_q;
+        if (valid_4_q) word_5_q <= word_4;
       end
       always_comb begin
-        word = word_4_q;
-        if (look_up_4_q) begin
+        word = word_5_q;
+        if (look_up_5_q) begin
           for (int unsigned l = 0; l < Lanes; l++) begin
             word[l*Word+:Word] = {{2{entry_i[l*8+7]}}, entry_i[l*8+:8]};
           end
         end
       end
+      assign we     = valid_5_q;
+      assign addr   = addr_5_q;
+      assign last_o = last_5_q;
+    end else begin : gen_no_table
       assign we     = valid_4_q;
       assign addr   = addr_4_q;
+      assign word   = word_4;
       assign last_o = last_4_q;
-    end else begin : gen_no_table
-      assign we     = valid_3_q;
-      assign addr   = addr_3_q;
-      assign word   = word_3;
-      assign last_o = last_3_q;
       logic unused;
       assign unused = ^entry_i;
     end

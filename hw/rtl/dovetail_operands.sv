@@ -50,7 +50,8 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   step_t               step_q;
   logic [1:0]          phase_q;
   logic [AccIndex-1:0] src, src_next;
-  logic                repeated_q, interlock_q;
+  logic                repeated_q;
+  logic [1:0]          wait_q;  // cycles until what the step reads is written
   logic                reads_next, vector, repeated, interlock, leaves;
   logic                read_src, read_next, read_dst, gemm, waits, serial;
 
@@ -59,7 +60,7 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   assign reads_next = NextOps[step_q.op];
   assign vector     = !step_q.use_imm;
   assign repeated   = repeated_q;
-  assign interlock  = valid_q && interlock_q;
+  assign interlock  = valid_q && wait_q != '0;
 
   always_comb begin
     read_src  = 1'b0;
@@ -105,28 +106,46 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
     step.requant    = EPILOGUE_ENABLED != 0 && step_i.requant;
     step.parameters = EPILOGUE_ENABLED != 0 && step_i.parameters;
   end
-  // What depends on the step before is decided while the step enters R: step_q is then still the step
+  // What depends on the steps before is decided while the step enters R: step_q is then still the step
   // before, in R or already out of it.
   logic [AccIndex-1:0] step_src, before_dst_less_1;
-  logic                src_is_dst, repeats, hazard;
+  logic                src_is_dst, repeats;
   assign step_src          = step.src[AccIndex-1:0];
   assign before_dst_less_1 = step_q.dst - 1'b1;
   assign src_is_dst        = step_src == step_q.dst;
   assign repeats           = !step.first && step_src == src && !src_is_dst &&
                              !(NextOps[step.op] && step_src == before_dst_less_1);
-  // The step before leaves in this cycle, so its result is neither written nor forwardable in the
-  // next one; and its destination is the index that this step reads first.
-  assign hazard            = leaves && !step_q.gemm && !step_q.empty && LongOps[step_q.op] &&
-                             !step.gemm && !step.empty &&
-                             ((!step.use_imm && src_is_dst) ||
-                              ((step.use_imm || repeats) && step.dst == step_q.dst));
+  // Results of kind alu_long that are not written in the first cycle in R: of a step that leaves R in
+  // this cycle, in the previous one and in the one before. A step waits for those that it reads.
+  logic                due_0, due_1_q, due_2_q, waits_0, waits_1, waits_2;
+  logic [AccIndex-1:0] due_dst_1_q, due_dst_2_q;
+  assign due_0 = leaves && !step_q.gemm && !step_q.empty && LongOps[step_q.op];
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) {due_1_q, due_2_q} <= '0;
+    else {due_1_q, due_2_q} <= flush_i ? '0 : {due_0, due_1_q};
+  end
   always_ff @(posedge clk_i) begin
-    interlock_q <= 1'b0;
+    due_dst_1_q <= step_q.dst;
+    due_dst_2_q <= due_dst_1_q;
+  end
+  function reads(input logic [AccIndex-1:0] index, input logic [AccIndex-1:0] dst,
+                 input logic [AccIndex-1:0] first, input logic source, input logic next);
+    reads = dst == index || (source && (first == index || (next && first == index - 1'b1)));
+  endfunction
+  assign waits_0 = due_0 && reads(step_q.dst, step.dst, step_src, !step.use_imm && !repeats,
+                                  NextOps[step.op]);
+  assign waits_1 = due_1_q && reads(due_dst_1_q, step.dst, step_src, !step.use_imm && !repeats,
+                                    NextOps[step.op]);
+  assign waits_2 = due_2_q && reads(due_dst_2_q, step.dst, step_src, !step.use_imm && !repeats,
+                                    NextOps[step.op]);
+  always_ff @(posedge clk_i) begin
+    if (wait_q != '0) wait_q <= wait_q - 1'b1;
     if (take_o && valid_i) begin
+      wait_q      <= step.gemm || step.empty ? 2'd0 :
+                     waits_0 ? 2'd3 : waits_1 ? 2'd2 : {1'b0, waits_2};
       step_q      <= step;
       phase_q     <= ReadFirst;
       repeated_q  <= repeats;
-      interlock_q <= hazard;
     end else if (read_src) begin
       phase_q <= reads_next ? ReadNext : ReadDst;
     end else if (read_next) begin

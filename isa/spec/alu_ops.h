@@ -15,7 +15,7 @@ namespace dovetail::isa::spec {
 // for the preceding one.
 enum class AluKind : std::uint8_t {
   alu,       // one cycle of work: written in the cycle after the last read, in time for the next step
-  alu_long,  // two cycles of work: the next step waits if its first read is of this result (interlock)
+  alu_long,  // four cycles of work: a step waits for a result that it reads (interlock)
 };
 
 // The immediate's name in assembly, and its role: the second operand of a step, in place of acc[src], or a parameter in

@@ -30,8 +30,8 @@ inline constexpr TimingConstant kAluCyclesPerUopRequant{"alu_cycles_per_uop_requ
 inline constexpr TimingConstant kAluCyclesPerUopRow{"alu_cycles_per_uop_row", 1, "cycles", "one RMAX or RADD"};
 inline constexpr TimingConstant kRecipCyclesPerRow{"recip_cycles_per_row", 28, "cycles", "RECIP, for each batch row: operand, place, 25 bits, rounding"};
 inline constexpr TimingConstant kRsqrtCyclesPerRow{"rsqrt_cycles_per_row", 56, "cycles", "RSQRT, for each batch row: 28 bits of the root more"};
-inline constexpr TimingConstant kAluInterlockCycles{"alu_interlock_cycles", 1, "cycles",
-                                                    "kind alu_long: wait where the first index read is the destination of the micro-op right before"};
+inline constexpr TimingConstant kAluInterlockCycles{"alu_interlock_cycles", 3, "cycles",
+                                                    "kind alu_long: the longest wait for a result of a micro-op before that is read"};
 inline constexpr TimingConstant kMaxBurstBeats{"max_burst_beats", 256, "beats", "AXI4's longest INCR burst"};
 inline constexpr TimingConstant kBurstBoundaryBytes{"burst_boundary_bytes", 4096, "bytes", "no AXI4 burst crosses a multiple of this address"};
 
@@ -48,10 +48,10 @@ inline constexpr TimingConstant kEndToStart{"end_to_start", 1, "cycles", "end of
 inline constexpr TimingConstant kStartToStep{"start_to_step", 1, "cycles", "GEMM, ALU: start to the first step in stage U; compute load: to the first slot"};
 inline constexpr TimingConstant kStepToRead{"step_to_read", 2, "cycles", "GEMM, ALU: leaving stage U to stage R"};
 inline constexpr TimingConstant kGemmReadToWrite{"gemm_read_to_write", 3, "cycles", "GEMM: stage R to the write of ACC"};
-inline constexpr TimingConstant kAccToOut{"acc_to_out", 3, "cycles", "extension epilogue: products, the write of ACC to that of OUT"};
+inline constexpr TimingConstant kAccToOut{"acc_to_out", 4, "cycles", "extension epilogue: products, the write of ACC to that of OUT"};
 inline constexpr TimingConstant kTableToOut{"table_to_out", 1, "cycles", "extensions epilogue and table: more for the table"};
 inline constexpr TimingConstant kAluReadToWrite{"alu_read_to_write", 1, "cycles", "ALU, kind alu: last cycle in stage R to the write of ACC"};
-inline constexpr TimingConstant kAluLongReadToWrite{"alu_long_read_to_write", 2, "cycles", "ALU, kind alu_long: last cycle in stage R to the write of ACC"};
+inline constexpr TimingConstant kAluLongReadToWrite{"alu_long_read_to_write", 4, "cycles", "ALU, kind alu_long: last cycle in stage R to the write of ACC"};
 inline constexpr TimingConstant kWriteToEnd{"write_to_end", 1, "cycles", "GEMM, ALU: last write of ACC and OUT to the end"};
 inline constexpr TimingConstant kFillToBuffer{"fill_to_buffer", 1, "cycles", "store: the slot that completes a beat to that beat's entry into the write buffer"};
 inline constexpr TimingConstant kBufferToWriter{"buffer_to_writer", 1, "cycles", "store: entry of a burst's last beat to being taken by the writer"};

@@ -20,8 +20,6 @@ Cost cost_of(const isa::Alu& alu, std::int64_t batch) {
   return {static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopRepeated.value), isa::spec::step_cycles(alu, batch)};
 }
 
-bool is_long(const isa::Alu& alu) { return isa::spec::info(alu.op).kind == isa::spec::AluKind::alu_long; }
-
 // One loop variable, over [first, end), with its factor in the linear form.
 struct Range {
   Signed first = 0, end = 1, factor = 0;
@@ -55,7 +53,7 @@ std::uint64_t count_zeros(Signed constant, Range outer, Range inner) {
 // Two consecutive steps, at all iterations where they occur. `distance` is dst of the earlier minus src of the later,
 // at y = x = 0.
 struct Pair {
-  bool same_src = false, same_dst = false;
+  bool same_src = false;
   Signed distance = 0;
   Range outer, inner;
 };
@@ -67,34 +65,19 @@ class Counter {
   void add(const Pair& pair) {
     const std::uint64_t all = static_cast<std::uint64_t>(pair.outer.count() * pair.inner.count());
     if (all == 0) return;
-    const bool interlocks = is_long(alu_);
     const std::uint32_t elements = isa::spec::source_elements(alu_);
-    if (elements == 0) {
-      add(all * cost_.other, interlocks && pair.same_dst ? all : 0);
+    // The indices affect the time only if src repeats.
+    if (elements == 0 || !pair.same_src) {
+      steps_.cycles += all * cost_.other;
       return;
     }
-    // The indices affect the time only if src repeats, or a read may coincide with the preceding write.
-    const bool matters = pair.same_src || interlocks;
-    const std::uint64_t on_src = matters ? count_zeros(pair.distance, pair.outer, pair.inner) : 0;
-    if (!pair.same_src) {
-      add(all * cost_.other, interlocks ? on_src : 0);
-      return;
-    }
-    // Elements after src are operands too, but src is read first.
-    std::uint64_t after_src = 0;
-    for (std::uint32_t offset = 1; offset < elements; ++offset)
-      after_src += count_zeros(pair.distance - Signed{offset}, pair.outer, pair.inner);
-    const std::uint64_t repeated = all - on_src - after_src;
-    add(repeated * cost_.repeated + (on_src + after_src) * cost_.other,
-        interlocks ? on_src + (pair.same_dst ? repeated : 0) : 0);
+    std::uint64_t written = 0;  // an operand by the earlier step
+    for (std::uint32_t offset = 0; offset < elements; ++offset)
+      written += count_zeros(pair.distance - Signed{offset}, pair.outer, pair.inner);
+    steps_.cycles += (all - written) * cost_.repeated + written * cost_.other;
   }
 
  private:
-  void add(std::uint64_t cycles, std::uint64_t interlocks) {
-    steps_.interlocks += interlocks;
-    steps_.cycles += cycles + interlocks * static_cast<std::uint64_t>(isa::spec::kAluInterlockCycles.value);
-  }
-
   const isa::Alu& alu_;
   Cost cost_;
   AluSteps& steps_;
@@ -117,33 +100,27 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops, std::int
   steps.count = static_cast<std::uint64_t>(outer) * static_cast<std::uint64_t>(inner) * uops.size();
   const Cost cost = cost_of(alu, batch);
   steps.cycles = cost.other;
-  steps.first_read = isa::spec::source_elements(alu) == 0 ? first.dst : first.src;
-  steps.last_dst =
-      isa::semantics::element_index(last.dst, alu.iter_out - 1, alu.iter_in - 1, alu.dst_factor_out, alu.dst_factor_in);
 
   Counter counter(alu, cost, steps);
   // From one micro-op to the next.
   const auto within = [&](std::size_t k) {
     return Pair{.same_src = uops[k].src == uops[k - 1].src,
-                .same_dst = uops[k].dst == uops[k - 1].dst,
                 .distance = dst(uops[k - 1]) - src(uops[k]),
                 .outer = all_y,
                 .inner = all_x};
   };
   // From the last micro-op of an inner iteration to the first of the next.
   const Pair over_inner{.same_src = src(last) == src(first) + src_in,
-                        .same_dst = dst(last) == dst(first) + dst_in,
                         .distance = dst(last) - dst_in - src(first),
                         .outer = all_y,
                         .inner = {1, inner, all_x.factor}};
   // From the last micro-op of an outer iteration to the first of the next.
   const Pair over_outer{.same_src = src(last) + (inner - 1) * src_in == src(first) + src_out,
-                        .same_dst = dst(last) + (inner - 1) * dst_in == dst(first) + dst_out,
                         .distance = dst(last) + (inner - 1) * dst_in - dst_out - src(first),
                         .outer = {1, outer, all_y.factor},
                         .inner = {}};
 
-  if (isa::spec::source_elements(alu) == 0 && !is_long(alu)) {
+  if (isa::spec::source_elements(alu) == 0) {
     steps.cycles = steps.count * cost.other;
   } else {
     for (std::size_t k = 1; k < uops.size(); ++k) counter.add(within(k));
@@ -152,11 +129,8 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops, std::int
   }
 
   // A step that reads only its destination reads it once, however long it is in R; every other step reads one index per
-  // cycle in R, except interlock cycles.
-  steps.reads =
-      isa::spec::source_elements(alu) == 0
-          ? steps.count
-          : steps.cycles - steps.interlocks * static_cast<std::uint64_t>(isa::spec::kAluInterlockCycles.value);
+  // cycle in R.
+  steps.reads = isa::spec::source_elements(alu) == 0 ? steps.count : steps.cycles;
 
   // The cycles of the step `back` steps before the last one; `pair` is that step and its predecessor.
   const auto cycles_of = [&](std::uint64_t back) -> std::uint64_t {
@@ -175,6 +149,38 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops, std::int
   steps.last_cycles = cycles_of(0);
   steps.cycles_before_last = steps.count > 1 ? cycles_of(1) : 0;
   return steps;
+}
+
+LongResults::Waits LongResults::enter(const isa::Alu& alu, std::span<const isa::Uop> uops, std::int64_t batch,
+                                      std::uint64_t begin) {
+  const Cost cost = cost_of(alu, batch);
+  const std::uint64_t elements = isa::spec::source_elements(alu);
+  Waits waits;
+  bool first = true;
+  std::uint64_t last_src = 0, last_dst = 0;
+  isa::semantics::for_each_step(alu, uops, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+    const std::uint64_t dst = isa::semantics::element_index(uop.dst, y, x, alu.dst_factor_out, alu.dst_factor_in);
+    const std::uint64_t src = isa::semantics::element_index(uop.src, y, x, alu.src_factor_out, alu.src_factor_in);
+    const bool repeated =
+        elements != 0 && !first && src == last_src && !(last_dst >= src && last_dst < src + elements);
+    const std::uint64_t sources = repeated ? 0 : elements;
+    std::uint64_t wait = 0;
+    for (const Result& result : recent_)
+      if (result.written > begin && (result.dst == dst || (result.dst >= src && result.dst < src + sources)))
+        wait = std::max(wait, result.written - begin);
+    const std::uint64_t end = begin + wait + (repeated ? cost.repeated : cost.other);
+    recent_[oldest_] = {.written = end - 1 + static_cast<std::uint64_t>(isa::spec::kAluLongReadToWrite.value),
+                        .dst = dst};
+    oldest_ = (oldest_ + 1) % recent_.size();
+    waits.cycles += wait;
+    waits.before_last = waits.last;
+    waits.last = wait;
+    begin = end;
+    first = false;
+    last_src = src;
+    last_dst = dst;
+  });
+  return waits;
 }
 
 }  // namespace dovetail::simulator

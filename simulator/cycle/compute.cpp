@@ -24,7 +24,7 @@ void ComputeUnit::clear() {
   ends_.clear();
   kind_ = Kind::serial;
   front_free_ = read_free_ = last_begin_ = 0;
-  has_last_dst_ = false;
+  long_results_ = {};
   reads_.clear();
   pushes_.clear();
   counted_ = pushes_counted_ = 0;
@@ -93,7 +93,6 @@ void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cy
   const Cycle leaves = std::max(start + cycles_of(kStartToStep),
                                 std::max<Cycle>(front_free_ + 1, last_begin_ == 0 ? 0 : last_begin_ - 1));
   const Cycle begin = std::max(leaves + cycles_of(kStepToRead), read_free_);
-  const bool behind_step = has_last_dst_ && begin == read_free_;
 
   Cycle cycles = 0, interlocks = 0, last_cycles = 0, cycles_before_last = 0, to_write = 0;
   if (kind == Kind::gemm) {
@@ -106,25 +105,21 @@ void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cy
     to_write = cycles_of(kGemmReadToWrite);
     if (board_.config.epilogue) to_write += cycles_of(kAccToOut);
     if (board_.config.epilogue && board_.config.table) to_write += cycles_of(kTableToOut);
-    has_last_dst_ = false;
   } else {
     const auto& alu = std::get<isa::Alu>(instruction.body);
     const AluSteps steps = alu_steps(alu, board_.uops, board_.config.batch);
     cycles = steps.count == 0 ? 1 : steps.cycles;
     last_cycles = steps.count == 0 ? 1 : steps.last_cycles;
     cycles_before_last = steps.cycles_before_last;
-    interlocks = steps.interlocks * cycles_of(kAluInterlockCycles);
     to_write = cycles_of(read_to_write(info(alu.op).kind));
-    if (kind == Kind::alu_long && steps.count != 0 && behind_step && last_dst_ == steps.first_read) {
-      const Cycle more = cycles_of(kAluInterlockCycles);
-      interlocks += more;
-      cycles += more;
-      if (steps.count == 1) last_cycles += more;
-      if (steps.count == 2) cycles_before_last += more;
+    if (kind == Kind::alu_long && steps.count != 0) {
+      const LongResults::Waits waits = long_results_.enter(alu, board_.uops, board_.config.batch, begin);
+      interlocks = waits.cycles;
+      cycles += waits.cycles;
+      last_cycles += waits.last;
+      cycles_before_last += waits.before_last;
     }
     board_.operand_reads += steps.reads - steps.count;
-    has_last_dst_ = steps.count != 0;
-    last_dst_ = steps.last_dst;
   }
 
   read_free_ = begin + cycles;

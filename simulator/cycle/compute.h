@@ -1,6 +1,6 @@
 // The compute unit (docs/reference/timing.md, section 9). Loads and other serial instructions run alone in it; GEMM and
 // ALU instructions of one kind are pipelined through its stages. Within an instruction stage R never pauses, so an
-// instruction's times follow from the number and cost of its steps.
+// instruction's times follow from the number and cost of its steps, waits for results included.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,7 @@ class ComputeUnit {
   Cycle front_free_ = 0;  // the cycle in which the last step leaves U
   Cycle read_free_ = 0;   // the first cycle in which R is free after it
   Cycle last_begin_ = 0;  // the last step's first cycle in R
-  bool has_last_dst_ = false;
-  std::uint64_t last_dst_ = 0;
+  LongResults long_results_;
 
   // Cycle classes. A wait to push counts only in cycles in which R is idle; both sequences are stored until those
   // cycles are known.

@@ -4,6 +4,8 @@
 #include <array>
 #include <deque>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "isa/codec.h"
 #include "isa/semantics/load.h"
@@ -295,10 +297,11 @@ class PerCycle {
   };
   struct InRead {
     Cycle begin, end;
-    bool interlocked;
+    Cycle interlocked;  // the first cycles in R
   };
   std::deque<Running> in_flight_;  // up to and including their end
   std::optional<Step> last_step_;
+  std::vector<std::pair<Cycle, std::uint64_t>> long_writes_;  // of kind alu_long: cycle and dst, of the last steps
   Kind last_kind_ = Kind::serial;
   std::deque<InRead> reads_;
   std::deque<Slot> serial_slots_;
@@ -522,16 +525,24 @@ void PerCycle::expand(const isa::Instruction& instruction, Cycle s, Running& run
   last_kind_ = kind;
   std::optional<Step> within;  // the previous step of this instruction
   Cycle to_write = 0;
-  const auto enter = [&](Step step, Cycle cost, std::optional<std::uint64_t> first_read) {
+  // `reads`: the indices of ACC that an ALU step reads.
+  const auto enter = [&](Step step, Cycle cost, const std::vector<std::uint64_t>& reads) {
     step.u = s + value(kStartToStep);
     if (last_step_) step.u = std::max({step.u, last_step_->u + 1, last_step_->b - 1});
     step.b = step.u + value(kStepToRead);
     if (last_step_) step.b = std::max(step.b, last_step_->b + last_step_->c);
-    step.c = cost;
-    const bool behind_step = last_step_ && !last_step_->empty && last_step_->r() + 1 == step.b;
-    const bool interlocked = kind == Kind::alu_long && !step.empty && behind_step && last_step_->dst == *first_read;
-    if (interlocked) step.c += value(kAluInterlockCycles);
-    reads_.push_back({step.b, step.b + step.c, interlocked});
+    Cycle wait = 0;
+    if (kind == Kind::alu_long && !step.empty) {
+      for (const auto& [written, dst] : long_writes_)
+        if (written > step.b && std::count(reads.begin(), reads.end(), dst) != 0)
+          wait = std::max(wait, written - step.b);
+    }
+    step.c = wait + cost;
+    reads_.push_back({step.b, step.b + step.c, wait});
+    if (kind == Kind::alu_long && !step.empty) {
+      std::erase_if(long_writes_, [&](const auto& write) { return write.first <= step.b; });
+      long_writes_.push_back({step.r() + value(kAluLongReadToWrite), step.dst});
+    }
     last_step_ = step;
     within = step;
   };
@@ -559,12 +570,13 @@ void PerCycle::expand(const isa::Instruction& instruction, Cycle s, Running& run
                 alu->op == isa::AluOp::recip   ? batch * value(kRecipCyclesPerRow)
                 : alu->op == isa::AluOp::rsqrt ? batch * value(kRsqrtCyclesPerRow)
                                                : 1,
-                step.dst);
+                {step.dst});
         } else {
           const bool repeated =
               within && within->src == step.src && !(within->dst >= step.src && within->dst < step.src + elements);
-          enter(step, value(repeated ? kAluCyclesPerUopRepeated : *isa::spec::info(alu->op).vector_cycles),
-                repeated ? step.dst : step.src);
+          std::vector<std::uint64_t> reads{step.dst};
+          for (std::uint64_t i = 0; i < elements && !repeated; ++i) reads.push_back(step.src + i);
+          enter(step, value(repeated ? kAluCyclesPerUopRepeated : *isa::spec::info(alu->op).vector_cycles), reads);
         }
       }
   if (!any) {
@@ -581,7 +593,7 @@ void PerCycle::compute(Cycle c) {
 
   bool work = false, interlock = false, memory = false, push = false;
   if (!reads_.empty() && c >= reads_.front().begin)
-    (reads_.front().interlocked && c == reads_.front().begin ? interlock : work) = true;
+    (c < reads_.front().begin + reads_.front().interlocked ? interlock : work) = true;
   if (serial_ && !in_flight_.empty() && c > in_flight_.back().start && in_flight_.back().end == kNever) {
     Running& running = in_flight_.back();
     if (!serial_slots_.empty()) {

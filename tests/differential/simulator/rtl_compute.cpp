@@ -188,21 +188,21 @@ TEST_CASE("RTL: the cycles of every ALU step: immediate, vector, repeated, REQUA
                                    {1, 6, 0}, {2, 6, 0}, {3, 6, 0}, {4, 6, 0}};
   struct Case {
     isa::Instruction instruction;
-    std::uint64_t cost;  // cycles in R, the sum of c(i) without waits between steps
+    std::uint64_t cost;  // cycles in R, the sum of c(i)
     std::uint64_t to_write;
   };
   const auto requant = [&](std::uint32_t begin, std::uint32_t end) { return alu(AluOp::requant, begin, end); };
   const std::vector<Case> cases{
       {alu_imm(AluOp::add, 3, 0, 4), 4, 1},  // an immediate: one cycle each
-      {alu_imm(AluOp::mul, 3, 0, 4), 4, 2},
+      {alu_imm(AluOp::mul, 3, 0, 4), 4, 4},
       {alu(AluOp::add, 0, 4), 2 + 3, 1},  // the operand of the previous step
       {alu(AluOp::min, 4, 8), 2 * 4, 1},  // another operand each time
-      {alu(AluOp::mul, 4, 8), 2 * 4, 2},
-      {requant(12, 16), 3 + 3, 2},                // scale and bias of the previous step
-      {requant(0, 4), 3 + 3 + 2, 2},              // the first step writes the bias of the others
-      {alu_imm(AluOp::mul, 3, 8, 10), 2 + 1, 2},  // interlocked: its destination is pending
+      {alu(AluOp::mul, 4, 8), 2 * 4 + 1, 4},  // the third step reads the result of the first
+      {requant(12, 16), 3 + 3, 4},                // scale and bias of the previous step
+      {requant(0, 4), 3 + 3 + 3 + 2, 4},          // the first step writes the bias of the others
+      {alu_imm(AluOp::mul, 3, 8, 10), 2 + 3, 4},  // interlocked: its destination is pending
       {alu(AluOp::add, 8, 10), 2 + 2, 1},         // the same index, but it was written: not repeated; no interlock
-      {alu(AluOp::mul, 8, 10), 2 + 2 + 1, 2},
+      {alu(AluOp::mul, 8, 10), 2 + 2 + 3, 4},
   };
   for (const Case& c : cases) {
     const LaunchTrace trace = second_launch(config, uops, {c.instruction});
