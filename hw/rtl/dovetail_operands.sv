@@ -51,7 +51,7 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   logic [1:0]          phase_q;
   logic [AccIndex-1:0] src, src_next;
   logic                repeated_q;
-  logic [1:0]          wait_q;  // cycles until what the step reads is written
+  logic [2:0]          wait_q;  // the step waits for 3, 2 or 1 cycles for a result that it reads
   logic                reads_next, vector, repeated, interlock, leaves;
   logic                read_src, read_next, read_dst, gemm, waits, serial;
 
@@ -117,8 +117,11 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
                              !(NextOps[step.op] && step_src == before_dst_less_1);
   // Results of kind alu_long that are not written in the first cycle in R: of a step that leaves R in
   // this cycle, in the previous one and in the one before. A step waits for those that it reads.
-  logic                due_0, due_1_q, due_2_q, waits_0, waits_1, waits_2;
+  // (A repeated operand is not read again, but is not one of these results either: the step that read
+  // it has waited for them.)
+  logic                due_0, due_1_q, due_2_q;
   logic [AccIndex-1:0] due_dst_1_q, due_dst_2_q;
+  logic [2:0]          awaits;
   assign due_0 = leaves && !step_q.gemm && !step_q.empty && LongOps[step_q.op];
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) {due_1_q, due_2_q} <= '0;
@@ -130,19 +133,17 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   end
   function reads(input logic [AccIndex-1:0] index, input logic [AccIndex-1:0] dst,
                  input logic [AccIndex-1:0] first, input logic source, input logic next);
-    reads = dst == index || (source && (first == index || (next && first == index - 1'b1)));
+    logic [AccIndex-1:0] less_1;
+    less_1 = index - 1'b1;
+    reads  = dst == index || (source && (first == index || (next && first == less_1)));
   endfunction
-  assign waits_0 = due_0 && reads(step_q.dst, step.dst, step_src, !step.use_imm && !repeats,
-                                  NextOps[step.op]);
-  assign waits_1 = due_1_q && reads(due_dst_1_q, step.dst, step_src, !step.use_imm && !repeats,
-                                    NextOps[step.op]);
-  assign waits_2 = due_2_q && reads(due_dst_2_q, step.dst, step_src, !step.use_imm && !repeats,
-                                    NextOps[step.op]);
+  assign awaits = {due_0 && reads(step_q.dst, step.dst, step_src, !step.use_imm, NextOps[step.op]),
+                   due_1_q && reads(due_dst_1_q, step.dst, step_src, !step.use_imm, NextOps[step.op]),
+                   due_2_q && reads(due_dst_2_q, step.dst, step_src, !step.use_imm, NextOps[step.op])};
   always_ff @(posedge clk_i) begin
-    if (wait_q != '0) wait_q <= wait_q - 1'b1;
+    wait_q <= wait_q >> 1;
     if (take_o && valid_i) begin
-      wait_q      <= step.gemm || step.empty ? 2'd0 :
-                     waits_0 ? 2'd3 : waits_1 ? 2'd2 : {1'b0, waits_2};
+      wait_q      <= step.gemm || step.empty ? 3'd0 : awaits;
       step_q      <= step;
       phase_q     <= ReadFirst;
       repeated_q  <= repeats;
