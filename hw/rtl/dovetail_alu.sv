@@ -1,6 +1,6 @@
 // The vector pipe, after stage R: operands arrive in the cycle after the destination is read.
-// Results of kind alu are written in that cycle, those of kind alu_long three cycles later, which is
-// what REQUANT takes. Lint reports an operation without a case.
+// Results of kind alu are written in that cycle, those of kind alu_long three cycles later, which
+// is what REQUANT takes. Lint reports an operation without a case.
 module dovetail_alu import dovetail_isa_pkg::*; #(
   localparam int unsigned Lanes = BATCH * BLOCK_OUT,
   localparam int unsigned AccWidth = ACC_DEPTH_LOG2,
@@ -36,8 +36,8 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   input  logic                    epilogue_look_up_i,
   input  logic [Lanes*8-1:0]      epilogue_index_i,
   output logic [Lanes*8-1:0]      epilogue_entry_o,
-  // Writes of ACC. The sums of ADD have a separate port, sum_o in place of wdata_o if sum_we_o is
-  // 1: they are known last. wdata_o is idle_wdata_i while there is no step.
+  // Writes of ACC. The sums of ADD have a separate port, sum_o in place of wdata_o if sum_we_o
+  // is 1: they are known last. wdata_o is idle_wdata_i while there is no step.
   output logic                    we_o,
   output logic [AccWidth-1:0]     waddr_o,
   output logic [Lanes*32-1:0]     wdata_o,
@@ -93,8 +93,8 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   assign waddr_o = valid_4_q ? dst_4_q : dst_1_q;
   assign last_o  = valid_4_q ? last_4_q : valid_1_q && !long_1 && last_1_q;
 
-  // Operands are gated while there is no step, so that neither gates nor a simulator do any work. The
-  // choice of the result is decoded a cycle ahead.
+  // Operands are gated while there is no step, so that neither gates nor a simulator do any work.
+  // The choice of the result is decoded a cycle ahead.
   logic [Lanes*32-1:0] shifted, rest, product_q, requantized, looked_up, reduced;
   logic [Lanes*32-1:0] second, long_3_q, long_4_q;  // results that are known after two cycles
   logic [Lanes*8-1:0]  requantized_8;
@@ -286,7 +286,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   if (EPILOGUE_ENABLED == 0) begin : gen_no_epilogue
     logic unused;
     assign unused = ^{epilogue_requant_i, epilogue_value_i, epilogue_bias_i, epilogue_scale_i,
-                      epilogue_requant_2_i, epilogue_requant_3_i, epilogue_zero_point_i, epilogue_look_up_i,
-                      epilogue_index_i};
+                      epilogue_requant_2_i, epilogue_requant_3_i, epilogue_zero_point_i,
+                      epilogue_look_up_i, epilogue_index_i};
   end
 endmodule

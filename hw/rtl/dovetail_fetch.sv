@@ -39,7 +39,7 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   localparam logic [7:0] Loadable = {WEIGHTS4_ENABLED != 0, TABLE_ENABLED != 0, 6'b101111};
 
   logic                 buffer_valid, buffer_pop, complete, bad_resp, illegal, slot;
-  logic                 wrong_q;  // what was at the head in the previous cycle is not an instruction
+  logic                 wrong_q;  // in the previous cycle, no instruction was at the head
   beat_t                buffer;
   logic [LaneWidth-1:0] lane_q;
   logic [9:0]           beat_q;
@@ -165,9 +165,10 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   // ---- Issue ------------------------------------------------------------------------------------
   assign complete   = beat_q == 10'(Beats - 1);
   assign bad_resp   = buffer.resp[1] || bad_q;
-  // Whether the instruction is a correct one takes as long as the cycle, so it is issued before that
-  // is known. The units start nothing in the following cycle, the first in which it could start, if
-  // it is not. Nor does it need room: one that waits for its queue is found in the same way.
+  // Whether the instruction is a correct one takes as long as the cycle, so it is issued before
+  // that is known. The units start nothing in the following cycle, the first in which it could
+  // start, if it is not. Nor does it need room: one that waits for its queue is found in the same
+  // way.
   assign slot       = buffer_valid && !idle_q && !halt_i &&
                       (!complete || (queue & full_i) == 3'b000);
   assign buffer_pop = slot && (lane_q == LaneWidth'(Lanes - 1) || last_q || Beats > 1);

@@ -106,8 +106,8 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
     step.requant    = EPILOGUE_ENABLED != 0 && step_i.requant;
     step.parameters = EPILOGUE_ENABLED != 0 && step_i.parameters;
   end
-  // What depends on the steps before is decided while the step enters R: step_q is then still the step
-  // before, in R or already out of it.
+  // What depends on the steps before is decided while the step enters R: step_q is then still the
+  // step before, in R or already out of it.
   logic [AccIndex-1:0] step_src, before_dst_less_1;
   logic                src_is_dst, repeats;
   assign step_src          = step.src[AccIndex-1:0];
@@ -115,10 +115,10 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   assign src_is_dst        = step_src == step_q.dst;
   assign repeats           = !step.first && step_src == src && !src_is_dst &&
                              !(NextOps[step.op] && step_src == before_dst_less_1);
-  // Results of kind alu_long that are not written in the first cycle in R: of a step that leaves R in
-  // this cycle, in the previous one and in the one before. A step waits for those that it reads.
-  // (A repeated operand is not read again, but is not one of these results either: the step that read
-  // it has waited for them.)
+  // Results of kind alu_long that are not written in the first cycle in R: of a step that leaves R
+  // in this cycle, in the previous one and in the one before. A step waits for those that it reads.
+  // (A repeated operand is not read again, but is not one of these results either: the step that
+  // read it has waited for them.)
   logic                due_0, due_1_q, due_2_q;
   logic [AccIndex-1:0] due_dst_1_q, due_dst_2_q;
   logic [2:0]          awaits;

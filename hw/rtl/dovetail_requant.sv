@@ -1,7 +1,8 @@
-// One lane of ALU_REQUANT (isa/semantics/requant.h), in three cycles and a register: sum times scale,
-// exactly; shifted, with the bit that rounding adds; moved by the zero point and clamped. Rounding
-// half to even does not depend on the sign, so the product has that of the sum, and the result that
-// of the scale. Operands are gated while disabled, so that neither gates nor a simulator do any work.
+// One lane of ALU_REQUANT (isa/semantics/requant.h), in three cycles and a register: sum times
+// scale, exactly; shifted, with the bit that rounding adds; moved by the zero point and clamped.
+// Rounding half to even does not depend on the sign, so the product has that of the sum, and the
+// result that of the scale. Operands are gated while disabled, so that neither gates nor a
+// simulator do any work.
 module dovetail_requant #(
   parameter bit HasInt8 = 1'b1  // result_8_o is used
 ) (

@@ -1,6 +1,6 @@
 // Counts through a row of a LOAD's destination, or through its rows: the pads before the data, the
-// data, the pads after. Any of the three may be empty, but not all of them. After the last one it is
-// at the first one again. What the slot of a cycle depends on is kept in registers.
+// data, the pads after. Any of the three may be empty, but not all of them. After the last one it
+// is at the first one again. What the slot of a cycle depends on is kept in registers.
 module dovetail_span #(
   parameter int unsigned SizeWidth = 16,
   parameter int unsigned PadWidth = 4

@@ -1,5 +1,5 @@
-// A FIFO of dependency tokens. Tokens carry no data, so it is a counter. Whether there is a token, or
-// room for one, is computed a cycle ahead: starts and ends depend on it.
+// A FIFO of dependency tokens. Tokens carry no data, so it is a counter. Whether there is a token,
+// or room for one, is computed a cycle ahead: starts and ends depend on it.
 module dovetail_token_fifo #(
   parameter int unsigned Depth = 64,
   localparam int unsigned CountWidth = $clog2(Depth + 1)

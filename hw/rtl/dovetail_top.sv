@@ -94,8 +94,8 @@ module dovetail_top import dovetail_isa_pkg::*; #(
   // left over can be read until then.
   assign left_over = finished && token_available != 4'b0000;
   // After an error no instruction starts and no burst begins; accepted bursts complete. Then the
-  // queues and the units are flushed. An error of fetch, which is a register, stops the units at once:
-  // its instruction may be in a queue.
+  // queues and the units are flushed. An error of fetch, which is a register, stops the units at
+  // once: its instruction may be in a queue.
   assign halt      = halt_q || fetch_error.valid;
   assign stopped   = busy_q && halt_q && read_idle && write_quiet;
   assign flush     = start || stopped;
