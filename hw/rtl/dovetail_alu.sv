@@ -48,7 +48,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
 );
   localparam logic [15:0] LongOps = ALU_SET_LONG;
 
-  // The step in the cycles after its last one in R, from 1 on.
+  // The step in the four cycles after its last one in R.
   logic                valid_1_q, valid_2_q, valid_3_q, valid_4_q;
   logic                empty_1_q, empty_2_q, empty_3_q, empty_4_q;
   logic                last_1_q, last_2_q, last_3_q, last_4_q, long_1;
