@@ -161,8 +161,7 @@ LongResults::Waits LongResults::enter(const isa::Alu& alu, std::span<const isa::
   isa::semantics::for_each_step(alu, uops, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
     const std::uint64_t dst = isa::semantics::element_index(uop.dst, y, x, alu.dst_factor_out, alu.dst_factor_in);
     const std::uint64_t src = isa::semantics::element_index(uop.src, y, x, alu.src_factor_out, alu.src_factor_in);
-    const bool repeated =
-        elements != 0 && !first && src == last_src && !(last_dst >= src && last_dst < src + elements);
+    const bool repeated = elements != 0 && !first && src == last_src && !(last_dst >= src && last_dst < src + elements);
     const std::uint64_t sources = repeated ? 0 : elements;
     std::uint64_t wait = 0;
     for (const Result& result : recent_)

@@ -195,9 +195,9 @@ TEST_CASE("RTL: the cycles of every ALU step: immediate, vector, repeated, REQUA
   const std::vector<Case> cases{
       {alu_imm(AluOp::add, 3, 0, 4), 4, 1},  // an immediate: one cycle each
       {alu_imm(AluOp::mul, 3, 0, 4), 4, 4},
-      {alu(AluOp::add, 0, 4), 2 + 3, 1},  // the operand of the previous step
-      {alu(AluOp::min, 4, 8), 2 * 4, 1},  // another operand each time
-      {alu(AluOp::mul, 4, 8), 2 * 4 + 1, 4},  // the third step reads the result of the first
+      {alu(AluOp::add, 0, 4), 2 + 3, 1},          // the operand of the previous step
+      {alu(AluOp::min, 4, 8), 2 * 4, 1},          // another operand each time
+      {alu(AluOp::mul, 4, 8), 2 * 4 + 1, 4},      // the third step reads the result of the first
       {requant(12, 16), 3 + 3, 4},                // scale and bias of the previous step
       {requant(0, 4), 3 + 3 + 3 + 2, 4},          // the first step writes the bias of the others
       {alu_imm(AluOp::mul, 3, 8, 10), 2 + 3, 4},  // interlocked: its destination is pending
