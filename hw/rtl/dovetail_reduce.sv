@@ -13,7 +13,7 @@ module dovetail_reduce import dovetail_isa_pkg::*; #(
   output logic [31:0]         result_o      // in the second cycle
 );
   // One adder for both: the sign of the difference chooses the maximum.
-  function [31:0] merged(input logic maximum, input logic [31:0] a, input logic [31:0] b);
+  function automatic [31:0] merged(input logic maximum, input logic [31:0] a, input logic [31:0] b);
     logic [32:0] sum;
     sum    = {a[31], a} + (maximum ? ~{b[31], b} : {b[31], b}) + 33'(maximum);
     merged = !maximum ? sum[31:0] : sum[32] ? b : a;

@@ -91,7 +91,7 @@ bind dovetail_operands dovetail_operands_timing_sva u_timing_sva (
   .interlock_i (interlock)
 );
 bind dovetail_gemm dovetail_write_timing_sva #(
-  .Cycles(TIMING_GEMM_READ_TO_WRITE)
+  .Cycles(dovetail_isa_pkg::TIMING_GEMM_READ_TO_WRITE)
 ) u_timing_sva (
   .clk_i,
   .rst_ni,
@@ -103,7 +103,8 @@ bind dovetail_gemm dovetail_write_timing_sva #(
 // Writes of OUT by the matrix pipe. The others come with those of ACC.
 bind dovetail_epilogue dovetail_write_timing_sva #(
   .Cycles(EPILOGUE_ENABLED == 0 ? 1 :
-          TABLE_ENABLED == 0 ? TIMING_ACC_TO_OUT : TIMING_ACC_TO_OUT + TIMING_TABLE_TO_OUT)
+          dovetail_isa_pkg::TIMING_ACC_TO_OUT +
+          (TABLE_ENABLED == 0 ? 0 : dovetail_isa_pkg::TIMING_TABLE_TO_OUT))
 ) u_timing_sva (
   .clk_i,
   .rst_ni,
@@ -113,8 +114,8 @@ bind dovetail_epilogue dovetail_write_timing_sva #(
   .write_i    (EPILOGUE_ENABLED != 0 && out_we_o && (!acc_we_i || gemm_we_i))
 );
 bind dovetail_alu dovetail_write_timing_sva #(
-  .Cycles    (TIMING_ALU_READ_TO_WRITE),
-  .LongCycles(TIMING_ALU_LONG_READ_TO_WRITE)
+  .Cycles    (dovetail_isa_pkg::TIMING_ALU_READ_TO_WRITE),
+  .LongCycles(dovetail_isa_pkg::TIMING_ALU_LONG_READ_TO_WRITE)
 ) u_timing_sva (
   .clk_i,
   .rst_ni,
