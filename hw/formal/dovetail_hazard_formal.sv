@@ -73,15 +73,19 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
   );
 
   // ---- The pipe of ALU, and the steps of GEMM by age --------------------------------------------
-  logic  alu_1, alu_2, long_1, alu_we;
-  step_t alu_step_1, alu_step_2, gemm_step_1, gemm_step_2, gemm_step_3;
+  logic  alu_1, alu_2, alu_3, alu_4, long_1, alu_we;
+  step_t alu_step_1, alu_step_2, alu_step_3, alu_step_4, gemm_step_1, gemm_step_2, gemm_step_3;
   logic  gemm_1, gemm_2, gemm_3;
   assign long_1 = LongOps[alu_step_1.op];
   always_ff @(posedge clk_i) begin
     alu_1       <= rst_n && r_alu;
     alu_2       <= rst_n && alu_1 && long_1;
+    alu_3       <= rst_n && alu_2;
+    alu_4       <= rst_n && alu_3;
     alu_step_1  <= r_step;
     alu_step_2  <= alu_step_1;
+    alu_step_3  <= alu_step_2;
+    alu_step_4  <= alu_step_3;
     gemm_1      <= rst_n && r_gemm;
     gemm_2      <= rst_n && gemm_1;
     gemm_3      <= rst_n && gemm_2;
@@ -90,8 +94,13 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
     gemm_step_3 <= gemm_step_2;
   end
   logic [AccIndex-1:0] alu_waddr;
-  assign alu_we    = alu_2 ? !alu_step_2.empty : alu_1 && !long_1 && !alu_step_1.empty;
-  assign alu_waddr = alu_2 ? alu_step_2.dst : alu_step_1.dst;
+  assign alu_we    = alu_4 ? !alu_step_4.empty : alu_1 && !long_1 && !alu_step_1.empty;
+  assign alu_waddr = alu_4 ? alu_step_4.dst : alu_step_1.dst;
+  // Results of kind alu_long that are not written before the next cycle.
+  logic due_1, due_2, due_3;
+  assign due_1 = alu_1 && long_1 && !alu_step_1.empty;
+  assign due_2 = alu_2 && !alu_step_2.empty;
+  assign due_3 = alu_3 && !alu_step_3.empty;
 
   // ---- The tracked element ----------------------------------------------------------------------
   logic            we, here;
@@ -155,7 +164,7 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
 
   // ---- Assumptions ------------------------------------------------------------------------------
   logic in_flight, same_kind;
-  assign in_flight = r_valid || alu_1 || alu_2 || gemm_1 || gemm_2 || gemm_3;
+  assign in_flight = r_valid || alu_1 || alu_2 || alu_3 || alu_4 || gemm_1 || gemm_2 || gemm_3;
   assign same_kind = step_i.gemm == last.gemm &&
                      (step_i.gemm || LongOps[step_i.op] == LongOps[last.op]);
   always_comb begin
@@ -175,20 +184,18 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
   end
 
   // ---- What is proven ---------------------------------------------------------------------------
-  // The value that the sequential model has for the step in the first cycle after R: all earlier
-  // steps are written, except one of kind alu_long, which is written in this cycle.
-  logic [Bits-1:0] expected;
-  assign expected = alu_2 && !alu_step_2.empty && alu_step_2.dst == place ? result_i : value;
+  // The value that the sequential model has for the step in the first cycle after R is the present
+  // one: of the earlier steps, those that write an element that it uses have written it.
   logic [AccIndex-1:0] src_1, src_next_1;
   assign src_1      = alu_step_1.src[AccIndex-1:0];
   assign src_next_1 = src_1 + 1'b1;
   always_comb begin
     if (rst_n) begin
       if (alu_1 && !alu_step_1.empty) begin
-        if (alu_step_1.dst == place) assert (rdata == expected);
-        if (!alu_step_1.use_imm && src_1 == place) assert (source == expected);
+        if (alu_step_1.dst == place) assert (rdata == value);
+        if (!alu_step_1.use_imm && src_1 == place) assert (source == value);
         if (!alu_step_1.use_imm && NextOps[alu_step_1.op] && src_next_1 == place) begin
-          assert (next == expected);
+          assert (next == value);
         end
       end
       // A product adds to what the steps before it have written.
@@ -198,7 +205,7 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
         assert (rdata == value);
       end
       // No two steps write in one cycle, and no step waits for another pipe.
-      assert (!(gemm_we && alu_we) && !(alu_2 && alu_1 && !long_1));
+      assert (!(gemm_we && alu_we) && !(alu_4 && alu_1 && !long_1));
       assert (!(gemm_re && alu_re));
     end
   end
@@ -207,11 +214,17 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
   (* hierconn *) logic       \u_dut.valid_q ;
   (* hierconn *) logic [1:0] \u_dut.phase_q ;
   (* hierconn *) logic       \u_dut.repeated_q ;
-  (* hierconn *) logic       \u_dut.interlock_q ;
+  (* hierconn *) logic [2:0] \u_dut.wait_q ;
+  (* hierconn *) logic       \u_dut.due_1_q ;
+  (* hierconn *) logic       \u_dut.due_2_q ;
+  (* hierconn *) logic [AccIndex-1:0] \u_dut.due_dst_1_q ;
+  (* hierconn *) logic [AccIndex-1:0] \u_dut.due_dst_2_q ;
   (* hierconn *) logic       \u_dut.got_src_q ;
   (* hierconn *) logic       \u_dut.got_next_q ;
-  logic no_read_yet;
+  logic no_read_yet, reads_place;
   assign no_read_yet = reads == 2'd0;
+  assign reads_place = last.dst == place ||
+                       (vector && !\u_dut.repeated_q && (src == place || (NextOps[last.op] && src_next == place)));
   always_comb begin
     if (rst_n) begin
       assert (\u_dut.valid_q == r_valid);
@@ -233,7 +246,8 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
       if (kept_next) assert ((next_arrives ? rdata : next) == value);
       if (kept_src || kept_next) begin
         assert (!(alu_1 && !alu_step_1.empty && alu_step_1.dst == place));
-        assert (!(alu_2 && !alu_step_2.empty && alu_step_2.dst == place) || src_arrives);
+        assert (!(due_2 && alu_step_2.dst == place) && !(due_3 && alu_step_3.dst == place));
+        assert (!(alu_4 && !alu_step_4.empty && alu_step_4.dst == place));
       end
       if (src_arrives || next_arrives) assert (r_valid && vector && !no_read_yet);
       // The step in R has read its source, or it was kept.
@@ -248,30 +262,41 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
         if (src == place) assert (kept_src);
         if (NextOps[last.op] && src_next == place) assert (kept_next);
       end
-      // A result that is on its way keeps the step that needs it from reading.
-      if (alu_1 && long_1 && !alu_step_1.empty && r_valid && !last.empty && !last.gemm && no_read_yet) begin
-        if (alu_step_1.dst == (vector && !\u_dut.repeated_q ? src : last.dst)) begin
-          assert (\u_dut.interlock_q );
-        end
+      // A result that is on its way keeps the step that needs it from reading until it is written.
+      assert (\u_dut.due_1_q == due_1 && \u_dut.due_2_q == due_2);
+      if (due_1) assert (\u_dut.due_dst_1_q == alu_step_1.dst);
+      if (due_2) assert (\u_dut.due_dst_2_q == alu_step_2.dst);
+      if (r_valid && !last.empty && !last.gemm) begin
+        if (due_1 && reads_place && alu_step_1.dst == place) assert (no_read_yet && &\u_dut.wait_q );
+        if (due_2 && reads_place && alu_step_2.dst == place) assert (no_read_yet && &\u_dut.wait_q [1:0]);
+        if (due_3 && reads_place && alu_step_3.dst == place) assert (no_read_yet && \u_dut.wait_q [0]);
       end
-      if (alu_1 || alu_2 || gemm_1 || gemm_2 || gemm_3) begin
+      // Nor does a step follow one that uses what is not written.
+      if (alu_1 && long_1 && !alu_step_1.empty && (alu_step_1.dst == place ||
+          (!alu_step_1.use_imm && (src_1 == place || (NextOps[alu_step_1.op] && src_next_1 == place))))) begin
+        assert (!(due_2 && alu_step_2.dst == place) && !(due_3 && alu_step_3.dst == place));
+        assert (!(alu_4 && !alu_step_4.empty && alu_step_4.dst == place));
+      end
+      if (alu_1 || alu_2 || alu_3 || alu_4 || gemm_1 || gemm_2 || gemm_3) begin
         if (alu_1) assert (!(gemm_1 || gemm_2 || gemm_3) && !alu_step_1.gemm);
         if (alu_2) assert (!(gemm_1 || gemm_2 || gemm_3) && LongOps[alu_step_2.op]);
+        if (alu_3) assert (!(gemm_1 || gemm_2 || gemm_3) && LongOps[alu_step_3.op]);
+        if (alu_4) assert (!(gemm_1 || gemm_2 || gemm_3) && LongOps[alu_step_4.op]);
       end
-      if (r_valid && (alu_1 || alu_2)) assert (!last.gemm);
-      if (r_valid && (alu_1 && long_1 || alu_2)) assert (LongOps[last.op]);
+      if (r_valid && (alu_1 || alu_2 || alu_3 || alu_4)) assert (!last.gemm);
+      if (r_valid && (alu_1 && long_1 || alu_2 || alu_3 || alu_4)) assert (LongOps[last.op]);
       if (r_valid && alu_1 && !long_1) assert (!LongOps[last.op]);
-      if (alu_1 && alu_2) assert (long_1);
+      if (alu_1 && (alu_2 || alu_3 || alu_4)) assert (long_1);
       if (r_valid && (gemm_1 || gemm_2 || gemm_3)) assert (last.gemm);
     end
   end
 
   always_ff @(posedge clk_i) begin
-    cover (rst_n && \u_dut.interlock_q && r_valid && src == place && alu_1 && long_1);
+    cover (rst_n && &\u_dut.wait_q && r_valid && src == place && alu_1 && long_1);
     cover (rst_n && alu_1 && alu_step_1.src == place && !alu_step_1.use_imm && \u_dut.repeated_q &&
            r_alu && LongOps[last.op]);
     cover (rst_n && alu_1 && !alu_step_1.use_imm && NextOps[alu_step_1.op] && src_next_1 == place);
-    cover (rst_n && alu_1 && alu_2 && alu_step_1.first && alu_step_2.last && alu_step_2.dst == place);
+    cover (rst_n && alu_1 && alu_4 && alu_step_1.first && alu_step_4.last && alu_step_4.dst == place);
     cover (rst_n && gemm_3 && gemm_2 && gemm_step_3.dst == place && gemm_step_2.dst == place);
     cover (rst_n && load_we_i && value == 32'd77);
   end

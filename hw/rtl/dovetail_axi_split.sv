@@ -92,11 +92,18 @@ module dovetail_axi_split #(
   // the high part. Each row has a separate sum, since start_i is known late.
   logic [LowBytes+1:0] first_last, next_last;
   logic                first_large, next_large;
-  function [LowBytes+1:0] last_byte(input logic [LowBytes-1:0] bytes,
-                                    input logic [BusLog2-1:0] place);
+  function automatic [LowBytes+1:0] last_byte(input logic [LowBytes-1:0] bytes,
+                                              input logic [BusLog2-1:0] place);
     logic [BusLog2:0] place_less_1;
+    logic             borrows;
     begin
-      place_less_1 = {1'b0, place} - 1'b1;
+      // Not by a subtraction, which becomes a carry chain before the one of the sum.
+      place_less_1 = {1'b0, place};
+      borrows      = 1'b1;
+      for (int unsigned i = 0; i <= BusLog2; i++) begin
+        place_less_1[i] = place_less_1[i] ^ borrows;
+        borrows         = borrows && place_less_1[i];
+      end
       last_byte    = {2'b00, bytes} +
                      {{(LowBytes + 1 - BusLog2) {place_less_1[BusLog2]}}, place_less_1};
     end

@@ -51,7 +51,7 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   logic [1:0]          phase_q;
   logic [AccIndex-1:0] src, src_next;
   logic                repeated_q;
-  logic [2:0]          wait_q;  // the step waits for 3, 2 or 1 cycles for a result that it reads
+  logic [2:0]          wait_q;  // the step waits for a result: as many cycles as there are ones
   logic                reads_next, vector, repeated, interlock, leaves;
   logic                read_src, read_next, read_dst, gemm, waits, serial;
 
@@ -60,7 +60,7 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   assign reads_next = NextOps[step_q.op];
   assign vector     = !step_q.use_imm;
   assign repeated   = repeated_q;
-  assign interlock  = valid_q && wait_q != '0;
+  assign interlock  = valid_q && wait_q[0];
 
   always_comb begin
     read_src  = 1'b0;
@@ -121,8 +121,11 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   // read it has waited for them.)
   logic                due_0, due_1_q, due_2_q;
   logic [AccIndex-1:0] due_dst_1_q, due_dst_2_q;
+  logic                reads_0, reads_1, reads_2, step_vector, step_next;
   logic [2:0]          awaits;
-  assign due_0 = leaves && !step_q.gemm && !step_q.empty && LongOps[step_q.op];
+  assign due_0       = leaves && !step_q.gemm && !step_q.empty && LongOps[step_q.op];
+  assign step_vector = !step.use_imm;
+  assign step_next   = NextOps[step.op];
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) {due_1_q, due_2_q} <= '0;
     else {due_1_q, due_2_q} <= flush_i ? '0 : {due_0, due_1_q};
@@ -131,15 +134,39 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
     due_dst_1_q <= step_q.dst;
     due_dst_2_q <= due_dst_1_q;
   end
-  function reads(input logic [AccIndex-1:0] index, input logic [AccIndex-1:0] dst,
-                 input logic [AccIndex-1:0] first, input logic source, input logic next);
-    logic [AccIndex-1:0] less_1;
-    less_1 = index - 1'b1;
-    reads  = dst == index || (source && (first == index || (next && first == less_1)));
-  endfunction
-  assign awaits = {due_0 && reads(step_q.dst, step.dst, step_src, !step.use_imm, NextOps[step.op]),
-                   due_1_q && reads(due_dst_1_q, step.dst, step_src, !step.use_imm, NextOps[step.op]),
-                   due_2_q && reads(due_dst_2_q, step.dst, step_src, !step.use_imm, NextOps[step.op])};
+  dovetail_reads #(
+    .Width(AccIndex)
+  ) u_reads_0 (
+    .element_i   (step_q.dst),
+    .dst_i       (step.dst),
+    .src_i       (step_src),
+    .reads_src_i (step_vector),
+    .reads_next_i(step_next),
+    .reads_o     (reads_0)
+  );
+  dovetail_reads #(
+    .Width(AccIndex)
+  ) u_reads_1 (
+    .element_i   (due_dst_1_q),
+    .dst_i       (step.dst),
+    .src_i       (step_src),
+    .reads_src_i (step_vector),
+    .reads_next_i(step_next),
+    .reads_o     (reads_1)
+  );
+  dovetail_reads #(
+    .Width(AccIndex)
+  ) u_reads_2 (
+    .element_i   (due_dst_2_q),
+    .dst_i       (step.dst),
+    .src_i       (step_src),
+    .reads_src_i (step_vector),
+    .reads_next_i(step_next),
+    .reads_o     (reads_2)
+  );
+  assign awaits[2] = due_0 && reads_0;
+  assign awaits[1] = awaits[2] || (due_1_q && reads_1);
+  assign awaits[0] = awaits[1] || (due_2_q && reads_2);
   always_ff @(posedge clk_i) begin
     wait_q <= wait_q >> 1;
     if (take_o && valid_i) begin

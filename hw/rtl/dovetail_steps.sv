@@ -40,11 +40,12 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
   // ---- Stage U ----------------------------------------------------------------------------------
   step_t                fe_step_q;  // the loops' part of its indices; the micro-op's is added in X
   logic                 fe_busy_q;
-  logic [UopIndex-1:0]  fe_uop_q, fe_uop_begin_q, fe_uop_last_q;
-  logic [IterWidth-1:0] fe_x_q, fe_y_q, fe_x_last_q, fe_y_last_q;
+  logic [UopIndex-1:0]  fe_uop;
   logic [AccIndex-1:0]  fe_dst_row_q, fe_dst_in_q, fe_dst_out_q;
   logic [SrcIndex-1:0]  fe_src_row_q, fe_src_in_q, fe_src_out_q;
   logic [WgtIndex-1:0]  fe_wgt_row_q, fe_wgt_in_q, fe_wgt_out_q;
+  logic                 uop_ends, x_ends, y_ends;  // the loops are at their last values
+  logic                 uop_wraps, x_wraps;        // and begin anew
   logic                 fe_last, u_leaves, x_free, no_steps, requant;
   logic [UopIndex:0]    uop_end;
   logic [UopIndex-1:0]  uop_begin;
@@ -87,10 +88,55 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
                      (WINDOW_ENABLED != 0 && gemm.opcode == OPCODE_WINDOW &&
                       instr_i[WINDOW_REQUANT_LSB]));
   assign fe_last  = fe_step_q.empty ||
-                    (!fe_step_q.parameters && fe_uop_q == fe_uop_last_q &&
-                     fe_x_q == fe_x_last_q && fe_y_q == fe_y_last_q);
+                    (!fe_step_q.parameters && uop_ends && x_ends && y_ends);
   assign u_leaves = fe_busy_q && x_free;
   assign free_o   = !fe_busy_q || (u_leaves && fe_last);
+
+  assign uop_wraps = u_leaves && !fe_step_q.parameters && uop_ends;
+  assign x_wraps   = uop_wraps && x_ends;
+  dovetail_count #(
+    .Width   (UopIndex),
+    .FromZero(1'b0)
+  ) u_uop_loop (
+    .clk_i,
+    .start_i,
+    .value_i  (requant ? uop_end[UopIndex-1:0] : uop_begin),
+    .first_i  (uop_begin),
+    .last_i   (UopIndex'(uop_end - 1'b1)),
+    .single_i (uop_end == (UopIndex + 1)'(uop_begin) + 1'b1),
+    .step_i   (u_leaves),
+    .restart_i(fe_step_q.parameters),
+    .value_o  (fe_uop),
+    .ends_o   (uop_ends)
+  );
+  dovetail_count #(
+    .Width(IterWidth)
+  ) u_x_loop (
+    .clk_i,
+    .start_i,
+    .value_i  ('0),
+    .first_i  ('0),
+    .last_i   (iter_in - 1'b1),
+    .single_i (iter_in == IterWidth'(1)),
+    .step_i   (uop_wraps),
+    .restart_i(1'b0),
+    .value_o  (),
+    .ends_o   (x_ends)
+  );
+  dovetail_count #(
+    .Width(IterWidth)
+  ) u_y_loop (
+    .clk_i,
+    .start_i,
+    .value_i  ('0),
+    .first_i  ('0),
+    .last_i   (iter_out - 1'b1),
+    .single_i (iter_out == IterWidth'(1)),
+    .step_i   (x_wraps),
+    .restart_i(1'b0),
+    .value_o  (),
+    .ends_o   (y_ends)
+  );
 
   assign dst_row_next = fe_dst_row_q + fe_dst_out_q;
   assign src_row_next = fe_src_row_q + fe_src_out_q;
@@ -118,13 +164,6 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
       fe_step_q.use_imm   <= (alu.use_imm && ImmediateOps[alu_op.op]) ||
                              (NORM_ENABLED != 0 && RowOps[alu_op.op]);
       fe_step_q.imm       <= alu.imm;
-      fe_uop_q            <= requant ? uop_end[UopIndex-1:0] : uop_begin;
-      fe_uop_begin_q      <= uop_begin;
-      fe_uop_last_q       <= UopIndex'(uop_end - 1'b1);
-      fe_x_q              <= '0;
-      fe_y_q              <= '0;
-      fe_x_last_q         <= iter_in - 1'b1;
-      fe_y_last_q         <= iter_out - 1'b1;
       fe_step_q.dst       <= '0;
       fe_dst_row_q        <= '0;
       fe_dst_in_q         <= dst_factor_in;
@@ -139,26 +178,17 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
       fe_wgt_out_q        <= WgtIndex'(gemm.wgt_factor_out);
     end else if (u_leaves && fe_step_q.parameters) begin
       fe_step_q.parameters <= 1'b0;
-      fe_uop_q             <= fe_uop_begin_q;
     end else if (u_leaves) begin
       fe_step_q.first <= 1'b0;
-      fe_uop_q        <= fe_uop_q + 1'b1;
-      if (fe_uop_q == fe_uop_last_q) begin
-        fe_uop_q      <= fe_uop_begin_q;
-        fe_x_q        <= fe_x_q + 1'b1;
-        fe_step_q.dst <= fe_step_q.dst + fe_dst_in_q;
-        fe_step_q.src <= fe_step_q.src + fe_src_in_q;
-        fe_step_q.wgt <= fe_step_q.wgt + fe_wgt_in_q;
-        if (fe_x_q == fe_x_last_q) begin
-          fe_x_q        <= '0;
-          fe_y_q        <= fe_y_q + 1'b1;
-          fe_step_q.dst <= dst_row_next;
-          fe_step_q.src <= src_row_next;
-          fe_step_q.wgt <= wgt_row_next;
-          fe_dst_row_q  <= dst_row_next;
-          fe_src_row_q  <= src_row_next;
-          fe_wgt_row_q  <= wgt_row_next;
-        end
+      if (uop_ends) begin
+        fe_step_q.dst <= x_ends ? dst_row_next : fe_step_q.dst + fe_dst_in_q;
+        fe_step_q.src <= x_ends ? src_row_next : fe_step_q.src + fe_src_in_q;
+        fe_step_q.wgt <= x_ends ? wgt_row_next : fe_step_q.wgt + fe_wgt_in_q;
+      end
+      if (uop_ends && x_ends) begin
+        fe_dst_row_q <= dst_row_next;
+        fe_src_row_q <= src_row_next;
+        fe_wgt_row_q <= wgt_row_next;
       end
     end
   end
@@ -173,7 +203,7 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
     .waddr_i(uop_waddr_i),
     .wdata_i(uop_wdata_i),
     .re_i   (u_leaves && !fe_step_q.empty),
-    .raddr_i(fe_uop_q),
+    .raddr_i(fe_uop),
     .rdata_o(uop)
   );
 
