@@ -213,7 +213,6 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
   // ---- Internal state ---------------------------------------------------------------------------
   (* hierconn *) logic       \u_dut.valid_q ;
   (* hierconn *) logic [1:0] \u_dut.phase_q ;
-  (* hierconn *) logic       \u_dut.repeated_q ;
   (* hierconn *) logic [2:0] \u_dut.wait_q ;
   (* hierconn *) logic       \u_dut.due_1_q ;
   (* hierconn *) logic       \u_dut.due_2_q ;
@@ -221,10 +220,11 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
   (* hierconn *) logic [AccIndex-1:0] \u_dut.due_dst_2_q ;
   (* hierconn *) logic       \u_dut.got_src_q ;
   (* hierconn *) logic       \u_dut.got_next_q ;
-  logic no_read_yet, reads_place;
+  logic no_read_yet, reads_place, repeated;
   assign no_read_yet = reads == 2'd0;
+  assign repeated    = vector && no_read_yet && \u_dut.phase_q == 2'd2;
   assign reads_place = last.dst == place ||
-                       (vector && !\u_dut.repeated_q && (src == place || (NextOps[last.op] && src_next == place)));
+                       (vector && !repeated && (src == place || (NextOps[last.op] && src_next == place)));
   always_comb begin
     if (rst_n) begin
       assert (\u_dut.valid_q == r_valid);
@@ -235,9 +235,9 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
         assert (r_step.use_imm == last.use_imm);
       end
       if (r_valid && !last.gemm && !last.empty) begin
-        assert (\u_dut.phase_q == (no_read_yet ? 2'd0 : NextOps[last.op] && reads == 2'd1 ? 2'd1 : 2'd2));
+        assert (\u_dut.phase_q == (no_read_yet ? (vector && !repeated ? 2'd0 : 2'd2) : NextOps[last.op] && reads == 2'd1 ? 2'd1 : 2'd2));
         assert (reads <= (NextOps[last.op] ? 2'd2 : 2'd1));
-        if (!no_read_yet) assert (vector && !\u_dut.repeated_q );
+        if (!no_read_yet) assert (vector);
       end
       if (r_valid && (last.gemm || last.empty)) assert (no_read_yet);
       if (!must_be_first) assert (!last.empty);
@@ -251,10 +251,10 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
       end
       if (src_arrives || next_arrives) assert (r_valid && vector && !no_read_yet);
       // The step in R has read its source, or it was kept.
-      if (r_valid && vector && (!no_read_yet || \u_dut.repeated_q )) begin
+      if (r_valid && vector && (!no_read_yet || repeated)) begin
         if (src == place) assert (kept_src);
       end
-      if (r_valid && vector && NextOps[last.op] && (reads == 2'd2 || \u_dut.repeated_q )) begin
+      if (r_valid && vector && NextOps[last.op] && (reads == 2'd2 || repeated)) begin
         if (src_next == place) assert (kept_next);
       end
       // So has the step before the next one, if that may repeat.
@@ -293,7 +293,7 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
 
   always_ff @(posedge clk_i) begin
     cover (rst_n && &\u_dut.wait_q && r_valid && src == place && alu_1 && long_1);
-    cover (rst_n && alu_1 && alu_step_1.src == place && !alu_step_1.use_imm && \u_dut.repeated_q &&
+    cover (rst_n && alu_1 && alu_step_1.src == place && !alu_step_1.use_imm && repeated &&
            r_alu && LongOps[last.op]);
     cover (rst_n && alu_1 && !alu_step_1.use_imm && NextOps[alu_step_1.op] && src_next_1 == place);
     cover (rst_n && alu_1 && alu_4 && alu_step_1.first && alu_step_4.last && alu_step_4.dst == place);

@@ -19,10 +19,25 @@ module dovetail_fifo #(
 
   logic [Width-1:0]    mem [Depth];
   logic [PtrWidth-1:0] head_q, head_next, tail_q, tail_next;
-  logic                empty_q, full_q;
+  logic                empty_q, full_q, is_single, has_single_place;
 
   assign head_next = head_q == PtrWidth'(Depth - 1) ? '0 : head_q + 1'b1;
   assign tail_next = tail_q == PtrWidth'(Depth - 1) ? '0 : tail_q + 1'b1;
+
+  dovetail_equal #(
+    .Width(PtrWidth)
+  ) u_single (
+    .a_i    (head_next),
+    .b_i    (tail_q),
+    .equal_o(is_single)
+  );
+  dovetail_equal #(
+    .Width(PtrWidth)
+  ) u_single_place (
+    .a_i    (tail_next),
+    .b_i    (head_q),
+    .equal_o(has_single_place)
+  );
 
   assign data_o  = mem[head_q];
   assign empty_o = empty_q;
@@ -48,9 +63,9 @@ module dovetail_fifo #(
       if (pop_i) head_q <= head_next;
       if (push_i && !pop_i) begin
         empty_q <= 1'b0;
-        full_q  <= tail_next == head_q;
+        full_q  <= has_single_place;
       end else if (pop_i && !push_i) begin
-        empty_q <= head_next == tail_q;
+        empty_q <= is_single;
         full_q  <= 1'b0;
       end
     end

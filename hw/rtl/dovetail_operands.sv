@@ -50,34 +50,19 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   step_t               step_q;
   logic [1:0]          phase_q;
   logic [AccIndex-1:0] src, src_next;
-  logic                repeated_q;
   logic [2:0]          wait_q;  // the step waits for a result: as many cycles as there are ones
-  logic                reads_next, vector, repeated, interlock, leaves;
+  logic                reads_next, interlock, leaves, reads;
   logic                read_src, read_next, read_dst, gemm, waits, serial;
 
   assign src        = step_q.src[AccIndex-1:0];
   assign src_next   = src + 1'b1;
   assign reads_next = NextOps[step_q.op];
-  assign vector     = !step_q.use_imm;
-  assign repeated   = repeated_q;
   assign interlock  = valid_q && wait_q[0];
 
-  always_comb begin
-    read_src  = 1'b0;
-    read_next = 1'b0;
-    read_dst  = 1'b0;
-    if (valid_q && !step_q.gemm && !step_q.empty) begin
-      unique case (phase_q)
-        ReadFirst: begin
-          read_src = !interlock && vector && !repeated;
-          read_dst = !interlock && !(vector && !repeated);
-        end
-        ReadNext: read_next = 1'b1;
-        ReadDst: read_dst = 1'b1;
-        Serial: ;
-      endcase
-    end
-  end
+  assign reads     = valid_q && !step_q.gemm && !step_q.empty && !interlock;
+  assign read_src  = reads && phase_q == ReadFirst;
+  assign read_next = reads && phase_q == ReadNext;
+  assign read_dst  = reads && phase_q == ReadDst;
   assign gemm   = valid_q && step_q.gemm;
   assign waits  = gemm && step_q.parameters && phase_q != ReadParameters;
   assign serial = NORM_ENABLED != 0 && SerialOps[step_q.op];
@@ -107,7 +92,8 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
     step.parameters = EPILOGUE_ENABLED != 0 && step_i.parameters;
   end
   // What depends on the steps before is decided while the step enters R: step_q is then still the
-  // step before, in R or already out of it.
+  // step before, in R or already out of it. A repeated operand is not read again: the step begins
+  // with its destination, as one with an immediate does.
   logic [AccIndex-1:0] step_src, before_dst_less_1;
   logic                src_is_dst, repeats;
   assign step_src          = step.src[AccIndex-1:0];
@@ -121,8 +107,7 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   // read it has waited for them.)
   logic                due_0, due_1_q, due_2_q;
   logic [AccIndex-1:0] due_dst_1_q, due_dst_2_q;
-  logic                reads_0, reads_1, reads_2, step_vector, step_next;
-  logic [2:0]          awaits;
+  logic                step_vector, step_next, enters, awaits_0, awaits_1, awaits_2;
   assign due_0       = leaves && !step_q.gemm && !step_q.empty && LongOps[step_q.op];
   assign step_vector = !step.use_imm;
   assign step_next   = NextOps[step.op];
@@ -134,46 +119,46 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
     due_dst_1_q <= step_q.dst;
     due_dst_2_q <= due_dst_1_q;
   end
+  // Only a step that enters R is given waits, and those of the step before have passed.
+  assign enters = take_o && valid_i && !step.gemm && !step.empty;
   dovetail_reads #(
     .Width(AccIndex)
   ) u_reads_0 (
+    .enable_i    (enters && due_0),
     .element_i   (step_q.dst),
     .dst_i       (step.dst),
     .src_i       (step_src),
     .reads_src_i (step_vector),
     .reads_next_i(step_next),
-    .reads_o     (reads_0)
+    .reads_o     (awaits_0)
   );
   dovetail_reads #(
     .Width(AccIndex)
   ) u_reads_1 (
+    .enable_i    (enters && due_1_q),
     .element_i   (due_dst_1_q),
     .dst_i       (step.dst),
     .src_i       (step_src),
     .reads_src_i (step_vector),
     .reads_next_i(step_next),
-    .reads_o     (reads_1)
+    .reads_o     (awaits_1)
   );
   dovetail_reads #(
     .Width(AccIndex)
   ) u_reads_2 (
+    .enable_i    (enters && due_2_q),
     .element_i   (due_dst_2_q),
     .dst_i       (step.dst),
     .src_i       (step_src),
     .reads_src_i (step_vector),
     .reads_next_i(step_next),
-    .reads_o     (reads_2)
+    .reads_o     (awaits_2)
   );
-  assign awaits[2] = due_0 && reads_0;
-  assign awaits[1] = awaits[2] || (due_1_q && reads_1);
-  assign awaits[0] = awaits[1] || (due_2_q && reads_2);
   always_ff @(posedge clk_i) begin
-    wait_q <= wait_q >> 1;
+    wait_q <= wait_q >> 1 | {awaits_0, awaits_0 || awaits_1, awaits_0 || awaits_1 || awaits_2};
     if (take_o && valid_i) begin
-      wait_q      <= step.gemm || step.empty ? 3'd0 : awaits;
-      step_q      <= step;
-      phase_q     <= ReadFirst;
-      repeated_q  <= repeats;
+      step_q  <= step;
+      phase_q <= step.gemm || !(step.use_imm || repeats) ? ReadFirst : ReadDst;
     end else if (read_src) begin
       phase_q <= reads_next ? ReadNext : ReadDst;
     end else if (read_next) begin

@@ -4,6 +4,7 @@
 module dovetail_reads #(
   parameter int unsigned Width = 11
 ) (
+  input  logic             enable_i,
   input  logic [Width-1:0] element_i,
   input  logic [Width-1:0] dst_i,
   input  logic [Width-1:0] src_i,
@@ -13,6 +14,6 @@ module dovetail_reads #(
 );
   logic [Width-1:0] less_1;
   assign less_1  = element_i - 1'b1;
-  assign reads_o = dst_i == element_i || (reads_src_i && src_i == element_i) ||
-                   (reads_src_i && reads_next_i && src_i == less_1);
+  assign reads_o = enable_i && (dst_i == element_i || (reads_src_i && src_i == element_i) ||
+                                (reads_src_i && reads_next_i && src_i == less_1));
 endmodule

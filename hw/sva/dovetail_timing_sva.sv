@@ -9,7 +9,7 @@ module dovetail_operands_timing_sva import dovetail_isa_pkg::*; (
   input logic parameters_i,
   input logic empty_i,
   input logic vector_i,
-  input logic repeated_i,
+  input logic reads_dst_i,
   input logic reads_next_i,
   input logic serial_i,
   input logic [3:0] op_i,
@@ -17,6 +17,7 @@ module dovetail_operands_timing_sva import dovetail_isa_pkg::*; (
 );
   logic [15:0] cycles_q;  // cycles and waits of the step in R, before this cycle
   logic [3:0]  waits_q;
+  logic        began_q, repeated;  // it began with its destination; it reads nothing else
   int unsigned cost;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -25,8 +26,10 @@ module dovetail_operands_timing_sva import dovetail_isa_pkg::*; (
     end else begin
       cycles_q <= !valid_i || leaves_i ? '0 : cycles_q + 16'(!interlock_i);
       waits_q  <= !valid_i || leaves_i ? '0 : waits_q + 4'(interlock_i);
+      if (cycles_q == '0) began_q <= reads_dst_i;
     end
   end
+  assign repeated = cycles_q == '0 ? reads_dst_i : began_q;
   always_comb begin
     cost = 1;
     if (gemm_i && parameters_i) cost = TIMING_EPILOGUE_PARAMETER_CYCLES;
@@ -35,7 +38,7 @@ module dovetail_operands_timing_sva import dovetail_isa_pkg::*; (
     else if (serial_i && op_i == ALU_RSQRT) cost = BATCH * TIMING_RSQRT_CYCLES_PER_ROW;
     else if (serial_i) cost = BATCH * TIMING_RECIP_CYCLES_PER_ROW;
     else if (!vector_i) cost = TIMING_ALU_CYCLES_PER_UOP_IMM;
-    else if (repeated_i) cost = TIMING_ALU_CYCLES_PER_UOP_REPEATED;
+    else if (repeated) cost = TIMING_ALU_CYCLES_PER_UOP_REPEATED;
     else if (reads_next_i) cost = TIMING_ALU_CYCLES_PER_UOP_REQUANT;
     else cost = TIMING_ALU_CYCLES_PER_UOP_VECTOR;
   end
@@ -83,8 +86,8 @@ bind dovetail_operands dovetail_operands_timing_sva u_timing_sva (
   .gemm_i      (step_q.gemm),
   .parameters_i(step_q.parameters),
   .empty_i     (step_q.empty),
-  .vector_i    (vector),
-  .repeated_i  (repeated),
+  .vector_i    (!step_q.use_imm),
+  .reads_dst_i (phase_q == ReadDst),
   .reads_next_i(reads_next),
   .serial_i    (serial),
   .op_i        (step_q.op),
