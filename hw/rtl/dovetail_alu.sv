@@ -96,7 +96,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   // Operands are gated while there is no step, so that neither gates nor a simulator do any work.
   // The choice of the result is decoded a cycle ahead.
   logic [Lanes*32-1:0] shifted, rest, product_q, requantized, looked_up, reduced;
-  logic [Lanes*32-1:0] second, long_3_q, long_4_q;  // results that are known after two cycles
+  logic [Lanes*32-1:0] second, long_3_q, long_4_q;  // results that are known before they are due
   logic [Lanes*8-1:0]  requantized_8;
   logic signed [31:0]  value;
   logic [63:0]         window;
@@ -137,17 +137,24 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   end
   assign sum_we_o = adds_1_q;
 
-  // SQADD multiplies the operand by itself.
-  logic squares, multiplies;
-  assign squares    = NORM_ENABLED != 0 && op_1_q == ALU_SQADD;
-  assign multiplies = valid_1_q && (op_1_q == ALU_MUL || squares);
+  // MUL and SQADD, which multiplies the operand by itself. Operands are kept for a cycle: they come
+  // from the memory late, and results are not due before the fourth cycle.
+  logic multiplies_1, multiplies_2, multiplies_3, squares_2;
+  assign squares_2    = NORM_ENABLED != 0 && op_2_q == ALU_SQADD;
+  assign multiplies_1 = valid_1_q &&
+                        (op_1_q == ALU_MUL || (NORM_ENABLED != 0 && op_1_q == ALU_SQADD));
+  assign multiplies_2 = valid_2_q && (op_2_q == ALU_MUL || squares_2);
+  assign multiplies_3 = op_3_q == ALU_MUL || (NORM_ENABLED != 0 && op_3_q == ALU_SQADD);
   for (genvar l = 0; l < Lanes; l++) begin : gen_multiply
-    logic [31:0] factor;
-    assign factor = source_i[l*32+:32];
+    logic [31:0] value_q, factor_q;
     always_ff @(posedge clk_i) begin
-      if (multiplies) begin
-        product_q[l*32+:32] <= (squares ? factor : acc_i[l*32+:32]) * factor +
-                               (squares ? acc_i[l*32+:32] : 32'd0);
+      if (multiplies_1) begin
+        value_q  <= acc_i[l*32+:32];
+        factor_q <= source_i[l*32+:32];
+      end
+      if (multiplies_2) begin
+        product_q[l*32+:32] <= (squares_2 ? factor_q : value_q) * factor_q +
+                               (squares_2 ? value_q : 32'd0);
       end
     end
   end
@@ -244,13 +251,12 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
   end
 
   always_comb begin
-    second = product_q;  // MUL, SQADD
-    if (TABLE_ENABLED != 0 && (op_2_q == ALU_TABLE || op_2_q == ALU_TABLEU)) second = looked_up;
+    second = looked_up;
     if (NORM_ENABLED != 0 && (op_2_q == ALU_RMAX || op_2_q == ALU_RADD)) second = reduced;
   end
   always_ff @(posedge clk_i) begin
     if (valid_2_q) long_3_q <= second;
-    if (valid_3_q) long_4_q <= long_3_q;
+    if (valid_3_q) long_4_q <= multiplies_3 ? product_q : long_3_q;
   end
 
   always_comb begin
@@ -273,7 +279,7 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
             end
           end
         end
-        ALU_MUL, ALU_SQADD, ALU_RMAX, ALU_RADD, ALU_TABLE, ALU_TABLEU: ;  // known after two cycles
+        ALU_MUL, ALU_SQADD, ALU_RMAX, ALU_RADD, ALU_TABLE, ALU_TABLEU: ;  // long_4_q
         ALU_MIN, ALU_MAX, ALU_ADD, ALU_SHR: ;  // alu
       endcase
     end
