@@ -58,8 +58,8 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
     .clk_i,
     .rst_ni     (rst_n),
     .flush_i    (1'b0),
-    .valid_i    (r_gemm),
-    .step_i     (r_step),
+    .valid_i    (gemm_1),
+    .step_i     (gemm_step_1),
     .inp_i,
     .wgt_i,
     .acc_re_o   (gemm_re),
@@ -74,8 +74,9 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
 
   // ---- The pipe of ALU, and the steps of GEMM by age --------------------------------------------
   logic  alu_1, alu_2, alu_3, alu_4, long_1, alu_we;
-  step_t alu_step_1, alu_step_2, alu_step_3, alu_step_4, gemm_step_1, gemm_step_2, gemm_step_3;
-  logic  gemm_1, gemm_2, gemm_3;
+  step_t alu_step_1, alu_step_2, alu_step_3, alu_step_4, gemm_step_1, gemm_step_2, gemm_step_3,
+         gemm_step_4;
+  logic  gemm_1, gemm_2, gemm_3, gemm_4;
   assign long_1 = LongOps[alu_step_1.op];
   always_ff @(posedge clk_i) begin
     alu_1       <= rst_n && r_alu;
@@ -89,9 +90,11 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
     gemm_1      <= rst_n && r_gemm;
     gemm_2      <= rst_n && gemm_1;
     gemm_3      <= rst_n && gemm_2;
+    gemm_4      <= rst_n && gemm_3;
     gemm_step_1 <= r_step;
     gemm_step_2 <= gemm_step_1;
     gemm_step_3 <= gemm_step_2;
+    gemm_step_4 <= gemm_step_3;
   end
   logic [AccIndex-1:0] alu_waddr;
   assign alu_we    = alu_4 ? !alu_step_4.empty : alu_1 && !long_1 && !alu_step_1.empty;
@@ -164,7 +167,7 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
 
   // ---- Assumptions ------------------------------------------------------------------------------
   logic in_flight, same_kind;
-  assign in_flight = r_valid || alu_1 || alu_2 || alu_3 || alu_4 || gemm_1 || gemm_2 || gemm_3;
+  assign in_flight = r_valid || alu_1 || alu_2 || alu_3 || alu_4 || gemm_1 || gemm_2 || gemm_3 || gemm_4;
   assign same_kind = step_i.gemm == last.gemm &&
                      (step_i.gemm || LongOps[step_i.op] == LongOps[last.op]);
   always_comb begin
@@ -199,9 +202,9 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
         end
       end
       // A product adds to what the steps before it have written.
-      if (gemm_3 && !gemm_step_3.empty) assert (gemm_we && gemm_waddr == gemm_step_3.dst);
-      if (gemm_3 && !gemm_step_3.empty && !gemm_step_3.reset && !gemm_step_3.overwrite &&
-          gemm_step_3.dst == place) begin
+      if (gemm_4 && !gemm_step_4.empty) assert (gemm_we && gemm_waddr == gemm_step_4.dst);
+      if (gemm_4 && !gemm_step_4.empty && !gemm_step_4.reset && !gemm_step_4.overwrite &&
+          gemm_step_4.dst == place) begin
         assert (rdata == value);
       end
       // No two steps write in one cycle, and no step waits for another pipe.
@@ -277,17 +280,17 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
         assert (!(due_2 && alu_step_2.dst == place) && !(due_3 && alu_step_3.dst == place));
         assert (!(alu_4 && !alu_step_4.empty && alu_step_4.dst == place));
       end
-      if (alu_1 || alu_2 || alu_3 || alu_4 || gemm_1 || gemm_2 || gemm_3) begin
-        if (alu_1) assert (!(gemm_1 || gemm_2 || gemm_3) && !alu_step_1.gemm);
-        if (alu_2) assert (!(gemm_1 || gemm_2 || gemm_3) && LongOps[alu_step_2.op]);
-        if (alu_3) assert (!(gemm_1 || gemm_2 || gemm_3) && LongOps[alu_step_3.op]);
-        if (alu_4) assert (!(gemm_1 || gemm_2 || gemm_3) && LongOps[alu_step_4.op]);
+      if (alu_1 || alu_2 || alu_3 || alu_4 || gemm_1 || gemm_2 || gemm_3 || gemm_4) begin
+        if (alu_1) assert (!(gemm_1 || gemm_2 || gemm_3 || gemm_4) && !alu_step_1.gemm);
+        if (alu_2) assert (!(gemm_1 || gemm_2 || gemm_3 || gemm_4) && LongOps[alu_step_2.op]);
+        if (alu_3) assert (!(gemm_1 || gemm_2 || gemm_3 || gemm_4) && LongOps[alu_step_3.op]);
+        if (alu_4) assert (!(gemm_1 || gemm_2 || gemm_3 || gemm_4) && LongOps[alu_step_4.op]);
       end
       if (r_valid && (alu_1 || alu_2 || alu_3 || alu_4)) assert (!last.gemm);
       if (r_valid && (alu_1 && long_1 || alu_2 || alu_3 || alu_4)) assert (LongOps[last.op]);
       if (r_valid && alu_1 && !long_1) assert (!LongOps[last.op]);
       if (alu_1 && (alu_2 || alu_3 || alu_4)) assert (long_1);
-      if (r_valid && (gemm_1 || gemm_2 || gemm_3)) assert (last.gemm);
+      if (r_valid && (gemm_1 || gemm_2 || gemm_3 || gemm_4)) assert (last.gemm);
     end
   end
 
@@ -297,7 +300,7 @@ module dovetail_hazard_formal import dovetail_isa_pkg::*; #(
            r_alu && LongOps[last.op]);
     cover (rst_n && alu_1 && !alu_step_1.use_imm && NextOps[alu_step_1.op] && src_next_1 == place);
     cover (rst_n && alu_1 && alu_4 && alu_step_1.first && alu_step_4.last && alu_step_4.dst == place);
-    cover (rst_n && gemm_3 && gemm_2 && gemm_step_3.dst == place && gemm_step_2.dst == place);
+    cover (rst_n && gemm_4 && gemm_3 && gemm_step_4.dst == place && gemm_step_3.dst == place);
     cover (rst_n && load_we_i && value == 32'd77);
   end
 endmodule

@@ -188,14 +188,32 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   logic [AccBits-1:0]  gemm_wdata, alu_wdata, alu_sum;
   logic                alu_adds;
 
+  // Operands of the matrix pipe come from block RAM, late and from all over the design: they have
+  // a cycle to arrive, and so has their step.
+  logic               m_gemm_q;
+  step_t              m_step_q;
+  logic [InpBits-1:0] m_inp_q;
+  logic [WgtBits-1:0] m_wgt_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) m_gemm_q <= 1'b0;
+    else m_gemm_q <= r_gemm && !flush_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (r_gemm) m_step_q <= r_step;
+    if (m_gemm_q) begin
+      m_inp_q <= inp_data_i;
+      m_wgt_q <= wgt_data_i;
+    end
+  end
+
   dovetail_gemm u_gemm (
     .clk_i,
     .rst_ni,
     .flush_i,
-    .valid_i    (r_gemm),
-    .step_i     (r_step),
-    .inp_i      (inp_data_i),
-    .wgt_i      (wgt_data_i),
+    .valid_i    (m_gemm_q),
+    .step_i     (m_step_q),
+    .inp_i      (m_inp_q),
+    .wgt_i      (m_wgt_q),
     .acc_re_o   (gemm_re),
     .acc_raddr_o(gemm_raddr),
     .acc_rdata_i(acc_rdata),
@@ -217,9 +235,9 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
     .clk_i,
     .rst_ni,
     .flush_i,
-    .valid_i       (r_gemm),
-    .step_i        (r_step),
-    .wgt_i         (wgt_data_i),
+    .valid_i       (m_gemm_q),
+    .step_i        (m_step_q),
+    .wgt_i         (m_wgt_q),
     .gemm_we_i     (gemm_we),
     .gemm_requant_i(gemm_requant),
     .gemm_last_i   (gemm_last),

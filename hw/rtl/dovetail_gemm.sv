@@ -1,9 +1,9 @@
-// The matrix pipe, after stage R: dot products, then the accumulator. A step in R in cycle r writes
-// ACC in r + gemm_read_to_write.
+// The matrix pipe: dot products, then the accumulator. It takes a step in the cycle after R, r + 1,
+// which writes ACC in r + gemm_read_to_write.
 //
-//   r + 1  operands arrive, products
-//   r + 2  sums; ACC is read
-//   r + 3  ACC arrives, the sum is added, ACC is written
+//   r + 2  operands arrive, products
+//   r + 3  sums; ACC is read
+//   r + 4  ACC arrives, the sum is added, ACC is written
 //
 // A step of WINDOW multiplies, in place of lane t of the input, lane o of the input pushed t steps
 // before, for each column o.
@@ -17,7 +17,7 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
   input  logic                          clk_i,
   input  logic                          rst_ni,
   input  logic                          flush_i,
-  // The step in stage R.
+  // The step after stage R.
   input  logic                          valid_i,
   input  step_t                         step_i,
   // Operands, in the following cycle.

@@ -94,7 +94,7 @@ bind dovetail_operands dovetail_operands_timing_sva u_timing_sva (
   .interlock_i (interlock)
 );
 bind dovetail_gemm dovetail_write_timing_sva #(
-  .Cycles(dovetail_isa_pkg::TIMING_GEMM_READ_TO_WRITE)
+  .Cycles(dovetail_isa_pkg::TIMING_GEMM_READ_TO_WRITE - 1)  // from the cycle after R
 ) u_timing_sva (
   .clk_i,
   .rst_ni,

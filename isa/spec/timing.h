@@ -47,7 +47,7 @@ inline constexpr TimingConstant kSlotToEnd{"slot_to_end", 1, "cycles", "last slo
 inline constexpr TimingConstant kEndToStart{"end_to_start", 1, "cycles", "end of an instruction to the start of one that needs its token, or the unit"};
 inline constexpr TimingConstant kStartToStep{"start_to_step", 1, "cycles", "GEMM, ALU: start to the first step in stage U; compute load: to the first slot"};
 inline constexpr TimingConstant kStepToRead{"step_to_read", 2, "cycles", "GEMM, ALU: leaving stage U to stage R"};
-inline constexpr TimingConstant kGemmReadToWrite{"gemm_read_to_write", 3, "cycles", "GEMM: stage R to the write of ACC"};
+inline constexpr TimingConstant kGemmReadToWrite{"gemm_read_to_write", 4, "cycles", "GEMM: stage R to the write of ACC"};
 inline constexpr TimingConstant kAccToOut{"acc_to_out", 4, "cycles", "extension epilogue: products, the write of ACC to that of OUT"};
 inline constexpr TimingConstant kTableToOut{"table_to_out", 1, "cycles", "extensions epilogue and table: more for the table"};
 inline constexpr TimingConstant kAluReadToWrite{"alu_read_to_write", 1, "cycles", "ALU, kind alu: last cycle in stage R to the write of ACC"};
