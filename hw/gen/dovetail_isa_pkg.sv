@@ -636,7 +636,7 @@ package dovetail_isa_pkg;
   localparam int unsigned TIMING_END_TO_START = 1;  // cycles: end of an instruction to the start of one that needs its token, or the unit
   localparam int unsigned TIMING_START_TO_STEP = 1;  // cycles: GEMM, ALU: start to the first step in stage U; compute load: to the first slot
   localparam int unsigned TIMING_STEP_TO_READ = 2;  // cycles: GEMM, ALU: leaving stage U to stage R
-  localparam int unsigned TIMING_GEMM_READ_TO_WRITE = 3;  // cycles: GEMM: stage R to the write of ACC
+  localparam int unsigned TIMING_GEMM_READ_TO_WRITE = 4;  // cycles: GEMM: stage R to the write of ACC
   localparam int unsigned TIMING_ACC_TO_OUT = 4;  // cycles: extension epilogue: products, the write of ACC to that of OUT
   localparam int unsigned TIMING_TABLE_TO_OUT = 1;  // cycles: extensions epilogue and table: more for the table
   localparam int unsigned TIMING_ALU_READ_TO_WRITE = 1;  // cycles: ALU, kind alu: last cycle in stage R to the write of ACC
