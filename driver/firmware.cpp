@@ -1,8 +1,11 @@
 #include "driver/firmware.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -79,18 +82,55 @@ int soc_run_model(struct dovetail_machine* machine) {{
                             list(given), list(found), fmt::join(print, ""));
 }
 
-Result<void> copy_sources(const fs::path& from, const fs::path& to) {
+// The kit's sources that only an exported program needs.
+constexpr std::array<std::string_view, 2> kOfModel{"main.c", "machine.c"};
+
+// Copies the kit's sources and the header of the memory map. Returns the names of those that are compiled.
+Result<std::vector<std::string>> copy_sources(const fs::path& from, const fs::path& to, bool has_model) {
   std::error_code error;
   if (!fs::is_directory(from, error))
     return Diagnostic{"cannot build firmware", from.string(), "the folder with the firmware's sources is missing",
                       kKitHint};
+  std::vector<std::string> compiled;
   for (const fs::directory_entry& entry : fs::directory_iterator(from, error)) {
-    fs::copy_file(entry.path(), to / entry.path().filename(), fs::copy_options::overwrite_existing, error);
+    const fs::path name = entry.path().filename();
+    if (!has_model && std::ranges::find(kOfModel, name.string()) != kOfModel.end()) continue;
+    fs::copy_file(entry.path(), to / name, fs::copy_options::overwrite_existing, error);
     if (error) break;
+    if (name.extension() == ".c" || name.extension() == ".S") compiled.push_back(name.string());
   }
   if (error)
     return Diagnostic{"cannot build firmware", to.string(), error.message(), "choose a folder that can be written"};
-  return {};
+  DOVETAIL_TRY(write_text_file(to / "dovetail_soc.h", soc::map_header()));
+  return compiled;
+}
+
+struct Link {
+  std::string title;                 // for messages
+  std::vector<std::string> sources;  // in the folder
+  std::string options = {};          // of the compiler
+  fs::path headers = {};             // a folder of more headers; empty: none
+  Cause cause = Cause::work;         // of what the compiler refuses
+};
+// The bytes of firmware.bin.
+Result<std::vector<std::byte>> link(const fs::path& folder, const Link& what) {
+  const std::string script = fmt::format(
+      "set -e\n"
+      "{0} {1} -O2 -std=gnu99 -ffp-contract=off -ffunction-sections -fdata-sections -Wall -Wextra {2} -nostartfiles "
+      "-Wl,--gc-sections,--no-warn-rwx-segments -Wl,--defsym=SOC_RAM_BASE={3:#x},--defsym=SOC_RAM_BYTES={4:#x},"
+      "--defsym=SOC_STACK_BYTES={5} -T soc.ld -I. ${{headers:+-I\"$headers\"}} {6} -lm -o firmware.elf\n"
+      "riscv64-unknown-elf-objcopy -O binary firmware.elf firmware.bin\n",
+      kCompiler, kProcessor, what.options, soc::window(soc::Target::ram).base, soc::kRamBytes, kStackBytes,
+      fmt::join(what.sources, " "));
+  const fs::path log = folder / "firmware.log";
+  std::error_code ignored;
+  fs::remove(log, ignored);
+  DOVETAIL_ASSIGN(const ChildEnd end, run_child({script, folder, {{"headers", what.headers.string()}}, log}));
+  if (end.exit == 0) return read_file(folder / "firmware.bin");
+  std::string said = read_text_file(log).ok() ? read_text_file(log).value() : "";
+  said.erase(0, said.size() - std::min<std::size_t>(said.size(), 2000));
+  return Diagnostic{"cannot build firmware", what.title, fmt::format("the compiler says: {}", said),
+                    fmt::format("RAM has {} bytes for code, constants and variables", soc::kRamBytes), what.cause};
 }
 
 }  // namespace
@@ -105,35 +145,37 @@ Result<void> check_firmware_tools() {
 
 Result<std::vector<std::byte>> build_firmware(const Exported& exported, const FirmwareOptions& options) {
   DOVETAIL_TRY(check_firmware_tools());
-  std::vector<std::string> sources;
+  DOVETAIL_ASSIGN(std::vector<std::string> sources, copy_sources(options.sources, options.folder, true));
   for (const exporting::ProjectFile& file : exporting::project_files(exported.plan, exported.golden, "")) {
-    const bool is_source = file.name.ends_with(".c") || file.name.ends_with(".h");
-    if (!is_source || file.name.starts_with("test_") || file.name == "platform_simulator.c") continue;
+    const bool is_source = file.name.ends_with(".c");
+    const bool is_needed = is_source || file.name.ends_with(".h");
+    if (!is_needed || file.name.starts_with("test_") || file.name == "platform_simulator.c") continue;
     DOVETAIL_TRY(write_text_file(options.folder / file.name, file.text));
+    if (is_source) sources.push_back(file.name);
   }
-  DOVETAIL_TRY(copy_sources(options.sources, options.folder));
-  DOVETAIL_TRY(write_text_file(options.folder / "dovetail_soc.h", soc::map_header()));
-  DOVETAIL_TRY(write_text_file(options.folder / "model.c", model_text(exported)));
-  const std::string script = fmt::format(
-      "set -e\n"
-      "{0} {1} -O2 -std=gnu99 -ffp-contract=off -ffunction-sections -fdata-sections -Wall -Wextra -Werror{2} "
-      "-nostartfiles "
-      "-Wl,--gc-sections,--no-warn-rwx-segments -Wl,--defsym=SOC_RAM_BASE={3:#x},--defsym=SOC_RAM_BYTES={4:#x},"
-      "--defsym=SOC_STACK_BYTES={5} -T soc.ld -I. *.c start.S -lm -o firmware.elf\n"
-      "riscv64-unknown-elf-objcopy -O binary firmware.elf firmware.bin\n",
-      kCompiler, kProcessor, options.wait == Wait::interrupt ? " -DSOC_WAIT_INTERRUPT" : "",
-      soc::window(soc::Target::ram).base, soc::kRamBytes, kStackBytes);
-  const fs::path log = options.folder / "firmware.log";
-  std::error_code ignored;
-  fs::remove(log, ignored);
-  DOVETAIL_ASSIGN(const ChildEnd end, run_child({script, options.folder, {}, log}));
-  if (end.exit != 0) {
-    std::string said = read_text_file(log).ok() ? read_text_file(log).value() : "";
-    said.erase(0, said.size() - std::min<std::size_t>(said.size(), 2000));
-    return Diagnostic{"cannot build firmware", exported.plan.model, fmt::format("the compiler says: {}", said),
-                      fmt::format("RAM has {} bytes for code, constants and the arena", soc::kRamBytes), Cause::work};
-  }
-  return read_file(options.folder / "firmware.bin");
+  sources.emplace_back("model.c");
+  DOVETAIL_TRY(write_text_file(options.folder / sources.back(), model_text(exported)));
+  return link(options.folder,
+              {.title = exported.plan.model,
+               .sources = std::move(sources),
+               .options = options.wait == Wait::interrupt ? "-Werror -DSOC_WAIT_INTERRUPT" : "-Werror"});
+}
+
+Result<std::vector<std::byte>> build_program(const fs::path& program, const FirmwareOptions& options) {
+  const std::string kind = program.extension().string();
+  if (kind != ".c" && kind != ".S" && kind != ".bin")
+    return Diagnostic{"cannot run the program", program.string(), "it is not a file of C, assembly or machine code",
+                      "give a .c or .S file, or the contents of RAM as .bin"};
+  if (kind == ".bin") return read_file(program, soc::kRamBytes);
+  DOVETAIL_TRY(check_firmware_tools());
+  DOVETAIL_ASSIGN(const std::string text, read_text_file(program));
+  DOVETAIL_ASSIGN(std::vector<std::string> sources, copy_sources(options.sources, options.folder, false));
+  sources.push_back("program" + kind);
+  DOVETAIL_TRY(write_text_file(options.folder / sources.back(), text));
+  return link(options.folder, {.title = program.string(),
+                               .sources = std::move(sources),
+                               .headers = fs::absolute(program).parent_path(),
+                               .cause = Cause::input});
 }
 
 }  // namespace dovetail::driver

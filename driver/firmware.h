@@ -1,4 +1,5 @@
-// Firmware for the system on chip (simulator/soc/memory_map.h): an exported program, the driver, and what runs them.
+// Firmware for the system on chip (simulator/soc/memory_map.h): an exported program with the driver, or a program of
+// the user; and what runs them.
 #pragma once
 
 #include <cstddef>
@@ -30,5 +31,9 @@ Result<void> check_firmware_tools();
 // Precondition: exported as C with the name net, for one accelerator. Errors: those of check_firmware_tools(); the
 // compiler's messages; more than RAM holds.
 Result<std::vector<std::byte>> build_firmware(const Exported& exported, const FirmwareOptions& options);
+
+// The same of a program in C or assembly (.c, .S), with the kit's start, serial line and interrupts (soc.h); or the
+// file itself (.bin). Errors: those of build_firmware(); the file cannot be read, or has another extension.
+Result<std::vector<std::byte>> build_program(const std::filesystem::path& program, const FirmwareOptions& options);
 
 }  // namespace dovetail::driver

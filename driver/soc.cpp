@@ -1,7 +1,6 @@
 #include "driver/soc.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,7 +9,7 @@
 #include "base/temporary.h"
 #include "bundle/code/accel.h"
 #include "driver/soc_report.h"
-#include "simulator/rtl/build.h"
+#include "driver/soc_system.h"
 #include "simulator/rtl/find.h"
 #include "simulator/soc/memory_map.h"
 
@@ -45,14 +44,6 @@ Result<std::uint64_t> memory_bytes_of(const exporting::PlannedAccelerator& progr
                     Cause::request};
 }
 
-Result<fs::path> model_of(const isa::HardwareConfig& config, const SocOptions& options) {
-  if (options.model) return *options.model;
-  DOVETAIL_ASSIGN(fs::path core, soc::find_core());
-  const simulator::RtlModelKind kind{.waves = options.waves.has_value(), .core = std::move(core)};
-  if (!options.build_missing) return simulator::find_rtl_model(config, kind);
-  return simulator::find_or_build_rtl_model(config, {.kind = kind, .report = options.report});
-}
-
 // The run on the cycle engine, which reads each region's instructions from where the system has them: the memory's
 // times depend on addresses.
 Result<runtime::RunResult> run_cycle_engine(const Session& session, const std::map<std::string, NdArray>& inputs) {
@@ -83,21 +74,6 @@ std::vector<SocLaunch> launches_of(const runtime::RunResult& run) {
   return launches;
 }
 
-Diagnostic not_ended(const soc::SystemRun& run, const std::string& title, std::uint64_t limit) {
-  const std::string last = last_line(run.serial);
-  const std::string said = last.empty() ? "nothing came over the serial line"
-                                        : fmt::format("the last line over the serial line is \"{}\"", last);
-  if (run.end == soc::SystemRun::End::trap)
-    return {"the processor stopped", title,
-            fmt::format("it met an instruction or an access that it does not support, after {} cycles; {}", run.cycles,
-                        said),
-            "look at the firmware with a waveform", Cause::work};
-  return {"the firmware did not end", title,
-          fmt::format("it ran for {} cycles, the limit; in {} of them the processor waited for an interrupt; {}", limit,
-                      run.waiting, said),
-          "allow more cycles, or look at the firmware with a waveform", Cause::work};
-}
-
 }  // namespace
 
 Result<SocRun> run_soc(Session& session, const SocOptions& options) {
@@ -116,10 +92,7 @@ Result<SocRun> run_soc(Session& session, const SocOptions& options) {
   DOVETAIL_ASSIGN(result.memory_bytes, memory_bytes_of(*exported.plan.accelerator, options));
   result.memory = session.engine_options().memory;
   result.inputs = inputs.announcements;
-  fs::path model;
-  if (options.engine == "rtl") {
-    DOVETAIL_ASSIGN(model, model_of(result.hardware, options));
-  }
+  DOVETAIL_ASSIGN(const fs::path model, soc_model(result.hardware, options));
   DOVETAIL_ASSIGN(const TemporaryPath temporary, make_temporary_folder("soc"));
   report("building the firmware");
   const fs::path design = options.design.empty() ? simulator::hardware_folder() : options.design;
@@ -131,24 +104,14 @@ Result<SocRun> run_soc(Session& session, const SocOptions& options) {
   report("running the cycle engine");
   DOVETAIL_ASSIGN(const runtime::RunResult reference, run_cycle_engine(session, inputs.tensors));
 
-  report("running the system");
-  const soc::SystemOptions system{.config = result.hardware,
-                                  .memory = result.memory,
-                                  .memory_bytes = result.memory_bytes,
-                                  .limit_cycles = options.limit_cycles,
-                                  .broken = options.broken,
-                                  .assertions = options.assertions,
-                                  .waves = options.waves,
-                                  .work = options.work};
-  const auto start = std::chrono::steady_clock::now();
-  DOVETAIL_ASSIGN(const soc::SystemRun run, options.engine == "systemc" ? soc::run_systemc(firmware, system)
-                                                                        : soc::run_verilated(firmware, model, system));
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  result.cycles = run.cycles;
-  result.waiting = run.waiting;
-  if (run.end == soc::SystemRun::End::stopped) return options.work->stopped_at(fmt::format("cycle {}", run.cycles));
-  if (run.end != soc::SystemRun::End::ended) return not_ended(run, title, options.limit_cycles);
-  DOVETAIL_TRY(read_report(run.serial, exported, launches_of(reference), result));
+  DOVETAIL_ASSIGN(const SystemMeasured measured,
+                  run_system(firmware, model,
+                             {.config = result.hardware, .memory = result.memory, .memory_bytes = result.memory_bytes},
+                             options, title));
+  result.seconds = measured.seconds;
+  result.cycles = measured.run.cycles;
+  result.waiting = measured.run.waiting;
+  DOVETAIL_TRY(read_report(measured.run.serial, exported, launches_of(reference), result));
   return result;
 }
 

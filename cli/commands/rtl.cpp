@@ -1,18 +1,15 @@
-#include <chrono>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "cli/commands/all.h"
+#include "cli/commands/build_model.h"
 #include "cli/program/program_file.h"
 #include "cli/report/text.h"
 #include "cli/shell/arguments.h"
 #include "cli/shell/output.h"
-#include "cli/shell/progress.h"
 #include "driver/compile_model.h"
-#include "driver/value_text.h"
 #include "isa/config.h"
-#include "simulator/rtl/build.h"
 #include "simulator/rtl/find.h"
 
 namespace dovetail::cli {
@@ -52,25 +49,11 @@ class Rtl : public Command {
     if (action_ != "build")
       return Diagnostic{"bad usage of `dovetail rtl`", action_, "the actions are build and find",
                         "see `dovetail rtl --help`"};
-    RunningStep step;
-    simulator::RtlBuild build{.kind = {.waves = waves_, .synthesized_dot = synthesis_, .optimize = !fast_},
-                              .report = [&](std::string_view what) { step.begin(what); }};
-    if (design_) build.design = *design_;
-    if (into_) build.into = *into_;
-    const auto start = std::chrono::steady_clock::now();
-    const auto model = simulator::build_rtl_model(config, build);
-    step.end();
-    if (!model.ok()) return fail(Exit::failed, model.errors());
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (json_)
-      print_json({{"kind", "rtl"},
-                  {"config", config.name},
-                  {"model", model->path.string()},
-                  {"new", model->is_new},
-                  {"seconds", seconds}});
-    else if (model->is_new) print("built         {} in {}\n", model->path.string(), driver::seconds_text(seconds));
-    else print("is there      {}\n", model->path.string());
-    return Exit::success;
+    return build_model(config, {.kind = {.waves = waves_, .synthesized_dot = synthesis_, .optimize = !fast_},
+                                .design = design_,
+                                .into = into_,
+                                .report_kind = "rtl",
+                                .json = json_});
   }
 
  private:

@@ -1,4 +1,3 @@
-#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,8 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/file.h"
 #include "bundle/bundle.h"
 #include "cli/commands/all.h"
+#include "cli/commands/build_model.h"
 #include "cli/report/soc_text.h"
 #include "cli/shell/arguments.h"
 #include "cli/shell/output.h"
@@ -17,10 +18,9 @@
 #include "cli/shell/watched_work.h"
 #include "driver/bundle_file.h"
 #include "driver/soc.h"
+#include "driver/soc_boot.h"
 #include "driver/tensor_files.h"
-#include "driver/value_text.h"
 #include "isa/config.h"
-#include "simulator/rtl/build.h"
 #include "simulator/soc/memory_map.h"
 
 namespace dovetail::cli {
@@ -33,24 +33,27 @@ class Soc : public Command {
     options
         .positional(
             "ACTION", action_,
-            "run: a model on the system; build: make its Verilated model if it is missing; map: print its memory "
-            "map")
-        .choices({"run", "build", "map"});
-    options.positional("MODEL.onnx", session_.model.model, "for run: the model, or shapes alone (docs/howto/shapes.md)",
+            "run: a model on the system; boot: a program of yours; build: make the system's Verilated model if it is "
+            "missing; map: print its memory map")
+        .choices({"run", "boot", "build", "map"});
+    options.positional("FILE", session_.model.model,
+                       "for run: MODEL.onnx, or shapes alone (docs/howto/shapes.md); for boot: PROGRAM.c or .S, built "
+                       "with the kit's start and serial line, or the contents of RAM as .bin",
                        Need::optional, File::read);
     session_.model.source.declare(options);
     options.value("--hw", "CONFIG", session_.model.hardware,
                   fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware), File::read);
     options
-        .value(
-            "--engine", "NAME", engine_,
-            "for run: rtl, the design in Verilator (default); systemc, a loosely timed model, whose launches have the "
-            "same cycles: many times faster")
+        .value("--engine", "NAME", engine_,
+               "for run and boot: rtl, the design in Verilator (default); systemc, a loosely timed model, whose "
+               "launches have the "
+               "same cycles: many times faster")
         .choices({"rtl", "systemc"});
     options.value("--clock", "MHZ", session_.model.system.clock, "clock of the system, which memory models need");
     options.value("--memory", "MODEL", session_.model.system.memory,
                   "the accelerator's DRAM, as for `dovetail run` (docs/reference/memory-models.md)");
-    options.value("--memory-bytes", "N", memory_bytes_, "size of that memory (default: as much as the program needs)");
+    options.value("--memory-bytes", "N", memory_bytes_,
+                  "size of that memory (default: as much as the program needs; for boot 1 MiB)");
     options.value(
         "--memory-error", "ADDRESS", broken_,
         "from the first launch on, the memory answers accesses of this address of the accelerator with SLVERR");
@@ -60,6 +63,8 @@ class Soc : public Command {
         .choices({"interrupt", "poll"});
     options.values("--input", "NAME=FILE", inputs_,
                    "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable", File::read);
+    options.value("--serial-input", "FILE", serial_input_,
+                  "for boot: bytes that the program reads from the serial line (soc_read)", File::read);
     options.value("--seed", "N", session_.seed, "seed of the random inputs (default 1)");
     options.values("--shape", "NAME=SHAPE", session_.model.shapes,
                    "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable");
@@ -84,14 +89,16 @@ class Soc : public Command {
         "Needs Verilator, PicoRV32 (DOVETAIL_PICORV32, or Python's package pythondata-cpu-picorv32), and GCC and "
         "picolibc\n"
         "for riscv64-unknown-elf. docs/howto/system-on-chip.md describes the system.\n"
-        "Example: dovetail soc run examples/digits/digits_int8.onnx --hw tiny");
+        "Example: dovetail soc run examples/digits/digits_int8.onnx --hw tiny\n"
+        "         dovetail soc boot program.c --hw tiny --serial-input input.txt");
   }
 
   Result<Exit> run() override {
     if (action_ == "map") return print_map();
     if (action_ == "build") return build();
+    if (action_ == "boot") return boot();
     if (action_ == "run") return run_model();
-    return Diagnostic{"bad usage of `dovetail soc`", action_, "the actions are run, build and map",
+    return Diagnostic{"bad usage of `dovetail soc`", action_, "the actions are run, boot, build and map",
                       "see `dovetail soc --help`"};
   }
 
@@ -107,25 +114,11 @@ class Soc : public Command {
   Result<Exit> build() {
     DOVETAIL_ASSIGN(const auto config, isa::load_config(session_.model.hardware.value_or(driver::kDefaultHardware)));
     DOVETAIL_ASSIGN(auto core, simulator::soc::find_core());
-    RunningStep step;
-    simulator::RtlBuild build{.kind = {.waves = waves_.has_value(), .optimize = !fast_, .core = std::move(core)},
-                              .report = [&](std::string_view what) { step.begin(what); }};
-    if (design_) build.design = *design_;
-    if (into_) build.into = *into_;
-    const auto start = std::chrono::steady_clock::now();
-    const auto model = simulator::build_rtl_model(config, build);
-    step.end();
-    if (!model.ok()) return fail(Exit::failed, model.errors());
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (json_)
-      print_json({{"kind", "soc-build"},
-                  {"config", config.name},
-                  {"model", model->path.string()},
-                  {"new", model->is_new},
-                  {"seconds", seconds}});
-    else if (model->is_new) print("built         {} in {}\n", model->path.string(), driver::seconds_text(seconds));
-    else print("is there      {}\n", model->path.string());
-    return Exit::success;
+    return build_model(config, {.kind = {.waves = waves_.has_value(), .optimize = !fast_, .core = std::move(core)},
+                                .design = design_,
+                                .into = into_,
+                                .report_kind = "soc-build",
+                                .json = json_});
   }
 
   Result<driver::SocOptions> parse() const {
@@ -134,7 +127,7 @@ class Soc : public Command {
       return Diagnostic{"invalid value for --engine", engine_, "the system has no such engine",
                         "give --engine rtl or --engine systemc"};
     if (engine_ != "rtl" && (assertions_ || waves_ || no_build_))
-      return Diagnostic{"bad usage of `dovetail soc run`", "--engine " + engine_,
+      return Diagnostic{fmt::format("bad usage of `dovetail soc {}`", action_), "--engine " + engine_,
                         "--assertions, --waves and --no-build are for the Verilated design",
                         "remove them, or give --engine rtl"};
     options.engine = engine_;
@@ -164,7 +157,52 @@ class Soc : public Command {
     return options;
   }
 
+  // Options of a model, which a program does not have.
+  std::optional<std::string_view> option_of_models() const {
+    if (!inputs_.empty()) return "--input";
+    if (!session_.model.source.layers.empty()) return "--layer";
+    if (output_dir_) return "--output-dir";
+    return std::nullopt;
+  }
+
+  Result<Exit> boot() {
+    const std::string& program = session_.model.model;
+    if (program.empty())
+      return Diagnostic{"bad usage of `dovetail soc boot`", "PROGRAM", "it is missing", "give a .c, .S or .bin file"};
+    if (const auto option = option_of_models())
+      return Diagnostic{"bad usage of `dovetail soc boot`", std::string(*option),
+                        "the option is for `dovetail soc run`", "remove it"};
+    DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
+    DOVETAIL_ASSIGN(driver::SocOptions options, parse());
+    DOVETAIL_ASSIGN(const driver::ModelOptions named, session_.model.parse());
+    DOVETAIL_ASSIGN(const isa::Machine machine, driver::machine_of(named));
+    DOVETAIL_ASSIGN(const driver::System system, driver::system_of(named));
+    driver::SocProgram what{.source = program};
+    if (serial_input_) {
+      DOVETAIL_ASSIGN(what.serial_input, read_text_file(*serial_input_));
+    }
+    WatchedWork watched(limit);
+    options.work = watched.work();
+    watched.begin();
+    RunningStep step;
+    options.report = [&](std::string_view name) { step.begin(name); };
+    const auto booted = driver::boot_soc(machine.hardware, system.memory, what, options);
+    step.end();
+    watched.finish();
+    if (!booted.ok()) return booted.errors();
+    const SocBootFacts facts{*booted, program, machine.hardware.name, engine_, simulator::to_string(system.memory)};
+    if (json_) print_json(soc_boot_json(facts));
+    else print("{}", soc_boot_text(facts));
+    if (booted->status == 0) return Exit::success;
+    return fail(Exit::failed, {{"the program ended with an error", program,
+                                fmt::format("its status is {}, and not 0", booted->status),
+                                "docs/howto/system-on-chip.md lists what ends a run", Cause::work}});
+  }
+
   Result<Exit> run_model() {
+    if (serial_input_)
+      return Diagnostic{"bad usage of `dovetail soc run`", "--serial-input", "the firmware of a model does not read",
+                        "remove the option"};
     if (!session_.model.given())
       return Diagnostic{"bad usage of `dovetail soc run`", "MODEL.onnx", "it is missing",
                         "give a model, or layers with --layer"};
@@ -219,7 +257,7 @@ class Soc : public Command {
   std::string action_, engine_ = "rtl", wait_ = "interrupt", max_cycles_ = "1000000000", format_ = "markdown";
   SessionArguments session_;
   LimitArguments limit_;
-  std::optional<std::string> memory_bytes_, broken_, output_dir_, keep_, waves_, design_, into_;
+  std::optional<std::string> memory_bytes_, broken_, output_dir_, keep_, waves_, design_, into_, serial_input_;
   std::vector<std::string> inputs_;
   bool assertions_ = false, no_build_ = false, fast_ = false, json_ = false;
 };

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/printable.h"
 #include "base/text_table.h"
 #include "driver/value_text.h"
 #include "simulator/memory/memory.h"
@@ -95,6 +96,38 @@ Json soc_json(const SocFacts& facts) {
           {"status", {{"result", run.status.result}, {"text", run.status.text}, {"detail", run.status.detail}}},
           {"right", run.is_right()},
           {"seconds", run.seconds}};
+}
+
+std::string soc_boot_text(const SocBootFacts& facts) {
+  const driver::SocBoot& boot = facts.boot;
+  std::string text = fmt::format("program       {}, {}\nsystem        PicoRV32 and {} ({})\n", facts.program,
+                                 driver::bytes_text(boot.firmware_bytes), facts.hardware, facts.engine);
+  text += fmt::format("memory        {}, {}\n", facts.memory, driver::bytes_text(boot.memory_bytes));
+  std::string_view rest = boot.serial;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    text += fmt::format("serial        {}\n", printable(line));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+  }
+  text +=
+      fmt::format("processor     {} cycles, {} asleep\n", with_separators(boot.cycles), with_separators(boot.waiting));
+  return text + fmt::format("time          {} of simulation\n", driver::seconds_text(boot.seconds));
+}
+
+Json soc_boot_json(const SocBootFacts& facts) {
+  const driver::SocBoot& boot = facts.boot;
+  return {{"kind", "soc-boot"},
+          {"program", facts.program},
+          {"hardware", facts.hardware},
+          {"engine", facts.engine},
+          {"memory", facts.memory},
+          {"memory_bytes", boot.memory_bytes},
+          {"firmware_bytes", boot.firmware_bytes},
+          {"serial", printable(boot.serial, Lines::keep)},
+          {"status", boot.status},
+          {"cycles", boot.cycles},
+          {"waiting_cycles", boot.waiting},
+          {"seconds", boot.seconds}};
 }
 
 }  // namespace dovetail::cli

@@ -63,8 +63,8 @@ std::string map_header() {
     text += fmt::format("#define SOC_INTERRUPT_{} {}u /* {} */\n", row.name, row.line, row.about);
   text += fmt::format(
       "\n/* In simulation. */\n#define SOC_SIMULATED_RAM_BYTES 0x{:x}u\n#define SOC_SIMULATED_DIVIDER {}u\n#define "
-      "SOC_END_OF_RUN {}u\n",
-      kRamBytes, kUartDivider, kEndOfRun);
+      "SOC_END_OF_RUN {}u\n#define SOC_ASK_FOR_INPUT {}u\n#define SOC_END_OF_INPUT {}u\n",
+      kRamBytes, kUartDivider, kEndOfRun, kAskForInput, kEndOfInput);
   return text;
 }
 

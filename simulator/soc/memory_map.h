@@ -65,8 +65,11 @@ inline constexpr std::array kInterrupts{
     Interrupt{"FAULT", 5, "bit 0 of FAULT"},
 };
 
-// In simulation: the size of RAM, the UART's divider, and the byte that ends a run.
-inline constexpr std::uint32_t kRamBytes = 16u << 20, kUartDivider = 3, kEndOfRun = 4;
+// In simulation: the size of RAM and the UART's divider.
+inline constexpr std::uint32_t kRamBytes = 16u << 20, kUartDivider = 3;
+// Bytes over the serial line, of ASCII: firmware ends the run (EOT), and asks for the next byte of its input (ENQ),
+// which the other side sends; after the last one it sends EOT.
+inline constexpr std::uint32_t kEndOfRun = 4, kAskForInput = 5, kEndOfInput = 4;
 
 const Register& soc_register(Target of, std::string_view name);  // precondition: there is one
 const Interrupt& soc_interrupt(std::string_view name);           // precondition: there is one

@@ -6,7 +6,7 @@
 
 #include "simulator/rtl/model_api.h"
 
-#define DOVETAIL_SOC_API_VERSION 1u
+#define DOVETAIL_SOC_API_VERSION 2u
 
 extern "C" {
 
@@ -17,6 +17,8 @@ typedef struct {
   void (*launch)(void* context);
   // A byte came over the serial line.
   void (*serial)(void* context, int byte);
+  // Firmware asked for a byte over the serial line: the one that it is sent.
+  int (*input)(void* context);
 } dovetail_soc_host;
 
 enum {
@@ -30,6 +32,7 @@ enum {
 typedef struct {
   uint32_t bit_cycles;       // of the serial line
   int end_of_run;            // the byte
+  int ask_for_input;         // likewise
   uint64_t limit;            // cycles
   uint32_t address_to_data;  // as of dovetail_rtl_launch
   uint32_t memory_bytes;     // what the design reports to firmware

@@ -54,7 +54,8 @@ Rv32::Stop Rv32::run(std::uint64_t instructions, std::uint32_t cycles) {
   asked_ = false;
   for (; instructions != 0; --instructions) {
     if (trapped_) return Stop::trap;
-    if (enters_interrupt()) continue;
+    // An instruction that waits completes first, so that the interrupt returns to the one after it.
+    if (!waiting_ && enters_interrupt()) continue;
     if (pc_ % 4 != 0) {
       raise(kMisalignedLine);
       if (trapped_) return Stop::trap;

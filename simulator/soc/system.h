@@ -23,9 +23,11 @@ struct SystemOptions {
   MemorySpec memory = IdealMemory{};  // times of the accelerator's memory, from cycle 0 of each launch
   std::uint64_t memory_bytes = 0;     // its size; accesses beyond it are answered with SLVERR
   std::uint64_t limit_cycles = 0;     // the run is ended after so many
-  std::optional<std::uint64_t> broken =
-      {};                   // from the first launch on, the beat with this address is answered with SLVERR
-  bool assertions = false;  // of the design; ignored by the model in SystemC
+  // From the first launch on, the beat with this address is answered with SLVERR.
+  std::optional<std::uint64_t> broken = {};
+  // What firmware is sent over the serial line, a byte each time that it asks (kAskForInput).
+  std::string serial_input = {};
+  bool assertions = false;                          // of the design; ignored by the model in SystemC
   std::optional<std::filesystem::path> waves = {};  // likewise
   Work* work = nullptr;                             // may stop the run
 };
@@ -40,7 +42,7 @@ struct SystemRun {
   End end = End::ended;
   std::uint64_t cycles = 0;   // since reset
   std::uint64_t waiting = 0;  // of these, those in which the processor waited for an interrupt
-  std::string serial;         // what came over the serial line
+  std::string serial;         // what came over the serial line, without the bytes of kEndOfRun and kAskForInput
 };
 
 // On the Verilated design in the file `model`. Preconditions: firmware is at most kRamBytes long; memory_bytes is at

@@ -13,6 +13,7 @@
 #include "simulator/rtl/model_file.h"
 #include "simulator/soc/memory_map.h"
 #include "simulator/soc/model_api.h"
+#include "simulator/soc/serial_input.h"
 #include "simulator/soc/system.h"
 
 namespace dovetail::simulator::soc {
@@ -29,7 +30,8 @@ class VerilatedSystem {
         api_(api),
         times_(make_memory(options.memory, options.config.bus_bytes)),
         beat_(static_cast<std::uint64_t>(options.config.bus_bytes)),
-        bytes_(options.memory_bytes + beat_) {}
+        bytes_(options.memory_bytes + beat_),
+        input_(options.serial_input) {}
 
   Result<SystemRun> run(std::span<const std::byte> firmware) {
     const Model model(api_, api_.create(1, options_.assertions ? 1 : 0));
@@ -43,6 +45,7 @@ class VerilatedSystem {
     const dovetail_soc_host host = functions();
     const dovetail_soc_run what{.bit_cycles = kUartDivider + 1,
                                 .end_of_run = kEndOfRun,
+                                .ask_for_input = kAskForInput,
                                 .limit = options_.limit_cycles,
                                 .address_to_data = static_cast<std::uint32_t>(isa::spec::kAddressToData.value),
                                 .memory_bytes = static_cast<std::uint32_t>(options_.memory_bytes)};
@@ -97,7 +100,8 @@ class VerilatedSystem {
                   of(self).times_->reset();
                   of(self).launched_ = true;
                 },
-            .serial = [](void* self, int byte) { of(self).serial_ += static_cast<char>(byte); }};
+            .serial = [](void* self, int byte) { of(self).serial_ += static_cast<char>(byte); },
+            .input = [](void* self) -> int { return of(self).input_.next(); }};
   }
 
   int accept(std::uint64_t cycle, int direction, std::uint64_t address, std::uint32_t beats, std::uint64_t& answer) {
@@ -134,6 +138,7 @@ class VerilatedSystem {
   std::vector<std::uint8_t> bytes_;
   bool launched_ = false;
   std::string serial_;
+  SerialInput input_;
 };
 
 }  // namespace

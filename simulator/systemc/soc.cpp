@@ -20,6 +20,8 @@ namespace {
 
 // Of an instruction of PicoRV32 on average, with the fetch from RAM.
 constexpr std::uint32_t kCyclesPerInstruction = 5;
+// The bit of the UART's register DATA that marks a new byte.
+constexpr std::uint32_t kIsNew = 1u << 8;
 // Interrupts are taken after so many instructions at the latest.
 constexpr std::uint64_t kQuantum = 1000;
 
@@ -120,7 +122,8 @@ SocProcessor::SocProcessor(sc_core::sc_module_name name, std::span<const std::by
       options_(options),
       memory_(memory),
       ram_(soc::kRamBytes),
-      core_(ram_, *this) {
+      core_(ram_, *this),
+      input_(options.serial_input) {
   std::ranges::copy(firmware, ram_.begin());
   SC_HAS_PROCESS(SocProcessor);
   SC_THREAD(run);
@@ -185,6 +188,26 @@ void SocProcessor::fault(std::uint32_t address, bool is_write) {
   core_.set_interrupts(lines());
 }
 
+// The other side receives a byte, and answers one that asks for input after all its earlier answers.
+void SocProcessor::send(unsigned char byte) {
+  const Cycle byte_cycles = Cycle{10} * (divider_ + 1);
+  begun_ = std::max(now(), sent_);
+  sent_ = begun_ + byte_cycles;
+  if (byte == soc::kEndOfRun) return core_.stop();
+  if (byte != soc::kAskForInput) {
+    result_.serial += static_cast<char>(byte);
+    return;
+  }
+  const Cycle from = arrivals_.empty() ? sent_ : std::max(sent_, arrivals_.back().cycle);
+  arrivals_.push_back({from + byte_cycles, static_cast<unsigned char>(input_.next())});
+}
+
+// A byte that has not been read is replaced by the next one.
+void SocProcessor::receive() {
+  for (; !arrivals_.empty() && arrivals_.front().cycle <= now(); arrivals_.pop_front())
+    received_ = kIsNew | arrivals_.front().byte;
+}
+
 bool SocProcessor::access_accelerator(tlm::tlm_command command, std::uint32_t offset, std::uint32_t& value) {
   pass_time();
   if (command == tlm::TLM_WRITE_COMMAND && offset == isa::spec::kRegisters[0].offset && (value & 1) != 0)
@@ -215,8 +238,14 @@ std::optional<std::uint32_t> SocProcessor::read_target(std::uint32_t address) {
     if (access_accelerator(tlm::TLM_READ_COMMAND, offset, word)) return word;
     return std::nullopt;
   }
-  if (is_at(Target::uart, "DATA", address)) return 0;  // nothing is received
-  if (is_at(Target::uart, "STATUS", address)) return now() >= sent_ ? 1 : 0;
+  if (is_at(Target::uart, "DATA", address)) {
+    receive();
+    return std::exchange(received_, received_ & 0xff);
+  }
+  if (is_at(Target::uart, "STATUS", address)) {
+    receive();
+    return (now() >= begun_ ? 1u : 0u) | (received_ & kIsNew) >> 7;
+  }
   if (is_at(Target::uart, "DIVIDER", address)) return divider_;
   if (is_at(Target::system, "TIME_LO", address)) {
     time_high_ = static_cast<std::uint32_t>(now() >> 32);
@@ -239,11 +268,8 @@ bool SocProcessor::write_target(std::uint32_t address, std::uint32_t value, std:
   if (is_in(Target::accelerator, address))
     return access_accelerator(tlm::TLM_WRITE_COMMAND, address - soc::window(Target::accelerator).base, value);
   if (is_at(Target::uart, "DATA", address)) {
-    if (now() < sent_) return false;
-    sent_ = now() + std::uint64_t{10} * (divider_ + 1);
-    const auto byte = static_cast<unsigned char>(value);
-    if (byte == soc::kEndOfRun) core_.stop();
-    else result_.serial += static_cast<char>(byte);
+    if (now() < begun_) return false;
+    send(static_cast<unsigned char>(value));
     return true;
   }
   if (is_at(Target::uart, "DIVIDER", address)) divider_ = value & 0xffff;

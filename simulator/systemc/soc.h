@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@
 #include "simulator/memory/memory.h"
 #include "simulator/soc/memory_map.h"
 #include "simulator/soc/rv32.h"
+#include "simulator/soc/serial_input.h"
 #include "simulator/soc/system.h"
 
 namespace dovetail::simulator::systemc {
@@ -74,6 +76,8 @@ class SocProcessor : public sc_core::sc_module, private soc::Rv32::Bus {
   bool write_target(std::uint32_t address, std::uint32_t value, std::uint32_t mask);
   bool access_accelerator(tlm::tlm_command command, std::uint32_t offset, std::uint32_t& value);
   void fault(std::uint32_t address, bool is_write);
+  void send(unsigned char byte);
+  void receive();
 
   const soc::SystemOptions& options_;
   SocMemory& memory_;
@@ -83,7 +87,16 @@ class SocProcessor : public sc_core::sc_module, private soc::Rv32::Bus {
   soc::SystemRun result_;
 
   std::uint32_t divider_ = 0xffff;
-  Cycle sent_ = 0;  // the serial line is free from this cycle on
+  // Of the last byte: the cycles from which on there is room for the next one, and the line is free.
+  Cycle begun_ = 0, sent_ = 0;
+  // Bytes that are on their way to the processor, with the cycles of their arrival; what DATA reads as.
+  struct Arrival {
+    Cycle cycle;
+    unsigned char byte;
+  };
+  std::deque<Arrival> arrivals_;
+  std::uint32_t received_ = 0;
+  soc::SerialInput input_;
   std::uint64_t compare_ = ~std::uint64_t{0};
   std::uint32_t time_high_ = 0, fault_ = 0, fault_address_ = 0;
   bool timer_enabled_ = false;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs models on the system on chip: values, cycles, interrupts, errors and planted faults.
+"""Runs models, and a separate program, on the system on chip: values, cycles, interrupts, errors and planted faults.
 
 usage: soc.py DOVETAIL [--build CONFIG] [CASE]
 Without CASE, those of the tier (tools/tier.py). --build makes the Verilated model of a configuration instead. Exit status 77: a
@@ -7,6 +7,7 @@ tool is missing.
 """
 
 import argparse
+import difflib
 import json
 import os
 import pathlib
@@ -25,8 +26,11 @@ IDEAL, DDR = "ideal:latency=24", "bank:ddr4-2400"
 # A product that takes the accelerator a few thousand cycles, and the processor not much more.
 SMALL = ("--layer", "gemm 8x16 -> 8", "--hw", "tiny")
 LIMIT = "6000000"  # cycles of a run of SMALL that hangs
+CHIP = SOURCE / "tests/soc/chip.c"
+# What chip.c asks for over the serial line.
+CHIP_INPUT = b"\x55\x00\xff\x80\x01xyhello, chip"
 # The faults of the sample of ./dev test.
-SAMPLE_FAULTS = ("the accelerator's interrupt is not connected", "the processor reads the wrong word of a beat")
+SAMPLE_FAULTS = ("the accelerator's interrupt is not connected", "the processor reads the wrong word of a beat", "the timer compares half of its time")
 
 
 class Wrong(Exception):
@@ -63,6 +67,19 @@ class Runs:
         else:
             expect(0 < report["interrupts"] <= len(report["launches"]) and report["waiting_cycles"] > 0, f"no interrupts: {report}")
         return report
+
+    def chip(self, engine, variables=None):
+        """The differences of what chip.c prints from chip.txt, or why it did not end; empty: none."""
+        given = self.folder / "chip_input"
+        given.write_bytes(CHIP_INPUT)
+        words = ["soc", "boot", CHIP, "--hw", "tiny", "--engine", engine, "--serial-input", given, "--max-cycles", "1000000", "--json"]
+        words += ["--assertions"] if engine == "rtl" else []
+        done = subprocess.run([self.cli, *map(str, words)], capture_output=True, text=True, check=False, env=os.environ | (variables or {}))
+        if done.returncode != 0:
+            return done.stderr
+        report = json.loads(done.stdout)
+        expected = CHIP.with_suffix(".txt").read_text().splitlines()
+        return "\n".join(difflib.unified_diff(expected, report["serial"].splitlines(), "tests/soc/chip.txt", f"engine {engine}", n=0, lineterm=""))
 
     def zoo(self, name):
         path = self.folder / f"{name}.onnx"
@@ -116,12 +133,46 @@ def bus_faults(runs):
         expect("bus_fault" in messages, messages)
 
 
+def chip(runs):
+    """The timer, the receiver of the serial line, and errors of the bus: chip.c finds them on both engines."""
+    for engine in ("rtl", "systemc"):
+        differences = runs.chip(engine)
+        expect(not differences, f"{differences}\nIf it is right: dovetail soc boot tests/soc/chip.c prints it (chip.txt has no \"serial\")")
+
+
+def boot(runs):
+    """Programs of the user: machine code, a status, an error that nothing handles, and what is refused."""
+    program = runs.folder / "program.c"
+    keep = runs.folder / "kept"
+    program.write_text('#include "soc.h"\nint main(void) {\n  soc_serial_begin();\n  soc_print("one\\ntwo\\x01\\n");\n  return 7;\n}\n')
+    words = ("--hw", "tiny", "--engine", "systemc")
+    output, messages = runs.command("soc", "boot", program, *words, "--keep", keep, "--json", status=1)
+    report = json.loads(output)
+    expect(report["serial"] == "one\ntwo\\x01\n" and report["status"] == 7, str(report))
+    expect("its status is 7" in messages, messages)
+    output, _ = runs.command("soc", "boot", keep / "firmware.bin", *words, status=1)
+    expect("serial        one\nserial        two\\x01\n" in output, output)
+    program.write_text('#include "dovetail_soc.h"\n#include "soc.h"\nint main(void) {\n  soc_serial_begin();\n  soc_mask_interrupts(~SOC_ALWAYS_ENABLED);\n'
+                       "  return *(volatile int*)0x20000000;\n}\n")
+    output, _ = runs.command("soc", "boot", program, *words, status=1)
+    expect("serial        fault read 20000000\n" in output, output)
+    program.write_text("int main(void) { return missing; }\n")
+    large = runs.folder / "large.bin"
+    large.write_bytes(bytes((16 << 20) + 1))
+    rows = [((program,), "'missing' undeclared"), ((), "PROGRAM"), ((large,), "large.bin"), ((DIGITS,), "not a file of C"),
+            ((program, "--input", "x=y.npy"), "--input"), ((program, "--memory-bytes", "2000000"), "2000000 bytes > 1048576"),
+            ((runs.folder / "none.c",), "none.c"), ((program, "--serial-input", runs.folder / "none.txt"), "none.txt")]
+    for given, said in rows:
+        _, messages = runs.command("soc", "boot", *given, *words, status=2)
+        expect(said in messages, f"{given}: {messages}")
+
+
 def usage(runs):
     """Wrong words and missing tools are refused with a remedy."""
-    rows = [(("soc", "fly"), "the actions are run, build and map"), (("soc", "run"), "it is missing"),
+    rows = [(("soc", "fly"), "the actions are run, boot, build and map"), (("soc", "run"), "it is missing"),
             (("soc", "run", *SMALL, "--wait", "luck"), "--wait poll"), (("soc", "run", *SMALL, "--engine", "magic"), "--engine systemc"),
             (("soc", "run", *SMALL, "--engine", "systemc", "--assertions"), "--engine rtl"), (("soc", "map", "--format", "tex"), "markdown"),
-            (("soc", "run", runs.folder / "none.onnx"), "none.onnx")]
+            (("soc", "run", *SMALL, "--serial-input", CHIP), "the firmware of a model does not read"), (("soc", "run", runs.folder / "none.onnx"), "none.onnx")]
     for words, said in rows:
         _, messages = runs.command(*words, status=2)
         expect(said in messages, f"{words}: {messages}")
@@ -144,12 +195,12 @@ def usage(runs):
 
 
 def faults(runs):
-    """A copy of the design with one fault: the command must say what is wrong."""
+    """A copy of the design with one fault: the run of a model, or of chip.c, must show what is wrong."""
     lines = (SOURCE / "tests/soc/faults.txt").read_text().splitlines()
     rows = [[part.strip() for part in line.split(" | ")] for line in lines if line and not line.startswith("#")]
     names, which = tier.judged([row[0] for row in rows], SAMPLE_FAULTS)
     print(f"faults: {which}", flush=True)
-    for number, (name, file, before, after, said) in enumerate(row for row in rows if row[0] in names):
+    for number, (name, file, before, after, run, said) in enumerate(row for row in rows if row[0] in names):
         design = runs.folder / f"fault{number}"
         shutil.copytree(SOURCE / "hw", design)
         text = (design / file).read_text()
@@ -157,7 +208,10 @@ def faults(runs):
         (design / file).write_text(text.replace(before, after))
         models = {"DOVETAIL_HW": str(design), "XDG_CACHE_HOME": str(runs.folder / "models")}
         runs.command("soc", "build", "--hw", "tiny", "--fast-build", variables=models)
-        _, messages = runs.command("soc", "run", *SMALL, "--max-cycles", LIMIT, status=1, variables=models)
+        if run == "chip":
+            messages = runs.chip("rtl", models)
+        else:
+            _, messages = runs.command("soc", "run", *SMALL, "--max-cycles", LIMIT, status=1, variables=models)
         expect(re.search(said, messages), f"{name}: not found: {messages}")
         print(f"{name}: found", flush=True)
 
@@ -174,10 +228,12 @@ CASES = {
     "systemc": systemc,
     "errors": errors,
     "bus faults": bus_faults,
+    "chip": chip,
+    "boot": boot,
     "usage": usage,
     "faults": faults,
 }
-SAMPLE = ("digits, interrupt, DDR4", "digits, polling, ideal memory", "keywords, interrupt, DDR4", "systemc", "errors", "bus faults", "usage", "faults")
+SAMPLE = ("digits, interrupt, DDR4", "digits, polling, ideal memory", "keywords, interrupt, DDR4", "systemc", "errors", "bus faults", "chip", "boot", "usage", "faults")
 
 
 def missing():

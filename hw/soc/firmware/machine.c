@@ -1,5 +1,6 @@
-/* The accelerator's registers and memory, interrupts and time. */
+/* The accelerator's registers, interrupt and memory. */
 #include "dovetail_isa.h"
+#include "dovetail_machine.h"
 #include "dovetail_soc.h"
 #include "soc.h"
 
@@ -11,41 +12,8 @@ static volatile uint32_t* at(uint32_t address) {
   return (volatile uint32_t*)(uintptr_t)address;
 }
 
-/* PicoRV32's instructions: maskirq disables the lines whose bits are set; waitirq waits until a line is pending, also
- * one that is disabled. */
-static void mask_interrupts(uint32_t mask) {
-  __asm__ volatile(".insn r 0x0b, 0, 3, x0, %0, x0" ::"r"(mask) : "memory");
-}
-static void wait_for_interrupt(void) {
-  uint32_t pending;
-  __asm__ volatile(".insn r 0x0b, 0, 4, %0, x0, x0" : "=r"(pending)::"memory");
-}
-
-#define LINE(name) (1u << SOC_INTERRUPT_##name)
-#define OWN_LINES 7u /* of PicoRV32: its timer, illegal instructions, accesses that are not aligned */
-#define ALWAYS_ENABLED (6u | LINE(FAULT))
-
-uint64_t soc_time(void) {
-  const uint32_t low = *at(SOC_SYSTEM_TIME_LO);
-  return low | (uint64_t)*at(SOC_SYSTEM_TIME_HI) << 32;
-}
-
-/* Called by the handler, with the pending lines and the address to return to. */
-void soc_interrupt(uint32_t lines, uint32_t address) {
-  if (lines & LINE(FAULT)) {
-    soc_print("fault ");
-    soc_print(*at(SOC_SYSTEM_FAULT) & 2u ? "write " : "read ");
-    soc_print_hex(*at(SOC_SYSTEM_FAULT_ADDRESS));
-    soc_print("\n");
-    soc_end(1);
-  }
-  if (lines & OWN_LINES) {
-    soc_print("trap ");
-    soc_print_hex(address);
-    soc_print("\n");
-    soc_end(1);
-  }
-  if (lines & LINE(ACCELERATOR)) {
+void soc_device_interrupt(uint32_t lines) {
+  if (lines & SOC_LINE(ACCELERATOR)) {
     volatile uint32_t* const status = at(SOC_ACCELERATOR_BASE + DOVETAIL_REG_INTERRUPT_STATUS);
     ++soc_interrupt_count;
     *status = *status; /* the level falls */
@@ -83,9 +51,9 @@ static void pause(void* context) {
   const uint32_t before = soc_interrupt_count;
   (void)context;
   while (soc_interrupt_count == before) {
-    wait_for_interrupt();
-    mask_interrupts(~(ALWAYS_ENABLED | LINE(ACCELERATOR)));
-    mask_interrupts(~ALWAYS_ENABLED);
+    soc_wait_for_interrupt();
+    soc_mask_interrupts(~(SOC_ALWAYS_ENABLED | SOC_LINE(ACCELERATOR)));
+    soc_mask_interrupts(~SOC_ALWAYS_ENABLED);
   }
 }
 #endif
@@ -93,11 +61,9 @@ static void pause(void* context) {
 struct dovetail_machine* soc_machine(void) {
   static struct dovetail_device device = {0, read_register, write_register, 0};
   static struct dovetail_machine machine;
-  mask_interrupts(~ALWAYS_ENABLED);
+  soc_mask_interrupts(~SOC_ALWAYS_ENABLED);
 #ifdef SOC_WAIT_INTERRUPT
   device.pause = pause;
-#else
-  (void)wait_for_interrupt;
 #endif
   machine.accelerators = &device;
   machine.count = 1;

@@ -1,4 +1,5 @@
 /* Runs a model once, and reports over the serial line: steps, launches, outputs. `dovetail soc run` reads it. */
+#include "dovetail_machine.h"
 #include "soc.h"
 
 void soc_print_step(const char* name, int result) {

@@ -50,6 +50,15 @@ void soc_print_output(const char* name, const void* bytes, uint32_t count) {
   soc_print("\n");
 }
 
+int soc_read(void) {
+  uint32_t data;
+  put(SOC_ASK_FOR_INPUT);
+  do data = *at(SOC_UART_DATA);
+  while (!(data & 0x100u));
+  data &= 0xffu;
+  return data == SOC_END_OF_INPUT ? -1 : (int)data;
+}
+
 void soc_end(int status) {
   soc_print("end ");
   if (status < 0) soc_print("-");

@@ -62,5 +62,4 @@ reset:
   j 1b
 2:
   call main
-3:
-  j 3b
+  call soc_end /* with the result of main */

@@ -1,5 +1,6 @@
-// The test bench of a Verilated system on chip: clock, reset, memory, and the receiver of the serial line.
+// The test bench of a Verilated system on chip: clock, reset, memory, and the other side of the serial line.
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,6 +56,36 @@ class SerialLine {
   std::uint32_t bit_cycles_, wait_ = 0;
   int bits_ = 0;  // left of a byte, with start and stop bit
   int byte_ = 0;
+};
+
+// A sender, of one byte after the other.
+class SerialSender {
+ public:
+  explicit SerialSender(std::uint32_t bit_cycles) : bit_cycles_(bit_cycles), wait_(bit_cycles) {}
+
+  void send(int byte) { bytes_.push_back(byte); }
+  // The level in the next cycle.
+  bool level() {
+    if (bits_ == 0) {
+      if (bytes_.empty()) return true;
+      shift_ = 0x200u | static_cast<unsigned>(bytes_.front()) << 1;  // stop bit, data, start bit
+      bytes_.pop_front();
+      bits_ = 10;
+    }
+    const bool level = (shift_ & 1) != 0;
+    if (--wait_ == 0) {
+      wait_ = bit_cycles_;
+      shift_ >>= 1;
+      --bits_;
+    }
+    return level;
+  }
+
+ private:
+  std::uint32_t bit_cycles_, wait_;
+  unsigned shift_ = 0;
+  int bits_ = 0;  // left of a byte, with start and stop bit
+  std::deque<int> bytes_;
 };
 
 class Model {
@@ -118,6 +149,7 @@ class Model {
   void run_to_end(const dovetail_soc_host& host, const dovetail_soc_run& what, dovetail_soc_result& result) {
     const auto* const root = top_->rootp;
     SerialLine line(what.bit_cycles);
+    SerialSender sender(what.bit_cycles);
     dovetail_rtl_launch launch{};
     launch.address_to_data = what.address_to_data;
     memory_->begin(launch);
@@ -132,6 +164,7 @@ class Model {
         cycle = 0;
       }
       memory_->drive(host.memory, cycle);
+      top_->uart_rx_i = sender.level();
       top_->eval();
       memory_->take(host.memory, cycle, 0);
       result.waiting += root->dovetail_soc__DOT__u_cpu__DOT__u_core__DOT__do_waitirq;
@@ -139,7 +172,8 @@ class Model {
       edge();
       if (const int byte = line.sample(top_->uart_tx_o); byte >= 0) {
         if (byte == what.end_of_run) return end(result, DOVETAIL_SOC_ENDED);
-        host.serial(host.memory.context, byte);
+        if (byte == what.ask_for_input) sender.send(host.input(host.memory.context));
+        else host.serial(host.memory.context, byte);
       }
       if (trapped) return end(result, DOVETAIL_SOC_TRAP);
       if (result.cycles >= what.limit) return end(result, DOVETAIL_SOC_LIMIT);

@@ -257,6 +257,20 @@ TEST_CASE("PicoRV32: waitirq waits for any line, also a disabled one") {
   CHECK(processor.core.pc() == 0x44);
 }
 
+TEST_CASE("PicoRV32: an interrupt that ends waitirq returns to the instruction after it") {
+  Processor processor;
+  processor.run(r_type(0x0b, 0, 3), 0);  // maskirq: all lines are enabled
+  CHECK(processor.run(r_type(0x0b, 0, 4)) == Rv32::Stop::waiting);
+  processor.core.set_interrupts(1u << 5);
+  CHECK(processor.core.run(2) == Rv32::Stop::count);
+  CHECK(processor.x3() == 1u << 5);
+  CHECK(processor.core.pc() == 0x10);
+  processor.core.set_interrupts(0);
+  processor.put(0x10, 2u << 25 | 0x0b);  // retirq
+  CHECK(processor.core.run(1) == Rv32::Stop::count);
+  CHECK(processor.core.pc() == 0x44);
+}
+
 TEST_CASE("PicoRV32: setq and getq keep four words") {
   Processor processor;
   processor.run(1u << 25 | 1u << 15 | 2u << 7 | 0x0b, 0x1234);  // setq q2, x1
