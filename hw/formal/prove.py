@@ -27,10 +27,12 @@ SOLVER = "z3"
 # The sample of ./dev test: for each harness a proof, and a fault that it must detect, of a few seconds.
 PROOFS_SAMPLE = ("token FIFO of 4", "FIFO of 5", "read arbiter, 2 beats", "splitter, 64 bytes a beat", "read buffer of 8", "write port of 4",
                  "bodies of dot, 1 lane", "REQUANT up to its product", "table, beats of 4 bytes", "epilogue with its table",
-                 "reciprocal and root", "an element of WGT4 a beat", "offset of operands")
+                 "reciprocal and root", "an element of WGT4 a beat", "offset of operands", "decoder, small memory", "reads of the system",
+                 "registers of the system")
 FAULTS_SAMPLE = ("tokens survive a flush", "head wraps one word early", "length one too long", "longer than allowed by one", "credit not given back",
                  "W waits for AW", "products of magnitudes", "scale's sign forgotten", "first copy for all lanes",
-                 "looked up without being asked", "last digit not rounded", "weights of 4 bits are not signed", "mask that Yosys reads as 0")
+                 "looked up without being asked", "last digit not rounded", "weights of 4 bits are not signed", "mask that Yosys reads as 0",
+                 "OKAY outside the windows", "a burst is taken back", "data waits for its address", "an answer is not held")
 # From a flat design to SMT-LIB.
 FINISH = "async2sync; dffunmap; opt_clean; check -assert; write_smt2 -wires design.smt2"
 
@@ -50,10 +52,15 @@ def run(*command, folder):
     return subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False, timeout=900)
 
 
-def translate(folder, rtl, package, harness, parameters, modules):
+def source(hardware, module):
+    return hardware / ("soc" if module.startswith("soc_") else "rtl") / f"dovetail_{module}.sv"
+
+
+def translate(folder, hardware, harness, parameters, modules):
     """Writes the harness with its modules as SMT-LIB; returns the error, or None. Parameters in upper case are constants of the package."""
     values = dict(parameter.split("=") for parameter in parameters.split())
-    files = [package] + [rtl / f"dovetail_{module}.sv" for module in modules.split()] + [HARDWARE / "formal" / f"{harness}.sv"]
+    packages = [HARDWARE / "gen" / f"dovetail_{name}_pkg.sv" for name in ("isa", "soc")]
+    files = packages + [source(hardware, module) for module in modules.split()] + [HARDWARE / "formal" / f"{harness}.sv"]
     files = yosys_sources.write_without_imports(files, folder)
     for name in [name for name in values if name.isupper()]:
         files[0].write_text(re.sub(rf"(int unsigned {name} = )\d+", rf"\g<1>{values.pop(name)}", files[0].read_text()))
@@ -82,12 +89,12 @@ def check(folder, *mode):
     return done.returncode == 0 and "Status: PASSED" in done.stdout, "; ".join(said) + done.stderr[-500:]
 
 
-def prove(package, proof):
+def prove(proof):
     name, harness, parameters, modules, base, induction, cover = proof
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as name_of_folder:
         folder = pathlib.Path(name_of_folder)
-        problem = translate(folder, HARDWARE / "rtl", package, harness, parameters, modules)
+        problem = translate(folder, HARDWARE, harness, parameters, modules)
         if problem:
             return False, f"{name}: {problem}"
         steps = [("base", ["-t", base])]
@@ -103,20 +110,22 @@ def prove(package, proof):
     return True, f"{name}: holds {kind} ({time.monotonic() - start:.1f} s)"
 
 
-def try_fault(package, proofs, fault):
+def try_fault(proofs, fault):
     name, proof, file, before, after = fault
     if proof not in proofs:
         return False, f"{name}: there is no proof {proof}"
     _, harness, parameters, modules, base, induction, _ = proofs[proof]
     with tempfile.TemporaryDirectory() as name_of_folder:
         folder = pathlib.Path(name_of_folder)
-        rtl = folder / "rtl"
-        shutil.copytree(HARDWARE / "rtl", rtl)
-        text = (rtl / file).read_text()
+        hardware = folder / "hw"
+        for name_of_part in ("rtl", "soc"):
+            shutil.copytree(HARDWARE / name_of_part, hardware / name_of_part)
+        planted = hardware / (file if "/" in file else f"rtl/{file}")
+        text = planted.read_text()
         if text.count(before) != 1:
             return False, f"{name}: {file} has {text.count(before)} times: {before}"
-        (rtl / file).write_text(text.replace(before, after))
-        problem = translate(folder, rtl, package, harness, parameters, modules)
+        planted.write_text(text.replace(before, after))
+        problem = translate(folder, hardware, harness, parameters, modules)
         if problem:
             return False, f"{name}: cannot be planted: {problem}"
         holds, said = check(folder, "-t", base)
@@ -137,7 +146,6 @@ def main():
         if not shutil.which(program):
             print(f"skipped: {program} is not installed")
             return 77
-    package = HARDWARE / "gen" / "dovetail_isa_pkg.sv"
     proofs = {row[0]: row for row in table("proofs.txt", 7)}
     if arguments.faults:
         faults = table("faults.txt", 5)
@@ -147,10 +155,10 @@ def main():
             return 1
         names = [fault[0] for fault in faults]
         sample = FAULTS_SAMPLE
-        work = [(fault[0], lambda fault=fault: try_fault(package, proofs, fault)) for fault in faults]
+        work = [(fault[0], lambda fault=fault: try_fault(proofs, fault)) for fault in faults]
     else:
         names, sample = list(proofs), PROOFS_SAMPLE
-        work = [(name, lambda proof=proof: prove(package, proof)) for name, proof in proofs.items()]
+        work = [(name, lambda proof=proof: prove(proof)) for name, proof in proofs.items()]
     if not arguments.filter:
         names, which = tier.judged(names, sample)
         print(f"{'faults' if arguments.faults else 'proofs'}: {which}")

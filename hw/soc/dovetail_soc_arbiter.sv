@@ -138,13 +138,16 @@ module dovetail_soc_arbiter #(
   logic [AddressBits-1:0] w_addr_q;
   logic [31:0]            w_data_q;
   logic [3:0]             w_strb_q;
-  logic [CountBits-1:0]   w_count_q, w_open_q;  // of the accelerator: not answered; data not complete
+  logic [CountBits-1:0]   w_count_q;  // of the accelerator, not answered
+  // Its addresses that are accepted, less its bursts whose data is complete: -1 if the memory took the data first.
+  logic signed [CountBits-1:0] w_lead_q;
   logic [BusBytes-1:0]    w_lanes;
   logic                   cpu_wants, aw_passes, w_passes, a_aw, a_w_end;
 
   assign cpu_wants   = aw_wants_q && w_wants_q;
   assign aw_passes   = !w_of_cpu_q && (!cpu_wants || aw_shown_q || w_owed_q);
-  assign w_passes    = !w_of_cpu_q && w_open_q != '0;  // data after its address
+  // Data passes with its address or after it: the memory may wait for the data before it takes the address.
+  assign w_passes    = !w_of_cpu_q && (w_lead_q > 0 || (w_lead_q == 0 && a_awvalid_i && aw_passes));
   assign m_awvalid_o = w_of_cpu_q ? !aw_sent_q : a_awvalid_i && aw_passes;
   assign m_awaddr_o  = w_of_cpu_q ? beat_addr(w_addr_q) : a_awaddr_i;
   assign m_awlen_o   = w_of_cpu_q ? 8'd0 : a_awlen_i;
@@ -182,10 +185,10 @@ module dovetail_soc_arbiter #(
       aw_shown_q <= 1'b0;
       w_owed_q   <= 1'b0;
       w_count_q  <= '0;
-      w_open_q   <= '0;
+      w_lead_q   <= '0;
     end else begin
       w_count_q  <= w_count_q + CountBits'(a_aw) - CountBits'(a_bvalid_o);
-      w_open_q   <= w_open_q + CountBits'(a_aw) - CountBits'(a_w_end);
+      w_lead_q   <= $signed(w_lead_q + CountBits'(a_aw) - CountBits'(a_w_end));
       aw_shown_q <= !w_of_cpu_q && m_awvalid_o && !m_awready_i;
       if (a_aw || !a_awvalid_i) w_owed_q <= 1'b0;
       if (c_awvalid_i && c_awready_o) begin
