@@ -1,34 +1,15 @@
 // The test bench of one Verilated configuration: clock, registers, launches and their events.
 #include <cstring>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <string>
 
-#include <verilated.h>
-
 #include <Vdovetail_top.h>
 #include <Vdovetail_top___024root.h>
-#if VM_TRACE
-#include <verilated_fst_c.h>
-#endif
 
 #include "hw/tb/axi_memory.h"
+#include "hw/tb/clocked_model.h"
 #include "simulator/rtl/model_api.h"
-
-namespace {
-
-// Thrown at a failed assertion of the design. It leaves the model in the middle of a cycle.
-struct AssertionFailed {
-  std::string where;
-};
-
-}  // namespace
-
-// Verilator calls this instead of ending the process (VL_USER_STOP).
-void vl_stop(const char* file, int line, const char* hierarchy) {
-  throw AssertionFailed{std::string(file) + ":" + std::to_string(line) + " in " + hierarchy};
-}
 
 namespace {
 
@@ -95,27 +76,15 @@ struct Running {
   std::deque<std::uint64_t> issued[3];
 };
 
-class Model {
+class Model : private ClockedModel<Vdovetail_top> {
  public:
-  Model(std::uint64_t seed, bool assertions) : context_(std::make_unique<VerilatedContext>()) {
-    context_->assertOn(assertions);
-    context_->randReset(2);
-    // Verilator takes positive seeds; with 0 it would seed from the clock.
-    context_->randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
-#if VM_TRACE
-    context_->traceEverOn(true);
-#endif
-    top_ = std::make_unique<Vdovetail_top>(context_.get());
+  Model(std::uint64_t seed, bool assertions) : ClockedModel(seed, assertions) {
     memory_.emplace(*top_);
     quiet_inputs();
     reset();
   }
-  ~Model() {
-    enter();
-    top_->final();
-  }
-  Model(const Model&) = delete;
-  Model& operator=(const Model&) = delete;
+
+  using ClockedModel::open_waves;
 
   // Runs `work` on the model. Returns false if an assertion fails in it or has failed before; then
   // the model can only be destroyed.
@@ -162,21 +131,8 @@ class Model {
   }
   bool interrupt() const { return top_->interrupt_o; }
   void read_sram(int memory, std::uint64_t index, std::uint8_t* element) const;
-  bool open_waves([[maybe_unused]] const char* path) {
-#if VM_TRACE
-    waves_ = std::make_unique<VerilatedFstC>();
-    top_->trace(waves_.get(), 99);
-    waves_->open(path);
-    return waves_->isOpen();
-#else
-    return false;
-#endif
-  }
 
  private:
-  // Verilator's run time uses the thread's context unless one is passed: that of the most recently
-  // created model, which may be destroyed already.
-  void enter() { Verilated::threadContextp(context_.get()); }
   // The response comes in the next cycle.
   void begin_write(std::uint32_t offset, std::uint32_t value, int strobes) {
     top_->reg_awvalid_i = top_->reg_wvalid_i = 1;
@@ -202,13 +158,6 @@ class Model {
     tick();
   }
   void settle() { top_->eval(); }
-  void edge() {
-    top_->clk_i = 1;
-    top_->eval();
-    dump();
-    top_->clk_i = 0;
-    dump_half();
-  }
   void tick() {
     if (running_) {
       if (step(*running_)) return end_launch();
@@ -222,20 +171,8 @@ class Model {
     memory_->quiet_inputs();
     running_.reset();
   }
-  void dump() {
-#if VM_TRACE
-    if (waves_) waves_->dump(time_ += 5);
-#endif
-  }
-  void dump_half() {
-#if VM_TRACE
-    if (waves_) waves_->dump(time_ += 5);
-#endif
-  }
 
   std::string failed_;  // the place of the failed assertion
-  std::unique_ptr<VerilatedContext> context_;
-  std::unique_ptr<Vdovetail_top> top_;
   std::optional<AxiMemory<Vdovetail_top>> memory_;
   struct Attached {
     dovetail_rtl_host host;
@@ -243,10 +180,6 @@ class Model {
   };
   std::optional<Attached> attached_;
   std::optional<Running> running_;
-#if VM_TRACE
-  std::unique_ptr<VerilatedFstC> waves_;
-  std::uint64_t time_ = 0;
-#endif
 };
 
 void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& what, dovetail_rtl_result& result) {

@@ -46,7 +46,7 @@ std::string design_text(const fs::path& design, const RtlModelKind& kind) {
   std::vector<fs::path> files;
   std::error_code ignored;
   std::vector<const char*> folders{"rtl", "sva", "tb"};
-  if (kind.is_system()) folders.insert(folders.end(), {"soc", "soc/sva", "soc/tb"});
+  if (kind.is_system()) folders.insert(folders.end(), {"soc", "soc/tb"});
   for (const char* folder : folders)
     for (const fs::path& path : entries_of(design / folder))
       if (fs::is_regular_file(path, ignored)) files.push_back(path);

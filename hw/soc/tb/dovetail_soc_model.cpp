@@ -1,34 +1,15 @@
 // The test bench of a Verilated system on chip: clock, reset, memory, and the other side of the serial line.
 #include <cstring>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <string>
 
-#include <verilated.h>
-
 #include <Vdovetail_soc.h>
 #include <Vdovetail_soc___024root.h>
-#if VM_TRACE
-#include <verilated_fst_c.h>
-#endif
 
 #include "hw/tb/axi_memory.h"
+#include "hw/tb/clocked_model.h"
 #include "simulator/soc/model_api.h"
-
-namespace {
-
-// Thrown at a failed assertion of the design. It leaves the model in the middle of a cycle.
-struct AssertionFailed {
-  std::string where;
-};
-
-}  // namespace
-
-// Verilator calls this instead of ending the process (VL_USER_STOP).
-void vl_stop(const char* file, int line, const char* hierarchy) {
-  throw AssertionFailed{std::string(file) + ":" + std::to_string(line) + " in " + hierarchy};
-}
 
 namespace {
 
@@ -88,17 +69,9 @@ class SerialSender {
   std::deque<int> bytes_;
 };
 
-class Model {
+class Model : private ClockedModel<Vdovetail_soc> {
  public:
-  Model(std::uint64_t seed, bool assertions) : context_(std::make_unique<VerilatedContext>()) {
-    context_->assertOn(assertions);
-    context_->randReset(2);
-    // Verilator takes positive seeds; with 0 it would seed from the clock.
-    context_->randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
-#if VM_TRACE
-    context_->traceEverOn(true);
-#endif
-    top_ = std::make_unique<Vdovetail_soc>(context_.get());
+  Model(std::uint64_t seed, bool assertions) : ClockedModel(seed, assertions) {
     memory_.emplace(*top_);
     top_->clk_i = 0;
     top_->rst_ni = 1;
@@ -111,12 +84,8 @@ class Model {
     edge();
     edge();
   }
-  ~Model() {
-    enter();
-    top_->final();
-  }
-  Model(const Model&) = delete;
-  Model& operator=(const Model&) = delete;
+
+  using ClockedModel::open_waves;
 
   std::uint64_t load(const std::uint8_t* bytes, std::uint64_t count) {
     auto& words = top_->rootp->dovetail_soc__DOT__u_ram__DOT__mem;
@@ -132,17 +101,6 @@ class Model {
       result.outcome = DOVETAIL_SOC_ASSERTION;
       std::strncpy(result.assertion, failed.where.c_str(), sizeof(result.assertion) - 1);
     }
-  }
-
-  bool open_waves([[maybe_unused]] const char* path) {
-#if VM_TRACE
-    waves_ = std::make_unique<VerilatedFstC>();
-    top_->trace(waves_.get(), 99);
-    waves_->open(path);
-    return waves_->isOpen();
-#else
-    return false;
-#endif
   }
 
  private:
@@ -184,33 +142,10 @@ class Model {
   void end(dovetail_soc_result& result, int outcome) {
     ++result.cycles;
     result.outcome = outcome;
-#if VM_TRACE
-    if (waves_) waves_->flush();
-#endif
+    flush_waves();
   }
 
-  // Verilator's run time uses the thread's context unless one is passed.
-  void enter() { Verilated::threadContextp(context_.get()); }
-  void edge() {
-    top_->clk_i = 1;
-    top_->eval();
-    dump();
-    top_->clk_i = 0;  // evaluated with the inputs of the next cycle
-    dump();
-  }
-  void dump() {
-#if VM_TRACE
-    if (waves_) waves_->dump(time_ += 5);
-#endif
-  }
-
-  std::unique_ptr<VerilatedContext> context_;
-  std::unique_ptr<Vdovetail_soc> top_;
   std::optional<AxiMemory<Vdovetail_soc>> memory_;
-#if VM_TRACE
-  std::unique_ptr<VerilatedFstC> waves_;
-  std::uint64_t time_ = 0;
-#endif
 };
 
 // Exceptions must not leave the shared object.
