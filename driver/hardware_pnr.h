@@ -37,6 +37,9 @@ struct PnrMade {
   PnrFiles files;
 };
 
+// nextpnr-ecp5 and ecppack, as far as neither they nor PyPI's are on the PATH. `where` of each is the program's name.
+Diagnostics missing_pnr_tools();
+
 // Runs the tools in a temporary folder: minutes. Errors: a tool is not installed or fails; the design does not fit the
 // device (the resource, and how much of it is needed); the PLL cannot make the clock.
 Result<PnrMade> run_pnr(const isa::HardwareConfig& config, const PnrOptions& options);

@@ -18,6 +18,7 @@
 #include "cli/shell/build_facts.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cuda/nvrtc.h"
+#include "driver/hardware_tools.h"
 #include "driver/targets.h"
 #include "explore/distribute/mpi.h"
 #include "runtime/device/cublas/library.h"
@@ -89,6 +90,12 @@ std::vector<runtime::Engine> targets() {
   std::vector<runtime::Engine> list;
   for (const driver::TargetRow& row : driver::target_table())
     list.push_back({row.name(), row.description, is_available(row), false, missing(row)});
+  return list;
+}
+std::vector<runtime::Engine> flows() {
+  std::vector<runtime::Engine> list;
+  for (const driver::HardwareFlow& row : driver::hardware_flows())
+    list.push_back({row.name, row.description, row.missing.empty(), false, row.missing});
   return list;
 }
 std::string_view here(const runtime::Engine& row) { return row.available ? "yes" : "no"; }
@@ -166,13 +173,15 @@ std::pair<std::vector<Package>, bool> missing_packages() {
 std::string doctor_text() {
   const auto [missing, known_system] = missing_packages();
   std::string lines = "engines\n";
-  TextTable engines({"name", "here", "what it is"}), targets_here({"name", "here", "what it is"});
+  TextTable engines({"name", "here", "what it is"}), targets_here({"name", "here", "what it is"}),
+      flows_here({"name", "here", "what it needs"});
   const auto add = [](TextTable& table, const std::vector<runtime::Engine>& rows) {
     for (const runtime::Engine& row : rows)
       table.add({std::string(row.name), std::string(here(row)), std::string(row.description)});
     return table.to_string() + what_is_missing(rows);
   };
-  lines += add(engines, runtime::engines()) + "\ntargets\n" + add(targets_here, targets());
+  lines += add(engines, runtime::engines()) + "\ntargets\n" + add(targets_here, targets()) +
+           "\nhardware: a chip from the design\n" + add(flows_here, flows());
   lines += "\nCPU: processor classes that code is generated for\n";
   TextTable classes({"class", "vector", "runs here", "native here"});
   for (const cpu::Cpu& cpu : cpu::cpus())
@@ -226,6 +235,7 @@ Json doctor_json() {
   return {{"kind", "doctor"},
           {"engines", rows(runtime::engines())},
           {"targets", rows(targets())},
+          {"hardware", rows(flows())},
           {"cpu", native()},
           {"processor",
            {{"model", processor_model()},

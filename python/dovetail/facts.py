@@ -98,8 +98,8 @@ def operators() -> Report:
 
 
 def doctor() -> Report:
-    """What this build can do on this machine: "engines", "targets", "processor", "gpu", "mpi", "versions", and
-    "missing_packages" with the line that installs them (docs/schema/doctor.json). Needs the compiler."""
+    """What this build can do on this machine: "engines", "targets", "hardware", "processor", "gpu", "mpi", "versions",
+    and "missing_packages" with the line that installs them (docs/schema/doctor.json). Needs the compiler."""
     return Report(_call.json_of(lib.dvt_doctor))
 
 

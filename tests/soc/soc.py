@@ -187,6 +187,9 @@ def usage(runs):
         (tools / tool).symlink_to(shutil.which(tool))
     _, messages = runs.command("soc", "run", *SMALL, status=2, variables={"PATH": str(tools)})
     expect("apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf" in messages, messages)
+    rows = json.loads(runs.command("doctor", "--json", variables={"PATH": str(tools), "DOVETAIL_PICORV32": "/nonexistent"})[0])["hardware"]
+    for row, parts in zip(rows, (("verilator: ", "/nonexistent: ", "riscv64-unknown-elf-gcc: "), ("yosys: ", "nextpnr-ecp5: ", "ecppack: "))):
+        expect(not row["available"] and all(part in row["missing"] for part in parts), str(row))
     # Without Verilator, and without a model.
     (tools / "riscv64-unknown-elf-gcc").symlink_to(shutil.which("riscv64-unknown-elf-gcc"))
     hidden = {"PATH": str(tools), "XDG_CACHE_HOME": str(runs.folder / "cache"), "DOVETAIL_RTL_MODELS": str(runs.folder / "none")}

@@ -92,6 +92,7 @@ COMMANDS: list[tuple[str, list]] = [
     ("export", ["kernel", "export", JACOBI, "-o", "{}/j"]),
     ("rtl", ["rtl", "find", "--hw", "tiny"]),
     ("soc", ["soc", "run", "--layer", "gemm 8x16 -> 8", "--hw", "tiny", "--engine", "systemc"]),
+    ("soc", ["soc", "boot", SOURCE / "tests/soc/chip.c", "--hw", "tiny", "--engine", "systemc"]),
     ("onnx-test", ["onnx-test", "{}/onnx", "--target", "cpu", None]),
     ("certificates", ["certificates", "{}/farm", "--queue", "lab.example.org", "--client", "alice:run-code,admin"]),
     ("certificates", ["certificates", "{}/farm", "--revoke", "alice"]),

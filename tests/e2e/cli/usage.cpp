@@ -211,6 +211,12 @@ TEST_CASE("doctor reports engines, targets and versions") {
              ContainsSubstring("functional") && ContainsSubstring("cublas") && ContainsSubstring("nlohmann-json"));
   const Json json = parse_json(test::dovetail({"doctor", "--json"}).out, "doctor").value();
   CHECK(json["engines"][0]["available"] == true);
+  CHECK(json["hardware"][0]["name"] == "system on chip");
+  CHECK(json["hardware"][1]["name"] == "place and route");
+  for (const Json& row : json["hardware"]) {
+    CHECK_THAT(text.out, ContainsSubstring(row["name"].get<std::string>()));
+    CHECK(row["available"] == row["missing"].get<std::string>().empty());
+  }
   CHECK(json["versions"]["LLVM"].get<std::string>().starts_with("19."));
   CHECK(json["versions"]["SQLite"].get<std::string>().starts_with("3."));
   CHECK(json["cpu"] != "");  // the processor that code for this machine is compiled for
