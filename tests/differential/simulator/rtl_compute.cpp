@@ -137,14 +137,14 @@ TEST_CASE("RTL: after a GEMM of n steps the next starts n cycles later, and a ch
     if (trace.events.empty()) return;
     const auto& e = trace.events;
     const std::uint64_t s = e[0].start;
-    CHECK(e[0].end == s + 3 + 9 + 3 + 1);
+    CHECK(e[0].end == s + 3 + 9 + 4 + 1);
     // The command queue of `tiny` is shallow, but fetch is ahead at this point.
     CHECK(e[1].start == s + 10);
     CHECK(e[2].start == s + 11);
     CHECK(e[3].start == s + 31);  // zero-trip: one step
     CHECK(e[4].start == s + 32);
     CHECK(e[5].start == s + 33);
-    CHECK(e[5].end == s + 33 + 3 + 2 + 3 + 1);
+    CHECK(e[5].end == s + 33 + 3 + 2 + 4 + 1);
     CHECK(e[6].start == e[5].end + 1);
     CHECK(e[6].cause == StallCause::drain);
     CHECK(e[6].end == e[6].start + 3 + 3 + 1 + 1);

@@ -62,7 +62,7 @@ TEST_CASE("after an unhindered GEMM of n steps the next starts n cycles later") 
   const LaunchTrace trace =
       time_of({steps(gemm(0, 1), 10), steps(gemm(0, 1), 1), steps(gemm(0, 1), 20), steps(gemm(0, 1), 1)});
   const Cycle s = trace.events[0].start;
-  CHECK(trace.events[0].end == s + 3 + 9 + 3 + 1);
+  CHECK(trace.events[0].end == s + 3 + 9 + 4 + 1);
   CHECK(trace.events[1].start == s + 10);
   CHECK(trace.events[1].cause == StallCause::unit);
   CHECK(trace.events[1].end == trace.events[0].end + 1);
