@@ -1,6 +1,6 @@
-// The counter of a loop: from its first value to its last one, again and again. Whether it is at
-// the last one is a register. A separate module, so that a synthesizer puts start_i and step_i,
-// which are known last, after the comparison.
+// The counter of a loop, which begins anew after its last value. Whether it is at the last one is a
+// register. A separate module, so that a synthesizer puts start_i and step_i, which are known last,
+// after the comparison.
 module dovetail_count #(
   parameter int unsigned Width = 14,
   parameter bit          FromZero = 1'b1  // first_i is always 0
