@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler/prepare/round_factors.h"
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/index_map.h"
 #include "compiler/schedule/nest.h"
@@ -206,14 +207,14 @@ void Preparation::drop_zero_point(const std::string& main) {
   task.prepared.push_back(fmt::format("drop_zero_point {}", main));
 }
 
-void Preparation::put_depth_last(const std::string& main) {
+void Preparation::put_depth_last(const std::string& main, DType type) {
   const auto path = schedule::find_block(task.program.body, main);
   if (!path) return;
   const auto product = schedule::require_contraction(*path, "put_depth_last");
   if (!product.ok()) return;
   for (const schedule::Contraction::Factor* factor : {&product->left, &product->right}) {
     const auto* access = std::get_if<LoadExpr>(&factor->stored->node);
-    if (access == nullptr || factor->depth_last || size_bytes(access->buffer->dtype) != 1) continue;
+    if (access == nullptr || factor->depth_last || access->buffer->dtype != type) continue;
     const std::string name = access->buffer->name;
     const auto position = argument(name);
     if (!position || constant(*position) == nullptr) continue;
@@ -223,6 +224,28 @@ void Preparation::put_depth_last(const std::string& main) {
     constants.insert_or_assign(*position, schedule::pack(*constant(*position), map));
     task.program = laid_out(std::move(task.program), *position, map);
     task.prepared.push_back(fmt::format("put_depth_last {} {} {}", main, name, *text));
+  }
+}
+
+bool Preparation::is_read_elsewhere(const Buffer& buffer, const std::string& main) const {
+  bool read = false;
+  for (const schedule::Path& path : schedule::blocks_below(task.program.body))
+    read |= schedule::as_block(path.back())->name != main && schedule::reads(path.back(), buffer.get());
+  return read;
+}
+
+void Preparation::round_factors(const std::string& main, bool variables) {
+  for (const Buffer& factor : float32_factors(task.program, main)) {
+    const std::string name = factor->name, fact = fmt::format("round_factors {} {}", main, name);
+    if (name.ends_with(kRounded) || std::ranges::find(task.prepared, fact) != task.prepared.end()) continue;
+    const auto position = argument(name);
+    if (position && constant(*position) != nullptr && !is_read_elsewhere(factor, main)) {
+      constants.insert_or_assign(*position, rounded_to_tf32(*constant(*position)));
+    } else {
+      if (!variables || block(name + kRounded) != nullptr) continue;
+      task.program = with_rounded(std::move(task.program), main, factor);
+    }
+    task.prepared.push_back(fact);
   }
 }
 

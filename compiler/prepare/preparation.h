@@ -34,10 +34,14 @@ class Preparation {
   // Removes the zero point from integer block `main`, for products of signed bytes (shift_activations.h), and corrects
   // the bias. No effect if that is not possible.
   void drop_zero_point(const std::string& main);
-  // Moves the depth of constant one-byte factors in contraction `main` (schedule/contraction.h) to the last dimension,
-  // if rows or columns are there: instructions that multiply bytes read contiguous elements of the depth. No effect if
-  // there are no such factors.
-  void put_depth_last(const std::string& main);
+  // Moves the depth of constant factors of type `type` in contraction `main` (schedule/contraction.h) to the last
+  // dimension, if rows or columns are there: some instructions read contiguous elements of the depth. No effect if there
+  // are no such factors.
+  void put_depth_last(const std::string& main, DType type);
+  // Rounds the float32 factors of contraction `main` to TF32 (round_factors.h): constants that no other block reads
+  // ahead of time, and if `variables`, others in a block before it. This changes results: the caller has the user's
+  // permission. No effect if the factors are of another type, or rounded already.
+  void round_factors(const std::string& main, bool variables);
 
  protected:
   const FusedGroup& group() const { return group_; }
@@ -51,6 +55,8 @@ class Preparation {
   std::optional<Bias> bias_of(const std::string& main) const;
 
  private:
+  // Whether other blocks than `main` read the buffer.
+  bool is_read_elsewhere(const loops::Buffer& buffer, const std::string& main) const;
   // False if there is no such bias, or the sum of the weights is not one number for each of its elements.
   bool correct_bias(const std::string& main, const ShiftedProgram& shifted);
 

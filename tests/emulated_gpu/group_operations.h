@@ -46,7 +46,7 @@ struct Matrix {
   }
 };
 
-enum class Factors { int8, uint8_int8, int8_uint8, float16, bfloat16 };
+enum class Factors { int8, uint8_int8, int8_uint8, float16, bfloat16, tf32 };
 
 struct GroupCall {
   Matrix a, b;
@@ -90,7 +90,7 @@ inline GroupState& own_groups() { return own_group_block().threads[own_thread()]
 inline std::uint64_t element(const Matrix& matrix, unsigned row, unsigned k, unsigned bytes) {
   const std::vector<unsigned char>& seen = own_group_block().seen;
   const std::uint64_t place = matrix.place(row, k, bytes);
-  constexpr std::uint64_t kNothing = 0x5a5a;  // no thread has fenced, or the address is outside the block's memory
+  constexpr std::uint64_t kNothing = 0x5a5a5a5a;  // no thread has fenced, or the address is outside the block's memory
   if (place + bytes > seen.size()) return kNothing;
   std::uint64_t bits = 0;
   std::memcpy(&bits, seen.data() + place, bytes);
@@ -118,6 +118,13 @@ inline void carry_out(GroupState& own, GroupCall& call) {
                                             byte(b, call.factors == Factors::int8_uint8));
       } else {
         const auto value = [&](std::uint64_t bits) {
+          if (call.factors == Factors::tf32) {
+            // The unit ignores what TF32 does not have.
+            const std::uint32_t truncated = static_cast<std::uint32_t>(bits) & ~0x1fffu;
+            float factor;
+            std::memcpy(&factor, &truncated, 4);
+            return factor;
+          }
           const auto half = static_cast<std::uint16_t>(bits);
           return call.factors == Factors::float16 ? dovetail::float16_bits::from_float16(half)
                                                   : dovetail::float16_bits::from_bfloat16(half);
@@ -148,7 +155,7 @@ void issue(Factors factors, unsigned bytes, unsigned columns, bool a_turned, boo
            unsigned long long b, C&... c) {
   static_assert(sizeof...(C) > 0);
   require(sizeof...(C) == columns / 2, "a call has another number of sums than columns");
-  require(bytes != 1 || (!a_turned && !b_turned), "bytes are multiplied with their depth side by side");
+  require(bytes == 2 || (!a_turned && !b_turned), "bytes and TF32 are multiplied with their depth side by side");
   GroupState& own = own_groups();
   const auto [said, first] =
       own_group_block().descriptors.emplace(std::pair(own_thread() / 128, own.calls++), std::pair(a, b));
@@ -221,4 +228,8 @@ void wgmma_float16(unsigned long long a, unsigned long long b, C&... c) {
 template <int columns, bool a_turned, bool b_turned, typename... C>
 void wgmma_bfloat16(unsigned long long a, unsigned long long b, C&... c) {
   emulated_gpu::issue(emulated_gpu::Factors::bfloat16, 2, columns, a_turned, b_turned, a, b, c...);
+}
+template <int columns, bool a_turned, bool b_turned, typename... C>
+void wgmma_tf32(unsigned long long a, unsigned long long b, C&... c) {
+  emulated_gpu::issue(emulated_gpu::Factors::tf32, 4, columns, a_turned, b_turned, a, b, c...);
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "compiler/target/support/gpu_cost.h"
 #include "loops/interpreter.h"
 #include "loops/operations.h"
 #include "loops/print.h"
@@ -54,7 +55,8 @@ class GroupWalk {
     for (const Configuration& one : configurations) {
       const bool keeps = one.sums == cuda::FloatSums::in_order;
       group_.program = keeps ? fixed : program_;
-      DOVETAIL_TRY(compare(one, keeps ? in_order : free, keeps || !loops::reduces_floats(program_) ? 0 : kFreeSums));
+      const double tolerance = one.gpu.tf32 ? gpu::kTf32Tolerance : kFreeSums;
+      DOVETAIL_TRY(compare(one, keeps ? in_order : free, keeps || !loops::reduces_floats(program_) ? 0 : tolerance));
     }
     for (std::size_t i = 0; i < in_order.size(); ++i) values_.insert_or_assign(group_.results[i], in_order[i]);
     return {};
@@ -120,10 +122,9 @@ std::vector<Configuration> configurations() {
     const std::string& name = gpu.architectures.front();
     list.push_back({name + " in order", gpu, cuda::FloatSums::in_order});
     list.push_back({name + " free", gpu, cuda::FloatSums::free});
+    list.push_back({name + " TF32", gpu, cuda::FloatSums::free});
+    list.back().gpu.tf32 = true;
   }
-  Configuration tf32{"sm_80 TF32", list.front().gpu, cuda::FloatSums::free};
-  tf32.gpu.tf32 = true;
-  list.push_back(std::move(tf32));
   return list;
 }
 

@@ -24,8 +24,8 @@ struct Configuration {
   cuda::Gpu gpu;
   cuda::FloatSums sums = cuda::FloatSums::in_order;
 };
-// sm_80 and sm_90a, each with sums in order (-O 1) and free (-O 2), and sm_80 with products in TF32. run_threads
-// multiplies these unrounded.
+// sm_80 and sm_90a, each with sums in order (-O 1), free (-O 2), and free with products in TF32, whose factors
+// run_threads rounds where the program does.
 std::vector<Configuration> configurations();
 
 // Schedules take long: those of groups seen before are kept. A group whose schedule changes constants has a separate
@@ -39,7 +39,8 @@ class Schedules {
 };
 
 // For a group whose float sums may be added in any order: the allowed distance of a result from the reference's,
-// relative to the largest element, as in `run --check`. All other groups have the reference's bits.
+// relative to the largest element, as in `run --check`; with TF32, gpu::kTf32Tolerance. All other groups have the
+// reference's bits.
 inline constexpr double kFreeSums = 1e-4;
 // Where such a sum is rounded to an integer, one element in this many may differ by 1.
 inline constexpr std::int64_t kFewOf = 100;

@@ -137,8 +137,7 @@ std::vector<MatrixMultiply> group_multiplies() {
   std::vector<MatrixMultiply> rows;
   for (const MatrixMultiply& mma : kRows)
     for (const std::int64_t columns : kGroupColumns)
-      if (!mma.rounds_factors())
-        rows.push_back({mma.left, mma.right, mma.sum, mma.depth, mma.kind, kGroupRows, columns});
+      rows.push_back({mma.left, mma.right, mma.sum, mma.depth, mma.kind, kGroupRows, columns});
   return rows;
 }
 
@@ -163,7 +162,9 @@ const std::vector<WarpOperation>& warp_operations() {
     for (const Intrinsic& intrinsic : intrinsics()) {
       WarpOperation operation{intrinsic.name, intrinsic.semantics, {}};
       operation.later = intrinsic.completion == Completion::commit_wait;
-      operation.depth_inner = operation.later && size_bytes(intrinsic.semantics.parameters[1].buffer->dtype) == 1;
+      constexpr int kEitherWay = 2;  // bytes of factors of which the rows may be contiguous too
+      operation.depth_inner =
+          operation.later && size_bytes(intrinsic.semantics.parameters[1].buffer->dtype) != kEitherWay;
       for (std::size_t i = 0; i < intrinsic.layouts.size(); ++i)
         operation.operands.push_back(lane_map(intrinsic.layouts[i], intrinsic.semantics.parameters[i].buffer->shape));
       made.push_back(std::move(operation));

@@ -18,8 +18,8 @@ namespace dovetail::cuda {
 //   cuda.mma.NAME (C: [h, g, q, p] in registers, A: [h, g, k] shared, B: [q, p, k] shared)
 //                                                     C[h, g, q, p] += wide(A[h, g, k]) * wide(B[q, p, k])
 //
-// The row tf32 specifies the products of its factors as stored; the instruction rounds them first, so it is only used
-// if the user allows that (Gpu::tf32).
+// The row tf32 specifies the products of its factors as stored; each lane rounds them first, so it is only used if the
+// user allows that (Gpu::tf32).
 //
 // Rows and columns are two axes each, because lanes hold them that way: a program's rows h * 8 + g may be at any
 // distance.
@@ -31,8 +31,9 @@ namespace dovetail::cuda {
 //                                          C[w, h, g, f, q, p] += wide(A[w, h, g, k]) * wide(B[f, q, p, k])
 //
 // It completes later (Completion::commit_wait), and reads A and B from shared memory as specified by CoreMatrix in
-// loops/core/core.h. For 16-bit factors the depth or the rows are contiguous, for bytes the depth. The bytes of one
-// side may be unsigned. There is no row for TF32: the instruction would truncate the factors instead of rounding them.
+// loops/core/core.h. For 16-bit factors the depth or the rows are contiguous, for others the depth. The bytes of one
+// side may be unsigned. The instruction truncates factors of row tf32 to TF32's 11 bits: it is only used for factors
+// that the program has rounded (compiler/prepare/round_factors.h), which it multiplies as stored.
 struct MatrixMultiply {
   DType left, right;   // of A, of B
   DType sum;           // of C

@@ -1,16 +1,20 @@
 #include "compiler/target/cuda/schedule_group.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "bundle/code/cuda.h"
 #include "compiler/prepare/preparation.h"
+#include "compiler/schedule/contraction.h"
 #include "compiler/schedule/nest.h"
 #include "compiler/target/cuda/intrinsics.h"
 #include "compiler/target/cuda/lower.h"
+#include "compiler/target/cuda/sketches/product.h"
 #include "compiler/target/cuda/sketches/sketches.h"
+#include "loops/product_sum.h"
 
 namespace dovetail::cuda {
 
@@ -34,11 +38,40 @@ std::shared_ptr<const loops::IntrinsicTable> table() {
 
 // Tensor cores multiply only bytes, four of the depth at a time; elsewhere, skipping the subtraction of a zero point
 // saves an operation, and weights are loaded 16 bytes at a time.
-void prepare_products(prepare::Preparation& p) {
+void prepare_bytes(prepare::Preparation& p) {
   for (const std::string& name : schedule::block_names(p.task.program.body)) {
     p.drop_zero_point(name);
-    p.put_depth_last(name);
+    for (const DType type : {DType::int8, DType::uint8}) p.put_depth_last(name, type);
   }
+}
+
+// The program's only contraction, if it is a product of float32 that sketch_group_product accepts. Two contractions are
+// attention.
+std::optional<std::string> float32_product(const loops::Program& program) {
+  constexpr std::int64_t kMostColumnsOfReduction = 8;
+  std::optional<std::string> found;
+  for (const schedule::Path& path : schedule::blocks_below(program.body)) {
+    const auto product = schedule::require_contraction(path, "round_factors");
+    if (!product.ok()) continue;
+    const loops::Block& block = *schedule::as_block(path.back());
+    if (found || !loops::is_product_sum(block) || product->left.stored->dtype != DType::float32 ||
+        product->right.stored->dtype != DType::float32 ||
+        product->extent(block, product->rows) < kFewestGroupRows ||
+        product->extent(block, product->columns) <= kMostColumnsOfReduction)
+      return std::nullopt;
+    found = block.name;
+  }
+  return found;
+}
+
+// If the user allows TF32: constants are the same for every GPU, since all kernels of a bundle have the same operands;
+// instructions of one warp would round the rounded ones again. Only instructions of four warps need other factors to be
+// rounded before they are in shared memory.
+void prepare_tf32(prepare::Preparation& p, const Gpu& gpu) {
+  const auto product = gpu.tf32 ? float32_product(p.task.program) : std::nullopt;
+  if (!product) return;
+  p.put_depth_last(*product, DType::float32);
+  p.round_factors(*product, has_group_products(gpu));
 }
 
 // The task's schedule by the first sketch whose kernels can be lowered, else the program `written` as it is.
@@ -81,7 +114,8 @@ schedule::Task task_of(loops::Program program, const Gpu& gpu, FloatSums float_s
 Result<ScheduledGroup> schedule_group(const FusedGroup& group, const Gpu& gpu, const schedule::FindRecorded& recorded,
                                       FloatSums float_sums) {
   prepare::Preparation made(group, task_of(group.program, gpu, float_sums));
-  prepare_products(made);
+  prepare_bytes(made);
+  prepare_tf32(made, gpu);
   return first_that_lowers(std::move(made.task), std::move(made.constants), group.program, gpu, recorded);
 }
 

@@ -198,10 +198,10 @@ schedule::Sketch sketch_of(const Kind& kind, const Gpu& gpu) {
           [write = kind.write, gpu](schedule::Context& context) { return write(context, gpu); }};
 }
 
-void inline_elementwise(schedule::Context& c) {
+void inline_elementwise(schedule::Context& c, const std::vector<std::string>& kept) {
   for (const std::string& name : c.blocks()) {
     const Block& block = *c.block(name);
-    if (block.init || block.writes.size() != 1) continue;
+    if (block.init || block.writes.size() != 1 || std::ranges::find(kept, name) != kept.end()) continue;
     if (readers_of(c, name).size() == 1 || !is_costly(block)) c.attempt("inline", {name});
   }
 }

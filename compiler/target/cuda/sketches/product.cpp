@@ -121,10 +121,11 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
   // part. Fitted on an H200.
   constexpr double kFarBytes = 24, kNextKernel = 6000, kPart = 400;
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
-  const auto joining = [&](std::int64_t sums, std::int64_t parts) {
-    return 2.0 * number(sums * size_bytes(whole.type)) / (kFarBytes * number(processors)) + kPart * number(parts) +
-           kNextKernel;
+  const auto pass = [&](std::int64_t elements) {  // writing them in one kernel and reading them in the next
+    return 2.0 * number(elements * size_bytes(whole.type)) / (kFarBytes * number(processors)) + kNextKernel;
   };
+  const double rounding = whole.rounded_first > 0 ? pass(whole.rounded_first) : 0;
+  const auto joining = [&](std::int64_t sums, std::int64_t parts) { return pass(sums) + kPart * number(parts); };
   const std::int64_t tiles = whole.batch * pieces(whole.rows, rows) * pieces(whole.columns, columns);
   if (distribution.stream == 0) {
     const std::int64_t of_depth = pieces(part_of(whole, distribution.parts).depth, depth);
@@ -133,7 +134,8 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
     if (distribution.parts > 1 && tiles >= 2 * processors) return std::nullopt;
     const double here = std::ceil(number(tiles * distribution.parts) / number(processors));
     const std::int64_t parts = distribution.parts;
-    return Share{here * number(of_depth), here, here, parts == 1 ? 0 : joining(parts * whole.results, parts)};
+    return Share{here * number(of_depth), here, here,
+                 rounding + (parts == 1 ? 0 : joining(parts * whole.results, parts))};
   }
   const std::int64_t of_tile = pieces(whole.depth, depth);
   const Workers workers = workers_of(tiles, of_tile, distribution.stream * processors);
@@ -146,7 +148,8 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
   constexpr double kMoreOfPiece = 1.1;
   const double here = number(pieces(workers.count, processors));
   return Share{here * number(of_each) * kMoreOfPiece, here, here,
-               joining((workers.shared + workers.count) * rows * columns, pieces(workers.count, workers.shared) + 1)};
+               rounding + joining((workers.shared + workers.count) * rows * columns,
+                                  pieces(workers.count, workers.shared) + 1)};
 }
 
 std::optional<Product> stream_depth(schedule::Context& c, const Product& whole, std::int64_t stream, std::int64_t rows,
@@ -215,7 +218,8 @@ void fetch_together(schedule::Context& c, const std::string& operand, bool plain
   }
   std::int64_t together = 1;
   for (const ThreadAxis& axis : threads) together *= axis.extent;
-  std::int64_t vector = plain ? vector_bytes / size_bytes(c.buffer(operand)->dtype) : kVector;
+  const bool by_bytes = plain || vector_bytes < kVectorBytes;
+  std::int64_t vector = by_bytes ? vector_bytes / size_bytes(c.buffer(operand)->dtype) : kVector;
   while (vector > 1 && c.extent(all) % (vector * together) != 0) vector /= 2;
   auto [rest, within] = split_loop(c, all, vector);
   std::vector<std::string> order;

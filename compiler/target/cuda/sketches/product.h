@@ -25,11 +25,13 @@ struct Product {
     bool plain;       // read directly, without gathering patches
     bool depth_last;  // the depth is contiguous in memory
     std::size_t batch_dimensions;
+    bool rounds = false;  // rounded to TF32 on its way to shared memory
   } left, right;
   DType type;                         // type of the products and of their sum
   bool free_order;                    // products may be added in any order, each fused with its addition
   std::string deep_loop;              // the outermost loop over the depth with several iterations
   std::int64_t deep_extent, results;  // extent of that loop; number of results
+  std::int64_t rounded_first = 0;     // elements of its operands that a kernel before it rounds to TF32
 };
 // The product that the block computes; nullopt: not a contraction.
 std::optional<Product> product_of(const schedule::Context& c, const std::string& name);
@@ -85,9 +87,13 @@ struct ThreadAxis {
 };
 // Distributes the copying of `operand`, a block over one piece of it, over all threads of a block: neighbors in memory
 // on neighboring threads, and if they divide evenly, several per thread: `vector_bytes` of a plain operand.
+// A smaller value also applies to other operands, of which a thread has kVector otherwise.
 inline constexpr std::int64_t kVectorBytes = 16;
 void fetch_together(schedule::Context& c, const std::string& operand, bool plain, std::span<const ThreadAxis> threads,
                     std::int64_t vector_bytes = kVectorBytes);
+
+// Fewer rows would leave too much of an instruction of four warps unused.
+inline constexpr std::int64_t kFewestGroupRows = 32;
 
 // Whether this many elements of an operand can be staged in shared memory together: the copy's bounds can be proven,
 // the elements divide evenly, and with prefetching a thread can keep its part in registers if necessary.

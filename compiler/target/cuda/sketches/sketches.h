@@ -35,7 +35,7 @@ struct Kind {
 inline constexpr std::array<Kind, 6> kKinds{{
     {"attention", 1, sketch_attention},
     {"reduction", 1, sketch_reduction},
-    {"group_product", 3, sketch_group_product},
+    {"group_product", 4, sketch_group_product},
     {"tensor_product", 5, sketch_tensor_product},
     {"matrix_product", 5, sketch_matrix_product},
     {"generic", 2, sketch_generic},
@@ -52,8 +52,8 @@ schedule::Sketch sketch_of(const Kind& kind, const Gpu& gpu);
 bool is_costly(const loops::Block& block);
 // Blocks that read the results of `block`.
 std::vector<std::string> readers_of(const schedule::Context& c, const std::string& block);
-// Inlines blocks without a reduction that have one reader, or that are cheap.
-void inline_elementwise(schedule::Context& c);
+// Inlines blocks without a reduction that have one reader, or that are cheap, except those in `kept`.
+void inline_elementwise(schedule::Context& c, const std::vector<std::string>& kept = {});
 // Whether partial results of the block's reduction may be combined: any order is allowed, or it is a floating-point sum
 // with free order.
 bool may_be_joined(const schedule::Context& c, const loops::Block& block);

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "compiler/prepare/round_factors.h"
 #include "compiler/schedule/nest.h"
 #include "compiler/target/cuda/intrinsics.h"
 #include "compiler/target/cuda/lower.h"
@@ -28,7 +29,7 @@ namespace {
 constexpr std::int64_t kHalfRows = kMmaRows / kLanesInY, kPair = kMmaColumns / kLanesInX;  // per lane
 constexpr std::int64_t kMostSumsOfLane = 128;
 // With fewer, a fragment would be mostly padding.
-constexpr std::int64_t kFewestTensorRows = 8, kFewestTensorColumns = 8, kFewestGroupRows = 32;
+constexpr std::int64_t kFewestTensorRows = 8, kFewestTensorColumns = 8;
 
 struct TensorTile {
   std::int64_t warps, row_fragments, column_fragments, depth_fragments;
@@ -56,10 +57,11 @@ struct TensorTile {
   std::int64_t threads() const { return warps * kWarpLanes; }
 };
 
-// The layout of the operand's copy in shared memory. For bytes, a row holds the depth, since the instruction reads four
-// neighbors at once.
-Product::Operand laid_out(Product::Operand operand) {
-  operand.depth_last = operand.depth_last || size_bytes(operand.stored) == 1;
+// The layout of the operand's copy in shared memory. A row holds the depth of bytes, of which an instruction reads four
+// neighbors at once, and of TF32 for four warps, whose instruction accepts nothing else.
+Product::Operand laid_out(Product::Operand operand, bool of_group) {
+  const int bytes = size_bytes(operand.stored);
+  operand.depth_last = operand.depth_last || bytes == 1 || (of_group && bytes == 4);
   return operand;
 }
 
@@ -77,7 +79,8 @@ std::optional<double> tensor_cycles(const Product& whole, const TensorTile& tile
       !can_fetch(e.right, tile.columns() * tile.depth(), tile.threads(), tile.stages))
     return std::nullopt;
   const std::int64_t shared =
-      shared_bytes(laid_out(e.left), tile.rows(), laid_out(e.right), tile.columns(), tile.depth(), tile.stages);
+      shared_bytes(laid_out(e.left, false), tile.rows(), laid_out(e.right, false), tile.columns(), tile.depth(),
+                   tile.stages);
   if (shared > gpu.shared_bytes) return std::nullopt;
   const auto share =
       share_of(whole, tile.distribution, tile.rows(), tile.columns(), tile.depth(), tile.stages, gpu.processors);
@@ -141,7 +144,11 @@ std::optional<double> group_cycles(const Product& whole, const TensorTile& tile,
   const double products = number(instructions * tile.columns()) / 2;
   const double near = number(instructions * (kGroupRows + tile.columns())) * kFragmentBytes / kSharedBytes;
   const double far = number(tile.rows() + tile.columns()) * kFragmentBytes / kFarBytes;
-  const double round = number(tile.depth_fragments) * std::max({products, near, far});
+  // Operations of threads that round, half of which products hide: an assumption.
+  constexpr double kRoundingOperations = 8, kExposed = 0.5, kOperationsPerCycle = 128;
+  const double rounding = number((e.left.rounds ? tile.rows() : 0) + (e.right.rounds ? tile.columns() : 0)) *
+                          number(tile.depth()) * kRoundingOperations * kExposed / kOperationsPerCycle;
+  const double round = number(tile.depth_fragments) * std::max({products, near, far}) + rounding;
   // With three or more stages, products are still running when the next tile is awaited.
   const double barrier = tile.stages > 2 ? 0 : kBarrier;
   const double wait = std::max(0.0, kWait - number(std::max<std::int64_t>(tile.stages - 2, 0)) * round * at_once);
@@ -150,12 +157,24 @@ std::optional<double> group_cycles(const Product& whole, const TensorTile& tile,
 
 class TensorProduct {
  public:
-  TensorProduct(schedule::Context& c, const Gpu& gpu, Product product, const MatrixMultiply& mma)
-      : c_(c), gpu_(gpu), product_(std::move(product)), mma_(mma), name_(product_.block) {}
+  // `rounding`: blocks that round operands.
+  TensorProduct(schedule::Context& c, const Gpu& gpu, Product product, const MatrixMultiply& mma,
+                std::vector<std::string> rounding)
+      : c_(c),
+        gpu_(gpu),
+        product_(std::move(product)),
+        mma_(mma),
+        name_(product_.block),
+        rounding_(std::move(rounding)) {}
 
   bool schedule() {
     const auto tile = choose();
     if (!tile) return false;
+    if (!rounding_.empty() && !rounds_first_) {
+      for (const std::string& block : rounding_)
+        if (!c_.attempt("inline", {block})) return false;
+      product_ = product_of(c_, name_).value();
+    }
     std::vector<std::string> following = c_.blocks();
     following.erase(following.begin(), std::ranges::find(following, name_) + 1);
     streams_ = tile->distribution.stream > 0;
@@ -185,8 +204,8 @@ class TensorProduct {
     else give_start_to_lanes();
     const std::array<ThreadAxis, 3> threads{
         {{"thread.x", kLanesInX}, {"thread.y", kLanesInY}, {"thread.z", tile->warps}}};
-    fetch_together(c_, left(), product_.left.plain, threads);
-    fetch_together(c_, right(), product_.right.plain, threads);
+    fetch(left(), product_.left, threads);
+    fetch(right(), product_.right, threads);
     if (!mma_.of_group()) c_.s.bind(warp_, "thread.z");
     lay_out(*tile);
     c_.s.tensorize(fragment_.front(), mma_.name());
@@ -214,20 +233,42 @@ class TensorProduct {
     return [this](std::span<const std::int64_t> before) { return streams_of(product_, before.back()); };
   }
 
+  // The product with operands that are rounded as chosen.
+  Product as_rounded(bool first) const {
+    Product made = product_;
+    for (const std::string& block : rounding_)
+      if (first) made.rounded_first += element_count(c_.buffer(block)->shape);
+    const std::vector<loops::Buffer> factors = prepare::float32_factors(c_.s.program(), product_.block);
+    for (std::size_t i = 0; i < factors.size() && !first; ++i) {
+      if (std::ranges::find(rounding_, factors[i]->name) == rounding_.end()) continue;
+      Product::Operand& operand = i == 0 ? made.left : made.right;
+      operand.rounds = true, operand.plain = false;
+    }
+    return made;
+  }
+
   std::optional<TensorTile> choose_of_group() {
-    const std::array<schedule::Choice, 7> choices{{{"groups", among({1, 2})},
-                                                   {"row_fragments", among({2, 1, 4})},
-                                                   {"columns", among({128, 256, 64, 32, 16})},
-                                                   {"depth_fragments", among({4, 2})},
-                                                   {"stages", among({4, 3, 5, 6, 2, 1})},
-                                                   {"parts", among(parts_of_depth(product_))},
-                                                   {"stream", streams()}}};
+    // Before patches, a kernel would save nothing but the operations that round.
+    const bool plain = product_.left.plain && product_.right.plain;
+    std::vector<schedule::Choice> choices{{"groups", among({1, 2})},
+                                          {"row_fragments", among({2, 1, 4})},
+                                          {"columns", among({128, 256, 64, 32, 16})},
+                                          {"depth_fragments", among({4, 2})},
+                                          {"stages", among({4, 3, 5, 6, 2, 1})},
+                                          {"parts", among(parts_of_depth(product_))},
+                                          {"stream", streams()}};
+    if (!rounding_.empty())
+      choices.push_back(
+          {"round_first", among(plain ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0})});
+    const std::array<Product, 2> rounded{as_rounded(false), as_rounded(true)};
     const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {
       return Result<schedule::Cost>([&](std::span<const std::int64_t> values) {
-        return group_cycles(product_, TensorTile::of_group(values, mma_.depth), gpu_);
+        const Product& product = rounding_.empty() ? product_ : rounded.at(static_cast<std::size_t>(values.back()));
+        return group_cycles(product, TensorTile::of_group(values, mma_.depth), gpu_);
       });
     });
     if (chosen.empty()) return std::nullopt;
+    rounds_first_ = !rounding_.empty() && chosen.back() == 1;
     mma_ = find_group_multiply(mma_.left, mma_.right, mma_.sum, chosen[2]).value();
     return TensorTile::of_group(chosen, mma_.depth);
   }
@@ -277,13 +318,22 @@ class TensorProduct {
     c_.s.transform_layout(sum(), fmt::format("{}", fmt::join(parts, ",")));
     for (const bool is_left : {true, false}) {
       const Product::Operand& operand = is_left ? product_.left : product_.right;
-      if (operand.depth_last == laid_out(operand).depth_last) continue;
+      if (!is_turned(operand)) continue;
       std::vector<std::string> turned;
       const std::size_t rank = operand.batch_dimensions + 2;
       for (std::size_t d = 0; d < rank; ++d)
         turned.push_back(fmt::format("i{}", d + 2 < rank ? d : d + 2 == rank ? rank - 1 : rank - 2));
       c_.s.transform_layout(is_left ? left() : right(), fmt::format("{}", fmt::join(turned, ",")));
     }
+  }
+
+  bool is_turned(const Product::Operand& operand) const {
+    return operand.depth_last != laid_out(operand, mma_.of_group()).depth_last;
+  }
+  // Neighboring lanes have neighboring elements of a row even if each element is stored in another row.
+  void fetch(const std::string& copy, const Product::Operand& operand, std::span<const ThreadAxis> threads) {
+    const int bytes = size_bytes(operand.stored);
+    fetch_together(c_, copy, operand.plain, threads, bytes == 4 && is_turned(operand) ? bytes : kVectorBytes);
   }
 
   void cut(const TensorTile& tile) {
@@ -391,6 +441,8 @@ class TensorProduct {
   Product product_;
   MatrixMultiply mma_;
   std::string name_;
+  std::vector<std::string> rounding_;                          // blocks that round operands to TF32
+  bool rounds_first_ = false;                                  // they are kernels before the product
   bool streams_ = false;                                       // workers iterate over pieces of all tiles
   std::string piece_, group_, warp_, lane_row_, lane_column_;  // group_: over groups of four warps
   std::vector<std::string> blocks_;                            // loops over tiles
@@ -403,10 +455,29 @@ class TensorProduct {
 
 namespace {
 
+// Blocks that the preparation has added to round operands of a product.
+std::vector<std::string> rounding_blocks(const schedule::Context& c) {
+  std::vector<std::string> rounding = c.blocks();
+  std::erase_if(rounding, [](const std::string& name) { return !name.ends_with(prepare::kRounded); });
+  return rounding;
+}
+
+// Whether the product's operands are constants that have been rounded, or results of such blocks.
+bool has_rounded_factors(const schedule::Context& c, const std::string& product) {
+  const std::vector<loops::Buffer> factors = prepare::float32_factors(c.s.program(), product);
+  const auto is_rounded = [&](const loops::Buffer& factor) {
+    const std::string fact = fmt::format("round_factors {} {}", product, factor->name);
+    return factor->name.ends_with(prepare::kRounded) ||
+           std::ranges::find(c.task.prepared, fact) != c.task.prepared.end();
+  };
+  return !factors.empty() && std::ranges::all_of(factors, is_rounded);
+}
+
 bool sketch_product(schedule::Context& c, const Gpu& gpu, bool of_group) {
   for (const Parameter& parameter : c.task.program.parameters)
     if (parameter.role != ParameterRole::constant) c.follow_layout(parameter.buffer->name);
-  inline_elementwise(c);
+  std::vector<std::string> rounding = of_group ? rounding_blocks(c) : std::vector<std::string>();
+  inline_elementwise(c, rounding);
   const auto found = find_product(c);
   if (!found || !found->free_order || found->rows < (of_group ? kFewestGroupRows : kFewestTensorRows) ||
       found->columns < kFewestTensorColumns)
@@ -417,7 +488,8 @@ bool sketch_product(schedule::Context& c, const Gpu& gpu, bool of_group) {
   const auto mma = of_group ? find_group_multiply(left, right, found->type, kAnyColumns)
                             : allowed_instruction(gpu, left, right, found->type);
   if (!mma || found->depth < mma->depth / 2) return false;
-  if (!TensorProduct(c, gpu, *found, *mma).schedule()) return !c.s.status().ok();
+  if (of_group && mma->rounds_factors() && !(gpu.tf32 && has_rounded_factors(c, found->block))) return false;
+  if (!TensorProduct(c, gpu, *found, *mma, std::move(rounding)).schedule()) return !c.s.status().ok();
   schedule_points(c);
   return true;
 }

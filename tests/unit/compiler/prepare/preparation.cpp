@@ -188,7 +188,7 @@ TEST_CASE("prepare: constant bytes of products are stored with the depth last, a
     const std::vector<NdArray> arguments = arguments_of(group, graph, random);
     prepare::Preparation made(group, {"test", "any", group.program});
     const std::string main = *schedule::block_names(group.program.body).begin();
-    for (int time = 0; time < 2; ++time) made.put_depth_last(main);  // the second call changes nothing
+    for (int time = 0; time < 2; ++time) made.put_depth_last(main, DType::int8);  // the second call changes nothing
     INFO(text << loops::to_string(made.task.program));
     REQUIRE(made.task.prepared.size() == made.constants.size());
     CHECK(loops::evaluate(made.task.program, changed(arguments, made)).value() ==
